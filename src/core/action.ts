@@ -1,0 +1,35 @@
+/** What a task asks for. The wire form is the stored form: one tagged object per action type. */
+
+export interface PingAction {
+  readonly type: 'ping'
+  readonly url: string
+}
+
+export interface WebhookAction {
+  readonly type: 'webhook'
+  readonly url: string
+  readonly body?: unknown
+}
+
+export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+export type HttpMethod = (typeof HTTP_METHODS)[number]
+
+export interface HttpAction {
+  readonly type: 'http'
+  readonly url: string
+  readonly method: HttpMethod
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Statuses that count as success: numbers, or classes such as `2xx`. Default `['2xx']`. */
+  readonly expect?: readonly (number | string)[]
+}
+
+/** Simulated work: waits for the duration, then succeeds. */
+export interface SleepAction {
+  readonly type: 'sleep'
+  readonly duration: string
+}
+
+export type Action = PingAction | WebhookAction | HttpAction | SleepAction
+export type ActionType = Action['type']
+export const ACTION_TYPES = ['ping', 'webhook', 'http', 'sleep'] as const satisfies readonly ActionType[]

@@ -1,0 +1,48 @@
+/**
+ * The one table of refusals. A refusal is an answer the product gives on purpose: its code never changes
+ * meaning, its status is what HTTP says of it, and docs/reference/errors.md explains each one.
+ */
+export const REFUSALS = {
+  malformed_request: { status: 400, title: 'The request could not be read' },
+  not_found: { status: 404, title: 'There is no such thing' },
+  method_not_allowed: { status: 405, title: 'This address does not take that method' },
+  run_active: { status: 409, title: 'A run of this task is still active' },
+  run_ended: { status: 409, title: 'The run has ended' },
+  task_ended: { status: 409, title: 'The task has ended' },
+  key_in_use: { status: 409, title: 'Another task has this key' },
+  version_mismatch: { status: 412, title: 'The task was changed in the meantime' },
+  payload_too_large: { status: 413, title: 'The request body is too large' },
+  unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
+  misdirected_request: { status: 421, title: 'This server does not answer for that host name' },
+  invalid_input: { status: 422, title: 'The request is not valid' },
+  idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used for another request' },
+  internal: { status: 500, title: 'Something went wrong on our side' },
+  unavailable: { status: 503, title: 'The database cannot be reached right now' },
+} as const
+
+export type RefusalCode = keyof typeof REFUSALS
+
+/** One thing that is wrong with a request, and where: a JSON pointer into the body, or `?name` of a query. */
+export interface Problem {
+  readonly pointer: string
+  readonly detail: string
+}
+
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  readonly problems: readonly Problem[]
+  /** Further members of the problem document, such as the id of the run that is in the way. */
+  readonly extra: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: RefusalCode,
+    detail: string,
+    more: { problems?: readonly Problem[]; extra?: Record<string, unknown> } = {},
+  ) {
+    super(detail)
+    this.name = 'Refusal'
+    this.code = code
+    this.problems = more.problems ?? []
+    this.extra = more.extra ?? {}
+  }
+}

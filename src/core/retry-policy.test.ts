@@ -1,0 +1,60 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  DEFAULT_RETRY_POLICY,
+  mayRetry,
+  RETRY_AFTER_CAP_MS,
+  retryCeiling,
+  retryDelay,
+} from './retry-policy.ts'
+
+const highest = () => 1 - Number.EPSILON
+const lowest = () => 0
+
+test('by default a run is retried three times', () => {
+  const answers = [1, 2, 3, 4].map((failed) => mayRetry(DEFAULT_RETRY_POLICY, failed))
+
+  expect(answers).toEqual([true, true, true, false])
+})
+
+test('the ceiling doubles from the initial delay up to the maximum', () => {
+  const ceilings = [1, 2, 3, 4, 5, 6, 7].map((failed) => retryCeiling(DEFAULT_RETRY_POLICY, failed))
+
+  expect(ceilings).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+})
+
+test('the jitter reaches from nothing to the ceiling itself', () => {
+  expect(retryDelay(DEFAULT_RETRY_POLICY, 2, lowest)).toBe(0)
+  expect(retryDelay(DEFAULT_RETRY_POLICY, 2, highest)).toBe(2_000)
+})
+
+test('a receiver that asks for patience gets at least what it asked for', () => {
+  expect(retryDelay(DEFAULT_RETRY_POLICY, 1, lowest, 45_000)).toBe(45_000)
+  expect(retryDelay(DEFAULT_RETRY_POLICY, 1, highest, 10)).toBe(1_000)
+})
+
+test('a receiver cannot park a run for longer than the cap', () => {
+  expect(retryDelay(DEFAULT_RETRY_POLICY, 1, lowest, 10 * RETRY_AFTER_CAP_MS)).toBe(RETRY_AFTER_CAP_MS)
+})
+
+test('any policy and any number of failures give a whole delay within the ceiling', () => {
+  const policy = fc.record({ limit: fc.nat(), initialMs: fc.nat(), maxMs: fc.nat() })
+  const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+  fc.assert(
+    fc.property(policy, fc.nat(), random, (policy, failed, drawn) => {
+      const delay = retryDelay(policy, failed, () => drawn)
+      expect(Number.isInteger(delay)).toBe(true)
+      expect(delay).toBeGreaterThanOrEqual(0)
+      expect(delay).toBeLessThanOrEqual(retryCeiling(policy, failed))
+    }),
+  )
+})
+
+test('delays are spread evenly below the ceiling', () => {
+  const steps = 1_000
+
+  const delays = Array.from({ length: steps }, (_, i) => retryDelay(DEFAULT_RETRY_POLICY, 1, () => i / steps))
+
+  expect(delays.reduce((sum, delay) => sum + delay, 0) / steps).toBeCloseTo(500, -1)
+  expect(new Set(delays).size).toBe(steps)
+})

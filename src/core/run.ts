@@ -1,0 +1,21 @@
+/** The states of a run. The first three live in agenda, the others are final and live in history. */
+export const RUN_STATES = [
+  'pending',
+  'running',
+  'retrying',
+  'completed',
+  'permanently_failed',
+  'cancelled',
+  'skipped',
+] as const
+export type RunState = (typeof RUN_STATES)[number]
+
+/** Where a run came from: its schedule, a user's trigger, an outage, the end of a pause. */
+export type RunKind = 'occurrence' | 'manual' | 'catchup' | 'resume'
+
+/** Why an occurrence did not run. The list is closed: everything that did not run names one of these. */
+export const SKIP_REASONS = ['overlap', 'misfire', 'paused', 'cancelled', 'bounds'] as const
+export type SkipReason = (typeof SKIP_REASONS)[number]
+
+/** How one attempt ended, as it is stored. */
+export type AttemptOutcome = 'completed' | 'failed' | 'timed_out' | 'cancelled' | 'worker_lost'

@@ -1,0 +1,169 @@
+/**
+ * The grammar of cron expressions, checked field by field so that a refusal can name the field, what it
+ * holds and what is allowed. Stricter than croner, which reads on where it should ask: everything accepted
+ * here croner parses, with the same meaning. Lengths are bounded first, so hostile text costs nothing.
+ */
+
+/** A list of all sixty minutes takes 169 characters; three such lists still fit. */
+export const MAX_EXPRESSION_LENGTH = 512
+
+export interface CronFields {
+  readonly second: string
+  readonly minute: string
+  readonly hour: string
+  readonly day: string
+  readonly month: string
+  readonly weekday: string
+}
+
+export type CheckedCron =
+  | { readonly ok: true; readonly fields: CronFields }
+  | { readonly ok: false; readonly details: readonly string[] }
+
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
+])
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
+const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+
+interface FieldSpec {
+  readonly name: string
+  readonly min: number
+  readonly max: number
+  /** The largest step croner accepts: the number of distinct values. */
+  readonly maxStep: number
+  readonly names: readonly string[]
+  readonly allowed: string
+}
+
+const plain = (name: string, max: number): FieldSpec => ({
+  name,
+  min: 0,
+  max,
+  maxStep: max + 1,
+  names: [],
+  allowed: `0–${max}`,
+})
+
+const SPECS: readonly FieldSpec[] = [
+  plain('second', 59),
+  plain('minute', 59),
+  plain('hour', 23),
+  { name: 'day of month', min: 1, max: 31, maxStep: 31, names: [], allowed: '1–31, L, LW or a day with W' },
+  { name: 'month', min: 1, max: 12, maxStep: 12, names: MONTHS, allowed: '1–12 or JAN–DEC' },
+  {
+    name: 'day of week',
+    min: 0,
+    max: 7,
+    maxStep: 7,
+    names: WEEKDAYS,
+    allowed: '0–7 or SUN–SAT, also 5L and MON#2',
+  },
+]
+
+/** Splits an expression into its fields, or says field by field why it cannot be one. */
+export function checkCron(expression: string): CheckedCron {
+  if (expression.length > MAX_EXPRESSION_LENGTH) {
+    return refuse(`is ${expression.length} characters long; allowed are ${MAX_EXPRESSION_LENGTH}`)
+  }
+  const trimmed = expression.trim()
+  if (trimmed.startsWith('@') && !ALIASES.has(trimmed.toLowerCase())) {
+    return refuse(`${quoted(trimmed)} is not an alias; allowed are ${[...ALIASES.keys()].join(' ')}`)
+  }
+  const parts = (ALIASES.get(trimmed.toLowerCase()) ?? trimmed).split(/\s+/)
+  if (parts.length === 7) return refuse('has 7 fields; a year field is not supported, write 5 or 6 fields')
+  if (parts.length !== 5 && parts.length !== 6) {
+    const count = trimmed === '' ? 0 : parts.length
+    return refuse(`has ${count} field${count === 1 ? '' : 's'}; write 5, or 6 with seconds first`)
+  }
+  const shift = 6 - parts.length
+  const details = parts.flatMap((text, index) => {
+    const spec = SPECS[index + shift]
+    const problem = spec === undefined ? null : fieldProblem(text, spec)
+    return problem === null ? [] : [`field ${index + 1} (${spec?.name}) ${problem}`]
+  })
+  if (details.length > 0) return { ok: false, details }
+  const [second = '', minute = '', hour = '', day = '', month = '', weekday = ''] =
+    shift === 1 ? ['0', ...parts] : parts
+  return { ok: true, fields: { second, minute, hour, day, month, weekday } }
+}
+
+const refuse = (detail: string): CheckedCron => ({ ok: false, details: [detail] })
+
+/** User text inside a message, cut so that a message never grows with its input. */
+const quoted = (text: string): string => `"${text.length > 20 ? `${text.slice(0, 20)}…` : text}"`
+
+function fieldProblem(text: string, spec: FieldSpec): string | null {
+  if (text === '*' || text === '?') return null
+  if (spec.name === 'day of month' && text.toUpperCase() === 'LW') return null
+  const items = text.split(',')
+  for (const item of items) {
+    const problem = itemProblem(item, spec)
+    if (problem !== null) return items.length === 1 ? `is ${problem}` : `contains ${problem}`
+  }
+  return null
+}
+
+const ITEM = /^(?:(\*)|(\d{1,2}|[A-Z]{3})(?:-(\d{1,2}|[A-Z]{3}))?)(?:\/(\d{1,3}))?$/
+
+/** What is wrong with one element of a list, worded to follow "is" or "contains". */
+function itemProblem(item: string, spec: FieldSpec): string | null {
+  if (item === '') return 'an empty item; remove the extra comma'
+  const upper = item.toUpperCase()
+  if (/^H(?:$|[/(])/.test(upper))
+    return `${quoted(item)}; H (a hashed value) is not supported yet, write a number`
+  const body = withoutModifier(upper, spec)
+  if (body === '') return null
+  const match = ITEM.exec(body)
+  if (match === null) return `${quoted(item)}; allowed ${spec.allowed}, with ranges a-b, steps */n and lists`
+  const [, star, from, to, step] = match
+  if (step !== undefined && (Number(step) < 1 || Number(step) > spec.maxStep)) {
+    return `${quoted(item)}; allowed steps are 1–${spec.maxStep}`
+  }
+  if (star !== undefined || from === undefined) return modifierProblem(item, body, upper)
+  const low = fieldValue(from, spec)
+  const high = to === undefined ? low : rangeEnd(to, spec)
+  if (low === null) return `${from}; allowed ${spec.allowed}`
+  if (high === null) return `${to}; allowed ${spec.allowed}`
+  if (low > high)
+    return `the backward range ${item}; write it as two, such as ${from}-${spec.max},${spec.min}-${to}`
+  if (step !== undefined && to === undefined) {
+    return `${quoted(item)}; a step needs a range, write ${from}-${spec.max}/${step}`
+  }
+  return step === undefined ? null : modifierProblem(item, body, upper)
+}
+
+/**
+ * Takes off what only the two day fields know: `L` and `15W` for days of the month, `#2` and `L` after a
+ * weekday. What remains follows the common grammar; nothing remains of a lone `L`.
+ */
+function withoutModifier(upper: string, spec: FieldSpec): string {
+  if (spec.name === 'day of month') return upper === 'L' ? '' : upper.replace(/^(\d{1,2})W$/, '$1')
+  if (spec.name === 'day of week') return upper.replace(/(.)(?:#[1-5]|L)$/, '$1')
+  return upper
+}
+
+/** Stars and steps take no `#` or `L`: "every second day of the week, but only its last" has no reading. */
+const modifierProblem = (item: string, body: string, upper: string): string | null =>
+  body === upper ? null : `${quoted(item)}; # and L follow a weekday or a range, not a star or step`
+
+function fieldValue(text: string, spec: FieldSpec): number | null {
+  const value = /^\d/.test(text) ? Number(text) : nameValue(text, spec)
+  return value === null || value < spec.min || value > spec.max ? null : value
+}
+
+function nameValue(text: string, spec: FieldSpec): number | null {
+  const index = spec.names.indexOf(text)
+  return index < 0 ? null : index + spec.min
+}
+
+/** A range may end on Sunday: in `SAT-SUN` it is day 7. */
+const rangeEnd = (text: string, spec: FieldSpec): number | null =>
+  text === 'SUN' && spec.names === WEEKDAYS ? 7 : fieldValue(text, spec)

@@ -1,0 +1,163 @@
+/**
+ * Steps a cron pattern on the wall clock: finds the first matching wall time at or after a given one. Wall
+ * times are counted as if they were UTC, in milliseconds; zones are none of its business.
+ *
+ * croner parses the expression, so every syntax and its meaning are croner's. Stepping is our own: tables of
+ * "next allowed value" per time field and one bit mask of matching days per month, so that a step jumps
+ * from match to match (about 0.2 µs measured, where `Cron.nextRun` with `utcOffset: 0` takes 37 µs). It is
+ * also exact where croner 11.0.0 is not: that one leaps over 1 March for days 1, 11, 21 and 31.
+ */
+import { CronPattern } from 'croner'
+import { civilFromDays, daysFromCivil, daysInMonth, weekdayOf } from './civil.ts'
+import type { CronFields } from './cron-fields.ts'
+
+/** Weekdays and leap years repeat after 400 years: what did not match by then never will. */
+const SEARCH_MONTHS = 400 * 12
+const SECONDS_PER_DAY = 86_400
+const NONE = -1
+/** Enough for a year and the months beside it. Slots are chosen by the low bits of the month's number. */
+const MASK_SLOTS = 16
+/** croner's mark for "the last such weekday of the month", beside bits 0–4 for the first to the fifth. */
+const LAST_WEEKDAY_BIT = 32
+
+export class CronStepper {
+  readonly #nextSecond: Int8Array
+  readonly #nextMinute: Int8Array
+  readonly #nextHour: Int8Array
+  readonly #days: DayFields
+  readonly #maskMonths = new Int32Array(MASK_SLOTS).fill(NONE)
+  readonly #masks = new Int32Array(MASK_SLOTS)
+  /** Second of the day of the first match on any matching day. */
+  readonly #firstOfDay: number
+
+  /** The fields must have passed `checkCron`. */
+  constructor(fields: CronFields) {
+    const { second, minute, hour, day, month, weekday } = fields
+    const pattern = new CronPattern([second, minute, hour, day, month, weekday].join(' '))
+    this.#nextSecond = nextTable(pattern.second)
+    this.#nextMinute = nextTable(pattern.minute)
+    this.#nextHour = nextTable(pattern.hour)
+    this.#days = dayFields(pattern)
+    this.#firstOfDay = this.#timeFrom(0)
+  }
+
+  /** The first matching wall time at or after `wall`, or null when the pattern never matches again. */
+  next(wall: number): number | null {
+    const seconds = Math.ceil(wall / 1_000)
+    const days = Math.floor(seconds / SECONDS_PER_DAY)
+    const { year, month, day } = civilFromDays(days)
+    const monthIndex = year * 12 + month - 1
+    const mask = this.#maskOf(monthIndex)
+    if ((mask >>> (day - 1)) & 1) {
+      const time = this.#timeFrom(seconds - days * SECONDS_PER_DAY)
+      if (time !== NONE) return (days * SECONDS_PER_DAY + time) * 1_000
+    }
+    const matching = this.#nextDay(monthIndex, mask & (-1 << day))
+    return matching === null ? null : (matching * SECONDS_PER_DAY + this.#firstOfDay) * 1_000
+  }
+
+  /** The first day in `mask` of the given month, else the first matching day of a later month. */
+  #nextDay(monthIndex: number, mask: number): number | null {
+    let remaining = mask
+    for (let index = monthIndex; index <= monthIndex + SEARCH_MONTHS; ) {
+      if (remaining !== 0) {
+        const lowestBit = 31 - Math.clz32(remaining & -remaining)
+        return daysFromCivil(Math.floor(index / 12), (index % 12) + 1, lowestBit + 1)
+      }
+      index += 1
+      remaining = this.#maskOf(index)
+    }
+    return null
+  }
+
+  #maskOf(monthIndex: number): number {
+    const slot = monthIndex % MASK_SLOTS
+    if (this.#maskMonths[slot] === monthIndex) return this.#masks[slot] ?? 0
+    const mask = monthMask(this.#days, Math.floor(monthIndex / 12), (monthIndex % 12) + 1)
+    this.#maskMonths[slot] = monthIndex
+    this.#masks[slot] = mask
+    return mask
+  }
+
+  /** The first matching second of the day at or after the given one, or NONE. */
+  #timeFrom(secondOfDay: number): number {
+    const hour = Math.floor(secondOfDay / 3_600)
+    const minute = Math.floor(secondOfDay / 60) % 60
+    const firstMinute = at(this.#nextMinute, 0)
+    const firstSecond = at(this.#nextSecond, 0)
+    if (at(this.#nextHour, hour) === hour) {
+      if (at(this.#nextMinute, minute) === minute) {
+        const second = at(this.#nextSecond, secondOfDay % 60)
+        if (second !== NONE) return hour * 3_600 + minute * 60 + second
+      }
+      const laterMinute = at(this.#nextMinute, minute + 1)
+      if (laterMinute !== NONE) return hour * 3_600 + laterMinute * 60 + firstSecond
+    }
+    // When the hour itself matched, nothing of it was left; otherwise this finds the first one that does.
+    const laterHour = at(this.#nextHour, hour + 1)
+    return laterHour === NONE ? NONE : laterHour * 3_600 + firstMinute * 60 + firstSecond
+  }
+}
+
+const at = (table: Int8Array, index: number): number => table[index] ?? NONE
+
+/** For each value the smallest allowed one not below it; one entry more, so that "value + 1" needs no check. */
+function nextTable(allowed: readonly number[]): Int8Array {
+  const table = new Int8Array(allowed.length + 1).fill(NONE)
+  for (let value = allowed.length - 1; value >= 0; value -= 1) {
+    table[value] = allowed[value] ? value : at(table, value + 1)
+  }
+  return table
+}
+
+/** What is kept of a parsed pattern: croner's own object carries a table of ten thousand years. */
+type DayFields = Pick<
+  CronPattern,
+  'day' | 'month' | 'dayOfWeek' | 'nearestWeekdays' | 'lastDayOfMonth' | 'lastWeekday' | 'starDOM' | 'starDOW'
+>
+
+function dayFields(pattern: CronPattern): DayFields {
+  const { day, month, dayOfWeek, nearestWeekdays, lastDayOfMonth, lastWeekday, starDOM, starDOW } = pattern
+  return { day, month, dayOfWeek, nearestWeekdays, lastDayOfMonth, lastWeekday, starDOM, starDOW }
+}
+
+/** Bit d−1 is set when day d of the month matches. Two restricted day fields mean "or", as in every cron. */
+function monthMask(fields: DayFields, year: number, month: number): number {
+  if (!fields.month[month - 1]) return 0
+  const length = daysInMonth(year, month)
+  const firstWeekday = weekdayOf(daysFromCivil(year, month, 1))
+  const byDay = dayOfMonthMask(fields, length, firstWeekday)
+  if (fields.starDOW) return byDay
+  const byWeekday = weekdayMask(fields.dayOfWeek, length, firstWeekday)
+  return fields.starDOM ? byDay & byWeekday : byDay | byWeekday
+}
+
+function dayOfMonthMask(fields: DayFields, length: number, firstWeekday: number): number {
+  let mask = 0
+  for (let day = 1; day <= length; day += 1) {
+    if (fields.day[day - 1]) mask |= 1 << (day - 1)
+    if (fields.nearestWeekdays[day - 1]) mask |= 1 << (nearestWeekday(day, length, firstWeekday) - 1)
+  }
+  if (fields.lastDayOfMonth) mask |= 1 << (length - 1)
+  if (fields.lastWeekday) mask |= 1 << (nearestWeekday(length, length, firstWeekday) - 1)
+  return mask
+}
+
+/** The working day nearest to `day` that lies in the same month. */
+function nearestWeekday(day: number, length: number, firstWeekday: number): number {
+  const weekday = (firstWeekday + day - 1) % 7
+  if (weekday === 6) return day === 1 ? 3 : day - 1
+  if (weekday === 0) return day === length ? day - 2 : day + 1
+  return day
+}
+
+function weekdayMask(dayOfWeek: readonly number[], length: number, firstWeekday: number): number {
+  let mask = 0
+  for (let day = 1; day <= length; day += 1) {
+    const allowed = dayOfWeek[(firstWeekday + day - 1) % 7] ?? 0
+    const nthBit = 1 << Math.floor((day - 1) / 7)
+    const isLast = day + 7 > length
+    if (allowed & nthBit || (isLast && allowed & LAST_WEEKDAY_BIT)) mask |= 1 << (day - 1)
+  }
+  return mask
+}

@@ -1,0 +1,74 @@
+/**
+ * A cron expression in words. cronstrue phrases the fields; the sentence is put together here, because
+ * cronstrue joins the two day fields as if both had to match ("on day 1 of the month, and on Monday") while
+ * cron fires when either does, and because it misreads or refuses lists with W, # and L.
+ */
+import cronstrue from 'cronstrue'
+import { type CronFields, checkCron } from './cron-fields.ts'
+
+/** An English sentence without its full stop; the expression itself when it cannot be put into words. */
+export function describeCron(expression: string): string {
+  const checked = checkCron(expression)
+  try {
+    if (checked.ok) return sentence(checked.fields)
+  } catch {
+    // cronstrue throws strings and errors for what it does not know; the expression still says it all.
+  }
+  return `At the times of the cron expression ${expression.trim()}`
+}
+
+type DayFields = Pick<CronFields, 'day' | 'month' | 'weekday'>
+const EVERY_DAY: DayFields = { day: '*', month: '*', weekday: '*' }
+
+function sentence(fields: CronFields): string {
+  const time = say(fields, EVERY_DAY)
+  const phrase = (days: Partial<DayFields>): string => {
+    const text = say(fields, { ...EVERY_DAY, ...days })
+    if (!text.startsWith(time)) throw new Error(`"${text}" does not go on from "${time}"`)
+    return text.slice(time.length).replace(/^, /, '')
+  }
+  const days = dayPhrase(fields, phrase)
+  const months = phrase({ month: fields.month })
+  return [time, days, months].filter((part) => part !== '').join(', ')
+}
+
+/** The time of day is described with the day fields given here, in place of the expression's own. */
+function say({ second, minute, hour }: CronFields, { day, month, weekday }: DayFields): string {
+  const seconds = second === '0' ? [] : [second]
+  const expression = [...seconds, minute, hour, day, month, weekday].join(' ')
+  return cronstrue.toString(expression, { use24HourTimeFormat: true, throwExceptionOnParseError: true })
+}
+
+function dayPhrase({ day, weekday }: CronFields, phrase: (days: Partial<DayFields>) => string): string {
+  const byDay = itemsToPhrase(day).map((item) => phrase({ day: item }))
+  const byWeekday = itemsToPhrase(weekday).map((item) => phrase({ weekday: item }))
+  const isStar = (field: string): boolean => field === '*' || field === '?'
+  if (isStar(weekday)) return byDay.join(' and ')
+  if (isStar(day)) return byWeekday.join(' and ')
+  // One side that allows every day (such as */1) makes the other one irrelevant.
+  if (byDay.includes('') || byWeekday.includes('')) return ''
+  return `${byDay.join(' and ')} or ${byWeekday.map(onWeekday).join(' and ')}`
+}
+
+const onWeekday = (phrase: string): string => {
+  const bare = phrase.replace(/^only /, '')
+  return bare.startsWith('on ') ? bare : `on ${bare}`
+}
+
+/** Lists with modifiers are phrased item by item, and `MON-FRI#2` as five second weekdays. */
+function itemsToPhrase(field: string): readonly string[] {
+  if (!/[#W]|\dL|[A-Z]{3}L/i.test(field)) return [field]
+  return field.split(',').flatMap(expandRange)
+}
+
+const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN']
+
+function expandRange(item: string): readonly string[] {
+  const match = /^(\w+)-(\w+?)(#\d|L)$/i.exec(item)
+  if (match === null) return [item]
+  const [, from = '', to = '', modifier = ''] = match
+  const number = (text: string): number =>
+    /^\d/.test(text) ? Number(text) : WEEKDAYS.indexOf(text.toUpperCase())
+  const last = to.toUpperCase() === 'SUN' ? 7 : number(to)
+  return WEEKDAYS.flatMap((_, day) => (day >= number(from) && day <= last ? [`${day % 7}${modifier}`] : []))
+}

@@ -1,0 +1,90 @@
+/**
+ * What clock changes do to a schedule, said beforehand: which of its wall times are skipped or shown twice,
+ * and what happens then. Shown beside a preview, so that nobody learns it on a Sunday morning in March.
+ */
+import { occurrencesBetween } from './occurrences.ts'
+import type { Plan, WallClockSchedule } from './schedule.ts'
+import { type WallRule, wallRuleOf } from './wall-rule.ts'
+import type { ClockChange } from './zone.ts'
+
+/** Nobody plans daylight saving further ahead, and each year of it costs a lookup. */
+const MAX_RANGE_MS = 10 * 366 * 86_400_000
+
+export interface DstNote {
+  /** When it fires; null when the skipped wall time is left out. */
+  readonly instant: number | null
+  /** The wall time the schedule names, such as 2027-03-28T02:30. */
+  readonly wall: string
+  readonly kind: 'gap' | 'fold'
+  readonly note: string
+}
+
+/** Notes on fires in [from, to] that clock changes touch, in order, at most `limit`. */
+export function dstNotes(plan: Plan, from: number, to: number, limit: number): DstNote[] {
+  const { schedule } = plan
+  if (schedule.type !== 'cron' && schedule.type !== 'daily') return []
+  const first = Math.max(from, plan.startAt ?? from)
+  const last = Math.min(to, plan.endAt ?? to, first + MAX_RANGE_MS)
+  const rule = wallRuleOf(schedule)
+  const notes: DstNote[] = []
+  // A change just outside the range still repeats wall times inside it.
+  const reach = 86_400_000
+  for (const change of rule.zone.clockChanges(first - reach, last + reach)) {
+    if (notes.length >= limit) break
+    if (change.after > change.before) {
+      if (change.at >= first && change.at <= last) notes.push(...gapNotes(rule, schedule, change))
+    } else {
+      notes.push(...foldNotes({ plan, rule, schedule, change, first, last, limit: limit - notes.length }))
+    }
+  }
+  return notes
+}
+
+/** One note for all wall times in a gap: they share one fire, or none. */
+function gapNotes(rule: WallRule, schedule: WallClockSchedule, change: ClockChange): DstNote[] {
+  const wall = rule.firstWallWithin(change.at + change.before, change.at + change.after)
+  if (wall === null) return []
+  const after = change.at + change.after
+  const resumes = dateOf(after) === dateOf(wall) ? timeOf(after) : `${dateOf(after)} ${timeOf(after)}`
+  const fires = rule.gap === 'next'
+  const effect = fires ? `fires at ${resumes} instead` : 'does not fire'
+  const note = `${timeOf(wall)} does not exist on ${dateOf(wall)}, ${clocksGo(schedule, change)}; ${effect}`
+  return [{ instant: fires ? change.at : null, wall: wallText(wall), kind: 'gap', note }]
+}
+
+interface FoldRequest {
+  readonly plan: Plan
+  readonly rule: WallRule
+  readonly schedule: WallClockSchedule
+  readonly change: ClockChange
+  readonly first: number
+  readonly last: number
+  readonly limit: number
+}
+
+function foldNotes({ plan, rule, schedule, change, first, last, limit }: FoldRequest): DstNote[] {
+  const width = change.before - change.after
+  const after = Math.max(change.at - width, first) - 1
+  const upTo = Math.min(change.at + width - 1, last)
+  return Array.from(occurrencesBetween(plan, after, upTo, limit), (instant) => {
+    const isFirst = instant < change.at
+    const wall = instant + (isFirst ? change.before : change.after)
+    const which = `the ${isFirst ? 'first' : 'second'} time`
+    const effect = rule.fold === 'both' ? `fires both times, this is ${which}` : `fires only ${which}`
+    const note = `${timeOf(wall)} comes twice on ${dateOf(wall)}, ${clocksGo(schedule, change)}; ${effect}`
+    return { instant, wall: wallText(wall), kind: 'fold', note } as const
+  })
+}
+
+/** "clocks in Europe/Berlin go from 02:00 to 03:00"; with dates when a whole day is jumped. */
+function clocksGo({ timezone }: WallClockSchedule, { at, before, after }: ClockChange): string {
+  const [from, to] = [at + before, at + after]
+  const sameDay = dateOf(from) === dateOf(to)
+  const text = (wall: number): string => (sameDay ? timeOf(wall) : `${dateOf(wall)} ${timeOf(wall)}`)
+  return `clocks in ${timezone} go from ${text(from)} to ${text(to)}`
+}
+
+const isoOf = (wall: number): string => new Date(wall).toISOString()
+const dateOf = (wall: number): string => isoOf(wall).slice(0, 10)
+const timeOf = (wall: number): string => isoOf(wall).slice(11, wall % 60_000 === 0 ? 16 : 19)
+const wallText = (wall: number): string => `${dateOf(wall)}T${timeOf(wall)}`

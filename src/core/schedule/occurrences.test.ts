@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  countOccurrences,
+  delayMs,
+  firstOccurrence,
+  nextOccurrence,
+  occurrencesBetween,
+} from './occurrences.ts'
+import type { Plan, Schedule } from './schedule.ts'
+
+const noon = Date.UTC(2027, 0, 1, 12)
+const HOUR = 3_600_000
+const planOf = (schedule: Schedule, bounds: Partial<Plan> = {}): Plan => ({
+  schedule,
+  startAt: null,
+  endAt: null,
+  anchorAt: noon,
+  ...bounds,
+})
+const hourly: Schedule = { type: 'every', interval: '1h' }
+const onTheHour: Schedule = { type: 'cron', expression: '0 * * * *', timezone: 'UTC' }
+
+test('once is due at its instant and never again', () => {
+  const plan = planOf({ type: 'once', at: '2027-01-01T12:00:00Z' })
+
+  expect(nextOccurrence(plan, noon - 1)).toBe(noon)
+  expect(nextOccurrence(plan, noon)).toBeNull()
+})
+
+test('a once in the past is still its own first occurrence', () => {
+  const plan = planOf({ type: 'once', at: '2027-01-01T12:00:00Z' })
+
+  expect(firstOccurrence(plan, noon + HOUR)).toBe(noon)
+  expect(firstOccurrence({ ...plan, endAt: noon - 1 }, noon - HOUR)).toBeNull()
+})
+
+test('every is due on the grid from its origin, which is itself an occurrence', () => {
+  expect(firstOccurrence(planOf(hourly), noon)).toBe(noon)
+  expect(nextOccurrence(planOf(hourly), noon)).toBe(noon + HOUR)
+  expect(nextOccurrence(planOf(hourly), noon + 1)).toBe(noon + HOUR)
+})
+
+test('an anchor of its own fixes the phase, whether it lies in the past or in the future', () => {
+  const past = planOf({ ...hourly, anchor: '2020-06-01T00:20:00Z' })
+  const future = planOf({ ...hourly, anchor: '2040-06-01T00:20:00Z' })
+
+  expect(nextOccurrence(past, noon)).toBe(noon + HOUR / 3)
+  expect(nextOccurrence(future, noon)).toBe(noon + HOUR / 3)
+})
+
+test('startAt after the anchor does not move the grid', () => {
+  const plan = planOf({ ...hourly, anchor: '2027-01-01T00:00:00Z' }, { startAt: noon + 1 })
+
+  expect(firstOccurrence(plan, noon)).toBe(noon + HOUR)
+})
+
+test('delay begins at startAt or at once, and has no successor by time', () => {
+  const schedule: Schedule = { type: 'delay', interval: '5s' }
+
+  expect(firstOccurrence(planOf(schedule), noon)).toBe(noon)
+  expect(firstOccurrence(planOf(schedule, { startAt: noon + HOUR }), noon)).toBe(noon + HOUR)
+  expect(firstOccurrence(planOf(schedule, { endAt: noon - 1 }), noon)).toBeNull()
+  expect(nextOccurrence(planOf(schedule), noon)).toBeNull()
+  expect(delayMs(schedule)).toBe(5_000)
+})
+
+test('manual is never due', () => {
+  expect(firstOccurrence(planOf({ type: 'manual' }), noon)).toBeNull()
+  expect(nextOccurrence(planOf({ type: 'manual' }), noon)).toBeNull()
+})
+
+test.each([hourly, onTheHour])('both bounds of $type are inclusive', (schedule) => {
+  const plan = planOf(schedule, { startAt: noon, endAt: noon + 2 * HOUR })
+
+  expect([...occurrencesBetween(plan, 0, Number.MAX_SAFE_INTEGER, 10)]).toEqual([
+    noon,
+    noon + HOUR,
+    noon + 2 * HOUR,
+  ])
+})
+
+test('daily follows the wall clock of its zone', () => {
+  const plan = planOf({ type: 'daily', hour: 2, minute: 30, timezone: 'Europe/Berlin' })
+  const from = Date.UTC(2027, 2, 27, 12)
+
+  const fires = [...occurrencesBetween(plan, from, from + 3 * 24 * HOUR, 10)]
+
+  expect(fires.map((instant) => new Date(instant).toISOString())).toEqual([
+    '2027-03-28T01:00:00.000Z',
+    '2027-03-29T00:30:00.000Z',
+    '2027-03-30T00:30:00.000Z',
+  ])
+})
+
+test('counting stops at the limit and says that there is more', () => {
+  const counted = countOccurrences(planOf(onTheHour), noon, noon + 100 * HOUR, 3)
+
+  expect(counted).toEqual({ count: 3, first: noon + HOUR, last: noon + 3 * HOUR, atLeast: true })
+})
+
+test('counting exactly as many as the limit does not claim more', () => {
+  const counted = countOccurrences(planOf(onTheHour), noon, noon + 3 * HOUR, 3)
+
+  expect(counted).toEqual({ count: 3, first: noon + HOUR, last: noon + 3 * HOUR, atLeast: false })
+})
+
+test('a fast every over years is counted exactly and at once', () => {
+  const year = 365 * 24 * HOUR
+  const plan = planOf({ type: 'every', interval: '10ms' })
+
+  const counted = countOccurrences(plan, noon, noon + year, 1)
+
+  expect(counted).toEqual({ count: year / 10, first: noon + 10, last: noon + year, atLeast: false })
+})
+
+test('nothing in range counts as nothing', () => {
+  const nothing = { count: 0, first: null, last: null, atLeast: false }
+
+  expect(countOccurrences(planOf(hourly), noon, noon + 1, 10)).toEqual(nothing)
+  expect(countOccurrences(planOf(onTheHour), noon, noon + 1, 10)).toEqual(nothing)
+  expect(countOccurrences(planOf({ type: 'manual' }), 0, noon, 10)).toEqual(nothing)
+  expect(countOccurrences(planOf(hourly, { endAt: noon }), noon, noon + HOUR, 10)).toEqual(nothing)
+})
+
+const instant = fc.integer({ min: noon - 1_000_000, max: noon + 1_000_000 })
+const bound = fc.option(instant, { nil: null })
+const everyPlan = fc
+  .record({
+    interval: fc.integer({ min: 10, max: 200_000 }),
+    startAt: bound,
+    endAt: bound,
+    anchorAt: instant,
+  })
+  .map(({ interval, ...bounds }) => planOf({ type: 'every', interval: `${interval}ms` }, bounds))
+
+test('every lies on its grid, after the instant asked about, with no grid point between', () => {
+  fc.assert(
+    fc.property(everyPlan, instant, (plan, after) => {
+      const interval = Number.parseInt(plan.schedule.type === 'every' ? plan.schedule.interval : '', 10)
+      const next = nextOccurrence(plan, after)
+      const lowest = Math.max(after + 1, plan.startAt ?? after + 1)
+      const expected = plan.anchorAt + Math.ceil((lowest - plan.anchorAt) / interval) * interval
+      expect(next).toBe(plan.endAt !== null && expected > plan.endAt ? null : expected)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('the closed form counts what stepping counts', () => {
+  fc.assert(
+    fc.property(everyPlan, instant, instant, (plan, after, upTo) => {
+      const stepped = [...occurrencesBetween(plan, after, upTo, 1_000_000)]
+      expect(countOccurrences(plan, after, upTo, 1)).toEqual({
+        count: stepped.length,
+        first: stepped[0] ?? null,
+        last: stepped.at(-1) ?? null,
+        atLeast: false,
+      })
+    }),
+    { numRuns: 50 },
+  )
+})

@@ -1,0 +1,126 @@
+/**
+ * The due instants of a plan. Everything here is a pure function of the plan: whichever node computes the
+ * next occurrence, at whatever moment, gets the same answer. The schedule must have passed
+ * `validateSchedule`. Instants are epoch milliseconds; jitter never enters, these are the nominal times.
+ */
+import assert from 'node:assert/strict'
+import { parseDuration } from '../duration.ts'
+import { parseInstant } from './instant.ts'
+import type { DelaySchedule, EverySchedule, Plan } from './schedule.ts'
+import { wallRuleOf } from './wall-rule.ts'
+
+/** The first instant strictly after `after` at which the plan is due, or null when there is none by time. */
+export function nextOccurrence(plan: Plan, after: number): number | null {
+  const lowest = plan.startAt === null ? after : Math.max(after, plan.startAt - 1)
+  const next = nextUnbounded(plan, lowest)
+  return next === null || isPastEnd(plan, next) ? null : next
+}
+
+/**
+ * The occurrence a plan begins with, seen from `from`: the first at or after it. A `once` in the past is
+ * still its own first occurrence (whether it runs is for the misfire rule to say), and a `delay` begins at
+ * once or at startAt.
+ */
+export function firstOccurrence(plan: Plan, from: number): number | null {
+  const { schedule, startAt } = plan
+  if (schedule.type === 'delay') {
+    const first = startAt ?? from
+    return isPastEnd(plan, first) ? null : first
+  }
+  if (schedule.type === 'once') return nextOccurrence(plan, Number.NEGATIVE_INFINITY)
+  return nextOccurrence(plan, from - 1)
+}
+
+/** Milliseconds from the end of a run to the next occurrence. */
+export const delayMs = (schedule: DelaySchedule): number => milliseconds(schedule.interval)
+
+export interface OccurrenceCount {
+  readonly count: number
+  readonly first: number | null
+  /** The last one counted; when `atLeast` is set, later ones exist. */
+  readonly last: number | null
+  /** Counting stopped at the limit: there are more than `count`. */
+  readonly atLeast: boolean
+}
+
+/**
+ * How many occurrences lie in (after, upTo]. `limit` bounds the work; an `every` is counted by division, so
+ * its count is exact whatever the limit.
+ */
+export function countOccurrences(plan: Plan, after: number, upTo: number, limit: number): OccurrenceCount {
+  if (plan.schedule.type === 'every') return countGrid(plan, plan.schedule, after, upTo)
+  let count = 0
+  let first: number | null = null
+  let last: number | null = null
+  for (const occurrence of occurrencesBetween(plan, after, upTo, limit + 1)) {
+    if (count === limit) return { count, first, last, atLeast: true }
+    first ??= occurrence
+    last = occurrence
+    count += 1
+  }
+  return { count, first, last, atLeast: false }
+}
+
+/** The occurrences in (after, upTo], in order, at most `limit` of them. */
+export function* occurrencesBetween(
+  plan: Plan,
+  after: number,
+  upTo: number,
+  limit: number,
+): Generator<number, void, undefined> {
+  let next = nextOccurrence(plan, after)
+  for (let yielded = 0; yielded < limit && next !== null && next <= upTo; yielded += 1) {
+    yield next
+    next = nextOccurrence(plan, next)
+  }
+}
+
+const isPastEnd = ({ endAt }: Plan, instant: number): boolean => endAt !== null && instant > endAt
+
+function nextUnbounded(plan: Plan, after: number): number | null {
+  const { schedule } = plan
+  switch (schedule.type) {
+    case 'once': {
+      const at = instant(schedule.at)
+      return at > after ? at : null
+    }
+    case 'every':
+      return nextOnGrid(originOf(plan, schedule), milliseconds(schedule.interval), after)
+    case 'cron':
+    case 'daily':
+      return wallRuleOf(schedule).nextFire(after)
+    case 'delay':
+    case 'manual':
+      return null
+  }
+}
+
+const originOf = ({ anchorAt }: Plan, { anchor }: EverySchedule): number =>
+  anchor === undefined ? anchorAt : instant(anchor)
+
+/** Remainders of integers are exact where a quotient of large ones is not. The origin may lie anywhere. */
+function nextOnGrid(origin: number, interval: number, after: number): number {
+  const sinceLast = (((after - origin) % interval) + interval) % interval
+  return after - sinceLast + interval
+}
+
+function countGrid(plan: Plan, schedule: EverySchedule, after: number, upTo: number): OccurrenceCount {
+  const first = nextOccurrence(plan, after)
+  const bound = plan.endAt === null ? upTo : Math.min(upTo, plan.endAt)
+  if (first === null || first > bound) return { count: 0, first: null, last: null, atLeast: false }
+  const interval = milliseconds(schedule.interval)
+  const last = bound - ((bound - first) % interval)
+  return { count: (last - first) / interval + 1, first, last, atLeast: false }
+}
+
+function milliseconds(text: string): number {
+  const parsed = parseDuration(text)
+  assert(parsed.ok, `the stored duration "${text}" is not valid`)
+  return parsed.ms
+}
+
+function instant(text: string): number {
+  const parsed = parseInstant(text)
+  assert(parsed.ok, `the stored instant "${text}" is not valid`)
+  return parsed.at
+}

@@ -1,0 +1,200 @@
+/**
+ * Offsets of IANA time zones as segments: stretches of time with one offset, and what their borders do to
+ * the wall clock. `Intl` is the only source of zone rules; it answers in about 2 µs an instant, so borders
+ * are found once by bisection and kept per zone and block of about a year.
+ */
+import { LRUCache } from 'lru-cache'
+
+const DAY_MS = 86_400_000
+/** No zone has kept an offset for less than 7 days since 1970, nor will by 2090 (every zone, tzdata 2025c). */
+const PROBE_MS = 5 * DAY_MS
+const BLOCK_MS = 73 * PROBE_MS
+/** Borders this close to a block are looked up too; the largest jump of a wall clock, Apia's, was one day. */
+const MARGIN_MS = PROBE_MS
+/** A formatter takes some ten kilobytes. Few installations use more than a handful of zones. */
+const MAX_ZONES = 256
+const MAX_BLOCKS_PER_ZONE = 64
+const MAX_KNOWN_NAMES = 2_048
+/** The longest name in the database has 32 characters. */
+const MAX_ZONE_NAME_LENGTH = 64
+
+/** Offsets lie well within this: the date line has zones at −12 h and +14 h. */
+export const MAX_OFFSET_MS = 16 * 3_600_000
+
+/** Instants for which zones are asked. Outside, years do not have four digits or zones did not exist. */
+export const EARLIEST_INSTANT = Date.UTC(1900, 0, 1)
+export const LATEST_INSTANT = Date.UTC(9990, 0, 1)
+
+/**
+ * A stretch [start, end) of instants with one offset, cut at the borders of its block. Wall times are
+ * instants plus offset. The three wall times say what the clock changes around the stretch do to it.
+ */
+export interface Segment {
+  readonly start: number
+  readonly end: number
+  readonly offset: number
+  /** The clocks jumped to `start + offset` from here; null when nothing was skipped at `start`. */
+  readonly gapFrom: number | null
+  /** Wall times before this one are shown for the second time. */
+  readonly repeatedUntil: number
+  /** Wall times from this one on will be shown once more, in the next segment. */
+  readonly repeatsFrom: number
+}
+
+/** At the instant `at` the offset turns from `before` into `after`. */
+export interface ClockChange {
+  readonly at: number
+  readonly before: number
+  readonly after: number
+}
+
+export class Zone {
+  readonly #format: Intl.DateTimeFormat
+  readonly #blocks = new LRUCache<number, readonly Segment[]>({ max: MAX_BLOCKS_PER_ZONE })
+  #latest: Segment | undefined
+
+  constructor(name: string) {
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    })
+  }
+
+  /** The segment around an instant between EARLIEST_INSTANT and LATEST_INSTANT. */
+  segmentAt(instant: number): Segment {
+    const latest = this.#latest
+    if (latest !== undefined && latest.start <= instant && instant < latest.end) return latest
+    const index = Math.floor(instant / BLOCK_MS)
+    let block = this.#blocks.get(index)
+    if (block === undefined) {
+      block = this.#findSegments(index)
+      this.#blocks.set(index, block)
+    }
+    const segment = block.find(({ end }) => instant < end)
+    if (segment === undefined) throw new RangeError(`no zone segment holds the instant ${instant}`)
+    this.#latest = segment
+    return segment
+  }
+
+  /** The clock changes in [from, to], in order. The caller bounds the range: a year costs two lookups. */
+  *clockChanges(from: number, to: number): Generator<ClockChange, void, undefined> {
+    let segment = this.segmentAt(Math.max(from - 1, EARLIEST_INSTANT))
+    while (segment.end <= Math.min(to, LATEST_INSTANT)) {
+      const next = this.segmentAt(segment.end)
+      if (next.offset !== segment.offset) yield { at: next.start, before: segment.offset, after: next.offset }
+      segment = next
+    }
+  }
+
+  #findSegments(index: number): Segment[] {
+    const from = index * BLOCK_MS
+    const to = from + BLOCK_MS
+    const borders = this.#findBorders(from - MARGIN_MS, to + MARGIN_MS)
+    const segments: Segment[] = []
+    for (let i = 0; i + 1 < borders.length; i += 1) {
+      const [before, here, after] = [borders[i - 1], borders[i], borders[i + 1]]
+      if (here === undefined || after === undefined) break
+      const start = Math.max(here.at, from)
+      const end = Math.min(after.at, to)
+      if (start >= end) continue
+      const previous = before?.offset ?? here.offset
+      segments.push({
+        start,
+        end,
+        offset: here.offset,
+        gapFrom: previous < here.offset && here.at === start ? here.at + previous : null,
+        repeatedUntil: previous > here.offset ? here.at + previous : Number.NEGATIVE_INFINITY,
+        repeatsFrom: after.offset < here.offset ? after.at + after.offset : Number.POSITIVE_INFINITY,
+      })
+    }
+    return segments
+  }
+
+  /** Instants at which a new offset begins, with both ends of the stretch looked at as if they were such. */
+  #findBorders(from: number, to: number): Border[] {
+    const borders: Border[] = [{ at: from, offset: this.#offsetAt(from) }]
+    let offset = this.#offsetAt(from)
+    for (let probe = from + PROBE_MS; probe <= to; probe += PROBE_MS) {
+      const probed = this.#offsetAt(probe)
+      if (probed !== offset)
+        borders.push({ at: this.#bisect(probe - PROBE_MS, probe, offset), offset: probed })
+      offset = probed
+    }
+    borders.push({ at: to, offset })
+    return borders
+  }
+
+  /** The first whole second in (low, high] whose offset is no longer `offset`. */
+  #bisect(low: number, high: number, offset: number): number {
+    let [same, different] = [low, high]
+    while (different - same > 1_000) {
+      const middle = same + Math.floor((different - same) / 2_000) * 1_000
+      if (this.#offsetAt(middle) === offset) same = middle
+      else different = middle
+    }
+    return different
+  }
+
+  /** Reads `MM/DD/YYYY, HH:MM:SS` at fixed places: several times faster than formatToParts. */
+  #offsetAt(instant: number): number {
+    const text = this.#format.format(instant)
+    const number = (from: number, to: number): number => Number(text.slice(from, to))
+    const date = [number(6, 10), number(0, 2) - 1, number(3, 5)] as const
+    return Date.UTC(...date, number(12, 14), number(15, 17), number(18, 20)) - instant
+  }
+}
+
+interface Border {
+  readonly at: number
+  readonly offset: number
+}
+
+const zones = new LRUCache<string, Zone>({ max: MAX_ZONES })
+
+/** The zone of a name that `zoneProblem` has nothing against. */
+export function zoneOf(name: string): Zone {
+  let zone = zones.get(name)
+  if (zone === undefined) {
+    zone = new Zone(name)
+    zones.set(name, zone)
+  }
+  return zone
+}
+
+const known = new LRUCache<string, boolean>({ max: MAX_KNOWN_NAMES })
+
+/**
+ * Why a name is not a zone, or null. The runtime is asked, because its list of names
+ * (`Intl.supportedValuesOf`) lacks UTC and every modern alias. Some runtimes take bare offsets; they are
+ * refused, because an offset knows no daylight saving and whoever writes one rarely means that.
+ */
+export function zoneProblem(name: string): string | null {
+  const example = 'write an IANA name such as Europe/Berlin or UTC'
+  if (name === '') return `is empty; ${example}`
+  if (name.length > MAX_ZONE_NAME_LENGTH)
+    return `is longer than ${MAX_ZONE_NAME_LENGTH} characters; ${example}`
+  if (/^[+-]?\d/.test(name)) return `is a bare offset, which knows no daylight saving; ${example}`
+  let isKnown = known.get(name)
+  if (isKnown === undefined) {
+    isKnown = isZone(name)
+    known.set(name, isKnown)
+  }
+  return isKnown ? null : `is not a known time zone; ${example}`
+}
+
+function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}

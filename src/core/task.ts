@@ -1,0 +1,86 @@
+/**
+ * A task: what to do and when. The definition is what a user decided, complete with every default, so
+ * that a later release with other defaults does not change tasks that exist.
+ */
+import type { Action } from './action.ts'
+import { parseDuration } from './duration.ts'
+import type { RetryPolicy } from './retry-policy.ts'
+import { parseInstant } from './schedule/instant.ts'
+import type { Plan, Schedule } from './schedule/schedule.ts'
+
+/** scheduled → pending → running → scheduled … finished; paused and cancelled are the user's word. */
+export const TASK_STATES = ['scheduled', 'pending', 'running', 'paused', 'finished', 'cancelled'] as const
+export type TaskState = (typeof TASK_STATES)[number]
+
+/** What to do when an occurrence comes due while a run of the same task is active. */
+export const OVERLAP_POLICIES = ['skip', 'allow'] as const
+export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number]
+
+/** What to do with occurrences that came due while no scheduler was there. */
+export const MISFIRE_POLICIES = ['run_once', 'skip'] as const
+export type MisfirePolicy = (typeof MISFIRE_POLICIES)[number]
+
+/** What to do with a run whose worker died: `retry` is at least once, `fail` is at most once. */
+export const WORKER_LOSS_POLICIES = ['retry', 'fail'] as const
+export type WorkerLossPolicy = (typeof WORKER_LOSS_POLICIES)[number]
+
+export interface TaskDefinition {
+  readonly action: Action
+  readonly schedule: Schedule
+  /** Instants as RFC 3339, durations as text: the stored form is the form users wrote. */
+  readonly startAt: string | null
+  readonly endAt: string | null
+  readonly maxRuns: number | null
+  /** Origin of the grid of `every` when the schedule names none. */
+  readonly anchorAt: string
+  readonly overlap: OverlapPolicy
+  readonly misfire: { readonly policy: MisfirePolicy; readonly window: string }
+  readonly retry: { readonly limit: number; readonly initial: string; readonly max: string }
+  readonly timeout: string
+  readonly onWorkerLoss: WorkerLossPolicy
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** W3C trace context of the request that created the task; its runs continue that trace. */
+  readonly traceparent: string | null
+}
+
+export const TASK_DEFAULTS = {
+  overlap: 'skip',
+  misfire: { policy: 'run_once', window: '1d' },
+  retry: { limit: 3, initial: '1s', max: '30s' },
+  timeout: '20m',
+  onWorkerLoss: 'retry',
+} as const
+
+/** Lateness up to which an occurrence is simply late, whoever was watching. */
+export const MISFIRE_GRACE_MS = 60_000
+
+/** A run that took its worker down this often is not tried again, whatever its retry policy. */
+export const MAX_LOSSES = 5
+
+export function planOf(definition: TaskDefinition): Plan {
+  return {
+    schedule: definition.schedule,
+    startAt: definition.startAt === null ? null : instantMs(definition.startAt),
+    endAt: definition.endAt === null ? null : instantMs(definition.endAt),
+    anchorAt: instantMs(definition.anchorAt),
+  }
+}
+
+export function retryPolicyOf(definition: TaskDefinition): RetryPolicy {
+  const { limit, initial, max } = definition.retry
+  return { limit, initialMs: durationMs(initial), maxMs: durationMs(max) }
+}
+
+/** The length of a duration that was validated before it was stored. */
+export function durationMs(text: string): number {
+  const parsed = parseDuration(text)
+  if (!parsed.ok) throw new Error(`stored duration '${text}' is not valid: ${parsed.reason}`)
+  return parsed.ms
+}
+
+/** The instant that a validated text stands for. */
+export function instantMs(text: string): number {
+  const parsed = parseInstant(text)
+  if (!parsed.ok) throw new Error(`stored instant '${text}' ${parsed.reason}`)
+  return parsed.at
+}
