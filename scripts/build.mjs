@@ -1,0 +1,68 @@
+/**
+ * Builds `dist/main.js`, the program, from `src/cli/main.ts`. Dependencies stay outside the bundle.
+ * `dist/.stamp` says what it was built from and is written last, so a build cut short is built again.
+ */
+
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const dist = join(root, 'dist')
+const stamp = join(dist, '.stamp')
+const INPUTS = ['src', 'migrations', 'package.json', 'package-lock.json', 'scripts/build.mjs']
+
+/** Whether `dist` was built from what is there now. */
+export function isBuilt() {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === sourceHash()
+}
+
+export async function build() {
+  const { build: bundle } = await import('esbuild')
+  const hash = sourceHash()
+  rmSync(dist, { recursive: true, force: true })
+  await bundle({
+    absWorkingDir: root,
+    entryPoints: { main: 'src/cli/main.ts' },
+    outdir: 'dist',
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    sourcemap: 'linked',
+    logLevel: 'warning',
+  })
+  writeFileSync(stamp, hash)
+}
+
+/** A hash over the names and contents of everything that goes into the build. */
+export function sourceHash() {
+  const hash = createHash('sha256')
+  for (const input of INPUTS) {
+    for (const file of filesIn(input))
+      hash
+        .update(`${file}\0`)
+        .update(readFileSync(join(root, file)))
+        .update('\0')
+  }
+  return hash.digest('hex')
+}
+
+/**
+ * @param {string} path
+ * @returns {string[]}
+ */
+function filesIn(path) {
+  if (!existsSync(join(root, path))) return []
+  if (path.includes('.')) return [path]
+  return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length))
+    .sort()
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await build()

@@ -1,0 +1,90 @@
+/** Reaching the server: its address, whether it answers, and the database inside it. */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { connect, createServer, type Server } from 'node:net'
+import pg from 'pg'
+import { type DataDirectory, SOCKET_PORT, socketIn, writeDurably } from './data-directory.ts'
+import { ROLE } from './initialise.ts'
+import type { Listening } from './settings.ts'
+
+export const DATABASE = 'belfry'
+const CONNECT_TIMEOUT_MS = 10_000
+const NO_SUCH_DATABASE = '3D000'
+const DUPLICATE_DATABASE = '42P04'
+
+/** Where the server of this directory listens, or will. A port is kept from start to start if it stays free. */
+export async function chooseListening({ socketDir, port: file }: DataDirectory): Promise<Listening> {
+  if (socketDir !== null) return { socketDir, port: SOCKET_PORT }
+  const remembered = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  const port = (remembered > 0 ? await freePort(remembered) : null) ?? (await freePort(0)) ?? 0
+  if (port !== remembered) writeDurably(file, `${port}\n`)
+  return { socketDir, port }
+}
+
+export function connectionStringFor(listening: Listening, password: string, database = DATABASE): string {
+  const { socketDir, port } = listening
+  const login = `${ROLE}:${encodeURIComponent(password)}`
+  return socketDir === null
+    ? `postgresql://${login}@127.0.0.1:${port}/${database}`
+    : `postgresql://${login}@/${database}?host=${encodeURIComponent(socketDir)}&port=${port}`
+}
+
+/** Whether anyone accepts connections on the socket, be it in another container that shares the directory. */
+export function answers(socketDir: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketIn(socketDir))
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
+
+/** The server's version, such as '18.4'. Makes the database when it is not there yet. */
+export async function ensureDatabase(listening: Listening, password: string): Promise<string> {
+  try {
+    return await versionOf(connectionStringFor(listening, password))
+  } catch (error) {
+    if (!isDatabaseError(error, NO_SUCH_DATABASE)) throw error
+  }
+  await withClient(connectionStringFor(listening, password, 'postgres'), async (client) => {
+    try {
+      await client.query(`create database ${DATABASE}`)
+    } catch (error) {
+      if (!isDatabaseError(error, DUPLICATE_DATABASE)) throw error
+    }
+  })
+  return versionOf(connectionStringFor(listening, password))
+}
+
+function versionOf(connectionString: string): Promise<string> {
+  return withClient(connectionString, async (client) => {
+    const { rows } = await client.query<{ server_version: string }>('show server_version')
+    return rows[0]?.server_version ?? ''
+  })
+}
+
+async function withClient<T>(connectionString: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  client.on('error', () => {}) // The query in hand fails with the same error.
+  try {
+    await client.connect()
+    return await use(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+function isDatabaseError(error: unknown, code: string): boolean {
+  return error instanceof pg.DatabaseError && error.code === code
+}
+
+/** The port itself when nobody listens on it (0 asks for any), or null. */
+function freePort(port: number): Promise<number | null> {
+  return new Promise((resolve) => {
+    const probe: Server = createServer()
+    probe.once('error', () => resolve(null))
+    probe.listen(port, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : null))
+    })
+  })
+}

@@ -1,0 +1,99 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openDataDirectory } from './data-directory.ts'
+import { startEmbeddedPostgres } from './server.ts'
+import { aDirectory, isRoot } from './test-support.ts'
+
+let parent: string
+let dataDir: string
+
+beforeEach(() => {
+  parent = aDirectory()
+  dataDir = join(parent, 'data')
+})
+afterEach(() => {
+  chmodSync(parent, 0o755)
+  rmSync(parent, { recursive: true, force: true })
+})
+
+function leaveData(version: string) {
+  mkdirSync(join(dataDir, 'pg'), { recursive: true })
+  writeFileSync(join(dataDir, 'pg', 'PG_VERSION'), version)
+}
+
+test('data of an older PostgreSQL is refused and left as it was', async () => {
+  leaveData('17\n')
+
+  await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
+    code: 'older_major',
+    message: 'This data was written by PostgreSQL 17.',
+    hint: 'Run: belfry db upgrade (makes a copy first).',
+  })
+
+  expect(readdirSync(dataDir)).toEqual(['pg'])
+  expect(readdirSync(join(dataDir, 'pg'))).toEqual(['PG_VERSION'])
+})
+
+test('data of a newer PostgreSQL is refused', async () => {
+  leaveData('19\n')
+
+  await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({ code: 'newer_major' })
+})
+
+test('a pg directory that holds no database is not initialised over', async () => {
+  mkdirSync(join(dataDir, 'pg'), { recursive: true })
+
+  await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({ code: 'data_dir_unrecognised' })
+})
+
+test('a file in place of the directory is named', async () => {
+  writeFileSync(dataDir, '')
+
+  await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
+    code: 'data_dir_unwritable',
+    message: `Cannot write ${dataDir}: a file is in the way of the directory.`,
+  })
+})
+
+test.runIf(isRoot)('as root, a private parent is named in one sentence', async () => {
+  chmodSync(parent, 0o700)
+
+  await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
+    code: 'unreachable_directory',
+    message: expect.stringContaining(`cannot pass ${parent} to reach ${dataDir}`),
+  })
+
+  expect(readdirSync(parent)).toEqual([])
+})
+
+test.runIf(isRoot)("as root, someone's private directory is not opened to others", () => {
+  mkdirSync(dataDir, { mode: 0o700 })
+  writeFileSync(join(dataDir, 'diary'), '')
+
+  expect(() => openDataDirectory(dataDir, 18)).toThrow(/cannot pass/)
+
+  expect(statSync(dataDir).mode & 0o777).toBe(0o700)
+})
+
+test.runIf(!isRoot)('a directory that may not be written is named', async () => {
+  mkdirSync(dataDir, { mode: 0o500 })
+
+  await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({ code: 'data_dir_unwritable' })
+})
+
+test('a file in place of a parent is an answer too, not a crash', async () => {
+  writeFileSync(dataDir, '')
+
+  await expect(startEmbeddedPostgres({ dataDir: join(dataDir, 'below') })).rejects.toMatchObject({
+    code: 'data_dir_unwritable',
+  })
+})
+
+test('missing parents are made', () => {
+  const deep = join(parent, 'a/b/c')
+
+  openDataDirectory(deep, 18)
+
+  expect(existsSync(deep)).toBe(true)
+})

@@ -1,0 +1,164 @@
+/**
+ * One Belfry to a data directory. The claim is the file `belfry.json`, which names the process that made
+ * it; a claim whose process is gone is stale and may be taken over.
+ *
+ * A claim appears whole or not at all, because it is written beside and then linked into place, and
+ * linking fails when the name is taken. Taking over is where such locks usually break: two processes see
+ * the same stale claim, the first replaces it, and the second then replaces the first. Here whoever wants
+ * to replace a claim must first hold the claim on replacing it (`belfry.json.<id of the stale claim>`),
+ * then look again. That inner claim is made by the same rules, so a crash half way is healed the same way.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describeFileError, EmbeddedPostgresError, errnoOf } from './errors.ts'
+import { isAlive, startTimeOf } from './process-identity.ts'
+
+export interface Owner {
+  readonly pid: number
+  /** Tells the process from a later one with the same pid; null where the system cannot say. */
+  readonly startTime: string | null
+  /** Where the owner answers, once it does. */
+  readonly url: string | null
+  readonly claimedAt: string
+}
+
+/** The claim this process holds. */
+export interface Ownership {
+  readonly owner: Owner
+  /** Records what others should know about this process, such as the address it listens on. */
+  update(info: { url: string }): void
+  release(): void
+}
+
+interface Claim extends Owner {
+  readonly id: string
+}
+
+/** Takers that crashed one after the other, each while replacing the one before; more is not a coincidence. */
+const MAX_DEPTH = 8
+/** Rounds lost to others that come and go; each means that someone else made progress. */
+const MAX_ROUNDS = 50
+
+const claimPath = (dataDir: string) => join(dataDir, 'belfry.json')
+
+/** The process that holds `dataDir`, or null when nobody alive does. */
+export function readOwner(dataDir: string): Owner | null {
+  const claim = readClaim(claimPath(dataDir))
+  return claim !== null && holds(claim) ? claim : null
+}
+
+/** Claims `dataDir`, which must exist, or throws `data_dir_in_use`. Of any number that try, one succeeds. */
+export function claimOwnership(dataDir: string, info: { url?: string } = {}): Ownership {
+  let claim: Claim = {
+    id: randomUUID(),
+    pid: process.pid,
+    startTime: startTimeOf(process.pid),
+    url: info.url ?? null,
+    claimedAt: new Date().toISOString(),
+  }
+  const path = claimPath(dataDir)
+  try {
+    acquire(path, claim, 0)
+  } catch (error) {
+    throw describeFileError(error, dataDir)
+  }
+  return {
+    get owner() {
+      return claim
+    },
+    update({ url }) {
+      claim = { ...claim, url }
+      replace(path, claim)
+    },
+    release() {
+      if (readClaim(path)?.id === claim.id) rmSync(path, { force: true })
+    },
+  }
+}
+
+function acquire(path: string, claim: Claim, depth: number): void {
+  for (let round = 0; round < MAX_ROUNDS && depth < MAX_DEPTH; round += 1) {
+    if (createExclusively(path, claim)) return
+    const current = readClaim(path)
+    if (current === null) continue // Released between the two looks.
+    if (holds(current)) throw inUse(current)
+    const right = `${path}.${current.id}`
+    acquire(right, { ...claim, id: randomUUID() }, depth + 1)
+    try {
+      // Another may have replaced it, and given the right back, before we got the right.
+      if (readClaim(path)?.id !== current.id) continue
+      replace(path, claim)
+      return
+    } finally {
+      unlinkSync(right)
+    }
+  }
+  throw new EmbeddedPostgresError(
+    'data_dir_in_use',
+    `Cannot claim ${path}: others keep claiming it.`,
+    'Stop the other processes that use this directory.',
+  )
+}
+
+function createExclusively(path: string, claim: Claim): boolean {
+  const draft = writeDraft(path, claim)
+  try {
+    linkSync(draft, path)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return false
+    throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+function replace(path: string, claim: Claim): void {
+  renameSync(writeDraft(path, claim), path)
+}
+
+function writeDraft(path: string, claim: Claim): string {
+  const draft = `${path}.draft-${randomUUID()}`
+  writeFileSync(draft, `${JSON.stringify(claim, null, 2)}\n`, { flag: 'wx', mode: 0o644 })
+  return draft
+}
+
+function readClaim(path: string): Claim | null {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return null
+    throw error
+  }
+  // Only a power cut can leave a claim that does not parse, and no process of that time is left.
+  return parseClaim(text) ?? { id: 'unreadable', pid: 0, startTime: null, url: null, claimedAt: '' }
+}
+
+function parseClaim(text: string): Claim | null {
+  try {
+    const { id, pid, startTime, url, claimedAt } = JSON.parse(text) as Partial<Claim>
+    if (typeof id !== 'string' || !/^[0-9a-f-]{36}$/.test(id) || typeof pid !== 'number') return null
+    return { id, pid, startTime: startTime ?? null, url: url ?? null, claimedAt: claimedAt ?? '' }
+  } catch {
+    return null
+  }
+}
+
+function holds(claim: Owner): boolean {
+  if (claim.pid <= 0 || !isAlive(claim.pid)) return false
+  const startTime = startTimeOf(claim.pid)
+  return claim.startTime === null || startTime === null || claim.startTime === startTime
+}
+
+function inUse({ pid, url }: Owner): EmbeddedPostgresError {
+  const where = url === null ? `pid ${pid}` : `pid ${pid}, ${url}`
+  return new EmbeddedPostgresError(
+    'data_dir_in_use',
+    `Already running (${where}).`,
+    'Use belfry open or belfry stop, or another --data-dir.',
+    { holder: { pid, url } },
+  )
+}

@@ -1,0 +1,60 @@
+/** The server's log: kept within bounds, and read back to learn why a start failed. */
+
+import { closeSync, copyFileSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+import { EmbeddedPostgresError, USE_ANOTHER_DIR } from './errors.ts'
+
+const MAX_LOG_BYTES = 10 * 1024 * 1024
+const MAX_TAIL_BYTES = 64 * 1024
+
+/** The server appends through a descriptor it keeps, so the file is emptied in place and never renamed. */
+export function boundLog(log: string): void {
+  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
+  if (size <= MAX_LOG_BYTES) return
+  copyFileSync(log, `${log}.1`)
+  truncateSync(log)
+}
+
+/** What was written from byte `from` on, at most the last part of it. */
+export function readLogSince(log: string, from: number): string {
+  const file = openSync(log, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const start = Math.max(from, size - MAX_TAIL_BYTES)
+    const buffer = Buffer.alloc(Math.max(0, size - start))
+    return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, start))
+  } finally {
+    closeSync(file)
+  }
+}
+
+export function tellsOfRecovery(text: string): boolean {
+  return /was not properly shut down|was interrupted/.test(text)
+}
+
+/** Whether the start failed only because what is left of the last server has not gone yet. */
+export function tellsOfLingering(text: string): boolean {
+  return /pre-existing shared memory block|lock file "[^"]+" already exists/.test(text)
+}
+
+/** Why a server, or initdb, gave up, from what it said. */
+export function explainFailure(
+  text: string,
+  { root, log }: { root: string; log: string },
+): EmbeddedPostgresError {
+  if (text.includes('No space left on device') || text.includes('Disk quota exceeded')) {
+    return new EmbeddedPostgresError('disk_full', `Cannot write ${root}: no space left.`, USE_ANOTHER_DIR)
+  }
+  if (text.includes('Read-only file system')) {
+    return new EmbeddedPostgresError(
+      'data_dir_unwritable',
+      `Cannot write ${root}: the file system is read-only.`,
+      'Use --data-dir DIR.',
+    )
+  }
+  const reason = /(?:FATAL|PANIC|error|ERROR):\s+(.+)/.exec(text)?.[1] ?? text.trim().split('\n').at(-1)
+  return new EmbeddedPostgresError(
+    'start_failed',
+    `The embedded database did not start: ${reason || 'it said nothing'}.`,
+    `See ${log} for more, or use --database-url.`,
+  )
+}

@@ -1,0 +1,273 @@
+/**
+ * The embedded database: a real PostgreSQL that Belfry brings along, starts, and stops.
+ *
+ * `startEmbeddedPostgres` promises a server that accepts connections on `connectionString`, with the
+ * database made, durable settings on, and the data directory held by this process alone:
+ *
+ * - a directory without a database gets one; data that is there is opened or refused, never replaced;
+ * - a server that outlived the Belfry that started it is adopted, with the settings it has;
+ * - a server that died is started again and recovers, and `recoveredMs` tells how long that took;
+ * - a directory held by another live process is refused with `data_dir_in_use`, which names it.
+ *
+ * States of the server: running → ended (it crashed: `onExit` fires, `restart` brings it back under the
+ * same connection string) → running; or running → stopped (`stop`, for good, and the directory is free).
+ */
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { findBinaries, placeBinaries, removeOldCopies } from './binaries.ts'
+import { answers, chooseListening, connectionStringFor, ensureDatabase } from './connection.ts'
+import {
+  type DataDirectory,
+  openDataDirectory,
+  readOrCreatePassword,
+  removeUnfinished,
+} from './data-directory.ts'
+import { describeFileError, EmbeddedPostgresError } from './errors.ts'
+import { initialise, makeFor } from './initialise.ts'
+import { claimOwnership, type Ownership } from './ownership.ts'
+import { adopt, type Launch, launch, type RunningServer, shutDown } from './postmaster.ts'
+import { findRunning, type Postmaster } from './postmaster-file.ts'
+import { boundLog } from './server-log.ts'
+import { type Listening, settingsFor } from './settings.ts'
+
+export { defaultDataDir } from './data-directory.ts'
+export { EmbeddedPostgresError, type EmbeddedPostgresErrorCode } from './errors.ts'
+export { claimOwnership, type Owner, type Ownership, readOwner } from './ownership.ts'
+export { superviseEmbeddedPostgres } from './supervisor.ts'
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string
+  /** Server settings over the defaults, by their PostgreSQL names. */
+  readonly settings?: Record<string, string>
+  /** Hears, in a few words, what is being done while the caller waits. */
+  readonly onStep?: (text: string) => void
+}
+
+export interface EmbeddedPostgres {
+  /** Stays the same for the life of this object, over restarts. */
+  readonly connectionString: string
+  /** Such as '18.4'. */
+  readonly version: string
+  /** The data directory, as an absolute path. */
+  readonly dataDir: string
+  /** Of the server's main process. */
+  readonly pid: number
+  /** The server was running already. */
+  readonly adopted: boolean
+  /** The database was made by this start. */
+  readonly initialised: boolean
+  /** How long the last start took when it had a crash to recover from, else null. */
+  readonly recoveredMs: number | null
+  /** This process's claim on the data directory. */
+  readonly owner: Ownership
+  /** Calls back each time the server ends without having been asked to. Returns how to unsubscribe. */
+  onExit(listener: () => void): () => void
+  /** Brings the server back after it ended, or stops and starts it. */
+  restart(): Promise<void>
+  /** Stops the server in good order and gives the data directory back. May be called twice. */
+  stop(): Promise<void>
+}
+
+const BOUND_LOG_EVERY_MS = 60_000
+/** For a server found on its way up or down to make up its mind. */
+const SETTLE_TIMEOUT_MS = 60_000
+const SETTLE_POLL_MS = 20
+
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const binaries = findBinaries()
+  const directory = openDataDirectory(options.dataDir, binaries.major)
+  const owner = claimOwnership(directory.root)
+  try {
+    return await bringUp(options, directory, owner)
+  } catch (error) {
+    owner.release()
+    throw describeFileError(error, directory.root)
+  }
+}
+
+async function bringUp(
+  { settings = {}, onStep = () => {} }: EmbeddedPostgresOptions,
+  directory: DataDirectory,
+  owner: Ownership,
+): Promise<EmbeddedPostgres> {
+  const { root, identity } = directory
+  if (identity !== null)
+    onStep(`Running as root: the database will run as user '${identity.name}' in ${root}.`)
+  removeUnfinished(root)
+  const native = placeBinaries(findBinaries(), directory, onStep)
+  const password = readOrCreatePassword(directory)
+  const initialised = !directory.hasDatabase
+  if (initialised) {
+    onStep('creating the database')
+    await initialise(native, directory, password)
+  }
+
+  if (directory.socketDir !== null) makeFor(directory, directory.socketDir)
+  for (;;) {
+    const found = await settle(directory)
+    const listening = found === null ? await chooseListening(directory) : listeningOf(found, directory)
+    const start: Launch = { native, directory, settings: settingsFor(listening, settings), onStep }
+    if (found === null) onStep('starting the database')
+    const server = found === null ? await launch(start) : adopt(found.pid)
+    try {
+      const version = await ensureDatabase(listening, password)
+      if (!server.adopted) removeOldCopies(directory, native)
+      const connectionString = connectionStringFor(listening, password)
+      return new Embedded({ connectionString, version, initialised, owner, start, server })
+    } catch (error) {
+      // Found in the moment of its death: the next look finds none, so this comes round at most once.
+      if (server.adopted && server.hasEnded()) continue
+      // An adopted server that does not answer may be doing something worth waiting for: it is left alone.
+      if (!server.adopted) await shutDown(server, native)
+      throw refusesConnections(server, directory, error)
+    }
+  }
+}
+
+/** The server to adopt, once it is ready; or null, once it is certain that none is running. */
+async function settle(directory: DataDirectory): Promise<Postmaster | null> {
+  const { pg, socketDir } = directory
+  const deadline = performance.now() + SETTLE_TIMEOUT_MS
+  for (let found = findRunning(pg); found !== null; found = findRunning(pg)) {
+    if (found.status === 'ready') return found
+    if (performance.now() > deadline) throw stuck(found)
+    await delay(SETTLE_POLL_MS)
+  }
+  if (socketDir !== null && (await answers(socketDir))) throw usedFromElsewhere(directory.root)
+  return null
+}
+
+function listeningOf({ port }: Postmaster, { socketDir }: DataDirectory): Listening {
+  return { socketDir, port }
+}
+
+function refusesConnections(
+  { pid }: RunningServer,
+  { log }: DataDirectory,
+  cause: unknown,
+): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'start_failed',
+    `The embedded database (pid ${pid}) refuses connections: ${String(cause)}.`,
+    `See ${log} for more, or use --database-url.`,
+    { cause },
+  )
+}
+
+function stuck({ pid, status }: Postmaster): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'start_failed',
+    `The embedded database (pid ${pid}) has been ${status || 'starting'} for too long.`,
+    'Wait for it, or end that process and start again.',
+  )
+}
+
+function usedFromElsewhere(root: string): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'data_dir_in_use',
+    `${root} is used by a database that is not among the processes here, perhaps in another container.`,
+    'Stop that one first, or use another --data-dir.',
+  )
+}
+
+interface Parts {
+  readonly connectionString: string
+  readonly version: string
+  readonly initialised: boolean
+  readonly owner: Ownership
+  readonly start: Launch
+  readonly server: RunningServer
+}
+
+class Embedded implements EmbeddedPostgres {
+  readonly connectionString: string
+  readonly version: string
+  readonly initialised: boolean
+  readonly owner: Ownership
+  readonly #start: Launch
+  readonly #listeners = new Set<() => void>()
+  readonly #logTimer: NodeJS.Timeout
+  #server: RunningServer
+  /** Starts and stops take turns, so a stop that arrives during a restart finds a whole server to stop. */
+  #turn: Promise<void> = Promise.resolve()
+  #stopped: Promise<void> | null = null
+  /** The server whose end is our own doing. */
+  #dismissed: RunningServer | null = null
+
+  constructor({ connectionString, version, initialised, owner, start, server }: Parts) {
+    this.connectionString = connectionString
+    this.version = version
+    this.initialised = initialised
+    this.owner = owner
+    this.#start = start
+    this.#server = server
+    this.#watch(server)
+    this.#logTimer = setInterval(() => this.#boundLog(), BOUND_LOG_EVERY_MS).unref()
+  }
+
+  get dataDir() {
+    return this.#start.directory.root
+  }
+
+  get pid() {
+    return this.#server.pid
+  }
+
+  get adopted() {
+    return this.#server.adopted
+  }
+
+  get recoveredMs() {
+    return this.#server.recoveredMs
+  }
+
+  onExit(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  restart(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#stopped !== null) throw new Error('The embedded database was stopped.')
+      await this.#shutDown()
+      this.#server = await launch(this.#start)
+      this.#watch(this.#server)
+    })
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#inTurn(async () => {
+      clearInterval(this.#logTimer)
+      await this.#shutDown()
+      this.owner.release()
+    })
+    return this.#stopped
+  }
+
+  async #shutDown(): Promise<void> {
+    if (this.#server.hasEnded()) return
+    this.#dismissed = this.#server
+    await shutDown(this.#server, this.#start.native)
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => {})
+    return done
+  }
+
+  #watch(server: RunningServer): void {
+    void server.ended.then(() => {
+      if (this.#dismissed === server) return
+      for (const listener of this.#listeners) listener()
+    })
+  }
+
+  #boundLog(): void {
+    try {
+      boundLog(this.#start.directory.log)
+    } catch {
+      // A disk too full to keep the old log is reported by what the database itself cannot write.
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * How the server runs. All settings go on its command line, so they hold whatever postgresql.conf says,
+ * and a new release of Belfry brings its own without editing files.
+ */
+
+import { totalmem } from 'node:os'
+
+export interface Listening {
+  readonly socketDir: string | null
+  readonly port: number
+}
+
+const GIGABYTE = 1024 ** 3
+
+const DURABLE = {
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+}
+
+const TUNED = {
+  max_connections: '100',
+  // The shipped builds carry no lz4.
+  wal_compression: 'pglz',
+  max_wal_size: '2GB',
+  min_wal_size: '256MB',
+  // Compiling a plan takes longer than any statement of ours runs.
+  jit: 'off',
+  random_page_cost: '1.1',
+  // Small hot tables turn over all the time: look often, and do little each time.
+  autovacuum_naptime: '15s',
+  autovacuum_max_workers: '2',
+  autovacuum_vacuum_scale_factor: '0.1',
+  autovacuum_analyze_scale_factor: '0.05',
+}
+
+const QUIET = {
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  lc_messages: 'C',
+  cluster_name: 'belfry',
+  log_line_prefix: '%m [%p] ',
+  log_checkpoints: 'off',
+  // A failed statement is ours to report; its text may hold what users keep in their tasks.
+  log_min_error_statement: 'panic',
+}
+
+/** TLS stays off and only this machine is listened to: the shipped OpenSSL is not one to expose. */
+export function settingsFor(listening: Listening, extra: Record<string, string>): Record<string, string> {
+  return {
+    ...DURABLE,
+    ...TUNED,
+    shared_buffers: totalmem() < 2 * GIGABYTE ? '128MB' : '256MB',
+    ...QUIET,
+    ...extra,
+    ssl: 'off',
+    port: String(listening.port),
+    listen_addresses: listening.socketDir === null ? '127.0.0.1' : '',
+    // Quoted, because a comma would part two directories.
+    unix_socket_directories: listening.socketDir === null ? '' : `"${listening.socketDir}"`,
+    unix_socket_permissions: '0700',
+  }
+}
+
+export function asArguments(settings: Record<string, string>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}

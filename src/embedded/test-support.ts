@@ -1,0 +1,134 @@
+/** What the tests of the embedded database share: directories, and Belfry processes that can be killed. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import pg from 'pg'
+import { isAlive } from './process-identity.ts'
+
+export const isRoot = process.getuid?.() === 0
+const DEADLINE_MS = 10_000
+
+/** A new directory that every user may pass, as /var/lib would be. */
+export function aDirectory(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'belfry-embedded-'))
+  chmodSync(dir, 0o755)
+  return dir
+}
+
+export async function query(connectionString: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Waits for what is expected to become true shortly; fails when it does not. */
+export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS
+  while (!(await isTrue())) {
+    if (performance.now() > deadline) throw new Error(`Waited in vain: ${what}`)
+    await delay(5)
+  }
+}
+
+export const untilDead = (pid: number) => until(`process ${pid} is gone`, () => !isAlive(pid))
+
+/** What the program below prints, as one line of JSON. */
+export interface Told {
+  readonly pid: number
+  readonly databasePid?: number
+  readonly connectionString?: string
+  readonly adopted?: boolean
+  readonly recoveredMs?: number | null
+  readonly code?: string
+  readonly message?: string
+}
+
+/** Starts the database, or only claims the directory, tells how that went, and stays until its stdin closes. */
+const PROGRAM = `
+import { claimOwnership, startEmbeddedPostgres } from './server.ts'
+const [mode, dataDir] = process.argv.slice(2)
+const tell = (told) => process.stdout.write(JSON.stringify({ pid: process.pid, ...told }) + '\\n')
+const inputEnded = new Promise((resolve) => process.stdin.resume().once('end', resolve))
+try {
+  if (mode === 'claim') {
+    const owner = claimOwnership(dataDir)
+    tell({})
+    await inputEnded
+    owner.release()
+  } else {
+    const database = await startEmbeddedPostgres({ dataDir })
+    const { connectionString, adopted, recoveredMs } = database
+    tell({ databasePid: database.pid, connectionString, adopted, recoveredMs })
+    await inputEnded
+    await database.stop()
+  }
+} catch (error) {
+  tell({ code: error.code ?? 'unknown', message: error.message })
+  process.exit(1)
+}`
+
+/** The program, built where it finds our dependencies. `remove` deletes it. */
+export async function buildProgram(): Promise<{ path: string; remove: () => void }> {
+  const here = fileURLToPath(new URL('.', import.meta.url))
+  const cache = join(here, '../../node_modules/.cache')
+  mkdirSync(cache, { recursive: true })
+  const dir = mkdtempSync(join(cache, 'belfry-embedded-'))
+  chmodSync(dir, 0o755)
+  const path = join(dir, 'program.mjs')
+  await build({
+    stdin: { contents: PROGRAM, resolveDir: here },
+    outfile: path,
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+  })
+  return { path, remove: () => rmSync(dir, { recursive: true, force: true }) }
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  readonly told: Promise<Told>
+  /** Lets it stop in good order. */
+  finish(): Promise<void>
+  /** As a crash would. */
+  kill(): Promise<void>
+}
+
+export function run(program: string, mode: 'start' | 'claim', dataDir: string, uid?: number): Running {
+  const child = spawn(process.execPath, [program, mode, dataDir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    cwd: '/',
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  })
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const told = new Promise<Told>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', (line) => resolve(JSON.parse(line)))
+    child.once('error', reject)
+    child.once('close', () => reject(new Error('The program ended without a word')))
+  })
+  told.catch(() => {})
+  return {
+    child,
+    told,
+    finish() {
+      child.stdin.end()
+      return exited
+    },
+    kill() {
+      child.kill('SIGKILL')
+      return exited
+    },
+  }
+}
