@@ -1,0 +1,57 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type ConfigSources, readConfig } from './config.ts'
+
+const read = (sources: Partial<ConfigSources> = {}) =>
+  readConfig({ flags: {}, env: {}, file: null, cwd: tmpdir(), ...sources })
+
+function fileWith(content: string): { file: string; cwd: string } {
+  const cwd = mkdtempSync(join(tmpdir(), 'belfry-config-'))
+  writeFileSync(join(cwd, 'belfry.toml'), content)
+  return { file: 'belfry.toml', cwd }
+}
+
+test('everything has a default', () => {
+  expect(read()).toMatchObject({
+    host: '127.0.0.1',
+    port: 3369,
+    concurrency: 50,
+    roles: ['api', 'scheduler', 'worker', 'liveness'],
+  })
+})
+
+test('flags win over the environment, which wins over the file', () => {
+  const file = fileWith('port = 1\nconcurrency = 2\nlog_level = "warn"')
+  const config = read({ ...file, env: { BELFRY_PORT: '3', BELFRY_CONCURRENCY: '4' }, flags: { port: '5' } })
+
+  expect(config).toMatchObject({ port: 5, concurrency: 4, logLevel: 'warn' })
+})
+
+test('a wrong value is refused with its name, itself and what is allowed', () => {
+  expect(() => read({ flags: { port: '70000' } })).toThrow(
+    "--port is '70000'; it must be a whole number from 0 to 65535.",
+  )
+  expect(() => read({ env: { BELFRY_ROLES: 'api,cook' } })).toThrow(
+    "BELFRY_ROLES is 'api,cook'; it holds 'cook'; the roles are api",
+  )
+  expect(() => read(fileWith('port = "high"'))).toThrow("port in belfry.toml is 'high'")
+})
+
+test('a wrong key is answered with its nearest right one', () => {
+  expect(() => read({ env: { BELFRY_PROT: '1' } })).toThrow(
+    'BELFRY_PROT is not known. Did you mean BELFRY_PORT?',
+  )
+  expect(() => read(fileWith('databaseurl = "x"'))).toThrow(
+    "'databaseurl' is not a setting. Did you mean 'database_url'?",
+  )
+})
+
+test('a database address is never repeated, because it may hold a password', () => {
+  expect(() => read({ env: { BELFRY_DATABASE_URL: '' } })).toThrow("BELFRY_DATABASE_URL is '…'")
+})
+
+test('a configuration file that was named must exist', () => {
+  expect(() => read({ file: 'missing.toml' })).toThrow('missing.toml cannot be read')
+})

@@ -1,0 +1,191 @@
+/**
+ * Configuration, read once into a frozen object: flags over environment over file over defaults. This is
+ * the only file that reads the environment. A key that is not known is refused with the nearest one that
+ * is: a typo must not silently mean the default.
+ */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parse as parseToml } from 'smol-toml'
+import { LOG_LEVELS, type LogLevel } from './logger.ts'
+import { nearest } from './nearest.ts'
+
+export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const
+export type Role = (typeof ROLES)[number]
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  /** Where the embedded database lives. Null: the platform's place for user data. */
+  readonly dataDir: string | null
+  /** An external PostgreSQL; null means the embedded one. */
+  readonly databaseUrl: string | null
+  readonly roles: readonly Role[]
+  /** Runs that this node's worker performs at once. */
+  readonly concurrency: number
+  readonly logLevel: LogLevel
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+  readonly reaperMs: number
+  readonly lookAheadMs: number
+  readonly shutdownGraceMs: number
+}
+
+/** A setting that cannot be used; its message says which, why and what would be right. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+interface Setting<T> {
+  readonly default: T
+  readonly help: string
+  /** The value of a text or of a TOML value; throws a sentence that says what is allowed. */
+  parse(value: unknown): T
+}
+
+const text = (help: string): Setting<string | null> => ({
+  default: null,
+  help,
+  parse: (value) =>
+    typeof value === 'string' && value !== '' ? value : fail('must be a text that is not empty'),
+})
+
+const whole = (fallback: number, min: number, max: number, help: string): Setting<number> => ({
+  default: fallback,
+  help,
+  parse: (value) => {
+    const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value
+    if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)
+      return number
+    return fail(`must be a whole number from ${min} to ${max}`)
+  },
+})
+
+const oneOf = <T extends string>(allowed: readonly T[], fallback: T, help: string): Setting<T> => ({
+  default: fallback,
+  help,
+  parse: (value) => allowed.find((item) => item === value) ?? fail(`must be one of ${allowed.join(', ')}`),
+})
+
+const roles: Setting<readonly Role[]> = {
+  default: ROLES,
+  help: 'What this node does: a list of api, scheduler, worker, liveness',
+  parse: (value) => {
+    const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : value
+    if (!Array.isArray(names) || names.length === 0) return fail(`must be a list of ${ROLES.join(', ')}`)
+    for (const name of names)
+      if (!ROLES.includes(name)) fail(`holds '${String(name)}'; the roles are ${ROLES.join(', ')}`)
+    return ROLES.filter((role) => names.includes(role))
+  },
+}
+
+export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
+  host: {
+    ...text('Address to listen on'),
+    default: '127.0.0.1',
+    parse: (value) => text('').parse(value) as string,
+  },
+  port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
+  dataDir: text('Directory of the embedded database'),
+  databaseUrl: text('PostgreSQL to use instead of the embedded one, such as postgresql://user@host/belfry'),
+  roles,
+  concurrency: whole(50, 1, 100_000, 'Runs performed at once by the worker of this node'),
+  logLevel: oneOf(LOG_LEVELS, 'info', `How much is logged: ${LOG_LEVELS.join(', ')}`),
+  heartbeatMs: whole(5_000, 10, 600_000, 'How often a node shows that it lives'),
+  leaseMs: whole(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
+  reaperMs: whole(2_000, 10, 600_000, 'How often dead nodes are looked for'),
+  lookAheadMs: whole(10_000, 100, 3_600_000, 'How far ahead the scheduler reads'),
+  shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
+}
+
+export type ConfigKey = keyof Config
+export const CONFIG_KEYS = Object.keys(SETTINGS) as ConfigKey[]
+
+/** Variables of the same prefix that other programs of the project read. */
+const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_URL', 'BELFRY_TOKEN']
+export const CONFIG_FILE = 'belfry.toml'
+
+export interface ConfigSources {
+  /** Values given on the command line, by key. */
+  readonly flags: Readonly<Partial<Record<ConfigKey, unknown>>>
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** A configuration file that must exist; without it belfry.toml of the working directory, if there is one. */
+  readonly file: string | null
+  readonly cwd: string
+}
+
+export function readConfig({ flags, env, file, cwd }: ConfigSources): Config {
+  const fromEnv = readEnvironment(env)
+  const path = file ?? env['BELFRY_CONFIG'] ?? null
+  const fromFile = readFile(path ?? CONFIG_FILE, cwd, path !== null)
+  const config: Record<string, unknown> = {}
+  for (const key of CONFIG_KEYS) {
+    const found = [
+      { value: flags[key], name: flagOf(key) },
+      { value: fromEnv[key], name: variableOf(key) },
+      { value: fromFile[key], name: `${snake(key)} in ${path ?? CONFIG_FILE}` },
+    ].find(({ value }) => value !== undefined)
+    config[key] = found === undefined ? SETTINGS[key].default : parse(key, found)
+  }
+  return Object.freeze(config) as unknown as Config
+}
+
+export const flagOf = (key: ConfigKey) => `--${snake(key).replaceAll('_', '-')}`
+export const variableOf = (key: ConfigKey) => `BELFRY_${snake(key).toUpperCase()}`
+const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+function parse(key: ConfigKey, { value, name }: { value: unknown; name: string }): unknown {
+  try {
+    return SETTINGS[key].parse(value)
+  } catch (error) {
+    const shown = key === 'databaseUrl' ? '…' : String(value).slice(0, 100)
+    throw new ConfigError(`${name} is '${shown}'; it ${(error as Error).message}.`)
+  }
+}
+
+function readEnvironment(env: ConfigSources['env']): Partial<Record<ConfigKey, string>> {
+  const known = new Map(CONFIG_KEYS.map((key) => [variableOf(key), key]))
+  const found: Partial<Record<ConfigKey, string>> = {}
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith('BELFRY_') || OTHER_VARIABLES.includes(name) || value === undefined) continue
+    const key = known.get(name)
+    if (!key)
+      throw new ConfigError(
+        `The environment variable ${name} is not known. Did you mean ${nearest(name, [...known.keys()])}?`,
+      )
+    found[key] = value
+  }
+  return found
+}
+
+function readFile(path: string, cwd: string, mustExist: boolean): Partial<Record<ConfigKey, unknown>> {
+  let content: string
+  try {
+    content = readFileSync(resolve(cwd, path), 'utf8')
+  } catch (error) {
+    if (!mustExist && (error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw new ConfigError(`The configuration file ${path} cannot be read: ${(error as Error).message}.`)
+  }
+  const known = new Map(CONFIG_KEYS.map((key) => [snake(key), key]))
+  const found: Partial<Record<ConfigKey, unknown>> = {}
+  for (const [name, value] of Object.entries(parseFile(path, content))) {
+    const key = known.get(name)
+    if (!key)
+      throw new ConfigError(
+        `${path}: '${name}' is not a setting. Did you mean '${nearest(name, [...known.keys()])}'?`,
+      )
+    found[key] = value
+  }
+  return found
+}
+
+function parseFile(path: string, content: string): Record<string, unknown> {
+  try {
+    return parseToml(content)
+  } catch (error) {
+    throw new ConfigError(`${path} is not valid TOML: ${(error as Error).message.split('\n')[0]}.`)
+  }
+}
+
+function fail(reason: string): never {
+  throw new Error(reason)
+}

@@ -1,0 +1,117 @@
+import pg from 'pg'
+import type { Statement } from './sql.ts'
+import { parseTimestamp } from './timestamp.ts'
+
+/** Whatever can run a statement: the pool, or one transaction. */
+export interface Queryable {
+  run<Row>(statement: Statement<Row>): Promise<Row[]>
+}
+
+export interface DatabaseOptions {
+  readonly url: string
+  readonly applicationName: string
+  readonly maxConnections: number
+  /** No statement may hold a connection longer than this. */
+  readonly statementTimeoutMs: number
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+/** The server's own limit comes first; this one is for a server that does not answer at all. */
+const CLIENT_TIMEOUT_MARGIN_MS = 2_000
+
+const TIMESTAMPTZ = 1184
+const INT8 = 20
+const types = new pg.TypeOverrides()
+types.setTypeParser(TIMESTAMPTZ, parseTimestamp)
+types.setTypeParser(INT8, Number)
+
+/**
+ * The connection to the truth. Statements go out unnamed on purpose: a named one would be planned
+ * generically, for ten array elements, and batches of a thousand would pay ten times their price.
+ */
+export class Database implements Queryable {
+  readonly #pool: pg.Pool
+
+  constructor({ url, applicationName, maxConnections, statementTimeoutMs }: DatabaseOptions) {
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      application_name: applicationName,
+      max: maxConnections,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
+      idleTimeoutMillis: 60_000,
+      keepAlive: true,
+      types,
+      // SET on connect, not startup options: a pooler in front of PostgreSQL refuses unknown ones.
+      onConnect: async (client) => {
+        await client.query(
+          `set statement_timeout = ${Math.round(statementTimeoutMs)}; set timezone = 'UTC'; set jit = off`,
+        )
+      },
+    })
+    // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
+    this.#pool.on('error', () => {})
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
+  }
+
+  async run<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const result = await this.#pool.query(statement.text, statement.values as unknown[])
+    return result.rows as Row[]
+  }
+
+  /**
+   * Runs `work` in one transaction at read committed. A client that failed is handed back with its error,
+   * so that the pool discards it: after a timeout the connection may still be busy with the old query.
+   */
+  async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect()
+    let failure: Error | undefined
+    try {
+      await client.query('begin')
+      const result = await work({
+        run: async <Row>(statement: Statement<Row>) =>
+          (await client.query(statement.text, statement.values as unknown[])).rows as Row[],
+      })
+      await client.query('commit')
+      return result
+    } catch (error) {
+      const rolledBack = await client.query('rollback').then(
+        () => true,
+        () => false,
+      )
+      if (!rolledBack) failure = error instanceof Error ? error : new Error(String(error))
+      throw error
+    } finally {
+      client.release(failure)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+}
+
+/** SQLSTATE of an error from the server, if it is one. */
+export function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** Name of the constraint that an error is about, if it is about one. */
+export function violatedConstraint(error: unknown): string | undefined {
+  return sqlState(error)?.startsWith('23')
+    ? ((error as { constraint?: string }).constraint ?? undefined)
+    : undefined
+}
+
+/** True when the database could not be asked at all, or went away while it was: the caller may try again. */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== undefined) return state.startsWith('08') || state.startsWith('57P') || state.startsWith('53')
+  const code = (error as { code?: unknown } | null)?.code
+  if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) return true
+  const message = error instanceof Error ? error.message : ''
+  return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/i.test(
+    message,
+  )
+}

@@ -1,0 +1,89 @@
+/**
+ * Brings a database to the schema of this release. Migrations are plain SQL files, applied in order of
+ * their number, all that are missing in one transaction together with the note that they were. Nodes that
+ * start at once queue up on an advisory lock, so each migration runs once and nobody sees half a schema.
+ */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Database, Queryable } from './database.ts'
+import { sql } from './sql.ts'
+
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly text: string
+  readonly checksum: string
+}
+
+/** A schema that this release cannot work with, and what to do about it. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError'
+}
+
+/** Partitions of history exist this many days ahead. */
+export const PARTITION_DAYS_AHEAD = 7
+
+const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/
+
+export async function readMigrations(directory: string): Promise<Migration[]> {
+  const files = (await readdir(directory)).filter((file) => FILE_NAME.test(file)).sort()
+  return Promise.all(
+    files.map(async (file) => {
+      const text = await readFile(join(directory, file), 'utf8')
+      const [, number, name] = FILE_NAME.exec(file) ?? []
+      return {
+        number: Number(number),
+        name: name ?? file,
+        text,
+        checksum: createHash('sha256').update(text).digest('hex'),
+      }
+    }),
+  )
+}
+
+/** Applies what is missing and returns it. Refuses a database that a newer release has moved on. */
+export async function migrate(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
+  const applied = await db.transaction(async (tx) => {
+    await tx.run(sql`select pg_advisory_xact_lock(hashtext('belfry.migrate'))`)
+    await tx.run(sql`
+      create table if not exists migration (
+        number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`)
+    const missing = await findMissing(tx, migrations)
+    for (const migration of missing) await apply(tx, migration)
+    return missing
+  })
+  await db.run(sql`select ensure_partitions(${PARTITION_DAYS_AHEAD})`)
+  return applied
+}
+
+async function findMissing(tx: Queryable, migrations: readonly Migration[]): Promise<Migration[]> {
+  const known = new Map(migrations.map((migration) => [migration.number, migration]))
+  const done = await tx.run(
+    sql<{
+      number: number
+      name: string
+      checksum: string
+    }>`select number, name, checksum from migration order by number`,
+  )
+  for (const { number, name, checksum } of done) {
+    const migration = known.get(number)
+    if (!migration) {
+      throw new MigrationError(
+        `The database has migration ${number} (${name}), which this release does not know. Start the newer release that made it.`,
+      )
+    }
+    if (migration.checksum !== checksum) {
+      throw new MigrationError(
+        `Migration ${number} (${name}) was changed after it was applied to this database. Restore the file as it was, or start from a new database.`,
+      )
+    }
+  }
+  const numbers = new Set(done.map(({ number }) => number))
+  return migrations.filter(({ number }) => !numbers.has(number))
+}
+
+async function apply(tx: Queryable, { number, name, text, checksum }: Migration): Promise<void> {
+  await tx.run({ text, values: [] })
+  await tx.run(sql`insert into migration (number, name, checksum) values (${number}, ${name}, ${checksum})`)
+}

@@ -1,0 +1,131 @@
+/** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
+import { columns, sql } from './sql.ts'
+
+export interface NewNode {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly roles: readonly string[]
+  readonly concurrency: number
+}
+
+export const insertNode = (node: NewNode) => sql`
+  insert into node (id, name, version, roles, concurrency)
+  values (${node.id}, ${node.name}, ${node.version}, ${node.roles}::text[], ${node.concurrency})`
+
+/** Beats once. No row means that this node was declared dead and must stop what it is doing. */
+export const beat = (nodeId: string) => sql<{ beat: number; now: number }>`
+  update node set beat = beat + 1, beat_at = clock_timestamp() where id = ${nodeId} and dead_at is null
+  returning beat, clock_timestamp() as now`
+
+export const readClock = () => sql<{ now: number }>`select clock_timestamp() as now`
+
+export interface LivingNode {
+  readonly id: string
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly beat: number
+}
+
+export const livingNodes = () => sql<LivingNode>`select id, name, roles, beat from node where dead_at is null`
+
+/** Declares a node dead, unless it has beaten since it was looked at. */
+export const declareDead = ({
+  nodeId,
+  beat,
+  reason,
+}: {
+  nodeId: string
+  beat: number | null
+  reason: 'lost' | 'stopped'
+}) => sql<{ id: string }>`
+  update node set dead_at = clock_timestamp(), reason = ${reason}
+  where id = ${nodeId} and dead_at is null and (${beat}::bigint is null or beat = ${beat}::bigint)
+  returning id`
+
+/** A run held by a node that was declared dead. */
+export interface LostRun {
+  readonly runId: string
+  readonly taskId: string
+  readonly fence: number
+  readonly attempt: number
+  readonly losses: number
+  readonly claimedAt: number
+  readonly isCancelled: boolean
+  readonly onWorkerLoss: string
+}
+
+/** Runs that nobody is working on any more. There is no index by worker: a death is rare, a run is not. */
+export const findLostRuns = (limit: number) => sql<LostRun>`
+  select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, a.claimed_at as "claimedAt",
+         a.cancel_at is not null as "isCancelled",
+         coalesce(v.definition, t.definition) ->> 'onWorkerLoss' as "onWorkerLoss"
+  from agenda a
+  join node n on n.id = a.worker_id and n.dead_at is not null
+  join task t on t.id = a.task_id
+  left join task_version v on v.task_id = a.task_id and v.version = a.version
+  where a.state = 'running'
+  limit ${limit}`
+
+export interface HeldRun {
+  readonly runId: string
+  readonly fence: number
+}
+
+/**
+ * Puts lost runs back into ready with one more loss and a new fence, so that a worker that was only
+ * asleep finds its writes refused. Of two reapers, or a reaper and a late worker, exactly one wins.
+ */
+export function reclaimRuns(runs: readonly HeldRun[]) {
+  const c = columns(runs, (r) => ({ runId: r.runId, fence: r.fence }))
+  return sql<{ runId: string }>`
+    with before as (
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.claimed_at
+      from agenda a join unnest(${c.runId}::uuid[], ${c.fence}::integer[]) as i(run_id, fence) on i.run_id = a.run_id
+      where a.fence = i.fence and a.state = 'running'
+      for update of a
+    ), back as (
+      update agenda a set state = 'pending', worker_id = null, claimed_at = null, fence = a.fence + 1, losses = a.losses + 1
+      from before b where a.run_id = b.run_id
+      returning a.run_id, a.lane, a.priority, a.wake_at
+    ), queued as (
+      insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
+    ), kept as (
+      insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, error)
+      select run_id, task_id, worker_id, claimed_at, clock_timestamp(), attempt, fence, 'worker_lost',
+             jsonb_build_object('code', 'worker_lost', 'message', 'The worker that held this run stopped beating.')
+      from before
+    )
+    select run_id as "runId" from back`
+}
+
+/** Hands runs back that a stopping worker never began: no attempt was made, so none is counted. */
+export function handBackRuns(runs: readonly HeldRun[]) {
+  const c = columns(runs, (r) => ({ runId: r.runId, fence: r.fence }))
+  return sql<{ runId: string }>`
+    with back as (
+      update agenda a set state = 'pending', worker_id = null, claimed_at = null, fence = a.fence + 1, attempt = a.attempt - 1
+      from unnest(${c.runId}::uuid[], ${c.fence}::integer[]) as i(run_id, fence)
+      where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
+      returning a.run_id, a.lane, a.priority, a.wake_at
+    ), queued as (
+      insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
+    )
+    select run_id as "runId" from back`
+}
+
+/** What a node holds according to the database. */
+export const heldRuns = ({
+  nodeId,
+  claimedBefore,
+}: {
+  nodeId: string
+  claimedBefore: number
+}) => sql<HeldRun>`
+  select run_id as "runId", fence from agenda
+  where worker_id = ${nodeId} and state = 'running' and claimed_at < to_timestamp(${claimedBefore}::float8 / 1000)`
+
+/** Nodes that have been dead for long are of no interest to anybody. */
+export const forgetNodes = (olderThanDays: number) => sql`
+  delete from node n where dead_at < now() - make_interval(days => ${olderThanDays}::integer)
+    and not exists (select from agenda where worker_id = n.id)`

@@ -1,0 +1,137 @@
+/** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
+import type { AttemptOutcome } from '../core/run.ts'
+import { columns, sql } from './sql.ts'
+
+/** The end of a run: it leaves the agenda and enters history. */
+export interface Ending {
+  readonly runId: string
+  readonly fence: number
+  readonly state: 'completed' | 'permanently_failed' | 'cancelled'
+  readonly outcome: AttemptOutcome
+  readonly startedAt: number | null
+  readonly endedAt: number
+  readonly output: unknown
+  readonly error: unknown
+  /** Id for the next row, should this run be one of a `delay` task. */
+  readonly heirId: string
+}
+
+export interface EndedRow {
+  readonly runId: string
+  readonly state: string
+  readonly shard: number
+  /** When the next row that this end has written is due. */
+  readonly heirAt: number | null
+}
+
+/** JSON for a jsonb column; PostgreSQL has no NUL in text, so it is shown as the replacement character. */
+function json(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value).replaceAll('\\u0000', '\\ufffd')
+}
+
+/**
+ * Ends runs: the live row goes, the history row comes, and the next row of a `delay` task is written, in
+ * one statement. A run that a user cancelled ends cancelled whatever its attempt came to. Rows that are
+ * not answered were no longer held by this fence.
+ */
+export function endRuns(endings: readonly Ending[]) {
+  const c = columns(endings, (e) => ({
+    runId: e.runId,
+    fence: e.fence,
+    state: e.state,
+    outcome: e.outcome,
+    startedAt: e.startedAt,
+    endedAt: e.endedAt,
+    output: json(e.output),
+    error: json(e.error),
+    heirId: e.heirId,
+  }))
+  return sql<EndedRow>`
+    with ended as (
+      delete from agenda a
+      using unnest(${c.runId}::uuid[], ${c.fence}::integer[], ${c.state}::run_state[], ${c.outcome}::text[], ${c.startedAt}::float8[],
+                   ${c.endedAt}::float8[], ${c.output}::jsonb[], ${c.error}::jsonb[], ${c.heirId}::uuid[])
+        as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, heir_id)
+      where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
+      returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
+                to_timestamp(i.started_ms / 1000) as started_at, to_timestamp(i.ended_ms / 1000) as ended_at, i.output, i.error, i.heir_id
+    ), heirs as (
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, gate_key, delay_ms)
+      select e.heir_id, e.task_id, e.project_id, e.shard, due.at, due.at, t.version, e.ordinal + 1, e.lane, e.priority, e.gate_key, e.delay_ms
+      from ended e
+      join task t on t.id = e.task_id
+      cross join lateral (select date_trunc('milliseconds', e.ended_at + e.delay_ms * interval '1 millisecond') as at) due
+      where e.delay_ms is not null
+        and (t.definition ->> 'endAt' is null or due.at <= (t.definition ->> 'endAt')::timestamptz)
+        and (t.definition ->> 'maxRuns' is null or e.ordinal < (t.definition ->> 'maxRuns')::integer)
+      on conflict on constraint agenda_occurrence_is_unique do nothing
+      returning task_id, wake_at
+    ), history as (
+      insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence, late_ms,
+                       attempt, losses, kind, state, outcome, output, error)
+      select run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence,
+             coalesce(late_ms, floor(extract(epoch from started_at - scheduled_for) * 1000)), attempt, losses, kind, end_state, outcome,
+             output, error
+      from ended
+    )
+    select e.run_id as "runId", e.end_state as state, e.shard, h.wake_at as "heirAt"
+    from ended e left join heirs h on h.task_id = e.task_id`
+}
+
+/** An attempt that failed and will be followed by another. */
+export interface Retry {
+  readonly runId: string
+  readonly fence: number
+  readonly outcome: 'failed' | 'timed_out'
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly retryAt: number
+  readonly output: unknown
+  readonly error: unknown
+}
+
+export interface RetriedRow {
+  readonly runId: string
+  readonly shard: number
+}
+
+/** Puts runs back on the agenda for another attempt. A run that was cancelled meanwhile is not answered. */
+export function retryRuns(retries: readonly Retry[]) {
+  const c = columns(retries, (r) => ({
+    runId: r.runId,
+    fence: r.fence,
+    outcome: r.outcome,
+    startedAt: r.startedAt,
+    endedAt: r.endedAt,
+    retryAt: r.retryAt,
+    output: json(r.output),
+    error: json(r.error),
+  }))
+  return sql<RetriedRow>`
+    with input as materialized (
+      select * from unnest(${c.runId}::uuid[], ${c.fence}::integer[], ${c.outcome}::text[], ${c.startedAt}::float8[], ${c.endedAt}::float8[],
+                           ${c.retryAt}::float8[], ${c.output}::jsonb[], ${c.error}::jsonb[])
+        as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
+    ), before as (
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence
+      from agenda a join input i on a.run_id = i.run_id
+      where a.fence = i.fence and a.state = 'running' and a.cancel_at is null
+      for update of a
+    ), waiting as (
+      update agenda a set state = 'retrying', wake_at = to_timestamp(i.retry_ms / 1000), worker_id = null, claimed_at = null,
+        late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000))
+      from input i
+      where a.run_id = i.run_id and a.run_id in (select run_id from before)
+      returning a.run_id, a.shard
+    ), kept as (
+      insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, output, error)
+      select b.run_id, b.task_id, b.worker_id, to_timestamp(i.started_ms / 1000), to_timestamp(i.ended_ms / 1000), b.attempt, b.fence,
+             i.outcome, i.output, i.error
+      from before b join input i on i.run_id = b.run_id
+    )
+    select run_id as "runId", shard from waiting`
+}
+
+/** Which of the given runs a user has asked to stop. */
+export const cancelledAmong = (runIds: readonly string[]) => sql<{ runId: string }>`
+  select run_id as "runId" from agenda where run_id = any(${runIds}::uuid[]) and cancel_at is not null`

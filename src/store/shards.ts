@@ -1,0 +1,47 @@
+/** Leases on slices of the due index. Of two nodes that want a shard exactly one gets it, with a new fence. */
+import { columns, sql } from './sql.ts'
+
+export interface ShardRow {
+  readonly id: number
+  readonly owner: string | null
+  readonly fence: number
+  readonly beat: number
+}
+
+export const readShards = () => sql<ShardRow>`select id, owner, fence, beat from shard order by id`
+
+/** Says that this node is still watching its shards; answers with those that are in fact still its own. */
+export const beatShards = (nodeId: string) => sql<{ id: number; fence: number }>`
+  update shard set beat = beat + 1, watched_until = clock_timestamp() where owner = ${nodeId} returning id, fence`
+
+export interface TakenShard {
+  readonly id: number
+  readonly fence: number
+  /** Since when nobody had been watching it. */
+  readonly watchedUntil: number
+}
+
+/**
+ * Takes shards that are free, or whose owner's beat still stands where it was seen. The lock for update
+ * waits for a fire that the old owner has under way, so that there is never a fire of two owners at once.
+ */
+export function takeShards(nodeId: string, wanted: readonly ShardRow[]) {
+  const c = columns(wanted, (w) => ({ id: w.id, fence: w.fence, beat: w.beat }))
+  return sql<TakenShard>`
+    with free as (
+      select s.id, s.watched_until from shard s
+      join unnest(${c.id}::smallint[], ${c.fence}::bigint[], ${c.beat}::bigint[]) as w(id, fence, beat) on w.id = s.id
+      where s.fence = w.fence and s.beat = w.beat and s.owner is distinct from ${nodeId}::uuid
+      order by s.id
+      for update of s
+    )
+    update shard s set owner = ${nodeId}, fence = s.fence + 1, beat = s.beat + 1, watched_until = clock_timestamp()
+    from free where s.id = free.id
+    returning s.id, s.fence, free.watched_until as "watchedUntil"`
+}
+
+/** Gives shards up, so that others can take them at once. */
+export const releaseShards = (nodeId: string, ids: readonly number[]) => sql<{ id: number }>`
+  update shard set owner = null, beat = beat + 1, watched_until = clock_timestamp()
+  where owner = ${nodeId} and id = any(${ids}::smallint[])
+  returning id`

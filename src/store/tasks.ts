@@ -1,0 +1,196 @@
+/** Tasks as rows: making them, finding them, and telling where each one stands. */
+import type { TaskDefinition, TaskState } from '../core/task.ts'
+import { columns, sql } from './sql.ts'
+
+/** The run of a task that is pending, running or retrying, if there is one. */
+export interface OpenRun {
+  readonly id: string
+  readonly state: 'pending' | 'running' | 'retrying'
+  readonly scheduledFor: number
+  readonly attempt: number
+  readonly losses: number
+}
+
+export interface TaskRow {
+  readonly id: string
+  readonly projectId: string
+  readonly key: string | null
+  readonly name: string | null
+  readonly owner: string | null
+  readonly tags: readonly string[]
+  readonly version: number
+  readonly definition: TaskDefinition
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly pausedAt: number | null
+  readonly cancelledAt: number | null
+  readonly deletedAt: number | null
+  readonly state: TaskState
+  /** When the next occurrence is due. */
+  readonly nextAt: number | null
+  readonly openRun: OpenRun | null
+}
+
+export interface NewTask {
+  readonly id: string
+  readonly projectId: string
+  readonly key: string | null
+  readonly name: string | null
+  readonly owner: string | null
+  readonly tags: readonly string[]
+  readonly definition: TaskDefinition
+  readonly createdAt: number
+  readonly shard: number
+  /** The first occurrence, or null when the task only runs when triggered. */
+  readonly first: { readonly runId: string; readonly at: number; readonly delayMs: number | null } | null
+}
+
+/** An answer to remember under an Idempotency-Key. */
+export interface RememberedAnswer {
+  readonly key: string
+  readonly fingerprint: Buffer
+  readonly status: number
+  readonly answer: unknown
+}
+
+/**
+ * Stores any number of tasks with their first occurrences, and with them the answer that a repetition of
+ * the request will get. When the key is already taken nothing is stored and `stored` is 0; a concurrent
+ * request with the same key waits here until the first one has committed.
+ */
+export function insertTasks(projectId: string, tasks: readonly NewTask[], remember: RememberedAnswer | null) {
+  const c = columns(tasks, (t) => ({
+    id: t.id,
+    key: t.key,
+    name: t.name,
+    owner: t.owner,
+    tags: JSON.stringify(t.tags),
+    type: t.definition.action.type,
+    definition: JSON.stringify(t.definition),
+    createdAt: t.createdAt,
+    shard: t.shard,
+    runId: t.first?.runId ?? null,
+    at: t.first?.at ?? null,
+    delayMs: t.first?.delayMs ?? null,
+  }))
+  return sql<{ stored: number }>`
+    with remembered as (
+      insert into idempotency (project_id, key, fingerprint, status, answer)
+      select ${projectId}::uuid, ${remember?.key ?? null}, ${remember?.fingerprint ?? null}::bytea,
+             ${remember?.status ?? null}::integer, ${remember ? JSON.stringify(remember.answer) : null}::jsonb
+      where ${remember !== null}::boolean
+      on conflict do nothing
+      returning 1
+    ), input as materialized (
+      select * from unnest(
+        ${c.id}::uuid[], ${c.key}::text[], ${c.name}::text[], ${c.owner}::text[], ${c.tags}::jsonb[], ${c.type}::text[],
+        ${c.definition}::jsonb[], ${c.createdAt}::float8[], ${c.shard}::smallint[], ${c.runId}::uuid[], ${c.at}::float8[],
+        ${c.delayMs}::bigint[])
+        as i(id, key, name, owner, tags, type, definition, created_ms, shard, run_id, due_ms, delay_ms)
+      where not ${remember !== null}::boolean or exists (select from remembered)
+    ), stored as (
+      insert into task (id, project_id, key, name, owner, action_type, tags, definition, created_at, updated_at)
+      select id, ${projectId}::uuid, key, name, owner, type, array(select jsonb_array_elements_text(tags)), definition,
+             to_timestamp(created_ms / 1000), to_timestamp(created_ms / 1000)
+      from input
+      returning 1
+    ), scheduled as (
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms)
+      select run_id, id, ${projectId}::uuid, shard, to_timestamp(due_ms / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms
+      from input where run_id is not null
+    )
+    select count(*)::integer as stored from stored`
+}
+
+/** Remembers an answer within a transaction; no row means that the key was answered already. */
+export const rememberAnswer = (
+  projectId: string,
+  { key, fingerprint, status, answer }: RememberedAnswer,
+) => sql<{ key: string }>`
+  insert into idempotency (project_id, key, fingerprint, status, answer)
+  values (${projectId}, ${key}, ${fingerprint}, ${status}, ${JSON.stringify(answer)}::jsonb)
+  on conflict do nothing
+  returning key`
+
+export const rememberedAnswer = (projectId: string, key: string) =>
+  sql<{
+    fingerprint: Buffer
+    status: number
+    answer: unknown
+  }>`select fingerprint, status, answer from idempotency where project_id = ${projectId} and key = ${key}`
+
+export const forgetAnswers = (olderThanHours: number) => sql`
+  delete from idempotency where created_at < now() - make_interval(hours => ${olderThanHours}::integer)`
+
+/**
+ * Finds tasks of a project, newest first, each with its state. What is not asked for is null. The state
+ * is derived from the task's live rows, which an index leads to; nothing about runs is kept on the task.
+ */
+export interface TaskQuery {
+  readonly projectId: string
+  readonly id?: string | undefined
+  readonly key?: string | undefined
+  readonly state?: TaskState | undefined
+  readonly type?: string | undefined
+  readonly tag?: string | undefined
+  readonly owner?: string | undefined
+  /** Part of the name or key, in any case. */
+  readonly text?: string | undefined
+  /** Only tasks older than this id. */
+  readonly before?: string | undefined
+  readonly limit: number
+}
+
+export const findTasks = (q: TaskQuery) => sql<TaskRow>`
+  select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition,
+         t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
+         t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
+  from task t
+  cross join lateral (
+    select min(wake_at) filter (where state = 'scheduled') as next_at,
+           coalesce(bool_or(state = 'running'), false) as running,
+           coalesce(bool_or(state in ('pending', 'retrying')), false) as waiting
+    from agenda where task_id = t.id
+  ) live
+  cross join lateral (
+    select case
+      when t.cancelled_at is not null then 'cancelled'
+      when t.paused_at is not null then 'paused'
+      when live.running then 'running'
+      when live.waiting then 'pending'
+      when live.next_at is not null or t.definition -> 'schedule' ->> 'type' = 'manual' then 'scheduled'
+      else 'finished' end as state
+  ) derived
+  left join lateral (
+    select jsonb_build_object('id', run_id, 'state', state, 'attempt', attempt, 'losses', losses,
+                              'scheduledFor', floor(extract(epoch from scheduled_for) * 1000)) as run
+    from agenda where task_id = t.id and state <> 'scheduled'
+    order by scheduled_for desc limit 1
+  ) open on true
+  where t.project_id = ${q.projectId} and t.deleted_at is null
+    and (${q.id ?? null}::uuid is null or t.id = ${q.id ?? null}::uuid)
+    and (${q.key ?? null}::text is null or t.key = ${q.key ?? null})
+    and (${q.state ?? null}::text is null or derived.state = ${q.state ?? null})
+    and (${q.type ?? null}::text is null or t.action_type = ${q.type ?? null})
+    and (${q.tag ?? null}::text is null or t.tags @> array[${q.tag ?? null}::text])
+    and (${q.owner ?? null}::text is null or t.owner = ${q.owner ?? null})
+    and (${q.text ?? null}::text is null
+         or position(lower(${q.text ?? null}) in lower(coalesce(t.name, '') || ' ' || coalesce(t.key, ''))) > 0)
+    and (${q.before ?? null}::uuid is null or t.id < ${q.before ?? null}::uuid)
+  order by t.id desc
+  limit ${q.limit}`
+
+export interface DefinitionKey {
+  readonly taskId: string
+  readonly version: number
+}
+
+/** The definitions that runs belong to: the current one, or the one that an edit has since replaced. */
+export function readDefinitions(keys: readonly DefinitionKey[]) {
+  const c = columns(keys, (k) => ({ taskId: k.taskId, version: k.version }))
+  return sql<DefinitionKey & { definition: TaskDefinition }>`
+    select i.task_id as "taskId", i.version, coalesce(v.definition, t.definition) as definition
+    from unnest(${c.taskId}::uuid[], ${c.version}::integer[]) as i(task_id, version)
+    join task t on t.id = i.task_id
+    left join task_version v on v.task_id = i.task_id and v.version = i.version`
+}

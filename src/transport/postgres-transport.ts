@@ -1,0 +1,43 @@
+import type { Queryable } from '../store/database.ts'
+import { sql } from '../store/sql.ts'
+import type { ClaimedRun, ClaimRequest, Transport } from './transport.ts'
+
+/** The lane every run travels on. */
+const DEFAULT_LANE = 0
+
+/** Carries runs through the table `ready`: workers pass one another with skip-locked claims. */
+export class PostgresTransport implements Transport {
+  readonly #db: Queryable
+
+  constructor(db: Queryable) {
+    this.#db = db
+  }
+
+  claim(request: ClaimRequest): Promise<ClaimedRun[]> {
+    return this.#db.run(takeReady({ ...request, lane: DEFAULT_LANE }))
+  }
+}
+
+/**
+ * Takes up to `limit` waiting runs off the lane and makes them the worker's, in one statement. The array
+ * subquery is evaluated once, so the limit is exact and the delete is a TID scan. A worker that was
+ * declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
+ */
+const takeReady = ({ workerId, lane, limit }: ClaimRequest & { lane: number }) => sql<ClaimedRun>`
+  with alive as materialized (
+    select id from node where id = ${workerId} and dead_at is null for key share
+  ), taken as (
+    delete from ready
+    where exists (select from alive) and ctid = any(array(
+      select ctid from ready
+      where lane = ${lane}
+      order by priority, wake_at, run_id
+      limit ${limit}
+      for update skip locked))
+    returning run_id
+  )
+  update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1, attempt = a.attempt + 1
+  from taken t
+  where a.run_id = t.run_id and a.state = 'pending'
+  returning a.run_id as "runId", a.task_id as "taskId", a.project_id as "projectId", a.version, a.scheduled_for as "scheduledFor",
+            a.fence, a.attempt, a.losses`

@@ -1,0 +1,26 @@
+/**
+ * What carries runs to workers. PostgreSQL remains the truth whatever the transport: a claim is only
+ * valid once it stands there, with a fence, and a transport that forgets everything loses nothing.
+ */
+
+/** The right to work on a run, as the database granted it. */
+export interface ClaimedRun {
+  readonly runId: string
+  readonly taskId: string
+  readonly projectId: string
+  readonly version: number
+  readonly scheduledFor: number
+  readonly fence: number
+  readonly attempt: number
+  readonly losses: number
+}
+
+export interface ClaimRequest {
+  readonly workerId: string
+  readonly limit: number
+}
+
+export interface Transport {
+  /** Takes up to `limit` waiting runs, in order of priority and due time. An empty answer means none wait. */
+  claim(request: ClaimRequest): Promise<ClaimedRun[]>
+}

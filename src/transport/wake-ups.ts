@@ -1,0 +1,53 @@
+/**
+ * Telling others that there is something to do. A wake-up is only ever a hint: whoever misses one finds
+ * the same work by polling, a little later. Nothing is decided by what a wake-up says.
+ */
+
+/** Something will come due in a shard. */
+export interface DueHint {
+  readonly shard: number
+  readonly at: number
+}
+
+export interface WakeUps {
+  /** Rows were written that come due at these instants. */
+  announceDue(hints: readonly DueHint[]): void
+  /** Runs were put into ready. */
+  announceReady(): void
+  /** A user asked that running attempts be stopped. */
+  announceCancel(): void
+  onDue(listener: (hints: readonly DueHint[]) => void): void
+  onReady(listener: () => void): void
+  onCancel(listener: () => void): void
+}
+
+/** Wake-ups within one process: enough when it is the only one. */
+export class LocalWakeUps implements WakeUps {
+  readonly #due: ((hints: readonly DueHint[]) => void)[] = []
+  readonly #ready: (() => void)[] = []
+  readonly #cancel: (() => void)[] = []
+
+  announceDue(hints: readonly DueHint[]): void {
+    for (const listener of this.#due) listener(hints)
+  }
+
+  announceReady(): void {
+    for (const listener of this.#ready) listener()
+  }
+
+  announceCancel(): void {
+    for (const listener of this.#cancel) listener()
+  }
+
+  onDue(listener: (hints: readonly DueHint[]) => void): void {
+    this.#due.push(listener)
+  }
+
+  onReady(listener: () => void): void {
+    this.#ready.push(listener)
+  }
+
+  onCancel(listener: () => void): void {
+    this.#cancel.push(listener)
+  }
+}
