@@ -1,0 +1,119 @@
+import { uuidv7 } from '../core/ids.ts'
+import { MAX_LOSSES } from '../core/task.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import { Watch } from '../runtime/watch.ts'
+import type { Database } from '../store/database.ts'
+import { declareDead, findLostRuns, type LostRun, livingNodes, reclaimRuns } from '../store/nodes.ts'
+import { type Ending, endRuns } from '../store/outcomes.ts'
+import type { WakeUps } from '../transport/wake-ups.ts'
+
+export interface ReaperOptions {
+  readonly nodeId: string
+  readonly db: Database
+  readonly wakeUps: WakeUps
+  readonly clock: Clock
+  readonly log: Logger
+  readonly everyMs: number
+  /** A node whose beat stands still for this long is dead. */
+  readonly deadAfterMs: number
+}
+
+const RECLAIM_BATCH = 1_000
+
+/**
+ * Returns runs to the queue when the worker holding them has stopped beating. Safe to run on every node
+ * at once: a node is declared dead only while its beat is the one that was seen, and a run is taken back
+ * only while it carries the fence that was read, so of two reapers, or a reaper and a late worker,
+ * exactly one wins.
+ */
+export class Reaper implements Service {
+  readonly #options: ReaperOptions
+  readonly #watch: Watch
+  readonly #loop: Loop
+
+  constructor(options: ReaperOptions) {
+    this.#options = options
+    this.#watch = new Watch(options.everyMs * 2)
+    this.#loop = new Loop({
+      name: 'reaper',
+      everyMs: options.everyMs,
+      log: options.log,
+      runOnce: () => this.runOnce(),
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** One pass; tests call this instead of waiting for the timer. */
+  async runOnce(): Promise<number | undefined> {
+    await this.#declareTheDead()
+    const lost = await this.#options.db.run(findLostRuns(RECLAIM_BATCH))
+    if (lost.length === 0) return undefined
+    await this.#takeBack(lost)
+    return lost.length === RECLAIM_BATCH ? 0 : undefined
+  }
+
+  async #declareTheDead(): Promise<void> {
+    const { db, log, nodeId, deadAfterMs } = this.#options
+    const nodes = await db.run(livingNodes())
+    for (const { id, beat } of nodes) this.#watch.see(id, String(beat))
+    this.#watch.endPass()
+    for (const { id, name, beat } of nodes) {
+      const quietMs = this.#watch.quietMs(id)
+      if (id === nodeId || quietMs < deadAfterMs) continue
+      const [dead] = await db.run(declareDead({ nodeId: id, beat, reason: 'lost' }))
+      if (dead)
+        log.warn(
+          { lost: id, name, quietMs: Math.round(quietMs) },
+          'a node stopped beating and was declared dead',
+        )
+    }
+  }
+
+  async #takeBack(lost: readonly LostRun[]): Promise<void> {
+    const { db, wakeUps, log, clock } = this.#options
+    const endings = lost.flatMap((run) => endingOf(run, clock.now()) ?? [])
+    const ended = new Set(endings.map(({ runId }) => runId))
+    const returning = lost.filter(({ runId }) => !ended.has(runId))
+    const hints = endings.length === 0 ? [] : await db.run(endRuns(endings))
+    const reclaimed = returning.length === 0 ? [] : await db.run(reclaimRuns(returning))
+    log.info({ reclaimed: reclaimed.length, ended: hints.length }, 'runs of dead workers taken back')
+    if (reclaimed.length > 0) wakeUps.announceReady()
+    wakeUps.announceDue(
+      hints.flatMap(({ shard, heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }])),
+    )
+  }
+}
+
+/** A lost run that must not be tried again, and how it ends. */
+function endingOf(run: LostRun, now: number): Ending | undefined {
+  const base = {
+    runId: run.runId,
+    fence: run.fence,
+    outcome: 'worker_lost',
+    startedAt: run.claimedAt,
+    endedAt: now,
+    output: null,
+    heirId: uuidv7(),
+  } as const
+  const failed = (message: string): Ending => ({
+    ...base,
+    state: 'permanently_failed',
+    error: { code: 'worker_lost', message },
+  })
+  if (run.isCancelled) return { ...base, state: 'cancelled', error: null }
+  if (run.onWorkerLoss === 'fail')
+    return failed('The worker that held this run stopped beating, and the task asks to run at most once.')
+  if (run.losses + 1 >= MAX_LOSSES)
+    return failed(`The run took ${MAX_LOSSES} workers down and is not tried again.`)
+  return undefined
+}

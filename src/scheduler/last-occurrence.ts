@@ -1,0 +1,18 @@
+import { nextOccurrence } from '../core/schedule/occurrences.ts'
+import type { Plan } from '../core/schedule/schedule.ts'
+
+const FIRST_STEP_BACK_MS = 1_000
+
+/**
+ * The last occurrence in a stretch of time that begins with one. Looks back from the end in growing
+ * strides until something lies in between, so that a year of missed seconds costs no more than a minute.
+ */
+export function lastOccurrence(plan: Plan, { from, to }: { from: number; to: number }): number {
+  for (let step = FIRST_STEP_BACK_MS; ; step *= 4) {
+    const start = Math.max(from, to - step)
+    let last = start === from ? from : null
+    for (let at = nextOccurrence(plan, start); at !== null && at <= to; at = nextOccurrence(plan, at))
+      last = at
+    if (last !== null) return last
+  }
+}

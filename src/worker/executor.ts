@@ -1,0 +1,28 @@
+import type { Action } from '../core/action.ts'
+import type { Outcome } from '../core/outcome.ts'
+
+/** What an executor may know of the attempt it performs. */
+export interface AttemptContext {
+  readonly runId: string
+  readonly taskId: string
+  /** The nominal instant, epoch milliseconds. */
+  readonly scheduledFor: number
+  /** 1 for the first attempt. */
+  readonly attempt: number
+  readonly fence: number
+  /** W3C trace context that continues the trace the task was created in, or starts one. */
+  readonly traceparent: string
+  /** Fires when the attempt must end: its time limit, a cancellation, a lost lease, or shutdown. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Performs one action type. It never throws for what the far end does: every such ending is an outcome.
+ * It ends promptly once `signal` fires; the caller decides what the abort meant, so what an executor
+ * returns after that is ignored.
+ */
+export interface Executor<A extends Action = Action> {
+  execute(action: A, context: AttemptContext): Promise<Outcome>
+  /** Releases sockets and the like; called once, when the worker stops. */
+  close?(): Promise<void>
+}

@@ -1,0 +1,39 @@
+import type { Action } from '../../core/action.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { AttemptContext, Executor } from '../executor.ts'
+import { createHttpExecutor } from './http.ts'
+import { HttpClient } from './http-client.ts'
+import { sleep } from './sleep.ts'
+
+export interface ExecutorsOptions {
+  /** Whether tasks may reach loopback and private networks. Metadata services stay out of reach. */
+  readonly allowPrivateAddresses: boolean
+  /** Sent as `user-agent`, such as `belfry/1.0.0`. */
+  readonly userAgent: string
+}
+
+/** Every executor of a worker behind one door; they share one HTTP client. */
+export interface Executors extends Executor {
+  close(): Promise<void>
+}
+
+export function createExecutors({ allowPrivateAddresses, userAgent }: ExecutorsOptions): Executors {
+  const client = new HttpClient({ allowPrivate: allowPrivateAddresses })
+  const http = createHttpExecutor({ client, userAgent })
+
+  return {
+    execute(action: Action, context: AttemptContext): Promise<Outcome> {
+      switch (action.type) {
+        case 'ping':
+        case 'webhook':
+        case 'http':
+          return http.execute(action, context)
+        case 'sleep':
+          return sleep(action, context)
+        default:
+          return action satisfies never
+      }
+    },
+    close: () => client.close(),
+  }
+}

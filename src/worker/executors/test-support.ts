@@ -1,0 +1,64 @@
+/** Real servers on loopback ports for the tests of this folder; each closes when its test ends. */
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, createServer as createNetServer, type Server, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import type { AttemptContext } from '../executor.ts'
+
+export interface TestServer {
+  readonly url: string
+  readonly port: number
+  /** Every connection accepted so far, closed ones included. */
+  readonly sockets: readonly Socket[]
+}
+
+/** A server that speaks HTTP. */
+export const httpServer = (listener: RequestListener) => listen(createServer(listener))
+
+/** A server that speaks whatever `onData` writes; it is called with each chunk a client sends. */
+export const rawServer = (onData: (socket: Socket, chunk: Buffer) => void) =>
+  listen(createNetServer((socket) => socket.on('data', (chunk) => onData(socket, chunk))))
+
+/** A server that answers every request with exactly these bytes and leaves the connection open. */
+export const answering = (bytes: string | Buffer) => rawServer((socket) => socket.write(bytes))
+
+async function listen(server: Server): Promise<TestServer> {
+  const sockets: Socket[] = []
+  server.on('connection', (socket: Socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/`, port, sockets }
+}
+
+/** Resolves when the connection is gone, however it went. */
+export const closed = (socket: Socket | undefined) =>
+  new Promise<void>((resolve) => {
+    if (socket === undefined || socket.closed) resolve()
+    else socket.once('close', () => resolve())
+  })
+
+/** A port on which nobody listens. */
+export async function closedPort(): Promise<number> {
+  const server = createNetServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContext => ({
+  runId: '0198c0de-0000-7000-8000-000000000001',
+  taskId: '0198c0de-0000-7000-8000-000000000002',
+  scheduledFor: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+  attempt: 2,
+  fence: 7,
+  traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  signal: new AbortController().signal,
+  ...override,
+})

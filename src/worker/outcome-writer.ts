@@ -1,0 +1,120 @@
+/**
+ * Writes how attempts ended, in batches: while one statement is under way the outcomes of others gather
+ * and go with the next, so the batch grows with the load and a lone outcome never waits. What cannot be
+ * written is kept and tried again; the fence makes a repetition harmless.
+ */
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import type { Database } from '../store/database.ts'
+import { type Ending, endRuns, type Retry, retryRuns } from '../store/outcomes.ts'
+import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
+import type { Verdict } from './verdict.ts'
+
+const BATCH = 1_000
+const IDLE_MS = 60_000
+
+export interface OutcomeWriterOptions {
+  readonly db: Database
+  readonly wakeUps: WakeUps
+  readonly log: Logger
+}
+
+export class OutcomeWriter implements Service {
+  readonly #options: OutcomeWriterOptions
+  readonly #loop: Loop
+  #endings: Ending[] = []
+  #retries: Retry[] = []
+  #waiting: (() => void)[] = []
+
+  constructor(options: OutcomeWriterOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: 'outcomes',
+      everyMs: IDLE_MS,
+      log: options.log,
+      runOnce: () => this.#flush(),
+    })
+  }
+
+  /** Outcomes that are not written yet. */
+  get backlog(): number {
+    return this.#endings.length + this.#retries.length
+  }
+
+  /** Whether the outcome of a run is still to be written. */
+  knows(runId: string): boolean {
+    return (
+      this.#endings.some((ending) => ending.runId === runId) ||
+      this.#retries.some((retry) => retry.runId === runId)
+    )
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** Resolves when everything handed over has been written. */
+  async stop(): Promise<void> {
+    while (this.backlog > 0) {
+      this.#loop.wake()
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    await this.#loop.stop()
+  }
+
+  add(verdict: Verdict): void {
+    switch (verdict.kind) {
+      case 'end':
+        this.#endings.push(verdict.ending)
+        break
+      case 'retry':
+        this.#retries.push(verdict.retry)
+        break
+      case 'nothing':
+        return
+    }
+    this.#loop.wake()
+  }
+
+  async #flush(): Promise<number | undefined> {
+    const { wakeUps } = this.#options
+    const hints = [...(await this.#writeEndings()), ...(await this.#writeRetries())]
+    if (hints.length > 0) wakeUps.announceDue(hints)
+    for (const resolve of this.#waiting.splice(0)) resolve()
+    return this.backlog > 0 ? 0 : undefined
+  }
+
+  async #writeEndings(): Promise<DueHint[]> {
+    const batch = this.#endings.slice(0, BATCH)
+    if (batch.length === 0) return []
+    const written = await this.#options.db.run(endRuns(batch))
+    this.#endings.splice(0, batch.length)
+    this.#reportStale(batch.length - written.length)
+    return written.flatMap(({ shard, heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }]))
+  }
+
+  async #writeRetries(): Promise<DueHint[]> {
+    const batch = this.#retries.slice(0, BATCH)
+    if (batch.length === 0) return []
+    const written = new Map(
+      (await this.#options.db.run(retryRuns(batch))).map(({ runId, shard }) => [runId, shard]),
+    )
+    this.#retries.splice(0, batch.length)
+    // What was not taken was cancelled meanwhile, and ends so, or is no longer ours, and then this does nothing.
+    for (const retry of batch) if (!written.has(retry.runId)) this.#endings.push(cancelledInstead(retry))
+    return batch.flatMap(({ runId, retryAt }) => {
+      const shard = written.get(runId)
+      return shard === undefined ? [] : [{ shard, at: retryAt }]
+    })
+  }
+
+  #reportStale(count: number): void {
+    if (count > 0)
+      this.#options.log.warn({ count }, 'outcomes of runs that are no longer held here were dropped')
+  }
+}
+
+function cancelledInstead({ retryAt: _, ...attempt }: Retry): Ending {
+  return { ...attempt, state: 'cancelled', heirId: attempt.runId }
+}
