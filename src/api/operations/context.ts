@@ -1,0 +1,12 @@
+import type { Clock } from '../../runtime/clock.ts'
+import type { Database } from '../../store/database.ts'
+import type { WakeUps } from '../../transport/wake-ups.ts'
+
+/** What an operation works with: the truth, its time, and a way to wake whoever is concerned. */
+export interface Context {
+  readonly db: Database
+  readonly clock: Clock
+  readonly wakeUps: WakeUps
+  /** The project that the caller acts in. */
+  readonly projectId: string
+}

@@ -1,0 +1,119 @@
+/**
+ * From what a user asked for to a complete definition and its first occurrence. What cannot be honoured
+ * is refused here, with the field that is to blame; nothing has been stored yet.
+ */
+import { Refusal } from '../../core/errors.ts'
+import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import type { Schedule } from '../../core/schedule/schedule.ts'
+import { durationMs, instantMs, planOf, TASK_DEFAULTS, type TaskDefinition } from '../../core/task.ts'
+import type { CreateTask, EditTask } from '../schemas/task.ts'
+
+export interface DefineOptions {
+  /** Epoch milliseconds, whole. */
+  readonly now: number
+  readonly traceparent: string | null
+}
+
+export function defineTask(input: CreateTask, { now, traceparent }: DefineOptions): TaskDefinition {
+  const startAt = input.startAt ?? null
+  return withinBounds(
+    {
+      action: input.action as TaskDefinition['action'],
+      schedule: (input.schedule as Schedule | undefined) ?? { type: 'once', at: startAt ?? iso(now) },
+      startAt,
+      endAt: input.endAt ?? null,
+      maxRuns: input.maxRuns ?? null,
+      anchorAt: startAt ?? iso(now),
+      overlap: input.overlap ?? TASK_DEFAULTS.overlap,
+      misfire: { ...TASK_DEFAULTS.misfire, ...defined(input.misfire) },
+      retry: { ...TASK_DEFAULTS.retry, ...defined(input.retry) },
+      timeout: input.timeout ?? TASK_DEFAULTS.timeout,
+      onWorkerLoss: input.onWorkerLoss ?? TASK_DEFAULTS.onWorkerLoss,
+      metadata: input.metadata ?? {},
+      traceparent,
+    },
+    now,
+  )
+}
+
+/** Changes what the edit names; objects of settings are merged member by member, everything else replaced. */
+export function redefineTask(before: TaskDefinition, edit: EditTask, now: number): TaskDefinition {
+  const startAt = edit.startAt === undefined ? before.startAt : edit.startAt
+  const after: TaskDefinition = {
+    ...before,
+    action: (edit.action as TaskDefinition['action'] | undefined) ?? before.action,
+    schedule: (edit.schedule as Schedule | undefined) ?? before.schedule,
+    startAt,
+    endAt: edit.endAt === undefined ? before.endAt : edit.endAt,
+    maxRuns: edit.maxRuns === undefined ? before.maxRuns : edit.maxRuns,
+    // A grid keeps its phase unless the edit gives it a new start.
+    anchorAt: edit.startAt ?? before.anchorAt,
+    overlap: edit.overlap ?? before.overlap,
+    misfire: { ...before.misfire, ...defined(edit.misfire) },
+    retry: { ...before.retry, ...defined(edit.retry) },
+    timeout: edit.timeout ?? before.timeout,
+    onWorkerLoss: edit.onWorkerLoss ?? before.onWorkerLoss,
+    metadata: edit.metadata ?? before.metadata,
+  }
+  return withinBounds(after, now)
+}
+
+/** The row a new task begins with; null when it only runs when triggered. */
+export function firstRow(
+  definition: TaskDefinition,
+  now: number,
+): { at: number; delayMs: number | null } | null {
+  const plan = planOf(definition)
+  const { schedule } = definition
+  if (schedule.type === 'manual') return null
+  const from = Math.max(now, plan.startAt ?? now)
+  // A grid begins at its startAt; without one, "every 10s" means in ten seconds, not at once.
+  const isAfterNow = schedule.type !== 'once' && schedule.type !== 'delay' && plan.startAt === null
+  const at = isAfterNow ? nextOccurrence(plan, now) : firstOccurrence(plan, from)
+  if (at === null)
+    throw invalid('/endAt', 'leaves no occurrence: the schedule has none between now (or startAt) and endAt')
+  if (schedule.type === 'once') refuseLongPast(definition, at, now)
+  return {
+    at: schedule.type === 'delay' ? Math.max(at, now) : at,
+    delayMs: schedule.type === 'delay' ? delayMs(schedule) : null,
+  }
+}
+
+/** The chain's interval, for rows whose end writes the next one. */
+export function chainDelay(definition: TaskDefinition): number | null {
+  return definition.schedule.type === 'delay' ? delayMs(definition.schedule) : null
+}
+
+function withinBounds(definition: TaskDefinition, now: number): TaskDefinition {
+  const { startAt, endAt, retry } = definition
+  if (endAt !== null && instantMs(endAt) <= now) throw invalid('/endAt', 'is in the past')
+  if (startAt !== null && endAt !== null && instantMs(endAt) < instantMs(startAt))
+    throw invalid('/endAt', 'lies before startAt')
+  if (durationMs(retry.max) < durationMs(retry.initial)) {
+    throw invalid('/retry/max', `is ${retry.max}, less than retry.initial (${retry.initial})`)
+  }
+  return definition
+}
+
+function refuseLongPast(definition: TaskDefinition, at: number, now: number): void {
+  const window = definition.misfire.window
+  if (at >= now - durationMs(window)) return
+  const pointer =
+    definition.startAt !== null && instantMs(definition.startAt) === at ? '/startAt' : '/schedule/at'
+  throw invalid(
+    pointer,
+    `is further in the past than the misfire window (${window}); give a later instant or a longer misfire.window`,
+  )
+}
+
+const iso = (ms: number) => new Date(ms).toISOString()
+
+const invalid = (pointer: string, detail: string) =>
+  new Refusal('invalid_input', `${pointer} ${detail}.`, { problems: [{ pointer, detail }] })
+
+/** Without members that are present but undefined, which would undo a default. */
+function defined<T extends object>(value: T | undefined): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([, member]) => member !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
+}

@@ -1,0 +1,95 @@
+/** Rows as the API shows them: instants as RFC 3339 in UTC, nothing that is only ours. */
+import type { AttemptOutcome } from '../core/run.ts'
+import type { AttemptRow, RunRow } from '../store/runs.ts'
+import type { TaskRow } from '../store/tasks.ts'
+import { localTime } from './local-time.ts'
+import type { Attempt, Run } from './schemas/run.ts'
+import type { Task } from './schemas/task.ts'
+
+export const utc = (ms: number): string => new Date(ms).toISOString()
+const utcOrNull = (ms: number | null): string | null => (ms === null ? null : utc(ms))
+
+export function presentTask(row: TaskRow): Task {
+  const { definition, openRun } = row
+  const { traceparent: _, anchorAt: __, action, ...settings } = definition
+  const { type, ...payload } = action
+  const timezone = 'timezone' in definition.schedule ? definition.schedule.timezone : null
+  return {
+    id: row.id,
+    key: row.key,
+    name: row.name,
+    owner: row.owner,
+    state: row.state,
+    version: row.version,
+    type,
+    payload,
+    action,
+    ...settings,
+    tags: [...row.tags],
+    nextFireAt: utcOrNull(row.nextAt),
+    nextFireLocal: row.nextAt === null ? null : localTime(row.nextAt, timezone ?? 'UTC'),
+    timezone,
+    openRun: openRun && {
+      id: openRun.id,
+      state: openRun.state,
+      scheduledFor: utc(openRun.scheduledFor),
+      attempt: openRun.attempt,
+      retries: retriesOf(openRun),
+    },
+    createdAt: utc(row.createdAt),
+    updatedAt: utc(row.updatedAt),
+    pausedAt: utcOrNull(row.pausedAt),
+    cancelledAt: utcOrNull(row.cancelledAt),
+  }
+}
+
+/** Attempts beyond the first, not counting those that only replaced a dead worker's. */
+function retriesOf({ attempt, losses }: { attempt: number; losses: number }): number {
+  return Math.max(0, attempt - losses - 1)
+}
+
+export function presentRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    taskId: row.taskId,
+    kind: row.kind,
+    state: row.state,
+    reason: row.reason,
+    scheduledFor: utc(row.scheduledFor),
+    startedAt: utcOrNull(row.startedAt),
+    endedAt: utcOrNull(row.endedAt),
+    retryAt: utcOrNull(row.retryAt),
+    latenessMs: row.lateMs,
+    attempt: row.attempt,
+    retries: retriesOf(row),
+    losses: row.losses,
+    version: row.version,
+    fence: row.fence,
+    workerId: row.workerId,
+    cancelRequestedAt: utcOrNull(row.cancelRequestedAt),
+    covers: row.coversUntil === null ? null : { until: utc(row.coversUntil), count: row.coversCount },
+    output: row.output,
+    error: row.error,
+  }
+}
+
+export function presentAttempt(row: AttemptRow): Attempt {
+  return {
+    runId: row.runId,
+    number: row.number,
+    status: statusOf(row),
+    outcome: row.outcome,
+    scheduledFor: utcOrNull(row.scheduledFor),
+    startedAt: utcOrNull(row.startedAt),
+    endedAt: utc(row.endedAt),
+    workerId: row.workerId,
+    fence: row.fence,
+    output: row.output,
+    error: row.error,
+  }
+}
+
+function statusOf({ outcome, isFinal }: { outcome: AttemptOutcome; isFinal: boolean }): Attempt['status'] {
+  if (outcome === 'completed') return 'completed'
+  return isFinal ? 'permanently_failed' : 'failed'
+}

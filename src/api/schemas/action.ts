@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { HTTP_METHODS } from '../../core/action.ts'
+import { durationBetween } from './common.ts'
+
+const MAX_BODY_CHARACTERS = 256 * 1024
+const DAY_MS = 86_400_000
+
+const TargetUrl = z
+  .string()
+  .max(4_096, 'must not be longer than 4096 characters')
+  .superRefine((text, context) => {
+    const refuse = (message: string) => context.addIssue({ code: 'custom', message })
+    if (!URL.canParse(text)) return refuse('must be a URL such as https://example.com/hook')
+    const { protocol, username, password } = new URL(text)
+    if (protocol !== 'http:' && protocol !== 'https:')
+      return refuse(`must start with http:// or https://, not ${protocol.slice(0, 20)}`)
+    if (username !== '' || password !== '')
+      return refuse('must not contain a user name or password; send them in a header')
+  })
+  .meta({ format: 'uri', example: 'https://example.com/hook' })
+
+const Body = z
+  .json()
+  .refine(
+    (body) => JSON.stringify(body).length <= MAX_BODY_CHARACTERS,
+    `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
+  )
+  .describe('Any JSON. A string is sent as it is, everything else as JSON.')
+
+const HeaderName = z
+  .string()
+  .max(200)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a valid header name')
+const HeaderValue = z
+  .string()
+  .max(8_192)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must not contain line breaks or other control characters')
+
+const Headers = z
+  .record(HeaderName, HeaderValue)
+  .refine((headers) => Object.keys(headers).length <= 50, 'must not hold more than 50 headers')
+
+const ExpectedStatus = z.union([z.int().min(100).max(599), z.string().regex(/^[1-5]xx$/)], {
+  error: 'must be a status such as 204 or a class such as "2xx"',
+})
+
+export const PingAction = z
+  .strictObject({ type: z.literal('ping'), url: TargetUrl })
+  .describe('A GET.')
+  .meta({ id: 'PingAction' })
+
+export const WebhookAction = z
+  .strictObject({ type: z.literal('webhook'), url: TargetUrl, body: Body.optional() })
+  .describe('A POST of the body.')
+  .meta({ id: 'WebhookAction' })
+
+export const HttpAction = z
+  .strictObject({
+    type: z.literal('http'),
+    url: TargetUrl,
+    method: z.enum(HTTP_METHODS).default('GET'),
+    headers: Headers.optional(),
+    body: Body.optional(),
+    expect: z.array(ExpectedStatus).min(1).max(20).optional(),
+  })
+  .describe('Any HTTP request.')
+  .meta({ id: 'HttpAction' })
+
+export const SleepAction = z
+  .strictObject({ type: z.literal('sleep'), duration: durationBetween(0, DAY_MS, 'from 0s to 1d') })
+  .describe('Simulated work.')
+  .meta({ id: 'SleepAction' })
+
+export const Action = z
+  .discriminatedUnion('type', [PingAction, WebhookAction, HttpAction, SleepAction], {
+    error: 'must be an object with a type: ping, webhook, http or sleep',
+  })
+  .meta({ id: 'Action' })

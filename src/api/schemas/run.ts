@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { RUN_STATES } from '../../core/run.ts'
+import { Cursor, Limit, Uuid } from './common.ts'
+
+const Stored = z.string().meta({ format: 'date-time' })
+
+export const Attempt = z
+  .object({
+    runId: Uuid,
+    number: z.int(),
+    status: z
+      .enum(['completed', 'failed', 'permanently_failed'])
+      .describe('permanently_failed is the last failed attempt of a run that gave up.'),
+    outcome: z.enum(['completed', 'failed', 'timed_out', 'cancelled', 'worker_lost']),
+    scheduledFor: Stored.nullable(),
+    startedAt: Stored.nullable(),
+    endedAt: Stored,
+    workerId: Uuid.nullable(),
+    fence: z.int(),
+    output: z.unknown(),
+    error: z.unknown(),
+  })
+  .meta({ id: 'Attempt' })
+export type Attempt = z.output<typeof Attempt>
+
+const runFields = {
+  id: Uuid,
+  taskId: Uuid,
+  kind: z.enum(['occurrence', 'manual', 'catchup', 'resume']),
+  state: z.enum(RUN_STATES),
+  reason: z.string().nullable().describe('Why it was skipped.'),
+  scheduledFor: Stored,
+  startedAt: Stored.nullable().describe('Of the latest attempt.'),
+  endedAt: Stored.nullable(),
+  retryAt: Stored.nullable(),
+  latenessMs: z.int().nullable().describe('From the due instant to the start of the first attempt.'),
+  attempt: z.int().describe('Attempts so far.'),
+  retries: z.int().describe('Attempts that were made because earlier ones failed.'),
+  losses: z.int().describe('Attempts that ended with the death of their worker.'),
+  version: z.int(),
+  fence: z.int(),
+  workerId: Uuid.nullable(),
+  cancelRequestedAt: Stored.nullable(),
+  covers: z
+    .object({ until: Stored, count: z.int().nullable() })
+    .nullable()
+    .describe(
+      'A skip that speaks for several occurrences: the last of them, and how many (null: too many to count).',
+    ),
+  output: z.unknown(),
+  error: z.unknown(),
+}
+
+export const Run = z.object(runFields).meta({ id: 'Run' })
+export type Run = z.output<typeof Run>
+
+export const RunWithAttempts = z
+  .object({ ...runFields, attempts: z.array(Attempt) })
+  .meta({ id: 'RunWithAttempts' })
+
+export const RunPage = z
+  .object({ items: z.array(Run), nextCursor: z.string().nullable() })
+  .meta({ id: 'RunPage' })
+export const AttemptPage = z
+  .object({ items: z.array(Attempt), nextCursor: z.string().nullable() })
+  .meta({ id: 'AttemptPage' })
+
+export const ListRuns = z.strictObject({ state: z.enum(RUN_STATES).optional(), limit: Limit, cursor: Cursor })
+export const ListAttempts = z.strictObject({ limit: Limit, cursor: Cursor })

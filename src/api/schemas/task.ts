@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { ACTION_TYPES } from '../../core/action.ts'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES, WORKER_LOSS_POLICIES } from '../../core/task.ts'
+import { Action } from './action.ts'
+import { Cursor, durationBetween, Instant, Limit, Uuid } from './common.ts'
+import { Schedule } from './schedule.ts'
+
+const DAY_MS = 86_400_000
+
+const label = (max: number) =>
+  z.string().min(1, 'must not be empty').max(max, `must not be longer than ${max} characters`)
+
+export const TaskKey = label(200).describe('Your own name for the task, unique in the project.')
+
+const Metadata = z
+  .record(z.string().max(200), z.json())
+  .refine(
+    (value) => JSON.stringify(value).length <= 16_384,
+    'must not be larger than 16384 characters as JSON',
+  )
+
+const fields = {
+  name: label(200).nullable().optional(),
+  key: TaskKey.nullable().optional(),
+  owner: label(200).nullable().optional().describe('Whose task it is, to filter by.'),
+  action: Action,
+  schedule: Schedule.optional().describe('Left out: once, at startAt or now.'),
+  startAt: Instant.nullable().optional().describe('Nothing is due before.'),
+  endAt: Instant.nullable().optional().describe('Nothing is due after.'),
+  maxRuns: z.int().min(1).max(2_000_000_000).nullable().optional(),
+  overlap: z.enum(OVERLAP_POLICIES).optional().describe('When due while a run is active. Default skip.'),
+  misfire: z
+    .strictObject({
+      policy: z.enum(MISFIRE_POLICIES).optional(),
+      window: durationBetween(0, 366 * DAY_MS, 'from 0s to 366d').optional(),
+    })
+    .optional()
+    .describe('For what came due while nobody was there. Default run_once within 1d.'),
+  retry: z
+    .strictObject({
+      limit: z.int().min(0).max(100).optional(),
+      initial: durationBetween(0, DAY_MS, 'from 0s to 1d').optional(),
+      max: durationBetween(0, DAY_MS, 'from 0s to 1d').optional(),
+    })
+    .optional()
+    .describe('Exponential with full jitter. Default 3 retries from 1s up to 30s.'),
+  timeout: durationBetween(1, DAY_MS, 'from 1ms to 1d').optional().describe('Of one attempt. Default 20m.'),
+  onWorkerLoss: z
+    .enum(WORKER_LOSS_POLICIES)
+    .optional()
+    .describe('retry (at least once, default) or fail (at most once).'),
+  tags: z.array(label(100)).max(50).optional(),
+  metadata: Metadata.optional(),
+}
+
+export const CreateTask = z.strictObject(fields).meta({ id: 'CreateTask' })
+export type CreateTask = z.output<typeof CreateTask>
+
+export const EditTask = z
+  .strictObject({ ...fields, action: Action.optional() })
+  .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
+  .meta({ id: 'EditTask' })
+export type EditTask = z.output<typeof EditTask>
+
+export const MAX_BULK = 10_000
+export const CreateTasks = z
+  .strictObject({
+    tasks: z
+      .array(CreateTask)
+      .min(1, 'must hold at least one task')
+      .max(MAX_BULK, `must not hold more than ${MAX_BULK} tasks`),
+  })
+  .meta({ id: 'CreateTasks' })
+
+/** Answers are built by us, so they are described for readers and not checked again. */
+const Stored = z.string().meta({ format: 'date-time' })
+
+export const Task = z
+  .object({
+    id: Uuid,
+    key: z.string().nullable(),
+    name: z.string().nullable(),
+    owner: z.string().nullable(),
+    state: z.enum(TASK_STATES),
+    version: z.int(),
+    type: z.enum(ACTION_TYPES).describe('Type of the action.'),
+    payload: z.record(z.string(), z.unknown()).describe('The action without its type.'),
+    action: z.unknown().meta({ $ref: '#/components/schemas/Action' }),
+    schedule: z.unknown().meta({ $ref: '#/components/schemas/Schedule' }),
+    startAt: Stored.nullable(),
+    endAt: Stored.nullable(),
+    maxRuns: z.int().nullable(),
+    overlap: z.enum(OVERLAP_POLICIES),
+    misfire: z.object({ policy: z.enum(MISFIRE_POLICIES), window: z.string() }),
+    retry: z.object({ limit: z.int(), initial: z.string(), max: z.string() }),
+    timeout: z.string(),
+    onWorkerLoss: z.enum(WORKER_LOSS_POLICIES),
+    tags: z.array(z.string()),
+    metadata: z.record(z.string(), z.unknown()),
+    nextFireAt: Stored.nullable().describe('The next occurrence, in UTC.'),
+    nextFireLocal: z.string().nullable().describe("The same in the schedule's own zone."),
+    timezone: z.string().nullable(),
+    openRun: z
+      .object({
+        id: Uuid,
+        state: z.enum(['pending', 'running', 'retrying']),
+        scheduledFor: Stored,
+        attempt: z.int(),
+        retries: z.int(),
+      })
+      .nullable()
+      .describe('The run that is pending, running or retrying now.'),
+    createdAt: Stored,
+    updatedAt: Stored,
+    pausedAt: Stored.nullable(),
+    cancelledAt: Stored.nullable(),
+  })
+  .meta({ id: 'Task' })
+export type Task = z.output<typeof Task>
+
+export const TaskPage = z
+  .object({ items: z.array(Task), nextCursor: z.string().nullable() })
+  .meta({ id: 'TaskPage' })
+export const TaskItems = z.object({ items: z.array(Task) }).meta({ id: 'TaskItems' })
+
+export const ListTasks = z.strictObject({
+  state: z.enum(TASK_STATES).optional(),
+  type: z.enum(ACTION_TYPES).optional(),
+  tag: z.string().min(1).max(100).optional(),
+  owner: z.string().min(1).max(200).optional(),
+  q: z.string().min(1).max(200).optional().describe('Part of the name or key.'),
+  limit: Limit,
+  cursor: Cursor,
+})

@@ -1,0 +1,109 @@
+/** Opens the database that the configuration names, embedded or external, brought to this release's schema. */
+import { fileURLToPath } from 'node:url'
+import { defaultDataDir, type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/server.ts'
+import type { Config } from '../runtime/config.ts'
+import { Database, isUnavailable, sqlState } from '../store/database.ts'
+import { type Migration, migrate, readMigrations } from '../store/migrate.ts'
+import { sql } from '../store/sql.ts'
+import { CliError, EXIT } from './exit.ts'
+
+export interface OpenDatabase {
+  readonly url: string
+  readonly db: Database
+  /** Null when the database is an external one. */
+  readonly embedded: EmbeddedPostgres | null
+  /** Such as '18.4'. */
+  readonly version: string
+  readonly applied: readonly Migration[]
+  readonly migrations: number
+  close(): Promise<void>
+}
+
+const OLDEST_MAJOR = 15
+const CONNECTIONS = 10
+const STATEMENT_TIMEOUT_MS = 15_000
+
+const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
+
+export async function openDatabase(config: Config, onStep: (text: string) => void): Promise<OpenDatabase> {
+  const embedded =
+    config.databaseUrl === null
+      ? await startEmbeddedPostgres({ dataDir: config.dataDir ?? defaultDataDir(), onStep })
+      : null
+  const url = embedded?.connectionString ?? (config.databaseUrl as string)
+  let db: Database | undefined
+  const close = async () => {
+    await db?.close()
+    await embedded?.stop()
+  }
+  try {
+    db = new Database({
+      url,
+      applicationName: 'belfry',
+      maxConnections: CONNECTIONS,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    })
+    const version = await serverVersion(db)
+    const migrations = await readMigrations(MIGRATIONS)
+    const applied = await migrate(db, migrations)
+    return { url, db, embedded, version, applied, migrations: migrations.length, close }
+  } catch (error) {
+    await close().catch(() => {})
+    throw describeFailure(error, url)
+  }
+}
+
+async function serverVersion(db: Database): Promise<string> {
+  const [row] = await db.run(sql<{ version: string }>`select current_setting('server_version') as version`)
+  const version = row?.version.split(' ')[0] ?? 'unknown'
+  if (Number.parseInt(version, 10) >= OLDEST_MAJOR) return version
+  throw new CliError(
+    `The database is PostgreSQL ${version}; Belfry needs ${OLDEST_MAJOR} or newer.`,
+    'Upgrade it, or start without --database-url to use the embedded one.',
+  )
+}
+
+/** Host and database of an address, without the password it may hold. */
+export function shownUrl(url: string): string {
+  if (!URL.canParse(url)) return 'the database'
+  const { hostname, port, pathname } = new URL(url)
+  return `${hostname || 'localhost'}${port === '' ? '' : `:${port}`}${pathname}`
+}
+
+function describeFailure(error: unknown, url: string): unknown {
+  const state = sqlState(error)
+  const where = shownUrl(url)
+  if (state === '28P01' || state === '28000')
+    return new CliError(
+      `${where} refuses this user or password.`,
+      'Correct --database-url.',
+      EXIT.unauthorised,
+    )
+  if (state === '3D000')
+    return new CliError(
+      `There is no such database at ${where}.`,
+      'Create it (createdb), or correct --database-url.',
+      EXIT.unreachable,
+    )
+  if (state === '42501')
+    return new CliError(
+      `The user of ${where} may not create tables there.`,
+      'Grant it CREATE on the database and its schema.',
+      EXIT.unauthorised,
+    )
+  if (isUnavailable(error) || !(error instanceof Error) || 'errors' in error) {
+    const cause = error instanceof Error ? reasonOf(error) : String(error)
+    return new CliError(
+      `The database at ${where} cannot be reached (${cause}).`,
+      'Check that it runs and that --database-url names it.',
+      EXIT.unreachable,
+    )
+  }
+  return error
+}
+
+/** A connection tried on several addresses fails with one error for each, and no message of its own. */
+function reasonOf(error: Error): string {
+  const inner = (error as { errors?: Error[] }).errors?.[0]
+  return inner?.message ?? error.message
+}

@@ -1,0 +1,152 @@
+/** One node: the parts that its roles ask for, wired together. Nothing else knows more than one of them. */
+import { hostname } from 'node:os'
+import { createApp } from '../api/app.ts'
+import { HttpServer } from '../api/http-server.ts'
+import { uuidv7 } from '../core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../core/project.ts'
+import { Heartbeat } from '../liveness/heartbeat.ts'
+import { Housekeeping } from '../liveness/housekeeping.ts'
+import { Reaper } from '../liveness/reaper.ts'
+import { DatabaseClock } from '../runtime/clock.ts'
+import type { Config, Role } from '../runtime/config.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { type Service, startAll, stopAll } from '../runtime/service.ts'
+import { Scheduler } from '../scheduler/scheduler.ts'
+import { ShardLeases } from '../scheduler/shard-leases.ts'
+import type { Database } from '../store/database.ts'
+import { Definitions } from '../store/definitions.ts'
+import { PostgresTransport } from '../transport/postgres-transport.ts'
+import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
+import { LocalWakeUps } from '../transport/wake-ups.ts'
+import { createExecutors } from '../worker/executors/executors.ts'
+import { Worker } from '../worker/worker.ts'
+
+export interface NodeOptions {
+  readonly config: Config
+  readonly db: Database
+  /** Address of the database, for the connection that listens; null when no other node can be there. */
+  readonly wakeUpUrl: string | null
+  readonly version: string
+  readonly log: Logger
+  /** This node was declared dead by others: the process must end. */
+  onDeclaredDead(): void
+}
+
+export interface Node {
+  readonly id: string
+  /** Where the API answers; null without the role. */
+  readonly url: string | null
+  /** How far the database's clock is from this machine's, in milliseconds. */
+  readonly clockOffsetMs: number
+  stop(): Promise<void>
+}
+
+const SHARD_BEAT_MS = 1_000
+const SHARD_TAKEOVER_MS = 3_000
+
+export async function startNode({
+  config,
+  db,
+  wakeUpUrl,
+  version,
+  log: rootLog,
+  onDeclaredDead,
+}: NodeOptions): Promise<Node> {
+  const id = uuidv7()
+  const log = rootLog.child({ node: id })
+  const has = (role: Role) => config.roles.includes(role)
+  const clock = new DatabaseClock()
+  const definitions = new Definitions(db)
+  const distant = wakeUpUrl === null ? null : new PostgresWakeUps({ url: wakeUpUrl, nodeId: id, db, log })
+  const wakeUps = distant ?? new LocalWakeUps()
+
+  let worker: Worker | null = null
+  const heartbeat = new Heartbeat({
+    node: {
+      id,
+      name: `${hostname()}/${process.pid}`,
+      version,
+      roles: config.roles,
+      concurrency: has('worker') ? config.concurrency : 0,
+    },
+    db,
+    clock,
+    log,
+    everyMs: config.heartbeatMs,
+    onDeclaredDead: () => {
+      worker?.loseLeases()
+      onDeclaredDead()
+    },
+  })
+  const services: Service[] = [heartbeat]
+  if (distant) services.push(distant)
+  if (has('liveness')) {
+    services.push(
+      new Reaper({
+        nodeId: id,
+        db,
+        wakeUps,
+        clock,
+        log,
+        everyMs: config.reaperMs,
+        deadAfterMs: config.leaseMs,
+      }),
+    )
+    services.push(new Housekeeping({ db, log }))
+  }
+  if (has('worker')) {
+    const executor = createExecutors({
+      allowPrivateAddresses: isLoopback(config.host),
+      userAgent: `belfry/${version}`,
+    })
+    worker = new Worker({
+      nodeId: id,
+      db,
+      transport: new PostgresTransport(db),
+      wakeUps,
+      definitions,
+      executor,
+      clock,
+      log,
+      concurrency: config.concurrency,
+      graceMs: config.shutdownGraceMs,
+    })
+    services.push(worker)
+  }
+  if (has('scheduler')) {
+    const leases = new ShardLeases(
+      { nodeId: id, db, log, beatMs: SHARD_BEAT_MS, takeoverMs: SHARD_TAKEOVER_MS },
+      () => clock.now(),
+    )
+    const scheduler = new Scheduler({
+      nodeId: id,
+      db,
+      definitions,
+      clock,
+      log,
+      leases,
+      wakeUps,
+      worker,
+      lookAheadMs: config.lookAheadMs,
+    })
+    services.push(leases, scheduler)
+  }
+  let server: HttpServer | null = null
+  if (has('api')) {
+    const context = { db, clock, wakeUps, projectId: DEFAULT_PROJECT_ID }
+    const app = await createApp({ context, log, version, loopbackOnly: isLoopback(config.host) })
+    server = new HttpServer({ app, host: config.host, port: config.port })
+    services.push(server)
+  }
+  await startAll(services)
+  return {
+    id,
+    url: server?.url ?? null,
+    clockOffsetMs: clock.now() - Date.now(),
+    stop: () => stopAll(services),
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}

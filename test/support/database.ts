@@ -1,0 +1,44 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, inject } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { Database } from '../../src/store/database.ts'
+
+export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
+export const TEMPLATE = 'belfry_template'
+
+/** The same server, another database. */
+export function withDatabase(url: string, name: string): string {
+  const [before = '', query] = url.split('?')
+  const path = `${before.slice(0, before.lastIndexOf('/'))}/${name}`
+  return query === undefined ? path : `${path}?${query}`
+}
+
+const admin = () =>
+  new Database({
+    url: inject('postgresUrl'),
+    applicationName: 'belfry test',
+    maxConnections: 1,
+    statementTimeoutMs: 30_000,
+  })
+
+/** A database of this test file's own, cloned from the migrated template (or empty), dropped at the end. */
+export async function createTestDatabase({ empty = false } = {}): Promise<{ url: string; db: Database }> {
+  const name = `belfry_${uuidv7().replaceAll('-', '')}`
+  const server = admin()
+  await server.run({ text: `create database ${name}${empty ? '' : ` template ${TEMPLATE}`}`, values: [] })
+  await server.close()
+  const url = withDatabase(inject('postgresUrl'), name)
+  const db = new Database({
+    url,
+    applicationName: 'belfry test',
+    maxConnections: 10,
+    statementTimeoutMs: 30_000,
+  })
+  afterAll(async () => {
+    await db.close()
+    const again = admin()
+    await again.run({ text: `drop database if exists ${name} with (force)`, values: [] })
+    await again.close()
+  })
+  return { url, db }
+}

@@ -1,0 +1,14 @@
+/** Asks again and again until the answer is there, and fails with the last answer when it never is. */
+export async function eventually<T>(
+  ask: () => Promise<T | undefined | false | null>,
+  { withinMs = 10_000, everyMs = 20 } = {},
+): Promise<T> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined && answer !== false && answer !== null) return answer
+    if (performance.now() > deadline)
+      throw new Error(`not so within ${withinMs} ms; the last answer was ${JSON.stringify(answer)}`)
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
+  }
+}

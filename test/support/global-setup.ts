@@ -1,0 +1,47 @@
+/**
+ * One real PostgreSQL for all tests: the embedded one, or the server that BELFRY_TEST_DATABASE_URL names.
+ * It holds a migrated template that each test file clones for itself.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { startEmbeddedPostgres } from '../../src/embedded/server.ts'
+import { Database } from '../../src/store/database.ts'
+import { migrate, readMigrations } from '../../src/store/migrate.ts'
+import { MIGRATIONS, TEMPLATE, withDatabase } from './database.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgresUrl: string
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const external = process.env['BELFRY_TEST_DATABASE_URL']
+  const dataDir = mkdtempSync(join(tmpdir(), 'belfry-test-'))
+  // Tests kill processes, not the power: they need no fsync to see what survives.
+  const server = external
+    ? null
+    : await startEmbeddedPostgres({ dataDir, settings: { fsync: 'off', full_page_writes: 'off' } })
+  const url = external ?? (server?.connectionString as string)
+  await makeTemplate(url)
+  project.provide('postgresUrl', url)
+  return async () => {
+    await server?.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function makeTemplate(url: string): Promise<void> {
+  const admin = open(url)
+  await admin.run({ text: `drop database if exists ${TEMPLATE}`, values: [] })
+  await admin.run({ text: `create database ${TEMPLATE}`, values: [] })
+  await admin.close()
+  const template = open(withDatabase(url, TEMPLATE))
+  await migrate(template, await readMigrations(MIGRATIONS))
+  await template.close()
+}
+
+const open = (url: string) =>
+  new Database({ url, applicationName: 'belfry test set-up', maxConnections: 1, statementTimeoutMs: 30_000 })

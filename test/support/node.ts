@@ -1,0 +1,64 @@
+/** A whole node in this process, on a test database: the same wiring that the command line uses. */
+import { afterAll } from 'vitest'
+import { type Node, startNode } from '../../src/cli/node.ts'
+import { readConfig } from '../../src/runtime/config.ts'
+import { silentLogger } from '../../src/runtime/logger.ts'
+import type { Database } from '../../src/store/database.ts'
+
+export interface TestNode extends Node {
+  readonly url: string
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect, and fail where it is not there.
+  readonly body: any
+}
+
+export async function startTestNode(
+  database: { url: string; db: Database },
+  flags: Record<string, unknown> = {},
+): Promise<TestNode> {
+  const config = readConfig({ flags: { port: 0, ...flags }, env: {}, file: null, cwd: '/' })
+  const node = await startNode({
+    config,
+    db: database.db,
+    wakeUpUrl: database.url,
+    version: '0.0.0-test',
+    log: silentLogger(),
+    onDeclaredDead: () => {
+      throw new Error('the test node was declared dead')
+    },
+  })
+  const url = node.url ?? ''
+  let stopped: Promise<void> | undefined
+  const stop = () => {
+    stopped ??= node.stop()
+    return stopped
+  }
+  afterAll(stop)
+  return {
+    ...node,
+    url,
+    stop,
+    request: (method, path, body, headers) => request(url, method, path, body, headers),
+  }
+}
+
+export async function request(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const answer = await fetch(url + path, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) }
+}
