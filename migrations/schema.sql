@@ -1,0 +1,205 @@
+-- The schema that the migrations add up to, for reading: nothing applies this file. A test rebuilds it from
+-- the migrations and compares; `npm run schema` writes it. The migrations also say why, insert the default
+-- project and the rows of the 64 shards, and make the partitions of run and attempt, one a day.
+
+create type agenda_kind as enum ('occurrence', 'manual', 'catchup', 'resume');
+
+create type agenda_state as enum ('scheduled', 'pending', 'running', 'retrying');
+
+create type run_state as enum ('completed', 'permanently_failed', 'cancelled', 'skipped');
+
+create sequence agenda_serial;
+
+create table agenda (
+  run_id        uuid not null,
+  task_id       uuid not null,
+  project_id    uuid not null,
+  wake_at       timestamptz not null,
+  scheduled_for timestamptz not null,
+  claimed_at    timestamptz,
+  cancel_at     timestamptz,
+  serial        bigint not null default 0,
+  delay_ms      bigint,
+  worker_id     uuid,
+  version       integer not null,
+  ordinal       integer not null,
+  lane          integer not null default 0,
+  fence         integer not null default 0,
+  late_ms       integer,
+  shard         smallint not null,
+  priority      smallint not null default 0,
+  attempt       smallint not null default 0,
+  losses        smallint not null default 0,
+  kind          agenda_kind not null default 'occurrence'::agenda_kind,
+  state         agenda_state not null default 'scheduled'::agenda_state,
+  gate_key      text,
+  constraint agenda_pkey primary key (run_id) with (fillfactor = 70),
+  constraint agenda_occurrence_is_unique unique (task_id, scheduled_for, kind, serial),
+  constraint agenda_running_has_a_lease check ((state = 'running'::agenda_state) = (worker_id is not null)),
+  constraint agenda_shard_exists check (shard >= 0 and shard <= 63)
+) with (
+  fillfactor = 50,
+  autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_threshold = 5000,
+  autovacuum_analyze_scale_factor = 0.05,
+  autovacuum_vacuum_cost_delay = 0
+);
+create index agenda_due on agenda (shard, wake_at);
+
+create table attempt (
+  run_id     uuid not null,
+  task_id    uuid not null,
+  worker_id  uuid,
+  started_at timestamptz,
+  ended_at   timestamptz not null,
+  number     smallint not null,
+  fence      integer not null,
+  outcome    text not null,
+  output     jsonb,
+  error      jsonb,
+  constraint attempt_outcome_is_known check (outcome = any (array['failed'::text, 'timed_out'::text, 'cancelled'::text, 'worker_lost'::text]))
+) partition by range (ended_at);
+create index attempt_by_run on attempt (run_id, number);
+create index attempt_by_task on attempt (task_id, ended_at desc);
+
+create table idempotency (
+  project_id  uuid not null,
+  key         text not null,
+  fingerprint bytea not null,
+  status      integer not null,
+  answer      jsonb not null,
+  created_at  timestamptz not null default now(),
+  constraint idempotency_pkey primary key (project_id, key)
+);
+create index idempotency_by_age on idempotency (created_at);
+
+create table migration (
+  number     integer not null,
+  name       text not null,
+  checksum   text not null,
+  applied_at timestamptz not null default now(),
+  constraint migration_pkey primary key (number)
+);
+
+create table node (
+  id          uuid not null,
+  name        text not null,
+  version     text not null,
+  roles       text[] not null,
+  concurrency integer not null default 0,
+  started_at  timestamptz not null default now(),
+  beat        bigint not null default 0,
+  beat_at     timestamptz not null default now(),
+  dead_at     timestamptz,
+  reason      text,
+  constraint node_pkey primary key (id)
+);
+
+create table project (
+  id         uuid not null,
+  name       text not null,
+  created_at timestamptz not null default now(),
+  constraint project_pkey primary key (id),
+  constraint project_name_key unique (name)
+);
+
+create table ready (
+  lane     integer not null,
+  priority smallint not null,
+  wake_at  timestamptz not null,
+  run_id   uuid not null
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+create index ready_in_order on ready (lane, priority, wake_at, run_id);
+
+create table run (
+  run_id        uuid not null,
+  task_id       uuid not null,
+  project_id    uuid not null,
+  worker_id     uuid,
+  scheduled_for timestamptz not null,
+  started_at    timestamptz,
+  ended_at      timestamptz not null,
+  covers_until  timestamptz,
+  covers_count  integer,
+  version       integer not null,
+  ordinal       integer not null,
+  fence         integer not null default 0,
+  late_ms       integer,
+  attempt       smallint not null default 0,
+  losses        smallint not null default 0,
+  kind          agenda_kind not null,
+  state         run_state not null,
+  reason        text,
+  outcome       text,
+  output        jsonb,
+  error         jsonb,
+  constraint run_skip_has_a_reason check (state <> 'skipped'::run_state or reason is not null)
+) partition by range (ended_at);
+create index run_by_end on run using brin (ended_at);
+create index run_by_id on run (run_id);
+create index run_by_task on run (task_id, scheduled_for desc, run_id desc);
+create index run_that_failed on run (project_id, ended_at) where state = 'permanently_failed'::run_state;
+
+create table shard (
+  id            smallint not null,
+  owner         uuid,
+  fence         bigint not null default 0,
+  beat          bigint not null default 0,
+  watched_until timestamptz not null default now(),
+  constraint shard_pkey primary key (id)
+) with (fillfactor = 50);
+
+create table task (
+  id           uuid not null,
+  project_id   uuid not null,
+  key          text,
+  name         text,
+  owner        text,
+  action_type  text not null,
+  tags         text[] not null default '{}'::text[],
+  version      integer not null default 1,
+  next_ordinal integer not null default 1,
+  definition   jsonb not null,
+  created_at   timestamptz not null default now(),
+  updated_at   timestamptz not null default now(),
+  paused_at    timestamptz,
+  cancelled_at timestamptz,
+  deleted_at   timestamptz,
+  constraint task_pkey primary key (id),
+  constraint task_project_id_fkey foreign key (project_id) references project(id),
+  constraint task_deleted_is_cancelled check (deleted_at is null or cancelled_at is not null),
+  constraint task_version_is_positive check (version > 0)
+);
+create index task_by_age on task (project_id, id) where deleted_at is null;
+create unique index task_by_key on task (project_id, key) where key is not null and deleted_at is null;
+create index task_by_tag on task using gin (tags);
+
+create table task_version (
+  task_id     uuid not null,
+  version     integer not null,
+  definition  jsonb not null,
+  replaced_at timestamptz not null default now(),
+  constraint task_version_pkey primary key (task_id, version),
+  constraint task_version_task_id_fkey foreign key (task_id) references task(id) on delete cascade
+);
+
+create function ensure_partitions(days_ahead integer) returns integer language plpgsql as $$
+declare
+  parent text;
+  day    date;
+  name   text;
+  made   integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('belfry.ensure_partitions'));
+  foreach parent in array array['run', 'attempt'] loop
+    for day in select generate_series((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + days_ahead, '1 day')::date loop
+      name := parent || '_' || to_char(day, 'YYYYMMDD');
+      if to_regclass(name) is null then
+        execute format('create table %I partition of %I for values from (%L) to (%L)',
+          name, parent, day::text || ' 00:00:00+00', (day + 1)::text || ' 00:00:00+00');
+        made := made + 1;
+      end if;
+    end loop;
+  end loop;
+  return made;
+end $$;
