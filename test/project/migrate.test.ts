@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import type { Database } from '../../src/store/database.ts'
+import { type Migration, MigrationError, migrate, readMigrations } from '../../src/store/migrate.ts'
+import { sql } from '../../src/store/sql.ts'
+import { createTestDatabase, MIGRATIONS } from '../support/database.ts'
+
+const migrations = await readMigrations(MIGRATIONS)
+const numbers = migrations.map(({ number }) => number)
+
+const anEmptyDatabase = async () => (await createTestDatabase({ empty: true })).db
+const appliedIn = async (db: Database) =>
+  (await db.run(sql<{ number: number }>`select number from migration order by number`)).map(
+    ({ number }) => number,
+  )
+const tablesIn = (db: Database) =>
+  db.run(sql<{ name: string }>`select tablename as name from pg_tables where schemaname = current_schema()`)
+
+const aMigration = (changes: Partial<Migration>): Migration => ({
+  number: (numbers.at(-1) ?? 0) + 1,
+  name: 'one_more',
+  text: 'create table one_more ()',
+  checksum: 'any',
+  ...changes,
+})
+
+test('migrations are numbered from one without gaps', () => {
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1))
+})
+
+test('nodes that start at once apply each migration once', async () => {
+  const db = await anEmptyDatabase()
+
+  const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(db, migrations)))
+
+  expect(applied.flat().map(({ number }) => number)).toEqual(numbers)
+  expect(await appliedIn(db)).toEqual(numbers)
+})
+
+test('a database that is up to date is left as it is', async () => {
+  const { db } = await createTestDatabase()
+
+  expect(await migrate(db, migrations)).toEqual([])
+})
+
+test('only what is missing is applied', async () => {
+  const { db } = await createTestDatabase()
+  const added = aMigration({})
+
+  expect(await migrate(db, [...migrations, added])).toEqual([added])
+})
+
+test('a migration that was changed after it was applied is refused', async () => {
+  const { db } = await createTestDatabase()
+  const changed = migrations.map((migration) =>
+    migration.number === 2 ? { ...migration, checksum: 'another' } : migration,
+  )
+
+  const refused = migrate(db, changed)
+
+  await expect(refused).rejects.toThrow(MigrationError)
+  await expect(refused).rejects.toThrow(/^Migration 2 \(create_agenda\) was changed/)
+})
+
+test('a database that a newer release has moved on is refused', async () => {
+  const { db } = await createTestDatabase()
+  await migrate(db, [...migrations, aMigration({})])
+
+  const refused = migrate(db, migrations)
+
+  await expect(refused).rejects.toThrow(MigrationError)
+  await expect(refused).rejects.toThrow(/\(one_more\), which this release does not know/)
+})
+
+test('a migration that fails leaves nothing of itself nor of those applied with it', async () => {
+  const db = await anEmptyDatabase()
+  const broken = aMigration({ text: 'create table one_more (); create table one_more ()' })
+
+  await expect(migrate(db, [...migrations, broken])).rejects.toThrow('already exists')
+
+  expect(await tablesIn(db)).toEqual([])
+})
+
+test('after a failure the corrected migrations apply', async () => {
+  const db = await anEmptyDatabase()
+  await expect(migrate(db, [...migrations, aMigration({ text: 'select from nowhere' })])).rejects.toThrow()
+
+  expect(await migrate(db, migrations)).toEqual(migrations)
+})
