@@ -4,18 +4,21 @@
  * and regular passes find whatever a lost hint was about. Nothing here is the truth: a scheduler that
  * dies takes only its own copy of the agenda with it.
  */
+
 import { uuidv7 } from '../core/ids.ts'
+import { LANES, laneOf } from '../core/lane.ts'
+import type { TaskDefinition } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import { type DueRow, type Firing, fire, lookAhead } from '../store/agenda.ts'
+import { type DueRow, type FiredRow, type Firing, fire, lookAhead } from '../store/agenda.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
-import type { LocalWorker } from '../transport/local-worker.ts'
-import type { ClaimedRun } from '../transport/transport.ts'
+import type { LocalWorker, Room } from '../transport/local-worker.ts'
+import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
-import { decide } from './decide.ts'
+import { type Decision, decide } from './decide.ts'
 import { DueQueue } from './due-queue.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
@@ -42,7 +45,11 @@ const FULL_PASS_MS = 30_000
 /** Rows are fired this much before their instant; the worker holds them until it has come. */
 const LEAD_MS = 20
 const FIRE_BATCH = 1_000
-const ROWS_READ_PER_SHARD = 500
+/** Rows read in one pass over all shards; when there are more, the next pass waits until these are fired. */
+const ROWS_READ = 8_000
+const LEAST_ROWS_PER_SHARD = 50
+/** With fewer rows than this in hand, more are read. */
+const LOW_WATER = 3_000
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
@@ -56,6 +63,10 @@ export class Scheduler implements Service {
   /** The earliest instant that a hint was about since the last reading began. */
   #hintedAt = Number.POSITIVE_INFINITY
   #fullPassAt = 0
+  /** The last reading pass did not reach the end of what is due. */
+  #isMoreToRead = false
+  /** Being fired right now: reading them again would fire them twice, in vain. */
+  readonly #inFlight = new Set<string>()
 
   constructor(options: SchedulerOptions) {
     this.#options = options
@@ -80,22 +91,24 @@ export class Scheduler implements Service {
   async readAhead(): Promise<number | undefined> {
     const { db, clock, leases, lookAheadMs } = this.#options
     const shards = leases.ids
-    if (shards.length === 0) return undefined
+    // While there is more in hand than can be fired soon, reading would only find the same again.
+    if (shards.length === 0 || this.#queue.size > LOW_WATER) return undefined
     const now = clock.now()
     const until = now + lookAheadMs
     const isFull = now >= this.#fullPassAt
     const from = isFull ? null : Math.min(now - LOOK_BACK_MS, this.#readUntil, this.#hintedAt)
     // A hint that comes while the statement runs may be about a row that it does not see.
     this.#hintedAt = Number.POSITIVE_INFINITY
-    const rows = await db.run(lookAhead({ shards, from, until, limitPerShard: ROWS_READ_PER_SHARD }))
-    for (const row of rows) this.#queue.add(row)
-    if (isFull) this.#fullPassAt = now + FULL_PASS_MS
-    // A shard that had more than could be read is read again as soon as these are fired.
-    const isComplete = !hasFullShard(rows)
-    if (isComplete) this.#readUntil = until
-    else this.#fullPassAt = Math.min(this.#fullPassAt, now)
+    const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, Math.ceil(ROWS_READ / shards.length))
+    const rows = await db.run(lookAhead({ shards, from, until, limitPerShard }))
+    for (const row of rows) if (!this.#inFlight.has(row.runId)) this.#queue.add(row)
+    this.#isMoreToRead = hasFullShard(rows, limitPerShard)
+    if (!this.#isMoreToRead) {
+      this.#readUntil = until
+      if (isFull) this.#fullPassAt = now + FULL_PASS_MS
+    }
     if (rows.length > 0) this.#firing.wake()
-    return isComplete ? undefined : 10
+    return undefined
   }
 
   /** One firing pass; answers how long to sleep until the next. */
@@ -103,6 +116,7 @@ export class Scheduler implements Service {
     const { clock, leases } = this.#options
     const now = clock.now()
     const rows = this.#queue.takeDue(now + LEAD_MS, FIRE_BATCH).filter((row) => leases.get(row.shard))
+    if (this.#isMoreToRead && this.#queue.size <= LOW_WATER) this.#reading.wake()
     if (rows.length > 0) await this.#fire(rows)
     const nextAt = this.#queue.nextAt
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS - clock.now())
@@ -110,65 +124,63 @@ export class Scheduler implements Service {
 
   async #fire(rows: readonly DueRow[]): Promise<void> {
     const { definitions, worker } = this.#options
-    await definitions.load(rows)
-    const decided = rows.map((row) => this.#decide(row)).filter((item) => item !== undefined)
-    const startable = decided.filter(({ firing }) => firing.skip === null || firing.runFor !== null).length
-    const places = worker?.reserve(startable) ?? 0
-    let given = 0
-    const firings = decided.map(({ firing }): Firing => {
-      const startNow = given < places && (firing.skip === null || firing.runFor !== null)
-      if (startNow) given++
-      return { ...firing, startNow }
-    })
+    for (const { runId } of rows) this.#inFlight.add(runId)
+    let reserved = 0
     try {
-      await this.#send(decided, firings, places)
+      const decided = (await definitions.attach(rows)).flatMap((row) => this.#decide(row) ?? [])
+      const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
+      reserved = room.free + room.ahead
+      const started = await this.#send(decided, room)
+      worker?.release(reserved - started.length)
+      reserved = 0
+      worker?.begin(started)
     } catch (error) {
-      worker?.release(places)
+      worker?.release(reserved)
       worker?.doubt()
-      for (const { row } of decided) this.#queue.add(row)
+      for (const row of rows) this.#queue.add(row)
       throw error
+    } finally {
+      for (const { runId } of rows) this.#inFlight.delete(runId)
     }
   }
 
-  async #send(
-    decided: readonly { row: DueRow }[],
-    firings: readonly Firing[],
-    places: number,
-  ): Promise<void> {
+  /** Fires what was decided and answers what the worker of this process shall start. */
+  async #send(decided: readonly Decided[], room: Room): Promise<Work[]> {
     const { db, nodeId, worker, wakeUps, leases } = this.#options
-    if (firings.length === 0) return worker?.release(places)
+    if (decided.length === 0) return []
+    const firings = withRoom(decided, room)
     const shards = [...new Set(decided.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
-    const fired = new Map(
-      (await db.run(fire({ nodeId, shards, workerId: worker?.id ?? null, firings }))).map((row) => [
-        row.runId,
-        row,
-      ]),
-    )
+    const fired = await db.run(fire({ nodeId, shards, workerId: worker?.id ?? null, firings }))
+    const results = new Map(fired.map((row) => [row.runId, row]))
 
-    const started: ClaimedRun[] = []
+    const started: Work[] = []
     let queued = 0
-    for (const [i, { row }] of decided.entries()) {
-      const result = fired.get(row.runId)
+    for (const { row, decision } of decided) {
+      const result = results.get(row.runId)
       if (!result) continue
-      const { runFor, next } = firings[i] as Firing
       if (result.result === 'pending') queued++
-      if (result.result === 'running')
-        started.push({ ...row, ...result, scheduledFor: runFor ?? row.scheduledFor })
+      if (result.result === 'running') started.push(workOf(row, result, decision.runFor))
+      const { next } = decision
       if (next && next.at < this.#readUntil)
         this.#queue.add(followerOf(row, next, result.result !== 'skipped'))
     }
-    worker?.release(places - started.length)
-    if (started.length > 0) worker?.begin(started)
     if (queued > 0) wakeUps.announceReady()
+    return started
   }
 
-  #decide(row: DueRow): { row: DueRow; firing: Omit<Firing, 'startNow'> } | undefined {
-    const { definitions, clock, leases } = this.#options
-    const definition = definitions.get(row)
+  #decide(row: DefinedRow): Decided | undefined {
+    const { clock, leases } = this.#options
     const held = leases.get(row.shard)
-    if (!definition || !held) return undefined
+    if (!held) return undefined
     const wasUnwatched = row.scheduledFor > held.unwatched.from && row.scheduledFor <= held.unwatched.to
-    return { row, firing: decide({ row, definition, now: clock.now(), wasUnwatched, newId: uuidv7 }) }
+    const decision = decide({
+      row,
+      definition: row.definition,
+      now: clock.now(),
+      wasUnwatched,
+      newId: uuidv7,
+    })
+    return { row, decision }
   }
 
   /** A hint about the part ahead means that it must be read again; what lies beyond is read in its time. */
@@ -188,22 +200,66 @@ export class Scheduler implements Service {
   }
 }
 
-/** The row that the fire has just written, as reading it would show it. */
-function followerOf(row: DueRow, next: { runId: string; at: number }, ran: boolean): DueRow {
+type DefinedRow = DueRow & { readonly definition: TaskDefinition }
+
+interface Decided {
+  readonly row: DefinedRow
+  readonly decision: Decision
+}
+
+/** Gives the room there is to the earliest rows; what must start at once or not at all gets only free places. */
+function withRoom(decided: readonly Decided[], { free, ahead }: Room): Firing[] {
+  let left = { free, ahead }
+  return decided.map(({ row, decision }) => {
+    const runs = decision.skip === null || decision.runFor !== null
+    const place = !runs
+      ? undefined
+      : left.free > 0
+        ? 'free'
+        : left.ahead > 0 && laneOf(row.definition) === LANES.open
+          ? 'ahead'
+          : undefined
+    if (place) left = { ...left, [place]: left[place] - 1 }
+    return { ...decision, startNow: place !== undefined }
+  })
+}
+
+function workOf(row: DefinedRow, { fence, attempt, losses }: FiredRow, runFor: number | null): Work {
+  const { runId, taskId, projectId, version, definition } = row
   return {
-    ...row,
-    runId: next.runId,
-    wakeAt: next.at,
-    scheduledFor: next.at,
-    state: 'scheduled',
-    kind: 'occurrence',
-    ordinal: row.ordinal + (ran ? 1 : 0),
+    runId,
+    taskId,
+    projectId,
+    version,
+    definition,
+    scheduledFor: runFor ?? row.scheduledFor,
+    fence,
+    attempt,
+    losses,
   }
 }
 
-function hasFullShard(rows: readonly DueRow[]): boolean {
-  if (rows.length < ROWS_READ_PER_SHARD) return false
+/** The row that the fire has just written, as reading it would show it. */
+function followerOf(row: DueRow, next: { runId: string; at: number }, ran: boolean): DueRow {
+  const { taskId, projectId, shard, version } = row
+  const ordinal = row.ordinal + (ran ? 1 : 0)
+  return {
+    runId: next.runId,
+    taskId,
+    projectId,
+    shard,
+    version,
+    ordinal,
+    kind: 'occurrence',
+    state: 'scheduled',
+    wakeAt: next.at,
+    scheduledFor: next.at,
+  }
+}
+
+function hasFullShard(rows: readonly DueRow[], limitPerShard: number): boolean {
+  if (rows.length < limitPerShard) return false
   const counts = new Map<number, number>()
   for (const { shard } of rows) counts.set(shard, (counts.get(shard) ?? 0) + 1)
-  return Math.max(...counts.values()) >= ROWS_READ_PER_SHARD
+  return Math.max(...counts.values()) >= limitPerShard
 }

@@ -9,7 +9,8 @@ const cacheKey = ({ taskId, version }: DefinitionKey) => `${taskId}/${version}`
 
 /**
  * Definitions by task and version. A version never changes, so what is cached cannot be stale; the cache
- * is bounded, and what it does not hold is read in one statement a batch.
+ * is bounded, and what it does not hold is read in one statement a batch. One-off tasks are not kept:
+ * nobody asks for them twice, and a herd of them would push everything else out.
  */
 export class Definitions {
   readonly #db: Queryable
@@ -19,15 +20,28 @@ export class Definitions {
     this.#db = db
   }
 
-  /** Makes the definitions available to `get`, as far as their tasks exist. */
-  async load(keys: readonly DefinitionKey[]): Promise<void> {
-    const missing = keys.filter((key) => !this.#cache.has(cacheKey(key)))
-    if (missing.length === 0) return
-    for (const row of await this.#db.run(readDefinitions(missing)))
-      this.#cache.set(cacheKey(row), row.definition)
-  }
-
-  get(key: DefinitionKey): TaskDefinition | undefined {
-    return this.#cache.get(cacheKey(key))
+  /** The items that have a definition, each with it. An item without one belongs to a task that is gone. */
+  async attach<T extends DefinitionKey>(
+    items: readonly T[],
+  ): Promise<(T & { definition: TaskDefinition })[]> {
+    const found = new Map<string, TaskDefinition>()
+    const missing: T[] = []
+    for (const item of items) {
+      const key = cacheKey(item)
+      const cached = this.#cache.get(key)
+      if (cached) found.set(key, cached)
+      else missing.push(item)
+    }
+    if (missing.length > 0) {
+      for (const row of await this.#db.run(readDefinitions(missing))) {
+        const key = cacheKey(row)
+        found.set(key, row.definition)
+        if (row.definition.schedule.type !== 'once') this.#cache.set(key, row.definition)
+      }
+    }
+    return items.flatMap((item) => {
+      const definition = found.get(cacheKey(item))
+      return definition ? [{ ...item, definition }] : []
+    })
   }
 }

@@ -12,8 +12,8 @@ export interface Ending {
   readonly endedAt: number
   readonly output: unknown
   readonly error: unknown
-  /** Id for the next row, should this run be one of a `delay` task. */
-  readonly heirId: string
+  /** Id for the next row, when the run is one of a `delay` task. */
+  readonly heirId: string | null
 }
 
 export interface EndedRow {
@@ -57,7 +57,7 @@ export function endRuns(endings: readonly Ending[]) {
                 to_timestamp(i.started_ms / 1000) as started_at, to_timestamp(i.ended_ms / 1000) as ended_at, i.output, i.error, i.heir_id
     ), heirs as (
       insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, gate_key, delay_ms)
-      select e.heir_id, e.task_id, e.project_id, e.shard, due.at, due.at, t.version, e.ordinal + 1, e.lane, e.priority, e.gate_key, e.delay_ms
+      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, t.version, e.ordinal + 1, e.lane, e.priority, e.gate_key, e.delay_ms
       from ended e
       join task t on t.id = e.task_id
       cross join lateral (select date_trunc('milliseconds', e.ended_at + e.delay_ms * interval '1 millisecond') as at) due

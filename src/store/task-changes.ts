@@ -68,8 +68,11 @@ export const sweepScheduled = (taskId: string) => sql<SweptRow>`
   returning ordinal, scheduled_for as "scheduledFor"`
 
 /** Moves waiting occurrences to the new version without touching when they are due. */
-export const adoptScheduled = (taskId: string, version: number) => sql<SweptRow>`
-  update agenda set version = ${version}
+export const adoptScheduled = (
+  taskId: string,
+  { version, lane }: { version: number; lane: number },
+) => sql<SweptRow>`
+  update agenda set version = ${version}, lane = ${lane}
   where task_id = ${taskId} and state = 'scheduled' and kind = 'occurrence' and version < ${version}
   returning ordinal, scheduled_for as "scheduledFor"`
 
@@ -104,12 +107,13 @@ export interface NextRow {
   readonly version: number
   readonly ordinal: number
   readonly delayMs: number | null
+  readonly lane: number
 }
 
 export const insertNext = (row: NextRow) => sql`
-  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms)
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms, lane)
   values (${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}, to_timestamp(${row.at}::float8 / 1000),
-          to_timestamp(${row.at}::float8 / 1000), ${row.version}, ${row.ordinal}, ${row.delayMs})
+          to_timestamp(${row.at}::float8 / 1000), ${row.version}, ${row.ordinal}, ${row.delayMs}, ${row.lane})
   on conflict on constraint agenda_occurrence_is_unique do nothing`
 
 export interface ManualRow {
@@ -119,6 +123,7 @@ export interface ManualRow {
   readonly shard: number
   readonly at: number
   readonly version: number
+  readonly lane: number
   /** Refuse when a run of the task is active. The fire decides again, one at a time. */
   readonly exclusive: boolean
 }
@@ -129,9 +134,9 @@ export const insertManual = (row: ManualRow) => sql<{ inserted: boolean; blocker
     select run_id from agenda
     where ${row.exclusive}::boolean and task_id = ${row.taskId} and (state <> 'scheduled' or kind = 'manual') limit 1
   ), inserted as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial)
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane)
     select ${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}::smallint, to_timestamp(${row.at}::float8 / 1000),
-           to_timestamp(${row.at}::float8 / 1000), ${row.version}::integer, 0, 'manual', nextval('agenda_serial')
+           to_timestamp(${row.at}::float8 / 1000), ${row.version}::integer, 0, 'manual', nextval('agenda_serial'), ${row.lane}::integer
     where not exists (select from blocker)
     returning 1
   )

@@ -1,4 +1,5 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
+import { laneOf } from '../core/lane.ts'
 import type { TaskDefinition, TaskState } from '../core/task.ts'
 import { columns, sql } from './sql.ts'
 
@@ -69,6 +70,7 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
     definition: JSON.stringify(t.definition),
     createdAt: t.createdAt,
     shard: t.shard,
+    lane: laneOf(t.definition),
     runId: t.first?.runId ?? null,
     at: t.first?.at ?? null,
     delayMs: t.first?.delayMs ?? null,
@@ -84,9 +86,9 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
     ), input as materialized (
       select * from unnest(
         ${c.id}::uuid[], ${c.key}::text[], ${c.name}::text[], ${c.owner}::text[], ${c.tags}::jsonb[], ${c.type}::text[],
-        ${c.definition}::jsonb[], ${c.createdAt}::float8[], ${c.shard}::smallint[], ${c.runId}::uuid[], ${c.at}::float8[],
+        ${c.definition}::jsonb[], ${c.createdAt}::float8[], ${c.shard}::smallint[], ${c.lane}::integer[], ${c.runId}::uuid[], ${c.at}::float8[],
         ${c.delayMs}::bigint[])
-        as i(id, key, name, owner, tags, type, definition, created_ms, shard, run_id, due_ms, delay_ms)
+        as i(id, key, name, owner, tags, type, definition, created_ms, shard, lane, run_id, due_ms, delay_ms)
       where not ${remember !== null}::boolean or exists (select from remembered)
     ), stored as (
       insert into task (id, project_id, key, name, owner, action_type, tags, definition, created_at, updated_at)
@@ -95,8 +97,8 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       from input
       returning 1
     ), scheduled as (
-      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms)
-      select run_id, id, ${projectId}::uuid, shard, to_timestamp(due_ms / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms
+      insert into agenda (run_id, task_id, project_id, shard, lane, wake_at, scheduled_for, version, ordinal, delay_ms)
+      select run_id, id, ${projectId}::uuid, shard, lane, to_timestamp(due_ms / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms
       from input where run_id is not null
     )
     select count(*)::integer as stored from stored`

@@ -1,4 +1,12 @@
-import type { ClaimedRun } from './transport.ts'
+import type { Work } from './transport.ts'
+
+/** Places that a worker has set aside. */
+export interface Room {
+  /** Runs that can start at once. */
+  readonly free: number
+  /** Further ones that it will get to within a second, at the rate it is working now. */
+  readonly ahead: number
+}
 
 /**
  * A worker in the scheduler's own process. When it has room, a due run is fired straight into it, in the
@@ -6,12 +14,12 @@ import type { ClaimedRun } from './transport.ts'
  */
 export interface LocalWorker {
   readonly id: string
-  /** Sets aside up to `wanted` places and answers how many; none while earlier runs wait in ready. */
-  reserve(wanted: number): number
-  /** Gives places back that were set aside and not used. */
+  /** Sets aside room for up to `wanted` runs; none while earlier runs wait in ready. */
+  reserve(wanted: number): Room
+  /** Gives back what was set aside and not used. */
   release(count: number): void
-  /** Starts runs for which places were set aside. */
-  begin(runs: readonly ClaimedRun[]): void
+  /** Takes on runs for which room was set aside. */
+  begin(runs: readonly Work[]): void
   /** A statement that may have given this worker runs failed without an answer. */
   doubt(): void
 }

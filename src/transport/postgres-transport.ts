@@ -2,9 +2,6 @@ import type { Queryable } from '../store/database.ts'
 import { sql } from '../store/sql.ts'
 import type { ClaimedRun, ClaimRequest, Transport } from './transport.ts'
 
-/** The lane every run travels on. */
-const DEFAULT_LANE = 0
-
 /** Carries runs through the table `ready`: workers pass one another with skip-locked claims. */
 export class PostgresTransport implements Transport {
   readonly #db: Queryable
@@ -14,7 +11,7 @@ export class PostgresTransport implements Transport {
   }
 
   claim(request: ClaimRequest): Promise<ClaimedRun[]> {
-    return this.#db.run(takeReady({ ...request, lane: DEFAULT_LANE }))
+    return this.#db.run(takeReady(request))
   }
 }
 
@@ -23,7 +20,7 @@ export class PostgresTransport implements Transport {
  * subquery is evaluated once, so the limit is exact and the delete is a TID scan. A worker that was
  * declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
  */
-const takeReady = ({ workerId, lane, limit }: ClaimRequest & { lane: number }) => sql<ClaimedRun>`
+const takeReady = ({ workerId, lane, limit }: ClaimRequest) => sql<ClaimedRun>`
   with alive as materialized (
     select id from node where id = ${workerId} and dead_at is null for key share
   ), taken as (

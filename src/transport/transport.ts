@@ -2,6 +2,7 @@
  * What carries runs to workers. PostgreSQL remains the truth whatever the transport: a claim is only
  * valid once it stands there, with a fence, and a transport that forgets everything loses nothing.
  */
+import type { TaskDefinition } from '../core/task.ts'
 
 /** The right to work on a run, as the database granted it. */
 export interface ClaimedRun {
@@ -15,12 +16,18 @@ export interface ClaimedRun {
   readonly losses: number
 }
 
+/** A claimed run together with what is to be done. */
+export interface Work extends ClaimedRun {
+  readonly definition: TaskDefinition
+}
+
 export interface ClaimRequest {
   readonly workerId: string
+  readonly lane: number
   readonly limit: number
 }
 
 export interface Transport {
-  /** Takes up to `limit` waiting runs, in order of priority and due time. An empty answer means none wait. */
+  /** Takes up to `limit` waiting runs of a lane, in order of priority and due time. An empty answer means none wait. */
   claim(request: ClaimRequest): Promise<ClaimedRun[]>
 }

@@ -1,8 +1,8 @@
 import type { Outcome } from '../core/outcome.ts'
-import { durationMs, type TaskDefinition } from '../core/task.ts'
+import { durationMs } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { ClaimedRun } from '../transport/transport.ts'
-import type { Executor } from './executor.ts'
+import type { Work } from '../transport/transport.ts'
+import type { AttemptContext, Executor } from './executor.ts'
 import { traceparentFor } from './traceparent.ts'
 import type { EndedAttempt } from './verdict.ts'
 
@@ -13,73 +13,87 @@ export type StopReason = 'timeout' | 'cancelled' | 'lease_lost' | 'shutdown'
  * One attempt in progress. It holds the run until its instant has come on the database's clock, performs
  * the action, and ends in an outcome whatever happens; the first reason to stop it is the one that counts.
  */
-export class Attempt {
-  readonly run: ClaimedRun
-  readonly #definition: TaskDefinition
+export class Attempt implements AttemptContext {
+  readonly work: Work
   readonly #clock: Clock
-  readonly #controller = new AbortController()
   #stopReason: StopReason | undefined
-  #hold: { timer: NodeJS.Timeout; end: (begun: boolean) => void } | undefined
+  #isAbandoned = false
+  #endHold: (() => void) | undefined
   #hasBegun = false
-  readonly #traceparent: string
+  /** Made when somebody asks for the signal: most attempts end without one. */
+  #controller: AbortController | undefined
+  #traceparent: string | undefined
 
-  constructor(run: ClaimedRun, definition: TaskDefinition, clock: Clock) {
-    this.run = run
-    this.#traceparent = traceparentFor(definition.traceparent, run.runId, run.attempt)
-    this.#definition = definition
+  constructor(work: Work, clock: Clock) {
+    this.work = work
     this.#clock = clock
+  }
+
+  get runId(): string {
+    return this.work.runId
+  }
+
+  get taskId(): string {
+    return this.work.taskId
+  }
+
+  get scheduledFor(): number {
+    return this.work.scheduledFor
+  }
+
+  get attempt(): number {
+    return this.work.attempt
+  }
+
+  get fence(): number {
+    return this.work.fence
   }
 
   get hasBegun(): boolean {
     return this.#hasBegun
   }
 
+  get traceparent(): string {
+    this.#traceparent ??= traceparentFor(this.work.definition.traceparent, this.work.runId, this.work.attempt)
+    return this.#traceparent
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#stopReason) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
   stop(reason: StopReason): void {
     this.#stopReason ??= reason
-    this.#controller.abort()
-    if (this.#hold) this.#hold.end(false)
+    this.#controller?.abort()
+    this.#endHold?.()
   }
 
   /** Lets go of a run that has not begun; `perform` then answers undefined. */
   abandon(): void {
-    this.#hold?.end(false)
+    this.#isAbandoned = true
+    this.#endHold?.()
   }
 
   /** Performs the attempt; undefined when it was abandoned before its instant. */
   async perform(executor: Executor): Promise<EndedAttempt | undefined> {
-    const { run, definition } = { run: this.run, definition: this.#definition }
-    if (!(await this.#holdUntilDue()) && this.#stopReason === undefined) return undefined
+    while (this.#waitMs() > 0 && !this.#stopReason && !this.#isAbandoned) await this.#hold()
+    if (this.#isAbandoned) return undefined
     this.#hasBegun = true
     const startedAt = this.#clock.now()
     const outcome = this.#stopReason ? this.#stopped(this.#stopReason) : await this.#execute(executor)
-    return {
-      run,
-      definition,
-      outcome,
-      startedAt,
-      endedAt: Math.max(startedAt, this.#clock.now()),
-      traceparent: this.#traceparent,
-    }
+    return { work: this.work, outcome, startedAt, endedAt: Math.max(startedAt, this.#clock.now()) }
   }
 
   async #execute(executor: Executor): Promise<Outcome> {
-    const { runId, taskId, scheduledFor, attempt, fence } = this.run
-    const limit = setTimeout(() => this.stop('timeout'), durationMs(this.#definition.timeout))
-    const aborted = new Promise<void>((resolve) =>
-      this.#controller.signal.addEventListener('abort', () => resolve(), { once: true }),
-    )
+    const { action, timeout } = this.work.definition
+    const limit = setTimeout(() => this.stop('timeout'), durationMs(timeout))
     try {
-      const context = {
-        runId,
-        taskId,
-        scheduledFor,
-        attempt,
-        fence,
-        traceparent: this.#traceparent,
-        signal: this.#controller.signal,
-      }
-      const outcome = await Promise.race([executor.execute(this.#definition.action, context), aborted])
-      return this.#stopReason ? this.#stopped(this.#stopReason) : (outcome ?? this.#stopped('lease_lost'))
+      const outcome = await executor.execute(action, this)
+      return this.#stopReason ? this.#stopped(this.#stopReason) : outcome
     } catch (error) {
       if (this.#stopReason) return this.#stopped(this.#stopReason)
       const message = error instanceof Error ? error.message : String(error)
@@ -92,7 +106,7 @@ export class Attempt {
   #stopped(reason: StopReason): Outcome {
     switch (reason) {
       case 'timeout': {
-        const message = `The attempt was stopped after ${this.#definition.timeout}, the task's time limit.`
+        const message = `The attempt was stopped after ${this.work.definition.timeout}, the task's time limit.`
         return { kind: 'timed_out', error: { code: 'timed_out', message } }
       }
       case 'cancelled':
@@ -106,26 +120,21 @@ export class Attempt {
     }
   }
 
-  /** Timers may fire a little early, so the clock is asked again each time one does. */
-  async #holdUntilDue(): Promise<boolean> {
-    for (let waitMs = this.#waitMs(); waitMs > 0; waitMs = this.#waitMs()) {
-      const begun = await new Promise<boolean>((resolve) => {
-        const timer = setTimeout(() => resolve(true), Math.min(Math.ceil(waitMs), 1_000))
-        this.#hold = {
-          timer,
-          end: (value) => {
-            clearTimeout(timer)
-            resolve(value)
-          },
-        }
-      })
-      this.#hold = undefined
-      if (!begun) return false
-    }
-    return true
+  /** Timers may fire a little early, so whoever holds asks the clock again afterwards. */
+  #hold(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#endHold?.(), Math.min(Math.ceil(this.#waitMs()), LONGEST_HOLD_MS))
+      this.#endHold = () => {
+        clearTimeout(timer)
+        this.#endHold = undefined
+        resolve()
+      }
+    })
   }
 
   #waitMs(): number {
-    return this.run.scheduledFor - this.#clock.now()
+    return this.work.scheduledFor - this.#clock.now()
   }
 }
+
+const LONGEST_HOLD_MS = 1_000

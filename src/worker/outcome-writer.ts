@@ -116,5 +116,5 @@ export class OutcomeWriter implements Service {
 }
 
 function cancelledInstead({ retryAt: _, ...attempt }: Retry): Ending {
-  return { ...attempt, state: 'cancelled', heirId: attempt.runId }
+  return { ...attempt, state: 'cancelled', heirId: null }
 }

@@ -1,17 +1,15 @@
 /** What an attempt's outcome means for its run. Pure: time and chance are arguments. */
 import type { Outcome } from '../core/outcome.ts'
 import { mayRetry, retryDelay } from '../core/retry-policy.ts'
-import { retryPolicyOf, type TaskDefinition } from '../core/task.ts'
+import { retryPolicyOf } from '../core/task.ts'
 import type { Ending, Retry } from '../store/outcomes.ts'
-import type { ClaimedRun } from '../transport/transport.ts'
+import type { Work } from '../transport/transport.ts'
 
 export interface EndedAttempt {
-  readonly run: ClaimedRun
-  readonly definition: TaskDefinition
+  readonly work: Work
   readonly outcome: Outcome
   readonly startedAt: number
   readonly endedAt: number
-  readonly traceparent: string
 }
 
 export type Verdict =
@@ -21,8 +19,9 @@ export type Verdict =
   | { readonly kind: 'nothing' }
 
 export function judge(attempt: EndedAttempt, random: () => number, newId: () => string): Verdict {
-  const { run, outcome, startedAt, endedAt } = attempt
-  const base = { runId: run.runId, fence: run.fence, startedAt, endedAt, heirId: newId() }
+  const { work, outcome, startedAt, endedAt } = attempt
+  const heirId = work.definition.schedule.type === 'delay' ? newId() : null
+  const base = { runId: work.runId, fence: work.fence, startedAt, endedAt, heirId }
   switch (outcome.kind) {
     case 'completed':
       return {
@@ -43,13 +42,13 @@ export function judge(attempt: EndedAttempt, random: () => number, newId: () => 
 }
 
 function judgeFailure(
-  { run, definition, startedAt, endedAt }: EndedAttempt,
+  { work, startedAt, endedAt }: EndedAttempt,
   outcome: Extract<Outcome, { kind: 'failed' | 'timed_out' }>,
   random: () => number,
   base: Pick<Ending, 'runId' | 'fence' | 'startedAt' | 'endedAt' | 'heirId'>,
 ): Verdict {
-  const policy = retryPolicyOf(definition)
-  const failures = run.attempt - run.losses
+  const policy = retryPolicyOf(work.definition)
+  const failures = work.attempt - work.losses
   const output = outcome.kind === 'failed' ? outcome.output : null
   const isRetryable = outcome.kind === 'timed_out' || outcome.retryable
   if (!isRetryable || !mayRetry(policy, failures)) {
@@ -64,7 +63,7 @@ function judgeFailure(
     random,
     outcome.kind === 'failed' ? outcome.retryAfterMs : undefined,
   )
-  const { runId, fence } = run
+  const { runId, fence } = work
   return {
     kind: 'retry',
     retry: {

@@ -1,9 +1,11 @@
 /**
  * Claims runs and performs them, up to `concurrency` at once. Runs come from the scheduler of the same
- * process, straight from their fire, or from the transport. A place is held from the claim until the
- * action has ended; the outcome is then the writer's.
+ * process, straight from their fire, or from the transport. Because claiming one by one would cost more
+ * than short actions themselves, a worker takes on up to a second of work ahead, at the rate it measures.
  */
+
 import { uuidv7 } from '../core/ids.ts'
+import { LANES } from '../core/lane.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -12,13 +14,14 @@ import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { handBackRuns, heldRuns } from '../store/nodes.ts'
 import { cancelledAmong } from '../store/outcomes.ts'
-import type { LocalWorker } from '../transport/local-worker.ts'
-import type { ClaimedRun, Transport } from '../transport/transport.ts'
+import type { LocalWorker, Room } from '../transport/local-worker.ts'
+import type { ClaimedRun, Transport, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
 import type { Executor } from './executor.ts'
 import { OutcomeWriter } from './outcome-writer.ts'
-import { judge } from './verdict.ts'
+import { Throughput } from './throughput.ts'
+import { type EndedAttempt, judge } from './verdict.ts'
 
 export interface WorkerOptions {
   readonly nodeId: string
@@ -37,6 +40,8 @@ export interface WorkerOptions {
 /** How often ready is looked into when nothing was said about it. */
 const POLL_MS = 1_000
 const CANCEL_POLL_MS = 1_000
+/** However fast it works, a worker takes on no more than this ahead. */
+const MAX_AHEAD = 4_000
 /** Longer than any claim can be under way. */
 const DOUBT_MS = 20_000
 /** The worker takes on nothing new while this many outcomes wait to be written. */
@@ -45,16 +50,19 @@ const MAX_BACKLOG = 10_000
 export class Worker implements Service, LocalWorker {
   readonly #options: WorkerOptions
   readonly #attempts = new Map<string, Attempt>()
+  /** Taken on, waiting for a place, in due order. */
+  #queue: Work[] = []
+  /** Claimed, but their definitions are not here yet. */
+  readonly #claimed: ClaimedRun[] = []
+  readonly #throughput = new Throughput()
   readonly #writer: OutcomeWriter
   readonly #pulling: Loop
   readonly #cancelling: Loop
-  /** Claimed, but their definitions are not here yet; they hold reserved places. */
-  readonly #claimed: ClaimedRun[] = []
   #reserved = 0
-  /** Since when runs may be held in this worker's name without its knowing. */
-  #doubtSince: number | undefined
   /** Runs may be waiting in ready: they were there first, so nothing is fired past them. */
   #hasBacklog = true
+  /** Since when runs may be held in this worker's name without its knowing. */
+  #doubtSince: number | undefined
   #isStopping = false
   #onIdle: (() => void) | undefined
 
@@ -80,10 +88,6 @@ export class Worker implements Service, LocalWorker {
     return this.#options.nodeId
   }
 
-  get running(): number {
-    return this.#attempts.size
-  }
-
   start(): void {
     this.#writer.start()
     this.#pulling.start()
@@ -97,7 +101,7 @@ export class Worker implements Service, LocalWorker {
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#pulling.stop()
-    await this.#handBack([...this.#attempts.values()].filter((attempt) => !attempt.hasBegun))
+    await this.#handBack()
     if (this.#attempts.size > 0) {
       const late = setTimeout(() => {
         for (const attempt of this.#attempts.values()) attempt.stop('shutdown')
@@ -115,14 +119,16 @@ export class Worker implements Service, LocalWorker {
   /** Stops everything at once without a word: the runs belong to others now. */
   loseLeases(): void {
     this.#isStopping = true
+    this.#queue = []
     for (const attempt of this.#attempts.values()) attempt.stop('lease_lost')
   }
 
-  reserve(wanted: number): number {
-    if (this.#hasBacklog || this.#isStopping) return 0
-    const places = Math.max(0, Math.min(wanted, this.#free))
-    this.#reserved += places
-    return places
+  reserve(wanted: number): Room {
+    if (this.#hasBacklog || this.#isStopping) return { free: 0, ahead: 0 }
+    const free = Math.min(wanted, this.#free)
+    const ahead = Math.min(wanted - free, this.#ahead)
+    this.#reserved += free + ahead
+    return { free, ahead }
   }
 
   release(count: number): void {
@@ -130,29 +136,50 @@ export class Worker implements Service, LocalWorker {
     if (this.#hasBacklog && count > 0) this.#pulling.wake()
   }
 
-  begin(runs: readonly ClaimedRun[]): void {
+  begin(runs: readonly Work[]): void {
     this.#reserved -= runs.length
-    for (const run of runs) void this.#perform(run)
+    for (const work of runs) this.#queue.push(work)
+    this.#fillPlaces()
   }
 
   doubt(): void {
     this.#doubtSince ??= this.#options.clock.now()
   }
 
+  get #busy(): number {
+    return this.#attempts.size + this.#queue.length + this.#reserved
+  }
+
+  /** Places that a run could start in now. */
   get #free(): number {
+    return this.#writer.backlog > MAX_BACKLOG ? 0 : Math.max(0, this.#options.concurrency - this.#busy)
+  }
+
+  /** Runs that could be taken on beyond that. */
+  get #ahead(): number {
     if (this.#writer.backlog > MAX_BACKLOG) return 0
-    return this.#options.concurrency - this.#attempts.size - this.#reserved
+    const allowed = Math.min(MAX_AHEAD, Math.floor(this.#throughput.perSecond()))
+    return Math.max(0, allowed - Math.max(0, this.#busy - this.#options.concurrency))
   }
 
   async #pull(): Promise<number | undefined> {
     if (this.#doubtSince !== undefined) await this.#resolveDoubt(this.#doubtSince)
-    if (this.#claimed.length > 0) await this.#beginClaimed()
-    const limit = this.#free
-    if (limit <= 0 || this.#isStopping) return undefined
+    await this.#beginClaimed()
+    if (this.#isStopping) return undefined
+    const gotStrict = await this.#claim(LANES.strict, this.#free)
+    const gotOpen = await this.#claim(LANES.open, this.#free + this.#ahead)
+    await this.#beginClaimed()
+    if (gotStrict !== 'full' && gotOpen !== 'full') this.#hasBacklog = false
+    return this.#hasBacklog && this.#free > 0 ? 0 : undefined
+  }
+
+  /** Claims from a lane; `full` when there may be more than there was room for. */
+  async #claim(lane: number, limit: number): Promise<'all' | 'full'> {
+    if (limit <= 0) return 'full'
     this.#reserved += limit
     let count = 0
     try {
-      const runs = await this.#options.transport.claim({ workerId: this.id, limit })
+      const runs = await this.#options.transport.claim({ workerId: this.id, lane, limit })
       count = runs.length
       this.#claimed.push(...runs)
     } catch (error) {
@@ -161,14 +188,16 @@ export class Worker implements Service, LocalWorker {
     } finally {
       this.#reserved -= limit - count
     }
-    this.#hasBacklog = count === limit
-    await this.#beginClaimed()
-    return this.#hasBacklog && this.#free > 0 ? 0 : undefined
+    return count === limit ? 'full' : 'all'
   }
 
   async #beginClaimed(): Promise<void> {
-    await this.#options.definitions.load(this.#claimed)
-    this.begin(this.#claimed.splice(0))
+    if (this.#claimed.length === 0) return
+    const claimed = [...this.#claimed]
+    const works = await this.#options.definitions.attach(claimed)
+    this.#claimed.splice(0, claimed.length)
+    this.#reserved -= claimed.length - works.length
+    this.begin(works)
   }
 
   /**
@@ -176,64 +205,79 @@ export class Worker implements Service, LocalWorker {
    * not know them: they are looked for once everything that was under way must have ended, and handed back.
    */
   async #resolveDoubt(since: number): Promise<void> {
-    const { db, clock } = this.#options
+    const { db, clock, log } = this.#options
     if (clock.now() - since < DOUBT_MS) return
-    const known = new Set([...this.#attempts.keys(), ...this.#claimed.map(({ runId }) => runId)])
     const held = await db.run(heldRuns({ nodeId: this.id, claimedBefore: clock.now() - DOUBT_MS }))
+    const known = new Set([
+      ...this.#attempts.keys(),
+      ...[...this.#claimed, ...this.#queue].map(({ runId }) => runId),
+    ])
     const unknown = held.filter(({ runId }) => !known.has(runId) && !this.#writer.knows(runId))
     if (unknown.length > 0) await db.run(handBackRuns(unknown))
     this.#doubtSince = undefined
     if (unknown.length > 0)
-      this.#options.log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
+      log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
   }
 
-  async #perform(run: ClaimedRun): Promise<void> {
-    const { definitions, clock, executor, log } = this.#options
-    const definition = definitions.get(run)
-    if (!definition) {
-      log.error(
-        { task: run.taskId, run: run.runId, version: run.version },
-        'a claimed run has no definition; it goes back',
-      )
-      await this.#options.db.run(handBackRuns([run])).catch(() => {})
-      return
+  #fillPlaces(): void {
+    if (this.#isStopping) return
+    let taken = 0
+    while (this.#attempts.size < this.#options.concurrency && taken < this.#queue.length) {
+      void this.#perform(this.#queue[taken++] as Work)
     }
-    const attempt = new Attempt(run, definition, clock)
-    this.#attempts.set(run.runId, attempt)
+    if (taken > 0) this.#queue.splice(0, taken)
+  }
+
+  async #perform(work: Work): Promise<void> {
+    const { clock, executor } = this.#options
+    const attempt = new Attempt(work, clock)
+    this.#attempts.set(work.runId, attempt)
     const ended = await attempt.perform(executor)
-    this.#attempts.delete(run.runId)
-    if (ended) {
-      const verdict = judge(ended, Math.random, uuidv7)
-      const { kind } = ended.outcome
-      const fields = {
-        task: run.taskId,
-        run: run.runId,
-        attempt: run.attempt,
-        fence: run.fence,
-        outcome: kind,
-        trace: ended.traceparent,
-      }
-      if (kind === 'completed') log.debug(fields, 'attempt completed')
-      else
-        log.info(
-          {
-            ...fields,
-            verdict: verdict.kind,
-            error: 'error' in ended.outcome ? ended.outcome.error : undefined,
-          },
-          `attempt ${kind}`,
-        )
-      this.#writer.add(verdict)
-    }
-    if (this.#hasBacklog) this.#pulling.wake()
+    this.#attempts.delete(work.runId)
+    this.#throughput.count()
+    if (ended) this.#settle(attempt, ended)
+    this.#freed()
+  }
+
+  #settle(attempt: Attempt, ended: EndedAttempt): void {
+    const { log } = this.#options
+    const verdict = judge(ended, Math.random, uuidv7)
+    this.#writer.add(verdict)
+    const { outcome, work } = ended
+    const level = outcome.kind === 'completed' ? 'debug' : 'info'
+    if (!log.isLevelEnabled(level)) return
+    const error = 'error' in outcome ? outcome.error : undefined
+    const trace = attempt.traceparent.split('-')[1]
+    log[level](
+      {
+        task: work.taskId,
+        run: work.runId,
+        attempt: work.attempt,
+        fence: work.fence,
+        trace,
+        next: verdict.kind,
+        error,
+      },
+      `attempt ${outcome.kind}`,
+    )
+  }
+
+  /** A place came free: it goes to the next run in hand, and the hand is filled before it is empty. */
+  #freed(): void {
+    this.#fillPlaces()
+    if (this.#hasBacklog && this.#queue.length <= this.#options.concurrency) this.#pulling.wake()
     if (this.#attempts.size === 0) this.#onIdle?.()
   }
 
-  async #handBack(attempts: readonly Attempt[]): Promise<void> {
-    if (attempts.length === 0) return
-    for (const attempt of attempts) attempt.abandon()
-    await this.#options.db.run(handBackRuns(attempts.map(({ run }) => run)))
-    this.#options.wakeUps.announceReady()
+  async #handBack(): Promise<void> {
+    const { db, wakeUps } = this.#options
+    const waiting = [...this.#attempts.values()].filter((attempt) => !attempt.hasBegun)
+    for (const attempt of waiting) attempt.abandon()
+    const runs = [...waiting.map(({ work }) => work), ...this.#queue, ...this.#claimed]
+    this.#queue = []
+    if (runs.length === 0) return
+    await db.run(handBackRuns(runs))
+    wakeUps.announceReady()
   }
 
   async #cancel(): Promise<undefined> {

@@ -5,6 +5,7 @@
  */
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { laneOf } from '../../core/lane.ts'
 import { countOccurrences, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task.ts'
 import { type Queryable, violatedConstraint } from '../../store/database.ts'
@@ -53,7 +54,7 @@ export async function editTask(
       const version = replaced?.version ?? task.version
       if (task.pausedAt !== null) return null
       if (!changesTiming(edit)) {
-        await sweep(tx, id, version, () => changes.adoptScheduled(id, version))
+        await sweep(tx, id, version, () => changes.adoptScheduled(id, { version, lane: laneOf(definition) }))
         return null
       }
       return reschedule(tx, { task, definition, version, projectId, now })
@@ -95,6 +96,7 @@ async function reschedule(
     changes.insertNext({
       runId: uuidv7(),
       taskId: task.id,
+      lane: laneOf(definition),
       projectId,
       shard: shardOf(task.id),
       at,
@@ -153,6 +155,7 @@ export async function resumeTask({ db, clock, projectId, wakeUps }: Context, id:
       changes.insertNext({
         runId: uuidv7(),
         taskId: id,
+        lane: laneOf(task.definition),
         projectId,
         shard: shardOf(id),
         at,

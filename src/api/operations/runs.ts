@@ -1,5 +1,6 @@
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidTime, uuidv7 } from '../../core/ids.ts'
+import { laneOf } from '../../core/lane.ts'
 import { type AttemptRow, earlierAttempts, type RunRow, runById } from '../../store/runs.ts'
 import { cancelRuns, insertManual } from '../../store/task-changes.ts'
 import { rememberAnswer } from '../../store/tasks.ts'
@@ -30,7 +31,7 @@ export async function triggerTask(
   const isNew = await db
     .transaction(async (tx) => {
       const [result] = await tx.run(
-        insertManual({ runId, taskId, projectId, shard, at, version: task.version, exclusive }),
+        insertManual({ runId, taskId, projectId, shard, at, version: task.version, lane: laneOf(task.definition), exclusive }),
       )
       if (!result?.inserted) {
         throw new Refusal(

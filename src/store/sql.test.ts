@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/support/database.ts'
+import { columns, sql } from './sql.ts'
+
+const { db } = await createTestDatabase({ empty: true })
+
+test('values go where they stand in the text', () => {
+  expect(sql`select ${1} + ${2}`).toEqual({ text: 'select $1 + $2', values: [1, 2] })
+})
+
+test('every text comes back from an array literal as it went in', async () => {
+  const storable = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0'))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.option(fc.oneof(storable, fc.constantFrom('NULL', 'null', '', '{', '}', ',', '"', '\\'))), {
+        minLength: 1,
+      }),
+      async (texts) => {
+        const c = columns(texts, (text) => ({ text }))
+        const rows = await db.run(
+          sql<{ text: string | null }>`select * from unnest(${c.text}::text[]) as u(text)`,
+        )
+        expect(rows.map((row) => row.text)).toEqual(texts)
+      },
+    ),
+    { numRuns: 50 },
+  )
+})
+
+test('numbers, truth values and ids travel as arrays too', async () => {
+  const c = columns([{ n: 1.5, b: true, id: '01900000-0000-7000-8000-000000000000' }], (row) => row)
+  const [row] = await db.run(sql`select ${c.n}::float8[] as n, ${c.b}::boolean[] as b, ${c.id}::uuid[] as id`)
+  expect(row).toEqual({ n: [1.5], b: [true], id: ['01900000-0000-7000-8000-000000000000'] })
+})
