@@ -1,21 +1,19 @@
 import { z } from 'zod'
 import { HTTP_METHODS } from '../../core/action.ts'
+import { isReservedHeader } from '../../core/reserved-headers.ts'
+import { parseTargetUrl } from '../../core/target-url.ts'
 import { durationBetween } from './common.ts'
 
 const MAX_BODY_CHARACTERS = 256 * 1024
+const MAX_URL_CHARACTERS = 4_096
 const DAY_MS = 86_400_000
 
 const TargetUrl = z
   .string()
-  .max(4_096, 'must not be longer than 4096 characters')
+  .max(MAX_URL_CHARACTERS)
   .superRefine((text, context) => {
-    const refuse = (message: string) => context.addIssue({ code: 'custom', message })
-    if (!URL.canParse(text)) return refuse('must be a URL such as https://example.com/hook')
-    const { protocol, username, password } = new URL(text)
-    if (protocol !== 'http:' && protocol !== 'https:')
-      return refuse(`must start with http:// or https://, not ${protocol.slice(0, 20)}`)
-    if (username !== '' || password !== '')
-      return refuse('must not contain a user name or password; send them in a header')
+    const target = parseTargetUrl(text)
+    if (!target.ok) context.addIssue({ code: 'custom', message: target.reason })
   })
   .meta({ format: 'uri', example: 'https://example.com/hook' })
 
@@ -31,6 +29,7 @@ const HeaderName = z
   .string()
   .max(200)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a valid header name')
+  .refine((name) => !isReservedHeader(name), 'is set by Belfry itself and cannot be chosen')
 const HeaderValue = z
   .string()
   .max(8_192)

@@ -1,33 +1,5 @@
-/** The request headers that are ours: what every call carries, and what users therefore may not set. */
+/** The request headers that every call carries; core/reserved-headers.ts keeps users from setting them. */
 import type { AttemptContext } from '../executor.ts'
-
-/** Set by the client or by the connection, so a value of the user's would break one or the other. */
-const FORBIDDEN_HEADERS: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'traceparent',
-  'tracestate',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-])
-const FORBIDDEN_PREFIXES = ['webhook-', 'belfry-']
-
-/** Whether users may not set this header on an action, in any capitalisation. */
-export function forbiddenHeader(name: string): boolean {
-  const lower = name.toLowerCase()
-  return FORBIDDEN_HEADERS.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix))
-}
 
 /** Names and values in turn, as undici takes them. `webhook-id` is the run's, so receivers can de-duplicate. */
 export function attemptHeaders(

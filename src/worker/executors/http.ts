@@ -7,11 +7,12 @@
  */
 import type { HttpAction, PingAction, WebhookAction } from '../../core/action.ts'
 import type { Outcome } from '../../core/outcome.ts'
+import { isReservedHeader } from '../../core/reserved-headers.ts'
+import { parseTargetUrl } from '../../core/target-url.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import type { HttpClient, HttpResponse, HttpResult } from './http-client.ts'
-import { attemptHeaders, forbiddenHeader } from './http-headers.ts'
+import { attemptHeaders } from './http-headers.ts'
 import { parseRetryAfter } from './retry-after.ts'
-import { parseTargetUrl } from './target-url.ts'
 
 export type HttpLikeAction = PingAction | WebhookAction | HttpAction
 
@@ -26,8 +27,8 @@ export function createHttpExecutor({ client, userAgent }: HttpExecutorOptions): 
   return {
     async execute(action, context) {
       const target = parseTargetUrl(action.url)
-      if (!target.ok) return refused('invalid_url', target.reason)
-      const forbidden = Object.keys(headersOf(action)).find(forbiddenHeader)
+      if (!target.ok) return refused('invalid_url', `the URL ${target.reason}`)
+      const forbidden = Object.keys(headersOf(action)).find(isReservedHeader)
       if (forbidden !== undefined) return refused('forbidden_header', `the header ${forbidden} cannot be set`)
 
       const result = await client.send({

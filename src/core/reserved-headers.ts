@@ -1,0 +1,29 @@
+/** Request headers that users may not set on an action, because the client or Belfry itself sets them. */
+
+/** Set by the client or by the connection, so a value of the user's would break one or the other. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'traceparent',
+  'tracestate',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+])
+const RESERVED_PREFIXES = ['webhook-', 'belfry-']
+
+/** Whether a header is not the user's to set, in any capitalisation. */
+export function isReservedHeader(name: string): boolean {
+  const lower = name.toLowerCase()
+  return RESERVED_HEADERS.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix))
+}

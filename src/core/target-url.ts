@@ -1,0 +1,19 @@
+/** Which addresses an HTTP action may name: http and https, no user or password inside. */
+
+export type TargetUrl =
+  | { readonly ok: true; readonly url: URL }
+  /** The reason reads on after the name of the field, or after "the URL". */
+  | { readonly ok: false; readonly reason: string }
+
+/** Reads the address of an action. It is checked when the task is made and again before each request. */
+export function parseTargetUrl(text: string): TargetUrl {
+  if (!URL.canParse(text))
+    return { ok: false, reason: 'cannot be read as a URL; write it like https://example.com/hook' }
+  const url = new URL(text)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return { ok: false, reason: `must start with http:// or https://, not ${url.protocol.slice(0, 20)}` }
+  // Credentials in a URL end up in logs and histories; a header can be kept out of both.
+  if (url.username !== '' || url.password !== '')
+    return { ok: false, reason: 'must not contain a user name or password; send them in a header' }
+  return { ok: true, url }
+}
