@@ -27,8 +27,8 @@ test('data of an older PostgreSQL is refused and left as it was', async () => {
 
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
     code: 'older_major',
-    message: 'This data was written by PostgreSQL 17.',
-    hint: 'Run: belfry db upgrade (makes a copy first).',
+    message: 'This data was written by PostgreSQL 17, and this Belfry brings PostgreSQL 18.',
+    hint: 'Use the older Belfry that wrote it, or use --data-dir DIR.',
   })
 
   expect(readdirSync(dataDir)).toEqual(['pg'])

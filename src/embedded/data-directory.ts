@@ -211,8 +211,8 @@ function checkMajor(pg: string, major: number): void {
   if (found < major) {
     throw new EmbeddedPostgresError(
       'older_major',
-      `This data was written by PostgreSQL ${found}.`,
-      'Run: belfry db upgrade (makes a copy first).',
+      `This data was written by PostgreSQL ${found}, and this Belfry brings PostgreSQL ${major}.`,
+      'Use the older Belfry that wrote it, or use --data-dir DIR.',
     )
   }
   throw new EmbeddedPostgresError(

@@ -158,7 +158,7 @@ function inUse({ pid, url }: Owner): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'data_dir_in_use',
     `Already running (${where}).`,
-    'Use belfry open or belfry stop, or another --data-dir.',
+    'Use that one, stop it first, or use another --data-dir.',
     { holder: { pid, url } },
   )
 }

@@ -54,6 +54,8 @@ export interface EmbeddedPostgres {
   readonly pid: number
   /** The server was running already. */
   readonly adopted: boolean
+  /** The user that the server runs as when this process is root's, who may not run it; else null. */
+  readonly runsAs: string | null
   /** The database was made by this start. */
   readonly initialised: boolean
   /** How long the last start took when it had a crash to recover from, else null. */
@@ -90,10 +92,7 @@ async function bringUp(
   directory: DataDirectory,
   owner: Ownership,
 ): Promise<EmbeddedPostgres> {
-  const { root, identity } = directory
-  if (identity !== null)
-    onStep(`Running as root: the database will run as user '${identity.name}' in ${root}.`)
-  removeUnfinished(root)
+  removeUnfinished(directory.root)
   const native = placeBinaries(findBinaries(), directory, onStep)
   const password = readOrCreatePassword(directory)
   const initialised = !directory.hasDatabase
@@ -207,6 +206,10 @@ class Embedded implements EmbeddedPostgres {
 
   get dataDir() {
     return this.#start.directory.root
+  }
+
+  get runsAs() {
+    return this.#start.directory.identity?.name ?? null
   }
 
   get pid() {
