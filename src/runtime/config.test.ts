@@ -49,7 +49,29 @@ test('a wrong key is answered with its nearest right one', () => {
 })
 
 test('a database address is never repeated, because it may hold a password', () => {
-  expect(() => read({ env: { BELFRY_DATABASE_URL: '' } })).toThrow("BELFRY_DATABASE_URL is '…'")
+  for (const url of ['', 'secret', 'mysql://u:secret@h/d', 'postgresql://u:se%cret@h/d']) {
+    expect(() => read({ env: { BELFRY_DATABASE_URL: url } })).toThrow(
+      "BELFRY_DATABASE_URL is '…'; it must be like postgresql://user@host/belfry.",
+    )
+  }
+})
+
+test('a database may be reached through a local socket', () => {
+  const databaseUrl = 'postgresql://u:p%40ss@/belfry?host=%2Frun%2Fpostgresql'
+
+  expect(read({ flags: { databaseUrl } }).databaseUrl).toBe(databaseUrl)
+})
+
+test('what Kubernetes says about a service called belfry is not taken for settings', () => {
+  const env = {
+    BELFRY_SERVICE_HOST: '10.0.0.1',
+    BELFRY_SERVICE_PORT_HTTP: '3369',
+    BELFRY_PORT: 'tcp://10.0.0.1:3369',
+    BELFRY_PORT_3369_TCP_ADDR: '10.0.0.1',
+    BELFRY_API_PORT: 'tcp://10.0.0.1:3369',
+  }
+
+  expect(read({ env }).port).toBe(3369)
 })
 
 test('a configuration file that was named must exist', () => {

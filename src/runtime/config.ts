@@ -6,11 +6,13 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
-import { LOG_LEVELS, type LogLevel } from './logger.ts'
 import { nearest } from './nearest.ts'
 
 export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const
 export type Role = (typeof ROLES)[number]
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface Config {
   readonly host: string
@@ -66,6 +68,9 @@ const oneOf = <T extends string>(allowed: readonly T[], fallback: T, help: strin
   parse: (value) => allowed.find((item) => item === value) ?? fail(`must be one of ${allowed.join(', ')}`),
 })
 
+/** Percent signs must begin an escape: the password is decoded. An empty host is a local socket. */
+const DATABASE_URL = /^postgres(ql)?:\/\/([^%\s]|%[0-9a-f]{2})*$/i
+
 const roles: Setting<readonly Role[]> = {
   default: ROLES,
   help: 'What this node does: a list of api, scheduler, worker, liveness',
@@ -86,15 +91,21 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
   dataDir: text('Directory of the embedded database'),
-  databaseUrl: text('PostgreSQL to use instead of the embedded one, such as postgresql://user@host/belfry'),
+  databaseUrl: {
+    ...text('PostgreSQL to use instead of the embedded one'),
+    parse: (value) =>
+      typeof value === 'string' && DATABASE_URL.test(value)
+        ? value
+        : fail('must be like postgresql://user@host/belfry'),
+  },
   roles,
   concurrency: whole(50, 1, 100_000, 'Runs performed at once by the worker of this node'),
   logLevel: oneOf(LOG_LEVELS, 'info', `How much is logged: ${LOG_LEVELS.join(', ')}`),
+  shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
   heartbeatMs: whole(5_000, 10, 600_000, 'How often a node shows that it lives'),
   leaseMs: whole(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
   reaperMs: whole(2_000, 10, 600_000, 'How often dead nodes are looked for'),
   lookAheadMs: whole(10_000, 100, 3_600_000, 'How far ahead the scheduler reads'),
-  shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
 }
 
 export type ConfigKey = keyof Config
@@ -147,6 +158,7 @@ function readEnvironment(env: ConfigSources['env']): Partial<Record<ConfigKey, s
   const found: Partial<Record<ConfigKey, string>> = {}
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('BELFRY_') || OTHER_VARIABLES.includes(name) || value === undefined) continue
+    if (isServiceLink(name, value)) continue
     const key = known.get(name)
     if (!key)
       throw new ConfigError(
@@ -155,6 +167,18 @@ function readEnvironment(env: ConfigSources['env']): Partial<Record<ConfigKey, s
     found[key] = value
   }
   return found
+}
+
+/**
+ * Kubernetes tells every container about a service called belfry in variables of our prefix, of which
+ * BELFRY_PORT even has the name of a setting. They are nobody's typing errors.
+ */
+function isServiceLink(name: string, value: string): boolean {
+  return (
+    /^BELFRY_(.+_)?SERVICE_(HOST|PORT)(_|$)/.test(name) ||
+    /^BELFRY_(.+_)?PORT_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?$/.test(name) ||
+    (/^BELFRY_(.+_)?PORT$/.test(name) && /^(tcp|udp):\/\//.test(value))
+  )
 }
 
 function readFile(path: string, cwd: string, mustExist: boolean): Partial<Record<ConfigKey, unknown>> {

@@ -1,9 +1,7 @@
 import pino from 'pino'
+import type { LogLevel } from './config.ts'
 
 export type Logger = pino.Logger
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LoggerOptions {
   readonly level: LogLevel
