@@ -1,25 +1,29 @@
-import pc from 'picocolors'
+import { onStdout as c } from './terminal.ts'
 
 export interface Banner {
+  /** Where the API answers; null when this node has none. */
   readonly url: string | null
+  /** Of the embedded database; null when there is none. */
   readonly dataDir: string | null
   readonly graceMs: number
 }
 
 /** What a newcomer needs next: where it is, one thing to try, how to stop. */
-export function printBanner({ url, dataDir, graceMs }: Banner): void {
+export function printBanner(banner: Banner): void {
+  process.stdout.write(bannerText(banner))
+}
+
+export function bannerText({ url, dataDir, graceMs }: Banner): string {
   const lines: [string, string][] = []
-  if (url !== null) {
-    lines.push(['API', pc.cyan(`${url}/v1/tasks`)], ['API docs', pc.cyan(`${url}/docs`)])
-    if (dataDir !== null) lines.push(['Data', dataDir])
+  if (url !== null) lines.push(['API', c.cyan(`${url}/v1/tasks`)], ['API docs', c.cyan(`${url}/docs`)])
+  if (dataDir !== null) lines.push(['Data', dataDir])
+  if (url !== null)
     lines.push([
       'Try it',
-      `curl -X POST ${url}/tasks -H 'Content-Type: application/json' -d '{"command":"5s"}'`,
+      `curl -X POST ${url}/tasks -H 'content-type: application/json' -d '{"command":"5s"}'`,
     ])
-  }
   lines.push(['Stop', `Ctrl-C (runs in progress get ${Math.round(graceMs / 1000)} s)`])
-  const note = url === null ? '' : `\n  ${pc.dim('Ready. Open to this machine only, no key needed.')}\n`
-  process.stdout.write(
-    `\n${lines.map(([label, text]) => `  ${label.padEnd(10)} ${text}`).join('\n')}\n${note}\n`,
-  )
+  const ready = url === null ? 'Ready.' : 'Ready. Open to this machine only, no key needed.'
+  const body = lines.map(([label, text]) => `  ${label.padEnd(10)} ${text}`).join('\n')
+  return `\n${body}\n\n  ${c.dim(ready)}\n\n`
 }

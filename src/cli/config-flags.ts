@@ -7,24 +7,29 @@ import {
   flagOf,
   readConfig,
   SETTINGS,
-  variableOf,
 } from '../runtime/config.ts'
 import { CliError, EXIT } from './exit.ts'
 
 /** Adds a flag for each of the settings; what each one means is written once, beside the setting. */
 export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Command {
-  for (const key of keys) {
-    const { help, default: fallback } = SETTINGS[key]
-    const shown =
-      fallback === null
-        ? ''
-        : ` (default: ${Array.isArray(fallback) ? fallback.join(',') : String(fallback)})`
-    command.addOption(new Option(`${flagOf(key)} <value>`, `${help}${shown} [${variableOf(key)}]`))
-  }
-  return command.option(
-    '--config <file>',
-    'Configuration file (default: belfry.toml in this directory, if there is one) [BELFRY_CONFIG]',
+  for (const key of keys) command.addOption(new Option(`${flagOf(key)} <${placeholder(key)}>`, describe(key)))
+  return command
+    .option('--config <file>', 'Configuration file (default: belfry.toml here, if there is one)')
+    .helpOption('-h, --help', 'Show this')
+}
+
+/** What the flag is followed by, as help shows it. */
+function placeholder(key: ConfigKey): string {
+  if (typeof SETTINGS[key].default === 'number') return 'n'
+  return (
+    { dataDir: 'dir', host: 'address', roles: 'list' }[key as string] ?? flagOf(key).split('-').pop() ?? ''
   )
+}
+
+function describe(key: ConfigKey): string {
+  const { help, default: fallback } = SETTINGS[key]
+  if (fallback === null) return help
+  return `${help} (default: ${key === 'roles' ? 'all' : String(fallback)})`
 }
 
 export function configFrom(flags: Readonly<Record<string, unknown>>): Config {

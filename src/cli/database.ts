@@ -70,36 +70,44 @@ export function shownUrl(url: string): string {
   return `${hostname || 'localhost'}${port === '' ? '' : `:${port}`}${pathname}`
 }
 
-function describeFailure(error: unknown, url: string): unknown {
-  const state = sqlState(error)
+/** What keeps us from using a database, in words. Errors that are not about that come back as they were. */
+export function describeFailure(error: unknown, url: string): unknown {
   const where = shownUrl(url)
-  if (state === '28P01' || state === '28000')
-    return new CliError(
-      `${where} refuses this user or password.`,
-      'Correct --database-url.',
-      EXIT.unauthorised,
-    )
-  if (state === '3D000')
-    return new CliError(
-      `There is no such database at ${where}.`,
-      'Create it (createdb), or correct --database-url.',
-      EXIT.unreachable,
-    )
-  if (state === '42501')
-    return new CliError(
-      `The user of ${where} may not create tables there.`,
-      'Grant it CREATE on the database and its schema.',
-      EXIT.unauthorised,
-    )
-  if (isUnavailable(error) || !(error instanceof Error) || 'errors' in error) {
-    const cause = error instanceof Error ? reasonOf(error) : String(error)
-    return new CliError(
-      `The database at ${where} cannot be reached (${cause}).`,
-      'Check that it runs and that --database-url names it.',
-      EXIT.unreachable,
-    )
+  switch (sqlState(error)) {
+    case '28P01':
+    case '28000':
+      return new CliError(
+        `${where} refuses this user: ${(error as Error).message}.`,
+        'Correct the user or password in --database-url.',
+        EXIT.unauthorised,
+      )
+    case '3D000':
+      return new CliError(
+        `There is no such database at ${where}.`,
+        'Create it (createdb), or correct --database-url.',
+        EXIT.unreachable,
+      )
+    case '42501':
+      return new CliError(
+        `The user of ${where} may not create tables there.`,
+        'Grant it CREATE on the database and its schema.',
+        EXIT.unauthorised,
+      )
+    default:
+      return isAboutReaching(error)
+        ? new CliError(
+            `${where} cannot be reached (${reasonOf(error)}).`,
+            'Check that it runs and that --database-url names it.',
+            EXIT.unreachable,
+          )
+        : error
   }
-  return error
+}
+
+/** Down, unknown, silent, or speaking TLS that we do not trust: Node's own errors have a code and no SQLSTATE. */
+function isAboutReaching(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof CliError) return false
+  return isUnavailable(error) || (sqlState(error) === undefined && 'code' in error) || 'errors' in error
 }
 
 /** A connection tried on several addresses fails with one error for each, and no message of its own. */

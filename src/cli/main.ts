@@ -1,58 +1,44 @@
-/** The command line. Parts are wired together here and nowhere else; each command loads only what it needs. */
-import { Command, CommanderError } from 'commander'
-import pc from 'picocolors'
-import { doctorCommand } from './commands/doctor.ts'
-import { migrateCommand } from './commands/migrate.ts'
-import { startCommand } from './commands/start.ts'
-import { versionCommand } from './commands/version.ts'
+/** The command line: reads what was typed, hands it to a command, and tells how that ended. */
+import { CommanderError } from 'commander'
 import { CliError, EXIT } from './exit.ts'
+import { createProgram } from './program.ts'
+import { onStderr } from './terminal.ts'
+import { explainUsage } from './usage.ts'
 import { VERSION } from './version.ts'
 
-const program = new Command('belfry')
-  .description(
-    'A task scheduler you run yourself: fires on time, retries what fails, and can prove that nothing was missed.',
-  )
-  .version(VERSION, '-V, --version', 'Print the version')
-  .showSuggestionAfterError()
-  .helpCommand(true)
-  .exitOverride()
-  .configureOutput({ outputError: (text, write) => write(pc.red(text)) })
-  .addHelpText(
-    'after',
-    `
-Start here:
-  belfry start                                   then open the address it prints
-  curl -X POST http://127.0.0.1:3369/tasks -H 'Content-Type: application/json' -d '{"command":"5s"}'
+/** For what a failed command left behind, such as a look-up of a name that does not exist, to end by itself. */
+const LINGER_MS = 200
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 not allowed, 5 conflict, 6 unreachable.
-`,
-  )
-startCommand(program)
-migrateCommand(program)
-doctorCommand(program)
-versionCommand(program)
+// Whoever reads along may stop reading (`belfry start | head`): that is no reason to end, nor to complain.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
+const program = createProgram()
 try {
-  await program.parseAsync()
+  if (process.argv.length <= 2) program.outputHelp()
+  else await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error)
+  setTimeout(() => process.exit(), LINGER_MS).unref()
 }
 
 /** Tells what went wrong in a sentence and what to do in another; a stack trace is for bugs only. */
 function report(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-  const { hint, exitCode } = error as { hint?: unknown; exitCode?: unknown }
-  if (
-    error instanceof Error &&
-    (error instanceof CliError || typeof hint === 'string' || error.name === 'MigrationError')
-  ) {
-    process.stderr.write(`${pc.red('error:')} ${error.message}\n`)
-    if (typeof hint === 'string') process.stderr.write(`${pc.cyan('try:')}   ${hint}\n`)
-    return typeof exitCode === 'number' ? exitCode : EXIT.failed
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return EXIT.ok
+    const { message, hint } = explainUsage(error, program, process.argv.slice(2))
+    return tell(message, hint, EXIT.usage)
   }
-  process.stderr.write(
-    `${pc.red('error:')} This is a bug in Belfry ${VERSION}. Please report it with the lines below.\n`,
-  )
+  const { hint } = error as { hint?: unknown }
+  if (error instanceof CliError) return tell(error.message, error.hint, error.exitCode)
+  if (error instanceof Error && typeof hint === 'string') return tell(error.message, hint, EXIT.failed)
+  if (error instanceof Error && error.name === 'MigrationError') return tell(error.message, null, EXIT.failed)
+  tell(`This is a bug in Belfry ${VERSION}. Please report it with the lines below.`, null, EXIT.failed)
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
   return EXIT.failed
+}
+
+function tell(message: string, hint: string | null, exitCode: number): number {
+  process.stderr.write(`${onStderr.red('error:')} ${message}\n`)
+  if (hint !== null) process.stderr.write(`${onStderr.cyan('try:')}   ${hint}\n`)
+  return exitCode
 }

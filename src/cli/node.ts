@@ -20,6 +20,7 @@ import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
 import { createExecutors } from '../worker/executors/executors.ts'
 import { Worker } from '../worker/worker.ts'
+import { isLoopback } from './loopback.ts'
 
 export interface NodeOptions {
   readonly config: Config
@@ -145,8 +146,4 @@ export async function startNode({
     clockOffsetMs: clock.now() - Date.now(),
     stop: () => stopAll(services),
   }
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

@@ -1,4 +1,4 @@
-import pc from 'picocolors'
+import { onStdout as pc } from './terminal.ts'
 
 const LABEL_WIDTH = 10
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -39,6 +39,11 @@ export class Steps {
     this.clear()
     const took = tookMs >= 1_000 ? pc.dim(`  ${(tookMs / 1000).toFixed(1)} s`) : ''
     process.stdout.write(`  ${pc.green('✓')} ${label.padEnd(LABEL_WIDTH)} ${text}${took}\n`)
+  }
+
+  /** Something that is as it should be, and still worth knowing. */
+  note(label: string, text: string): void {
+    process.stdout.write(`  ${pc.yellow('!')} ${label.padEnd(LABEL_WIDTH)} ${text}\n`)
   }
 
   /** Takes the moving line away. */

@@ -1,15 +1,16 @@
-import { existsSync, statfsSync } from 'node:fs'
-import type { Command } from 'commander'
-import pc from 'picocolors'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { findBinaries } from '../../embedded/binaries.ts'
+import { describeFileError } from '../../embedded/errors.ts'
 import { defaultDataDir, readOwner } from '../../embedded/server.ts'
 import type { Config } from '../../runtime/config.ts'
 import { Database } from '../../store/database.ts'
 import { readClock } from '../../store/nodes.ts'
 import { sql } from '../../store/sql.ts'
-import { addConfigFlags, configFrom } from '../config-flags.ts'
-import { shownUrl } from '../database.ts'
+import { describeFailure, shownUrl } from '../database.ts'
 import { EXIT } from '../exit.ts'
+import { findPortUser, isPortFree } from '../port-user.ts'
+import { onStdout as pc } from '../terminal.ts'
 import { VERSION } from '../version.ts'
 
 interface Finding {
@@ -21,20 +22,13 @@ interface Finding {
 const LEAST_FREE_BYTES = 1024 ** 3
 
 /** Looks at everything a start depends on, changes nothing, and says what to do about what it finds. */
-export function doctorCommand(program: Command): void {
-  const command = program
-    .command('doctor')
-    .description('Check this machine and its configuration, changing nothing')
-    .option('--json', 'As JSON')
-  addConfigFlags(command, ['port', 'host', 'dataDir', 'databaseUrl'])
-  command.action(async (flags) => {
-    const findings = await examine(configFrom(flags))
-    if (flags.json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`)
-    else
-      for (const { check, status, text } of findings)
-        process.stdout.write(`  ${SIGN[status]} ${check.padEnd(12)} ${text}\n`)
-    if (findings.some(({ status }) => status === 'problem')) process.exitCode = EXIT.failed
-  })
+export async function doctor(config: Config, { json }: { json: boolean }): Promise<void> {
+  const findings = await examine(config)
+  if (json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`)
+  else
+    for (const { check, status, text } of findings)
+      process.stdout.write(`  ${SIGN[status]} ${check.padEnd(12)} ${text}\n`)
+  if (findings.some(({ status }) => status === 'problem')) process.exitCode = EXIT.failed
 }
 
 const SIGN = { ok: pc.green('✓'), note: pc.yellow('!'), problem: pc.red('✕') }
@@ -55,7 +49,16 @@ async function examine(config: Config): Promise<Finding[]> {
   return [
     ...found,
     ...(config.databaseUrl === null ? examineEmbedded(config) : await examineExternal(config.databaseUrl)),
+    await examinePort(config),
   ]
+}
+
+async function examinePort({ host, port }: Config): Promise<Finding> {
+  const check = 'port'
+  if (await isPortFree(host, port)) return { check, status: 'ok', text: `${port} is free` }
+  const user = findPortUser(port)
+  const who = user === null ? 'another program' : `${user.name} (pid ${user.pid})`
+  return { check, status: 'note', text: `${port} is used by ${who}; --port 0 picks a free one` }
 }
 
 function examineEmbedded(config: Config): Finding[] {
@@ -66,8 +69,8 @@ function examineEmbedded(config: Config): Finding[] {
       ...findings,
       { check: 'data', status: 'ok', text: `${dataDir} (will be made by the first start)` },
     ]
-  const owner = readOwner(dataDir)
-  findings.push({ check: 'data', status: 'ok', text: dataDir })
+  findings.push(attempt('data', () => usable(dataDir)))
+  const owner = existsSync(join(dataDir, 'belfry.json')) ? readOwner(dataDir) : null
   if (owner)
     findings.push({
       check: 'running',
@@ -83,6 +86,16 @@ function examineEmbedded(config: Config): Finding[] {
     text: free < LEAST_FREE_BYTES ? `${text}: make room or use another --data-dir` : text,
   })
   return findings
+}
+
+function usable(dataDir: string): string {
+  try {
+    if (!statSync(dataDir).isDirectory()) throw Object.assign(new Error(), { code: 'ENOTDIR' })
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw describeFileError(error, dataDir)
+  }
+  return dataDir
 }
 
 async function examineExternal(url: string): Promise<Finding[]> {
@@ -113,13 +126,7 @@ async function examineExternal(url: string): Promise<Finding[]> {
       },
     ]
   } catch (error) {
-    return [
-      {
-        check: 'database',
-        status: 'problem',
-        text: `${shownUrl(url)} cannot be used: ${error instanceof Error ? error.message || (error as { code?: string }).code : String(error)}`,
-      },
-    ]
+    return [problem('database', describeFailure(error, url))]
   } finally {
     await db.close()
   }
@@ -129,7 +136,11 @@ function attempt(check: string, work: () => string): Finding {
   try {
     return { check, status: 'ok', text: work() }
   } catch (error) {
-    const { message, hint } = error as { message: string; hint?: string }
-    return { check, status: 'problem', text: hint === undefined ? message : `${message} ${hint}` }
+    return problem(check, error)
   }
+}
+
+function problem(check: string, error: unknown): Finding {
+  const { message, hint } = error as { message: string; hint?: string }
+  return { check, status: 'problem', text: hint === undefined ? message : `${message} ${hint}` }
 }

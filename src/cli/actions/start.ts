@@ -1,79 +1,59 @@
-import { execFileSync } from 'node:child_process'
-import type { Command } from 'commander'
-import { EmbeddedPostgresError, superviseEmbeddedPostgres } from '../../embedded/server.ts'
+/** `belfry start`: brings one node up, says where it is, and serves until it is asked to end. */
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  defaultDataDir,
+  EmbeddedPostgresError,
+  readOwner,
+  superviseEmbeddedPostgres,
+} from '../../embedded/server.ts'
 import type { Config } from '../../runtime/config.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
+import { isUnavailable } from '../../store/database.ts'
 import { printBanner } from '../banner.ts'
-import { addConfigFlags, configFrom } from '../config-flags.ts'
 import { type OpenDatabase, openDatabase, shownUrl } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
-import { isLoopback, type Node, startNode } from '../node.ts'
+import { isLoopback } from '../loopback.ts'
+import type { Node } from '../node.ts'
+import { findPortUser, isPortFree } from '../port-user.ts'
+import { Signals } from '../signals.ts'
 import { Steps } from '../steps.ts'
 import { VERSION } from '../version.ts'
 
-export function startCommand(program: Command): void {
-  const command = program
-    .command('start')
-    .description('Start Belfry: the database if need be, the scheduler, a worker and the API')
-  addConfigFlags(command, [
-    'port',
-    'host',
-    'dataDir',
-    'databaseUrl',
-    'roles',
-    'concurrency',
-    'logLevel',
-    'heartbeatMs',
-    'leaseMs',
-    'reaperMs',
-    'lookAheadMs',
-    'shutdownGraceMs',
-  ])
-  command.addHelpText(
-    'after',
-    `
-Examples:
-  belfry start                                   everything on this machine, with its own database
-  belfry start --port 0 --data-dir ./data        on a free port, with the data here
-  belfry start --database-url postgresql://belfry@db.example.com/belfry
-  belfry start --roles worker --concurrency 200  one of many workers on a shared database
-`,
-  )
-  command.action(async (flags) => start(configFrom(flags)))
+/** For the embedded database to shut down after a second Ctrl-C. */
+const ABORT_MS = 5_000
+
+interface Holder {
+  readonly pid: number
+  readonly url: string | null
 }
 
-async function start(config: Config): Promise<void> {
-  if (!isLoopback(config.host)) {
-    throw new CliError(
-      `Belfry has no API keys yet, so it does not listen on ${config.host}: everybody who can reach it could use it.`,
-      'Leave --host at 127.0.0.1 and put a proxy that authenticates in front of it.',
-      EXIT.usage,
-    )
-  }
+export async function start(config: Config): Promise<void> {
+  refuseOpenHost(config)
+  const holder = holderOfData(config)
+  if (holder) return tellAlreadyRunning(holder)
+  if (config.roles.includes('api') && !(await isPortFree(config.host, config.port)))
+    throw portTaken(config.port)
+
+  const signals = new Signals()
+  void signals.nth(3).then(() => process.exit(EXIT.interrupted))
+  // Starting the database is mostly waiting, so the rest of the program is loaded meanwhile.
+  const loading = import('../node.ts')
+  loading.catch(() => {})
   const steps = new Steps()
   steps.title(`Belfry ${VERSION}`)
   steps.done('node', process.versions.node)
   steps.begin('database', 'starting')
   const database = await openDatabase(config, (text) => steps.update(text)).catch((error: unknown) => {
     steps.clear()
-    const holder =
-      error instanceof EmbeddedPostgresError && error.code === 'data_dir_in_use' ? error.holder : null
-    if (!holder) throw error
-    throw new CliError(
-      `Already running (pid ${holder.pid}${holder.url === null ? '' : `, ${holder.url}`}) on this data directory.`,
-      'Use that one, stop it first, or give another --data-dir.',
-      EXIT.conflict,
-    )
+    if (error instanceof EmbeddedPostgresError && error.holder) return error.holder
+    throw error
   })
-  steps.done('database', describeDatabase(database))
-  steps.done(
-    'schema',
-    database.applied.length === 0
-      ? `up to date (${database.migrations} migrations)`
-      : `${database.applied.length} migrations applied`,
-  )
+  if (!('db' in database)) return tellAlreadyRunning(database)
+  tellDatabase(steps, database)
+  if (signals.count > 0) return giveUpStarting(database)
 
   const log = await createLogger({ level: config.logLevel, pretty: process.stderr.isTTY === true })
+  const { startNode } = await loading
   const node = await startNode({
     config,
     db: database.db,
@@ -83,42 +63,25 @@ async function start(config: Config): Promise<void> {
     onDeclaredDead: () => process.exit(EXIT.failed),
   }).catch(async (error: unknown) => {
     await database.close()
-    throw portTaken(error, config)
+    throw describeListenError(error, config)
   })
   if (node.url !== null) database.embedded?.owner.update({ url: node.url })
   steps.done('clock', `${Math.round(Math.abs(node.clockOffsetMs))} ms from the database`)
-  steps.done(
-    'roles',
-    config.roles
-      .map((role) => (role === 'worker' ? `worker (${config.concurrency} at once)` : role))
-      .join(', '),
-  )
+  steps.done('roles', describeRoles(config))
   printBanner({ url: node.url, dataDir: database.embedded?.dataDir ?? null, graceMs: config.shutdownGraceMs })
-  await runUntilStopped({ node, database, log })
+  await serve({ config, node, database, signals, log: log.child({ node: node.id }) })
 }
 
-function describeDatabase({ embedded, version, url }: OpenDatabase): string {
-  if (!embedded) return `PostgreSQL ${version} at ${shownUrl(url)}`
-  const how = embedded.initialised
-    ? ' (new)'
-    : embedded.adopted
-      ? ' (was still running)'
-      : embedded.recoveredMs !== null
-        ? ` (recovered in ${embedded.recoveredMs} ms)`
-        : ''
-  return `embedded PostgreSQL ${version} in ${embedded.dataDir}${how}`
+interface Serving {
+  readonly config: Config
+  readonly node: Node
+  readonly database: OpenDatabase
+  readonly signals: Signals
+  readonly log: Logger
 }
 
-/** Serves until a signal comes; a second signal ends the wait for runs in progress. */
-async function runUntilStopped({
-  node,
-  database,
-  log,
-}: {
-  node: Node
-  database: OpenDatabase
-  log: Logger
-}): Promise<void> {
+/** Serves until a signal comes; a second one ends the wait for runs in progress. */
+async function serve({ config, node, database, signals, log }: Serving): Promise<void> {
   let giveUp: (error: unknown) => void = () => {}
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject
@@ -126,48 +89,117 @@ async function runUntilStopped({
   const unsupervise = database.embedded
     ? superviseEmbeddedPostgres(database.embedded, { log: (text) => log.warn(text), onGivenUp: giveUp })
     : () => {}
-  const signal = await Promise.race([failed, nextSignal()])
+  const signal = await Promise.race([failed, signals.nth(1)])
   log.info({ signal }, 'stopping')
-  const abort = nextSignal().then(() => process.exit(EXIT.interrupted))
-  await Promise.race([node.stop(), abort])
+  process.stdout.write(
+    `\nStopping: runs in progress get ${Math.round(config.shutdownGraceMs / 1000)} s. Ctrl-C again stops at once.\n`,
+  )
+
+  let failure: unknown = null
+  const stopped = node.stop().catch((error: unknown) => {
+    failure = error
+  })
+  await Promise.race([stopped, signals.nth(2)])
   unsupervise()
+  if (signals.count > 1) {
+    log.warn('stopped at once; runs that were in progress start again after the next start')
+    log.flush()
+    await Promise.race([database.embedded?.stop(), delay(ABORT_MS)]).catch(() => {})
+    process.exit(EXIT.interrupted)
+  }
   await database.close()
+  if (failure !== null) throw cutShort(failure)
   log.info('stopped')
   log.flush()
+  process.stdout.write('Stopped.\n')
 }
 
-function nextSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve(name))
-  })
+/** A node that cannot say goodbye is found silent by the others, who take its runs back. */
+function cutShort(failure: unknown): unknown {
+  if (!isUnavailable(failure)) return failure
+  return new CliError(
+    'Stopped without the database, which does not answer: runs in progress will be done again.',
+    'Bring the database back; another node, or the next start, finds them.',
+    EXIT.unreachable,
+  )
 }
 
-function portTaken(error: unknown, { host, port }: Config): unknown {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE')
-    return new CliError(
-      `Port ${port} is already used${userOf(port)}.`,
-      'Use --port 0 for a free one, or stop the other program.',
-      EXIT.conflict,
-    )
-  if (code === 'EACCES')
-    return new CliError(`This user may not listen on port ${port}.`, 'Use a port above 1023.')
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new CliError(`This machine has no address ${host}.`, 'Use --host 127.0.0.1.', EXIT.usage)
-  return error
+async function giveUpStarting(database: OpenDatabase): Promise<void> {
+  process.stdout.write('\nStopping before everything was started.\n')
+  await database.close()
+  process.exitCode = EXIT.interrupted
 }
 
-/** Who listens on a port, where the system can say. */
-function userOf(port: number): string {
+function refuseOpenHost({ host }: Config): void {
+  if (isLoopback(host)) return
+  throw new CliError(
+    `Belfry has no API keys yet, so it does not listen on ${host}: everybody who can reach it could use it.`,
+    'Leave --host at 127.0.0.1 and put a proxy that authenticates in front of it.',
+    EXIT.usage,
+  )
+}
+
+function holderOfData({ databaseUrl, dataDir }: Config): Holder | null {
+  if (databaseUrl !== null) return null
   try {
-    const line = execFileSync('ss', ['-ltnpH', `sport = :${port}`], {
-      encoding: 'utf8',
-      timeout: 1_000,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    const match = /\("([^"]+)",pid=(\d+)/.exec(line)
-    return match ? ` by ${match[1]} (pid ${match[2]})` : ''
+    return readOwner(dataDir ?? defaultDataDir())
   } catch {
-    return ''
+    return null // Whatever keeps us from reading is told better by what needs to write.
+  }
+}
+
+/** Not an error: what was asked for is so. */
+function tellAlreadyRunning({ pid, url }: Holder): void {
+  process.stdout.write(
+    `Already running (pid ${pid}, ${url ?? 'still starting or without an API'}).\n` +
+      `To stop it: Ctrl-C where it runs, or kill ${pid}. For another beside it: --data-dir and --port.\n`,
+  )
+}
+
+function tellDatabase(steps: Steps, { embedded, version, url, applied, migrations }: OpenDatabase): void {
+  const how = embedded === null ? '' : describeStart(embedded)
+  steps.done(
+    'database',
+    embedded === null
+      ? `PostgreSQL ${version} at ${shownUrl(url)}`
+      : `embedded PostgreSQL ${version} in ${embedded.dataDir}${how}`,
+  )
+  if (embedded?.runsAs) steps.note('user', `root, so the database runs as '${embedded.runsAs}'`)
+  steps.done(
+    'schema',
+    applied.length === 0 ? `up to date (${migrations} migrations)` : `${applied.length} migrations applied`,
+  )
+}
+
+function describeStart({ initialised, adopted, recoveredMs }: NonNullable<OpenDatabase['embedded']>): string {
+  if (initialised) return ' (new)'
+  if (adopted) return ' (was still running)'
+  return recoveredMs === null ? '' : ` (recovered in ${(recoveredMs / 1000).toFixed(1)} s)`
+}
+
+function describeRoles({ roles, concurrency }: Config): string {
+  return roles.map((role) => (role === 'worker' ? `worker (${concurrency} at once)` : role)).join(', ')
+}
+
+function portTaken(port: number): CliError {
+  const user = findPortUser(port)
+  return new CliError(
+    `Port ${port} is used by ${user === null ? 'another program' : `${user.name} (pid ${user.pid})`}.`,
+    'Use --port 0 for a free one, or stop the other program.',
+    EXIT.conflict,
+  )
+}
+
+function describeListenError(error: unknown, { host, port }: Config): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return portTaken(port)
+    case 'EACCES':
+      return new CliError(`This user may not listen on port ${port}.`, 'Use a port above 1023.')
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new CliError(`This machine has no address ${host}.`, 'Use --host 127.0.0.1.', EXIT.usage)
+    default:
+      return error
   }
 }

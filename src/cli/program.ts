@@ -1,0 +1,46 @@
+/**
+ * What can be typed. Declaring a command loads nothing but its flags; what it does is loaded when it is
+ * called, so that help and version answer at once. The parts of the program are wired together in here.
+ */
+import { Command } from 'commander'
+import { doctorCommand } from './commands/doctor.ts'
+import { migrateCommand } from './commands/migrate.ts'
+import { startCommand } from './commands/start.ts'
+import { versionCommand } from './commands/version.ts'
+import { VERSION } from './version.ts'
+
+const HELP = `
+Start here:
+  belfry start                   everything on this machine, with its own database
+  belfry start --help            ports, directories, a PostgreSQL of yours, many nodes
+  belfry doctor                  check this machine, changing nothing
+
+A first task, every ten seconds, once Belfry runs:
+  curl http://127.0.0.1:3369/v1/tasks -H 'content-type: application/json' -d \\
+    '{"action":{"type":"sleep","duration":"1s"},"schedule":{"type":"every","interval":"10s"}}'
+  curl http://127.0.0.1:3369/v1/runs
+  The whole API, with examples: http://127.0.0.1:3369/docs
+
+Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict
+(such as a port that is taken), 6 database or server unreachable, 130 interrupted
+`
+
+export function createProgram(): Command {
+  const program = new Command('belfry')
+    .usage('<command> [options]')
+    .description(
+      'A task scheduler you run yourself: fires on time, retries what fails, and can prove that nothing was missed.',
+    )
+    .version(VERSION, '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Show help; also after a command')
+    .helpCommand('help [command]', 'Show help for a command')
+    .exitOverride()
+    .configureOutput({ outputError: () => {} }) // main.ts tells errors, in its own words.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .addHelpText('after', HELP)
+  startCommand(program)
+  migrateCommand(program)
+  doctorCommand(program)
+  versionCommand(program)
+  return program
+}

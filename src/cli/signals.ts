@@ -1,0 +1,41 @@
+/**
+ * Signals that ask the program to end. They are listened for from the very start: a program that is
+ * killed while it brings up its database would leave it running.
+ */
+const NAMES = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** One Ctrl-C under `npm start` arrives twice: from the terminal, and again from npm, which passes it on. */
+const ECHO_MS = 500
+
+export class Signals {
+  readonly #listeners: ((name: string) => void)[] = []
+  readonly #heard: string[] = []
+  #lastAt = Number.NEGATIVE_INFINITY
+
+  constructor() {
+    for (const name of NAMES) process.on(name, () => this.#hear(name))
+  }
+
+  /** Those heard so far. */
+  get count(): number {
+    return this.#heard.length
+  }
+
+  /** Resolves with the name of the nth signal, at once when it was heard already. */
+  nth(n: number): Promise<string> {
+    return new Promise((resolve) => {
+      const heard = this.#heard[n - 1]
+      if (heard !== undefined) return resolve(heard)
+      this.#listeners.push((name) => {
+        if (this.count === n) resolve(name)
+      })
+    })
+  }
+
+  #hear(name: string): void {
+    const now = performance.now()
+    if (now - this.#lastAt < ECHO_MS) return
+    this.#lastAt = now
+    this.#heard.push(name)
+    for (const listener of this.#listeners) listener(name)
+  }
+}
