@@ -15,8 +15,9 @@ import { createTasks } from '../operations/create-tasks.ts'
 import { getTask, notFound } from '../operations/read-tasks.ts'
 import { utc } from '../present.ts'
 import { traceparentOf } from '../request.ts'
-import { Instant, ProblemDocument } from '../schemas/common.ts'
+import { ProblemDocument } from '../schemas/problem-document.ts'
 import { CreateTask } from '../schemas/task.ts'
+import { Instant } from '../schemas/values.ts'
 
 /** The list has no pages; it ends here. */
 export const LIST_LIMIT = 1_000

@@ -8,7 +8,7 @@ import { getTask } from '../operations/read-tasks.ts'
 import { cancelRun, getRun, type RunWithAttempts, triggerTask } from '../operations/runs.ts'
 import { presentAttempt, presentRun } from '../present.ts'
 import { headers, idempotencyOf } from '../request.ts'
-import { ProblemDocument, Uuid } from '../schemas/common.ts'
+import { ProblemDocument } from '../schemas/problem-document.ts'
 import {
   AttemptPage,
   ListAttempts,
@@ -17,6 +17,7 @@ import {
   RunPage,
   RunWithAttempts as RunWithAttemptsSchema,
 } from '../schemas/run.ts'
+import { Uuid } from '../schemas/values.ts'
 
 const tags = ['runs']
 const byId = z.object({ id: Uuid })

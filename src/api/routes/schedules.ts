@@ -6,7 +6,7 @@ import type { App } from '../app.ts'
 import { localTime } from '../local-time.ts'
 import type { Context } from '../operations/context.ts'
 import { utc } from '../present.ts'
-import { ProblemDocument } from '../schemas/common.ts'
+import { ProblemDocument } from '../schemas/problem-document.ts'
 import { Preview, PreviewRequest } from '../schemas/schedule.ts'
 
 /** Notes are looked for this far ahead, also when the listed instants end sooner. */

@@ -12,7 +12,7 @@ import { getTask, getTaskByKey } from '../operations/read-tasks.ts'
 import { upsertTask } from '../operations/upsert-task.ts'
 import { presentTask } from '../present.ts'
 import { expectedVersion, headers, idempotencyOf, traceparentOf } from '../request.ts'
-import { ProblemDocument, Uuid } from '../schemas/common.ts'
+import { ProblemDocument } from '../schemas/problem-document.ts'
 import {
   CreateTask,
   CreateTasks,
@@ -23,6 +23,7 @@ import {
   TaskKey,
   TaskPage,
 } from '../schemas/task.ts'
+import { Uuid } from '../schemas/values.ts'
 
 const tags = ['tasks']
 const byId = z.object({ id: Uuid })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { HTTP_METHODS } from '../../core/action.ts'
 import { isReservedHeader } from '../../core/reserved-headers.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
-import { durationBetween } from './common.ts'
+import { durationBetween } from './values.ts'
 
 const MAX_BODY_CHARACTERS = 256 * 1024
 const MAX_URL_CHARACTERS = 4_096

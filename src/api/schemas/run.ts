@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { RUN_STATES } from '../../core/run.ts'
-import { Cursor, Limit, Uuid } from './common.ts'
+import { Cursor, Limit } from './page.ts'
+import { Uuid } from './values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 

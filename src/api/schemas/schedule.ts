@@ -5,7 +5,7 @@ import {
   GAP_POLICIES,
   validateSchedule,
 } from '../../core/schedule/schedule.ts'
-import { Instant } from './common.ts'
+import { Instant } from './values.ts'
 
 /** The fields are checked in detail by the core, which knows what an expression may hold. */
 const Text = z.string()

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { ACTION_TYPES } from '../../core/action.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES, WORKER_LOSS_POLICIES } from '../../core/task.ts'
 import { Action } from './action.ts'
-import { Cursor, durationBetween, Instant, Limit, Uuid } from './common.ts'
+import { Cursor, Limit } from './page.ts'
 import { Schedule } from './schedule.ts'
+import { durationBetween, Instant, Uuid } from './values.ts'
 
 const DAY_MS = 86_400_000
 
