@@ -1,0 +1,66 @@
+import { basename, dirname, join } from 'node:path/posix'
+import { expect, test } from 'vitest'
+import { FILES, read, SOURCES } from './tree.ts'
+
+type Allowed = readonly string[] | 'everything'
+
+/** Which folders of src each folder may import, as ARCHITECTURE.md says it. */
+function readMap(): ReadonlyMap<string, Allowed> {
+  const [, block = ''] = /```imports\n(.*?)```/s.exec(read('ARCHITECTURE.md')) ?? []
+  const lines = block.trim().split('\n')
+  return new Map(
+    lines.map((line): [string, Allowed] => {
+      const [folder = '', allowed = ''] = line.split('→').map((part) => part.trim())
+      if (allowed === 'everything') return [folder, allowed]
+      return [folder, allowed === 'nothing' ? [] : allowed.split(/\s+/)]
+    }),
+  )
+}
+
+const map = readMap()
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g
+const folderOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1]
+
+function importsOf(path: string): string[] {
+  return [...read(path).matchAll(IMPORT)].map(([, target = '']) => join(dirname(path), target))
+}
+
+test('the map names every folder of src, and only those', () => {
+  const folders = new Set(SOURCES.map(folderOf))
+
+  expect([...map.keys()].sort()).toEqual([...folders].sort())
+})
+
+test('no folder imports another that the map does not allow', () => {
+  const strangers = SOURCES.flatMap((path) => {
+    const folder = folderOf(path) ?? ''
+    const allowed = map.get(folder) ?? []
+    return importsOf(path)
+      .filter((target) => {
+        const other = folderOf(target)
+        if (other === folder) return false
+        return other === undefined || (allowed !== 'everything' && !allowed.includes(other))
+      })
+      .map((target) => `${path} imports ${target}`)
+  })
+
+  expect(strangers).toEqual([])
+})
+
+test('every import is of a file that is there', () => {
+  const missing = SOURCES.flatMap((path) =>
+    importsOf(path)
+      .filter((target) => !FILES.includes(target))
+      .map((target) => `${path} imports ${target}`),
+  )
+
+  expect(missing).toEqual([])
+})
+
+test('no file is named after nothing in particular', () => {
+  const vague = FILES.filter(
+    (path) => /\.(ts|mjs)$/.test(path) && /^(utils?|common|helpers?|types|misc)(\.|-|$)/.test(basename(path)),
+  )
+
+  expect(vague).toEqual([])
+})
