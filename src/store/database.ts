@@ -91,10 +91,10 @@ export class Database implements Queryable {
   }
 }
 
-/** SQLSTATE of an error from the server, if it is one. */
+/** SQLSTATE of an error from the server, if it is one. Each has a digit, which tells it from Node's EPIPE. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 /** Name of the constraint that an error is about, if it is about one. */
