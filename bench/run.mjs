@@ -25,6 +25,7 @@ await build({
   target: 'node20',
   packages: 'external',
   logLevel: 'warning',
+  define: { PROJECT_ROOT: JSON.stringify(join(here, '..')) },
 })
 process.argv = [process.execPath, outfile, ...args]
 await import(pathToFileURL(outfile).href)

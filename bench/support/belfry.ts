@@ -2,12 +2,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/server.ts'
 import { Database } from '../../src/store/database.ts'
 import { migrate, readMigrations } from '../../src/store/migrate.ts'
 
-const ROOT = resolve(import.meta.dirname, '..', '..', '..')
+/** Set by bench/run.mjs when it bundles. */
+declare const PROJECT_ROOT: string
+const ROOT = PROJECT_ROOT
 
 export interface Bench {
   readonly server: EmbeddedPostgres

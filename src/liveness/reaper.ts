@@ -84,13 +84,11 @@ export class Reaper implements Service {
     const endings = lost.flatMap((run) => endingOf(run, clock.now()) ?? [])
     const ended = new Set(endings.map(({ runId }) => runId))
     const returning = lost.filter(({ runId }) => !ended.has(runId))
-    const hints = endings.length === 0 ? [] : await db.run(endRuns(endings))
+    const [result] = endings.length === 0 ? [] : await db.run(endRuns(endings))
     const reclaimed = returning.length === 0 ? [] : await db.run(reclaimRuns(returning))
-    log.info({ reclaimed: reclaimed.length, ended: hints.length }, 'runs of dead workers taken back')
+    log.info({ reclaimed: reclaimed.length, ended: result?.ended ?? 0 }, 'runs of dead workers taken back')
     if (reclaimed.length > 0) wakeUps.announceReady()
-    wakeUps.announceDue(
-      hints.flatMap(({ shard, heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }])),
-    )
+    wakeUps.announceDue(result?.heirs ?? [])
   }
 }
 

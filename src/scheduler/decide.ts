@@ -2,15 +2,11 @@
  * What to do with a row that has come due. Pure: it sees the row, its definition and the time, and
  * answers what the one statement that fires it shall do.
  */
-import type { SkipReason } from '../core/run.ts'
 import { countOccurrences, delayMs, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 import { durationMs, MISFIRE_GRACE_MS, planOf, type TaskDefinition } from '../core/task.ts'
-import type { DueRow, Firing } from '../store/agenda.ts'
+import { type Decision, type DueRow, JUST_RUN, type Skip } from '../store/agenda.ts'
 import { lastOccurrence } from './last-occurrence.ts'
-
-/** Everything about a firing but whether there is room for it, which the scheduler knows. */
-export type Decision = Omit<Firing, 'startNow'>
 
 export interface DueCase {
   readonly row: DueRow
@@ -25,25 +21,17 @@ export interface DueCase {
 export const MAX_COUNTED = 10_000
 
 export function decide(due: DueCase): Decision {
-  const { row, definition } = due
-  const plain: Decision = {
-    runId: row.runId,
-    version: row.version,
-    exclusive: false,
-    skip: null,
-    runFor: null,
-    next: null,
-    isLast: false,
-  }
-  if (row.state === 'retrying') return plain
+  const { row, definition, now } = due
+  if (row.state === 'retrying') return JUST_RUN
   const exclusive = definition.overlap === 'skip'
-  if (row.kind !== 'occurrence') return { ...plain, exclusive }
+  if (row.kind !== 'occurrence') return exclusive ? { ...JUST_RUN, exclusive } : JUST_RUN
 
-  const missed = due.wasUnwatched && due.now - row.scheduledFor > MISFIRE_GRACE_MS ? afterOutage(due) : {}
-  if (definition.schedule.type === 'once') return { ...plain, ...missed }
+  const isMisfire = due.wasUnwatched && now - row.scheduledFor > MISFIRE_GRACE_MS
+  const missed = isMisfire ? afterOutage(due) : NOTHING_MISSED
+  if (definition.schedule.type === 'once') return isMisfire ? { ...JUST_RUN, ...missed } : JUST_RUN
   const isLast = definition.maxRuns !== null && row.ordinal >= definition.maxRuns
   const passed = Math.max(row.scheduledFor, missed.runFor ?? 0, missed.skip?.until ?? 0)
-  return { ...plain, ...missed, exclusive, isLast, next: nextRow(due, passed) }
+  return { ...missed, exclusive, isLast, next: nextRow(due, passed) }
 }
 
 function nextRow({ definition, now, newId }: DueCase, after: number): Decision['next'] {
@@ -52,21 +40,23 @@ function nextRow({ definition, now, newId }: DueCase, after: number): Decision['
   return at === null ? null : { runId: newId(), at: Math.ceil(at) }
 }
 
+type Missed = Pick<Decision, 'skip' | 'runFor'>
+const NOTHING_MISSED: Missed = { skip: null, runFor: null }
+
 /** Carries out the misfire policy for the row's own occurrence and all that were missed after it. */
-function afterOutage({ row, definition, now, newId }: DueCase): { skip?: Decision['skip']; runFor?: number } {
+function afterOutage({ row, definition, now, newId }: DueCase): Missed {
   const plan = planOf(definition)
   const latest = lastOccurrence(plan, { from: row.scheduledFor, to: now })
   const isTooOld = latest < now - durationMs(definition.misfire.window)
-  const skip = (until: number, reason: SkipReason) => ({
+  const skip = (until: number): Skip => ({
     runId: newId(),
-    reason,
+    reason: 'misfire',
     until,
     count: countMissed(plan, row.scheduledFor, until),
   })
-  if (definition.misfire.policy === 'skip' || isTooOld) return { skip: skip(latest, 'misfire') }
-  if (latest === row.scheduledFor) return {}
-  const before = lastOccurrence(plan, { from: row.scheduledFor, to: latest - 1 })
-  return { runFor: latest, skip: skip(before, 'misfire') }
+  if (definition.misfire.policy === 'skip' || isTooOld) return { skip: skip(latest), runFor: null }
+  if (latest === row.scheduledFor) return NOTHING_MISSED
+  return { skip: skip(lastOccurrence(plan, { from: row.scheduledFor, to: latest - 1 })), runFor: latest }
 }
 
 /** How many occurrences lie between two of them, both included; null when they are too many to count. */

@@ -8,12 +8,14 @@ const row = (runId: string, wakeAt: number, taskId = runId, shard = 0): DueRow =
   taskId,
   shard,
   wakeAt,
-  projectId: 'p',
   kind: 'occurrence',
   state: 'scheduled',
   scheduledFor: wakeAt,
   version: 1,
   ordinal: 1,
+  fence: 0,
+  attempt: 0,
+  losses: 0,
 })
 
 test('rows come out in due order, whatever order they went in', () => {
@@ -56,4 +58,12 @@ test('rows of a shard that has moved away are forgotten', () => {
   queue.retain((shard) => shard === 2)
 
   expect(queue.takeDue(5, 10).map((r) => r.runId)).toEqual(['b'])
+})
+
+test('a row that changed while it was held comes out as it was read last', () => {
+  const queue = new DueQueue()
+  queue.add(row('a', 1))
+  queue.add({ ...row('a', 1), fence: 5 })
+
+  expect(queue.takeDue(5, 10)).toEqual([{ ...row('a', 1), fence: 5 }])
 })

@@ -1,9 +1,10 @@
 import type { DueRow } from '../store/agenda.ts'
 
-/** What comes due soon, earliest first. A run is held once, however often it is read. */
+/** What comes due soon, earliest first. A run is held once, however often it is read, as it was read last. */
 export class DueQueue {
   readonly #heap: DueRow[] = []
-  readonly #known = new Set<string>()
+  /** The fence each run was read with last; an older entry of it in the heap no longer counts. */
+  readonly #fences = new Map<string, number>()
 
   get size(): number {
     return this.#heap.length
@@ -15,8 +16,8 @@ export class DueQueue {
   }
 
   add(row: DueRow): void {
-    if (this.#known.has(row.runId)) return
-    this.#known.add(row.runId)
+    if (this.#fences.get(row.runId) === row.fence) return
+    this.#fences.set(row.runId, row.fence)
     const heap = this.#heap
     let i = heap.push(row) - 1
     while (i > 0) {
@@ -43,6 +44,8 @@ export class DueQueue {
       (this.nextAt ?? Number.POSITIVE_INFINITY) <= upTo
     ) {
       const row = this.#pop()
+      if (this.#fences.get(row.runId) !== row.fence) continue
+      this.#fences.delete(row.runId)
       if (tasks.has(row.taskId)) {
         heldBack.push(row)
       } else {
@@ -58,7 +61,7 @@ export class DueQueue {
   retain(isWatched: (shard: number) => boolean): void {
     const kept = this.#heap.filter((row) => isWatched(row.shard))
     this.#heap.length = 0
-    this.#known.clear()
+    this.#fences.clear()
     for (const row of kept) this.add(row)
   }
 
@@ -66,7 +69,6 @@ export class DueQueue {
     const heap = this.#heap
     const top = heap[0] as DueRow
     const last = heap.pop() as DueRow
-    this.#known.delete(top.runId)
     if (heap.length === 0) return top
     let i = 0
     for (;;) {

@@ -12,13 +12,21 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import { type DueRow, type FiredRow, type Firing, fire, lookAhead } from '../store/agenda.ts'
+import {
+  type Decision,
+  type DueRow,
+  type Firing,
+  fire,
+  fireAsTheyAre,
+  JUST_RUN,
+  lookAhead,
+} from '../store/agenda.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
-import { type Decision, decide } from './decide.ts'
+import { decide } from './decide.ts'
 import { DueQueue } from './due-queue.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
@@ -96,14 +104,17 @@ export class Scheduler implements Service {
     const now = clock.now()
     const until = now + lookAheadMs
     const isFull = now >= this.#fullPassAt
-    const from = isFull ? null : Math.min(now - LOOK_BACK_MS, this.#readUntil, this.#hintedAt)
+    const earliest = Math.min(now - LOOK_BACK_MS, this.#readUntil, this.#hintedAt)
+    const from = isFull || earliest === Number.NEGATIVE_INFINITY ? null : earliest
     // A hint that comes while the statement runs may be about a row that it does not see.
     this.#hintedAt = Number.POSITIVE_INFINITY
     const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, Math.ceil(ROWS_READ / shards.length))
     const rows = await db.run(lookAhead({ shards, from, until, limitPerShard }))
     for (const row of rows) if (!this.#inFlight.has(row.runId)) this.#queue.add(row)
     this.#isMoreToRead = hasFullShard(rows, limitPerShard)
-    if (!this.#isMoreToRead) {
+    if (this.#isMoreToRead) {
+      this.#hintedAt = Math.min(this.#hintedAt, from ?? Number.NEGATIVE_INFINITY)
+    } else {
       this.#readUntil = until
       if (isFull) this.#fullPassAt = now + FULL_PASS_MS
     }
@@ -127,10 +138,10 @@ export class Scheduler implements Service {
     for (const { runId } of rows) this.#inFlight.add(runId)
     let reserved = 0
     try {
-      const decided = (await definitions.attach(rows)).flatMap((row) => this.#decide(row) ?? [])
+      const decided = this.#decideAll(rows, await definitions.of(rows))
       const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
       reserved = room.free + room.ahead
-      const started = await this.#send(decided, room)
+      const started = await this.#send(withRoom(decided, room))
       worker?.release(reserved - started.length)
       reserved = 0
       worker?.begin(started)
@@ -145,42 +156,44 @@ export class Scheduler implements Service {
   }
 
   /** Fires what was decided and answers what the worker of this process shall start. */
-  async #send(decided: readonly Decided[], room: Room): Promise<Work[]> {
+  async #send(firings: readonly PlannedFiring[]): Promise<Work[]> {
     const { db, nodeId, worker, wakeUps, leases } = this.#options
-    if (decided.length === 0) return []
-    const firings = withRoom(decided, room)
-    const shards = [...new Set(decided.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
-    const fired = await db.run(fire({ nodeId, shards, workerId: worker?.id ?? null, firings }))
-    const results = new Map(fired.map((row) => [row.runId, row]))
+    if (firings.length === 0) return []
+    const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
+    const statement = firings.every(({ decision }) => decision === JUST_RUN) ? fireAsTheyAre : fire
+    const [result] = await db.run(statement({ nodeId, shards, workerId: worker?.id ?? null, firings }))
+    const gone = new Set(result?.gone)
+    const blocked = new Set(result?.blocked)
 
     const started: Work[] = []
-    let queued = 0
-    for (const { row, decision } of decided) {
-      const result = results.get(row.runId)
-      if (!result) continue
-      if (result.result === 'pending') queued++
-      if (result.result === 'running') started.push(workOf(row, result, decision.runFor))
+    let isQueued = false
+    for (const { row, decision, definition, startNow } of firings) {
+      if (gone.has(row.runId)) {
+        // It may only have been edited since it was read; then it is still due.
+        this.#hintedAt = Math.min(this.#hintedAt, row.wakeAt)
+        continue
+      }
+      const ran = !blocked.has(row.runId) && runs(decision)
+      if (ran && startNow && result?.isWorkerAlive) started.push(workOf(row, decision, definition))
+      else if (ran) isQueued = true
       const { next } = decision
-      if (next && next.at < this.#readUntil)
-        this.#queue.add(followerOf(row, next, result.result !== 'skipped'))
+      if (next && next.at < this.#readUntil) this.#queue.add(followerOf(row, next, ran))
     }
-    if (queued > 0) wakeUps.announceReady()
+    if (isQueued) wakeUps.announceReady()
+    if (gone.size > 0) this.#reading.wake()
     return started
   }
 
-  #decide(row: DefinedRow): Decided | undefined {
+  #decideAll(rows: readonly DueRow[], definitions: readonly (TaskDefinition | undefined)[]): Decided[] {
     const { clock, leases } = this.#options
-    const held = leases.get(row.shard)
-    if (!held) return undefined
-    const wasUnwatched = row.scheduledFor > held.unwatched.from && row.scheduledFor <= held.unwatched.to
-    const decision = decide({
-      row,
-      definition: row.definition,
-      now: clock.now(),
-      wasUnwatched,
-      newId: uuidv7,
+    const now = clock.now()
+    return rows.flatMap((row, i) => {
+      const definition = definitions[i]
+      const held = leases.get(row.shard)
+      if (!definition || !held) return []
+      const wasUnwatched = row.scheduledFor > held.unwatched.from && row.scheduledFor <= held.unwatched.to
+      return [{ row, definition, decision: decide({ row, definition, now, wasUnwatched, newId: uuidv7 }) }]
     })
-    return { row, decision }
   }
 
   /** A hint about the part ahead means that it must be read again; what lies beyond is read in its time. */
@@ -200,60 +213,67 @@ export class Scheduler implements Service {
   }
 }
 
-type DefinedRow = DueRow & { readonly definition: TaskDefinition }
-
 interface Decided {
-  readonly row: DefinedRow
+  readonly row: DueRow
+  readonly definition: TaskDefinition
   readonly decision: Decision
 }
 
+type PlannedFiring = Decided & Firing
+
+const runs = ({ skip, runFor }: Decision) => skip === null || runFor !== null
+
 /** Gives the room there is to the earliest rows; what must start at once or not at all gets only free places. */
-function withRoom(decided: readonly Decided[], { free, ahead }: Room): Firing[] {
-  let left = { free, ahead }
-  return decided.map(({ row, decision }) => {
-    const runs = decision.skip === null || decision.runFor !== null
-    const place = !runs
-      ? undefined
-      : left.free > 0
-        ? 'free'
-        : left.ahead > 0 && laneOf(row.definition) === LANES.open
-          ? 'ahead'
-          : undefined
-    if (place) left = { ...left, [place]: left[place] - 1 }
-    return { ...decision, startNow: place !== undefined }
+function withRoom(decided: readonly Decided[], room: Room): PlannedFiring[] {
+  let { free, ahead } = room
+  return decided.map(({ row, definition, decision }) => {
+    let startNow = false
+    if (runs(decision) && free > 0) {
+      free--
+      startNow = true
+    } else if (runs(decision) && ahead > 0 && laneOf(definition) === LANES.open) {
+      ahead--
+      startNow = true
+    }
+    return { row, definition, decision, startNow }
   })
 }
 
-function workOf(row: DefinedRow, { fence, attempt, losses }: FiredRow, runFor: number | null): Work {
-  const { runId, taskId, projectId, version, definition } = row
+/** The claim that the fire has granted: its statement did not answer rows that are as they were asked for. */
+function workOf(row: DueRow, { runFor }: Decision, definition: TaskDefinition): Work {
+  const { runId, taskId, version, losses } = row
+  const scheduledFor = runFor ?? row.scheduledFor
   return {
     runId,
     taskId,
-    projectId,
     version,
     definition,
-    scheduledFor: runFor ?? row.scheduledFor,
-    fence,
-    attempt,
+    scheduledFor,
+    fence: row.fence + 1,
+    attempt: row.attempt + 1,
     losses,
   }
 }
 
 /** The row that the fire has just written, as reading it would show it. */
-function followerOf(row: DueRow, next: { runId: string; at: number }, ran: boolean): DueRow {
-  const { taskId, projectId, shard, version } = row
-  const ordinal = row.ordinal + (ran ? 1 : 0)
+function followerOf(
+  { taskId, shard, version, ordinal }: DueRow,
+  next: { runId: string; at: number },
+  ran: boolean,
+): DueRow {
   return {
     runId: next.runId,
     taskId,
-    projectId,
     shard,
     version,
-    ordinal,
+    ordinal: ordinal + (ran ? 1 : 0),
     kind: 'occurrence',
     state: 'scheduled',
     wakeAt: next.at,
     scheduledFor: next.at,
+    fence: 0,
+    attempt: 0,
+    losses: 0,
   }
 }
 

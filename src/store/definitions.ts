@@ -20,28 +20,17 @@ export class Definitions {
     this.#db = db
   }
 
-  /** The items that have a definition, each with it. An item without one belongs to a task that is gone. */
-  async attach<T extends DefinitionKey>(
-    items: readonly T[],
-  ): Promise<(T & { definition: TaskDefinition })[]> {
-    const found = new Map<string, TaskDefinition>()
-    const missing: T[] = []
-    for (const item of items) {
-      const key = cacheKey(item)
-      const cached = this.#cache.get(key)
-      if (cached) found.set(key, cached)
-      else missing.push(item)
+  /** The definition of each item, in order; undefined where the task is gone. */
+  async of(items: readonly DefinitionKey[]): Promise<(TaskDefinition | undefined)[]> {
+    const found: (TaskDefinition | undefined)[] = items.map((item) => this.#cache.get(cacheKey(item)))
+    const missing = items.flatMap((item, index) => (found[index] ? [] : [{ item, index }]))
+    if (missing.length === 0) return found
+    const rows = await this.#db.run(readDefinitions(missing.map(({ item }) => item)))
+    for (const [i, { item, index }] of missing.entries()) {
+      const definition = rows[i]?.definition ?? undefined
+      found[index] = definition
+      if (definition && definition.schedule.type !== 'once') this.#cache.set(cacheKey(item), definition)
     }
-    if (missing.length > 0) {
-      for (const row of await this.#db.run(readDefinitions(missing))) {
-        const key = cacheKey(row)
-        found.set(key, row.definition)
-        if (row.definition.schedule.type !== 'once') this.#cache.set(key, row.definition)
-      }
-    }
-    return items.flatMap((item) => {
-      const definition = found.get(cacheKey(item))
-      return definition ? [{ ...item, definition }] : []
-    })
+    return found
   }
 }

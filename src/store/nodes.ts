@@ -1,5 +1,5 @@
 /** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
-import { columns, sql } from './sql.ts'
+import { list, sql } from './sql.ts'
 
 export interface NewNode {
   readonly id: string
@@ -77,11 +77,10 @@ export interface HeldRun {
  * asleep finds its writes refused. Of two reapers, or a reaper and a late worker, exactly one wins.
  */
 export function reclaimRuns(runs: readonly HeldRun[]) {
-  const c = columns(runs, (r) => ({ runId: r.runId, fence: r.fence }))
   return sql<{ runId: string }>`
     with before as (
       select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.claimed_at
-      from agenda a join unnest(${c.runId}::uuid[], ${c.fence}::integer[]) as i(run_id, fence) on i.run_id = a.run_id
+      from agenda a join unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence) on i.run_id = a.run_id
       where a.fence = i.fence and a.state = 'running'
       for update of a
     ), back as (
@@ -101,11 +100,10 @@ export function reclaimRuns(runs: readonly HeldRun[]) {
 
 /** Hands runs back that a stopping worker never began: no attempt was made, so none is counted. */
 export function handBackRuns(runs: readonly HeldRun[]) {
-  const c = columns(runs, (r) => ({ runId: r.runId, fence: r.fence }))
   return sql<{ runId: string }>`
     with back as (
       update agenda a set state = 'pending', worker_id = null, claimed_at = null, fence = a.fence + 1, attempt = a.attempt - 1
-      from unnest(${c.runId}::uuid[], ${c.fence}::integer[]) as i(run_id, fence)
+      from unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence)
       where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
       returning a.run_id, a.lane, a.priority, a.wake_at
     ), queued as (

@@ -1,6 +1,6 @@
 /** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
 import type { AttemptOutcome } from '../core/run.ts'
-import { columns, sql } from './sql.ts'
+import { list, sql } from './sql.ts'
 
 /** The end of a run: it leaves the agenda and enters history. */
 export interface Ending {
@@ -16,12 +16,12 @@ export interface Ending {
   readonly heirId: string | null
 }
 
-export interface EndedRow {
-  readonly runId: string
-  readonly state: string
-  readonly shard: number
-  /** When the next row that this end has written is due. */
-  readonly heirAt: number | null
+/** What came of writing a batch of endings. */
+export interface EndResult {
+  /** How many were written; the others were no longer held by the fence they carried. */
+  readonly ended: number
+  /** Next rows of `delay` tasks that these ends have written. */
+  readonly heirs: readonly { readonly shard: number; readonly at: number }[]
 }
 
 /** JSON for a jsonb column; PostgreSQL has no NUL in text, so it is shown as the replacement character. */
@@ -31,26 +31,14 @@ function json(value: unknown): string | null {
 
 /**
  * Ends runs: the live row goes, the history row comes, and the next row of a `delay` task is written, in
- * one statement. A run that a user cancelled ends cancelled whatever its attempt came to. Rows that are
- * not answered were no longer held by this fence.
+ * one statement. A run that a user cancelled ends cancelled whatever its attempt came to.
  */
 export function endRuns(endings: readonly Ending[]) {
-  const c = columns(endings, (e) => ({
-    runId: e.runId,
-    fence: e.fence,
-    state: e.state,
-    outcome: e.outcome,
-    startedAt: e.startedAt,
-    endedAt: e.endedAt,
-    output: json(e.output),
-    error: json(e.error),
-    heirId: e.heirId,
-  }))
-  return sql<EndedRow>`
+  return sql<EndResult>`
     with ended as (
       delete from agenda a
-      using unnest(${c.runId}::uuid[], ${c.fence}::integer[], ${c.state}::run_state[], ${c.outcome}::text[], ${c.startedAt}::float8[],
-                   ${c.endedAt}::float8[], ${c.output}::jsonb[], ${c.error}::jsonb[], ${c.heirId}::uuid[])
+      using unnest(${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[], ${list(endings, (e) => e.state)}::run_state[], ${list(endings, (e) => e.outcome)}::text[], ${list(endings, (e) => e.startedAt)}::float8[],
+                   ${list(endings, (e) => e.endedAt)}::float8[], ${list(endings, (e) => json(e.output))}::jsonb[], ${list(endings, (e) => json(e.error))}::jsonb[], ${list(endings, (e) => e.heirId)}::uuid[])
         as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, heir_id)
       where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
       returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
@@ -65,7 +53,7 @@ export function endRuns(endings: readonly Ending[]) {
         and (t.definition ->> 'endAt' is null or due.at <= (t.definition ->> 'endAt')::timestamptz)
         and (t.definition ->> 'maxRuns' is null or e.ordinal < (t.definition ->> 'maxRuns')::integer)
       on conflict on constraint agenda_occurrence_is_unique do nothing
-      returning task_id, wake_at
+      returning shard, wake_at
     ), history as (
       insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence, late_ms,
                        attempt, losses, kind, state, outcome, output, error)
@@ -74,8 +62,8 @@ export function endRuns(endings: readonly Ending[]) {
              output, error
       from ended
     )
-    select e.run_id as "runId", e.end_state as state, e.shard, h.wake_at as "heirAt"
-    from ended e left join heirs h on h.task_id = e.task_id`
+    select (select count(*)::integer from ended) as ended,
+           coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000))) from heirs), '[]') as heirs`
 }
 
 /** An attempt that failed and will be followed by another. */
@@ -97,20 +85,10 @@ export interface RetriedRow {
 
 /** Puts runs back on the agenda for another attempt. A run that was cancelled meanwhile is not answered. */
 export function retryRuns(retries: readonly Retry[]) {
-  const c = columns(retries, (r) => ({
-    runId: r.runId,
-    fence: r.fence,
-    outcome: r.outcome,
-    startedAt: r.startedAt,
-    endedAt: r.endedAt,
-    retryAt: r.retryAt,
-    output: json(r.output),
-    error: json(r.error),
-  }))
   return sql<RetriedRow>`
     with input as materialized (
-      select * from unnest(${c.runId}::uuid[], ${c.fence}::integer[], ${c.outcome}::text[], ${c.startedAt}::float8[], ${c.endedAt}::float8[],
-                           ${c.retryAt}::float8[], ${c.output}::jsonb[], ${c.error}::jsonb[])
+      select * from unnest(${list(retries, (r) => r.runId)}::uuid[], ${list(retries, (r) => r.fence)}::integer[], ${list(retries, (r) => r.outcome)}::text[], ${list(retries, (r) => r.startedAt)}::float8[], ${list(retries, (r) => r.endedAt)}::float8[],
+                           ${list(retries, (r) => r.retryAt)}::float8[], ${list(retries, (r) => json(r.output))}::jsonb[], ${list(retries, (r) => json(r.error))}::jsonb[])
         as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
     ), before as (
       select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence

@@ -1,5 +1,5 @@
 /** Leases on slices of the due index. Of two nodes that want a shard exactly one gets it, with a new fence. */
-import { columns, sql } from './sql.ts'
+import { list, sql } from './sql.ts'
 
 export interface ShardRow {
   readonly id: number
@@ -26,11 +26,10 @@ export interface TakenShard {
  * waits for a fire that the old owner has under way, so that there is never a fire of two owners at once.
  */
 export function takeShards(nodeId: string, wanted: readonly ShardRow[]) {
-  const c = columns(wanted, (w) => ({ id: w.id, fence: w.fence, beat: w.beat }))
   return sql<TakenShard>`
     with free as (
       select s.id, s.watched_until from shard s
-      join unnest(${c.id}::smallint[], ${c.fence}::bigint[], ${c.beat}::bigint[]) as w(id, fence, beat) on w.id = s.id
+      join unnest(${list(wanted, (w) => w.id)}::smallint[], ${list(wanted, (w) => w.fence)}::bigint[], ${list(wanted, (w) => w.beat)}::bigint[]) as w(id, fence, beat) on w.id = s.id
       where s.fence = w.fence and s.beat = w.beat and s.owner is distinct from ${nodeId}::uuid
       order by s.id
       for update of s

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
-import { columns, sql } from './sql.ts'
+import { list, sql } from './sql.ts'
 
 const { db } = await createTestDatabase({ empty: true })
 
@@ -17,9 +17,9 @@ test('every text comes back from an array literal as it went in', async () => {
         minLength: 1,
       }),
       async (texts) => {
-        const c = columns(texts, (text) => ({ text }))
+        const literal = list(texts, (text) => text)
         const rows = await db.run(
-          sql<{ text: string | null }>`select * from unnest(${c.text}::text[]) as u(text)`,
+          sql<{ text: string | null }>`select * from unnest(${literal}::text[]) as u(text)`,
         )
         expect(rows.map((row) => row.text)).toEqual(texts)
       },
@@ -28,8 +28,10 @@ test('every text comes back from an array literal as it went in', async () => {
   )
 })
 
-test('numbers, truth values and ids travel as arrays too', async () => {
-  const c = columns([{ n: 1.5, b: true, id: '01900000-0000-7000-8000-000000000000' }], (row) => row)
-  const [row] = await db.run(sql`select ${c.n}::float8[] as n, ${c.b}::boolean[] as b, ${c.id}::uuid[] as id`)
-  expect(row).toEqual({ n: [1.5], b: [true], id: ['01900000-0000-7000-8000-000000000000'] })
+test('numbers, truth values, ids and nothing travel as arrays too', async () => {
+  const rows = [{ n: 1.5, b: true, id: '01900000-0000-7000-8000-000000000000' }]
+  const [row] = await db.run(sql`
+    select ${list(rows, ({ n }) => n)}::float8[] as n, ${list(rows, ({ b }) => b)}::boolean[] as b,
+           ${list(rows, ({ id }) => id)}::uuid[] as id, ${list([], () => null)}::uuid[] as none`)
+  expect(row).toEqual({ n: [1.5], b: [true], id: ['01900000-0000-7000-8000-000000000000'], none: [] })
 })

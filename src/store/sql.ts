@@ -21,29 +21,15 @@ export function sql<Row = Record<string, never>>(
 type Scalar = string | number | boolean | null
 
 /**
- * Turns rows into one array literal a column, the form in which batches travel to `unnest`. The driver
- * would do the same from arrays, but inspects each element on the way: at a thousand rows of ten columns
+ * One column of a batch as an array literal, the form in which batches travel to `unnest`. The driver
+ * would do the same from an array, but inspects each element on the way: at a thousand rows of ten columns
  * that costs more than everything else Node does for them.
  */
-export function columns<T, K extends string>(
-  rows: readonly T[],
-  pick: (row: T) => Record<K, Scalar>,
-): Record<K, string> {
-  const out: Record<string, string> = {}
-  for (const row of rows) {
-    const picked: Record<string, Scalar> = pick(row)
-    for (const name in picked) {
-      const before = out[name]
-      const item = element(picked[name] ?? null)
-      out[name] = before === undefined ? `{${item}` : `${before},${item}`
-    }
-  }
-  for (const name in out) out[name] += '}'
-  return out as Record<K, string>
+export function list<T>(rows: readonly T[], pick: (row: T) => Scalar): string {
+  let text = '{'
+  for (const row of rows) text += text.length === 1 ? element(pick(row)) : `,${element(pick(row))}`
+  return `${text}}`
 }
-
-/** A column of constant length zero: `columns` of no rows has no names to give. */
-export const NO_ELEMENTS = '{}'
 
 const NEEDS_NO_QUOTES = /^[0-9A-Za-z_.+:-]+$/
 

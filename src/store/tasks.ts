@@ -1,7 +1,7 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import { laneOf } from '../core/lane.ts'
 import type { TaskDefinition, TaskState } from '../core/task.ts'
-import { columns, sql } from './sql.ts'
+import { list, sql } from './sql.ts'
 
 /** The run of a task that is pending, running or retrying, if there is one. */
 export interface OpenRun {
@@ -60,21 +60,6 @@ export interface RememberedAnswer {
  * request with the same key waits here until the first one has committed.
  */
 export function insertTasks(projectId: string, tasks: readonly NewTask[], remember: RememberedAnswer | null) {
-  const c = columns(tasks, (t) => ({
-    id: t.id,
-    key: t.key,
-    name: t.name,
-    owner: t.owner,
-    tags: JSON.stringify(t.tags),
-    type: t.definition.action.type,
-    definition: JSON.stringify(t.definition),
-    createdAt: t.createdAt,
-    shard: t.shard,
-    lane: laneOf(t.definition),
-    runId: t.first?.runId ?? null,
-    at: t.first?.at ?? null,
-    delayMs: t.first?.delayMs ?? null,
-  }))
   return sql<{ stored: number }>`
     with remembered as (
       insert into idempotency (project_id, key, fingerprint, status, answer)
@@ -85,9 +70,9 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       returning 1
     ), input as materialized (
       select * from unnest(
-        ${c.id}::uuid[], ${c.key}::text[], ${c.name}::text[], ${c.owner}::text[], ${c.tags}::jsonb[], ${c.type}::text[],
-        ${c.definition}::jsonb[], ${c.createdAt}::float8[], ${c.shard}::smallint[], ${c.lane}::integer[], ${c.runId}::uuid[], ${c.at}::float8[],
-        ${c.delayMs}::bigint[])
+        ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => JSON.stringify(t.tags))}::jsonb[], ${list(tasks, (t) => t.definition.action.type)}::text[],
+        ${list(tasks, (t) => JSON.stringify(t.definition))}::jsonb[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => laneOf(t.definition))}::integer[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
+        ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[])
         as i(id, key, name, owner, tags, type, definition, created_ms, shard, lane, run_id, due_ms, delay_ms)
       where not ${remember !== null}::boolean or exists (select from remembered)
     ), stored as (
@@ -149,9 +134,9 @@ export const findTasks = (q: TaskQuery) => sql<TaskRow>`
          t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
   from task t
   cross join lateral (
-    select min(wake_at) filter (where state = 'scheduled') as next_at,
+    select min(wake_at) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
            coalesce(bool_or(state = 'running'), false) as running,
-           coalesce(bool_or(state in ('pending', 'retrying')), false) as waiting
+           coalesce(bool_or(state in ('pending', 'retrying') or (state = 'scheduled' and kind <> 'occurrence')), false) as waiting
     from agenda where task_id = t.id
   ) live
   cross join lateral (
@@ -164,9 +149,9 @@ export const findTasks = (q: TaskQuery) => sql<TaskRow>`
       else 'finished' end as state
   ) derived
   left join lateral (
-    select jsonb_build_object('id', run_id, 'state', state, 'attempt', attempt, 'losses', losses,
-                              'scheduledFor', floor(extract(epoch from scheduled_for) * 1000)) as run
-    from agenda where task_id = t.id and state <> 'scheduled'
+    select jsonb_build_object('id', run_id, 'state', case when state = 'scheduled' then 'pending' else state::text end, 'attempt', attempt,
+                              'losses', losses, 'scheduledFor', floor(extract(epoch from scheduled_for) * 1000)) as run
+    from agenda where task_id = t.id and (state <> 'scheduled' or kind <> 'occurrence')
     order by scheduled_for desc limit 1
   ) open on true
   where t.project_id = ${q.projectId} and t.deleted_at is null
@@ -187,12 +172,14 @@ export interface DefinitionKey {
   readonly version: number
 }
 
-/** The definitions that runs belong to: the current one, or the one that an edit has since replaced. */
-export function readDefinitions(keys: readonly DefinitionKey[]) {
-  const c = columns(keys, (k) => ({ taskId: k.taskId, version: k.version }))
-  return sql<DefinitionKey & { definition: TaskDefinition }>`
-    select i.task_id as "taskId", i.version, coalesce(v.definition, t.definition) as definition
-    from unnest(${c.taskId}::uuid[], ${c.version}::integer[]) as i(task_id, version)
-    join task t on t.id = i.task_id
-    left join task_version v on v.task_id = i.task_id and v.version = i.version`
-}
+/**
+ * The definitions that runs belong to, in the order asked: the current one, or the one that an edit has
+ * since replaced; null where the task is gone.
+ */
+export const readDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definition: TaskDefinition | null }>`
+  select coalesce(v.definition, t.definition) as definition
+  from unnest(${list(keys, (k) => k.taskId)}::uuid[], ${list(keys, (k) => k.version)}::integer[])
+    with ordinality as i(task_id, version, n)
+  left join task t on t.id = i.task_id
+  left join task_version v on v.task_id = i.task_id and v.version = i.version
+  order by i.n`

@@ -36,5 +36,5 @@ const takeReady = ({ workerId, lane, limit }: ClaimRequest) => sql<ClaimedRun>`
   update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1, attempt = a.attempt + 1
   from taken t
   where a.run_id = t.run_id and a.state = 'pending'
-  returning a.run_id as "runId", a.task_id as "taskId", a.project_id as "projectId", a.version, a.scheduled_for as "scheduledFor",
+  returning a.run_id as "runId", a.task_id as "taskId", a.version, a.scheduled_for as "scheduledFor",
             a.fence, a.attempt, a.losses`

@@ -8,7 +8,6 @@ import type { TaskDefinition } from '../core/task.ts'
 export interface ClaimedRun {
   readonly runId: string
   readonly taskId: string
-  readonly projectId: string
   readonly version: number
   readonly scheduledFor: number
   readonly fence: number

@@ -88,10 +88,10 @@ export class OutcomeWriter implements Service {
   async #writeEndings(): Promise<DueHint[]> {
     const batch = this.#endings.slice(0, BATCH)
     if (batch.length === 0) return []
-    const written = await this.#options.db.run(endRuns(batch))
+    const [written] = await this.#options.db.run(endRuns(batch))
     this.#endings.splice(0, batch.length)
-    this.#reportStale(batch.length - written.length)
-    return written.flatMap(({ shard, heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }]))
+    this.#reportStale(batch.length - (written?.ended ?? 0))
+    return [...(written?.heirs ?? [])]
   }
 
   async #writeRetries(): Promise<DueHint[]> {

@@ -194,8 +194,12 @@ export class Worker implements Service, LocalWorker {
   async #beginClaimed(): Promise<void> {
     if (this.#claimed.length === 0) return
     const claimed = [...this.#claimed]
-    const works = await this.#options.definitions.attach(claimed)
+    const definitions = await this.#options.definitions.of(claimed)
     this.#claimed.splice(0, claimed.length)
+    const works = claimed.flatMap((run, i) => {
+      const definition = definitions[i]
+      return definition ? [{ ...run, definition }] : []
+    })
     this.#reserved -= claimed.length - works.length
     this.begin(works)
   }

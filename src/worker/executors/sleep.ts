@@ -7,7 +7,7 @@ import type { AttemptContext } from '../executor.ts'
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Simulated work: waits for the duration and completes, never early. Zero completes without a timer. */
-export async function sleep(action: SleepAction, { signal }: AttemptContext): Promise<Outcome> {
+export async function sleep(action: SleepAction, context: AttemptContext): Promise<Outcome> {
   const duration = parseDuration(action.duration)
   if (!duration.ok) {
     return {
@@ -16,7 +16,7 @@ export async function sleep(action: SleepAction, { signal }: AttemptContext): Pr
       retryable: false,
     }
   }
-  if (duration.ms > 0) await waitUntil(performance.now() + duration.ms, signal)
+  if (duration.ms > 0) await waitUntil(performance.now() + duration.ms, context.signal)
   return { kind: 'completed', output: null }
 }
 
