@@ -4,17 +4,13 @@ import { type Node, startNode } from '../../src/cli/node.ts'
 import { readConfig } from '../../src/runtime/config.ts'
 import { silentLogger } from '../../src/runtime/logger.ts'
 import type { Database } from '../../src/store/database.ts'
+import { type Answer, request } from './request.ts'
+
+export { type Answer, request } from './request.ts'
 
 export interface TestNode extends Node {
   readonly url: string
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-}
-
-export interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect, and fail where it is not there.
-  readonly body: any
 }
 
 export async function startTestNode(
@@ -45,20 +41,4 @@ export async function startTestNode(
     stop,
     request: (method, path, body, headers) => request(url, method, path, body, headers),
   }
-}
-
-export async function request(
-  url: string,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  const answer = await fetch(url + path, {
-    method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) }
 }
