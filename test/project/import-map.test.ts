@@ -47,16 +47,6 @@ test('no folder imports another that the map does not allow', () => {
   expect(strangers).toEqual([])
 })
 
-test('every import is of a file that is there', () => {
-  const missing = SOURCES.flatMap((path) =>
-    importsOf(path)
-      .filter((target) => !FILES.includes(target))
-      .map((target) => `${path} imports ${target}`),
-  )
-
-  expect(missing).toEqual([])
-})
-
 test('no file is named after nothing in particular', () => {
   const vague = FILES.filter(
     (path) => /\.(ts|mjs)$/.test(path) && /^(utils?|common|helpers?|types|misc)(\.|-|$)/.test(basename(path)),

@@ -1,0 +1,122 @@
+/** The reference pages and the code name the same things: nothing is missing, nothing is made up. */
+import { expect, test } from 'vitest'
+import { LIST_LIMIT } from '../../src/api/routes/compatible-tasks.ts'
+import { EXIT } from '../../src/cli/exit.ts'
+import { ACTION_TYPES } from '../../src/core/action.ts'
+import { REFUSALS } from '../../src/core/errors.ts'
+import { RUN_STATES, SKIP_REASONS } from '../../src/core/run.ts'
+import { FOLD_POLICIES, GAP_POLICIES, SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task.ts'
+import { CONFIG_KEYS, flagOf, SETTINGS, variableOf } from '../../src/runtime/config.ts'
+import { HTTP_FAILURE_CODES } from '../../src/worker/executors/http-failure.ts'
+import { read, SOURCES } from './tree.ts'
+
+/** A page from a heading to the next one of its rank or higher. */
+function section(path: string, heading: string): string {
+  const lines = read(path).split('\n')
+  const start = lines.indexOf(heading)
+  if (start < 0) throw new Error(`${path} has no heading "${heading}"`)
+  const rank = heading.indexOf(' ')
+  const end = lines.findIndex((line, i) => i > start && /^#+ /.test(line) && line.indexOf(' ') <= rank)
+  return lines.slice(start, end < 0 ? undefined : end).join('\n')
+}
+
+/** Cells of the tables in a text, row by row, without the heads. */
+function rows(text: string): string[][] {
+  const table = text.split('\n').filter((line) => line.startsWith('|'))
+  const cells = table.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+  return cells.filter((_, i) => !isRule(cells[i]) && !isRule(cells[i + 1]))
+}
+
+const isRule = (row: readonly string[] | undefined) => row?.every((cell) => /^:?-+:?$/.test(cell)) ?? false
+const firstCells = (text: string) => rows(text).map(([cell = '']) => cell.replaceAll('`', ''))
+const ERRORS = 'docs/reference/errors.md'
+const STATES = 'docs/reference/states.md'
+
+test('every refusal has a section of its own, with its status', () => {
+  const sections = section(ERRORS, '## Refusals').matchAll(/^### `(\w+)`\n\n\*\*(\d+)/gm)
+
+  expect(Object.fromEntries([...sections].map(([, code, status]) => [code, Number(status)]))).toEqual(
+    Object.fromEntries(Object.entries(REFUSALS).map(([code, { status }]) => [code, status])),
+  )
+})
+
+test('every code of a failed attempt is explained', () => {
+  const explained = firstCells(section(ERRORS, '## Failed attempts'))
+  const sources = SOURCES.map(read).join('\n')
+
+  expect(explained).toEqual(expect.arrayContaining([...HTTP_FAILURE_CODES]))
+  for (const code of explained) expect(sources, `${code} is a code`).toContain(`'${code}'`)
+})
+
+test('every setting is listed with its flag, variable, key and default', () => {
+  const listed = rows(read('docs/reference/configuration.md'))
+    .filter(([flag = '']) => flag.startsWith('`--'))
+    .map(([flag, variable, key, fallback]) => ({ flag, variable, key, fallback }))
+
+  const expected = CONFIG_KEYS.map((key) => ({
+    flag: `\`${flagOf(key)}\``,
+    variable: `\`${variableOf(key)}\``,
+    key: `\`${flagOf(key).slice(2).replaceAll('-', '_')}\``,
+    fallback:
+      SETTINGS[key].default === null
+        ? expect.stringMatching(/^(none|see below)$/)
+        : `\`${SETTINGS[key].default}\``,
+  }))
+  expect(listed).toHaveLength(expected.length)
+  expect(listed).toEqual(expect.arrayContaining(expected))
+})
+
+test('every exit code is explained', () => {
+  const explained = rows(read('docs/reference/exit-codes.md')).map(([code, name]) => [name, code])
+
+  expect(Object.fromEntries(explained)).toEqual(
+    Object.fromEntries(Object.entries(EXIT).map(([name, code]) => [`\`${name}\``, `\`${code}\``])),
+  )
+})
+
+test('every state of tasks and runs and every reason for a skip is explained', () => {
+  const sorted = (names: readonly string[]) => [...names].sort()
+
+  expect(sorted(firstCells(section(STATES, '## Tasks')))).toEqual(sorted(TASK_STATES))
+  expect(sorted(firstCells(section(STATES, '### Reasons for a skip')))).toEqual(sorted(SKIP_REASONS))
+  expect(sorted(firstCells(section(STATES, '## Runs')))).toEqual(sorted([...RUN_STATES, ...SKIP_REASONS]))
+})
+
+test('every outcome of an attempt is explained', () => {
+  const [, union = ''] = /export type AttemptOutcome = (.*)/.exec(read('src/core/run.ts')) ?? []
+  const outcomes = [...union.matchAll(/'(\w+)'/g)].map(([, name]) => name)
+
+  expect(outcomes).not.toEqual([])
+  expect(firstCells(section(STATES, '## Attempts')).sort()).toEqual(outcomes.sort())
+})
+
+test('every kind of schedule and every policy is explained', () => {
+  const page = read('docs/reference/schedules.md')
+  const kinds = [...section('docs/reference/schedules.md', '## Kinds').matchAll(/^### (\w+)$/gm)]
+
+  expect(kinds.map(([, kind]) => kind)).toEqual([...SCHEDULE_TYPES])
+  for (const policy of [...GAP_POLICIES, ...FOLD_POLICIES, ...OVERLAP_POLICIES, ...MISFIRE_POLICIES])
+    expect(page).toContain(`\`${policy}\``)
+})
+
+test('the compatible interface is described with its states and its bound', () => {
+  const page = read('docs/reference/compatibility.md')
+  const states = new Set(
+    rows(section('docs/reference/compatibility.md', '## Statuses')).map(([, state]) => state),
+  )
+
+  expect([...states].sort()).toEqual(TASK_STATES.map((state) => `\`${state}\``).sort())
+  expect(page).toContain(`ends at ${LIST_LIMIT.toLocaleString('en').replace(',', ' ')}`)
+})
+
+test('the README lists every schedule and action, and no other', () => {
+  const listed = firstCells(section('README.md', '## What there is'))
+
+  expect(listed.sort()).toEqual([...SCHEDULE_TYPES, ...ACTION_TYPES].sort())
+})
