@@ -1,6 +1,7 @@
 /** Rows as the API shows them: instants as RFC 3339 in UTC, nothing that is only ours. */
 import type { AttemptOutcome } from '../core/run.ts'
-import type { AttemptRow, RunRow } from '../store/runs.ts'
+import type { AttemptRow } from '../store/attempts.ts'
+import type { RunRow } from '../store/runs.ts'
 import type { TaskRow } from '../store/tasks.ts'
 import { localTime } from './local-time.ts'
 import type { Attempt, Run } from './schemas/run.ts'
@@ -79,7 +80,7 @@ export function presentAttempt(row: AttemptRow): Attempt {
     number: row.number,
     status: statusOf(row),
     outcome: row.outcome,
-    scheduledFor: utcOrNull(row.scheduledFor),
+    scheduledFor: utc(row.scheduledFor),
     startedAt: utcOrNull(row.startedAt),
     endedAt: utc(row.endedAt),
     workerId: row.workerId,

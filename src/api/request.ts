@@ -8,13 +8,10 @@ const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
   .optional()
+  .describe('The same key with the same request is answered once and for all.')
 
 export const headers = {
-  repeatable: z.looseObject({
-    'idempotency-key': IdempotencyKey.describe(
-      'The same key with the same request is answered once and for all.',
-    ),
-  }),
+  repeatable: z.looseObject({ 'idempotency-key': IdempotencyKey }),
   conditional: z.looseObject({
     'if-match': z.string().optional().describe('The ETag that the change was made from.'),
   }),
@@ -33,15 +30,19 @@ export function traceparentOf(request: FastifyRequest): string | null {
   return typeof value === 'string' && TRACEPARENT.test(value) ? value : null
 }
 
-/** The version that If-Match names; null when the change is unconditional. */
-export function expectedVersion(request: FastifyRequest): number | null {
+export const etag = (version: number): string => `"${version}"`
+
+/** What the caller believes about the task it changes: its version, that it exists, or nothing at all. */
+export type ExpectedVersion = number | 'any' | null
+
+export function expectedVersion(request: FastifyRequest): ExpectedVersion {
   const value = request.headers['if-match']
-  if (value === undefined || value === '*') return null
+  if (value === undefined) return null
+  if (value === '*') return 'any'
   const match = /^"(\d{1,9})"$/.exec(value)
-  if (!match)
-    throw new Refusal(
-      'version_mismatch',
-      'If-Match must be the ETag of the task as it was read, such as "3".',
-    )
-  return Number(match[1])
+  if (match) return Number(match[1])
+  const detail = 'must be the ETag of the task as it was read, such as "3"'
+  throw new Refusal('version_mismatch', `if-match ${detail}.`, {
+    problems: [{ pointer: 'if-match', detail }],
+  })
 }

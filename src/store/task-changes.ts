@@ -1,12 +1,16 @@
 /**
- * Changes to a task that concern its rows in agenda. Each runs in a transaction that first locks the task
- * and then sweeps its scheduled rows until none of the old ones is left: a fire that is under way holds
- * the row it fires, so the sweep waits for it and then sees the row that it wrote next. The row itself is
- * what pausing, editing and firing contend for; no fire reads the task to learn whether it may.
+ * Changes to a task that concern its rows in agenda. Each runs in a transaction that first locks the task,
+ * so that changes to one task follow one another, and then takes back everything by which the task would
+ * go on: its waiting rows, and the heirs that its active runs would write. That is repeated until nothing
+ * is left, because a fire or an end that is under way holds the row it works on, so the statement waits
+ * for it and the next one sees the row that it wrote. The row itself is what pausing, editing and firing
+ * contend for; no fire reads the task to learn whether it may.
  */
+import type { SkipReason } from '../core/run.ts'
 import type { TaskDefinition } from '../core/task.ts'
 import { sql } from './sql.ts'
 
+/** A task that nobody else can change until the transaction ends. */
 export interface LockedTask {
   readonly id: string
   readonly key: string | null
@@ -16,16 +20,19 @@ export interface LockedTask {
   readonly version: number
   readonly definition: TaskDefinition
   readonly nextOrdinal: number
+  /** While the task is paused: up to here everything that was passed over has been recorded. */
+  readonly updatedAt: number
   readonly pausedAt: number | null
   readonly cancelledAt: number | null
 }
 
 export const lockTask = (projectId: string, taskId: string) => sql<LockedTask>`
-  select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", paused_at as "pausedAt",
-         cancelled_at as "cancelledAt"
+  select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", updated_at as "updatedAt",
+         paused_at as "pausedAt", cancelled_at as "cancelledAt"
   from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null
   for update`
 
+/** A task as it shall be. */
 export interface TaskEdit {
   readonly id: string
   readonly key: string | null
@@ -36,17 +43,18 @@ export interface TaskEdit {
 }
 
 /** Replaces the definition and keeps the old one for the runs that belong to it. */
-export const replaceDefinition = (edit: TaskEdit) => sql<{ version: number }>`
+export const replaceDefinition = (edit: TaskEdit) => sql<{ version: number; updatedAt: number }>`
   with kept as (
     insert into task_version (task_id, version, definition) select id, version, definition from task where id = ${edit.id}
   )
   update task set version = version + 1, updated_at = now(), definition = ${JSON.stringify(edit.definition)}::jsonb,
     action_type = ${edit.definition.action.type}, key = ${edit.key}, name = ${edit.name}, owner = ${edit.owner},
     tags = ${edit.tags}::text[]
-  where id = ${edit.id} returning version`
+  where id = ${edit.id} returning version, updated_at as "updatedAt"`
 
-export const markPaused = (taskId: string, nextOrdinal: number) => sql`
-  update task set paused_at = now(), updated_at = now(), next_ordinal = ${nextOrdinal} where id = ${taskId}`
+export const markPaused = (taskId: string, nextOrdinal: number) => sql<{ pausedAt: number }>`
+  update task set paused_at = now(), updated_at = now(), next_ordinal = ${nextOrdinal} where id = ${taskId}
+  returning paused_at as "pausedAt"`
 
 export const markResumed = (taskId: string) => sql`
   update task set paused_at = null, updated_at = now() where id = ${taskId}`
@@ -57,6 +65,7 @@ export const markCancelled = (taskId: string) => sql`
 export const markDeleted = (taskId: string) => sql`
   update task set cancelled_at = coalesce(cancelled_at, now()), deleted_at = now(), updated_at = now() where id = ${taskId}`
 
+/** A waiting occurrence that a change took away or moved. */
 export interface SweptRow {
   readonly ordinal: number
   readonly scheduledFor: number
@@ -67,37 +76,53 @@ export const sweepScheduled = (taskId: string) => sql<SweptRow>`
   delete from agenda where task_id = ${taskId} and state = 'scheduled' and kind = 'occurrence'
   returning ordinal, scheduled_for as "scheduledFor"`
 
-/** Moves waiting occurrences to the new version without touching when they are due. */
-export const adoptScheduled = (
-  taskId: string,
-  { version, lane }: { version: number; lane: number },
-) => sql<SweptRow>`
-  update agenda set version = ${version}, lane = ${lane}
-  where task_id = ${taskId} and state = 'scheduled' and kind = 'occurrence' and version < ${version}
-  returning ordinal, scheduled_for as "scheduledFor"`
+/** Keeps active runs of a `delay` task from writing a next row when they end. */
+export const endChains = (taskId: string) => sql`
+  update agenda set delay_ms = null where task_id = ${taskId} and state <> 'scheduled' and delay_ms is not null`
 
-export const countScheduled = (taskId: string, beforeVersion: number) => sql<{ count: number }>`
+/** How much is left by which the task would go on. */
+export const countLoose = (taskId: string) => sql<{ count: number }>`
   select count(*)::integer as count from agenda
-  where task_id = ${taskId} and state = 'scheduled' and kind = 'occurrence' and version < ${beforeVersion}`
+  where task_id = ${taskId} and case when state = 'scheduled' then kind = 'occurrence' else delay_ms is not null end`
 
-/** Tells active runs of a `delay` task what to write when they end; null ends the chain. */
-export const setDelay = (taskId: string, delayMs: number | null) => sql<{ ordinal: number }>`
-  update agenda set delay_ms = ${delayMs}
-  where task_id = ${taskId} and state <> 'scheduled' and kind = 'occurrence'
-  returning ordinal`
+/** Makes the latest active run of a task the one whose end writes the next row; no row when none is active. */
+export const continueChain = ({
+  taskId,
+  delayMs,
+  lane,
+}: {
+  taskId: string
+  delayMs: number
+  lane: number
+}) => sql<{ runId: string }>`
+  update agenda set delay_ms = ${delayMs}, lane = ${lane}
+  where run_id = (
+      select run_id from agenda where task_id = ${taskId} and state <> 'scheduled' and kind = 'occurrence'
+      order by scheduled_for desc limit 1 for update)
+    and state <> 'scheduled'
+  returning run_id as "runId"`
 
-/** The latest occurrence that is already on its way: what comes next must lie after it. */
+/** How far a task has come: the latest occurrence that is on its way or in history, and what the next one counts as. */
 export const latestOccurrence = (taskId: string) => sql<{
-  scheduledFor: number | null
-  ordinal: number | null
+  until: number | null
+  nextOrdinal: number | null
 }>`
-  select max(scheduled_for) as "scheduledFor", max(ordinal) as ordinal
-  from agenda where task_id = ${taskId} and kind = 'occurrence'`
+  select max(until) as until, max(next_ordinal) as "nextOrdinal" from (
+    (select scheduled_for as until, ordinal + 1 as next_ordinal from agenda
+     where task_id = ${taskId} and kind = 'occurrence' and state <> 'scheduled' order by scheduled_for desc limit 1)
+    union all
+    (select greatest(scheduled_for, covers_until), case when state = 'skipped' then ordinal else ordinal + 1 end from run
+     where task_id = ${taskId} and kind = 'occurrence' order by scheduled_for desc, run_id desc limit 1)
+  ) latest`
 
-/** How far counting had come in history, for a task that has no live row left. */
-export const latestEndedOrdinal = (taskId: string) => sql<{ ordinal: number | null }>`
-  select max(ordinal) as ordinal from run where task_id = ${taskId} and kind = 'occurrence' and state <> 'skipped'`
+/** Whether an instant was ever an occurrence of the task that came to something. */
+export const hasOccurrence = (taskId: string, at: number) => sql<{ exists: boolean }>`
+  select exists (select from agenda where task_id = ${taskId} and kind = 'occurrence'
+                   and scheduled_for = to_timestamp(${at}::float8 / 1000))
+      or exists (select from run where task_id = ${taskId} and kind = 'occurrence'
+                   and scheduled_for = to_timestamp(${at}::float8 / 1000)) as exists`
 
+/** The next occurrence of a task, as a row to insert. */
 export interface NextRow {
   readonly runId: string
   readonly taskId: string
@@ -108,14 +133,17 @@ export interface NextRow {
   readonly ordinal: number
   readonly delayMs: number | null
   readonly lane: number
+  /** A row of another kind than `occurrence` is followed by none. */
+  readonly kind: 'occurrence' | 'catchup'
 }
 
 export const insertNext = (row: NextRow) => sql`
-  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms, lane)
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms, lane, kind)
   values (${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}, to_timestamp(${row.at}::float8 / 1000),
-          to_timestamp(${row.at}::float8 / 1000), ${row.version}, ${row.ordinal}, ${row.delayMs}, ${row.lane})
+          to_timestamp(${row.at}::float8 / 1000), ${row.version}, ${row.ordinal}, ${row.delayMs}, ${row.lane}, ${row.kind})
   on conflict on constraint agenda_occurrence_is_unique do nothing`
 
+/** A run that a user asked for, as a row to insert. */
 export interface ManualRow {
   readonly runId: string
   readonly taskId: string
@@ -132,7 +160,8 @@ export interface ManualRow {
 export const insertManual = (row: ManualRow) => sql<{ inserted: boolean; blocker: string | null }>`
   with blocker as (
     select run_id from agenda
-    where ${row.exclusive}::boolean and task_id = ${row.taskId} and (state <> 'scheduled' or kind = 'manual') limit 1
+    where ${row.exclusive}::boolean and task_id = ${row.taskId} and (state <> 'scheduled' or kind <> 'occurrence')
+    order by scheduled_for limit 1
   ), inserted as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane)
     select ${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}::smallint, to_timestamp(${row.at}::float8 / 1000),
@@ -143,8 +172,17 @@ export const insertManual = (row: ManualRow) => sql<{ inserted: boolean; blocker
   select exists (select from inserted) as inserted, (select run_id from blocker) as blocker`
 
 /**
+ * Waits until nobody is moving the task's runs from one state to another, and keeps it so for the rest of
+ * the transaction: a run that is claimed or put off while it is being cancelled would escape.
+ */
+export const lockRuns = ({ taskId, runId }: { taskId: string; runId: string | null }) => sql`
+  select run_id from agenda
+  where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid)
+  order by run_id for update`
+
+/**
  * Ends what is waiting (pending, retrying, or a manual run not yet fired) as cancelled, and asks the
- * workers to stop what is running. Rows in ready that lead nowhere are dropped by the next claim.
+ * workers to stop what is running. The rows must be locked before, by `lockRuns`. Rows in ready that lead nowhere are dropped by the next claim.
  * With `runId` only that run is meant; the chain of a `delay` task then goes on, else it ends.
  */
 export const cancelRuns = ({
@@ -164,15 +202,15 @@ export const cancelRuns = ({
   with doomed as (
     delete from agenda
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid)
-      and (state in ('pending', 'retrying') or (state = 'scheduled' and kind = 'manual'))
+      and (state in ('pending', 'retrying') or (state = 'scheduled' and kind <> 'occurrence'))
     returning *
   ), told as (
     update agenda set cancel_at = coalesce(cancel_at, now()), delay_ms = case when ${runId}::uuid is null then null else delay_ms end
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid) and state = 'running'
     returning run_id, worker_id
   ), heirs as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms)
-    select ${heirId}::uuid, d.task_id, d.project_id, d.shard, due.at, due.at, t.version, d.ordinal + 1, d.delay_ms
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, gate_key, delay_ms)
+    select ${heirId}::uuid, d.task_id, d.project_id, d.shard, due.at, due.at, t.version, d.ordinal + 1, d.lane, d.priority, d.gate_key, d.delay_ms
     from doomed d
     join task t on t.id = d.task_id
     cross join lateral (select date_trunc('milliseconds', now() + d.delay_ms * interval '1 millisecond') as at) due
@@ -190,19 +228,22 @@ export const cancelRuns = ({
   union all
   select run_id, true, worker_id, null from told`
 
+/** A stretch of occurrences that did not run, and why. */
 export interface RangeSkip {
   readonly runId: string
   readonly taskId: string
   readonly projectId: string
   readonly version: number
+  /** What the occurrence after these counts as: what did not run was not counted. */
+  readonly ordinal: number
   readonly first: number
   readonly last: number
   readonly count: number | null
-  readonly reason: string
+  readonly reason: SkipReason
 }
 
 /** One row that speaks for a stretch of occurrences that did not run. */
 export const insertSkip = (skip: RangeSkip) => sql`
   insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, kind, state, reason)
   values (${skip.runId}, ${skip.taskId}, ${skip.projectId}, to_timestamp(${skip.first}::float8 / 1000), clock_timestamp(),
-          to_timestamp(${skip.last}::float8 / 1000), ${skip.count}, ${skip.version}, 0, 'occurrence', 'skipped', ${skip.reason})`
+          to_timestamp(${skip.last}::float8 / 1000), ${skip.count}, ${skip.version}, ${skip.ordinal}, 'occurrence', 'skipped', ${skip.reason})`

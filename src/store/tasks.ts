@@ -12,6 +12,7 @@ export interface OpenRun {
   readonly losses: number
 }
 
+/** A task as it is read, with what follows from its live rows. */
 export interface TaskRow {
   readonly id: string
   readonly projectId: string
@@ -32,6 +33,7 @@ export interface TaskRow {
   readonly openRun: OpenRun | null
 }
 
+/** A task to store, with its first occurrence. */
 export interface NewTask {
   readonly id: string
   readonly projectId: string
@@ -51,7 +53,8 @@ export interface RememberedAnswer {
   readonly key: string
   readonly fingerprint: Buffer
   readonly status: number
-  readonly answer: unknown
+  /** The body as JSON text, stored as text: as jsonb it would come back with its members in another order. */
+  readonly answer: string
 }
 
 /**
@@ -103,7 +106,7 @@ export const rememberedAnswer = (projectId: string, key: string) =>
   sql<{
     fingerprint: Buffer
     status: number
-    answer: unknown
+    answer: string
   }>`select fingerprint, status, answer from idempotency where project_id = ${projectId} and key = ${key}`
 
 export const forgetAnswers = (olderThanHours: number) => sql`
@@ -167,6 +170,7 @@ export const findTasks = (q: TaskQuery) => sql<TaskRow>`
   order by t.id desc
   limit ${q.limit}`
 
+/** Names one version of a definition. */
 export interface DefinitionKey {
   readonly taskId: string
   readonly version: number

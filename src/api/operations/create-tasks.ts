@@ -5,8 +5,16 @@ import { insertTasks, type NewTask, type TaskRow } from '../../store/tasks.ts'
 import type { CreateTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { defineTask, firstRow } from './define-task.ts'
-import { type Answer, type Repeatable, remember, replay } from './idempotency.ts'
+import {
+  type Answer,
+  AnsweredMeanwhile,
+  answerOnce,
+  type FirstAnswer,
+  type Repeatable,
+  toRemember,
+} from './idempotency.ts'
 
+/** Tasks to create, and what the request that asks for them brings along. */
 export interface CreateRequest {
   readonly inputs: readonly CreateTask[]
   readonly traceparent: string | null
@@ -18,38 +26,27 @@ export interface CreateRequest {
 }
 
 /** Stores tasks, all or none, and answers once they are committed. */
-export async function createTasks(context: Context, request: CreateRequest): Promise<Answer> {
-  const { projectId, wakeUps, clock } = context
-  const tasks = request.inputs.map((input, index) =>
-    locate(request.pointer(index), () =>
-      newTask(input, projectId, Math.floor(clock.now()), request.traceparent),
-    ),
-  )
-  const body = request.present(tasks.map(rowOf))
-  const stored = await insertAll(context, tasks, request, body)
-  if (stored === 0 && request.repeat) {
-    const answer = await replay(context, request.repeat)
-    if (answer) return answer
-  }
-  wakeUps.announceDue(tasks.flatMap(({ shard, first }) => (first ? [{ shard, at: first.at }] : [])))
-  return { status: 201, body, isReplay: false }
+export function createTasks(context: Context, request: CreateRequest): Promise<Answer> {
+  return answerOnce(context, request.repeat, () => storeTasks(context, request))
 }
 
-async function insertAll(
-  context: Context,
-  tasks: readonly NewTask[],
-  { repeat }: CreateRequest,
-  body: unknown,
-): Promise<number> {
+async function storeTasks(context: Context, request: CreateRequest): Promise<FirstAnswer> {
+  const { db, projectId, wakeUps, clock } = context
+  const { inputs, traceparent, repeat, pointer, present } = request
+  const now = Math.floor(clock.now())
+  const tasks = inputs.map((input, index) =>
+    locate(pointer(index), () => newTask(input, projectId, now, traceparent)),
+  )
+  const answer = { status: 201, body: present(tasks.map(rowOf)) }
   try {
-    const [result] = await context.db.run(insertTasks(context.projectId, tasks, remember(repeat, 201, body)))
-    return result?.stored ?? 0
+    const [result] = await db.run(insertTasks(projectId, tasks, repeat && toRemember(repeat, answer)))
+    if (result?.stored !== tasks.length) throw new AnsweredMeanwhile()
   } catch (error) {
-    if (violatedConstraint(error) !== 'task_by_key') throw error
-    // A repetition collides with the task that the first request made: it gets that answer.
-    if (repeat && (await replay(context, repeat))) return 0
-    throw keyInUse(tasks, error)
+    if (violatedConstraint(error) === 'task_by_key') throw keyInUse(tasks, error, pointer)
+    throw error
   }
+  wakeUps.announceDue(tasks.flatMap(({ shard, first }) => (first ? [{ shard, at: first.at }] : [])))
+  return answer
 }
 
 function newTask(input: CreateTask, projectId: string, now: number, traceparent: string | null): NewTask {
@@ -96,12 +93,16 @@ function locate<T>(pointer: string, work: () => T): T {
   }
 }
 
-function keyInUse(tasks: readonly NewTask[], error: unknown): Refusal {
-  const detail = (error as { detail?: string }).detail ?? ''
-  const key =
-    tasks.find((task) => task.key !== null && detail.includes(`, ${task.key})`))?.key ?? tasks[0]?.key
+/** The database names the key in its message, whatever its language. */
+function keyInUse(tasks: readonly NewTask[], error: unknown, pointer: (index: number) => string): Refusal {
+  const message = (error as { detail?: string }).detail ?? ''
+  const found = tasks.findLastIndex(({ key }) => key !== null && message.includes(`, ${key})`))
+  const index = Math.max(found, 0)
+  const key = tasks[index]?.key ?? ''
+  const place = `PUT /v1/tasks/by-key/${encodeURIComponent(key)}`
   return new Refusal(
     'key_in_use',
-    `The key '${key}' names another task. Change that one with PUT /v1/tasks/by-key/${encodeURIComponent(key ?? '')}, or choose another key.`,
+    `The key '${key}' names another task. Change that one with ${place}, or choose another key.`,
+    { problems: [{ pointer: `${pointer(index)}/key`, detail: 'names another task' }] },
   )
 }

@@ -1,18 +1,19 @@
 import { Refusal } from '../../core/errors.ts'
 import { TASK_DEFAULTS } from '../../core/task.ts'
 import { findTasks, type TaskRow } from '../../store/tasks.ts'
+import type { ExpectedVersion } from '../request.ts'
 import type { CreateTask, EditTask } from '../schemas/task.ts'
-import { editTask } from './change-task.ts'
 import type { Context } from './context.ts'
 import { createTasks } from './create-tasks.ts'
+import { editTask } from './edit-task.ts'
 import { getTask, getTaskByKey } from './read-tasks.ts'
 
+/** A whole task for a key, whether or not there is one yet. */
 export interface UpsertRequest {
   readonly key: string
   readonly input: CreateTask
   readonly traceparent: string | null
-  /** The version the caller believes it replaces. */
-  readonly version: number | null
+  readonly expected: ExpectedVersion
 }
 
 /** Creates the task with this key or replaces all of it. One that appears meanwhile is replaced, not doubled. */
@@ -20,18 +21,16 @@ export async function upsertTask(
   context: Context,
   request: UpsertRequest,
 ): Promise<{ row: TaskRow; isNew: boolean }> {
-  const { key, input, traceparent, version } = request
+  const { key, input, traceparent, expected } = request
   for (let isSecondTry = false; ; isSecondTry = true) {
     const [existing] = await context.db.run(findTasks({ projectId: context.projectId, key, limit: 1 }))
     if (existing) {
-      await editTask(context, existing.id, replacement(input, context.clock.now()), version)
+      const edit = replacement(input, context.clock.now())
+      await editTask(context, { id: existing.id, edit, expected })
       return { row: await getTask(context, existing.id), isNew: false }
     }
-    if (version !== null)
-      throw new Refusal(
-        'version_mismatch',
-        `There is no task with the key '${key}' to be at version ${version}.`,
-      )
+    if (expected !== null)
+      throw new Refusal('version_mismatch', `There is no task with the key '${key}' that could be replaced.`)
     try {
       await createTasks(context, {
         inputs: [{ ...input, key }],

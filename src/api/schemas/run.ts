@@ -13,7 +13,7 @@ export const Attempt = z
       .enum(['completed', 'failed', 'permanently_failed'])
       .describe('permanently_failed is the last failed attempt of a run that gave up.'),
     outcome: z.enum(['completed', 'failed', 'timed_out', 'cancelled', 'worker_lost']),
-    scheduledFor: Stored.nullable(),
+    scheduledFor: Stored,
     startedAt: Stored.nullable(),
     endedAt: Stored,
     workerId: Uuid.nullable(),

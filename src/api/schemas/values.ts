@@ -3,17 +3,28 @@ import { z } from 'zod'
 import { parseDuration } from '../../core/duration.ts'
 import { isUuid } from '../../core/ids.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
+import { EARLIEST_INSTANT, LATEST_INSTANT } from '../../core/schedule/zone.ts'
 
 export const Uuid = z
   .string()
   .refine(isUuid, 'must be a UUID such as 01900000-0000-7000-8000-000000000000')
   .meta({ format: 'uuid', example: '01900000-0000-7000-8000-000000000000' })
 
+/** What is wrong with an instant, or null. Beyond these years no zone has rules. */
+export function instantProblem(text: string): string | null {
+  const parsed = parseInstant(text)
+  if (!parsed.ok) return parsed.reason
+  if (parsed.at >= EARLIEST_INSTANT && parsed.at < LATEST_INSTANT) return null
+  return `must lie between the years ${yearOf(EARLIEST_INSTANT)} and ${yearOf(LATEST_INSTANT)}`
+}
+
+const yearOf = (instant: number) => new Date(instant).getUTCFullYear()
+
 export const Instant = z
   .string()
   .superRefine((text, context) => {
-    const parsed = parseInstant(text)
-    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
+    const message = instantProblem(text)
+    if (message !== null) context.addIssue({ code: 'custom', message })
   })
   .meta({ format: 'date-time', example: '2026-11-16T09:00:00Z' })
 
@@ -29,3 +40,6 @@ export function durationBetween(minMs: number, maxMs: number, range: string) {
     })
     .meta({ example: '30s', description: `A duration such as 10ms, 30s, 5m, 1h30m or 2d; ${range}.` })
 }
+
+/** For requests that say everything with their address: no body, or an empty object. */
+export const NoBody = z.strictObject({}).nullish()

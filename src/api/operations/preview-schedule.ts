@@ -1,0 +1,46 @@
+import { describeSchedule, dstNotes } from '../../core/schedule/describe.ts'
+import { firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import type { Plan, Schedule } from '../../core/schedule/schedule.ts'
+import { instantMs } from '../../core/task.ts'
+import { localTime } from '../local-time.ts'
+import { utc } from '../present.ts'
+import type { Preview, PreviewRequest } from '../schemas/schedule.ts'
+
+/** Notes are looked for this far ahead, also when the listed instants end sooner. */
+const NOTES_AHEAD_MS = 366 * 86_400_000
+const MAX_NOTES = 10
+
+/** The next instants of a schedule, a sentence about it, and what daylight saving does to it. Pure. */
+export function previewSchedule(request: PreviewRequest, now: number): Preview {
+  const schedule = request.schedule as Schedule
+  const from = request.from === undefined ? now : instantMs(request.from)
+  const startAt = request.startAt === undefined ? null : instantMs(request.startAt)
+  const endAt = request.endAt === undefined ? null : instantMs(request.endAt)
+  const plan: Plan = { schedule, startAt, endAt, anchorAt: startAt ?? from }
+  const timezone = 'timezone' in schedule ? schedule.timezone : null
+  return {
+    description: describeSchedule(schedule),
+    timezone,
+    occurrences: upcoming(plan, from, request.count).map((at) => ({
+      at: utc(at),
+      local: timezone === null ? null : localTime(at, timezone),
+    })),
+    notes: dstNotes(plan, from, from + NOTES_AHEAD_MS, MAX_NOTES).map(({ instant, wall, kind, note }) => ({
+      at: instant === null ? null : utc(instant),
+      wall,
+      kind,
+      note,
+    })),
+  }
+}
+
+function upcoming(plan: Plan, from: number, count: number): number[] {
+  const isRelative = plan.schedule.type === 'once' || plan.schedule.type === 'delay'
+  const found: number[] = []
+  let at = isRelative ? firstOccurrence(plan, from) : nextOccurrence(plan, from)
+  while (at !== null && found.length < count) {
+    found.push(at)
+    at = nextOccurrence(plan, at)
+  }
+  return found
+}

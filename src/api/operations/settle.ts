@@ -1,0 +1,133 @@
+/** What every change to a task has in common; store/task-changes.ts tells how it meets a fire. */
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { laneOf } from '../../core/lane.ts'
+import type { SkipReason } from '../../core/run.ts'
+import { countOccurrences } from '../../core/schedule/occurrences.ts'
+import { planOf, type TaskDefinition } from '../../core/task.ts'
+import { type Database, type Queryable, sqlState } from '../../store/database.ts'
+import * as changes from '../../store/task-changes.ts'
+import { notFound } from './read-tasks.ts'
+
+const DEADLOCK_DETECTED = '40P01'
+const MAX_TRIES = 5
+
+/**
+ * One transaction. Ending several runs of one task at once takes their rows in any order, and so may cross
+ * a change that takes them too; PostgreSQL then sends one of the two away, and it may simply begin again.
+ */
+export async function changing<T>(db: Database, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await db.transaction(work)
+    } catch (error) {
+      if (tries === MAX_TRIES || sqlState(error) !== DEADLOCK_DETECTED) throw error
+    }
+  }
+}
+
+/** The task, locked, if it can still change. */
+export async function lockLiving(tx: Queryable, projectId: string, id: string): Promise<changes.LockedTask> {
+  const [task] = await tx.run(changes.lockTask(projectId, id))
+  if (!task) return notFound(id)
+  if (task.cancelledAt !== null)
+    throw new Refusal('task_ended', `Task ${id} was cancelled and stays so. Delete it to give its key back.`)
+  return task
+}
+
+/** A fire that is under way may write one more row behind the sweep's back, hardly ever more. */
+const MAX_SWEEPS = 50
+
+/** Takes back everything by which the task would go on, and answers the row it was waiting for. */
+export async function haltTask(tx: Queryable, taskId: string): Promise<changes.SweptRow | null> {
+  let latest: changes.SweptRow | null = null
+  for (let i = 0; i < MAX_SWEEPS; i++) {
+    for (const row of await tx.run(changes.sweepScheduled(taskId)))
+      if (latest === null || row.scheduledFor > latest.scheduledFor) latest = row
+    await tx.run(changes.endChains(taskId))
+    const [loose] = await tx.run(changes.countLoose(taskId))
+    if (loose?.count === 0) return latest
+  }
+  throw new Error(`the waiting rows of task ${taskId} did not settle in ${MAX_SWEEPS} sweeps`)
+}
+
+/** What the next occurrence of a task follows from. */
+export interface NextOccurrence {
+  readonly taskId: string
+  readonly projectId: string
+  readonly definition: TaskDefinition
+  readonly version: number
+  readonly at: number
+  readonly ordinal: number
+  readonly delayMs: number | null
+  readonly kind?: 'occurrence' | 'catchup'
+}
+
+/** Writes the row that the task goes on with. It is always a new one: schedulers may know the old one by heart. */
+export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<void> {
+  const { definition, ...row } = next
+  await tx.run(
+    changes.insertNext({
+      kind: 'occurrence',
+      ...row,
+      runId: uuidv7(),
+      shard: shardOf(row.taskId),
+      lane: laneOf(definition),
+    }),
+  )
+}
+
+/** More occurrences than this are not counted one by one. */
+const MAX_COUNTED = 10_000
+
+/** A stretch of time during which nothing of a task ran. */
+export interface Stretch {
+  readonly task: changes.LockedTask
+  readonly projectId: string
+  readonly ordinal: number
+  readonly reason: SkipReason
+  /** The stretch, without its beginning and with its end. */
+  readonly after: number
+  readonly until: number
+}
+
+/** Records the occurrences in a stretch of time that did not run, as one skip that speaks for them all. */
+export async function recordSkipped(tx: Queryable, stretch: Stretch): Promise<void> {
+  const { task, after, until } = stretch
+  const passed = countOccurrences(planOf(task.definition), after, until, MAX_COUNTED)
+  if (passed.first === null || passed.last === null) return
+  await insertSkip(tx, stretch, {
+    first: passed.first,
+    last: passed.atLeast ? until : passed.last,
+    count: passed.atLeast ? null : passed.count,
+  })
+}
+
+/** Records a row that was taken back although it was due, and whatever else has come due since. */
+export async function recordDue(
+  tx: Queryable,
+  swept: changes.SweptRow | null,
+  stretch: Omit<Stretch, 'after' | 'ordinal'>,
+): Promise<void> {
+  if (swept === null || swept.scheduledFor > stretch.until) return
+  const { scheduledFor: first, ordinal } = swept
+  const later = countOccurrences(planOf(stretch.task.definition), first, stretch.until, MAX_COUNTED)
+  await insertSkip(
+    tx,
+    { ...stretch, ordinal },
+    {
+      first,
+      last: later.atLeast ? stretch.until : (later.last ?? first),
+      count: later.atLeast ? null : later.count + 1,
+    },
+  )
+}
+
+async function insertSkip(
+  tx: Queryable,
+  { task, projectId, ordinal, reason }: Omit<Stretch, 'after' | 'until'>,
+  range: { first: number; last: number; count: number | null },
+): Promise<void> {
+  const { id: taskId, version } = task
+  await tx.run(changes.insertSkip({ runId: uuidv7(), taskId, projectId, version, ordinal, reason, ...range }))
+}

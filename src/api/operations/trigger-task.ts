@@ -1,0 +1,74 @@
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { laneOf } from '../../core/lane.ts'
+import type { RunRow } from '../../store/runs.ts'
+import { insertManual } from '../../store/task-changes.ts'
+import { presentRun } from '../present.ts'
+import type { Context } from './context.ts'
+import { type Answer, answerOnce, type Repeatable, remember } from './idempotency.ts'
+import { changing, lockLiving } from './settle.ts'
+
+/** Puts a run of the task on the agenda, due now, whatever its schedule says and also while it is paused. */
+export async function triggerTask(
+  context: Context,
+  taskId: string,
+  repeat: Repeatable | null,
+): Promise<Answer> {
+  const { db, clock, projectId, wakeUps } = context
+  const shard = shardOf(taskId)
+  const runId = uuidv7()
+  const at = Math.floor(clock.now())
+  const answer = await answerOnce(context, repeat, () =>
+    changing(db, async (tx) => {
+      const { version, definition } = await lockLiving(tx, projectId, taskId)
+      const body = presentRun(pendingRun({ id: runId, taskId, at, version }))
+      if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
+      const exclusive = definition.overlap === 'skip'
+      const lane = laneOf(definition)
+      const [result] = await tx.run(
+        insertManual({ runId, taskId, projectId, shard, at, version, lane, exclusive }),
+      )
+      if (!result?.inserted) throw runActive(result?.blocker ?? null)
+      return { status: 201, body }
+    }),
+  )
+  if (!answer.isReplay) wakeUps.announceDue([{ shard, at }])
+  return answer
+}
+
+function runActive(blocker: string | null): Refusal {
+  const message = `Run ${blocker} of this task is still active, and the task's overlap policy is skip.`
+  return new Refusal('run_active', message, { extra: { runId: blocker } })
+}
+
+interface PendingRun {
+  readonly id: string
+  readonly taskId: string
+  readonly at: number
+  readonly version: number
+}
+
+/** A run that was just put on the agenda, as reading it would show it. */
+function pendingRun({ at, ...run }: PendingRun): RunRow {
+  return {
+    ...run,
+    kind: 'manual',
+    state: 'pending',
+    scheduledFor: at,
+    reason: null,
+    startedAt: null,
+    endedAt: null,
+    retryAt: null,
+    coversUntil: null,
+    coversCount: null,
+    attempt: 0,
+    losses: 0,
+    fence: 0,
+    lateMs: null,
+    workerId: null,
+    outcome: null,
+    output: null,
+    error: null,
+    cancelRequestedAt: null,
+  }
+}
