@@ -8,23 +8,27 @@ import fastify, {
   LogController,
   type RawServerDefault,
 } from 'fastify'
-import {
-  jsonSchemaTransform,
-  jsonSchemaTransformObject,
-  validatorCompiler,
-  type ZodTypeProvider,
-} from 'fastify-type-provider-zod'
+import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { uuidv7 } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { documentation } from './documentation.ts'
-import { handleErrors } from './errors.ts'
-import { guardHost, guardText } from './guards.ts'
+import { parseJsonBodies } from './body-parsing.ts'
+import { documentation, finishDocument } from './documentation.ts'
+import { handleErrors, refuse, toRefusal } from './errors.ts'
+import { guardHost } from './host-guard.ts'
 import type { Context } from './operations/context.ts'
+import { changeTaskRoutes } from './routes/change-tasks.ts'
 import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
+import { createTaskRoutes } from './routes/create-tasks.ts'
+import { documentationRoutes } from './routes/documentation.ts'
 import { healthRoutes } from './routes/health.ts'
+import { readTaskRoutes } from './routes/read-tasks.ts'
 import { runRoutes } from './routes/runs.ts'
 import { scheduleRoutes } from './routes/schedules.ts'
-import { taskRoutes } from './routes/tasks.ts'
+import { taskRunRoutes } from './routes/task-runs.ts'
+import { answerUnreadable } from './socket-errors.ts'
+import { handleUnknownRoutes } from './unknown-routes.ts'
+import { validatorCompiler } from './validation/parse.ts'
+import { guardText } from './validation/text.ts'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -44,44 +48,54 @@ export interface AppOptions {
 
 const BODY_LIMIT = 1024 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
+/** Longer than any key or id, so that a parameter that is too long is refused by its schema. */
+const MAX_PARAM_CHARACTERS = 8_192
 
 export async function createApp({ context, log, version, loopbackOnly }: AppOptions): Promise<App> {
-  const app = fastify({
+  const app: App = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: 1_000 },
+    routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     genReqId: () => uuidv7(),
     forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => refuse(toRefusal(error, request), request, reply),
+    clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
   // Answers are built by us from typed rows; checking each against its schema again would only cost time.
   app.setSerializerCompiler(() => JSON.stringify)
-  handleErrors(app as unknown as FastifyInstance)
+  handleErrors(app)
+  handleUnknownRoutes(app)
+  parseJsonBodies(app)
   if (loopbackOnly) guardHost(app)
   guardText(app)
-  app.addHook('onSend', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
-  })
+  setHeaders(app)
 
   await app.register(fastifySwagger, {
     openapi: documentation(version),
     transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
+    transformObject: finishDocument,
   })
-  taskRoutes(app, context)
+  createTaskRoutes(app, context)
+  readTaskRoutes(app, context)
+  changeTaskRoutes(app, context)
+  taskRunRoutes(app, context)
   runRoutes(app, context)
   scheduleRoutes(app, context)
   healthRoutes(app, context)
-  compatibleTaskRoutes(app, context)
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
-  const { default: reference } = await import('@scalar/fastify-api-reference')
-  await app.register(reference, {
-    routePrefix: '/docs',
-    configuration: { url: '/openapi.json', withDefaultFonts: false },
-  })
+  await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
+  await documentationRoutes(app)
   await app.ready()
   return app
+}
+
+/** What is true now may not be true at the next request, so nothing that comes from the tables is kept. */
+function setHeaders(app: App): void {
+  app.addHook('onSend', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+  })
 }

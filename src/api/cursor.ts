@@ -1,12 +1,12 @@
-import { Refusal } from '../core/errors.ts'
+/** Lists in pages. A cursor is the position of the last item of a page, as opaque text. */
+import { invalidInput } from './validation/parse.ts'
 
-/** Where a page ended, as opaque text. */
-export function encodeCursor(position: readonly (string | number)[]): string {
-  return Buffer.from(JSON.stringify(position)).toString('base64url')
-}
+type Position = readonly (string | number)[]
+
+const encode = (position: Position): string => Buffer.from(JSON.stringify(position)).toString('base64url')
 
 /** The position again, if it has the expected shape; a cursor that was made up is refused. */
-export function decodeCursor<T extends readonly unknown[]>(
+export function decodeCursor<T extends Position>(
   text: string | undefined,
   isPosition: (value: unknown) => value is T,
 ): T | undefined {
@@ -17,6 +17,31 @@ export function decodeCursor<T extends readonly unknown[]>(
   } catch {
     // Not JSON: the refusal below says so.
   }
-  const detail = 'is not a cursor; take nextCursor of the page before as it is'
-  throw new Refusal('invalid_input', `The cursor ${detail}.`, { problems: [{ pointer: '?cursor', detail }] })
+  throw invalidInput([
+    { pointer: '?cursor', detail: 'is not a cursor; take nextCursor of the page before as it is' },
+  ])
+}
+
+/** What a Date can hold; PostgreSQL can hold more. */
+const MAX_INSTANT_MS = 8.64e15
+
+export const isInstant = (value: unknown): value is number =>
+  Number.isInteger(value) && Math.abs(value as number) <= MAX_INSTANT_MS
+
+interface PageOptions<Row, Item> {
+  readonly limit: number
+  readonly present: (row: Row) => Item
+  readonly position: (row: Row) => Position
+}
+
+/** A page of at most `limit` items. One row more than that tells that there is a next page. */
+export function pageOf<Row, Item>(
+  rows: readonly Row[],
+  { limit, present, position }: PageOptions<Row, Item>,
+): { items: Item[]; nextCursor: string | null } {
+  const last = rows[limit - 1]
+  return {
+    items: rows.slice(0, limit).map(present),
+    nextCursor: rows.length > limit && last !== undefined ? encode(position(last)) : null,
+  }
 }

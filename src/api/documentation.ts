@@ -1,4 +1,8 @@
-/** What the OpenAPI document says besides the routes. */
+/** The OpenAPI document: what it says besides the routes, and the last touches once they are in it. */
+import { STATUS_CODES } from 'node:http'
+import { jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import type { OpenAPIV3_1 } from 'openapi-types'
+
 export function documentation(version: string) {
   return {
     openapi: '3.1.0' as const,
@@ -20,4 +24,51 @@ export function documentation(version: string) {
       { name: 'compatibility', description: 'The `/tasks` interface.' },
     ],
   }
+}
+
+type TransformObject = typeof jsonSchemaTransformObject
+
+/** Adds the named schemas, drops those that nothing refers to, and names the plain answers. */
+export const finishDocument: TransformObject = (input) => {
+  const document = jsonSchemaTransformObject(input) as OpenAPIV3_1.Document
+  nameAnswers(document)
+  const used = reachable(document)
+  const schemas = Object.entries(document.components?.schemas ?? {}).filter(([name]) => used.has(name))
+  return {
+    ...document,
+    components: { ...document.components, schemas: Object.fromEntries(schemas) },
+  } as ReturnType<TransformObject>
+}
+
+/** Fastify describes every answer as "Default Response". */
+function nameAnswers({ paths }: OpenAPIV3_1.Document): void {
+  const operations = Object.values(paths ?? {}).flatMap((path) => Object.values(path ?? {}))
+  for (const operation of operations as OpenAPIV3_1.OperationObject[]) {
+    for (const [status, answer] of Object.entries(operation.responses ?? {})) {
+      const { description } = answer as OpenAPIV3_1.ResponseObject
+      if (description === 'Default Response')
+        Object.assign(answer, { description: STATUS_CODES[status] ?? status })
+    }
+  }
+}
+
+const REFERENCE = '#/components/schemas/'
+
+/** Names of the schemas that the operations lead to, directly or through one another. */
+function reachable({ paths, components }: OpenAPIV3_1.Document): Set<string> {
+  const found = new Set<string>()
+  const pending: unknown[] = [paths]
+  while (pending.length > 0) {
+    const value = pending.pop()
+    if (typeof value !== 'object' || value === null) continue
+    const { $ref } = value as { $ref?: unknown }
+    const name =
+      typeof $ref === 'string' && $ref.startsWith(REFERENCE) ? $ref.slice(REFERENCE.length) : undefined
+    if (name !== undefined && !found.has(name)) {
+      found.add(name)
+      pending.push(components?.schemas?.[name])
+    }
+    pending.push(...Object.values(value))
+  }
+  return found
 }

@@ -1,48 +1,63 @@
 /** Errors as problem documents (RFC 9457): what was wrong, where, and what would be right; never a stack. */
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import { type Problem, REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
-import { isUnavailable } from '../store/database.ts'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
+import { isUnavailable, sqlState } from '../store/database.ts'
+import type { App } from './app.ts'
 
 const DOCUMENTATION = 'https://belfry.dev/errors'
-const MAX_PROBLEMS = 20
+export const PROBLEM_TYPE = 'application/problem+json'
+/** Addresses are repeated in answers up to this length. */
+const MAX_PATH_CHARACTERS = 200
 
-/** Fastify's own refusals, in our words. */
-const FASTIFY_CODES: Readonly<Record<string, RefusalCode>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
-  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
-}
-
-export function handleErrors(app: FastifyInstance): void {
+export function handleErrors(app: App): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
-    answer(toRefusal(error, request), request, reply),
-  )
-  app.setNotFoundHandler((request, reply) =>
-    answer(
-      new Refusal(
-        'not_found',
-        `There is nothing at ${request.method} ${request.url.split('?')[0]}. The API is described at /docs.`,
-      ),
-      request,
-      reply,
-    ),
+    refuse(toRefusal(error, request), request, reply),
   )
 }
 
-function toRefusal(error: FastifyError, request: FastifyRequest): Refusal {
+/** Sends a refusal. */
+export function refuse(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status } = REFUSALS[refusal.code]
+  if (status === 503) reply.header('retry-after', '1')
+  return reply
+    .code(status)
+    .header('content-type', PROBLEM_TYPE)
+    .serializer(JSON.stringify)
+    .send(problemDocument(refusal, { path: pathOf(request), requestId: request.id }))
+}
+
+export function problemDocument(refusal: Refusal, { path, requestId }: { path: string; requestId: string }) {
+  const { status, title } = REFUSALS[refusal.code]
+  return {
+    type: `${DOCUMENTATION}#${refusal.code}`,
+    title,
+    status,
+    detail: refusal.message,
+    code: refusal.code,
+    instance: path,
+    requestId,
+    ...(refusal.problems.length > 0 ? { errors: refusal.problems } : {}),
+    ...refusal.extra,
+  }
+}
+
+/** The address of a request without its query, cut to a length that can be repeated. */
+export function pathOf({ url }: { url: string }): string {
+  return (url.split('?')[0] ?? '').slice(0, MAX_PATH_CHARACTERS)
+}
+
+/** What an error means for whoever sent the request. */
+export function toRefusal(error: FastifyError, request: FastifyRequest): Refusal {
   if (error instanceof Refusal) return error
-  if (hasZodFastifySchemaValidationErrors(error)) return invalidInput(error)
-  if (isUnavailable(error)) {
-    request.log.warn({ err: error }, 'the database cannot be reached')
+  if (isUnavailable(error) || isContended(error)) {
+    request.log.warn({ err: error }, 'the database did not do what was asked')
     return new Refusal(
       'unavailable',
       'The database does not answer. Nothing is known to have been stored; try again.',
     )
   }
-  const code = FASTIFY_CODES[error.code]
-  if (code) return new Refusal(code, error.message)
-  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
-    return new Refusal('malformed_request', error.message)
+  const known = fastifyRefusal(error, request)
+  if (known) return known
   request.log.error({ err: error }, 'request failed')
   return new Refusal(
     'internal',
@@ -50,51 +65,20 @@ function toRefusal(error: FastifyError, request: FastifyRequest): Refusal {
   )
 }
 
-interface ZodIssues {
-  readonly validationContext?: string
-  readonly validation: readonly { instancePath: string; message?: string; params: { issue?: unknown } }[]
-}
+const CONTENDED = new Set(['40001', '40P01', '55P03', '57014'])
 
-function invalidInput(error: ZodIssues): Refusal {
-  const isQuery = error.validationContext === 'querystring'
-  const problems = error.validation.flatMap(({ instancePath, message, params }) =>
-    unfold(instancePath, message ?? 'is not valid', params.issue).map(
-      ({ pointer, detail }): Problem => ({ pointer: isQuery ? `?${pointer.slice(1)}` : pointer, detail }),
-    ),
-  )
-  const summary = problems
-    .slice(0, 3)
-    .map(({ pointer, detail }) => `${pointer === '' ? 'the body' : pointer} ${detail}`)
-  return new Refusal('invalid_input', `${summary.join('; ')}.`, { problems: problems.slice(0, MAX_PROBLEMS) })
-}
+/** The statement lost against others, or took too long: the same request may succeed a moment later. */
+const isContended = (error: unknown): boolean => CONTENDED.has(sqlState(error) ?? '')
 
-/** Unknown fields are told one by one, each at its own place. */
-function unfold(pointer: string, message: string, issue: unknown): Problem[] {
-  const keys =
-    (issue as { code?: string; keys?: string[] } | undefined)?.code === 'unrecognized_keys'
-      ? (issue as { keys: string[] }).keys
-      : undefined
-  if (keys)
-    return keys.map((key) => ({ pointer: `${pointer}/${key.slice(0, 100)}`, detail: 'is not a known field' }))
-  return [{ pointer, detail: message.replace(/^Invalid input: /, '') }]
-}
-
-function answer(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { status, title } = REFUSALS[refusal.code]
-  if (status === 503) reply.header('retry-after', '1')
-  return reply
-    .code(status)
-    .header('content-type', 'application/problem+json')
-    .serializer(JSON.stringify)
-    .send({
-      type: `${DOCUMENTATION}#${refusal.code}`,
-      title,
-      status,
-      detail: refusal.message,
-      code: refusal.code,
-      instance: request.url.split('?')[0],
-      requestId: request.id,
-      ...(refusal.problems.length > 0 ? { errors: refusal.problems } : {}),
-      ...refusal.extra,
-    })
+/** Fastify's own refusals, in our words. */
+function fastifyRefusal(error: FastifyError, request: FastifyRequest): Refusal | undefined {
+  const { code, statusCode, message } = error
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return new Refusal('unsupported_media_type', 'Send the body with the content-type application/json.')
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const limit = `${request.routeOptions.bodyLimit} bytes`
+    return new Refusal('payload_too_large', `The body must not be larger than ${limit}.`)
+  }
+  if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined
+  return new Refusal('malformed_request' satisfies RefusalCode, `${message.replace(/\.$/, '')}.`)
 }

@@ -1,50 +1,118 @@
 /**
  * The `/tasks` interface: a command is a sleep, `recurring` is a delay after each run, and every task shows
  * one of four statuses. A thin translation onto the operations of `/v1`; docs/reference/compatibility.md
- * has the table of statuses.
+ * has the table of statuses. It answers a bad request with 400 and nothing else.
  */
+import type { FastifyError } from 'fastify'
 import { z } from 'zod'
-import { parseDuration } from '../../core/duration.ts'
-import { Refusal } from '../../core/errors.ts'
+import { type Problem, Refusal, type RefusalCode } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
 import type { TaskState } from '../../core/task.ts'
 import { findTasks, type TaskRow } from '../../store/tasks.ts'
 import type { App } from '../app.ts'
+import { refuse, toRefusal } from '../errors.ts'
 import type { Context } from '../operations/context.ts'
 import { createTasks } from '../operations/create-tasks.ts'
 import { getTask, notFound } from '../operations/read-tasks.ts'
 import { utc } from '../present.ts'
 import { traceparentOf } from '../request.ts'
-import { ProblemDocument } from '../schemas/problem-document.ts'
+import { ScheduleTaskRequest, TaskResponse } from '../schemas/compatible-task.ts'
+import { problems } from '../schemas/problem-document.ts'
 import { CreateTask } from '../schemas/task.ts'
-import { Instant } from '../schemas/values.ts'
+import { invalidInput, parse, sentence } from '../validation/parse.ts'
 
 /** The list has no pages; it ends here. */
 export const LIST_LIMIT = 1_000
 
-const Duration = z.string().superRefine((text, context) => {
-  const parsed = parseDuration(text)
-  if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
-})
+const tags = ['compatibility']
+const { 422: _, 503: __, ...usual } = problems()
 
-const ScheduleTaskRequest = z
-  .strictObject({
-    command: Duration.describe('How long to sleep, such as 5s.'),
-    start_at: Instant.nullish().describe('Default now.'),
-    recurring: Duration.nullish().describe('How long after each run the next one starts.'),
-  })
-  .meta({ id: 'ScheduleTaskRequest' })
+const schedule = {
+  operationId: 'scheduleCompatibleTask',
+  tags,
+  summary: 'Schedule a sleep',
+  body: ScheduleTaskRequest,
+  response: { 200: TaskResponse, ...usual },
+}
 
-const TaskResponse = z
-  .object({
-    id: z.string(),
-    status: z.enum(['SCHEDULED', 'PENDING', 'RUNNING', 'FINISHED']),
-    start_at: z.string(),
-    recurring: z.string(),
-    command: z.string(),
+const list = {
+  operationId: 'listCompatibleTasks',
+  tags,
+  summary: `The newest ${LIST_LIMIT} tasks`,
+  response: { 200: z.array(TaskResponse), ...usual },
+}
+
+const read = {
+  operationId: 'getCompatibleTask',
+  tags,
+  summary: 'Read a task',
+  params: z.object({ id: z.string() }),
+  response: { 200: TaskResponse, ...usual, 404: problems(404)[404] },
+}
+
+export function compatibleTaskRoutes(app: App, context: Context): void {
+  app.setErrorHandler((error: FastifyError, request, reply) =>
+    refuse(inItsWords(toRefusal(error, request)), request, reply),
+  )
+
+  app.post('/tasks', { schema: schedule }, async (request) => {
+    const { body } = await createTasks(context, {
+      inputs: [toCreateTask(request.body)],
+      traceparent: traceparentOf(request),
+      repeat: null,
+      pointer: () => '',
+      present: ([row]) => present(row as TaskRow),
+    })
+    return body as TaskResponse
   })
-  .meta({ id: 'TaskResponse' })
-type TaskResponse = z.output<typeof TaskResponse>
+
+  app.get('/tasks', { schema: list }, async () => {
+    const { db, projectId } = context
+    return (await db.run(findTasks({ projectId, limit: LIST_LIMIT }))).map(present)
+  })
+
+  app.get('/tasks/:id', { schema: read }, async ({ params: { id } }) =>
+    present(isUuid(id) ? await getTask(context, id) : notFound(id.slice(0, 100))),
+  )
+}
+
+function toCreateTask({ command, start_at, recurring }: ScheduleTaskRequest): CreateTask {
+  const task = {
+    action: { type: 'sleep', duration: command },
+    ...(start_at ? { startAt: start_at } : {}),
+    ...(recurring ? { schedule: { type: 'delay', interval: recurring } } : {}),
+  }
+  const parsed = parse(CreateTask, task, 'body')
+  if (!parsed.ok) throw invalidInput(parsed.problems)
+  return parsed.value
+}
+
+const TRANSLATED: Partial<Record<RefusalCode, RefusalCode>> = {
+  invalid_input: 'malformed_request',
+  unsupported_media_type: 'malformed_request',
+  payload_too_large: 'malformed_request',
+  unavailable: 'internal',
+}
+
+/** A refusal with the statuses and field names that this interface knows. */
+function inItsWords(refusal: Refusal): Refusal {
+  const code = TRANSLATED[refusal.code]
+  if (code === undefined) return refusal
+  const problems = refusal.problems.map(translated)
+  return new Refusal(code, problems.length > 0 ? sentence(problems) : refusal.message, { problems })
+}
+
+const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
+  ['/action', '/command'],
+  ['/schedule/at', '/start_at'],
+  ['/schedule', '/recurring'],
+  ['/startAt', '/start_at'],
+]
+
+function translated({ pointer, detail }: Problem): Problem {
+  const field = FIELDS.find(([prefix]) => pointer.startsWith(prefix))?.[1]
+  return { pointer: field ?? pointer, detail }
+}
 
 const STATUS: Readonly<Record<TaskState, TaskResponse['status']>> = {
   scheduled: 'SCHEDULED',
@@ -53,114 +121,6 @@ const STATUS: Readonly<Record<TaskState, TaskResponse['status']>> = {
   running: 'RUNNING',
   finished: 'FINISHED',
   cancelled: 'FINISHED',
-}
-
-export function compatibleTaskRoutes(app: App, context: Context): void {
-  const tags = ['compatibility']
-  const problem = { '4xx': ProblemDocument, '5xx': ProblemDocument }
-
-  app.post(
-    '/tasks',
-    {
-      schema: {
-        tags,
-        summary: 'Schedule a sleep',
-        body: z.unknown().meta({ $ref: '#/components/schemas/ScheduleTaskRequest' }),
-        response: { 200: TaskResponse, ...problem },
-      },
-    },
-    async (request) => {
-      const input = toCreateTask(request.body)
-      let created: TaskRow | undefined
-      await createTasks(context, {
-        inputs: [input],
-        traceparent: traceparentOf(request),
-        repeat: null,
-        pointer: () => '',
-        present: ([row]) => {
-          created = row
-          return null
-        },
-      }).catch(asBadRequest)
-      return present(created as TaskRow)
-    },
-  )
-
-  app.get(
-    '/tasks',
-    {
-      schema: {
-        tags,
-        summary: `The newest ${LIST_LIMIT} tasks`,
-        response: { 200: z.array(TaskResponse), ...problem },
-      },
-    },
-    async () =>
-      (await context.db.run(findTasks({ projectId: context.projectId, limit: LIST_LIMIT }))).map(present),
-  )
-
-  app.get(
-    '/tasks/:id',
-    {
-      schema: {
-        tags,
-        summary: 'Read a task',
-        params: z.object({ id: z.string().max(200) }),
-        response: { 200: TaskResponse, ...problem },
-      },
-    },
-    async ({ params }) =>
-      present(isUuid(params.id) ? await getTask(context, params.id) : notFound(params.id)),
-  )
-}
-
-/** This interface knows one answer to a bad request, 400. */
-function toCreateTask(body: unknown): CreateTask {
-  const parsed = ScheduleTaskRequest.safeParse(body)
-  if (!parsed.success) {
-    const problems = parsed.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => ({ pointer: `/${key}`, detail: 'is not a known field' }))
-        : [
-            {
-              pointer: issue.path.map((part) => `/${String(part)}`).join(''),
-              detail: issue.message.replace(/^Invalid input: /, ''),
-            },
-          ],
-    )
-    throw badRequest(problems)
-  }
-  const { command, start_at, recurring } = parsed.data
-  const task = CreateTask.safeParse({
-    action: { type: 'sleep', duration: command },
-    ...(start_at ? { startAt: start_at } : {}),
-    ...(recurring ? { schedule: { type: 'delay', interval: recurring } } : {}),
-  })
-  if (task.success) return task.data
-  const names: Readonly<Record<string, string>> = {
-    action: '/command',
-    schedule: '/recurring',
-    startAt: '/start_at',
-  }
-  throw badRequest(
-    task.error.issues.map(({ path, message }) => ({
-      pointer: names[String(path[0])] ?? '',
-      detail: message,
-    })),
-  )
-}
-
-const badRequest = (problems: { pointer: string; detail: string }[]) =>
-  new Refusal(
-    'malformed_request',
-    `${problems.map(({ pointer, detail }) => `${pointer === '' ? 'the body' : pointer} ${detail}`).join('; ')}.`,
-    { problems },
-  )
-
-function asBadRequest(error: unknown): never {
-  if (!(error instanceof Refusal) || error.code !== 'invalid_input') throw error
-  const problems = error.problems.map(({ detail }) => ({ pointer: '/start_at', detail }))
-  throw new Refusal('malformed_request', error.message.replace(/^\S+/, '/start_at'), { problems })
 }
 
 function present(row: TaskRow): TaskResponse {

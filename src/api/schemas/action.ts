@@ -40,7 +40,7 @@ const Headers = z
   .refine((headers) => Object.keys(headers).length <= 50, 'must not hold more than 50 headers')
 
 const ExpectedStatus = z.union([z.int().min(100).max(599), z.string().regex(/^[1-5]xx$/)], {
-  error: 'must be a status such as 204 or a class such as "2xx"',
+  error: 'must be a status from 100 to 599 or a class such as "2xx"',
 })
 
 export const PingAction = z
@@ -71,7 +71,5 @@ export const SleepAction = z
   .meta({ id: 'SleepAction' })
 
 export const Action = z
-  .discriminatedUnion('type', [PingAction, WebhookAction, HttpAction, SleepAction], {
-    error: 'must be an object with a type: ping, webhook, http or sleep',
-  })
+  .discriminatedUnion('type', [PingAction, WebhookAction, HttpAction, SleepAction])
   .meta({ id: 'Action' })

@@ -1,11 +1,16 @@
+/** What a list takes to give one page of itself. */
 import { z } from 'zod'
 
-/** A page of a list. */
-export const Limit = z.coerce
-  .number({ error: 'must be a whole number from 1 to 200' })
-  .int('must be a whole number from 1 to 200')
-  .min(1, 'must be from 1 to 200')
-  .max(200, 'must be from 1 to 200')
-  .default(50)
+const RANGE = { minimum: 1, maximum: 200, default: 50 }
+const rule = `must be a whole number from ${RANGE.minimum} to ${RANGE.maximum}`
 
-export const Cursor = z.string().max(400).optional().describe('`nextCursor` of the page before.')
+/** How many items a page holds. Queries are text, so the digits are checked before they are a number. */
+export const Limit = z
+  .string(rule)
+  .regex(/^\d{1,3}$/, rule)
+  .transform(Number)
+  .refine((limit) => limit >= RANGE.minimum && limit <= RANGE.maximum, rule)
+  .default(RANGE.default)
+  .meta({ type: 'integer', ...RANGE })
+
+export const Cursor = z.string().min(1).max(400).optional().describe('`nextCursor` of the page before.')

@@ -8,8 +8,7 @@ import { durationBetween, Instant, Uuid } from './values.ts'
 
 const DAY_MS = 86_400_000
 
-const label = (max: number) =>
-  z.string().min(1, 'must not be empty').max(max, `must not be longer than ${max} characters`)
+const label = (max: number) => z.string().min(1).max(max)
 
 export const TaskKey = label(200).describe('Your own name for the task, unique in the project.')
 
@@ -66,10 +65,7 @@ export type EditTask = z.output<typeof EditTask>
 export const MAX_BULK = 10_000
 export const CreateTasks = z
   .strictObject({
-    tasks: z
-      .array(CreateTask)
-      .min(1, 'must hold at least one task')
-      .max(MAX_BULK, `must not hold more than ${MAX_BULK} tasks`),
+    tasks: z.array(CreateTask).min(1).max(MAX_BULK),
   })
   .meta({ id: 'CreateTasks' })
 

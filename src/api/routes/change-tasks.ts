@@ -1,0 +1,76 @@
+/** Changing tasks: editing, pausing, resuming, cancelling and deleting. */
+import { z } from 'zod'
+import type { App } from '../app.ts'
+import type { Context } from '../operations/context.ts'
+import { editTask } from '../operations/edit-task.ts'
+import { endTask } from '../operations/end-task.ts'
+import { pauseTask, resumeTask } from '../operations/pause-task.ts'
+import { getTask } from '../operations/read-tasks.ts'
+import { presentTask } from '../present.ts'
+import { etag, expectedVersion, headers } from '../request.ts'
+import { problems } from '../schemas/problem-document.ts'
+import { EditTask, Task } from '../schemas/task.ts'
+import { NoBody, Uuid } from '../schemas/values.ts'
+
+const tags = ['tasks']
+const byId = z.object({ id: Uuid })
+
+const edit = {
+  operationId: 'editTask',
+  tags,
+  summary: 'Change some fields',
+  params: byId,
+  headers: headers.conditional,
+  body: EditTask,
+  response: { 200: Task, ...problems(404, 409, 412, 413, 415) },
+}
+
+const remove = {
+  operationId: 'deleteTask',
+  tags,
+  summary: 'End a task and hide it; its history stays',
+  params: byId,
+  response: { 204: z.null(), ...problems(404, 413, 415) },
+}
+
+const change = (operationId: string, summary: string) => ({
+  operationId,
+  tags,
+  summary,
+  params: byId,
+  body: NoBody,
+  response: { 200: Task, ...problems(404, 409, 413, 415) },
+})
+
+export function changeTaskRoutes(app: App, context: Context): void {
+  app.patch('/v1/tasks/:id', { schema: edit }, async (request, reply) => {
+    const { id } = request.params
+    await editTask(context, { id, edit: request.body, expected: expectedVersion(request) })
+    const row = await getTask(context, id)
+    reply.header('etag', etag(row.version))
+    return presentTask(row)
+  })
+
+  app.delete('/v1/tasks/:id', { schema: remove }, async (request, reply) => {
+    await endTask(context, request.params.id, 'delete')
+    return reply.code(204).send(null)
+  })
+
+  const pause = change('pauseTask', 'Stop firing until resumed')
+  app.post('/v1/tasks/:id/pause', { schema: pause }, async ({ params }) => {
+    await pauseTask(context, params.id)
+    return presentTask(await getTask(context, params.id))
+  })
+
+  const resume = change('resumeTask', 'Go on with the next occurrence')
+  app.post('/v1/tasks/:id/resume', { schema: resume }, async ({ params }) => {
+    await resumeTask(context, params.id)
+    return presentTask(await getTask(context, params.id))
+  })
+
+  const cancel = change('cancelTask', 'End a task; a running run is stopped')
+  app.post('/v1/tasks/:id/cancel', { schema: cancel }, async ({ params }) => {
+    await endTask(context, params.id, 'cancel')
+    return presentTask(await getTask(context, params.id))
+  })
+}

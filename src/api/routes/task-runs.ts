@@ -1,0 +1,103 @@
+/** What became of one task: its runs and attempts, and asking for one more. */
+import { z } from 'zod'
+import { isUuid } from '../../core/ids.ts'
+import { attemptsOfTask } from '../../store/attempts.ts'
+import { runsOfTask } from '../../store/runs.ts'
+import type { App } from '../app.ts'
+import { decodeCursor, isInstant, pageOf } from '../cursor.ts'
+import type { Context } from '../operations/context.ts'
+import { getTask } from '../operations/read-tasks.ts'
+import { triggerTask } from '../operations/trigger-task.ts'
+import { presentAttempt, presentRun } from '../present.ts'
+import { headers, idempotencyOf } from '../request.ts'
+import { problems } from '../schemas/problem-document.ts'
+import { AttemptPage, ListAttempts, ListRuns, Run, RunPage } from '../schemas/run.ts'
+import { NoBody, Uuid } from '../schemas/values.ts'
+
+const tags = ['runs']
+const byId = z.object({ id: Uuid })
+
+const trigger = {
+  operationId: 'triggerTask',
+  tags,
+  summary: 'Run a task now',
+  params: byId,
+  headers: headers.repeatable,
+  body: NoBody,
+  response: { 201: Run, ...problems(404, 409, 413, 415) },
+}
+
+const listRuns = {
+  operationId: 'listRunsOfTask',
+  tags,
+  summary: 'Runs of a task, latest first',
+  params: byId,
+  querystring: ListRuns,
+  response: { 200: RunPage, ...problems(404) },
+}
+
+const listAttempts = {
+  operationId: 'listAttemptsOfTask',
+  tags,
+  summary: 'Attempts of a task, those of the latest run first',
+  params: byId,
+  querystring: ListAttempts,
+  response: { 200: AttemptPage, ...problems(404) },
+}
+
+export function taskRunRoutes(app: App, context: Context): void {
+  const { db, projectId } = context
+
+  app.post('/v1/tasks/:id/trigger', { schema: trigger }, async (request, reply) => {
+    const { status, body, isReplay } = await triggerTask(context, request.params.id, idempotencyOf(request))
+    const run = body as Run
+    reply.header('location', `/v1/runs/${run.id}`)
+    if (isReplay) reply.header('idempotent-replayed', 'true')
+    return reply.code(status as 201).send(run)
+  })
+
+  app.get('/v1/tasks/:id/runs', { schema: listRuns }, async ({ params, query }) => {
+    const { limit, state } = query
+    const position = decodeCursor(query.cursor, isRunPosition)
+    const before = position && { scheduledFor: position[0], id: position[1] }
+    const { id: taskId } = await getTask(context, params.id)
+    const rows = await db.run(runsOfTask({ projectId, taskId, state, before, limit: limit + 1 }))
+    return pageOf(rows, {
+      limit,
+      present: presentRun,
+      position: ({ scheduledFor, id }) => [scheduledFor, id],
+    })
+  })
+
+  app.get('/v1/tasks/:id/attempts', { schema: listAttempts }, async ({ params, query }) => {
+    const { limit } = query
+    const position = decodeCursor(query.cursor, isAttemptPosition)
+    const before = position && { scheduledFor: position[0], runId: position[1], number: position[2] }
+    const { id: taskId } = await getTask(context, params.id)
+    const rows = await db.run(attemptsOfTask({ projectId, taskId, before, limit: limit + 1 }))
+    return pageOf(rows, {
+      limit,
+      present: presentAttempt,
+      position: ({ scheduledFor, runId, number }) => [scheduledFor, runId, number],
+    })
+  })
+}
+
+type RunPosition = readonly [scheduledFor: number, runId: string]
+type AttemptPosition = readonly [...RunPosition, number: number]
+
+const isRun = (value: readonly unknown[]) =>
+  isInstant(value[0]) && typeof value[1] === 'string' && isUuid(value[1])
+
+const isRunPosition = (value: unknown): value is RunPosition =>
+  Array.isArray(value) && value.length === 2 && isRun(value)
+
+const MAX_ATTEMPTS = 32_767
+
+const isAttemptPosition = (value: unknown): value is AttemptPosition =>
+  Array.isArray(value) &&
+  value.length === 3 &&
+  isRun(value) &&
+  Number.isInteger(value[2]) &&
+  value[2] >= 0 &&
+  value[2] <= MAX_ATTEMPTS

@@ -1,0 +1,84 @@
+/** What is wrong with a value, as words that read on after the name of its field. */
+import type { z } from 'zod'
+import { nearest } from '../../runtime/nearest.ts'
+
+type Issue = z.core.$ZodRawIssue
+
+/** The words for one issue; undefined leaves it to the schema's own. */
+export function explain(issue: Issue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined
+        ? 'is required'
+        : `must be ${nameOf(issue.expected)}, not ${kindOf(issue.input)}`
+    case 'invalid_value':
+      return oneOf(issue.values as unknown[], issue.input)
+    case 'invalid_union':
+      return wrongVariant(issue)
+    case 'too_small':
+      return tooSmall(issue.origin, Number(issue.minimum))
+    case 'too_big':
+      return tooBig(issue.origin, Number(issue.maximum))
+    case 'invalid_key':
+      return issue.issues[0]?.message
+    default:
+      return undefined
+  }
+}
+
+const MAX_WORD_CHARACTERS = 100
+
+/** Names the field that was probably meant. */
+export function unknownField(name: string, known: readonly string[]): string {
+  if (known.length === 0) return 'is not a known field; there are none here'
+  return `is not a known field; the nearest is ${nearest(name.slice(0, MAX_WORD_CHARACTERS), known)}`
+}
+
+/** A union told apart by a member: the issue stands at that member and knows what it may hold. */
+function wrongVariant(issue: Issue & { code: 'invalid_union' }): string | undefined {
+  const { discriminator, options } = issue as { discriminator?: string; options?: unknown[] }
+  if (discriminator === undefined || options === undefined) return undefined
+  return oneOf(options, (issue.input as Record<string, unknown> | undefined)?.[discriminator])
+}
+
+function oneOf(values: readonly unknown[], input: unknown): string {
+  const words = values.map(String)
+  const list = words.length === 1 ? `must be ${words[0]}` : `must be one of ${words.join(', ')}`
+  if (input === undefined) return `is required and ${list}`
+  if (typeof input !== 'string') return `${list}, not ${kindOf(input)}`
+  return words.length === 1
+    ? list
+    : `${list}; the nearest is ${nearest(input.slice(0, MAX_WORD_CHARACTERS), words)}`
+}
+
+function tooSmall(origin: string, minimum: number): string {
+  if (origin === 'string')
+    return minimum === 1 ? 'must not be empty' : `must have at least ${minimum} characters`
+  if (origin === 'array') return `must hold at least ${minimum}`
+  return `must be at least ${minimum}`
+}
+
+function tooBig(origin: string, maximum: number): string {
+  if (origin === 'string') return `must not be longer than ${maximum} characters`
+  if (origin === 'array') return `must not hold more than ${maximum}`
+  return `must be at most ${maximum}`
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  null: 'null',
+}
+const nameOf = (type: string): string => NAMES[type] ?? type
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'number' && !Number.isInteger(value)) return 'a fraction'
+  return nameOf(typeof value)
+}

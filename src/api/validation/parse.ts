@@ -1,0 +1,76 @@
+/** Checks requests against their schemas; what is wrong becomes a refusal that names every field. */
+import type { FastifySchemaCompiler } from 'fastify'
+import { z } from 'zod'
+import { type Problem, Refusal } from '../../core/errors.ts'
+import { explain, unknownField } from './explain.ts'
+import { placeIn, type RequestPart } from './place.ts'
+
+/** A request can be wrong in as many places as it has bytes; this many are told. */
+const MAX_PROBLEMS = 20
+const MAX_SUMMARISED = 3
+
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+export function parse<T>(schema: z.ZodType<T>, data: unknown, part: RequestPart): Parsed<T> {
+  const knownFields = new Map<readonly string[], readonly string[]>()
+  const result = z.safeParse(schema, data, {
+    error: (issue) => {
+      if (issue.code === 'unrecognized_keys') knownFields.set(issue.keys, fieldsOf(issue.inst))
+      return explain(issue)
+    },
+  })
+  if (result.success) return { ok: true, value: result.data }
+
+  const problems = new Map<string, Problem>()
+  for (const issue of result.error.issues) {
+    for (const problem of unfold(issue, part, knownFields)) {
+      if (problems.size === MAX_PROBLEMS) break
+      // The first thing that is wrong with a field is the one to mend.
+      if (!problems.has(problem.pointer)) problems.set(problem.pointer, problem)
+    }
+  }
+  return { ok: false, problems: [...problems.values()] }
+}
+
+/** Unknown fields are told one by one, each at its own place. */
+function unfold(
+  issue: z.core.$ZodIssue,
+  part: RequestPart,
+  knownFields: ReadonlyMap<readonly string[], readonly string[]>,
+): Problem[] {
+  if (issue.code !== 'unrecognized_keys')
+    return [{ pointer: placeIn(part, issue.path), detail: issue.message }]
+  const known = knownFields.get(issue.keys) ?? []
+  return issue.keys.slice(0, MAX_PROBLEMS).map((key) => ({
+    pointer: placeIn(part, [...issue.path, key]),
+    detail: unknownField(key, known),
+  }))
+}
+
+function fieldsOf(schema: unknown): string[] {
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+}
+
+/** A refusal of everything that is wrong, with a sentence about the first few. */
+export function invalidInput(problems: readonly Problem[]): Refusal {
+  return new Refusal('invalid_input', sentence(problems), { problems })
+}
+
+export function sentence(problems: readonly Problem[]): string {
+  const told = problems
+    .slice(0, MAX_SUMMARISED)
+    .map(({ pointer, detail }) => `${pointer === '' ? 'the body' : pointer} ${detail}`)
+  const more = problems.length - told.length
+  return `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
+}
+
+/** What Fastify calls for each part of a request that has a schema. */
+export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
+  const part = (httpPart ?? 'body') as RequestPart
+  return (data: unknown) => {
+    const parsed = parse(schema, data, part)
+    return parsed.ok ? { value: parsed.value } : { error: invalidInput(parsed.problems) }
+  }
+}
