@@ -1,5 +1,6 @@
 import { onStdout as c } from './terminal.ts'
 
+/** What the banner tells of. */
 export interface Banner {
   /** Where the API answers; null when this node has none. */
   readonly url: string | null

@@ -7,6 +7,7 @@ import { type Migration, migrate, readMigrations } from '../store/migrate.ts'
 import { sql } from '../store/sql.ts'
 import { CliError, EXIT } from './exit.ts'
 
+/** A database in use, with the schema of this release. */
 export interface OpenDatabase {
   readonly url: string
   readonly db: Database

@@ -33,6 +33,7 @@ export interface NodeOptions {
   onDeclaredDead(): void
 }
 
+/** A node that has started. */
 export interface Node {
   readonly id: string
   /** Where the API answers; null without the role. */

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 
+/** The process that listens on a port. */
 export interface PortUser {
   readonly pid: number
   readonly name: string

@@ -1,10 +1,12 @@
 /** What a task asks for. The wire form is the stored form: one tagged object per action type. */
 
+/** A GET, to see that somebody answers. */
 export interface PingAction {
   readonly type: 'ping'
   readonly url: string
 }
 
+/** A POST of the body. A string is sent as it is, everything else as JSON. */
 export interface WebhookAction {
   readonly type: 'webhook'
   readonly url: string
@@ -14,6 +16,7 @@ export interface WebhookAction {
 export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 export type HttpMethod = (typeof HTTP_METHODS)[number]
 
+/** Any request, with a word on which answers are good. */
 export interface HttpAction {
   readonly type: 'http'
   readonly url: string

@@ -24,6 +24,7 @@ export type MisfirePolicy = (typeof MISFIRE_POLICIES)[number]
 export const WORKER_LOSS_POLICIES = ['retry', 'fail'] as const
 export type WorkerLossPolicy = (typeof WORKER_LOSS_POLICIES)[number]
 
+/** All that a user decided about a task. It is stored whole, once for each version. */
 export interface TaskDefinition {
   readonly action: Action
   readonly schedule: Schedule

@@ -22,6 +22,7 @@ import { type DataDirectory, renameDurably, unfinishedNameFor } from './data-dir
 import { describeFileError, EmbeddedPostgresError, errnoOf } from './errors.ts'
 import { firstImpassable, type Identity } from './identity.ts'
 
+/** The package with the server for this platform. */
 export interface Binaries {
   /** Holds bin, lib and share. */
   readonly native: string

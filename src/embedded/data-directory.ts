@@ -34,6 +34,7 @@ import envPaths from 'env-paths'
 import { describeFileError, EmbeddedPostgresError, errnoOf } from './errors.ts'
 import { firstImpassable, type Identity, identityToRunAs } from './identity.ts'
 
+/** A data directory that has been checked: its paths, and who may use it. */
 export interface DataDirectory {
   readonly root: string
   readonly pg: string

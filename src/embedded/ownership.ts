@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { describeFileError, EmbeddedPostgresError, errnoOf } from './errors.ts'
 import { isAlive, startTimeOf } from './process-identity.ts'
 
+/** The process that holds a data directory. */
 export interface Owner {
   readonly pid: number
   /** Tells the process from a later one with the same pid; null where the system cannot say. */

@@ -6,6 +6,7 @@ import { type DataDirectory, socketIn } from './data-directory.ts'
 import { errnoOf } from './errors.ts'
 import { isPostgresOn, isTaken } from './process-identity.ts'
 
+/** A server as its own file tells of it. */
 export interface Postmaster {
   readonly pid: number
   readonly port: number

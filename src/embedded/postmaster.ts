@@ -17,6 +17,7 @@ import { isAlive } from './process-identity.ts'
 import { boundLog, explainFailure, readLogSince, tellsOfLingering, tellsOfRecovery } from './server-log.ts'
 import { asArguments } from './settings.ts'
 
+/** A server process, started by us or found running. */
 export interface RunningServer {
   readonly pid: number
   readonly adopted: boolean
@@ -37,6 +38,7 @@ const LINGER_RETRY_MS = 50
 const FAST_SHUTDOWN_MS = 20_000
 const IMMEDIATE_SHUTDOWN_MS = 10_000
 
+/** What it takes to start a server. */
 export interface Launch {
   readonly native: string
   readonly directory: DataDirectory

@@ -43,6 +43,7 @@ export interface EmbeddedPostgresOptions {
   readonly onStep?: (text: string) => void
 }
 
+/** A running embedded database. */
 export interface EmbeddedPostgres {
   /** Stays the same for the life of this object, over restarts. */
   readonly connectionString: string

@@ -5,6 +5,7 @@
 
 import { totalmem } from 'node:os'
 
+/** Where the server listens: a socket in a directory, or a loopback port. */
 export interface Listening {
   readonly socketDir: string | null
   readonly port: number

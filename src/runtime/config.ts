@@ -14,6 +14,7 @@ export type Role = (typeof ROLES)[number]
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
+/** Every setting, with its value. */
 export interface Config {
   readonly host: string
   readonly port: number
@@ -115,6 +116,7 @@ export const CONFIG_KEYS = Object.keys(SETTINGS) as ConfigKey[]
 const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_URL', 'BELFRY_TOKEN']
 export const CONFIG_FILE = 'belfry.toml'
 
+/** Where settings are looked for, first things first. */
 export interface ConfigSources {
   /** Values given on the command line, by key. */
   readonly flags: Readonly<Partial<Record<ConfigKey, unknown>>>

@@ -8,6 +8,7 @@ import { durationMs, MISFIRE_GRACE_MS, planOf, type TaskDefinition } from '../co
 import { type Decision, type DueRow, JUST_RUN, type Skip } from '../store/agenda.ts'
 import { lastOccurrence } from './last-occurrence.ts'
 
+/** A due row, and all that a decision about it depends on. */
 export interface DueCase {
   readonly row: DueRow
   readonly definition: TaskDefinition

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Database, Queryable } from './database.ts'
 import { sql } from './sql.ts'
 
+/** One numbered SQL file. */
 export interface Migration {
   readonly number: number
   readonly name: string

@@ -1,6 +1,7 @@
 /** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
 import { list, sql } from './sql.ts'
 
+/** A node as it introduces itself. */
 export interface NewNode {
   readonly id: string
   readonly name: string
@@ -20,6 +21,7 @@ export const beat = (nodeId: string) => sql<{ beat: number; now: number }>`
 
 export const readClock = () => sql<{ now: number }>`select clock_timestamp() as now`
 
+/** A node that was not declared dead, as others see it. */
 export interface LivingNode {
   readonly id: string
   readonly name: string
@@ -67,6 +69,7 @@ export const findLostRuns = (limit: number) => sql<LostRun>`
   where a.state = 'running'
   limit ${limit}`
 
+/** A run and the fence it is held by. */
 export interface HeldRun {
   readonly runId: string
   readonly fence: number

@@ -78,6 +78,7 @@ export interface Retry {
   readonly error: unknown
 }
 
+/** A run that waits for its next attempt. */
 export interface RetriedRow {
   readonly runId: string
   readonly shard: number

@@ -1,6 +1,7 @@
 /** Leases on slices of the due index. Of two nodes that want a shard exactly one gets it, with a new fence. */
 import { list, sql } from './sql.ts'
 
+/** A shard as others see it. */
 export interface ShardRow {
   readonly id: number
   readonly owner: string | null
@@ -14,6 +15,7 @@ export const readShards = () => sql<ShardRow>`select id, owner, fence, beat from
 export const beatShards = (nodeId: string) => sql<{ id: number; fence: number }>`
   update shard set beat = beat + 1, watched_until = clock_timestamp() where owner = ${nodeId} returning id, fence`
 
+/** A shard that has just become ours. */
 export interface TakenShard {
   readonly id: number
   readonly fence: number

@@ -20,12 +20,14 @@ export interface Work extends ClaimedRun {
   readonly definition: TaskDefinition
 }
 
+/** A worker asks for runs. */
 export interface ClaimRequest {
   readonly workerId: string
   readonly lane: number
   readonly limit: number
 }
 
+/** Carries runs that wait to the workers that ask. */
 export interface Transport {
   /** Takes up to `limit` waiting runs of a lane, in order of priority and due time. An empty answer means none wait. */
   claim(request: ClaimRequest): Promise<ClaimedRun[]>

@@ -9,6 +9,7 @@ export interface DueHint {
   readonly at: number
 }
 
+/** A way to tell, and to hear, that there is something to do. */
 export interface WakeUps {
   /** Rows were written that come due at these instants. */
   announceDue(hints: readonly DueHint[]): void

@@ -5,6 +5,7 @@ import { retryPolicyOf } from '../core/task.ts'
 import type { Ending, Retry } from '../store/outcomes.ts'
 import type { Work } from '../transport/transport.ts'
 
+/** An attempt that is over, and what it was about. */
 export interface EndedAttempt {
   readonly work: Work
   readonly outcome: Outcome

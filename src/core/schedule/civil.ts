@@ -6,6 +6,7 @@
 const DAYS_PER_ERA = 146_097
 const EPOCH_SHIFT = 719_468
 
+/** A day of the calendar. */
 export interface CivilDate {
   readonly year: number
   /** 1–12 */

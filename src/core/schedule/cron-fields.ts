@@ -7,6 +7,7 @@
 /** A list of all sixty minutes takes 169 characters; three such lists still fit. */
 export const MAX_EXPRESSION_LENGTH = 512
 
+/** The six fields of an expression, as text. */
 export interface CronFields {
   readonly second: string
   readonly minute: string

@@ -10,6 +10,7 @@ import type { ClockChange } from './zone.ts'
 /** Nobody plans daylight saving further ahead, and each year of it costs a lookup. */
 const MAX_RANGE_MS = 10 * 366 * 86_400_000
 
+/** What a clock change does to one wall time of a schedule. */
 export interface DstNote {
   /** When it fires; null when the skipped wall time is left out. */
   readonly instant: number | null

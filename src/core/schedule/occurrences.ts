@@ -34,6 +34,7 @@ export function firstOccurrence(plan: Plan, from: number): number | null {
 /** Milliseconds from the end of a run to the next occurrence. */
 export const delayMs = (schedule: DelaySchedule): number => milliseconds(schedule.interval)
 
+/** How many occurrences a stretch of time holds. */
 export interface OccurrenceCount {
   readonly count: number
   readonly first: number | null

@@ -31,6 +31,7 @@ export interface CronSchedule extends DaylightSavingChoice {
   readonly timezone: string
 }
 
+/** Every day at one wall time of `timezone`. */
 export interface DailySchedule extends DaylightSavingChoice {
   readonly type: 'daily'
   readonly hour: number

@@ -15,6 +15,7 @@ import { zoneProblem } from './zone.ts'
 export const MIN_INTERVAL_MS = 10
 export const MAX_INTERVAL_MS = MAX_DURATION_MS
 
+/** One thing that is wrong with a schedule, and where. */
 export interface ScheduleProblem {
   /** JSON pointer inside the schedule. */
   readonly pointer: string

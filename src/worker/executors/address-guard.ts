@@ -14,6 +14,7 @@ import { isIP, type LookupFunction, type Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { buildConnector } from 'undici'
 
+/** Which addresses tasks may reach, beyond the public ones. */
 export interface AddressPolicy {
   /** Whether loopback, private, unique-local and carrier-grade NAT addresses may be reached. */
   readonly allowPrivate: boolean

@@ -29,6 +29,7 @@ export const MAX_INTERIM_RESPONSES = 16
 /** How often a request of which nothing was sent moves to another connection. */
 export const MAX_UNSENT_MOVES = 2
 
+/** One request, ready to be sent. */
 export interface HttpRequest {
   readonly url: URL
   readonly method: string

@@ -26,11 +26,13 @@ export const HTTP_FAILURE_CODES = [
 ] as const
 export type HttpFailureCode = (typeof HTTP_FAILURE_CODES)[number]
 
+/** A failed request, in words, and whether another attempt may help. */
 export interface HttpFailure {
   readonly error: AttemptError & { readonly code: HttpFailureCode }
   readonly retryable: boolean
 }
 
+/** How far a request had come when it failed. */
 export interface FailedCall {
   readonly url: URL
   /** Whether a byte of the request may have reached the far end. */
