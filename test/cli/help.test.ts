@@ -1,0 +1,134 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { aDirectory, runBelfry } from '../support/process.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/belfry.cjs', import.meta.url))
+const ESCAPE = String.fromCharCode(27)
+const linesOf = (text: string) => text.trimEnd().split('\n').length
+
+test('help teaches on one screen, and at once', async () => {
+  const { code, stdout, stderr, tookMs } = await runBelfry(['--help'])
+
+  expect(code).toBe(0)
+  expect(stderr).toBe('')
+  for (const word of ['start', 'doctor', 'migrate', 'version', 'curl', '/docs', 'Exit codes'])
+    expect(stdout).toContain(word)
+  expect(linesOf(stdout)).toBeGreaterThanOrEqual(20)
+  expect(linesOf(stdout)).toBeLessThanOrEqual(40)
+  process.stdout.write(`  belfry --help took ${tookMs} ms\n`)
+})
+
+test('without a command help is shown', async () => {
+  const { code, stdout } = await runBelfry([])
+
+  expect(code).toBe(0)
+  expect(stdout).toBe((await runBelfry(['help'])).stdout)
+})
+
+test('every command has help that fits one screen', async () => {
+  for (const command of ['start', 'migrate', 'doctor', 'version']) {
+    const { code, stdout } = await runBelfry([command, '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toContain(`Usage: belfry ${command}`)
+    expect(linesOf(stdout)).toBeLessThanOrEqual(40)
+  }
+  const { stdout } = await runBelfry(['start', '--help'])
+  for (const word of [
+    '--port',
+    '3369',
+    '--database-url',
+    '--roles',
+    'BELFRY_DATA_DIR',
+    'belfry.toml',
+    'Examples',
+  ])
+    expect(stdout).toContain(word)
+})
+
+test('version prints the version, and with --json also what time depends on', async () => {
+  const plain = await runBelfry(['version'])
+  const json = await runBelfry(['version', '--json'])
+
+  expect(plain).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  expect(JSON.parse(json.stdout)).toEqual({
+    belfry: plain.stdout.trim(),
+    node: process.versions.node,
+    timeZoneData: process.versions['tz'] ?? null,
+  })
+  expect((await runBelfry(['--version'])).stdout).toBe(plain.stdout)
+  process.stdout.write(`  belfry version took ${plain.tookMs} ms\n`)
+})
+
+test.each([
+  [['strat'], "Unknown command 'strat'. Did you mean 'start'?", 'belfry --help'],
+  [['start', '--prot', '1'], "Unknown option '--prot'. Did you mean '--port'?", 'belfry start --help'],
+  [['--nonsense'], "Unknown option '--nonsense'.", 'belfry --help'],
+  [['start', '--port'], '--port needs a value, <n>.', 'belfry start --help'],
+  [
+    ['start', 'now'],
+    "Too many arguments for 'start'. Expected 0 arguments but got 1.",
+    'belfry start --help',
+  ],
+  [['start', '--port', '70000'], "--port is '70000'; it must be a whole number from 0 to 65535.", ''],
+  [['start', '--port', '-1'], "--port is '-1'; it must be a whole number from 0 to 65535.", ''],
+  [['start', '--roles', 'api,cook'], "--roles is 'api,cook'; it holds 'cook'; the roles are api,", ''],
+  [['start', '--log-level', 'loud'], "--log-level is 'loud'; it must be one of trace,", ''],
+  [
+    ['start', '--database-url', 'mysql://u:hunter2@h/d'],
+    "--database-url is '…'; it must be like postgresql://",
+    '',
+  ],
+  [['start', '--config', '/nowhere.toml'], 'The configuration file /nowhere.toml cannot be read', ''],
+])('%j is answered with what is wrong and what to do, and ends with 2', async (args, message, hint) => {
+  const { code, stdout, stderr } = await runBelfry(args)
+
+  expect(code).toBe(2)
+  expect(stdout).toBe('')
+  expect(stderr).toContain(`error: ${message}`)
+  expect(stderr).toContain(`try:   ${hint}`)
+  expect(stderr).not.toContain('hunter2')
+  expect(linesOf(stderr)).toBe(2)
+})
+
+test('a network address is refused while there are no keys', async () => {
+  for (const host of ['0.0.0.0', '::', '127.example.com']) {
+    const { code, stderr } = await runBelfry(['start', '--host', host])
+    expect(code).toBe(2)
+    expect(stderr).toContain(`does not listen on ${host}`)
+  }
+})
+
+test('colours are for terminals, and NO_COLOR wins over everything', async () => {
+  const coloured = await runBelfry(['strat'], { env: { FORCE_COLOR: '1' } })
+  const plain = await runBelfry(['strat'], { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })
+  const piped = await runBelfry(['strat'])
+
+  expect(coloured.stderr).toContain(ESCAPE)
+  expect(plain.stderr).not.toContain(ESCAPE)
+  expect(piped.stderr).toBe(plain.stderr)
+})
+
+test('an old Node is told which one is needed, before anything modern is read', async () => {
+  const preload = join(aDirectory(), 'old-node.cjs')
+  writeFileSync(
+    preload,
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.4' } })",
+  )
+
+  const { code, stdout, stderr } = await runBelfry(['start'], { program: BIN, nodeArgs: ['-r', preload] })
+
+  expect({ code, stdout, stderr }).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'Belfry needs Node 20.19 or newer; this is 18.20. Install: https://nodejs.org or run the Docker image.\n',
+  })
+})
+
+test('the installed command is the built program', async () => {
+  const { code, stdout } = await runBelfry(['version'], { program: BIN })
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: (await runBelfry(['version'])).stdout })
+})

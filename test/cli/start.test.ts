@@ -1,0 +1,203 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { aDirectory, embeddedPostmaster, launch, runBelfry, startBelfry } from '../support/process.ts'
+
+const isRoot = process.getuid?.() === 0
+const NOBODY = 65_534
+
+test('a first start makes everything, a later one finds it, and each says where it is', async () => {
+  const dataDir = join(aDirectory(), 'data')
+  const first = await startBelfry(['--data-dir', dataDir])
+  const { stdout } = first
+  expect((await first.request('GET', '/readyz')).status).toBe(200)
+  first.kill('SIGTERM')
+  expect(await first.exited).toMatchObject({ code: 0 })
+
+  const second = await startBelfry(['--data-dir', dataDir])
+
+  expect(stdout).toMatch(/✓ database {3}embedded PostgreSQL \d+\.\d+ in .*data \(new\)/)
+  expect(stdout).toMatch(/✓ schema {5}\d+ migrations applied/)
+  expect(stdout).toMatch(/API docs {3}http:\/\/127\.0\.0\.1:\d+\/docs/)
+  expect(stdout).toContain(`Data       ${dataDir}`)
+  expect(stdout).toContain('curl -X POST http://127.0.0.1:')
+  expect(second.stdout).toMatch(/✓ schema {5}up to date/)
+  process.stdout.write(`  first start ${first.readyMs} ms, warm start ${second.readyMs} ms\n`)
+  expect(first.readyMs).toBeLessThan(10_000)
+})
+
+describe('a Belfry that runs', async () => {
+  const dataDir = join(aDirectory(), 'data')
+  const belfry = await startBelfry(['--data-dir', dataDir, '--log-level', 'debug'])
+
+  test('says what it did on stdout, and logs JSON on stderr', async () => {
+    await belfry.request('POST', '/v1/tasks', { action: { type: 'sleep', duration: '1ms' } })
+    await belfry.said(/attempt completed/, 'stderr')
+
+    expect(belfry.stdout).not.toContain('{"level"')
+    for (const line of belfry.stderr.trimEnd().split('\n'))
+      expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number), time: expect.any(String) })
+  })
+
+  test('names node, task, run and trace in the log of what went wrong', async () => {
+    const { body: task } = await belfry.request('POST', '/v1/tasks', {
+      action: { type: 'webhook', url: 'http://127.0.0.1:1/' },
+      retry: { limit: 0 },
+    })
+    await belfry.said(/attempt failed/, 'stderr')
+
+    expect(belfry.log.find(({ msg }) => msg === 'attempt failed')).toMatchObject({
+      node: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      task: task.id,
+      run: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      trace: expect.stringMatching(/[0-9a-f]{32}/),
+    })
+  })
+
+  test('is pointed at by a second start on the same data, which is no error', async () => {
+    const { code, stdout, stderr } = await runBelfry(['start', '--data-dir', dataDir])
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain(`Already running (pid ${belfry.pid}, ${belfry.url}).`)
+    expect((await belfry.request('GET', '/healthz')).status).toBe(200)
+  })
+
+  test('keeps its port to itself: another start is told who has it', async () => {
+    const other = join(aDirectory(), 'data')
+    const { port } = new URL(belfry.url)
+    const { code, stdout, stderr } = await runBelfry(['start', '--data-dir', other, '--port', port])
+
+    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+    expect(stderr).toContain(`Port ${port} is used by node (pid ${belfry.pid}).`)
+    expect(stderr).toContain('try:   Use --port 0')
+    expect(existsSync(other)).toBe(false)
+  })
+})
+
+test('a port that any program uses is told with its pid', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  afterAll(() => server.close())
+  const { port } = server.address() as AddressInfo
+
+  const { code, stderr } = await runBelfry(['start', '--data-dir', aDirectory(), '--port', String(port)])
+
+  expect(code).toBe(5)
+  expect(stderr).toContain(`(pid ${process.pid})`)
+})
+
+describe('a data directory that cannot be used', () => {
+  const startIn = (dataDir: string, uid?: number) =>
+    runBelfry(['start', '--port', '0', '--data-dir', dataDir], uid === undefined ? {} : { uid })
+
+  test('because a file is in the way', async () => {
+    const file = join(aDirectory(), 'file')
+    writeFileSync(file, '')
+
+    for (const dataDir of [file, join(file, 'below')]) {
+      const { code, stderr } = await startIn(dataDir)
+      expect(code).toBe(1)
+      expect(stderr).toBe(
+        `error: Cannot write ${file}: a file is in the way of the directory.\ntry:   Use --data-dir DIR.\n`,
+      )
+    }
+  })
+
+  test('because it belongs to someone else', async () => {
+    const dataDir = aDirectory()
+    chmodSync(dataDir, 0o555)
+
+    const { code, stderr } = await startIn(dataDir, isRoot ? NOBODY : undefined)
+
+    expect(code).toBe(1)
+    expect(stderr).toBe(`error: Cannot write ${dataDir}: permission denied.\ntry:   Use --data-dir DIR.\n`)
+  })
+
+  test.runIf(isRoot)('because the user that the database runs as cannot get there', async () => {
+    const closed = mkdtempSync(join(tmpdir(), 'belfry-closed-'))
+    afterAll(() => rmSync(closed, { recursive: true }))
+    mkdirSync(join(closed, 'below'))
+
+    const { code, stderr } = await startIn(join(closed, 'below', 'data'))
+
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^error: As root, Belfry runs the database as user '\w+', who cannot pass /)
+    expect(stderr).toContain(`try:   Use --data-dir with another directory such as /var/lib/belfry`)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(2)
+    expect(statSync(closed).mode & 0o777).toBe(0o700)
+  })
+})
+
+describe('signals', () => {
+  const dataDir = join(aDirectory(), 'data')
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends it in good order', async (signal) => {
+    const belfry = await startBelfry(['--data-dir', dataDir])
+
+    belfry.kill(signal)
+    const exit = await belfry.exited
+
+    expect(exit).toMatchObject({ code: 0, signal: null })
+    expect(exit.stdout).toContain('Stopping: runs in progress get 30 s. Ctrl-C again stops at once.')
+    expect(exit.stdout).toMatch(/Stopped\.\n$/)
+    expect(belfry.log.at(-1)).toMatchObject({ msg: 'stopped', node: expect.any(String) })
+    expect(embeddedPostmaster(dataDir)).toBeNull()
+  })
+
+  test('a first Ctrl-C waits for runs in progress, even when npm passes it on twice; a second does not', async () => {
+    const belfry = await startBelfry(['--data-dir', dataDir])
+    const { body: task } = await belfry.request('POST', '/v1/tasks', {
+      action: { type: 'sleep', duration: '10m' },
+    })
+    await eventually(
+      async () => (await belfry.request('GET', `/v1/tasks/${task.id}`)).body.state === 'running',
+    )
+
+    belfry.kill('SIGINT')
+    belfry.kill('SIGINT')
+    await belfry.said(/Stopping/)
+    let ended = false
+    void belfry.exited.then(() => {
+      ended = true
+    })
+    let sent = 0
+    await eventually(
+      async () => {
+        if (!ended) sent += 1
+        belfry.kill('SIGINT')
+        return ended
+      },
+      { everyMs: 100 },
+    )
+
+    expect(await belfry.exited).toMatchObject({ code: 130, signal: null })
+    expect(sent).toBeGreaterThan(2)
+    expect(embeddedPostmaster(dataDir)).toBeNull()
+  })
+
+  test('one that comes while it starts leaves nothing behind', async () => {
+    const dataDir = join(aDirectory(), 'data')
+    const starting = launch(['start', '--port', '0', '--data-dir', dataDir])
+    await starting.said(/✓ node/)
+
+    starting.kill('SIGINT')
+
+    expect(await starting.exited).toMatchObject({ code: 130, signal: null })
+    expect(starting.stdout).not.toContain('Ready')
+    expect(embeddedPostmaster(dataDir)).toBeNull()
+  })
+})
+
+test('whoever reads its output may stop reading', async () => {
+  const belfry = await startBelfry(['--data-dir', join(aDirectory(), 'data')])
+
+  belfry.child.stdout?.destroy()
+  belfry.child.stderr?.destroy()
+  belfry.kill('SIGTERM')
+
+  expect(await belfry.exited).toMatchObject({ code: 0, signal: null })
+})
