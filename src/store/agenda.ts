@@ -54,6 +54,7 @@ export interface Decision {
   readonly isLast: boolean
 }
 
+/** Occurrences that do not run, and why. */
 export interface Skip {
   readonly runId: string
   readonly reason: SkipReason
@@ -66,6 +67,7 @@ export interface Skip {
 /** The decision about most rows: run it, whatever else the task may be doing, and nothing follows. */
 export const JUST_RUN: Decision = { exclusive: false, skip: null, runFor: null, next: null, isLast: false }
 
+/** A due row and what shall become of it. */
 export interface Firing {
   readonly row: DueRow
   readonly decision: Decision
@@ -73,6 +75,7 @@ export interface Firing {
   readonly startNow: boolean
 }
 
+/** A batch to fire, and by what right. */
 export interface FireRequest {
   readonly nodeId: string
   /** The shards that the rows are in, with the fences this node holds them by. */
