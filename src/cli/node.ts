@@ -13,7 +13,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { type Service, startAll, stopAll } from '../runtime/service.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import { ShardLeases } from '../scheduler/shard-leases.ts'
-import type { Database } from '../store/database.ts'
+import { Database } from '../store/database.ts'
 import { Definitions } from '../store/definitions.ts'
 import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
@@ -24,9 +24,12 @@ import { isLoopback } from './loopback.ts'
 
 export interface NodeOptions {
   readonly config: Config
+  /** For what users ask through the API. */
   readonly db: Database
-  /** Address of the database, for the connection that listens; null when no other node can be there. */
-  readonly wakeUpUrl: string | null
+  /** Where that database is: the engine has connections of its own, which no request can use up. */
+  readonly databaseUrl: string
+  /** Whether other nodes may be on the same database, and must be told what happens here. */
+  readonly isShared: boolean
   readonly version: string
   readonly log: Logger
   /** This node was declared dead by others: the process must end. */
@@ -43,13 +46,17 @@ export interface Node {
   stop(): Promise<void>
 }
 
+const ENGINE_CONNECTIONS = 8
+/** An engine statement that takes longer than this is better tried again. */
+const ENGINE_STATEMENT_TIMEOUT_MS = 10_000
 const SHARD_BEAT_MS = 1_000
 const SHARD_TAKEOVER_MS = 3_000
 
 export async function startNode({
   config,
   db,
-  wakeUpUrl,
+  databaseUrl,
+  isShared,
   version,
   log: rootLog,
   onDeclaredDead,
@@ -58,8 +65,15 @@ export async function startNode({
   const log = rootLog.child({ node: id })
   const has = (role: Role) => config.roles.includes(role)
   const clock = new DatabaseClock()
-  const definitions = new Definitions(db)
-  const distant = wakeUpUrl === null ? null : new PostgresWakeUps({ url: wakeUpUrl, nodeId: id, db, log })
+  const engine = new Database({
+    url: databaseUrl,
+    applicationName: 'belfry engine',
+    maxConnections: ENGINE_CONNECTIONS,
+    statementTimeoutMs: ENGINE_STATEMENT_TIMEOUT_MS,
+    favourIndexes: true,
+  })
+  const definitions = new Definitions(engine)
+  const distant = isShared ? new PostgresWakeUps({ url: databaseUrl, nodeId: id, db: engine, log }) : null
   const wakeUps = distant ?? new LocalWakeUps()
 
   let worker: Worker | null = null
@@ -71,7 +85,7 @@ export async function startNode({
       roles: config.roles,
       concurrency: has('worker') ? config.concurrency : 0,
     },
-    db,
+    db: engine,
     clock,
     log,
     everyMs: config.heartbeatMs,
@@ -80,7 +94,7 @@ export async function startNode({
       onDeclaredDead()
     },
   })
-  const services: Service[] = [heartbeat]
+  const services: Service[] = [closing(engine), heartbeat]
   if (distant) services.push(distant)
   if (has('liveness')) {
     services.push(
@@ -103,8 +117,8 @@ export async function startNode({
     })
     worker = new Worker({
       nodeId: id,
-      db,
-      transport: new PostgresTransport(db),
+      db: engine,
+      transport: new PostgresTransport(engine),
       wakeUps,
       definitions,
       executor,
@@ -117,12 +131,12 @@ export async function startNode({
   }
   if (has('scheduler')) {
     const leases = new ShardLeases(
-      { nodeId: id, db, log, beatMs: SHARD_BEAT_MS, takeoverMs: SHARD_TAKEOVER_MS },
+      { nodeId: id, db: engine, log, beatMs: SHARD_BEAT_MS, takeoverMs: SHARD_TAKEOVER_MS },
       () => clock.now(),
     )
     const scheduler = new Scheduler({
       nodeId: id,
-      db,
+      db: engine,
       definitions,
       clock,
       log,
@@ -148,3 +162,6 @@ export async function startNode({
     stop: () => stopAll(services),
   }
 }
+
+/** A part that has nothing to start and is the last to stop. */
+const closing = (database: Database): Service => ({ start: () => {}, stop: () => database.close() })

@@ -97,7 +97,9 @@ export interface FireResult {
 /**
  * Fires rows that just run. It does nothing for a row whose fence has moved since it was read, nor in a
  * shard that has another owner by now: the key-share lock makes a new owner wait until this statement has
- * ended. Only exceptions are answered, because the caller knows what it asked for.
+ * ended. Only exceptions are answered, because the caller knows what it asked for. Ownership is decided on
+ * the asked rows and not in the update: there the planner would take it for a way to find rows, and read
+ * whole shards.
  */
 export const fireAsTheyAre = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<FireResult>`
   with owned as (
@@ -107,10 +109,14 @@ export const fireAsTheyAre = ({ nodeId, shards, workerId, firings }: FireRequest
     for key share
   ), alive as materialized (
     select id from node where id = ${workerId}::uuid and dead_at is null for key share
+  ), asked as materialized (
+    select * from unnest(
+      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[],
+      ${list(firings, (f) => f.row.fence)}::integer[], ${list(firings, (f) => f.startNow)}::boolean[])
+      as i(run_id, shard, fence, start_now)
   ), input as materialized (
     select run_id, fence, case when start_now then (select id from alive) end as worker_id
-    from unnest(${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.fence)}::integer[],
-                ${list(firings, (f) => f.startNow)}::boolean[]) as i(run_id, fence, start_now)
+    from asked where shard in (select id from owned)
   ), fired as (
     update agenda a set
       state = case when i.worker_id is null then 'pending'::agenda_state else 'running' end,
@@ -119,14 +125,14 @@ export const fireAsTheyAre = ({ nodeId, shards, workerId, firings }: FireRequest
       fence = a.fence + 1,
       attempt = a.attempt + case when i.worker_id is null then 0 else 1 end
     from input i
-    where a.run_id = i.run_id and a.fence = i.fence and a.state in ('scheduled', 'retrying') and a.shard in (select id from owned)
+    where a.run_id = i.run_id and a.fence = i.fence and a.state in ('scheduled', 'retrying')
     returning a.run_id, a.state, a.lane, a.priority, a.wake_at
   ), queued as (
     insert into ready (lane, priority, wake_at, run_id)
     select lane, priority, wake_at, run_id from fired where state = 'pending'
   )
   select exists (select from alive) as "isWorkerAlive",
-         array(select run_id from input where run_id not in (select run_id from fired)) as gone, '{}'::uuid[] as blocked`
+         array(select run_id from asked where run_id not in (select run_id from fired)) as gone, '{}'::uuid[] as blocked`
 
 /**
  * Fires rows of any kind: each turns running, pending, or is recorded as skipped, and the next occurrence
@@ -141,16 +147,19 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
     for key share
   ), alive as materialized (
     select id from node where id = ${workerId}::uuid and dead_at is null for key share
-  ), input as materialized (
-    select i.*, case when start_now then (select id from alive) end as worker_id, reason is null or run_for_ms is not null as runs
-    from unnest(
-      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.fence)}::integer[],
+  ), asked as materialized (
+    select * from unnest(
+      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[],
+      ${list(firings, (f) => f.row.fence)}::integer[],
       ${list(firings, (f) => f.startNow)}::boolean[], ${list(firings, (f) => f.decision.exclusive)}::boolean[],
       ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.skip?.reason ?? null)}::text[],
       ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
       ${list(firings, (f) => f.decision.runFor)}::float8[], ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[],
       ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[])
-      as i(run_id, fence, start_now, exclusive, skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last)
+      as i(run_id, shard, fence, start_now, exclusive, skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last)
+  ), input as materialized (
+    select asked.*, case when start_now then (select id from alive) end as worker_id, reason is null or run_for_ms is not null as runs
+    from asked where shard in (select id from owned)
   ), blocked as materialized (
     select i.run_id from input i join agenda a on a.run_id = i.run_id
     where i.exclusive and i.runs and exists (
@@ -164,12 +173,12 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
       fence = a.fence + 1,
       attempt = a.attempt + case when i.worker_id is null then 0 else 1 end
     from input i
-    where a.run_id = i.run_id and a.fence = i.fence and a.state in ('scheduled', 'retrying') and a.shard in (select id from owned)
+    where a.run_id = i.run_id and a.fence = i.fence and a.state in ('scheduled', 'retrying')
       and i.runs and i.run_id not in (select run_id from blocked)
     returning a.*
   ), dropped as (
     delete from agenda a using input i
-    where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled' and a.shard in (select id from owned)
+    where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled'
       and (not i.runs or i.run_id in (select run_id from blocked))
     returning a.*, coalesce(i.reason, 'overlap') as reason, i.until_ms, i.count
   ), next as (
@@ -200,6 +209,6 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
     where i.run_for_ms is not null and i.run_id in (select run_id from fired)
   )
   select exists (select from alive) as "isWorkerAlive",
-         array(select run_id from input
+         array(select run_id from asked
                where run_id not in (select run_id from fired) and run_id not in (select run_id from dropped)) as gone,
          array(select run_id from dropped where run_id in (select run_id from blocked)) as blocked`

@@ -13,6 +13,12 @@ export interface DatabaseOptions {
   readonly maxConnections: number
   /** No statement may hold a connection longer than this. */
   readonly statementTimeoutMs: number
+  /**
+   * For the engine's statements, all of which know their index: on a table that was analysed while it was
+   * empty the planner would rather sort a whole lane than walk its index. Lists that users ask for need
+   * bitmap scans, so they go through connections without this.
+   */
+  readonly favourIndexes?: boolean
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -32,7 +38,13 @@ types.setTypeParser(INT8, Number)
 export class Database implements Queryable {
   readonly #pool: pg.Pool
 
-  constructor({ url, applicationName, maxConnections, statementTimeoutMs }: DatabaseOptions) {
+  constructor({
+    url,
+    applicationName,
+    maxConnections,
+    statementTimeoutMs,
+    favourIndexes = false,
+  }: DatabaseOptions) {
     this.#pool = new pg.Pool({
       connectionString: url,
       application_name: applicationName,
@@ -44,8 +56,9 @@ export class Database implements Queryable {
       types,
       // SET on connect, not startup options: a pooler in front of PostgreSQL refuses unknown ones.
       onConnect: async (client) => {
+        const plans = favourIndexes ? '; set enable_bitmapscan = off; set enable_seqscan = off' : ''
         await client.query(
-          `set statement_timeout = ${Math.round(statementTimeoutMs)}; set timezone = 'UTC'; set jit = off`,
+          `set statement_timeout = ${Math.round(statementTimeoutMs)}; set timezone = 'UTC'; set jit = off${plans}`,
         )
       },
     })

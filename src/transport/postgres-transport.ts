@@ -20,7 +20,7 @@ export class PostgresTransport implements Transport {
  * subquery is evaluated once, so the limit is exact and the delete is a TID scan. A worker that was
  * declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
  */
-const takeReady = ({ workerId, lane, limit }: ClaimRequest) => sql<ClaimedRun>`
+export const takeReady = ({ workerId, lane, limit }: ClaimRequest) => sql<ClaimedRun>`
   with alive as materialized (
     select id from node where id = ${workerId} and dead_at is null for key share
   ), taken as (

@@ -21,7 +21,8 @@ export async function startTestNode(
   const node = await startNode({
     config,
     db: database.db,
-    wakeUpUrl: database.url,
+    databaseUrl: database.url,
+    isShared: true,
     version: '0.0.0-test',
     log: silentLogger(),
     onDeclaredDead: () => {

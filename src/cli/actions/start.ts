@@ -57,7 +57,8 @@ export async function start(config: Config): Promise<void> {
   const node = await startNode({
     config,
     db: database.db,
-    wakeUpUrl: database.embedded === null ? database.url : null,
+    databaseUrl: database.url,
+    isShared: database.embedded === null,
     version: VERSION,
     log,
     onDeclaredDead: () => process.exit(EXIT.failed),

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { aDefinition } from '../../test/support/agenda.ts'
+import type { TaskDefinition } from '../core/task.ts'
+import { type DueRow, JUST_RUN } from '../store/agenda.ts'
+import { type DueCase, decide } from './decide.ts'
+
+const NOON = Date.UTC(2026, 10, 16, 12)
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+const hourly = aDefinition({ schedule: { type: 'cron', expression: '0 * * * *', timezone: 'UTC' } })
+
+function due(
+  definition: TaskDefinition,
+  changes: Partial<Omit<DueCase, 'row'>> & { row?: Partial<DueRow> } = {},
+): DueCase {
+  const row: DueRow = {
+    runId: 'run',
+    taskId: 'task',
+    shard: 0,
+    kind: 'occurrence',
+    state: 'scheduled',
+    wakeAt: NOON,
+    scheduledFor: NOON,
+    version: 1,
+    ordinal: 1,
+    fence: 0,
+    attempt: 0,
+    losses: 0,
+    ...changes.row,
+  }
+  return { definition, now: NOON, wasUnwatched: false, newId: () => 'new', ...changes, row }
+}
+
+test('a one-off just runs', () => {
+  expect(decide(due(aDefinition()))).toBe(JUST_RUN)
+})
+
+test('a retry just runs: it holds the place of its run already', () => {
+  expect(decide(due(hourly, { row: { state: 'retrying' } }))).toBe(JUST_RUN)
+})
+
+test('a recurring task is followed by its next occurrence and skipped while a run is active', () => {
+  expect(decide(due(hourly))).toEqual({
+    ...JUST_RUN,
+    exclusive: true,
+    next: { runId: 'new', at: NOON + HOUR },
+  })
+})
+
+test('overlap allow lets it run beside others', () => {
+  expect(decide(due({ ...hourly, overlap: 'allow' })).exclusive).toBe(false)
+})
+
+test('the last of maxRuns has a next row only for the case that it does not run', () => {
+  expect(decide(due({ ...hourly, maxRuns: 3 }, { row: { ordinal: 2 } })).isLast).toBe(false)
+  expect(decide(due({ ...hourly, maxRuns: 3 }, { row: { ordinal: 3 } }))).toMatchObject({
+    isLast: true,
+    next: { at: NOON + HOUR },
+  })
+})
+
+test('nothing follows beyond endAt', () => {
+  expect(decide(due({ ...hourly, endAt: '2026-11-16T12:30:00Z' })).next).toBeNull()
+})
+
+test('late because of load is no misfire, however late', () => {
+  const late = decide(due(hourly, { now: NOON + 3 * HOUR }))
+
+  expect(late).toEqual({ ...JUST_RUN, exclusive: true, next: { runId: 'new', at: NOON + HOUR } })
+})
+
+test('a minute of outage is no misfire', () => {
+  expect(decide(due(hourly, { now: NOON + MINUTE, wasUnwatched: true })).skip).toBeNull()
+})
+
+test('after an outage the latest missed occurrence runs, and the earlier ones are one skip with their count', () => {
+  const decision = decide(due(hourly, { now: NOON + 5.5 * HOUR, wasUnwatched: true }))
+
+  expect(decision).toEqual({
+    exclusive: true,
+    isLast: false,
+    runFor: NOON + 5 * HOUR,
+    skip: { runId: 'new', reason: 'misfire', until: NOON + 4 * HOUR, count: 5 },
+    next: { runId: 'new', at: NOON + 6 * HOUR },
+  })
+})
+
+test('a single missed occurrence runs late', () => {
+  expect(decide(due(hourly, { now: NOON + HOUR / 2, wasUnwatched: true }))).toMatchObject({
+    skip: null,
+    runFor: null,
+    next: { at: NOON + HOUR },
+  })
+})
+
+test('the policy skip records all that were missed and goes on with the next', () => {
+  const definition = { ...hourly, misfire: { policy: 'skip', window: '1d' } } as const
+
+  expect(decide(due(definition, { now: NOON + 5.5 * HOUR, wasUnwatched: true }))).toMatchObject({
+    runFor: null,
+    skip: { reason: 'misfire', until: NOON + 5 * HOUR, count: 6 },
+    next: { at: NOON + 6 * HOUR },
+  })
+})
+
+test('what was missed longer ago than the window is not run any more', () => {
+  const once = aDefinition({ misfire: { policy: 'run_once', window: '1h' } })
+
+  expect(decide(due(once, { now: NOON + 2 * HOUR, wasUnwatched: true }))).toMatchObject({
+    runFor: null,
+    skip: { reason: 'misfire', until: NOON, count: 1 },
+  })
+  expect(decide(due(once, { now: NOON + HOUR / 2, wasUnwatched: true }))).toMatchObject({ skip: null })
+})
+
+test('a day of missed seconds is decided in milliseconds and not counted one by one', () => {
+  const everySecond = aDefinition({
+    schedule: { type: 'cron', expression: '* * * * * *', timezone: 'Europe/Berlin' },
+  })
+  const begun = performance.now()
+  const decision = decide(due(everySecond, { now: NOON + 23 * HOUR + 500, wasUnwatched: true }))
+
+  expect(decision).toMatchObject({
+    runFor: NOON + 23 * HOUR,
+    skip: { count: null, until: NOON + 23 * HOUR - 1_000 },
+  })
+  expect(performance.now() - begun).toBeLessThan(1_000)
+})
+
+test('a delay that does not run begins again one interval from now', () => {
+  const delay = aDefinition({ schedule: { type: 'delay', interval: '10s' } })
+
+  expect(decide(due(delay, { now: NOON + 5 })).next).toEqual({ runId: 'new', at: NOON + 10_005 })
+})
+
+test('a trigger is refused its place while a run is active, and nothing follows it', () => {
+  expect(decide(due(hourly, { row: { kind: 'manual' } }))).toEqual({ ...JUST_RUN, exclusive: true })
+})

@@ -1,0 +1,240 @@
+/** Whoever no longer holds what it believes to hold changes nothing: one test for each statement that writes. */
+import { expect, test } from 'vitest'
+import { type DueRow, fire, fireAsTheyAre, JUST_RUN } from '../../src/store/agenda.ts'
+import { declareDead, handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
+import { type Ending, endRuns, retryRuns } from '../../src/store/outcomes.ts'
+import { takeShards } from '../../src/store/shards.ts'
+import { sql } from '../../src/store/sql.ts'
+import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
+import { aNode, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+
+const { db } = await createTestDatabase()
+const transport = new PostgresTransport(db)
+
+/** A run that a worker holds, and the fence it holds it by. */
+async function aRunningRun() {
+  const [task] = await tasksInAgenda(db)
+  const runId = task?.runId as string
+  const workerId = await aNode(db)
+  const nodeId = await aNode(db, ['scheduler'])
+  const shards = await ownShards(db, nodeId)
+  const row = await dueRow(db, runId)
+  await db.run(
+    fireAsTheyAre({ nodeId, shards, workerId, firings: [{ row, decision: JUST_RUN, startNow: true }] }),
+  )
+  return { runId, workerId, fence: row.fence + 1 }
+}
+
+const ending = (runId: string, fence: number): Ending => ({
+  runId,
+  fence,
+  state: 'completed',
+  outcome: 'completed',
+  startedAt: Date.now(),
+  endedAt: Date.now(),
+  output: null,
+  error: null,
+  heirId: null,
+})
+
+const retry = (runId: string, fence: number) => ({
+  runId,
+  fence,
+  outcome: 'failed' as const,
+  startedAt: Date.now(),
+  endedAt: Date.now(),
+  retryAt: Date.now(),
+  output: null,
+  error: { code: 'x', message: 'x' },
+})
+
+test.each([
+  ['rows that just run', fireAsTheyAre],
+  ['rows of any kind', fire],
+])('a scheduler that lost its shard fires nothing: %s', async (_, statement) => {
+  const [task] = await tasksInAgenda(db)
+  const runId = task?.runId as string
+  const [old, successor, workerId] = [await aNode(db), await aNode(db), await aNode(db)]
+  const staleShards = await ownShards(db, old)
+  await ownShards(db, successor)
+
+  const row = await dueRow(db, runId)
+  const [result] = await db.run(
+    statement({
+      nodeId: old,
+      shards: staleShards,
+      workerId,
+      firings: [{ row, decision: JUST_RUN, startNow: true }],
+    }),
+  )
+
+  expect(result?.gone).toEqual([runId])
+  expect(await liveRow(db, runId)).toMatchObject({ state: 'scheduled', fence: 0, workerId: null })
+})
+
+test.each([
+  ['rows that just run', fireAsTheyAre],
+  ['rows of any kind', fire],
+])('two fires of one row start it once: %s', async (_, statement) => {
+  const [task] = await tasksInAgenda(db)
+  const runId = task?.runId as string
+  const [nodeId, workerId] = [await aNode(db), await aNode(db)]
+  const shards = await ownShards(db, nodeId)
+  const row = await dueRow(db, runId)
+  const firings = [{ row, decision: JUST_RUN, startNow: true }]
+
+  const results = await Promise.all(
+    [1, 2, 3].map(() => db.run(statement({ nodeId, shards, workerId, firings }))),
+  )
+
+  expect(results.filter(([result]) => result?.gone.length === 0)).toHaveLength(1)
+  expect(await liveRow(db, runId)).toMatchObject({ state: 'running', fence: 1, attempt: 1, workerId })
+})
+
+test('a row that changed since it was read is not fired', async () => {
+  const [task] = await tasksInAgenda(db)
+  const runId = task?.runId as string
+  const [nodeId, workerId] = [await aNode(db), await aNode(db)]
+  const shards = await ownShards(db, nodeId)
+  const read: DueRow = { ...(await dueRow(db, runId)), fence: -1 }
+
+  const [result] = await db.run(
+    fire({ nodeId, shards, workerId, firings: [{ row: read, decision: JUST_RUN, startNow: true }] }),
+  )
+
+  expect(result?.gone).toEqual([runId])
+})
+
+test('a worker that was declared dead is given nothing: what should have started waits in ready', async () => {
+  const [task] = await tasksInAgenda(db)
+  const runId = task?.runId as string
+  const [nodeId, workerId] = [await aNode(db), await aNode(db)]
+  const shards = await ownShards(db, nodeId)
+  await db.run(declareDead({ nodeId: workerId, beat: null, reason: 'lost' }))
+
+  const row = await dueRow(db, runId)
+  const [result] = await db.run(
+    fireAsTheyAre({ nodeId, shards, workerId, firings: [{ row, decision: JUST_RUN, startNow: true }] }),
+  )
+
+  expect(result).toMatchObject({ isWorkerAlive: false, gone: [] })
+  expect(await liveRow(db, runId)).toMatchObject({ state: 'pending', attempt: 0, workerId: null })
+  expect(await transport.claim({ workerId, lane: 0, limit: 10 })).toEqual([])
+  const living = await aNode(db)
+  expect((await transport.claim({ workerId: living, lane: 0, limit: 10 })).map((run) => run.runId)).toEqual([
+    runId,
+  ])
+})
+
+test('of many workers that claim at once each run goes to exactly one', async () => {
+  const tasks = await tasksInAgenda(db, { count: 200 })
+  const nodeId = await aNode(db)
+  const shards = await ownShards(db, nodeId)
+  const firings = await Promise.all(
+    tasks.map(async ({ runId }) => ({ row: await dueRow(db, runId), decision: JUST_RUN, startNow: false })),
+  )
+  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, firings }))
+  const workers = await Promise.all(Array.from({ length: 8 }, () => aNode(db)))
+
+  const claims = await Promise.all(
+    workers.flatMap((workerId) => [30, 30].map((limit) => transport.claim({ workerId, lane: 0, limit }))),
+  )
+
+  const claimed = claims.flat().map((run) => run.runId)
+  expect(claimed.sort()).toEqual(tasks.map((task) => task.runId).sort())
+  for (const claim of claims) expect(claim.length).toBeLessThanOrEqual(30)
+})
+
+test('an outcome with a stale fence is not written', async () => {
+  const { runId, fence } = await aRunningRun()
+
+  const [result] = await db.run(endRuns([ending(runId, fence - 1), ending(runId, fence + 1)]))
+
+  expect(result?.ended).toBe(0)
+  expect(await endedRow(db, runId)).toBeUndefined()
+  expect((await liveRow(db, runId))?.state).toBe('running')
+})
+
+test('an end that is written twice leaves one history row', async () => {
+  const { runId, fence } = await aRunningRun()
+
+  const [first] = await db.run(endRuns([ending(runId, fence)]))
+  const [second] = await db.run(endRuns([ending(runId, fence)]))
+
+  expect([first?.ended, second?.ended]).toEqual([1, 0])
+  expect(await db.run(sql`select 1 as one from run where run_id = ${runId}`)).toHaveLength(1)
+})
+
+test('a retry with a stale fence is not written', async () => {
+  const { runId, fence } = await aRunningRun()
+
+  expect(await db.run(retryRuns([retry(runId, fence - 1)]))).toEqual([])
+  expect(await db.run(retryRuns([retry(runId, fence)]))).toHaveLength(1)
+  expect(await db.run(retryRuns([retry(runId, fence)]))).toEqual([])
+  expect(await db.run(sql`select 1 as one from attempt where run_id = ${runId}`)).toHaveLength(1)
+})
+
+test('a run that was taken back refuses the worker that had it, and one of two reapers wins', async () => {
+  const { runId, fence } = await aRunningRun()
+
+  const taken = await Promise.all([1, 2, 3].map(() => db.run(reclaimRuns([{ runId, fence }]))))
+
+  expect(taken.flat()).toHaveLength(1)
+  expect(await liveRow(db, runId)).toMatchObject({
+    state: 'pending',
+    losses: 1,
+    attempt: 1,
+    fence: fence + 1,
+  })
+  expect((await db.run(endRuns([ending(runId, fence)])))[0]?.ended).toBe(0)
+  expect(await db.run(retryRuns([retry(runId, fence)]))).toEqual([])
+  expect(await db.run(handBackRuns([{ runId, fence }]))).toEqual([])
+})
+
+test('a worker that ended a run first leaves the reaper nothing', async () => {
+  const { runId, fence } = await aRunningRun()
+  await db.run(endRuns([ending(runId, fence)]))
+
+  expect(await db.run(reclaimRuns([{ runId, fence }]))).toEqual([])
+})
+
+test('a run that is handed back has made no attempt', async () => {
+  const { runId, fence } = await aRunningRun()
+
+  expect(await db.run(handBackRuns([{ runId, fence }]))).toHaveLength(1)
+
+  expect(await liveRow(db, runId)).toMatchObject({
+    state: 'pending',
+    attempt: 0,
+    losses: 0,
+    fence: fence + 1,
+  })
+})
+
+test('a node that has beaten since it was looked at is not declared dead', async () => {
+  const nodeId = await aNode(db)
+  await db.run(sql`update node set beat = 7 where id = ${nodeId}`)
+
+  expect(await db.run(declareDead({ nodeId, beat: 6, reason: 'lost' }))).toEqual([])
+  expect(await db.run(declareDead({ nodeId, beat: 7, reason: 'lost' }))).toHaveLength(1)
+})
+
+test('of several nodes that take one shard exactly one gets it', async () => {
+  await db.run(sql`update shard set owner = null, beat = beat + 1`)
+  const [shard] = await db.run(
+    sql<{
+      id: number
+      owner: null
+      fence: number
+      beat: number
+    }>`select id, owner, fence, beat from shard where id = 7`,
+  )
+  if (!shard) throw new Error('there is no shard 7')
+  const nodes = await Promise.all(Array.from({ length: 5 }, () => aNode(db)))
+
+  const taken = await Promise.all(nodes.map((nodeId) => db.run(takeShards(nodeId, [shard]))))
+
+  expect(taken.flat()).toHaveLength(1)
+  expect(taken.flat()[0]?.fence).toBe(shard.fence + 1)
+})

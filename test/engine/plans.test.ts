@@ -1,0 +1,190 @@
+/**
+ * The plan is the biggest risk: the same correct statement costs ten times as much when the planner reads
+ * a table instead of an index. Each hot statement is explained on a table that was analysed while it was
+ * empty, with a hundred thousand rows, and with dead rows in front.
+ */
+import { afterAll, expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import { type DueRow, fire, fireAsTheyAre, JUST_RUN, lookAhead } from '../../src/store/agenda.ts'
+import { Database } from '../../src/store/database.ts'
+import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
+import { cancelledAmong, endRuns, retryRuns } from '../../src/store/outcomes.ts'
+import { type Statement, sql } from '../../src/store/sql.ts'
+import { readDefinitions } from '../../src/store/tasks.ts'
+import { takeReady } from '../../src/transport/postgres-transport.ts'
+import { aDefinition, aNode, ownShards } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+
+const { url } = await createTestDatabase()
+const db = new Database({
+  url,
+  applicationName: 'belfry test',
+  maxConnections: 2,
+  statementTimeoutMs: 60_000,
+  favourIndexes: true,
+})
+afterAll(() => db.close())
+const ROWS = 100_000
+const BATCH = 500
+const nodeId = await aNode(db)
+const shards = await ownShards(db, nodeId)
+const allShards = shards.map(({ id }) => id)
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** Explains a statement by running it and taking it back; answers how each big table was read. */
+async function scansOf(statement: Statement<unknown>): Promise<string[]> {
+  let plan: PlanNode | undefined
+  await db
+    .transaction(async (tx) => {
+      const [row] = await tx.run<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>({
+        text: `explain (analyze, timing off, format json) ${statement.text}`,
+        values: statement.values,
+      })
+      plan = row?.['QUERY PLAN'][0].Plan
+      throw new Error('take it back')
+    })
+    .catch((error: Error) => {
+      if (error.message !== 'take it back') throw error
+    })
+  const scans: string[] = []
+  const walk = (node: PlanNode) => {
+    const table = node['Relation Name']
+    if (
+      table !== undefined &&
+      node['Node Type'].includes('Scan') &&
+      BIG.some((name) => table.startsWith(name))
+    )
+      scans.push(`${node['Node Type']} on ${table}`)
+    if (node['Node Type'] === 'Sort') scans.push('Sort')
+    for (const child of node.Plans ?? []) walk(child)
+  }
+  walk(plan as PlanNode)
+  return scans
+}
+
+const BIG = ['agenda', 'ready', 'task', 'run', 'attempt']
+
+async function fillTables(): Promise<void> {
+  await db.run(sql`
+    with made as (
+      insert into task (id, project_id, action_type, definition)
+      select gen_random_uuid(), ${DEFAULT_PROJECT_ID}, 'sleep', ${JSON.stringify(aDefinition())}::jsonb from generate_series(1, ${ROWS}::integer)
+      returning id
+    )
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal)
+    select gen_random_uuid(), id, ${DEFAULT_PROJECT_ID}, (random() * 63)::smallint, at, at, 1, 1
+    from made, lateral (select now() + random() * interval '10 minutes' - interval '10 seconds' as at) due`)
+}
+
+async function someRows(): Promise<DueRow[]> {
+  const rows = await db.run(
+    lookAhead({ shards: allShards, from: null, until: Date.now() + 600_000, limitPerShard: 20 }),
+  )
+  return rows.slice(0, BATCH)
+}
+
+async function explainAll(): Promise<Record<string, string[]>> {
+  const rows = await someRows()
+  const firings = rows.map((row) => ({ row, decision: JUST_RUN, startNow: true }))
+  const recurring = rows.map((row) => ({
+    row,
+    startNow: false,
+    decision: { ...JUST_RUN, exclusive: true, next: { runId: uuidv7(), at: Date.now() } },
+  }))
+  const held = rows.map(({ runId, fence }) => ({ runId, fence }))
+  const attempt = { startedAt: 0, endedAt: Date.now(), output: null, error: null }
+  return {
+    lookAhead: await scansOf(
+      lookAhead({
+        shards: allShards,
+        from: Date.now() - 5_000,
+        until: Date.now() + 10_000,
+        limitPerShard: 125,
+      }),
+    ),
+    readDefinitions: await scansOf(readDefinitions(rows)),
+    fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, firings })),
+    fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),
+    takeReady: await scansOf(takeReady({ workerId: nodeId, lane: 0, limit: BATCH })),
+    endRuns: await scansOf(
+      endRuns(
+        held.map((h) => ({ ...h, ...attempt, state: 'completed', outcome: 'completed', heirId: null })),
+      ),
+    ),
+    retryRuns: await scansOf(
+      retryRuns(held.map((h) => ({ ...h, ...attempt, outcome: 'failed', retryAt: Date.now() }))),
+    ),
+    reclaimRuns: await scansOf(reclaimRuns(held)),
+    handBackRuns: await scansOf(handBackRuns(held)),
+    cancelledAmong: await scansOf(cancelledAmong(rows.map(({ runId }) => runId))),
+  }
+}
+
+const expectNoTableIsRead = (plans: Record<string, string[]>) => {
+  expect(plans['takeReady'], 'a lane is walked in the order of its index').not.toContain('Sort')
+  expect(plans['lookAhead'], 'so is a shard').not.toContain('Sort')
+  for (const [statement, scans] of Object.entries(plans)) {
+    expect(scans, `${statement} reads ${scans.join(', ')}`).not.toContainEqual(
+      expect.stringMatching(/^(Seq|Bitmap Heap) Scan on (agenda|ready|task|run|attempt)$/),
+    )
+  }
+}
+
+test('no hot statement reads a table, analysed empty, then filled, then analysed, then full of dead rows', {
+  timeout: 120_000,
+}, async () => {
+  await db.run(sql`analyze`)
+  await fillTables()
+  await db.run(
+    sql`insert into ready (lane, priority, wake_at, run_id) select 0, 0, wake_at, run_id from agenda limit 20000`,
+  )
+  expectNoTableIsRead(await explainAll())
+
+  await db.run(sql`analyze`)
+  expectNoTableIsRead(await explainAll())
+
+  await db.run(sql`delete from agenda where wake_at < now() + interval '3 minutes'`)
+  await db.run(sql`delete from ready where ctid in (select ctid from ready order by wake_at limit 15000)`)
+  expectNoTableIsRead(await explainAll())
+})
+
+test('a claim takes exactly as many runs as it may, whatever else is there', async () => {
+  await db.run(sql`update agenda set state = 'pending' where run_id in (select run_id from ready)`)
+
+  expect(await db.run(takeReady({ workerId: nodeId, lane: 0, limit: 7 }))).toHaveLength(7)
+})
+
+test('claiming is a HOT update: no index has to be touched', async () => {
+  const before = await updatesOfAgenda()
+  for (let i = 0; i < 4; i++) {
+    const rows = await someRows()
+    await db.run(
+      fireAsTheyAre({
+        nodeId,
+        shards,
+        workerId: nodeId,
+        firings: rows.map((row) => ({ row, decision: JUST_RUN, startNow: true })),
+      }),
+    )
+  }
+  const after = await updatesOfAgenda()
+
+  const updates = after.all - before.all
+  expect(updates).toBeGreaterThanOrEqual(4 * BATCH * 0.9)
+  expect((after.hot - before.hot) / updates).toBeGreaterThan(0.99)
+})
+
+async function updatesOfAgenda(): Promise<{ all: number; hot: number }> {
+  await db.run(sql`select pg_stat_force_next_flush()`)
+  const [row] = await db.run(sql<{ all: number; hot: number }>`
+    select n_tup_upd as all, n_tup_hot_upd as hot from pg_stat_user_tables where relname = 'agenda'`)
+  return row ?? { all: 0, hot: 0 }
+}
