@@ -13,7 +13,7 @@ import { uuidv7 } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { parseJsonBodies } from './body-parsing.ts'
 import { documentation, finishDocument } from './documentation.ts'
-import { handleErrors, refuse, toRefusal } from './errors.ts'
+import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
 import { guardHost } from './host-guard.ts'
 import type { Context } from './operations/context.ts'
 import { changeTaskRoutes } from './routes/change-tasks.ts'
@@ -71,7 +71,7 @@ export async function createApp({ context, log, version, loopbackOnly }: AppOpti
   parseJsonBodies(app)
   if (loopbackOnly) guardHost(app)
   guardText(app)
-  setHeaders(app)
+  app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
 
   await app.register(fastifySwagger, {
     openapi: documentation(version),
@@ -89,13 +89,4 @@ export async function createApp({ context, log, version, loopbackOnly }: AppOpti
   await documentationRoutes(app)
   await app.ready()
   return app
-}
-
-/** What is true now may not be true at the next request, so nothing that comes from the tables is kept. */
-function setHeaders(app: App): void {
-  app.addHook('onSend', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
-    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-  })
 }

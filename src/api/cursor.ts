@@ -1,4 +1,5 @@
 /** Lists in pages. A cursor is the position of the last item of a page, as opaque text. */
+import { EARLIEST_INSTANT, LATEST_INSTANT } from '../core/schedule/zone.ts'
 import { invalidInput } from './validation/parse.ts'
 
 type Position = readonly (string | number)[]
@@ -22,12 +23,11 @@ export function decodeCursor<T extends Position>(
   ])
 }
 
-/** What a Date can hold; PostgreSQL can hold more. */
-const MAX_INSTANT_MS = 8.64e15
-
+/** Whether a number from a cursor is an instant that the database can be asked about. */
 export const isInstant = (value: unknown): value is number =>
-  Number.isInteger(value) && Math.abs(value as number) <= MAX_INSTANT_MS
+  Number.isInteger(value) && (value as number) >= EARLIEST_INSTANT && (value as number) < LATEST_INSTANT
 
+/** How rows become a page. */
 interface PageOptions<Row, Item> {
   readonly limit: number
   readonly present: (row: Row) => Item

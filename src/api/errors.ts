@@ -15,9 +15,17 @@ export function handleErrors(app: App): void {
   )
 }
 
+/** What every answer carries. Nothing that comes from the tables is kept: it may be otherwise a moment later. */
+export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  reply.header('x-content-type-options', 'nosniff')
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+}
+
 /** Sends a refusal. */
 export function refuse(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status } = REFUSALS[refusal.code]
+  setCommonHeaders(request, reply)
   if (status === 503) reply.header('retry-after', '1')
   return reply
     .code(status)

@@ -39,9 +39,11 @@ const Headers = z
   .record(HeaderName, HeaderValue)
   .refine((headers) => Object.keys(headers).length <= 50, 'must not hold more than 50 headers')
 
-const ExpectedStatus = z.union([z.int().min(100).max(599), z.string().regex(/^[1-5]xx$/)], {
-  error: 'must be a status from 100 to 599 or a class such as "2xx"',
-})
+const expectRule = 'must be a status from 100 to 599 or a class such as "2xx"'
+const ExpectedStatus = z.union(
+  [z.int().min(100, expectRule).max(599, expectRule), z.string().regex(/^[1-5]xx$/, expectRule)],
+  { error: expectRule },
+)
 
 export const PingAction = z
   .strictObject({ type: z.literal('ping'), url: TargetUrl })

@@ -1,0 +1,382 @@
+/**
+ * Bad input in every field of every request: refused within a second, with the field named, and nothing
+ * stored. Each table says what is sent, where the answer must point, and what it must say.
+ */
+import { afterAll, describe, expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { action, daily, FIELD_CASES, long, UNSTORABLE } from './bad-fields.ts'
+import { createTestApp, type InjectedAnswer, storedIn } from './test-app.ts'
+
+const database = await createTestDatabase()
+const { send } = await createTestApp(database)
+
+const { body: existing } = await send('POST', '/v1/tasks', {
+  action,
+  key: 'existing',
+  schedule: { type: 'every', interval: '1h' },
+})
+const { body: run } = await send('POST', `/v1/tasks/${existing.id}/trigger`)
+const before = await storedIn(database.db)
+afterAll(async () => expect(await storedIn(database.db)).toBe(before))
+
+function expectProblem(answer: InjectedAnswer, status: number): void {
+  expect(answer.headers['content-type']).toBe('application/problem+json')
+  expect(answer.body).toMatchObject({
+    status,
+    code: expect.stringMatching(/^[a-z_]+$/),
+    type: expect.stringMatching(/#[a-z_]+$/),
+    title: expect.any(String),
+    requestId: answer.headers['x-request-id'],
+  })
+  expect(answer.status).toBe(status)
+  expect(answer.body.detail).toMatch(/\.$/)
+  expect(answer.body.detail).not.toMatch(/invalid input|expected .* received|pattern|undefined|\[object/i)
+}
+
+/** Sends a bad request and holds the answer to what every refusal owes. */
+async function refused(
+  method: string,
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+  status = 422,
+): Promise<InjectedAnswer> {
+  const startedAt = performance.now()
+  const answer = await send(method, url, body, headers)
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  expectProblem(answer, status)
+  expect(await storedIn(database.db)).toBe(before)
+  return answer
+}
+
+describe('POST /v1/tasks', () => {
+  test.each(FIELD_CASES)('refuses %s', async (_, fields, pointer, says) => {
+    const { body } = await refused('POST', '/v1/tasks', { action, ...fields })
+
+    expect(body).toMatchObject({ code: 'invalid_input', errors: expect.any(Array) })
+    expect(body.errors[0].pointer).toBe(pointer)
+    expect(body.errors[0].detail).toContain(says)
+  })
+
+  test('names everything that is wrong, up to a bound', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`field${i}`, i]))
+
+    const { body } = await refused('POST', '/v1/tasks', { name: 1, maxRuns: 0, ...many })
+
+    expect(body.errors).toHaveLength(20)
+    expect(body.errors.map((e: { pointer: string }) => e.pointer)).toEqual(
+      expect.arrayContaining(['/action', '/name', '/maxRuns', '/field0']),
+    )
+    expect(body.detail).toMatch(/; and 17 more\.$/)
+  })
+})
+
+describe('PATCH /v1/tasks/{id}', () => {
+  test.each(FIELD_CASES)('refuses %s', async (_, fields, pointer, says) => {
+    const { body } = await refused('PATCH', `/v1/tasks/${existing.id}`, fields)
+
+    expect(body.errors[0].pointer).toBe(pointer)
+    expect(body.errors[0].detail).toContain(says)
+  })
+
+  test('refuses an edit that changes nothing', async () => {
+    const { body } = await refused('PATCH', `/v1/tasks/${existing.id}`, {})
+
+    expect(body.detail).toBe('the body must name at least one field to change.')
+  })
+})
+
+describe('PUT /v1/tasks/by-key/{key}', () => {
+  test.each(FIELD_CASES)('refuses %s', async (_, fields, pointer, says) => {
+    const key = (fields as { key?: unknown }).key === undefined ? 'existing' : 'other'
+    const { body } = await refused('PUT', `/v1/tasks/by-key/${key}`, { action, ...fields })
+
+    expect(body.errors[0].pointer).toBe(pointer)
+    expect(body.errors[0].detail).toContain(says)
+  })
+
+  test('refuses another key in the body than in the address', async () => {
+    const { body } = await refused('PUT', '/v1/tasks/by-key/one', { action, key: 'two' })
+
+    expect(body.errors).toEqual([{ pointer: '/key', detail: 'is "two", but the address names "one"' }])
+  })
+})
+
+describe('POST /v1/tasks/bulk', () => {
+  test.each(FIELD_CASES)('refuses %s and names the index', async (_, fields, pointer, says) => {
+    const { body } = await refused('POST', '/v1/tasks/bulk', { tasks: [{ action }, { action, ...fields }] })
+
+    expect(body.errors[0].pointer).toBe(`/tasks/1${pointer}`)
+    expect(body.errors[0].detail).toContain(says)
+  })
+
+  test.each([
+    ['no list', {}, '/tasks', 'is required'],
+    ['a list of none', { tasks: [] }, '/tasks', 'must hold at least 1'],
+    ['one too many', { tasks: Array(10_001).fill({ action }) }, '/tasks', 'must not hold more than 10000'],
+    ['an item that is null', { tasks: [null] }, '/tasks/0', 'must be an object, not null'],
+    [
+      'an unknown field',
+      { tasks: [{ action }], dryRun: true },
+      '/dryRun',
+      'is not a known field; the nearest is tasks',
+    ],
+  ])('refuses %s', async (_, payload, pointer, says) => {
+    const { body } = await refused('POST', '/v1/tasks/bulk', payload)
+
+    expect(body.errors[0].pointer).toBe(pointer)
+    expect(body.errors[0].detail).toContain(says)
+  })
+
+  test('refuses a key that exists, or that it holds twice, and names the item', async () => {
+    const taken = { tasks: [{ action }, { action, key: 'existing' }] }
+    const twice = { tasks: [{ action, key: 'new' }, { action }, { action, key: 'new' }] }
+
+    const first = await refused('POST', '/v1/tasks/bulk', taken, {}, 409)
+    const second = await refused('POST', '/v1/tasks/bulk', twice, {}, 409)
+
+    expect(first.body).toMatchObject({ code: 'key_in_use', errors: [{ pointer: '/tasks/1/key' }] })
+    expect(second.body).toMatchObject({ code: 'key_in_use', errors: [{ pointer: '/tasks/2/key' }] })
+  })
+})
+
+describe('POST /v1/schedules/preview', () => {
+  test.each([
+    ['no schedule', {}, '/schedule', 'is required'],
+    [
+      'a bad schedule',
+      { schedule: { type: 'cron', expression: '61 * * * *' } },
+      '/schedule/expression',
+      'minute',
+    ],
+    ['count 0', { schedule: daily, count: 0 }, '/count', 'must be at least 1'],
+    ['count 101', { schedule: daily, count: 101 }, '/count', 'must be at most 100'],
+    ['count as text', { schedule: daily, count: '5' }, '/count', 'must be a number, not a string'],
+    ['a bad beginning', { schedule: daily, from: 'now' }, '/from', 'is not an instant'],
+    [
+      'a beginning before zones',
+      { schedule: daily, from: '1000-01-01T00:00:00Z' },
+      '/from',
+      'must lie between',
+    ],
+    ['a bad start', { schedule: daily, startAt: '2026-13-01T00:00:00Z' }, '/startAt', 'names a day'],
+    ['a null end', { schedule: daily, endAt: null }, '/endAt', 'must be a string, not null'],
+    ['an unknown field', { schedule: daily, counts: 1 }, '/counts', 'the nearest is count'],
+  ])('refuses %s', async (_, payload, pointer, says) => {
+    const { body } = await refused('POST', '/v1/schedules/preview', payload)
+
+    expect(body.errors[0].pointer).toBe(pointer)
+    expect(body.errors[0].detail).toContain(says)
+  })
+})
+
+const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+describe('queries', () => {
+  const tasks = '/v1/tasks'
+  const runs = `/v1/tasks/${existing.id}/runs`
+  const attempts = `/v1/tasks/${existing.id}/attempts`
+  test.each([
+    [`${tasks}?limit=0`, '?limit', 'must be a whole number from 1 to 200'],
+    [`${tasks}?limit=201`, '?limit', 'must be a whole number from 1 to 200'],
+    [`${tasks}?limit=-1`, '?limit', 'must be a whole number from 1 to 200'],
+    [`${tasks}?limit=`, '?limit', 'must be a whole number from 1 to 200'],
+    [`${tasks}?limit=1e2`, '?limit', 'must be a whole number from 1 to 200'],
+    [`${tasks}?limit=NaN`, '?limit', 'must be a whole number from 1 to 200'],
+    [`${tasks}?limit=1&limit=2`, '?limit', 'must be a whole number from 1 to 200'],
+    [`${tasks}?limit=99999999999999999999`, '?limit', 'must be a whole number from 1 to 200'],
+    [
+      `${tasks}?state=done`,
+      '?state',
+      'must be one of scheduled, pending, running, paused, finished, cancelled; the nearest is',
+    ],
+    [`${tasks}?state=`, '?state', 'must be one of scheduled'],
+    [`${tasks}?type=pong`, '?type', 'must be one of ping, webhook, http, sleep; the nearest is ping'],
+    [`${tasks}?tag=`, '?tag', 'must not be empty'],
+    [`${tasks}?tag=${long(101)}`, '?tag', 'must not be longer than 100 characters'],
+    [`${tasks}?owner=`, '?owner', 'must not be empty'],
+    [`${tasks}?q=${long(201)}`, '?q', 'must not be longer than 200 characters'],
+    [`${tasks}?q=a%00b`, '?q', UNSTORABLE],
+    [`${tasks}?cursor=`, '?cursor', 'must not be empty'],
+    [`${tasks}?cursor=abc`, '?cursor', 'is not a cursor'],
+    [`${tasks}?cursor=${cursorOf(['x'])}`, '?cursor', 'is not a cursor'],
+    [`${tasks}?cursor=${long(401)}`, '?cursor', 'must not be longer than 400 characters'],
+    [`${tasks}?staet=paused`, '?staet', 'is not a known field; the nearest is state'],
+    [`${runs}?state=failed`, '?state', 'must be one of pending, running, retrying, completed'],
+    [`${runs}?cursor=${cursorOf([1e300, run.id])}`, '?cursor', 'is not a cursor'],
+    [`${runs}?cursor=${cursorOf([0.5, run.id])}`, '?cursor', 'is not a cursor'],
+    [`${runs}?cursor=${cursorOf([Date.UTC(9990, 0, 1), run.id])}`, '?cursor', 'is not a cursor'],
+    [`${runs}?cursor=${cursorOf([1, 'no id'])}`, '?cursor', 'is not a cursor'],
+    [`${runs}?limits=1`, '?limits', 'the nearest is limit'],
+    [`${attempts}?cursor=${cursorOf([1, run.id, 1e10])}`, '?cursor', 'is not a cursor'],
+    [`${attempts}?cursor=${cursorOf([1, run.id, -1])}`, '?cursor', 'is not a cursor'],
+    [`${attempts}?cursor=${cursorOf([1, run.id])}`, '?cursor', 'is not a cursor'],
+    [`${attempts}?state=failed`, '?state', 'is not a known field'],
+  ])('GET %s is refused', async (url, pointer, says) => {
+    const { body } = await refused('GET', url, undefined)
+
+    expect(body.errors[0].pointer).toBe(pointer)
+    expect(body.errors[0].detail).toContain(says)
+  })
+
+  test('a cursor at the edge of time is a cursor', async () => {
+    for (const at of [Date.UTC(1900, 0, 1), Date.UTC(9990, 0, 1) - 1, 0]) {
+      expect((await send('GET', `${runs}?cursor=${cursorOf([at, run.id])}`)).status).toBe(200)
+      expect((await send('GET', `${attempts}?cursor=${cursorOf([at, run.id, 32_767])}`)).status).toBe(200)
+    }
+  })
+})
+
+describe('addresses', () => {
+  const ids = [
+    '1',
+    'null',
+    '01900000-0000-7000-8000-00000000000g',
+    long(2_000),
+    '%00',
+    '..%2f..',
+    '%F0%9F%98%80',
+  ]
+  const routes: [string, string][] = [
+    ['GET', '/v1/tasks/{id}'],
+    ['PATCH', '/v1/tasks/{id}'],
+    ['DELETE', '/v1/tasks/{id}'],
+    ['POST', '/v1/tasks/{id}/pause'],
+    ['POST', '/v1/tasks/{id}/resume'],
+    ['POST', '/v1/tasks/{id}/cancel'],
+    ['POST', '/v1/tasks/{id}/trigger'],
+    ['GET', '/v1/tasks/{id}/runs'],
+    ['GET', '/v1/tasks/{id}/attempts'],
+    ['GET', '/v1/runs/{id}'],
+    ['POST', '/v1/runs/{id}/cancel'],
+  ]
+  test.each(routes)('%s %s refuses what is no id', async (method, route) => {
+    const payload = method === 'PATCH' ? { name: 'x' } : undefined
+    for (const id of ids) {
+      const { body } = await refused(method, route.replace('{id}', id), payload)
+      expect(body.errors[0].pointer).toBe('{id}')
+    }
+  })
+
+  test.each(routes)('%s %s does not find what does not exist', async (method, route) => {
+    const payload = method === 'PATCH' ? { name: 'x' } : undefined
+    for (const id of ['01900000-0000-7000-8000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'])
+      await refused(method, route.replace('{id}', id), payload, {}, 404)
+  })
+
+  test('a key that is empty, too long or cannot be stored is refused', async () => {
+    const tooLong = await refused('GET', `/v1/tasks/by-key/${long(201)}`, undefined)
+    const withNul = await refused('PUT', '/v1/tasks/by-key/a%00b', { action })
+
+    expect(tooLong.body.errors[0]).toMatchObject({
+      pointer: '{key}',
+      detail: 'must not be longer than 200 characters',
+    })
+    expect(withNul.body.errors[0].pointer).toBe('{key}')
+    await refused('GET', '/v1/tasks/by-key/nobody', undefined, {}, 404)
+  })
+
+  test('an address that cannot be decoded, or is endless, is refused', async () => {
+    await refused('GET', '/v1/tasks/%zz', undefined, {}, 400)
+    await refused('GET', `/v1/tasks/${long(10_000)}`, undefined, {}, 400)
+  })
+})
+
+describe('headers', () => {
+  test.each(['', long(256), 'with space', 'ümlaut', 'tab\there'])(
+    'the Idempotency-Key %j is refused',
+    async (key) => {
+      const { body } = await refused('POST', '/v1/tasks', { action }, { 'idempotency-key': key })
+
+      expect(body.errors).toEqual([
+        { pointer: 'idempotency-key', detail: 'must be 1 to 255 visible ASCII characters' },
+      ])
+    },
+  )
+
+  test.each(['3', 'W/"1"', '"x"', '"99999999999"', '"1", "2"', ''])(
+    'If-Match %j is refused',
+    async (value) => {
+      const { body } = await refused(
+        'PATCH',
+        `/v1/tasks/${existing.id}`,
+        { name: 'x' },
+        { 'if-match': value },
+        412,
+      )
+
+      expect(body.errors[0].pointer).toBe('if-match')
+    },
+  )
+
+  test('a traceparent that is none is left aside', async () => {
+    await refused('POST', '/v1/tasks', { action, name: '' }, { traceparent: 'nonsense' })
+  })
+
+  test('a Host that is not this machine is turned away', async () => {
+    await refused('GET', '/v1/tasks', undefined, { host: 'evil.example' }, 421)
+  })
+})
+
+describe('bodies', () => {
+  const json = { 'content-type': 'application/json' }
+  test.each<[string, string, Record<string, string>, number, string]>([
+    ['broken JSON', '{"action":', json, 400, 'malformed_request'],
+    ['a trailing comma', '{"action":{},}', json, 400, 'malformed_request'],
+    ['NaN', '{"maxRuns":NaN}', json, 400, 'malformed_request'],
+    ['text', 'hello', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+    [
+      'a form',
+      'action=sleep',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      415,
+      'unsupported_media_type',
+    ],
+    ['a broken content type', '{}', { 'content-type': ';;;' }, 415, 'unsupported_media_type'],
+    ['a prototype', '{"__proto__":{"name":"x"}}', json, 400, 'malformed_request'],
+    ['a nested prototype', '{"action":{"__proto__":1}}', json, 400, 'malformed_request'],
+    ['a constructor', '{"constructor":{"prototype":{}}}', json, 400, 'malformed_request'],
+    ['nothing', '', json, 422, 'invalid_input'],
+    ['null', 'null', json, 422, 'invalid_input'],
+    ['a list', '[]', json, 422, 'invalid_input'],
+    ['a number', '1e999', json, 422, 'invalid_input'],
+    ['a string', '"x"', json, 422, 'invalid_input'],
+    ['a byte order mark and nothing', '\ufeff', json, 400, 'malformed_request'],
+    [
+      'deep lists',
+      `{"metadata":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`,
+      json,
+      422,
+      'invalid_input',
+    ],
+    ['deep objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, json, 422, 'invalid_input'],
+    [
+      'more than a mebibyte',
+      JSON.stringify({ action, name: long(1024 * 1024) }),
+      json,
+      413,
+      'payload_too_large',
+    ],
+  ])('%s is refused', async (_, payload, headers, status, code) => {
+    for (const [method, url] of [
+      ['POST', '/v1/tasks'],
+      ['PATCH', `/v1/tasks/${existing.id}`],
+      ['PUT', '/v1/tasks/by-key/existing'],
+      ['POST', '/v1/schedules/preview'],
+    ] as const) {
+      const { body } = await refused(method, url, payload, headers, status)
+      expect(body.code).toBe(code)
+    }
+  })
+
+  test('a request that needs no body takes none but an empty one', async () => {
+    for (const verb of ['pause', 'resume', 'cancel', 'trigger']) {
+      const { body } = await refused('POST', `/v1/tasks/${existing.id}/${verb}`, { payload: 1 })
+      expect(body.errors[0]).toEqual({
+        pointer: '/payload',
+        detail: 'is not a known field; there are none here',
+      })
+    }
+    await refused('POST', `/v1/runs/${run.id}/cancel`, [])
+  })
+})

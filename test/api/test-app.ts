@@ -1,0 +1,64 @@
+/** The application alone, without a port and without anybody who fires: what is stored stays as it is. */
+import { afterAll } from 'vitest'
+import { createApp } from '../../src/api/app.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import { silentLogger } from '../../src/runtime/logger.ts'
+import type { Database } from '../../src/store/database.ts'
+import { readClock } from '../../src/store/nodes.ts'
+import { sql } from '../../src/store/sql.ts'
+import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
+
+export interface InjectedAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect, and fail where it is not there.
+  readonly body: any
+}
+
+export async function createTestApp({ db }: { db: Database }) {
+  const [reading] = await db.run(readClock())
+  const offset = (reading?.now ?? 0) - performance.now()
+  const clock = { now: () => performance.now() + offset }
+  const context = { db, clock, wakeUps: new LocalWakeUps(), projectId: DEFAULT_PROJECT_ID }
+  const app = await createApp({ context, log: silentLogger(), version: '0.0.0-test', loopbackOnly: true })
+  afterAll(() => app.close())
+
+  /** A body that is text is sent as it is, everything else as JSON. */
+  const send = async (
+    method: string,
+    url: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<InjectedAnswer> => {
+    const answer = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: {
+        host: 'localhost',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const isJson = /json/.test(String(answer.headers['content-type']))
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      text: answer.payload,
+      body: isJson && answer.payload !== '' ? JSON.parse(answer.payload) : null,
+    }
+  }
+  return { app, context, send }
+}
+
+/** Everything that a refused request must leave as it was. */
+export async function storedIn(db: Database): Promise<string> {
+  const [row] = await db.run(sql<{ digest: string }>`
+    select md5(concat((select string_agg(t::text, ',' order by t.id) from task t),
+                      (select string_agg(v::text, ',' order by v.task_id, v.version) from task_version v),
+                      (select string_agg(a::text, ',' order by a.run_id) from agenda a),
+                      (select string_agg(r::text, ',' order by r.run_id) from run r),
+                      (select string_agg(i::text, ',' order by i.key) from idempotency i))) as digest`)
+  return row?.digest ?? ''
+}
