@@ -11,6 +11,7 @@ create table node (
   beat        bigint not null default 0,
   beat_at     timestamptz not null default now(),
   dead_at     timestamptz,                   -- declared dead: may claim nothing any more, for ever
+  buried_at   timestamptz,                   -- nothing is left in its name
   reason      text                           -- 'stopped' or 'lost'
 );
 

@@ -91,6 +91,7 @@ create table node (
   beat        bigint not null default 0,
   beat_at     timestamptz not null default now(),
   dead_at     timestamptz,
+  buried_at   timestamptz,
   reason      text,
   constraint node_pkey primary key (id)
 );

@@ -6,7 +6,15 @@ import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { Watch } from '../runtime/watch.ts'
 import type { Database } from '../store/database.ts'
-import { declareDead, findLostRuns, type LostRun, livingNodes, reclaimRuns } from '../store/nodes.ts'
+import {
+  buryNodes,
+  declareDead,
+  findLostRuns,
+  type LostRun,
+  livingNodes,
+  reclaimRuns,
+  unburiedNodes,
+} from '../store/nodes.ts'
 import { type Ending, endRuns } from '../store/outcomes.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
@@ -56,9 +64,11 @@ export class Reaper implements Service {
   /** One pass; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
     await this.#declareTheDead()
-    const lost = await this.#options.db.run(findLostRuns(RECLAIM_BATCH))
-    if (lost.length === 0) return undefined
-    await this.#takeBack(lost)
+    const nodes = (await this.#options.db.run(unburiedNodes())).map(({ id }) => id)
+    if (nodes.length === 0) return undefined
+    const lost = await this.#options.db.run(findLostRuns({ nodes, limit: RECLAIM_BATCH }))
+    if (lost.length > 0) await this.#takeBack(lost)
+    if (lost.length < RECLAIM_BATCH) await this.#options.db.run(buryNodes(nodes))
     return lost.length === RECLAIM_BATCH ? 0 : undefined
   }
 

@@ -31,7 +31,10 @@ export interface LivingNode {
 
 export const livingNodes = () => sql<LivingNode>`select id, name, roles, beat from node where dead_at is null`
 
-/** Declares a node dead, unless it has beaten since it was looked at. */
+/**
+ * Declares a node dead, unless it has beaten since it was looked at. The lock for update waits for claims
+ * that are under way in its name: once this is committed there will be no more of them.
+ */
 export const declareDead = ({
   nodeId,
   beat,
@@ -41,9 +44,21 @@ export const declareDead = ({
   beat: number | null
   reason: 'lost' | 'stopped'
 }) => sql<{ id: string }>`
-  update node set dead_at = clock_timestamp(), reason = ${reason}
-  where id = ${nodeId} and dead_at is null and (${beat}::bigint is null or beat = ${beat}::bigint)
-  returning id`
+  with locked as (
+    select id from node
+    where id = ${nodeId} and dead_at is null and (${beat}::bigint is null or beat = ${beat}::bigint)
+    for update
+  )
+  update node n set dead_at = clock_timestamp(), reason = ${reason} from locked where n.id = locked.id
+  returning n.id`
+
+/** Nodes that are dead and may still have runs in their name. */
+export const unburiedNodes = () =>
+  sql<{ id: string }>`select id from node where dead_at is not null and buried_at is null`
+
+/** Notes that nothing is left in the name of these nodes, so that nobody looks again. */
+export const buryNodes = (ids: readonly string[]) => sql`
+  update node set buried_at = now() where id = any(${list(ids, (id) => id)}::uuid[]) and dead_at is not null`
 
 /** A run held by a node that was declared dead. */
 export interface LostRun {
@@ -57,16 +72,15 @@ export interface LostRun {
   readonly onWorkerLoss: string
 }
 
-/** Runs that nobody is working on any more. There is no index by worker: a death is rare, a run is not. */
-export const findLostRuns = (limit: number) => sql<LostRun>`
+/** Runs in the name of dead nodes. There is no index by worker: a death is rare, a run is not. */
+export const findLostRuns = ({ nodes, limit }: { nodes: readonly string[]; limit: number }) => sql<LostRun>`
   select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, a.claimed_at as "claimedAt",
          a.cancel_at is not null as "isCancelled",
          coalesce(v.definition, t.definition) ->> 'onWorkerLoss' as "onWorkerLoss"
   from agenda a
-  join node n on n.id = a.worker_id and n.dead_at is not null
   join task t on t.id = a.task_id
   left join task_version v on v.task_id = a.task_id and v.version = a.version
-  where a.state = 'running'
+  where a.worker_id = any(${list(nodes, (id) => id)}::uuid[]) and a.state = 'running'
   limit ${limit}`
 
 /** A run and the fence it is held by. */
