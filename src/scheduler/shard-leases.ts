@@ -6,20 +6,23 @@
  * only while it can read, so a restart of the database takes no shard from anybody.
  */
 import { SHARD_COUNT } from '../core/ids.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { Watch } from '../runtime/watch.ts'
 import type { Database } from '../store/database.ts'
-import { livingNodes } from '../store/nodes.ts'
+import { type LivingNode, livingNodes } from '../store/nodes.ts'
 import { beatShards, readShards, releaseShards, type ShardRow, takeShards } from '../store/shards.ts'
 
 export interface ShardLeaseOptions {
   readonly nodeId: string
   readonly db: Database
+  readonly clock: Clock
   readonly log: Logger
   readonly beatMs: number
   readonly takeoverMs: number
+  readonly monotonic?: () => number
 }
 
 /** A shard in this node's care. */
@@ -35,13 +38,13 @@ export class ShardLeases implements Service {
   readonly #loop: Loop
   readonly #watch: Watch
   readonly #held = new Map<number, HeldShard>()
+  /** Nodes whose shards all went quiet, with the beat they had then: they count for nothing until it changes. */
+  readonly #suspects = new Map<string, number>()
   #onChange: () => void = () => {}
-  #now: () => number
 
-  constructor(options: ShardLeaseOptions, now: () => number) {
+  constructor(options: ShardLeaseOptions) {
     this.#options = options
-    this.#now = now
-    this.#watch = new Watch(options.beatMs * 2)
+    this.#watch = new Watch(options.beatMs * 2, options.monotonic)
     this.#loop = new Loop({
       name: 'shard leases',
       everyMs: options.beatMs,
@@ -76,46 +79,68 @@ export class ShardLeases implements Service {
     await this.#options.db.run(releaseShards(this.#options.nodeId, ids))
   }
 
-  /** One pass. */
+  /** One pass; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<void> {
-    const { db, nodeId, takeoverMs, log } = this.#options
+    const { db, nodeId, log } = this.#options
     const before = this.ids.length
-    const mine = new Map((await db.run(beatShards(nodeId))).map(({ id, fence }) => [id, fence]))
-    let changed = false
-    for (const [id, { fence }] of this.#held) {
-      if (mine.get(id) === fence) continue
-      this.#held.delete(id)
-      changed = true
-    }
-
+    const lost = this.#forgetLost(await db.run(beatShards(nodeId)))
     const [shards, nodes] = await Promise.all([db.run(readShards()), db.run(livingNodes())])
     for (const { id, owner, fence, beat } of shards) this.#watch.see(String(id), `${owner}/${fence}/${beat}`)
     this.#watch.endPass()
-    const schedulers = nodes.filter(({ roles }) => roles.includes('scheduler')).length
-    const share = Math.ceil(SHARD_COUNT / Math.max(1, schedulers))
 
-    const surplus = this.ids.slice(share)
-    if (surplus.length > 0) {
-      for (const id of surplus) this.#held.delete(id)
-      await db.run(releaseShards(nodeId, surplus))
-      changed = true
-    }
-    const free = shards.filter((shard) => this.#isFree(shard, takeoverMs)).slice(0, share - this.ids.length)
-    if (free.length > 0) {
-      for (const { id, fence, watchedUntil } of await db.run(takeShards(nodeId, free))) {
-        this.#held.set(id, { id, fence, unwatched: { from: watchedUntil, to: this.#now() } })
-        changed = true
-      }
-    }
-    if (!changed) return
-    log.info({ shards: this.ids.length, before, schedulers }, 'shards changed hands')
+    const schedulers = this.#countSchedulers(shards, nodes)
+    const share = Math.ceil(SHARD_COUNT / schedulers)
+    const released = await this.#release(this.ids.slice(share))
+    const taken = await this.#take(shards.filter((shard) => this.#isFree(shard)).slice(0, share - this.ids.length))
+    if (lost + released + taken === 0) return
+    log.info({ shards: this.ids.length, before, lost, released, taken, schedulers }, 'shards changed hands')
     this.#onChange()
   }
 
-  #isFree({ id, owner }: ShardRow, takeoverMs: number): boolean {
-    if (owner === null) return true
-    if (owner === this.#options.nodeId)
-      return !this.#held.has(id) && this.#watch.quietMs(String(id)) >= takeoverMs
-    return this.#watch.quietMs(String(id)) >= takeoverMs
+  #forgetLost(mine: readonly { id: number; fence: number }[]): number {
+    const fences = new Map(mine.map(({ id, fence }) => [id, fence]))
+    const lost = [...this.#held.values()].filter(({ id, fence }) => fences.get(id) !== fence)
+    for (const { id } of lost) this.#held.delete(id)
+    return lost.length
+  }
+
+  async #release(ids: readonly number[]): Promise<number> {
+    if (ids.length === 0) return 0
+    for (const id of ids) this.#held.delete(id)
+    await this.#options.db.run(releaseShards(this.#options.nodeId, ids))
+    return ids.length
+  }
+
+  async #take(wanted: readonly ShardRow[]): Promise<number> {
+    if (wanted.length === 0) return 0
+    const { db, nodeId, clock } = this.#options
+    const taken = await db.run(takeShards(nodeId, wanted))
+    for (const { id, fence, watchedUntil } of taken) {
+      this.#held.set(id, { id, fence, unwatched: { from: watchedUntil, to: clock.now() } })
+    }
+    return taken.length
+  }
+
+  #isFree({ id, owner }: ShardRow): boolean {
+    return owner === null || (!this.#held.has(id) && this.#isQuiet(id))
+  }
+
+  #isQuiet(shard: number): boolean {
+    return this.#watch.quietMs(String(shard)) >= this.#options.takeoverMs
+  }
+
+  /**
+   * Among how many the shards are to be shared. A node that crashed is declared dead only after its lease;
+   * its shards give it away much sooner, and it must not be counted again once it has none left.
+   */
+  #countSchedulers(shards: readonly ShardRow[], nodes: readonly LivingNode[]): number {
+    const { nodeId } = this.#options
+    const candidates = nodes.filter(({ id, roles }) => roles.includes('scheduler') && id !== nodeId)
+    for (const { id, beat } of candidates) {
+      const owned = shards.filter(({ owner }) => owner === id)
+      if (owned.length > 0 && owned.every((shard) => this.#isQuiet(shard.id))) this.#suspects.set(id, beat)
+      else if (this.#suspects.get(id) !== beat) this.#suspects.delete(id)
+    }
+    return 1 + candidates.filter(({ id }) => !this.#suspects.has(id)).length
   }
 }

@@ -1,0 +1,148 @@
+import { beforeEach, expect, test } from 'vitest'
+import { aNode } from '../../test/support/agenda.ts'
+import { createTestDatabase } from '../../test/support/database.ts'
+import { SHARD_COUNT } from '../core/ids.ts'
+import { silentLogger } from '../runtime/logger.ts'
+import { beat, declareDead } from '../store/nodes.ts'
+import { sql } from '../store/sql.ts'
+import { ShardLeases } from './shard-leases.ts'
+
+const { db } = await createTestDatabase()
+let monotonic = 0
+
+beforeEach(async () => {
+  await db.run(sql`delete from node`)
+  await db.run(sql`update shard set owner = null, beat = beat + 1`)
+})
+
+interface Member {
+  readonly id: string
+  readonly leases: ShardLeases
+}
+
+async function join(): Promise<Member> {
+  const id = await aNode(db, ['scheduler'])
+  const leases = new ShardLeases({
+    nodeId: id,
+    db,
+    clock: { now: () => Date.now() },
+    log: silentLogger(),
+    beatMs: 1_000,
+    takeoverMs: 3_000,
+    monotonic: () => monotonic,
+  })
+  return { id, leases }
+}
+
+/** Everybody does one pass, a second after the one before. */
+async function pass(members: readonly Member[], times = 1): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    monotonic += 1_000
+    for (const { leases } of members) await leases.runOnce()
+  }
+}
+
+const sizes = (members: readonly Member[]) => members.map(({ leases }) => leases.ids.length).sort((a, b) => a - b)
+
+async function expectOneOwnerEach(members: readonly Member[]): Promise<void> {
+  const all = members.flatMap(({ leases }) => leases.ids)
+  expect(new Set(all).size).toBe(all.length)
+  expect(all.length).toBe(SHARD_COUNT)
+  for (const { id, leases } of members) {
+    const owned = await db.run(sql<{ id: number }>`select id from shard where owner = ${id}`)
+    expect(owned.map((row) => row.id).sort()).toEqual(leases.ids.sort())
+  }
+}
+
+test('a node alone watches every shard', async () => {
+  const alone = await join()
+
+  await pass([alone])
+
+  await expectOneOwnerEach([alone])
+})
+
+test('nodes that join share the shards evenly, one after another and many at once', async () => {
+  const members = [await join()]
+  await pass(members)
+  members.push(await join())
+  await pass(members, 2)
+  expect(sizes(members)).toEqual([32, 32])
+
+  members.push(...(await Promise.all([join(), join(), join(), join(), join(), join()])))
+  await pass(members, 3)
+
+  await expectOneOwnerEach(members)
+  expect(sizes(members)).toEqual([8, 8, 8, 8, 8, 8, 8, 8])
+})
+
+test('a node that stops hands over at once', async () => {
+  const [first, second] = [await join(), await join()]
+  await pass([first, second], 2)
+
+  await second.leases.stop()
+  await db.run(declareDead({ nodeId: second.id, beat: null, reason: 'stopped' }))
+  await pass([first])
+
+  await expectOneOwnerEach([first])
+})
+
+test('the shards of a node that crashed are taken over after three seconds, and stay taken', async () => {
+  const [first, second] = [await join(), await join()]
+  await pass([first, second], 2)
+
+  await pass([first], 2)
+  expect(first.leases.ids).toHaveLength(32)
+  await pass([first], 2)
+
+  await expectOneOwnerEach([first])
+  await pass([first], 5)
+  await expectOneOwnerEach([first])
+})
+
+test('three nodes take over the shards of a fourth that crashed, evenly', async () => {
+  const members = await Promise.all([join(), join(), join(), join()])
+  await pass(members, 3)
+  const survivors = members.slice(1)
+
+  await pass(survivors, 6)
+
+  await expectOneOwnerEach(survivors)
+  expect(sizes(survivors)).toEqual([20, 22, 22])
+})
+
+test('a node that was only asleep gets its share again when it beats', async () => {
+  const [first, second] = [await join(), await join()]
+  await pass([first, second], 2)
+  await pass([first], 5)
+  expect(first.leases.ids).toHaveLength(64)
+
+  await db.run(beat(second.id))
+  await pass([second, first], 3)
+
+  await expectOneOwnerEach([first, second])
+  expect(sizes([first, second])).toEqual([32, 32])
+})
+
+test('time in which the database could not be read takes no shard from anybody', async () => {
+  const [first, second] = [await join(), await join()]
+  await pass([first, second], 2)
+
+  monotonic += 3_600_000
+  await first.leases.runOnce()
+
+  expect(first.leases.ids).toHaveLength(32)
+})
+
+test('a new owner knows since when nobody was watching', async () => {
+  const [first, second] = [await join(), await join()]
+  await pass([first, second], 2)
+  const [shard] = second.leases.ids
+  const crashedAt = Date.now()
+
+  await pass([first], 5)
+
+  const held = first.leases.get(shard as number)
+  expect(held?.unwatched.from).toBeLessThanOrEqual(crashedAt + 50)
+  expect(held?.unwatched.to).toBeGreaterThanOrEqual(crashedAt)
+})
