@@ -4,6 +4,7 @@ import { defaultDataDir, type EmbeddedPostgres, startEmbeddedPostgres } from '..
 import type { Config } from '../runtime/config.ts'
 import { Database, isUnavailable, sqlState } from '../store/database.ts'
 import { type Migration, migrate, readMigrations } from '../store/migrate.ts'
+import { declareDead } from '../store/nodes.ts'
 import { sql } from '../store/sql.ts'
 import { CliError, EXIT } from './exit.ts'
 
@@ -47,11 +48,21 @@ export async function openDatabase(config: Config, onStep: (text: string) => voi
     const version = await serverVersion(db)
     const migrations = await readMigrations(MIGRATIONS)
     const applied = await migrate(db, migrations)
+    await buryPredecessor(db, embedded)
     return { url, db, embedded, version, applied, migrations: migrations.length, close }
   } catch (error) {
     await close().catch(() => {})
     throw describeFailure(error, url)
   }
+}
+
+/**
+ * The Belfry that had this data before us crashed: its process is gone, so its node is dead, and its runs
+ * need not wait until its silence has lasted long enough to be sure.
+ */
+async function buryPredecessor(db: Database, embedded: EmbeddedPostgres | null): Promise<void> {
+  const nodeId = embedded?.owner.predecessor?.nodeId
+  if (nodeId) await db.run(declareDead({ nodeId, beat: null, reason: 'lost' }))
 }
 
 async function serverVersion(db: Database): Promise<string> {

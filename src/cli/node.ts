@@ -130,10 +130,14 @@ export async function startNode({
     services.push(worker)
   }
   if (has('scheduler')) {
-    const leases = new ShardLeases(
-      { nodeId: id, db: engine, log, beatMs: SHARD_BEAT_MS, takeoverMs: SHARD_TAKEOVER_MS },
-      () => clock.now(),
-    )
+    const leases = new ShardLeases({
+      nodeId: id,
+      db: engine,
+      clock,
+      log,
+      beatMs: SHARD_BEAT_MS,
+      takeoverMs: SHARD_TAKEOVER_MS,
+    })
     const scheduler = new Scheduler({
       nodeId: id,
       db: engine,

@@ -32,12 +32,14 @@ const STALE_TAKER = {
 
 test('a claim can be read by others, updated, and given back without a trace', () => {
   const ownership = claimOwnership(dir)
-  ownership.update({ url: 'http://127.0.0.1:4000' })
+  ownership.update({ url: 'http://127.0.0.1:4000', nodeId: 'a' })
 
+  expect(ownership.predecessor).toBeNull()
   expect(readOwner(dir)).toMatchObject({
     pid: process.pid,
     startTime: startTimeOf(process.pid),
     url: 'http://127.0.0.1:4000',
+    nodeId: 'a',
   })
   ownership.release()
   expect(readOwner(dir)).toBeNull()
@@ -52,6 +54,12 @@ test('a pid that now belongs to another program holds nothing', () => {
 
   expect(readOwner(dir)).toMatchObject({ pid: process.pid })
   expect(readdirSync(dir)).toEqual(['belfry.json'])
+})
+
+test('whoever takes over from a process that is gone learns who that was', () => {
+  leaveClaim('belfry.json', { ...STALE, nodeId: 'a' })
+
+  expect(claimOwnership(dir).predecessor).toMatchObject({ pid: process.pid, nodeId: 'a' })
 })
 
 test('a claim torn by a power cut holds nothing', () => {

@@ -22,14 +22,18 @@ export interface Owner {
   readonly startTime: string | null
   /** Where the owner answers, once it does. */
   readonly url: string | null
+  /** What the owner goes by in the database, once it does. */
+  readonly nodeId: string | null
   readonly claimedAt: string
 }
 
 /** The claim this process holds. */
 export interface Ownership {
   readonly owner: Owner
+  /** Whom this process took over from, who ended without giving the claim back and is certainly gone. */
+  readonly predecessor: Owner | null
   /** Records what others should know about this process, such as the address it listens on. */
-  update(info: { url: string }): void
+  update(info: { url: string | null; nodeId: string }): void
   release(): void
 }
 
@@ -57,11 +61,13 @@ export function claimOwnership(dataDir: string, info: { url?: string } = {}): Ow
     pid: process.pid,
     startTime: startTimeOf(process.pid),
     url: info.url ?? null,
+    nodeId: null,
     claimedAt: new Date().toISOString(),
   }
   const path = claimPath(dataDir)
+  let predecessor: Owner | null
   try {
-    acquire(path, claim, 0)
+    predecessor = acquire(path, claim, 0)
   } catch (error) {
     throw describeFileError(error, dataDir)
   }
@@ -69,8 +75,9 @@ export function claimOwnership(dataDir: string, info: { url?: string } = {}): Ow
     get owner() {
       return claim
     },
-    update({ url }) {
-      claim = { ...claim, url }
+    predecessor,
+    update(info) {
+      claim = { ...claim, ...info }
       replace(path, claim)
     },
     release() {
@@ -79,9 +86,10 @@ export function claimOwnership(dataDir: string, info: { url?: string } = {}): Ow
   }
 }
 
-function acquire(path: string, claim: Claim, depth: number): void {
+/** Returns the stale claim that was replaced, if there was one. */
+function acquire(path: string, claim: Claim, depth: number): Claim | null {
   for (let round = 0; round < MAX_ROUNDS && depth < MAX_DEPTH; round += 1) {
-    if (createExclusively(path, claim)) return
+    if (createExclusively(path, claim)) return null
     const current = readClaim(path)
     if (current === null) continue // Released between the two looks.
     if (holds(current)) throw inUse(current)
@@ -91,7 +99,7 @@ function acquire(path: string, claim: Claim, depth: number): void {
       // Another may have replaced it, and given the right back, before we got the right.
       if (readClaim(path)?.id !== current.id) continue
       replace(path, claim)
-      return
+      return current
     } finally {
       unlinkSync(right)
     }
@@ -135,14 +143,26 @@ function readClaim(path: string): Claim | null {
     throw error
   }
   // Only a power cut can leave a claim that does not parse, and no process of that time is left.
-  return parseClaim(text) ?? { id: 'unreadable', pid: 0, startTime: null, url: null, claimedAt: '' }
+  return parseClaim(text) ?? UNREADABLE
+}
+
+const UNREADABLE: Claim = {
+  id: 'unreadable',
+  pid: 0,
+  startTime: null,
+  url: null,
+  nodeId: null,
+  claimedAt: '',
 }
 
 function parseClaim(text: string): Claim | null {
   try {
-    const { id, pid, startTime, url, claimedAt } = JSON.parse(text) as Partial<Claim>
+    const { id, pid, startTime, url, nodeId, claimedAt } = JSON.parse(text) as Partial<Claim>
     if (typeof id !== 'string' || !/^[0-9a-f-]{36}$/.test(id) || typeof pid !== 'number') return null
-    return { id, pid, startTime: startTime ?? null, url: url ?? null, claimedAt: claimedAt ?? '' }
+    return {
+      ...{ id, pid, claimedAt: claimedAt ?? '' },
+      ...{ startTime: startTime ?? null, url: url ?? null, nodeId: nodeId ?? null },
+    }
   } catch {
     return null
   }

@@ -196,7 +196,7 @@ test('an adopted server that is killed is noticed and can be brought back', asyn
 
 test('a second Belfry on the same data is told who has it and where it answers', async () => {
   const database = await start()
-  database.owner.update({ url: 'http://127.0.0.1:3369' })
+  database.owner.update({ url: 'http://127.0.0.1:3369', nodeId: 'a' })
 
   const second = await startElsewhere().told
 

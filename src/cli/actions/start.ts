@@ -66,7 +66,7 @@ export async function start(config: Config): Promise<void> {
     await database.close()
     throw describeListenError(error, config)
   })
-  if (node.url !== null) database.embedded?.owner.update({ url: node.url })
+  database.embedded?.owner.update({ url: node.url, nodeId: node.id })
   steps.done('clock', `${Math.round(Math.abs(node.clockOffsetMs))} ms from the database`)
   steps.done('roles', describeRoles(config))
   printBanner({ url: node.url, dataDir: database.embedded?.dataDir ?? null, graceMs: config.shutdownGraceMs })
