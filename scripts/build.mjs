@@ -24,7 +24,7 @@ export async function build() {
   const hash = sourceHash()
   const { outputFiles } = await bundle({
     absWorkingDir: root,
-    entryPoints: { main: 'src/cli/main.ts' },
+    entryPoints: { main: 'src/cli/main.ts', 'beat-thread': 'src/liveness/beat-thread.js' },
     outdir: 'dist',
     bundle: true,
     packages: 'external',

@@ -4,6 +4,7 @@ import { createApp } from '../api/app.ts'
 import { HttpServer } from '../api/http-server.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
+import { ClockSync } from '../liveness/clock-sync.ts'
 import { Heartbeat } from '../liveness/heartbeat.ts'
 import { Housekeeping } from '../liveness/housekeeping.ts'
 import { Reaper } from '../liveness/reaper.ts'
@@ -86,15 +87,17 @@ export async function startNode({
       concurrency: has('worker') ? config.concurrency : 0,
     },
     db: engine,
-    clock,
+    databaseUrl,
     log,
     everyMs: config.heartbeatMs,
+    leaseMs: config.leaseMs,
+    onDoubt: (isInDoubt) => (isInDoubt ? worker?.suspend() : worker?.resume()),
     onDeclaredDead: () => {
-      worker?.loseLeases()
+      worker?.suspend()
       onDeclaredDead()
     },
   })
-  const services: Service[] = [closing(engine), heartbeat]
+  const services: Service[] = [closing(engine), new ClockSync({ db: engine, clock, log }), heartbeat]
   if (distant) services.push(distant)
   if (has('liveness')) {
     services.push(

@@ -1,6 +1,10 @@
-import type { DatabaseClock } from '../runtime/clock.ts'
+/**
+ * Shows the others that this node lives. The beats come from a thread of their own (beat-thread.js); this
+ * part starts it and draws the conclusions: a node that was declared dead ends, and one that could not
+ * beat for most of its lease gives up its runs before anybody else may take them.
+ */
+import { Worker as Thread } from 'node:worker_threads'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { beat, declareDead, insertNode, type NewNode } from '../store/nodes.ts'
@@ -8,58 +12,102 @@ import { beat, declareDead, insertNode, type NewNode } from '../store/nodes.ts'
 export interface HeartbeatOptions {
   readonly node: NewNode
   readonly db: Database
-  readonly clock: DatabaseClock
+  /** Where the thread makes its own connection to. */
+  readonly databaseUrl: string
   readonly log: Logger
   readonly everyMs: number
+  /** The others may declare this node dead after a silence of this length. */
+  readonly leaseMs: number
+  /** Called when the node can no longer be sure of its leases, and when it can again. */
+  onDoubt(isInDoubt: boolean): void
   /** Called once, when the others have declared this node dead and taken its runs. */
   onDeclaredDead(): void
 }
 
-/** An answer that took longer than this says too little about the time. */
-const SLOWEST_CLOCK_READING_MS = 250
+/** A part of the lease is kept for stopping what runs: a node must be silent before others may act. */
+const SAFETY = 0.2
+const LONGEST_CHECK_MS = 500
+const NS_PER_MS = 1_000_000n
+/** The id of a thread that has ended. */
+const ENDED = -1
 
-/**
- * Shows the others that this node lives, and reads the database's clock on the way. A node that was
- * declared dead never comes back under the same id.
- */
+type Message = { kind: 'beat' } | { kind: 'declared_dead' } | { kind: 'failed'; message: string }
+
 export class Heartbeat implements Service {
   readonly #options: HeartbeatOptions
-  readonly #loop: Loop
+  readonly #lastBeat = new SharedArrayBuffer(8)
+  #thread: Thread | undefined
+  #check: NodeJS.Timeout | undefined
+  #isInDoubt = false
+  #isStopping = false
 
   constructor(options: HeartbeatOptions) {
     this.#options = options
-    this.#loop = new Loop({
-      name: 'heartbeat',
-      everyMs: options.everyMs,
-      log: options.log,
-      runOnce: () => this.runOnce(),
-    })
   }
 
   async start(): Promise<void> {
-    await this.#options.db.run(insertNode(this.#options.node))
-    await this.runOnce()
-    this.#loop.start()
+    const { db, node, leaseMs } = this.#options
+    await db.run(insertNode(node))
+    await this.#startThread()
+    this.#check = setInterval(() => this.#checkLease(), Math.min(LONGEST_CHECK_MS, leaseMs / 20))
+    this.#check.unref()
   }
 
   /** The last word of a node that stops in order: nothing of it is left to take back. */
   async stop(): Promise<void> {
-    await this.#loop.stop()
+    this.#isStopping = true
+    clearInterval(this.#check)
+    const thread = this.#thread
+    if (thread && thread.threadId !== ENDED) {
+      const ended = new Promise((resolve) => thread.once('exit', resolve))
+      thread.postMessage('stop')
+      await ended
+    }
     await this.#options.db.run(declareDead({ nodeId: this.#options.node.id, beat: null, reason: 'stopped' }))
   }
 
-  async runOnce(): Promise<undefined> {
-    const { db, node, clock, log, onDeclaredDead } = this.#options
-    const askedAt = performance.now()
-    const [answer] = await db.run(beat(node.id))
-    if (!answer) {
-      log.fatal('this node was declared dead by the others: its runs have been given away')
-      onDeclaredDead()
+  /** Resolves with the first beat. */
+  #startThread(): Promise<void> {
+    const { databaseUrl: url, everyMs, node, log } = this.#options
+    const { text, values } = beat(node.id)
+    const thread = new Thread(new URL('./beat-thread.js', import.meta.url), {
+      workerData: { url, everyMs, lastBeat: this.#lastBeat, statement: { text, values: [...values] } },
+    })
+    thread.unref()
+    this.#thread = thread
+    return new Promise((resolve) => {
+      thread.on('message', (message: Message) => {
+        if (message.kind === 'beat') resolve()
+        else this.#hear(message)
+      })
+      thread.on('error', (error) => log.error({ err: error }, 'the heartbeat thread failed'))
+      thread.once('exit', () => {
+        if (!this.#isStopping) void this.#startThread()
+      })
+    })
+  }
+
+  #hear(message: Exclude<Message, { kind: 'beat' }>): void {
+    const { log, onDeclaredDead } = this.#options
+    if (message.kind === 'failed') {
+      log.warn({ reason: message.message }, 'cannot beat; trying again')
       return
     }
-    if (performance.now() - askedAt > SLOWEST_CLOCK_READING_MS) return
-    const sample = clock.observe(answer.now)
-    if (sample.kind === 'step')
-      log.error({ byMs: Math.round(sample.byMs) }, 'the clock of the database was set')
+    log.fatal('this node was declared dead by the others: its runs have been given away')
+    this.#isStopping = true
+    onDeclaredDead()
+  }
+
+  #checkLease(): void {
+    const { leaseMs, log, onDoubt } = this.#options
+    const last = Atomics.load(new BigInt64Array(this.#lastBeat), 0)
+    const silentMs = Number((process.hrtime.bigint() - last) / NS_PER_MS)
+    const isInDoubt = silentMs > leaseMs * (1 - SAFETY)
+    if (isInDoubt === this.#isInDoubt) return
+    this.#isInDoubt = isInDoubt
+    if (isInDoubt)
+      log.error({ silentMs }, 'no beat reached the database for most of the lease: giving up what runs here')
+    else log.info('beats reach the database again')
+    onDoubt(isInDoubt)
   }
 }

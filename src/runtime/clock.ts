@@ -6,6 +6,9 @@ export interface Clock {
 /** How many samples the estimate rests on; the best of them decides. */
 const SAMPLES_KEPT = 16
 
+/** How often a node asks before it begins: the quickest answer is the best. */
+export const ROUND_TRIPS_AT_START = 5
+
 /** A difference beyond this is not drift: somebody set the clock. */
 export const CLOCK_STEP_MS = 1_000
 

@@ -12,7 +12,7 @@ import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
-import { handBackRuns, heldRuns } from '../store/nodes.ts'
+import { type HeldRun, handBackRuns, heldRuns, reclaimRuns } from '../store/nodes.ts'
 import { cancelledAmong } from '../store/outcomes.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { ClaimedRun, Transport, Work } from '../transport/transport.ts'
@@ -64,6 +64,9 @@ export class Worker implements Service, LocalWorker {
   /** Since when runs may be held in this worker's name without its knowing. */
   #doubtSince: number | undefined
   #isStopping = false
+  #isSuspended = false
+  /** Runs that were stopped while it was uncertain whose they are. */
+  readonly #abandoned: HeldRun[] = []
   #onIdle: (() => void) | undefined
 
   constructor(options: WorkerOptions) {
@@ -116,15 +119,26 @@ export class Worker implements Service, LocalWorker {
     await this.#options.executor.close?.()
   }
 
-  /** Stops everything at once without a word: the runs belong to others now. */
-  loseLeases(): void {
-    this.#isStopping = true
+  /**
+   * Stops everything at once and takes on nothing: the others may think this node dead, and start its runs
+   * themselves. Nothing is written about what was stopped until it is certain whose it is.
+   */
+  suspend(): void {
+    this.#isSuspended = true
+    this.#abandoned.push(...this.#queue, ...[...this.#attempts.values()].map(({ work }) => work))
     this.#queue = []
     for (const attempt of this.#attempts.values()) attempt.stop('lease_lost')
   }
 
+  /** The leases held after all: what was stopped goes back to ready, each with an attempt lost. */
+  resume(): void {
+    this.#isSuspended = false
+    this.#hasBacklog = true
+    this.#pulling.wake()
+  }
+
   reserve(wanted: number): Room {
-    if (this.#hasBacklog || this.#isStopping) return { free: 0, ahead: 0 }
+    if (this.#hasBacklog || this.#isStopping || this.#isSuspended) return { free: 0, ahead: 0 }
     const free = Math.min(wanted, this.#free)
     const ahead = Math.min(wanted - free, this.#ahead)
     this.#reserved += free + ahead
@@ -163,6 +177,8 @@ export class Worker implements Service, LocalWorker {
   }
 
   async #pull(): Promise<number | undefined> {
+    if (this.#isSuspended) return undefined
+    if (this.#abandoned.length > 0) await this.#returnAbandoned()
     if (this.#doubtSince !== undefined) await this.#resolveDoubt(this.#doubtSince)
     await this.#beginClaimed()
     if (this.#isStopping) return undefined
@@ -223,8 +239,14 @@ export class Worker implements Service, LocalWorker {
       log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
   }
 
+  async #returnAbandoned(): Promise<void> {
+    const runs = [...this.#abandoned]
+    await this.#options.db.run(reclaimRuns(runs))
+    this.#abandoned.splice(0, runs.length)
+  }
+
   #fillPlaces(): void {
-    if (this.#isStopping) return
+    if (this.#isStopping || this.#isSuspended) return
     let taken = 0
     while (this.#attempts.size < this.#options.concurrency && taken < this.#queue.length) {
       void this.#perform(this.#queue[taken++] as Work)
@@ -277,7 +299,7 @@ export class Worker implements Service, LocalWorker {
     const { db, wakeUps } = this.#options
     const waiting = [...this.#attempts.values()].filter((attempt) => !attempt.hasBegun)
     for (const attempt of waiting) attempt.abandon()
-    const runs = [...waiting.map(({ work }) => work), ...this.#queue, ...this.#claimed]
+    const runs = [...waiting.map(({ work }) => work), ...this.#queue, ...this.#claimed, ...this.#abandoned]
     this.#queue = []
     if (runs.length === 0) return
     await db.run(handBackRuns(runs))
