@@ -42,7 +42,8 @@ async function pass(members: readonly Member[], times = 1): Promise<void> {
   }
 }
 
-const sizes = (members: readonly Member[]) => members.map(({ leases }) => leases.ids.length).sort((a, b) => a - b)
+const sizes = (members: readonly Member[]) =>
+  members.map(({ leases }) => leases.ids.length).sort((a, b) => a - b)
 
 async function expectOneOwnerEach(members: readonly Member[]): Promise<void> {
   const all = members.flatMap(({ leases }) => leases.ids)
@@ -97,6 +98,16 @@ test('the shards of a node that crashed are taken over after three seconds, and 
 
   await expectOneOwnerEach([first])
   await pass([first], 5)
+  await expectOneOwnerEach([first])
+})
+
+test('the shards of a node that was declared dead are taken at once', async () => {
+  const [first, second] = [await join(), await join()]
+  await pass([first, second], 2)
+
+  await db.run(declareDead({ nodeId: second.id, beat: null, reason: 'lost' }))
+  await pass([first])
+
   await expectOneOwnerEach([first])
 })
 

@@ -84,14 +84,18 @@ export class ShardLeases implements Service {
     const { db, nodeId, log } = this.#options
     const before = this.ids.length
     const lost = this.#forgetLost(await db.run(beatShards(nodeId)))
-    const [shards, nodes] = await Promise.all([db.run(readShards()), db.run(livingNodes())])
+    // In this order: a node is there before it owns anything, so an owner that is not among them is dead.
+    const shards = await db.run(readShards())
+    const nodes = await db.run(livingNodes())
     for (const { id, owner, fence, beat } of shards) this.#watch.see(String(id), `${owner}/${fence}/${beat}`)
     this.#watch.endPass()
 
     const schedulers = this.#countSchedulers(shards, nodes)
     const share = Math.ceil(SHARD_COUNT / schedulers)
     const released = await this.#release(this.ids.slice(share))
-    const taken = await this.#take(shards.filter((shard) => this.#isFree(shard)).slice(0, share - this.ids.length))
+    const living = new Set(nodes.map(({ id }) => id))
+    const free = shards.filter((shard) => this.#isFree(shard, living))
+    const taken = await this.#take(free.slice(0, share - this.ids.length))
     if (lost + released + taken === 0) return
     log.info({ shards: this.ids.length, before, lost, released, taken, schedulers }, 'shards changed hands')
     this.#onChange()
@@ -121,8 +125,8 @@ export class ShardLeases implements Service {
     return taken.length
   }
 
-  #isFree({ id, owner }: ShardRow): boolean {
-    return owner === null || (!this.#held.has(id) && this.#isQuiet(id))
+  #isFree({ id, owner }: ShardRow, living: ReadonlySet<string>): boolean {
+    return owner === null || !living.has(owner) || (!this.#held.has(id) && this.#isQuiet(id))
   }
 
   #isQuiet(shard: number): boolean {
