@@ -1,0 +1,59 @@
+/** One of two nodes dies with work in hand: the other notices by its silence alone, and does the work. */
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { ask, doubledOccurrences, ledgerOf } from '../support/load.ts'
+import { type Belfry, startBelfry } from '../support/process.ts'
+import { startSlowSink } from '../support/slow-sink.ts'
+
+const HELD = 20
+const NEVER_MS = 3_600_000
+
+test('a dead node loses its runs to a living one within 20 s, with default settings', {
+  timeout: 90_000,
+}, async () => {
+  const { url } = await createTestDatabase()
+  // The first delivery of each message is never answered, so that it is in hand when its sender dies.
+  const sink = await startSlowSink((count) => (count <= HELD ? NEVER_MS : 0))
+  const victim = await startBelfry(['--database-url', url])
+  const ids = await create(victim, HELD, { type: 'webhook', url: sink.url })
+  await eventually(async () => sink.deliveries.length === HELD)
+  const heir = await startBelfry(['--database-url', url])
+
+  victim.kill('SIGKILL')
+  const killedAt = performance.now()
+  await victim.exited
+  // Work that is due meanwhile waits until the shards of the dead are taken, and no longer.
+  const fresh = await create(heir, HELD, { type: 'sleep', duration: '0s' })
+  await eventually(async () => (await ledgerOf(url, fresh)).length === HELD)
+  const shardsAfterMs = performance.now() - killedAt
+  await eventually(async () => (await ledgerOf(url, ids)).length === HELD, { withinMs: 40_000 })
+  const doneAfterMs = performance.now() - killedAt
+
+  process.stdout.write(
+    `  killed node: new work after ${(shardsAfterMs / 1000).toFixed(1)} s, ` +
+      `its ${HELD} runs done by another after ${(doneAfterMs / 1000).toFixed(1)} s\n`,
+  )
+  const rows = await ledgerOf(url, ids)
+  expect(rows.map(({ state, attempt, losses }) => ({ state, attempt, losses }))).toEqual(
+    ids.map(() => ({ state: 'completed', attempt: 2, losses: 1 })),
+  )
+  expect(await doubledOccurrences(url)).toEqual([])
+  expect(sink.deliveries).toHaveLength(2 * HELD)
+  for (const taskId of ids) {
+    const [first, second] = sink.deliveries.filter((delivery) => delivery.taskId === taskId)
+    expect(second?.messageId).toBe(first?.messageId)
+    expect(second?.fence).toBeGreaterThan(first?.fence ?? 0)
+  }
+  expect(await ask(url, 'select reason from node where dead_at is not null')).toEqual([{ reason: 'lost' }])
+  expect(shardsAfterMs).toBeLessThan(10_000)
+  expect(doneAfterMs).toBeGreaterThan(10_000)
+  expect(doneAfterMs).toBeLessThan(25_000)
+})
+
+async function create(belfry: Belfry, count: number, action: object): Promise<string[]> {
+  const answers = await Promise.all(
+    Array.from({ length: count }, () => belfry.request('POST', '/v1/tasks', { action })),
+  )
+  return answers.map(({ body }) => body.id)
+}
