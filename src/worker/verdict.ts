@@ -20,43 +20,35 @@ export type Verdict =
   | { readonly kind: 'nothing' }
 
 export function judge(attempt: EndedAttempt, random: () => number, newId: () => string): Verdict {
-  const { work, outcome, startedAt, endedAt } = attempt
-  const heirId = work.definition.schedule.type === 'delay' ? newId() : null
-  const base = { runId: work.runId, fence: work.fence, startedAt, endedAt, heirId }
+  const { outcome } = attempt
   switch (outcome.kind) {
     case 'completed':
-      return {
-        kind: 'end',
-        ending: { ...base, state: 'completed', outcome: 'completed', output: outcome.output, error: null },
-      }
+      return { kind: 'end', ending: endingOf(attempt, newId, 'completed', outcome.output, null) }
     case 'cancelled':
-      return {
-        kind: 'end',
-        ending: { ...base, state: 'cancelled', outcome: 'cancelled', output: null, error: null },
-      }
+      return { kind: 'end', ending: endingOf(attempt, newId, 'cancelled', null, null) }
     case 'lease_lost':
       return { kind: 'nothing' }
     case 'failed':
     case 'timed_out':
-      return judgeFailure(attempt, outcome, random, base)
+      return judgeFailure(attempt, outcome, random, newId)
   }
 }
 
+type Failure = Extract<Outcome, { kind: 'failed' | 'timed_out' }>
+
 function judgeFailure(
-  { work, startedAt, endedAt }: EndedAttempt,
-  outcome: Extract<Outcome, { kind: 'failed' | 'timed_out' }>,
+  attempt: EndedAttempt,
+  outcome: Failure,
   random: () => number,
-  base: Pick<Ending, 'runId' | 'fence' | 'startedAt' | 'endedAt' | 'heirId'>,
+  newId: () => string,
 ): Verdict {
+  const { work, startedAt, endedAt } = attempt
   const policy = retryPolicyOf(work.definition)
   const failures = work.attempt - work.losses
   const output = outcome.kind === 'failed' ? outcome.output : null
   const isRetryable = outcome.kind === 'timed_out' || outcome.retryable
   if (!isRetryable || !mayRetry(policy, failures)) {
-    return {
-      kind: 'end',
-      ending: { ...base, state: 'permanently_failed', outcome: outcome.kind, output, error: outcome.error },
-    }
+    return { kind: 'end', ending: endingOf(attempt, newId, 'permanently_failed', output, outcome.error) }
   }
   const delay = retryDelay(
     policy,
@@ -65,17 +57,27 @@ function judgeFailure(
     outcome.kind === 'failed' ? outcome.retryAfterMs : undefined,
   )
   const { runId, fence } = work
+  const { kind, error } = outcome
+  const retryAt = Math.ceil(endedAt + delay)
+  return { kind: 'retry', retry: { runId, fence, outcome: kind, startedAt, endedAt, retryAt, output, error } }
+}
+
+function endingOf(
+  { work, outcome, startedAt, endedAt }: EndedAttempt,
+  newId: () => string,
+  state: Ending['state'],
+  output: unknown,
+  error: unknown,
+): Ending {
   return {
-    kind: 'retry',
-    retry: {
-      runId,
-      fence,
-      outcome: outcome.kind,
-      startedAt,
-      endedAt,
-      retryAt: Math.ceil(endedAt + delay),
-      output,
-      error: outcome.error,
-    },
+    runId: work.runId,
+    fence: work.fence,
+    state,
+    outcome: outcome.kind as Ending['outcome'],
+    startedAt,
+    endedAt,
+    output,
+    error,
+    heirId: work.definition.schedule.type === 'delay' ? newId() : null,
   }
 }
