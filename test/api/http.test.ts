@@ -1,0 +1,149 @@
+/** What the server owes to HTTP itself, whatever is behind it. */
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { startTestNode } from '../support/node.ts'
+import { createTestApp } from './test-app.ts'
+
+const database = await createTestDatabase()
+const { send } = await createTestApp(database)
+const node = await startTestNode(database, { roles: 'api' })
+
+/** Sends bytes and reads the answer until the connection ends. */
+function speak(text: string): Promise<string> {
+  const { hostname, port } = new URL(node.url)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(text))
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('close', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}
+
+test('an unknown address is a problem document', async () => {
+  const { status, headers, body } = await send('GET', '/v1/taks?x=1')
+
+  expect(status).toBe(404)
+  expect(headers['content-type']).toBe('application/problem+json')
+  expect(body).toMatchObject({
+    code: 'not_found',
+    instance: '/v1/taks',
+    detail: expect.stringContaining('/docs'),
+  })
+})
+
+test.each([
+  ['DELETE', '/v1/tasks', 'GET, HEAD, POST, OPTIONS'],
+  ['POST', '/v1/tasks/01900000-0000-7000-8000-000000000000', 'DELETE, GET, HEAD, PATCH, OPTIONS'],
+  ['GET', '/v1/tasks/x/pause', 'POST, OPTIONS'],
+  ['PUT', '/v1/schedules/preview', 'POST, OPTIONS'],
+  ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
+  ['DELETE', '/tasks', 'GET, HEAD, POST, OPTIONS'],
+])('%s %s is answered 405 with what is allowed', async (method, url, allow) => {
+  const { status, headers, body } = await send(method, url)
+
+  expect(status).toBe(405)
+  expect(headers['allow']).toBe(allow)
+  expect(body).toMatchObject({ code: 'method_not_allowed', status: 405 })
+})
+
+test('OPTIONS tells what is allowed, and lets no other origin in', async () => {
+  const known = await send('OPTIONS', '/v1/tasks', undefined, { origin: 'https://evil.example' })
+  const unknown = await send('OPTIONS', '/v1/nothing')
+
+  expect(known.status).toBe(204)
+  expect(known.headers['allow']).toBe('GET, HEAD, POST, OPTIONS')
+  expect(Object.keys(known.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+  expect(unknown.status).toBe(404)
+})
+
+test('HEAD is GET without the body', async () => {
+  const get = await send('GET', '/v1/tasks')
+  const head = await send('HEAD', '/v1/tasks')
+
+  expect(head.status).toBe(200)
+  expect(head.text).toBe('')
+  expect(head.headers['content-length']).toBe(get.headers['content-length'])
+})
+
+test.each(['/v1/tasks', '/v1/nothing', '/tasks', '/healthz', '/readyz', '/openapi.json', '/v1/tasks/%zz'])(
+  'nothing of %s is kept by caches or guessed at by browsers',
+  async (url) => {
+    const { headers } = await send('GET', url)
+
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    })
+  },
+)
+
+test.each([
+  ['no HTTP at all', 'hello\r\n\r\n'],
+  ['a header that is none', 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nbad header\r\n\r\n'],
+  ['endless headers', `GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`],
+  [
+    'two lengths',
+    'POST /v1/tasks HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}',
+  ],
+  [
+    'a length and chunks',
+    'POST /v1/tasks HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}',
+  ],
+])('%s is answered with a problem document', async (_, text) => {
+  const answer = await speak(text)
+
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request/)
+  expect(head).toContain('application/problem+json')
+  expect(JSON.parse(body)).toMatchObject({ code: 'malformed_request', status: 400 })
+})
+
+test('a body that is announced too large is refused before it is sent', async () => {
+  const answer = await speak(
+    'POST /v1/tasks HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2000000\r\nconnection: close\r\n\r\n',
+  )
+
+  expect(answer).toMatch(/^HTTP\/1\.1 413/)
+  expect(answer).toContain('The body must not be larger than 1048576 bytes.')
+})
+
+test('a request without Host is turned away', async () => {
+  expect(await speak('GET /v1/tasks HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 421/)
+})
+
+test('the server is alive and ready', async () => {
+  expect((await send('GET', '/healthz')).body).toEqual({ status: 'ok' })
+  expect((await send('GET', '/readyz')).body).toEqual({ status: 'ready', reasons: [] })
+})
+
+test('the documentation page loads from this server and nowhere else', async () => {
+  const page = await send('GET', '/docs/')
+
+  expect(page.status).toBe(200)
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(page.text).not.toMatch(/https?:\/\//)
+  expect(page.text).toContain('<title>Belfry API</title>')
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+  expect(page.headers['content-security-policy']).toContain("connect-src 'self'")
+
+  const sources = [...page.text.matchAll(/src="([^"]+)"/g)].map(([, source]) => source ?? '')
+  expect(sources).toEqual(['js/scalar.js'])
+  const script = await send('GET', `/docs/${sources[0]}`)
+  expect(script.status).toBe(200)
+  expect(script.headers['content-type']).toMatch(/^application\/javascript/)
+  expect(script.text.length).toBeGreaterThan(1_000_000)
+})
+
+test('the documentation page finds the document, and /docs finds the page', async () => {
+  const page = await send('GET', '/docs/')
+  const [, url = ''] = /"url": "([^"]+)"/.exec(page.text) ?? []
+  const { pathname } = new URL(url, 'http://localhost/docs/')
+
+  expect((await send('GET', pathname)).body.info.title).toBe('Belfry')
+  expect(await send('GET', '/docs')).toMatchObject({ status: 301, headers: { location: '/docs/' } })
+})
