@@ -31,7 +31,11 @@ type TransformObject = typeof jsonSchemaTransformObject
 /** Adds the named schemas, drops those that nothing refers to, and names the plain answers. */
 export const finishDocument: TransformObject = (input) => {
   const document = jsonSchemaTransformObject(input) as OpenAPIV3_1.Document
-  nameAnswers(document)
+  for (const operation of operationsOf(document)) {
+    nameAnswers(operation)
+    allowNoBody(operation)
+  }
+  dropNaturalBounds(document)
   const used = reachable(document)
   const schemas = Object.entries(document.components?.schemas ?? {}).filter(([name]) => used.has(name))
   return {
@@ -40,16 +44,35 @@ export const finishDocument: TransformObject = (input) => {
   } as ReturnType<TransformObject>
 }
 
-/** Fastify describes every answer as "Default Response". */
-function nameAnswers({ paths }: OpenAPIV3_1.Document): void {
+function operationsOf({ paths }: OpenAPIV3_1.Document): OpenAPIV3_1.OperationObject[] {
   const operations = Object.values(paths ?? {}).flatMap((path) => Object.values(path ?? {}))
-  for (const operation of operations as OpenAPIV3_1.OperationObject[]) {
-    for (const [status, answer] of Object.entries(operation.responses ?? {})) {
-      const { description } = answer as OpenAPIV3_1.ResponseObject
-      if (description === 'Default Response')
-        Object.assign(answer, { description: STATUS_CODES[status] ?? status })
-    }
+  return operations as OpenAPIV3_1.OperationObject[]
+}
+
+/** Fastify describes every answer as "Default Response". */
+function nameAnswers({ responses }: OpenAPIV3_1.OperationObject): void {
+  for (const [status, answer] of Object.entries(responses ?? {})) {
+    const { description } = answer as OpenAPIV3_1.ResponseObject
+    if (description === 'Default Response')
+      Object.assign(answer, { description: STATUS_CODES[status] ?? status })
   }
+}
+
+/** A body that may be null may be left out. */
+function allowNoBody({ requestBody }: OpenAPIV3_1.OperationObject): void {
+  const body = requestBody as OpenAPIV3_1.RequestBodyObject | undefined
+  const schema = body?.content['application/json']?.schema as OpenAPIV3_1.SchemaObject | undefined
+  if (body && schema?.anyOf?.some((variant) => (variant as OpenAPIV3_1.SchemaObject).type === 'null'))
+    body.required = false
+}
+
+/** Every whole number lies between the largest ones that JavaScript has; saying so helps nobody. */
+function dropNaturalBounds(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  const schema = value as { minimum?: unknown; maximum?: unknown }
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  for (const member of Object.values(value)) dropNaturalBounds(member)
 }
 
 const REFERENCE = '#/components/schemas/'

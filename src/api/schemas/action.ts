@@ -17,8 +17,9 @@ const TargetUrl = z
   })
   .meta({ format: 'uri', example: 'https://example.com/hook' })
 
+/** It came as JSON, so whatever it is can be sent as JSON. */
 const Body = z
-  .json()
+  .unknown()
   .refine(
     (body) => JSON.stringify(body).length <= MAX_BODY_CHARACTERS,
     `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,

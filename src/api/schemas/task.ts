@@ -13,7 +13,7 @@ const label = (max: number) => z.string().min(1).max(max)
 export const TaskKey = label(200).describe('Your own name for the task, unique in the project.')
 
 const Metadata = z
-  .record(z.string().max(200), z.json())
+  .record(z.string().max(200), z.unknown())
   .refine(
     (value) => JSON.stringify(value).length <= 16_384,
     'must not be larger than 16384 characters as JSON',

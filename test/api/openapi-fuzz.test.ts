@@ -1,0 +1,104 @@
+/**
+ * Requests made from the OpenAPI document, right ones and spoilt ones: each answer must be one that the
+ * document promises, and none may be a 5xx. A failure prints the seed that repeats it.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { answerChecker, type Document, type Operation, operationsOf } from './document.ts'
+import { arbitraryOf, spoilt } from './schema-arbitrary.ts'
+import { createTestApp } from './test-app.ts'
+
+const TIME_LIMIT_MS = 8_000
+const MAX_REQUESTS = 20_000
+const MAX_KNOWN = 30
+
+const database = await createTestDatabase()
+const { send } = await createTestApp(database)
+const document: Document = (await send('GET', '/openapi.json')).body
+const operations = operationsOf(document)
+const check = answerChecker(document)
+
+interface FuzzRequest {
+  readonly operation: Operation
+  readonly parameters: Record<string, unknown>
+  readonly body: unknown
+  /** Which of the things that exist an id in the address means; beyond them it means what was drawn. */
+  readonly pick: number
+}
+
+function requestOf(operation: Operation): fc.Arbitrary<FuzzRequest> {
+  const parameters = operation.parameters.map(({ name, required, schema }) => {
+    const value = fc.oneof(
+      { weight: 4, arbitrary: arbitraryOf(document, schema, 'right', name) },
+      { weight: 1, arbitrary: fc.string() },
+    )
+    return [name, required ? value : fc.option(value, { nil: undefined, freq: 1 })] as const
+  })
+  const schema = operation.requestBody?.content['application/json']?.schema
+  const right = schema ? arbitraryOf(document, schema, 'right') : fc.constant(undefined)
+  const any = schema ? arbitraryOf(document, schema, 'any') : right
+  return fc.record({
+    operation: fc.constant(operation),
+    parameters: fc.record(Object.fromEntries(parameters)),
+    body: schema ? fc.oneof({ weight: 2, arbitrary: right }, any, spoilt(any)) : right,
+    pick: fc.nat({ max: MAX_KNOWN * 2 }),
+  })
+}
+const request = fc.oneof(...operations.map(requestOf))
+
+/** Ids and keys from answers, so that requests find something. */
+const known: Record<'tasks' | 'runs' | 'keys', string[]> = { tasks: [], runs: [], keys: ['a'] }
+const remember = (list: string[], value: unknown) => {
+  if (typeof value === 'string') list.splice(0, list.length, ...[value, ...list].slice(0, MAX_KNOWN))
+}
+
+function addressOf({ operation, parameters, pick }: FuzzRequest): string {
+  const list = operation.path.includes('{key}')
+    ? known.keys
+    : operation.path.includes('/runs/{')
+      ? known.runs
+      : known.tasks
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(list[pick] ?? String(parameters[name] || 'x')),
+  )
+  const query = operation.parameters.filter((p) => p.in === 'query' && parameters[p.name] !== undefined)
+  const text = query.map(({ name }) => `${name}=${encodeURIComponent(String(parameters[name]))}`).join('&')
+  return text === '' ? path : `${path}?${text}`
+}
+
+function headersOf({ operation, parameters }: FuzzRequest): Record<string, string> {
+  const entries = operation.parameters
+    .filter((p) => p.in === 'header' && parameters[p.name] !== undefined)
+    .map(({ name }) => [name, String(parameters[name]).replace(/[^\x20-\x7e]/g, '?')])
+  return Object.fromEntries(entries)
+}
+
+test('every answer is one that the document promises', async () => {
+  const succeeded = new Set<string>()
+  let count = 0
+
+  await fc.assert(
+    fc.asyncProperty(request, async (drawn) => {
+      const { operation, body } = drawn
+      const answer = await send(operation.method, addressOf(drawn), body, headersOf(drawn))
+
+      expect(check(operation, answer)).toEqual([])
+      expect(answer.status).toBeLessThan(500)
+      count++
+      if (answer.status >= 300) return
+      succeeded.add(operation.operationId)
+      remember(answer.body?.scheduledFor ? known.runs : known.tasks, answer.body?.id)
+      remember(known.keys, answer.body?.key)
+    }),
+    {
+      numRuns: MAX_REQUESTS,
+      interruptAfterTimeLimit: TIME_LIMIT_MS,
+      markInterruptAsFailure: false,
+      endOnFailure: true,
+    },
+  )
+
+  expect(count).toBeGreaterThan(500)
+  expect([...succeeded].sort()).toEqual(operations.map(({ operationId }) => operationId).sort())
+})
