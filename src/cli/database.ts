@@ -75,11 +75,10 @@ async function serverVersion(db: Database): Promise<string> {
   )
 }
 
-/** Host and database of an address, without the password it may hold. */
+/** Host, or directory of the socket, and database of an address. Whatever is before the last @ may be secret. */
 export function shownUrl(url: string): string {
-  if (!URL.canParse(url)) return 'the database'
-  const { hostname, port, pathname } = new URL(url)
-  return `${hostname || 'localhost'}${port === '' ? '' : `:${port}`}${pathname}`
+  const [, host, database = '', query] = /^\w+:\/\/(?:.*@)?([^/?]*)\/?([^?]*)\??(.*)$/.exec(url) ?? []
+  return `${host || new URLSearchParams(query).get('host') || 'localhost'}/${database}`
 }
 
 /** What keeps us from using a database, in words. Errors that are not about that come back as they were. */

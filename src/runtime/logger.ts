@@ -24,7 +24,13 @@ export async function createLogger({ level, pretty, base = {} }: LoggerOptions):
   const { default: prettify } = await import('pino-pretty')
   return pino(
     options,
-    prettify({ destination: 2, ignore: 'pid,hostname,node', translateTime: 'SYS:HH:MM:ss.l', sync: true }),
+    prettify({
+      destination: 2,
+      ignore: 'pid,hostname,node',
+      translateTime: 'SYS:HH:MM:ss.l',
+      singleLine: true,
+      sync: true,
+    }),
   )
 }
 
