@@ -52,24 +52,49 @@ create index attempt_by_run on attempt (run_id, number);
 create index attempt_by_task on attempt (task_id, ended_at desc);
 
 -- Makes the partitions of today and of the days to come. Safe on every node at once: the lock lets one
--- caller work while the others wait, and what exists already is left alone.
+-- caller work while the others wait, and what exists already is left alone. A partition is made apart and
+-- then attached, because that needs no lock that statements on the parent would wait for.
 create function ensure_partitions(days_ahead integer) returns integer language plpgsql as $$
 declare
+  today  date := (now() at time zone 'UTC')::date;
   parent text;
   day    date;
   name   text;
   made   integer := 0;
 begin
-  perform pg_advisory_xact_lock(hashtext('belfry.ensure_partitions'));
+  perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
   foreach parent in array array['run', 'attempt'] loop
-    for day in select generate_series((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + days_ahead, '1 day')::date loop
+    for day in select generate_series(today - 1, today + days_ahead, '1 day')::date loop
       name := parent || '_' || to_char(day, 'YYYYMMDD');
       if to_regclass(name) is null then
-        execute format('create table %I partition of %I for values from (%L) to (%L)',
-          name, parent, day::text || ' 00:00:00+00', (day + 1)::text || ' 00:00:00+00');
+        execute format('create table %I (like %I including defaults including constraints)', name, parent);
+        execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+          parent, name, day::text || ' 00:00:00+00', (day + 1)::text || ' 00:00:00+00');
         made := made + 1;
       end if;
     end loop;
   end loop;
   return made;
+end $$;
+
+-- Drops the partitions of days that lie longer ago than history is kept. A drop needs the parent for a
+-- moment; rather than let others queue up behind a long wait it gives up, and the next pass tries again.
+create function drop_partitions(days_kept integer) returns integer language plpgsql as $$
+declare
+  first_kept text := to_char((now() at time zone 'UTC')::date - days_kept, 'YYYYMMDD');
+  name       text;
+  dropped    integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
+  perform set_config('lock_timeout', '300ms', true);
+  for name in
+    select c.relname from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+    where i.inhparent in ('run'::regclass, 'attempt'::regclass) and right(c.relname, 8) < first_kept
+    order by right(c.relname, 8) limit 2
+  loop
+    execute format('drop table %I', name);
+    dropped := dropped + 1;
+  end loop;
+  return dropped;
 end $$;

@@ -111,7 +111,7 @@ export async function startNode({
         deadAfterMs: config.leaseMs,
       }),
     )
-    services.push(new Housekeeping({ db, log }))
+    services.push(new Housekeeping({ db, log, historyDays: config.historyDays }))
   }
   if (has('worker')) {
     const executor = createExecutors({

@@ -2,23 +2,36 @@ import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
-import { PARTITION_DAYS_AHEAD } from '../store/migrate.ts'
+import { dropPartitions, ensurePartitions } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
-import { sql } from '../store/sql.ts'
 import { forgetAnswers } from '../store/tasks.ts'
 
 const EVERY_MS = 10 * 60_000
+/** Drops are spread out, so that whoever waits for one waits for one only. */
+const BETWEEN_DROPS_MS = 1_000
 const ANSWERS_KEPT_HOURS = 24
 const DEAD_NODES_KEPT_DAYS = 7
 
+export interface HousekeepingOptions {
+  readonly db: Database
+  readonly log: Logger
+  /** History of runs that ended longer ago is dropped. */
+  readonly historyDays: number
+}
+
 /** Makes tomorrow's partitions and forgets what has served its time. Safe on every node at once. */
 export class Housekeeping implements Service {
-  readonly #db: Database
+  readonly #options: HousekeepingOptions
   readonly #loop: Loop
 
-  constructor({ db, log }: { db: Database; log: Logger }) {
-    this.#db = db
-    this.#loop = new Loop({ name: 'housekeeping', everyMs: EVERY_MS, log, runOnce: () => this.runOnce() })
+  constructor(options: HousekeepingOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: 'housekeeping',
+      everyMs: EVERY_MS,
+      log: options.log,
+      runOnce: () => this.runOnce(),
+    })
   }
 
   start(): void {
@@ -29,10 +42,15 @@ export class Housekeeping implements Service {
     return this.#loop.stop()
   }
 
-  async runOnce(): Promise<undefined> {
-    await this.#db.run(sql`select ensure_partitions(${PARTITION_DAYS_AHEAD})`)
-    await this.#db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
-    await this.#db.run(forgetNodes(DEAD_NODES_KEPT_DAYS))
-    return undefined
+  /** One pass; answers soon again while there is more to drop. */
+  async runOnce(): Promise<number | undefined> {
+    const { db, log, historyDays } = this.#options
+    await db.run(ensurePartitions())
+    await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
+    await db.run(forgetNodes(DEAD_NODES_KEPT_DAYS))
+    const [result] = await db.run(dropPartitions(historyDays))
+    if (!result?.dropped) return undefined
+    log.info({ partitions: result.dropped, historyDays }, 'old history dropped')
+    return BETWEEN_DROPS_MS
   }
 }

@@ -31,6 +31,7 @@ export interface Config {
   readonly reaperMs: number
   readonly lookAheadMs: number
   readonly shutdownGraceMs: number
+  readonly historyDays: number
 }
 
 /** A setting that cannot be used; its message says which, why and what would be right. */
@@ -107,6 +108,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   leaseMs: whole(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
   reaperMs: whole(2_000, 10, 600_000, 'How often dead nodes are looked for'),
   lookAheadMs: whole(10_000, 100, 3_600_000, 'How far ahead the scheduler reads'),
+  historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
 }
 
 export type ConfigKey = keyof Config

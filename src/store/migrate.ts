@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database, Queryable } from './database.ts'
+import { ensurePartitions } from './history.ts'
 import { sql } from './sql.ts'
 
 /** One numbered SQL file. */
@@ -21,9 +22,6 @@ export interface Migration {
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
-
-/** Partitions of history exist this many days ahead. */
-export const PARTITION_DAYS_AHEAD = 7
 
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/
 
@@ -54,7 +52,7 @@ export async function migrate(db: Database, migrations: readonly Migration[]): P
     for (const migration of missing) await apply(tx, migration)
     return missing
   })
-  await db.run(sql`select ensure_partitions(${PARTITION_DAYS_AHEAD})`)
+  await db.run(ensurePartitions())
   return applied
 }
 

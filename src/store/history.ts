@@ -1,0 +1,13 @@
+/** The partitions that history is kept in, a day each. */
+import { sql } from './sql.ts'
+
+/** Partitions exist this many days ahead. */
+export const PARTITION_DAYS_AHEAD = 7
+
+/** Makes what is missing of today's partitions and those to come. */
+export const ensurePartitions = () =>
+  sql<{ made: number }>`select ensure_partitions(${PARTITION_DAYS_AHEAD}) as made`
+
+/** Drops partitions of days longer ago than `days`, a few at a time; fails when it would have to wait. */
+export const dropPartitions = (days: number) =>
+  sql<{ dropped: number }>`select drop_partitions(${days}) as dropped`
