@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode } from '../support/node.ts'
+import { agendaOf, forceState, historyOf, movePause, moveWaiting } from './rows.ts'
+import { createTestApp } from './test-app.ts'
+
+const database = await createTestDatabase()
+const { db } = database
+const { send, context } = await createTestApp(database)
+
+const MINUTE = 60_000
+const action = { type: 'sleep', duration: '1s' }
+const now = () => Math.floor(context.clock.now())
+const iso = (ms: number) => new Date(ms).toISOString()
+
+const create = async (fields: Record<string, unknown>) =>
+  (await send('POST', '/v1/tasks', { action, ...fields })).body
+const pause = async (id: string) => (await send('POST', `/v1/tasks/${id}/pause`)).body
+const resume = async (id: string) => (await send('POST', `/v1/tasks/${id}/resume`)).body
+
+test('a pause takes the next occurrence away, and pausing twice is pausing', async () => {
+  const task = await create({ schedule: { type: 'every', interval: '1h' } })
+
+  const first = await pause(task.id)
+  const second = await pause(task.id)
+
+  expect(first).toMatchObject({ state: 'paused', nextFireAt: null })
+  expect(second).toEqual(first)
+  expect(await agendaOf(db, task.id)).toEqual([])
+})
+
+test('resuming leaves one skip with the range and the exact count, and the next occurrence', async () => {
+  const anchor = now() - 60 * MINUTE
+  const task = await create({ schedule: { type: 'every', interval: '1s', anchor: iso(anchor) }, maxRuns: 10 })
+  await pause(task.id)
+  const pausedAt = now() - 10 * MINUTE
+  await movePause(db, task.id, pausedAt)
+
+  const resumed = await resume(task.id)
+
+  const first = pausedAt + 1_000 - ((pausedAt - anchor) % 1_000)
+  const [skip, ...others] = await historyOf(db, task.id)
+  expect(others).toEqual([])
+  expect(skip).toMatchObject({ state: 'skipped', reason: 'paused', scheduledFor: first, ordinal: 1 })
+  expect(skip?.count).toBe(((skip?.until ?? 0) - first) / 1_000 + 1)
+  expect((skip?.until ?? 0) + 1_000).toBe(Date.parse(resumed.nextFireAt))
+  expect(await agendaOf(db, task.id)).toMatchObject([{ ordinal: 1, version: 1 }])
+  expect((await resume(task.id)).nextFireAt).toBe(resumed.nextFireAt)
+})
+
+test('a pause that passes nothing over records nothing', async () => {
+  const task = await create({ schedule: { type: 'every', interval: '1h' } })
+  await pause(task.id)
+
+  const resumed = await resume(task.id)
+
+  expect(resumed.nextFireAt).toBe(task.nextFireAt)
+  expect(await historyOf(db, task.id)).toEqual([])
+})
+
+test('more than can be counted are passed over without a number', async () => {
+  const task = await create({ schedule: { type: 'cron', expression: '* * * * * *' } })
+  await pause(task.id)
+  await movePause(db, task.id, now() - 24 * 60 * MINUTE)
+
+  await resume(task.id)
+
+  expect(await historyOf(db, task.id)).toMatchObject([{ reason: 'paused', count: null }])
+})
+
+test('what was due when the pause began, and not yet fired, is recorded with it', async () => {
+  const due = now() - 2_500
+  const task = await create({ schedule: { type: 'every', interval: '1s', anchor: iso(due) } })
+  await moveWaiting(db, task.id, due)
+
+  await pause(task.id)
+
+  const [skip] = await historyOf(db, task.id)
+  expect(skip).toMatchObject({ reason: 'paused', scheduledFor: due, until: due + 2_000, count: 3 })
+})
+
+test('a one-off whose instant passes during a pause is finished', async () => {
+  const at = now() + MINUTE
+  const task = await create({ schedule: { type: 'once', at: iso(at) } })
+  await pause(task.id)
+  await movePause(db, task.id, at - 2 * MINUTE)
+  const past = at - MINUTE - 1_000
+  await db.run({
+    text: `update task set definition = jsonb_set(definition, '{schedule,at}', to_jsonb($2::text)) where id = $1`,
+    values: [task.id, iso(past)],
+  })
+
+  const resumed = await resume(task.id)
+
+  expect(resumed.state).toBe('finished')
+  expect(await historyOf(db, task.id)).toMatchObject([
+    { reason: 'paused', scheduledFor: past, until: past, count: 1 },
+  ])
+})
+
+test('a one-off that still lies ahead is due after the pause as before', async () => {
+  const task = await create({ schedule: { type: 'once', at: iso(now() + MINUTE) } })
+
+  await pause(task.id)
+
+  expect((await resume(task.id)).nextFireAt).toBe(task.nextFireAt)
+})
+
+test('a chain starts again once: after its active run, or now', async () => {
+  const waiting = await create({ schedule: { type: 'delay', interval: '1h' }, startAt: iso(now() + MINUTE) })
+  const active = await create({ schedule: { type: 'delay', interval: '1h' } })
+  await forceState(db, active.id, 'retrying')
+
+  for (const { id } of [waiting, active]) {
+    await pause(id)
+    expect((await agendaOf(db, id)).filter(({ state, delayMs }) => state === 'scheduled' || delayMs)).toEqual(
+      [],
+    )
+    await resume(id)
+    await resume(id)
+  }
+
+  expect(await agendaOf(db, waiting.id)).toMatchObject([
+    { state: 'scheduled', delayMs: 60 * MINUTE, scheduledFor: Date.parse(waiting.startAt) },
+  ])
+  expect(await agendaOf(db, active.id)).toMatchObject([{ state: 'retrying', delayMs: 60 * MINUTE }])
+})
+
+test('a run that is active goes on through the pause, and the counting with it', async () => {
+  const node = await startTestNode(database)
+  const request = (verb: string) => node.request('POST', `/v1/tasks/${task.id}/${verb}`)
+  const { body: task } = await node.request('POST', '/v1/tasks', {
+    action: { type: 'sleep', duration: '300ms' },
+    schedule: { type: 'delay', interval: '20ms' },
+    maxRuns: 2,
+  })
+  const read = async () => (await node.request('GET', `/v1/tasks/${task.id}`)).body
+  await eventually(async () => (await read()).openRun?.state === 'running')
+
+  const paused = await request('pause')
+  await eventually(async () => (await read()).openRun === null)
+  const stillPaused = await read()
+  await request('resume')
+  await eventually(async () => (await read()).state === 'finished')
+
+  expect(paused.body).toMatchObject({ state: 'paused', openRun: { state: 'running' } })
+  expect(stillPaused).toMatchObject({ state: 'paused', nextFireAt: null })
+  expect(await historyOf(db, task.id)).toMatchObject([
+    { state: 'completed', ordinal: 1 },
+    { state: 'completed', ordinal: 2 },
+  ])
+})
+
+test('a retry goes on during a pause', async () => {
+  const node = await startTestNode(database)
+  const { body: task } = await node.request('POST', '/v1/tasks', {
+    action: { type: 'ping', url: 'http://127.0.0.1:1/' },
+    schedule: { type: 'every', interval: '1h', anchor: iso(now() + 200) },
+    retry: { limit: 1, initial: '300ms', max: '300ms' },
+  })
+  const read = async () => (await node.request('GET', `/v1/tasks/${task.id}`)).body
+  await eventually(async () => (await read()).openRun?.attempt === 1)
+
+  await node.request('POST', `/v1/tasks/${task.id}/pause`)
+
+  await eventually(async () => (await historyOf(db, task.id)).length > 0)
+  expect(await historyOf(db, task.id)).toMatchObject([{ state: 'permanently_failed' }])
+  expect((await read()).state).toBe('paused')
+})
