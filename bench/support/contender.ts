@@ -1,0 +1,33 @@
+/** Whoever takes part in a comparison: Belfry and its peers, each doing the same work in its own way. */
+import type { Subject } from './measure.ts'
+
+export const CONTENDERS = ['belfry', 'graphile', 'pg-boss', 'bullmq'] as const
+export type ContenderName = (typeof CONTENDERS)[number]
+
+export interface Workload {
+  readonly runs: number
+  /** Processes that work. */
+  readonly nodes: number
+  /** Where each run sends its POST; null for work that does nothing. */
+  readonly sinkUrl: string | null
+}
+
+/** A contender with its work in place and its processes up, waiting to begin. */
+export interface Prepared {
+  readonly subject: Subject
+  begin(): Promise<void>
+  /** Resolves when nothing is left to do. */
+  untilDone(): Promise<void>
+  /** Fails unless every run was done once. */
+  verify(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Contender {
+  readonly name: ContenderName
+  prepare(workload: Workload): Promise<Prepared>
+}
+
+/** The default of Belfry, given to everybody. */
+export const CONCURRENCY = 50
+export const DRAIN_TIMEOUT_MS = 600_000

@@ -1,0 +1,113 @@
+/** The database under measurement: one new server with the durable settings that the product itself uses. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { startEmbeddedPostgres } from '../../src/embedded/server.ts'
+import { Database } from '../../src/store/database.ts'
+import { migrate, readMigrations } from '../../src/store/migrate.ts'
+import { sql } from '../../src/store/sql.ts'
+import { onCleanup } from './cleanup.ts'
+import type { Subject } from './measure.ts'
+import { ROOT } from './root.ts'
+
+export interface Server {
+  readonly pid: number
+  readonly version: string
+  /** A new, empty database; a database of that name goes. */
+  create(name: string): Promise<BenchDatabase>
+}
+
+export interface BenchDatabase {
+  readonly url: string
+  /** One connection, so that what the benchmark itself costs can be told apart. */
+  readonly db: Database
+  /** What to measure when these processes work on this database. */
+  subject(pids: readonly number[]): Promise<Subject>
+  drop(): Promise<void>
+}
+
+/** Setting up a million tasks is one long statement after another. */
+const STATEMENT_TIMEOUT_MS = 600_000
+
+export async function startPostgres(): Promise<Server> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'belfry-bench-'))
+  onCleanup(() => rmSync(dataDir, { recursive: true, force: true }))
+  const server = await startEmbeddedPostgres({ dataDir })
+  onCleanup(() => server.stop())
+  const urlOf = (name: string) => server.connectionString.replace(/\/belfry(?=\?|$)/, `/${name}`)
+
+  const administer = async (...statements: readonly string[]) => {
+    const client = new pg.Client({ connectionString: urlOf('postgres') })
+    await client.connect()
+    try {
+      for (const statement of statements) await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  }
+  return {
+    pid: server.pid,
+    version: server.version,
+    create: async (name) => {
+      await administer(`drop database if exists "${name}" with (force)`, `create database "${name}"`)
+      const url = urlOf(name)
+      const db = connect(url, 1)
+      const close = onCleanup(() => db.close())
+      return {
+        url,
+        db,
+        subject: async (pids) => ({
+          serverPid: server.pid,
+          pids,
+          ownBackends: (await db.run(sql<{ pid: number }>`select pg_backend_pid() as pid`)).map(
+            ({ pid }) => pid,
+          ),
+          wal: () => walPosition(db),
+        }),
+        drop: async () => {
+          await close()
+          await administer(`drop database if exists "${name}" with (force)`)
+        },
+      }
+    },
+  }
+}
+
+/** A new database with the product's tables. */
+export async function createBelfryDatabase(server: Server, name: string): Promise<BenchDatabase> {
+  const database = await server.create(name)
+  await migrate(database.db, await readMigrations(join(ROOT, 'migrations')))
+  return database
+}
+
+export function connect(url: string, maxConnections: number): Database {
+  return new Database({
+    url,
+    applicationName: 'belfry bench',
+    maxConnections,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    // Looking for what is left must not read whole tables, whatever the planner thinks of their size.
+    favourIndexes: true,
+  })
+}
+
+async function walPosition(db: Database): Promise<number> {
+  const [row] = await db.run(
+    sql<{ bytes: string }>`select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as bytes`,
+  )
+  return Number(row?.bytes)
+}
+
+/**
+ * Before a database is filled: pages that change for the first time after a checkpoint are written to the WAL
+ * as a whole, which belongs to the filling and not to what is measured after it.
+ */
+export async function checkpoint(db: Database): Promise<void> {
+  await db.run(sql`checkpoint`)
+}
+
+/** After it is filled: leaves nothing for autovacuum to catch up on while something is measured. */
+export async function vacuum(db: Database): Promise<void> {
+  await db.run(sql`vacuum analyze`)
+}
