@@ -22,6 +22,7 @@ export const FIELD_CASES: Case[] = [
   ['the other half', { name: 'a\udc00b' }, '/name', UNSTORABLE],
   ['an empty key', { key: '' }, '/key', 'must not be empty'],
   ['a long key', { key: long(201) }, '/key', 'must not be longer than 200 characters'],
+  ['a key that no address can name', { key: '..' }, '/key', 'must not be . or ..'],
   ['a key that is an object', { key: {} }, '/key', 'must be a string, not an object'],
   ['an owner that is true', { owner: true }, '/owner', 'must be a string, not true or false'],
   ['an empty owner', { owner: '' }, '/owner', 'must not be empty'],

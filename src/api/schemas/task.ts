@@ -10,7 +10,12 @@ const DAY_MS = 86_400_000
 
 const label = (max: number) => z.string().min(1).max(max)
 
-export const TaskKey = label(200).describe('Your own name for the task, unique in the project.')
+/** Clients take these two out of an address before they send it, so no request could name them. */
+const UNADDRESSABLE = ['.', '..']
+
+export const TaskKey = label(200)
+  .refine((key) => !UNADDRESSABLE.includes(key), 'must not be . or .., which no address can name')
+  .describe('Your own name for the task, unique in the project.')
 
 const Metadata = z
   .record(z.string().max(200), z.unknown())

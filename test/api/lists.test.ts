@@ -1,0 +1,192 @@
+/** Lists in pages and with filters: every item once, in order, whatever shares an instant. */
+import { expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import { sql } from '../../src/store/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createTestApp } from './test-app.ts'
+
+const database = await createTestDatabase()
+const { db } = database
+const { send } = await createTestApp(database)
+
+const action = { type: 'sleep', duration: '1s' }
+const later = { type: 'once', at: '2099-01-01T00:00:00Z' }
+
+/** All items of a list, page by page. */
+async function walk(url: string, limit: number) {
+  const pages: Record<string, unknown>[][] = []
+  let cursor: string | null = null
+  do {
+    const address: string = `${url}${url.includes('?') ? '&' : '?'}limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`
+    const { status, body } = await send('GET', address)
+    expect(status).toBe(200)
+    pages.push(body.items)
+    cursor = body.nextCursor
+  } while (cursor !== null && pages.length < 100)
+  return { pages, items: pages.flat() as Record<string, string & number>[] }
+}
+
+interface Ended {
+  readonly scheduledFor: number
+  readonly endedAt: number
+  readonly attempts: number
+  readonly state?: string
+}
+
+/** A run in history, with its attempts. */
+async function endedRun(taskId: string, { scheduledFor, endedAt, attempts, state = 'completed' }: Ended) {
+  const id = uuidv7()
+  await db.run(sql`
+    insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, version, ordinal, fence, attempt, kind, state, outcome)
+    values (${id}, ${taskId}, ${DEFAULT_PROJECT_ID}, to_timestamp(${scheduledFor}::float8 / 1000), to_timestamp(${endedAt}::float8 / 1000),
+            to_timestamp(${endedAt}::float8 / 1000), 1, 1, ${attempts}, ${attempts}, 'occurrence', ${state}::run_state, 'completed')`)
+  await db.run(sql`
+    insert into attempt (run_id, task_id, started_at, ended_at, number, fence, outcome)
+    select ${id}, ${taskId}, to_timestamp(${endedAt}::float8 / 1000), to_timestamp(${endedAt}::float8 / 1000), n, n, 'failed'
+    from generate_series(1, ${attempts}::integer - 1) as n`)
+  return id
+}
+
+test('a walk over many tasks sees each of them once, newest first', async () => {
+  const { body } = await send('POST', '/v1/tasks/bulk', {
+    tasks: Array.from({ length: 250 }, (_, i) => ({
+      action,
+      schedule: later,
+      name: `walk ${i}`,
+      owner: 'walker',
+    })),
+  })
+  const made = body.items.map(({ id }: { id: string }) => id)
+
+  const { pages, items } = await walk('/v1/tasks?owner=walker', 60)
+
+  expect(pages.map((page) => page.length)).toEqual([60, 60, 60, 60, 10])
+  expect(items.map(({ id }) => id)).toEqual(made.toReversed())
+})
+
+test('what is made during a walk does not disturb it', async () => {
+  const made = async (name: string) =>
+    (await send('POST', '/v1/tasks', { action, schedule: later, name, owner: 'disturbed' })).body.id
+  const ids = [await made('a'), await made('b'), await made('c')]
+  const first = (await send('GET', '/v1/tasks?owner=disturbed&limit=2')).body
+  await made('d')
+
+  const second = (await send('GET', `/v1/tasks?owner=disturbed&limit=2&cursor=${first.nextCursor}`)).body
+
+  expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(ids.toReversed())
+  expect(second.nextCursor).toBeNull()
+})
+
+test('tasks are filtered by state, type, tag, owner and part of their name or key, also together', async () => {
+  const create = async (fields: Record<string, unknown>) =>
+    (await send('POST', '/v1/tasks', { action, schedule: later, ...fields })).body.id
+  const ids = {
+    plain: await create({ name: 'Report of sales', tags: ['filter', 'a'], owner: 'ann' }),
+    ping: await create({ action: { type: 'ping', url: 'http://x' }, tags: ['filter', 'b'], owner: 'ann' }),
+    paused: await create({ key: 'nightly-REPORT', tags: ['filter', 'a'], owner: 'bob' }),
+    cancelled: await create({ name: '100%_sure', tags: ['filter'], owner: 'bob' }),
+    manual: await create({ schedule: { type: 'manual' }, tags: ['filter'] }),
+    pending: await create({ schedule: { type: 'manual' }, tags: ['filter'] }),
+  }
+  await send('POST', `/v1/tasks/${ids.paused}/pause`)
+  await send('POST', `/v1/tasks/${ids.cancelled}/cancel`)
+  await send('POST', `/v1/tasks/${ids.pending}/trigger`)
+  const found = async (query: string) => {
+    const { items } = (await send('GET', `/v1/tasks?tag=filter&${query}`)).body
+    const names = Object.entries(ids).map(([name, id]) => [id, name])
+    return items.map(({ id }: { id: string }) => Object.fromEntries(names)[id]).sort()
+  }
+
+  expect(await found('limit=200')).toEqual(Object.keys(ids).sort())
+  expect(await found('state=scheduled')).toEqual(['manual', 'ping', 'plain'])
+  expect(await found('state=paused')).toEqual(['paused'])
+  expect(await found('state=cancelled')).toEqual(['cancelled'])
+  expect(await found('state=pending')).toEqual(['pending'])
+  expect(await found('state=running')).toEqual([])
+  expect(await found('state=finished')).toEqual([])
+  expect(await found('type=ping')).toEqual(['ping'])
+  expect(await found('owner=ann')).toEqual(['ping', 'plain'])
+  expect(await found('q=report')).toEqual(['paused', 'plain'])
+  expect(await found('q=%25_')).toEqual(['cancelled'])
+  expect(await found('q=%25')).toEqual(['cancelled'])
+  expect(await found('owner=bob&q=report&state=paused')).toEqual(['paused'])
+  expect((await send('GET', '/v1/tasks?tag=b&type=ping')).body.items).toMatchObject([{ id: ids.ping }])
+})
+
+test('a walk over runs that share their instants sees each of them once, latest first', async () => {
+  const { body: task } = await send('POST', '/v1/tasks', {
+    action,
+    schedule: { type: 'manual' },
+    overlap: 'allow',
+  })
+  const at = Date.now() - 60_000
+  for (let i = 0; i < 22; i++)
+    await endedRun(task.id, {
+      scheduledFor: at + Math.floor(i / 8) * 1_000,
+      endedAt: at + 5_000,
+      attempts: 1,
+    })
+  for (let i = 0; i < 3; i++) await send('POST', `/v1/tasks/${task.id}/trigger`)
+
+  const { pages, items } = await walk(`/v1/tasks/${task.id}/runs`, 10)
+  const completed = await walk(`/v1/tasks/${task.id}/runs?state=completed`, 10)
+  const pending = await walk(`/v1/tasks/${task.id}/runs?state=pending`, 10)
+
+  expect(pages.map((page) => page.length)).toEqual([10, 10, 5])
+  expect(new Set(items.map(({ id }) => id)).size).toBe(25)
+  const order = items.map(({ scheduledFor, id }) => `${scheduledFor} ${id}`)
+  expect(order).toEqual(order.toSorted().toReversed())
+  expect(completed.items).toHaveLength(22)
+  expect(pending.items).toHaveLength(3)
+})
+
+test('a walk over attempts sees each of them once, of the latest run and the last attempt first', async () => {
+  const { body: task } = await send('POST', '/v1/tasks', { action, schedule: { type: 'manual' } })
+  const at = Date.now() - 60_000
+  for (let i = 0; i < 10; i++) {
+    // Ended within one millisecond, in fractions of it, as workers write it.
+    await endedRun(task.id, {
+      scheduledFor: at + Math.floor(i / 4),
+      endedAt: at + 1_000 + i / 10,
+      attempts: (i % 4) + 1,
+    })
+  }
+
+  const { pages, items } = await walk(`/v1/tasks/${task.id}/attempts`, 10)
+  const single = await walk(`/v1/tasks/${task.id}/attempts`, 1)
+
+  expect(pages.map((page) => page.length)).toEqual([10, 10, 3])
+  expect(new Set(items.map(({ runId, number }) => `${runId}/${number}`)).size).toBe(23)
+  const order = items.map(({ scheduledFor, runId, number }) => `${scheduledFor} ${runId} ${number}`)
+  expect(order).toEqual(order.toSorted().toReversed())
+  expect(single.items).toEqual(items)
+})
+
+test('attempts of a run that is still retrying are listed, and that of a running one is not', async () => {
+  const { body: task } = await send('POST', '/v1/tasks', { action, schedule: later, overlap: 'allow' })
+  await db.run(sql`update agenda set state = 'retrying', attempt = 2 where task_id = ${task.id}`)
+  await db.run(sql`
+    insert into attempt (run_id, task_id, ended_at, number, fence, outcome)
+    select run_id, task_id, now(), n, n, 'failed' from agenda, generate_series(1, 2) as n where task_id = ${task.id}`)
+
+  const retrying = await walk(`/v1/tasks/${task.id}/attempts`, 1)
+  await db.run(
+    sql`update agenda set state = 'running', attempt = 3, worker_id = ${uuidv7()} where task_id = ${task.id}`,
+  )
+  const running = await walk(`/v1/tasks/${task.id}/attempts`, 1)
+
+  expect(retrying.items.map(({ number }) => number)).toEqual([2, 1])
+  expect(running.items.map(({ number }) => number)).toEqual([2, 1])
+})
+
+test('a task is found by its key, whatever characters it has', async () => {
+  for (const key of ['plain', 'with space', 'a/b?c=d&e#f', 'ключ 🔑', '%2F', 'quote\'"', '...']) {
+    const { body: task } = await send('POST', '/v1/tasks', { action, schedule: later, key })
+
+    const { status, body } = await send('GET', `/v1/tasks/by-key/${encodeURIComponent(key)}`)
+
+    expect([key, status]).toEqual([key, 200])
+    expect(body.id).toBe(task.id)
+  }
+})
