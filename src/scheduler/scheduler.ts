@@ -28,6 +28,7 @@ import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import { decide } from './decide.ts'
 import { DueQueue } from './due-queue.ts'
+import { Horizon } from './horizon.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
 export interface SchedulerOptions {
@@ -64,21 +65,16 @@ const LONGEST_SLEEP_MS = 1_000
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions
   readonly #queue = new DueQueue()
+  readonly #horizon: Horizon
   readonly #reading: Loop
   readonly #firing: Loop
-  /** Up to which instant everything is in the queue. */
-  #readUntil = 0
-  /** The earliest instant that a hint was about since the last reading began. */
-  #hintedAt = Number.POSITIVE_INFINITY
-  #fullPassAt = 0
-  /** The last reading pass did not reach the end of what is due. */
-  #isMoreToRead = false
   /** Being fired right now: reading them again would fire them twice, in vain. */
   readonly #inFlight = new Set<string>()
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { log, leases, wakeUps } = options
+    const { log, leases, wakeUps, lookAheadMs } = options
+    this.#horizon = new Horizon({ lookAheadMs, lookBackMs: LOOK_BACK_MS, everythingEveryMs: FULL_PASS_MS })
     this.#reading = new Loop({ name: 'look ahead', everyMs: PASS_MS, log, runOnce: () => this.readAhead() })
     this.#firing = new Loop({ name: 'fire', everyMs: LONGEST_SLEEP_MS, log, runOnce: () => this.fireDue() })
     leases.onChange(() => this.#shardsChanged())
@@ -96,30 +92,23 @@ export class Scheduler implements Service {
   }
 
   /** One reading pass. */
-  async readAhead(): Promise<number | undefined> {
-    const { db, clock, leases, lookAheadMs } = this.#options
+  async readAhead(): Promise<undefined> {
+    const { db, clock, leases } = this.#options
     const shards = leases.ids
-    // While there is more in hand than can be fired soon, reading would only find the same again.
-    if (shards.length === 0 || this.#queue.size > LOW_WATER) return undefined
-    const now = clock.now()
-    const until = now + lookAheadMs
-    const isFull = now >= this.#fullPassAt
-    const earliest = Math.min(now - LOOK_BACK_MS, this.#readUntil, this.#hintedAt)
-    const from = isFull || earliest === Number.NEGATIVE_INFINITY ? null : earliest
-    // A hint that comes while the statement runs may be about a row that it does not see.
-    this.#hintedAt = Number.POSITIVE_INFINITY
-    const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, Math.ceil(ROWS_READ / shards.length))
-    const rows = await db.run(lookAhead({ shards, from, until, limitPerShard }))
-    for (const row of rows) if (!this.#inFlight.has(row.runId)) this.#queue.add(row)
-    this.#isMoreToRead = hasFullShard(rows, limitPerShard)
-    if (this.#isMoreToRead) {
-      this.#hintedAt = Math.min(this.#hintedAt, from ?? Number.NEGATIVE_INFINITY)
-    } else {
-      this.#readUntil = until
-      if (isFull) this.#fullPassAt = now + FULL_PASS_MS
+    if (shards.length === 0) return
+    const ranges = this.#horizon.plan(clock.now(), shards, this.#queue.size > LOW_WATER)
+    for (const [i, range] of ranges.entries()) {
+      const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, Math.ceil(ROWS_READ / range.shards.length))
+      try {
+        const rows = await db.run(lookAhead({ ...range, limitPerShard }))
+        for (const row of rows) if (!this.#inFlight.has(row.runId)) this.#queue.add(row)
+        this.#horizon.settle(range, hasFullShard(rows, limitPerShard))
+        if (rows.length > 0) this.#firing.wake()
+      } catch (error) {
+        for (const unread of ranges.slice(i)) this.#horizon.giveBack(unread)
+        throw error
+      }
     }
-    if (rows.length > 0) this.#firing.wake()
-    return undefined
   }
 
   /** One firing pass; answers how long to sleep until the next. */
@@ -127,7 +116,7 @@ export class Scheduler implements Service {
     const { clock, leases } = this.#options
     const now = clock.now()
     const rows = this.#queue.takeDue(now + LEAD_MS, FIRE_BATCH).filter((row) => leases.get(row.shard))
-    if (this.#isMoreToRead && this.#queue.size <= LOW_WATER) this.#reading.wake()
+    if (this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
     if (rows.length > 0) await this.#fire(rows)
     const nextAt = this.#queue.nextAt
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS - clock.now())
@@ -170,17 +159,16 @@ export class Scheduler implements Service {
     for (const { row, decision, definition, startNow } of firings) {
       if (gone.has(row.runId)) {
         // It may only have been edited since it was read; then it is still due.
-        this.#hintedAt = Math.min(this.#hintedAt, row.wakeAt)
+        this.#hinted([{ shard: row.shard, at: row.wakeAt }])
         continue
       }
       const ran = !blocked.has(row.runId) && runs(decision)
       if (ran && startNow && result?.isWorkerAlive) started.push(workOf(row, decision, definition))
       else if (ran) isQueued = true
       const { next } = decision
-      if (next && next.at < this.#readUntil) this.#queue.add(followerOf(row, next, ran))
+      if (next && next.at < this.#horizon.readUntil) this.#queue.add(followerOf(row, next, ran))
     }
     if (isQueued) wakeUps.announceReady()
-    if (gone.size > 0) this.#reading.wake()
     return started
   }
 
@@ -196,19 +184,13 @@ export class Scheduler implements Service {
     })
   }
 
-  /** A hint about the part ahead means that it must be read again; what lies beyond is read in its time. */
   #hinted(hints: readonly DueHint[]): void {
-    const { leases, clock, lookAheadMs } = this.#options
-    const horizon = clock.now() + lookAheadMs
-    const earliest = Math.min(...hints.filter(({ shard }) => leases.get(shard)).map(({ at }) => at))
-    if (earliest >= horizon) return
-    this.#hintedAt = Math.min(this.#hintedAt, earliest)
-    this.#reading.wake()
+    if (this.#horizon.hint(hints, this.#options.clock.now())) this.#reading.wake()
   }
 
   #shardsChanged(): void {
     this.#queue.retain((shard) => this.#options.leases.get(shard) !== undefined)
-    this.#fullPassAt = 0
+    this.#horizon.reset()
     this.#reading.wake()
   }
 }

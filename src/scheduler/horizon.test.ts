@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { Horizon } from './horizon.ts'
+
+const SHARDS = [0, 1, 2]
+const aHorizon = () => new Horizon({ lookAheadMs: 10_000, lookBackMs: 5_000, everythingEveryMs: 30_000 })
+
+/** Reads all that is planned, completely. */
+function read(horizon: Horizon, now: number) {
+  const ranges = horizon.plan(now, SHARDS, false)
+  for (const range of ranges) horizon.settle(range, false)
+  return ranges
+}
+
+test('the first pass reads everything that is overdue and the part ahead', () => {
+  const horizon = aHorizon()
+
+  expect(read(horizon, 100_000)).toEqual([
+    { kind: 'all', shards: SHARDS, from: null, until: 100_000 },
+    { kind: 'ahead', shards: SHARDS, from: 100_000, until: 110_000 },
+  ])
+  expect(horizon.readUntil).toBe(110_000)
+})
+
+test('later passes read the last seconds again and only the new part ahead', () => {
+  const horizon = aHorizon()
+  read(horizon, 100_000)
+
+  expect(read(horizon, 101_000)).toEqual([
+    { kind: 'back', shards: SHARDS, from: 96_000, until: 101_000 },
+    { kind: 'ahead', shards: SHARDS, from: 110_000, until: 111_000 },
+  ])
+})
+
+test('everything is read again every thirty seconds', () => {
+  const horizon = aHorizon()
+  read(horizon, 100_000)
+
+  expect(read(horizon, 130_000)[0]).toMatchObject({ kind: 'all', from: null })
+})
+
+test('a hint is followed at once, in its shards and for its instants only', () => {
+  const horizon = aHorizon()
+  read(horizon, 100_000)
+
+  expect(
+    horizon.hint(
+      [
+        { shard: 1, at: 103_000 },
+        { shard: 2, at: 104_000 },
+      ],
+      100_500,
+    ),
+  ).toBe(true)
+  expect(horizon.plan(100_500, SHARDS, false)[0]).toEqual({
+    kind: 'hinted',
+    shards: [1, 2],
+    from: 103_000,
+    until: 104_001,
+  })
+  expect(horizon.plan(100_600, SHARDS, false)[0]?.kind).not.toBe('hinted')
+})
+
+test('a hint beyond the part ahead is no news: it is read in its time', () => {
+  expect(aHorizon().hint([{ shard: 1, at: 200_000 }], 100_000)).toBe(false)
+})
+
+test('a hint whose reading failed or was cut is followed again', () => {
+  const horizon = aHorizon()
+  horizon.hint([{ shard: 1, at: 103_000 }], 100_000)
+  const [range] = horizon.plan(100_000, SHARDS, false)
+
+  horizon.settle(range as never, true)
+
+  expect(horizon.plan(100_001, SHARDS, false)[0]).toEqual(range)
+})
+
+test('while there is plenty in hand and more to read only hints are followed', () => {
+  const horizon = aHorizon()
+  for (const range of horizon.plan(100_000, SHARDS, false)) horizon.settle(range, range.kind === 'all')
+  expect(horizon.isCut).toBe(true)
+
+  expect(horizon.plan(100_100, SHARDS, true)).toEqual([])
+  horizon.hint([{ shard: 0, at: 100_200 }], 100_100)
+  expect(horizon.plan(100_200, SHARDS, true).map(({ kind }) => kind)).toEqual(['hinted'])
+  expect(horizon.plan(100_300, SHARDS, false)[0]).toMatchObject({ kind: 'all' })
+})
+
+test('a look back that was cut goes on from where it began, however late it gets', () => {
+  const horizon = aHorizon()
+  read(horizon, 100_000)
+  const [back] = horizon.plan(101_000, SHARDS, false)
+  horizon.settle(back as never, true)
+
+  expect(horizon.plan(120_000, SHARDS, false)[0]).toMatchObject({ kind: 'back', from: 96_000 })
+})
+
+test('other shards mean that everything is read again', () => {
+  const horizon = aHorizon()
+  read(horizon, 100_000)
+
+  horizon.reset()
+
+  expect(read(horizon, 100_500)[0]).toMatchObject({ kind: 'all' })
+})

@@ -1,0 +1,126 @@
+/**
+ * What must be read to know everything that comes due soon. The part ahead is read once, as time moves on;
+ * the last seconds are read again in each pass, which finds what a lost hint was about; everything, however
+ * long ago it was due, is read now and then; and what a hint is about is read at once, and nothing else.
+ */
+import type { DueHint } from '../transport/wake-ups.ts'
+
+/** A stretch of time to read, in all shards or in those a hint was about. */
+export interface Range {
+  readonly kind: 'all' | 'back' | 'ahead' | 'hinted'
+  readonly shards: readonly number[]
+  /** Null: from the beginning of time. */
+  readonly from: number | null
+  readonly until: number
+}
+
+export interface HorizonOptions {
+  readonly lookAheadMs: number
+  readonly lookBackMs: number
+  readonly everythingEveryMs: number
+}
+
+export class Horizon {
+  readonly #options: HorizonOptions
+  /** Everything due before this instant has been read, as far as it was there. */
+  #readUntil: number | undefined
+  /** When everything is to be read again. */
+  #everythingAt = Number.NEGATIVE_INFINITY
+  /** Where the look back must begin, when the last one did not reach its end. */
+  #backFrom: number | undefined
+  #hinted = new Map<number, { from: number; to: number }>()
+  /** Some range held more rows than were read. */
+  #isCut = false
+
+  constructor(options: HorizonOptions) {
+    this.#options = options
+  }
+
+  /** Up to where the queue is complete: what is written for an earlier instant must be put there. */
+  get readUntil(): number {
+    return this.#readUntil ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** More is waiting than was read; it is worth reading on as soon as what was read is fired. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  /** Forgets what was read: other shards are watched now. */
+  reset(): void {
+    this.#readUntil = undefined
+    this.#everythingAt = Number.NEGATIVE_INFINITY
+    this.#backFrom = undefined
+    this.#isCut = false
+  }
+
+  /** Takes in that rows were written; false when they lie beyond what is read now and will be found in time. */
+  hint(hints: readonly DueHint[], now: number): boolean {
+    let isNews = false
+    for (const { shard, at } of hints) {
+      if (at >= now + this.#options.lookAheadMs) continue
+      isNews = true
+      const known = this.#hinted.get(shard)
+      this.#hinted.set(shard, { from: Math.min(at, known?.from ?? at), to: Math.max(at, known?.to ?? at) })
+    }
+    return isNews
+  }
+
+  /**
+   * What to read in this pass. While there is `plenty` in hand only hints are followed: the rest would be
+   * found again in front of what comes next.
+   */
+  plan(now: number, shards: readonly number[], plenty: boolean): Range[] {
+    const ranges: Range[] = []
+    const hinted = this.#hintedRange(shards)
+    if (hinted) ranges.push(hinted)
+    if (plenty && this.#isCut) return ranges
+    this.#isCut = false
+    const { lookAheadMs, lookBackMs } = this.#options
+    if (now >= this.#everythingAt) ranges.push({ kind: 'all', shards, from: null, until: now })
+    else ranges.push({ kind: 'back', shards, from: this.#backFrom ?? now - lookBackMs, until: now })
+    ranges.push({ kind: 'ahead', shards, from: this.#readUntil ?? now, until: now + lookAheadMs })
+    return ranges
+  }
+
+  /** Takes in what came of reading a range. `isCut`: some shard had more rows than were read. */
+  settle(range: Range, isCut: boolean): void {
+    if (isCut) this.#isCut = true
+    switch (range.kind) {
+      case 'all':
+        if (!isCut) this.#everythingAt = range.until + this.#options.everythingEveryMs
+        break
+      case 'back':
+        this.#backFrom = isCut ? (range.from ?? undefined) : undefined
+        break
+      case 'ahead':
+        if (!isCut) this.#readUntil = range.until
+        else this.#readUntil ??= range.from ?? undefined
+        break
+      case 'hinted':
+        if (isCut) this.giveBack(range)
+        break
+    }
+  }
+
+  /** A range could not be read: what it was about is still to be found. */
+  giveBack({ kind, shards, from, until }: Range): void {
+    if (kind !== 'hinted' || from === null) return
+    for (const shard of shards) {
+      const known = this.#hinted.get(shard)
+      this.#hinted.set(shard, {
+        from: Math.min(from, known?.from ?? from),
+        to: Math.max(until - 1, known?.to ?? 0),
+      })
+    }
+  }
+
+  #hintedRange(watched: readonly number[]): Range | undefined {
+    const entries = [...this.#hinted].filter(([shard]) => watched.includes(shard))
+    this.#hinted = new Map()
+    if (entries.length === 0) return undefined
+    const from = Math.min(...entries.map(([, range]) => range.from))
+    const until = Math.max(...entries.map(([, range]) => range.to)) + 1
+    return { kind: 'hinted', shards: entries.map(([shard]) => shard), from, until }
+  }
+}
