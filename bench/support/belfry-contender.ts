@@ -1,7 +1,7 @@
 import type { Action } from '../../src/core/action.ts'
 import { startNodes } from './belfry.ts'
-import { type Contender, DRAIN_TIMEOUT_MS } from './contender.ts'
-import { checkpoint, createBelfryDatabase, type Server, vacuum } from './postgres.ts'
+import { type Contender, DRAIN_TIMEOUT_MS, type Prepared, type Workload } from './contender.ts'
+import { type BenchDatabase, checkpoint, createBelfryDatabase, type Server, vacuum } from './postgres.ts'
 import { assertAllDone, fill, HOUR_MS, makeDue, readHistory, untilDone, wake } from './tasks.ts'
 
 export const actionFor = (sinkUrl: string | null): Action =>
@@ -9,32 +9,43 @@ export const actionFor = (sinkUrl: string | null): Action =>
     ? { type: 'sleep', duration: '0s' }
     : { type: 'webhook', url: `${sinkUrl}/`, body: { hello: 'world' } }
 
-/** Nodes are up and idle; then all tasks come due at once. */
 export function belfryContender(server: Server): Contender {
   return {
     name: 'belfry',
-    prepare: async ({ runs, nodes: count, sinkUrl }) => {
+    prepare: async (workload) => {
       const database = await createBelfryDatabase(server, 'bench_belfry')
-      await checkpoint(database.db)
-      const dueAt = Date.now() + HOUR_MS
-      await fill(database.url, {
-        count: runs,
-        dueAt: () => dueAt,
-        definition: { action: actionFor(sinkUrl) },
-      })
-      await vacuum(database.db)
-      const nodes = await startNodes(count, database.url)
-      await makeDue(database.db)
+      const drain = await prepareDrain(database, workload)
       return {
-        subject: await database.subject(nodes.map(({ pid }) => pid)),
-        begin: () => wake(database.db),
-        untilDone: () => untilDone(database.db, { dueBefore: dueAt, timeoutMs: DRAIN_TIMEOUT_MS }),
-        verify: async () => assertAllDone(await readHistory(database.db), runs),
+        ...drain,
         close: async () => {
-          await Promise.all(nodes.map((node) => node.stop()))
+          await drain.close()
           await database.drop()
         },
       }
+    },
+  }
+}
+
+/** Nodes are up and idle; then all tasks come due at once. */
+export async function prepareDrain(
+  database: BenchDatabase,
+  { runs, nodes: count, sinkUrl }: Workload,
+): Promise<Prepared> {
+  const { url, db } = database
+  const before = await readHistory(db)
+  await checkpoint(db)
+  const dueAt = Date.now() + HOUR_MS
+  await fill(url, { count: runs, dueAt: () => dueAt, definition: { action: actionFor(sinkUrl) } })
+  await vacuum(db)
+  const nodes = await startNodes(count, url)
+  await makeDue(db)
+  return {
+    subject: await database.subject(nodes.map(({ pid }) => pid)),
+    begin: () => wake(db),
+    untilDone: () => untilDone(db, { dueBefore: dueAt, timeoutMs: DRAIN_TIMEOUT_MS }),
+    verify: async () => assertAllDone(await readHistory(db), before.runs + runs),
+    close: async () => {
+      await Promise.all(nodes.map((node) => node.stop()))
     },
   }
 }

@@ -68,10 +68,14 @@ function newTask(at: number, definition: Partial<TaskDefinition>): NewTask {
   }
 }
 
-/** Makes everything that is due within the hour due now; nodes do not know it until they are woken. */
-export async function makeDue(db: Database): Promise<void> {
+/**
+ * Moves everything that is due within the next hours to one instant, now when none is given. Nodes do not
+ * know it until they are woken.
+ */
+export async function makeDue(db: Database, at: number = Date.now()): Promise<void> {
   await db.run(sql`
-    update agenda set wake_at = date_trunc('milliseconds', now()), scheduled_for = date_trunc('milliseconds', now())
+    update agenda set wake_at = due.at, scheduled_for = due.at
+    from (select to_timestamp(${at}::float8 / 1000) as at) due
     where wake_at < now() + interval '2 hours'`)
   await db.run(sql`vacuum analyze agenda`)
 }
@@ -114,6 +118,17 @@ async function leftOver(db: Database, dueBefore: number): Promise<number> {
       select from agenda where shard = s.id and wake_at < to_timestamp(${dueBefore}::float8 / 1000) limit ${FEW / 50}
     ) a`)
   return row?.count ?? 0
+}
+
+/** When each run was due and how late it began, as history tells it. */
+export interface Lateness {
+  readonly dueAt: number
+  readonly lateMs: number
+}
+
+export function readLateness(db: Database): Promise<Lateness[]> {
+  return db.run(sql<Lateness>`
+    select (extract(epoch from scheduled_for) * 1000)::float8 as "dueAt", late_ms as "lateMs" from run where late_ms is not null`)
 }
 
 /** What history says of the runs: each must be there once. */
