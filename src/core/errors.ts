@@ -22,7 +22,10 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS
 
-/** One thing that is wrong with a request, and where: a JSON pointer into the body, or `?name` of a query. */
+/**
+ * One thing that is wrong with a request, and where: a JSON pointer into the body, `?name` of the query,
+ * `{name}` in the address, or the name of a header.
+ */
 export interface Problem {
   readonly pointer: string
   readonly detail: string

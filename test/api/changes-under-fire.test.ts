@@ -8,7 +8,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 
-const DURATION_MS = 5_000
+const DURATION_MS = 4_000
 const SEED = Date.now() % 1_000_000
 
 const database = await createTestDatabase()

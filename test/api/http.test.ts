@@ -1,6 +1,7 @@
 /** What the server owes to HTTP itself, whatever is behind it. */
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import { Database } from '../../src/store/database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startTestNode } from '../support/node.ts'
 import { createTestApp } from './test-app.ts'
@@ -119,6 +120,26 @@ test('a request without Host is turned away', async () => {
 test('the server is alive and ready', async () => {
   expect((await send('GET', '/healthz')).body).toEqual({ status: 'ok' })
   expect((await send('GET', '/readyz')).body).toEqual({ status: 'ready', reasons: [] })
+})
+
+test('without its database the server lives, is not ready, and asks to come again', async () => {
+  const url = 'postgres://nobody@127.0.0.1:1/nothing'
+  const db = new Database({ url, applicationName: 'test', maxConnections: 1, statementTimeoutMs: 1_000 })
+  const { send: ask } = await createTestApp({ db })
+  afterAll(() => db.close())
+
+  const create = await ask('POST', '/v1/tasks', { action: { type: 'sleep', duration: '1s' } })
+  const readiness = await ask('GET', '/readyz')
+
+  expect(create).toMatchObject({
+    status: 503,
+    headers: { 'retry-after': '1' },
+    body: { code: 'unavailable' },
+  })
+  expect(readiness).toMatchObject({ status: 503, body: { status: 'not_ready' } })
+  expect((await ask('GET', '/healthz')).status).toBe(200)
+  expect((await ask('POST', '/v1/tasks', {})).status).toBe(422)
+  expect((await ask('POST', '/tasks', { command: '1s' })).status).toBe(500)
 })
 
 test('the documentation page loads from this server and nowhere else', async () => {

@@ -17,8 +17,8 @@ export interface InjectedAnswer {
 }
 
 export async function createTestApp({ db }: { db: Database }) {
-  const [reading] = await db.run(readClock())
-  const offset = (reading?.now ?? 0) - performance.now()
+  const [reading] = await db.run(readClock()).catch(() => [])
+  const offset = (reading?.now ?? Date.now()) - performance.now()
   const clock = { now: () => performance.now() + offset }
   const context = { db, clock, wakeUps: new LocalWakeUps(), projectId: DEFAULT_PROJECT_ID }
   const app = await createApp({ context, log: silentLogger(), version: '0.0.0-test', loopbackOnly: true })
