@@ -49,6 +49,8 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'client µs', of: (row) => row.bulkClientUs },
 ]
 
+const WARM_UP = 200
+
 await benchmark({
   name: 'enqueue',
   question: 'How long does creating one durable task take, and how many can be created in a second?',
@@ -83,8 +85,6 @@ interface Sizes {
   readonly bulk: number
   readonly batch: number
 }
-
-const WARM_UP = 200
 
 async function take(contender: ContenderName, server: Server, sizes: Sizes): Promise<Row> {
   const { singles, connections, bulk, batch } = sizes
