@@ -10,7 +10,7 @@ import {
   type LedgerRow,
   ledgerOf,
   lostRuns,
-  openRuns,
+  untilEnded,
   type Wanted,
 } from '../support/load.ts'
 import {
@@ -129,10 +129,9 @@ test('after kill -9 of the process and its database everything accepted runs, wi
   const upAfterMs = performance.now() - killedAt
   await creating
   const ids = client.accepted.map(({ id }) => id)
-  const ended = async (prefix: string) => (await openRuns(databaseUrl(), idsOf(client, prefix))) === 0
-  await eventually(() => ended('one-off'), { withinMs: 60_000, everyMs: 100 })
+  await untilEnded(databaseUrl(), idsOf(client, 'one-off'), { withinMs: 60_000 })
   const recoveredMs = performance.now() - killedAt
-  await eventually(() => ended('recurring'), { withinMs: 60_000, everyMs: 100 })
+  await untilEnded(databaseUrl(), idsOf(client, 'recurring'), { withinMs: 60_000 })
 
   const lost = await lostRuns(databaseUrl())
   const rows = await ledgerOf(databaseUrl(), idsOf(client, 'one-off'))
@@ -177,7 +176,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
   const second = await startBelfry(['--data-dir', dataDir, ...QUICK])
   const upAfterMs = performance.now() - killedAt
   const ids = client.accepted.map(({ id }) => id)
-  await eventually(async () => (await openRuns(databaseUrl, ids)) === 0, { withinMs: 20_000, everyMs: 50 })
+  await untilEnded(databaseUrl, ids, { withinMs: 20_000 })
 
   const lost = await lostRuns(databaseUrl)
   const rows = await ledgerOf(databaseUrl, ids)
@@ -220,7 +219,7 @@ test('after kill -9 of the database alone it is started again, and the API answe
   probe.isOn = false
   await probing
   const ids = client.accepted.map(({ id }) => id)
-  await eventually(async () => (await openRuns(databaseUrl, ids)) === 0, { withinMs: 40_000, everyMs: 50 })
+  await untilEnded(databaseUrl, ids, { withinMs: 40_000 })
 
   const lost = await lostRuns(databaseUrl)
   const rows = await ledgerOf(databaseUrl, ids)
@@ -256,7 +255,7 @@ test('SIGTERM under load ends with 0 within the grace, and nothing runs twice', 
   await startBelfry(['--data-dir', dataDir])
   const databaseUrl = embeddedDatabaseUrl(dataDir)
   const ids = client.accepted.map(({ id }) => id)
-  await eventually(async () => (await openRuns(databaseUrl, ids)) === 0, { withinMs: 20_000, everyMs: 50 })
+  await untilEnded(databaseUrl, ids, { withinMs: 20_000 })
 
   const rows = await ledgerOf(databaseUrl, ids)
   report('SIGTERM', { accepted: ids.length, run: rows.length, 'stopped after': seconds(stoppedMs) })

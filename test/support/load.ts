@@ -4,6 +4,7 @@
  * is answered with 2xx. The looks are plain questions to the tables and share no code with the product.
  */
 import pg from 'pg'
+import { eventually } from './eventually.ts'
 import { type Answer, request } from './request.ts'
 
 export interface Wanted {
@@ -75,14 +76,30 @@ export async function ask<Row>(url: string, text: string, values: unknown[] = []
   }
 }
 
-/** How many runs of these tasks have not ended yet. */
-export async function openRuns(url: string, taskIds: readonly string[]): Promise<number> {
-  const [row] = await ask<{ count: number }>(
+/** Waits until no run of these tasks is left; fails with those that are. */
+export async function untilEnded(
+  url: string,
+  taskIds: readonly string[],
+  { withinMs }: { withinMs: number },
+): Promise<void> {
+  const isOver = async () => (await openRuns(url, taskIds)).length === 0
+  await eventually(isOver, { withinMs, everyMs: 50 }).catch(async () => {
+    const left = await openRuns(url, taskIds)
+    throw new Error(
+      `${left.length} runs have not ended within ${withinMs} ms: ${JSON.stringify(left.slice(0, 5))}`,
+    )
+  })
+}
+
+function openRuns(url: string, taskIds: readonly string[]): Promise<unknown[]> {
+  return ask(
     url,
-    'select count(*)::int as count from agenda where task_id = any($1)',
+    `select a.*, n.beat_at, n.dead_at, s.owner as shard_owner, now(),
+            exists (select from ready r where r.run_id = a.run_id) as is_ready
+     from agenda a join shard s on s.id = a.shard left join node n on n.id = a.worker_id
+     where task_id = any($1)`,
     [taskIds],
   )
-  return row?.count ?? 0
 }
 
 export interface LedgerRow {
