@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createTestDatabase, withDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { aDirectory, runBelfry, startBelfry } from '../support/process.ts'
@@ -14,7 +14,7 @@ async function aSilentServer(): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => sockets.add(socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  afterAll(() => {
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { aDirectory, embeddedPostmaster, launch, runBelfry, startBelfry } from '../support/process.ts'
 
@@ -81,7 +81,7 @@ describe('a Belfry that runs', async () => {
 test('a port that any program uses is told with its pid', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  afterAll(() => server.close())
+  onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
 
   const { code, stderr } = await runBelfry(['start', '--data-dir', aDirectory(), '--port', String(port)])
@@ -119,7 +119,7 @@ describe('a data directory that cannot be used', () => {
 
   test.runIf(isRoot)('because the user that the database runs as cannot get there', async () => {
     const closed = mkdtempSync(join(tmpdir(), 'belfry-closed-'))
-    afterAll(() => rmSync(closed, { recursive: true }))
+    onTestFinished(() => rmSync(closed, { recursive: true }))
     mkdirSync(join(closed, 'below'))
 
     const { code, stderr } = await startIn(join(closed, 'below', 'data'))

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll } from 'vitest'
+import { onTestFinished } from 'vitest'
 
 export interface Delivery {
   readonly receivedAt: number
@@ -35,7 +35,7 @@ export async function startSlowSink(answerAfterMs: (count: number) => number) {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  afterAll(() => {
+  onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
