@@ -15,7 +15,7 @@ import {
   vacuum,
 } from './support/postgres.ts'
 import type { Report } from './support/report.ts'
-import { DAY_MS, fill, readHistory, readLateness, wake } from './support/tasks.ts'
+import { afterFilling, DAY_MS, fill, readHistory, readLateness } from './support/tasks.ts'
 
 interface Options {
   readonly runs: number
@@ -134,11 +134,10 @@ async function stream(transaction: 'none' | 'held', options: Options, server: Se
   const nodes = await startNodes(count, database.url)
   const subject = await database.subject(nodes.map(({ pid }) => pid))
   const runs = rate * seconds
-  const startAt = Date.now() + 5_000 + runs / 10
+  const startAt = afterFilling(runs)
   await fill(database.url, { count: runs, dueAt: (i) => Math.floor(startAt + (i * 1_000) / rate) })
   await vacuum(database.db)
   const release = transaction === 'held' ? await hold(database.url) : async () => {}
-  await wake(database.db)
 
   await delay(startAt - Date.now())
   const parts = []

@@ -10,13 +10,13 @@ import { createBelfryDatabase, type Server, startPostgres } from './support/post
 import type { Column } from './support/report.ts'
 import { type Sink, startSink } from './support/sink.ts'
 import {
+  afterFilling,
   assertAllDone,
   fill,
   type Lateness,
   readHistory,
   readLateness,
   untilDone,
-  wake,
 } from './support/tasks.ts'
 
 const ACTIONS = ['sleep', 'http'] as const
@@ -111,7 +111,7 @@ async function take(scenario: Scenario, server: Server, sink: Sink): Promise<Row
   const idle = await watchIdle(subject, scenario.idleSeconds)
 
   const runs = rate * (seconds + WARM_UP_MS / 1000)
-  const startAt = Date.now() + 4_000 + runs / 10
+  const startAt = afterFilling(runs)
   const definition = { action: actionFor(action === 'http' ? sink.url : null) }
   await sink.reset({ record: true })
   await fill(database.url, {
@@ -119,7 +119,6 @@ async function take(scenario: Scenario, server: Server, sink: Sink): Promise<Row
     dueAt: (i) => Math.floor(startAt + (i * 1_000) / rate),
     definition,
   })
-  await wake(database.db)
   const measuredFrom = startAt + WARM_UP_MS
   const endAt = measuredFrom + seconds * 1_000
 

@@ -14,6 +14,7 @@ import {
   vacuum,
 } from './support/postgres.ts'
 import {
+  afterFilling,
   assertAllDone,
   fill,
   HOUR_MS,
@@ -101,9 +102,10 @@ async function burst(database: BenchDatabase, { tasks, expressions, nodes: count
   })
   await vacuum(db)
   const nodes = await startNodes(count, url)
-  await makeDue(db)
+  const now = Date.now()
+  await makeDue(db, now)
   const end = await measure(await database.subject(nodes.map(({ pid }) => pid)))
-  await wake(db)
+  await wake(db, now)
   await untilDone(db, { dueBefore: later, timeoutMs: DRAIN_TIMEOUT_MS })
   const cost = await end()
   assertAllDone(await readHistory(db), tasks)
@@ -117,7 +119,7 @@ async function burst(database: BenchDatabase, { tasks, expressions, nodes: count
 /** The tasks are spread evenly over the seconds, so that as many are due in each. */
 async function steady(database: BenchDatabase, { tasks, seconds, nodes: count }: Options): Promise<Row> {
   const { url, db } = database
-  const startAt = Math.ceil((Date.now() + 5_000 + tasks / 10) / 1_000) * 1_000
+  const startAt = Math.ceil(afterFilling(tasks) / 1_000) * 1_000
   const startSecond = new Date(startAt).getUTCSeconds()
   await fill(url, {
     count: tasks,

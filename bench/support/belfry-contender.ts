@@ -38,10 +38,11 @@ export async function prepareDrain(
   await fill(url, { count: runs, dueAt: () => dueAt, definition: { action: actionFor(sinkUrl) } })
   await vacuum(db)
   const nodes = await startNodes(count, url)
-  await makeDue(db)
+  const now = Date.now()
+  await makeDue(db, now)
   return {
     subject: await database.subject(nodes.map(({ pid }) => pid)),
-    begin: () => wake(db),
+    begin: () => wake(db, now),
     untilDone: () => untilDone(db, { dueBefore: dueAt, timeoutMs: DRAIN_TIMEOUT_MS }),
     verify: async () => assertAllDone(await readHistory(db), before.runs + runs),
     close: async () => {

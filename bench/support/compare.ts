@@ -108,6 +108,7 @@ function medianOf(rows: readonly Row[]): Row {
     nodeUsPerRun: of((row) => row.nodeUsPerRun),
     walBytesPerRun: first.walBytesPerRun === null ? null : of((row) => row.walBytesPerRun ?? 0),
     peakMiB: of((row) => row.peakMiB),
+    watchingUsPerRun: of((row) => row.watchingUsPerRun),
     sinkUsPerRun: first.sinkUsPerRun === null ? null : of((row) => row.sinkUsPerRun ?? 0),
   }
 }
