@@ -13,11 +13,11 @@ create table agenda (
   claimed_at    timestamptz,
   cancel_at     timestamptz,                 -- a user asked that the running attempt be stopped
   serial        bigint not null default 0,   -- tells manual runs of the same millisecond apart
+  lane          bigint not null default 0,
   delay_ms      bigint,                      -- set: whatever ends this run writes the next row, this much later
   worker_id     uuid,
   version       integer not null,
   ordinal       integer not null,            -- which one of the task's runs this is, for maxRuns
-  lane          integer not null default 0,
   fence         integer not null default 0,  -- grows with each claim and each taking back
   late_ms       integer,                     -- lateness of the first attempt, once there was one
   shard         smallint not null,
@@ -43,7 +43,7 @@ create index agenda_due on agenda (shard, wake_at);
 
 -- Runs that were due and found no free worker. A lane is served by priority, then by due time.
 create table ready (
-  lane     integer not null,
+  lane     bigint not null,
   priority smallint not null,
   wake_at  timestamptz not null,
   run_id   uuid not null

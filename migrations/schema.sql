@@ -19,11 +19,11 @@ create table agenda (
   claimed_at    timestamptz,
   cancel_at     timestamptz,
   serial        bigint not null default 0,
+  lane          bigint not null default 0,
   delay_ms      bigint,
   worker_id     uuid,
   version       integer not null,
   ordinal       integer not null,
-  lane          integer not null default 0,
   fence         integer not null default 0,
   late_ms       integer,
   shard         smallint not null,
@@ -104,8 +104,27 @@ create table project (
   constraint project_name_key unique (name)
 );
 
+create table queue (
+  project_id uuid not null,
+  name       text not null,
+  paused_at  timestamptz,
+  created_at timestamptz not null default now(),
+  constraint queue_pkey primary key (project_id, name),
+  constraint queue_project_id_fkey foreign key (project_id) references project(id)
+);
+
+create table lane (
+  id         bigint not null,
+  project_id uuid not null,
+  queue      text not null,
+  labels     text[] not null default '{}'::text[],
+  strict     boolean not null,
+  constraint lane_pkey primary key (id),
+  constraint lane_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name)
+);
+
 create table ready (
-  lane     integer not null,
+  lane     bigint not null,
   priority smallint not null,
   wake_at  timestamptz not null,
   run_id   uuid not null

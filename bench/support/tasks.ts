@@ -62,6 +62,7 @@ function newTask(at: number, definition: Partial<TaskDefinition>): NewTask {
     tags: [],
     createdAt: now,
     shard: shardOf(id),
+    lane: 0,
     first: { runId: uuidv7(), at, delayMs: null },
     definition: {
       action: { type: 'sleep', duration: '0s' },

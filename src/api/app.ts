@@ -21,6 +21,7 @@ import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
 import { createTaskRoutes } from './routes/create-tasks.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { healthRoutes } from './routes/health.ts'
+import { queueRoutes } from './routes/queues.ts'
 import { readTaskRoutes } from './routes/read-tasks.ts'
 import { runRoutes } from './routes/runs.ts'
 import { scheduleRoutes } from './routes/schedules.ts'
@@ -84,6 +85,7 @@ export async function createApp({ context, log, version, loopbackOnly }: AppOpti
   taskRunRoutes(app, context)
   runRoutes(app, context)
   scheduleRoutes(app, context)
+  queueRoutes(app, context)
   healthRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)

@@ -19,6 +19,7 @@ export function documentation(version: string) {
     tags: [
       { name: 'tasks', description: 'What to do and when.' },
       { name: 'runs', description: 'What became of it.' },
+      { name: 'queues', description: 'Where runs wait for a worker.' },
       { name: 'schedules', description: 'Looking ahead.' },
       { name: 'health', description: 'For probes and load balancers.' },
       { name: 'compatibility', description: 'The `/tasks` interface.' },

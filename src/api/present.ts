@@ -26,6 +26,7 @@ export function presentTask(row: TaskRow): Task {
     payload,
     action,
     ...settings,
+    labels: [...definition.labels],
     tags: [...row.tags],
     nextFireAt: utcOrNull(row.nextAt),
     nextFireLocal: row.nextAt === null ? null : localTime(row.nextAt, timezone ?? 'UTC'),

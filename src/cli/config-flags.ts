@@ -22,13 +22,13 @@ export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Co
 function placeholder(key: ConfigKey): string {
   if (typeof SETTINGS[key].default === 'number') return 'n'
   return (
-    { dataDir: 'dir', host: 'address', roles: 'list' }[key as string] ?? flagOf(key).split('-').pop() ?? ''
+    { dataDir: 'dir', host: 'address', roles: 'list', labels: 'list' }[key as string] ?? flagOf(key).split('-').pop() ?? ''
   )
 }
 
 function describe(key: ConfigKey): string {
   const { help, default: fallback } = SETTINGS[key]
-  if (fallback === null) return help
+  if (fallback === null || String(fallback) === '') return help
   return `${help} (default: ${key === 'roles' ? 'all' : String(fallback)})`
 }
 

@@ -16,6 +16,7 @@ import { Scheduler } from '../scheduler/scheduler.ts'
 import { ShardLeases } from '../scheduler/shard-leases.ts'
 import { Database } from '../store/database.ts'
 import { Definitions } from '../store/definitions.ts'
+import { LaneRegistry } from '../store/queues.ts'
 import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
@@ -128,6 +129,7 @@ export async function startNode({
       clock,
       log,
       concurrency: config.concurrency,
+      labels: config.labels,
       graceMs: config.shutdownGraceMs,
     })
     services.push(worker)
@@ -156,7 +158,7 @@ export async function startNode({
   }
   let server: HttpServer | null = null
   if (has('api')) {
-    const context = { db, clock, wakeUps, projectId: DEFAULT_PROJECT_ID }
+    const context = { db, clock, wakeUps, lanes: new LaneRegistry(), projectId: DEFAULT_PROJECT_ID }
     const app = await createApp({ context, log, version, loopbackOnly: isLoopback(config.host) })
     server = new HttpServer({ app, host: config.host, port: config.port })
     services.push(server)

@@ -1,12 +1,43 @@
+/**
+ * Lanes keep apart what is claimed differently: by queue, by what a worker must be able to do, and by
+ * whether a run may be claimed a little ahead of a free place. A run that must happen at most once is
+ * claimed only when it can start, because a worker that dies holding it has spent its only attempt.
+ */
+import { createHash } from 'node:crypto'
+import { DEFAULT_PROJECT_ID } from './project.ts'
 import type { TaskDefinition } from './task.ts'
 
-/**
- * Lanes keep apart what is claimed differently. Runs of the open lane may be claimed a little ahead of a
- * free place; a run that must happen at most once is claimed only when it can start, because a worker
- * that dies holding it has spent its only attempt.
- */
-export const LANES = { open: 0, strict: 1 } as const
+export const DEFAULT_QUEUE = 'default'
 
-export function laneOf(definition: TaskDefinition): number {
-  return definition.onWorkerLoss === 'fail' ? LANES.strict : LANES.open
+/** What a lane stands for. Its id follows from the rest, so nobody has to look it up. */
+export interface Lane {
+  readonly id: number
+  readonly projectId: string
+  readonly queue: string
+  readonly labels: readonly string[]
+  readonly isStrict: boolean
+}
+
+/** The two lanes that exist from the start: the default queue, no labels, claimed ahead or not. */
+export const DEFAULT_LANES = { open: 0, strict: 1 } as const
+
+export function laneOf(
+  projectId: string,
+  definition: Pick<TaskDefinition, 'queue' | 'labels' | 'onWorkerLoss'>,
+): Lane {
+  const { queue, onWorkerLoss } = definition
+  const labels = [...new Set(definition.labels)].sort()
+  const isStrict = onWorkerLoss === 'fail'
+  const isDefault = projectId === DEFAULT_PROJECT_ID && queue === DEFAULT_QUEUE && labels.length === 0
+  const id = isDefault
+    ? DEFAULT_LANES[isStrict ? 'strict' : 'open']
+    : hashOf([projectId, queue, labels, isStrict])
+  return { id, projectId, queue, labels, isStrict }
+}
+
+const HASH_BYTES = 6
+
+/** 48 bits: a safe integer, and too many values for two lanes ever to meet. */
+function hashOf(parts: readonly unknown[]): number {
+  return createHash('sha256').update(JSON.stringify(parts)).digest().readUIntBE(0, HASH_BYTES)
 }

@@ -39,6 +39,11 @@ export interface TaskDefinition {
   readonly retry: { readonly limit: number; readonly initial: string; readonly max: string }
   readonly timeout: string
   readonly onWorkerLoss: WorkerLossPolicy
+  readonly queue: string
+  /** Among what waits in a queue the smaller number goes first. */
+  readonly priority: number
+  /** What a worker must offer to run this. */
+  readonly labels: readonly string[]
   readonly metadata: Readonly<Record<string, unknown>>
   /** W3C trace context of the request that created the task; its runs continue that trace. */
   readonly traceparent: string | null
@@ -50,6 +55,9 @@ export const TASK_DEFAULTS = {
   retry: { limit: 3, initial: '1s', max: '30s' },
   timeout: '20m',
   onWorkerLoss: 'retry',
+  queue: 'default',
+  priority: 0,
+  labels: [],
 } as const
 
 /** Lateness up to which an occurrence is simply late, whoever was watching. */

@@ -32,6 +32,8 @@ export interface Config {
   readonly lookAheadMs: number
   readonly shutdownGraceMs: number
   readonly historyDays: number
+  /** What the worker of this node can do beyond the ordinary, such as gpu. */
+  readonly labels: readonly string[]
 }
 
 /** A setting that cannot be used; its message says which, why and what would be right. */
@@ -85,6 +87,19 @@ const roles: Setting<readonly Role[]> = {
   },
 }
 
+const LABEL = /^[^\s,]{1,100}$/
+const labels: Setting<readonly string[]> = {
+  default: [],
+  help: 'What the worker of this node offers, as tasks may ask for it: a list such as gpu,eu',
+  parse: (value) => {
+    const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : value
+    if (!Array.isArray(names) || !names.every((name) => typeof name === 'string' && LABEL.test(name))) {
+      return fail('must be a list of labels without spaces, such as gpu,eu')
+    }
+    return [...new Set<string>(names)]
+  },
+}
+
 export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: {
     ...text('Address to listen on'),
@@ -109,6 +124,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   reaperMs: whole(2_000, 10, 600_000, 'How often dead nodes are looked for'),
   lookAheadMs: whole(10_000, 100, 3_600_000, 'How far ahead the scheduler reads'),
   historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
+  labels,
 }
 
 export type ConfigKey = keyof Config

@@ -27,6 +27,8 @@ function due(
     fence: 0,
     attempt: 0,
     losses: 0,
+    lane: 0,
+    priority: 0,
     ...changes.row,
   }
   return { definition, now: NOON, wasUnwatched: false, newId: () => 'new', ...changes, row }

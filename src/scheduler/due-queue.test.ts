@@ -16,6 +16,8 @@ const row = (runId: string, wakeAt: number, taskId = runId, shard = 0): DueRow =
   fence: 0,
   attempt: 0,
   losses: 0,
+  lane: 0,
+  priority: 0,
 })
 
 test('rows come out in due order, whatever order they went in', () => {

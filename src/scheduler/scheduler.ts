@@ -6,7 +6,6 @@
  */
 
 import { uuidv7 } from '../core/ids.ts'
-import { LANES, laneOf } from '../core/lane.ts'
 import type { TaskDefinition } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -130,7 +129,7 @@ export class Scheduler implements Service {
       const decided = this.#decideAll(rows, await definitions.of(rows))
       const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
       reserved = room.free + room.ahead
-      const started = await this.#send(withRoom(decided, room))
+      const started = await this.#send(withRoom(decided, room, (lane) => worker?.serves(lane)))
       worker?.release(reserved - started.length)
       reserved = 0
       worker?.begin(started)
@@ -205,21 +204,24 @@ type PlannedFiring = Decided & Firing
 
 const runs = ({ skip, runFor }: Decision) => skip === null || runFor !== null
 
-/** Gives the room there is to the earliest rows; what must start at once or not at all gets only free places. */
-function withRoom(decided: readonly Decided[], room: Room): PlannedFiring[] {
+/** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
+function withRoom(decided: readonly Decided[], room: Room, serves: LocalWorker['serves']): PlannedFiring[] {
   let { free, ahead } = room
-  return decided.map(({ row, definition, decision }) => {
+  return [...decided].sort(byPriority).map(({ row, definition, decision }) => {
+    const place = runs(decision) ? serves(row.lane) : undefined
     let startNow = false
-    if (runs(decision) && free > 0) {
+    if (place && free > 0) {
       free--
       startNow = true
-    } else if (runs(decision) && ahead > 0 && laneOf(definition) === LANES.open) {
+    } else if (place === 'ahead' && ahead > 0) {
       ahead--
       startNow = true
     }
     return { row, definition, decision, startNow }
   })
 }
+
+const byPriority = (a: Decided, b: Decided) => a.row.priority - b.row.priority || a.row.wakeAt - b.row.wakeAt
 
 /** The claim that the fire has granted: its statement did not answer rows that are as they were asked for. */
 function workOf(row: DueRow, { runFor }: Decision, definition: TaskDefinition): Work {
@@ -239,7 +241,7 @@ function workOf(row: DueRow, { runFor }: Decision, definition: TaskDefinition): 
 
 /** The row that the fire has just written, as reading it would show it. */
 function followerOf(
-  { taskId, shard, version, ordinal }: DueRow,
+  { taskId, shard, version, ordinal, lane, priority }: DueRow,
   next: { runId: string; at: number },
   ran: boolean,
 ): DueRow {
@@ -256,6 +258,8 @@ function followerOf(
     fence: 0,
     attempt: 0,
     losses: 0,
+    lane,
+    priority,
   }
 }
 

@@ -16,6 +16,8 @@ export interface DueRow {
   readonly fence: number
   readonly attempt: number
   readonly losses: number
+  readonly lane: number
+  readonly priority: number
 }
 
 /**
@@ -31,7 +33,7 @@ export const lookAhead = (q: {
   select due.* from unnest(${list(q.shards, (id) => id)}::smallint[]) as s(id)
   cross join lateral (
     select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor",
-           version, ordinal, fence, attempt, losses
+           version, ordinal, fence, attempt, losses, lane, priority
     from agenda
     where shard = s.id and wake_at < to_timestamp(${q.until}::float8 / 1000)
       and wake_at >= coalesce(to_timestamp(${q.from}::float8 / 1000), '-infinity')

@@ -90,12 +90,14 @@ export const continueChain = ({
   taskId,
   delayMs,
   lane,
+  priority,
 }: {
   taskId: string
   delayMs: number
   lane: number
+  priority: number
 }) => sql<{ runId: string }>`
-  update agenda set delay_ms = ${delayMs}, lane = ${lane}
+  update agenda set delay_ms = ${delayMs}, lane = ${lane}, priority = ${priority}
   where run_id = (
       select run_id from agenda where task_id = ${taskId} and state <> 'scheduled' and kind = 'occurrence'
       order by scheduled_for desc limit 1 for update)
@@ -133,14 +135,15 @@ export interface NextRow {
   readonly ordinal: number
   readonly delayMs: number | null
   readonly lane: number
+  readonly priority: number
   /** A row of another kind than `occurrence` is followed by none. */
   readonly kind: 'occurrence' | 'catchup'
 }
 
 export const insertNext = (row: NextRow) => sql`
-  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms, lane, kind)
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms, lane, priority, kind)
   values (${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}, to_timestamp(${row.at}::float8 / 1000),
-          to_timestamp(${row.at}::float8 / 1000), ${row.version}, ${row.ordinal}, ${row.delayMs}, ${row.lane}, ${row.kind})
+          to_timestamp(${row.at}::float8 / 1000), ${row.version}, ${row.ordinal}, ${row.delayMs}, ${row.lane}, ${row.priority}, ${row.kind})
   on conflict on constraint agenda_occurrence_is_unique do nothing`
 
 /** A run that a user asked for, as a row to insert. */
@@ -152,6 +155,7 @@ export interface ManualRow {
   readonly at: number
   readonly version: number
   readonly lane: number
+  readonly priority: number
   /** Refuse when a run of the task is active. The fire decides again, one at a time. */
   readonly exclusive: boolean
 }
@@ -163,9 +167,9 @@ export const insertManual = (row: ManualRow) => sql<{ inserted: boolean; blocker
     where ${row.exclusive}::boolean and task_id = ${row.taskId} and (state <> 'scheduled' or kind <> 'occurrence')
     order by scheduled_for limit 1
   ), inserted as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane)
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane, priority)
     select ${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}::smallint, to_timestamp(${row.at}::float8 / 1000),
-           to_timestamp(${row.at}::float8 / 1000), ${row.version}::integer, 0, 'manual', nextval('agenda_serial'), ${row.lane}::integer
+           to_timestamp(${row.at}::float8 / 1000), ${row.version}::integer, 0, 'manual', nextval('agenda_serial'), ${row.lane}::bigint, ${row.priority}::smallint
     where not exists (select from blocker)
     returning 1
   )

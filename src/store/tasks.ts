@@ -1,5 +1,4 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
-import { laneOf } from '../core/lane.ts'
 import type { TaskDefinition, TaskState } from '../core/task.ts'
 import { list, sql } from './sql.ts'
 
@@ -44,6 +43,7 @@ export interface NewTask {
   readonly definition: TaskDefinition
   readonly createdAt: number
   readonly shard: number
+  readonly lane: number
   /** The first occurrence, or null when the task only runs when triggered. */
   readonly first: { readonly runId: string; readonly at: number; readonly delayMs: number | null } | null
 }
@@ -74,9 +74,9 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
     ), input as materialized (
       select * from unnest(
         ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => JSON.stringify(t.tags))}::jsonb[], ${list(tasks, (t) => t.definition.action.type)}::text[],
-        ${list(tasks, (t) => JSON.stringify(t.definition))}::jsonb[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => laneOf(t.definition))}::integer[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
+        ${list(tasks, (t) => JSON.stringify(t.definition))}::jsonb[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
         ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[])
-        as i(id, key, name, owner, tags, type, definition, created_ms, shard, lane, run_id, due_ms, delay_ms)
+        as i(id, key, name, owner, tags, type, definition, created_ms, shard, lane, priority, run_id, due_ms, delay_ms)
       where not ${remember !== null}::boolean or exists (select from remembered)
     ), stored as (
       insert into task (id, project_id, key, name, owner, action_type, tags, definition, created_at, updated_at)
@@ -85,8 +85,8 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       from input
       returning 1
     ), scheduled as (
-      insert into agenda (run_id, task_id, project_id, shard, lane, wake_at, scheduled_for, version, ordinal, delay_ms)
-      select run_id, id, ${projectId}::uuid, shard, lane, to_timestamp(due_ms / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms
+      insert into agenda (run_id, task_id, project_id, shard, lane, priority, wake_at, scheduled_for, version, ordinal, delay_ms)
+      select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp(due_ms / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms
       from input where run_id is not null
     )
     select count(*)::integer as stored from stored`

@@ -1,5 +1,5 @@
 import type { Queryable } from '../store/database.ts'
-import { sql } from '../store/sql.ts'
+import { list, sql } from '../store/sql.ts'
 import type { ClaimedRun, ClaimRequest, Transport } from './transport.ts'
 
 /** Carries runs through the table `ready`: workers pass one another with skip-locked claims. */
@@ -16,21 +16,31 @@ export class PostgresTransport implements Transport {
 }
 
 /**
- * Takes up to `limit` waiting runs off the lane and makes them the worker's, in one statement. The array
- * subquery is evaluated once, so the limit is exact and the delete is a TID scan. A worker that was
- * declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
+ * Takes up to `limit` waiting runs off the lanes and makes them the worker's, in one statement. A first look
+ * without locks tells how many of the best come from each lane, so that no more rows are locked than taken.
+ * The array subquery is evaluated once, so the limit is exact and the delete is a TID scan. A worker that
+ * was declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
  */
-export const takeReady = ({ workerId, lane, limit }: ClaimRequest) => sql<ClaimedRun>`
+export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) => sql<ClaimedRun>`
   with alive as materialized (
     select id from node where id = ${workerId} and dead_at is null for key share
+  ), wanted as materialized (
+    select lane, count(*)::integer as count from (
+      select first.lane from unnest(${list(lanes, (id) => id)}::bigint[]) as l(id)
+      cross join lateral (
+        select lane, priority, wake_at, run_id from ready where lane = l.id order by priority, wake_at, run_id limit ${limit}
+      ) first
+      order by first.priority, first.wake_at, first.run_id
+      limit ${limit}
+    ) best
+    group by lane
   ), taken as (
     delete from ready
     where exists (select from alive) and ctid = any(array(
-      select ctid from ready
-      where lane = ${lane}
-      order by priority, wake_at, run_id
-      limit ${limit}
-      for update skip locked))
+      select next.ctid from wanted w
+      cross join lateral (
+        select ctid from ready where lane = w.lane order by priority, wake_at, run_id limit w.count for update skip locked
+      ) next))
     returning run_id
   )
   update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1, attempt = a.attempt + 1

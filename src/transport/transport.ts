@@ -23,12 +23,12 @@ export interface Work extends ClaimedRun {
 /** A worker asks for runs. */
 export interface ClaimRequest {
   readonly workerId: string
-  readonly lane: number
+  readonly lanes: readonly number[]
   readonly limit: number
 }
 
 /** Carries runs that wait to the workers that ask. */
 export interface Transport {
-  /** Takes up to `limit` waiting runs of a lane, in order of priority and due time. An empty answer means none wait. */
+  /** Takes up to `limit` waiting runs of the lanes, in order of priority and due time. An empty answer means none wait. */
   claim(request: ClaimRequest): Promise<ClaimedRun[]>
 }

@@ -5,7 +5,6 @@
  */
 
 import { uuidv7 } from '../core/ids.ts'
-import { LANES } from '../core/lane.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -20,6 +19,7 @@ import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
 import type { Executor } from './executor.ts'
 import { OutcomeWriter } from './outcome-writer.ts'
+import { ServedLanes } from './served-lanes.ts'
 import { Throughput } from './throughput.ts'
 import { type EndedAttempt, judge } from './verdict.ts'
 
@@ -33,6 +33,8 @@ export interface WorkerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly concurrency: number
+  /** What this worker can do beyond the ordinary; tasks may ask for it. */
+  readonly labels: readonly string[]
   /** How long runs in progress may go on after `stop`. */
   readonly graceMs: number
 }
@@ -55,6 +57,7 @@ export class Worker implements Service, LocalWorker {
   /** Claimed, but their definitions are not here yet. */
   readonly #claimed: ClaimedRun[] = []
   readonly #throughput = new Throughput()
+  readonly #lanes: ServedLanes
   readonly #writer: OutcomeWriter
   readonly #pulling: Loop
   readonly #cancelling: Loop
@@ -71,7 +74,8 @@ export class Worker implements Service, LocalWorker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    const { db, wakeUps, log } = options
+    const { db, wakeUps, log, labels } = options
+    this.#lanes = new ServedLanes(db, labels)
     this.#writer = new OutcomeWriter({ db, wakeUps, log })
     this.#pulling = new Loop({ name: 'claim', everyMs: POLL_MS, log, runOnce: () => this.#pull() })
     this.#cancelling = new Loop({
@@ -137,6 +141,10 @@ export class Worker implements Service, LocalWorker {
     this.#pulling.wake()
   }
 
+  serves(lane: number): 'ahead' | 'free' | undefined {
+    return this.#lanes.serves(lane)
+  }
+
   reserve(wanted: number): Room {
     if (this.#hasBacklog || this.#isStopping || this.#isSuspended) return { free: 0, ahead: 0 }
     const free = Math.min(wanted, this.#free)
@@ -182,20 +190,22 @@ export class Worker implements Service, LocalWorker {
     if (this.#doubtSince !== undefined) await this.#resolveDoubt(this.#doubtSince)
     await this.#beginClaimed()
     if (this.#isStopping) return undefined
-    const gotStrict = await this.#claim(LANES.strict, this.#free)
-    const gotOpen = await this.#claim(LANES.open, this.#free + this.#ahead)
+    await this.#lanes.refresh()
+    const strict = await this.#claim(this.#lanes.strict, this.#free)
+    const open = await this.#claim(this.#lanes.open, this.#free + this.#ahead)
     await this.#beginClaimed()
-    if (gotStrict !== 'full' && gotOpen !== 'full') this.#hasBacklog = false
+    this.#hasBacklog = strict === 'more' || open === 'more'
     return this.#hasBacklog && this.#free > 0 ? 0 : undefined
   }
 
-  /** Claims from a lane; `full` when there may be more than there was room for. */
-  async #claim(lane: number, limit: number): Promise<'all' | 'full'> {
-    if (limit <= 0) return 'full'
+  /** Claims from lanes; `more` when there may be more than there was room for. */
+  async #claim(lanes: readonly number[], limit: number): Promise<'all' | 'more'> {
+    if (lanes.length === 0) return 'all'
+    if (limit <= 0) return 'more'
     this.#reserved += limit
     let count = 0
     try {
-      const runs = await this.#options.transport.claim({ workerId: this.id, lane, limit })
+      const runs = await this.#options.transport.claim({ workerId: this.id, lanes, limit })
       count = runs.length
       this.#claimed.push(...runs)
     } catch (error) {
@@ -204,7 +214,7 @@ export class Worker implements Service, LocalWorker {
     } finally {
       this.#reserved -= limit - count
     }
-    return count === limit ? 'full' : 'all'
+    return count === limit ? 'more' : 'all'
   }
 
   async #beginClaimed(): Promise<void> {

@@ -5,6 +5,7 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { silentLogger } from '../../src/runtime/logger.ts'
 import type { Database } from '../../src/store/database.ts'
 import { readClock } from '../../src/store/nodes.ts'
+import { LaneRegistry } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 
@@ -20,7 +21,13 @@ export async function createTestApp({ db }: { db: Database }) {
   const [reading] = await db.run(readClock()).catch(() => [])
   const offset = (reading?.now ?? Date.now()) - performance.now()
   const clock = { now: () => performance.now() + offset }
-  const context = { db, clock, wakeUps: new LocalWakeUps(), projectId: DEFAULT_PROJECT_ID }
+  const context = {
+    db,
+    clock,
+    wakeUps: new LocalWakeUps(),
+    lanes: new LaneRegistry(),
+    projectId: DEFAULT_PROJECT_ID,
+  }
   const app = await createApp({ context, log: silentLogger(), version: '0.0.0-test', loopbackOnly: true })
   afterAll(() => app.close())
 

@@ -120,11 +120,11 @@ test('a worker that was declared dead is given nothing: what should have started
 
   expect(result).toMatchObject({ isWorkerAlive: false, gone: [] })
   expect(await liveRow(db, runId)).toMatchObject({ state: 'pending', attempt: 0, workerId: null })
-  expect(await transport.claim({ workerId, lane: 0, limit: 10 })).toEqual([])
+  expect(await transport.claim({ workerId, lanes: [0], limit: 10 })).toEqual([])
   const living = await aNode(db)
-  expect((await transport.claim({ workerId: living, lane: 0, limit: 10 })).map((run) => run.runId)).toEqual([
-    runId,
-  ])
+  expect(
+    (await transport.claim({ workerId: living, lanes: [0], limit: 10 })).map((run) => run.runId),
+  ).toEqual([runId])
 })
 
 test('of many workers that claim at once each run goes to exactly one', async () => {
@@ -138,7 +138,7 @@ test('of many workers that claim at once each run goes to exactly one', async ()
   const workers = await Promise.all(Array.from({ length: 8 }, () => aNode(db)))
 
   const claims = await Promise.all(
-    workers.flatMap((workerId) => [30, 30].map((limit) => transport.claim({ workerId, lane: 0, limit }))),
+    workers.flatMap((workerId) => [30, 30].map((limit) => transport.claim({ workerId, lanes: [0], limit }))),
   )
 
   const claimed = claims.flat().map((run) => run.runId)

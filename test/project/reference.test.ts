@@ -64,7 +64,7 @@ test('every setting is listed with its flag, variable, key and default', () => {
     variable: `\`${variableOf(key)}\``,
     key: `\`${flagOf(key).slice(2).replaceAll('-', '_')}\``,
     fallback:
-      SETTINGS[key].default === null
+      SETTINGS[key].default === null || String(SETTINGS[key].default) === ''
         ? expect.stringMatching(/^(none|see below)$/)
         : `\`${SETTINGS[key].default}\``,
   }))

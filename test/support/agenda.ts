@@ -1,5 +1,6 @@
 /** Rows straight in the tables, for tests that look at one statement at a time. */
 import { shardOf, uuidv7 } from '../../src/core/ids.ts'
+import { laneOf } from '../../src/core/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task.ts'
 import type { DueRow } from '../../src/store/agenda.ts'
@@ -51,6 +52,7 @@ export async function tasksInAgenda(
       definition: aDefinition(definition),
       createdAt: Date.now(),
       shard: shardOf(id),
+      lane: laneOf(DEFAULT_PROJECT_ID, aDefinition(definition)).id,
       first: { runId: uuidv7(), at: Math.floor(dueAt), delayMs },
     }
   })
@@ -79,7 +81,7 @@ export async function ownShards(db: Database, nodeId: string): Promise<{ id: num
 export async function dueRow(db: Database, runId: string): Promise<DueRow> {
   const [row] = await db.run(sql<DueRow>`
     select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version,
-           ordinal, fence, attempt, losses
+           ordinal, fence, attempt, losses, lane, priority
     from agenda where run_id = ${runId}`)
   if (!row) throw new Error(`run ${runId} is not on the agenda`)
   return row

@@ -1,5 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Database } from '../../store/database.ts'
+import type { LaneRegistry } from '../../store/queues.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 
 /** What an operation works with: the truth, its time, and a way to wake whoever is concerned. */
@@ -7,6 +8,7 @@ export interface Context {
   readonly db: Database
   readonly clock: Clock
   readonly wakeUps: WakeUps
+  readonly lanes: LaneRegistry
   /** The project that the caller acts in. */
   readonly projectId: string
 }

@@ -1,5 +1,6 @@
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { laneOf } from '../../core/lane.ts'
 import { violatedConstraint } from '../../store/database.ts'
 import { insertTasks, type NewTask, type TaskRow } from '../../store/tasks.ts'
 import type { CreateTask } from '../schemas/task.ts'
@@ -31,13 +32,17 @@ export function createTasks(context: Context, request: CreateRequest): Promise<A
 }
 
 async function storeTasks(context: Context, request: CreateRequest): Promise<FirstAnswer> {
-  const { db, projectId, wakeUps, clock } = context
+  const { db, projectId, wakeUps, clock, lanes } = context
   const { inputs, traceparent, repeat, pointer, present } = request
   const now = Math.floor(clock.now())
   const tasks = inputs.map((input, index) =>
     locate(pointer(index), () => newTask(input, projectId, now, traceparent)),
   )
   const answer = { status: 201, body: present(tasks.map(rowOf)) }
+  await lanes.ensure(
+    db,
+    tasks.map(({ definition }) => laneOf(projectId, definition)),
+  )
   try {
     const [result] = await db.run(insertTasks(projectId, tasks, repeat && toRemember(repeat, answer)))
     if (result?.stored !== tasks.length) throw new AnsweredMeanwhile()
@@ -63,12 +68,13 @@ function newTask(input: CreateTask, projectId: string, now: number, traceparent:
     definition,
     createdAt: now,
     shard: shardOf(id),
+    lane: laneOf(projectId, definition).id,
     first: first && { runId: uuidv7(), ...first },
   }
 }
 
 /** A task that was just made, as reading it would show it. */
-function rowOf({ shard: _, first, ...task }: NewTask): TaskRow {
+function rowOf({ shard: _, lane: __, first, ...task }: NewTask): TaskRow {
   return {
     ...task,
     version: 1,

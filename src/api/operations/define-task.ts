@@ -29,6 +29,9 @@ export function defineTask(input: CreateTask, { now, traceparent }: DefineOption
       retry: { ...TASK_DEFAULTS.retry, ...defined(input.retry) },
       timeout: input.timeout ?? TASK_DEFAULTS.timeout,
       onWorkerLoss: input.onWorkerLoss ?? TASK_DEFAULTS.onWorkerLoss,
+      queue: input.queue ?? TASK_DEFAULTS.queue,
+      priority: input.priority ?? TASK_DEFAULTS.priority,
+      labels: [...new Set(input.labels ?? TASK_DEFAULTS.labels)],
       metadata: input.metadata ?? {},
       traceparent,
     },
@@ -53,6 +56,9 @@ export function redefineTask(before: TaskDefinition, edit: EditTask, now: number
     retry: { ...before.retry, ...defined(edit.retry) },
     timeout: edit.timeout ?? before.timeout,
     onWorkerLoss: edit.onWorkerLoss ?? before.onWorkerLoss,
+    queue: edit.queue ?? before.queue,
+    priority: edit.priority ?? before.priority,
+    labels: edit.labels === undefined ? before.labels : [...new Set(edit.labels)],
     metadata: edit.metadata ?? before.metadata,
   }
   return withinBounds(after, now)

@@ -25,12 +25,13 @@ export interface Edit {
 }
 
 export async function editTask(context: Context, { id, edit, expected }: Edit): Promise<void> {
-  const { db, clock, projectId, wakeUps } = context
+  const { db, clock, projectId, wakeUps, lanes } = context
   const work = changing(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
     refuseOtherVersion(task.version, expected)
     const now = Math.floor(clock.now())
     const definition = redefineTask(task.definition, edit, now)
+    await lanes.ensure(db, [laneOf(projectId, definition)])
     const [replaced] = await tx.run(
       changes.replaceDefinition({
         id,
@@ -127,11 +128,12 @@ async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
 }
 
 /** Lets the end of an active run write the next row, if the task is such and has one. */
-async function continueChain(tx: Queryable, { task, definition }: Change): Promise<boolean> {
+async function continueChain(tx: Queryable, { task, definition, projectId }: Change): Promise<boolean> {
   const delayMs = chainDelay(definition)
   if (delayMs === null) return false
-  const lane = laneOf(definition)
-  return (await tx.run(changes.continueChain({ taskId: task.id, delayMs, lane }))).length > 0
+  const lane = laneOf(projectId, definition).id
+  const { priority } = definition
+  return (await tx.run(changes.continueChain({ taskId: task.id, delayMs, lane, priority }))).length > 0
 }
 
 /** The first occurrence of the new definition that was none before. */

@@ -63,7 +63,14 @@ async function goOn(
   const { id: taskId, definition, version } = task
   const delayMs = chainDelay(definition)
   if (delayMs !== null) {
-    const [active] = await tx.run(changes.continueChain({ taskId, delayMs, lane: laneOf(definition) }))
+    const [active] = await tx.run(
+      changes.continueChain({
+        taskId,
+        delayMs,
+        lane: laneOf(projectId, definition).id,
+        priority: definition.priority,
+      }),
+    )
     if (active) return null // the end of that run writes the next row
   }
   const ordinal = await nextOrdinal(tx, task)

@@ -72,7 +72,8 @@ export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<vo
       ...row,
       runId: uuidv7(),
       shard: shardOf(row.taskId),
-      lane: laneOf(definition),
+      lane: laneOf(row.projectId, definition).id,
+      priority: definition.priority,
     }),
   )
 }

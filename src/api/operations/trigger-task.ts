@@ -24,9 +24,10 @@ export async function triggerTask(
       const body = presentRun(pendingRun({ id: runId, taskId, at, version }))
       if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
       const exclusive = definition.overlap === 'skip'
-      const lane = laneOf(definition)
+      const lane = laneOf(projectId, definition).id
+      const { priority } = definition
       const [result] = await tx.run(
-        insertManual({ runId, taskId, projectId, shard, at, version, lane, exclusive }),
+        insertManual({ runId, taskId, projectId, shard, at, version, lane, priority, exclusive }),
       )
       if (!result?.inserted) throw runActive(result?.blocker ?? null)
       return { status: 201, body }

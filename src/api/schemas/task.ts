@@ -17,6 +17,11 @@ export const TaskKey = label(200)
   .refine((key) => !UNADDRESSABLE.includes(key), 'must not be . or .., which no address can name')
   .describe('Your own name for the task, unique in the project.')
 
+/** The name of a queue, short enough for an address. */
+export const QueueName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be 1 to 100 letters, digits, dots, dashes or underscores')
+
 const Metadata = z
   .record(z.string().max(200), z.unknown())
   .refine(
@@ -54,6 +59,14 @@ const fields = {
     .enum(WORKER_LOSS_POLICIES)
     .optional()
     .describe('retry (at least once, default) or fail (at most once).'),
+  queue: QueueName.optional().describe('The queue its runs wait in. Default default.'),
+  priority: z
+    .int()
+    .min(-1_000)
+    .max(1_000)
+    .optional()
+    .describe('Among what waits in a queue the smaller number goes first. Default 0.'),
+  labels: z.array(label(100)).max(20).optional().describe('What a worker must offer to run it, such as gpu.'),
   tags: z.array(label(100)).max(50).optional(),
   metadata: Metadata.optional(),
 }
@@ -97,6 +110,9 @@ export const Task = z
     retry: z.object({ limit: z.int(), initial: z.string(), max: z.string() }),
     timeout: z.string(),
     onWorkerLoss: z.enum(WORKER_LOSS_POLICIES),
+    queue: z.string(),
+    priority: z.int(),
+    labels: z.array(z.string()),
     tags: z.array(z.string()),
     metadata: z.record(z.string(), z.unknown()),
     nextFireAt: Stored.nullable().describe('The next occurrence, in UTC.'),

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import type { QueueRow } from '../../store/queues.ts'
+import type { App } from '../app.ts'
+import type { Context } from '../operations/context.ts'
+import { allQueues, getQueue, pauseQueue } from '../operations/queues.ts'
+import { utc } from '../present.ts'
+import { problems } from '../schemas/problem-document.ts'
+import { Queue, QueueList } from '../schemas/queue.ts'
+import { QueueName } from '../schemas/task.ts'
+import { NoBody } from '../schemas/values.ts'
+
+const tags = ['queues']
+const params = z.object({ name: QueueName })
+
+const list = {
+  operationId: 'listQueues',
+  tags,
+  summary: 'Queues, and what waits in them',
+  response: { 200: QueueList, ...problems() },
+}
+
+const read = {
+  operationId: 'getQueue',
+  tags,
+  summary: 'Read a queue',
+  params,
+  response: { 200: Queue, ...problems(404) },
+}
+
+const pause = {
+  operationId: 'pauseQueue',
+  tags,
+  summary: 'Start nothing more of a queue until it is resumed',
+  params,
+  body: NoBody,
+  response: { 200: Queue, ...problems(413, 415) },
+}
+
+const resume = { ...pause, operationId: 'resumeQueue', summary: 'Start what waits in a queue again' }
+
+export function queueRoutes(app: App, context: Context): void {
+  app.get('/v1/queues', { schema: list }, async () => ({ items: (await allQueues(context)).map(present) }))
+
+  app.get('/v1/queues/:name', { schema: read }, async ({ params }) =>
+    present(await getQueue(context, params.name)),
+  )
+
+  app.post('/v1/queues/:name/pause', { schema: pause }, async ({ params }) =>
+    present(await pauseQueue(context, params.name, true)),
+  )
+
+  app.post('/v1/queues/:name/resume', { schema: resume }, async ({ params }) =>
+    present(await pauseQueue(context, params.name, false)),
+  )
+}
+
+function present({ name, pausedAt, waiting, oldest, createdAt }: QueueRow): Queue {
+  return {
+    name,
+    isPaused: pausedAt !== null,
+    pausedAt: pausedAt === null ? null : utc(pausedAt),
+    waiting,
+    oldest: oldest === null ? null : utc(oldest),
+    createdAt: utc(createdAt),
+  }
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { laneOf } from './lane.ts'
+import { DEFAULT_PROJECT_ID } from './project.ts'
+
+const plain = { queue: 'default', labels: [], onWorkerLoss: 'retry' } as const
+
+test('tasks that ask for nothing special share a lane', () => {
+  expect(laneOf(DEFAULT_PROJECT_ID, plain).id).toBe(0)
+  expect(laneOf(DEFAULT_PROJECT_ID, { ...plain, onWorkerLoss: 'fail' }).id).toBe(1)
+})
+
+test('the order in which labels are written does not matter', () => {
+  const one = laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['gpu', 'eu', 'gpu'] })
+  const two = laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['eu', 'gpu'] })
+
+  expect(one).toEqual(two)
+})
+
+test('queue, labels, strictness and project each make another lane', () => {
+  const lanes = [
+    laneOf(DEFAULT_PROJECT_ID, plain),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, queue: 'mail' }),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['mail'] }),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, onWorkerLoss: 'fail' }),
+    laneOf('01900000-0000-7000-8000-000000000000', plain),
+  ]
+
+  expect(new Set(lanes.map(({ id }) => id)).size).toBe(lanes.length)
+  for (const { id } of lanes) expect(Number.isSafeInteger(id)).toBe(true)
+})

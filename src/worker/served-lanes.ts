@@ -1,0 +1,41 @@
+import type { Database } from '../store/database.ts'
+import { servedLanes } from '../store/queues.ts'
+
+/** A lane that was made, or a queue that was paused, is noticed within this time. */
+const STALE_MS = 250
+
+/** The lanes that a worker claims from: those whose queue is not paused and that ask for nothing it cannot do. */
+export class ServedLanes {
+  readonly #db: Database
+  readonly #labels: readonly string[]
+  #strict: number[] = []
+  #open: number[] = []
+  #readAt = Number.NEGATIVE_INFINITY
+
+  constructor(db: Database, labels: readonly string[]) {
+    this.#db = db
+    this.#labels = labels
+  }
+
+  /** Lanes whose runs are claimed only into a free place. */
+  get strict(): readonly number[] {
+    return this.#strict
+  }
+
+  get open(): readonly number[] {
+    return this.#open
+  }
+
+  serves(lane: number): 'ahead' | 'free' | undefined {
+    if (this.#open.includes(lane)) return 'ahead'
+    return this.#strict.includes(lane) ? 'free' : undefined
+  }
+
+  async refresh(): Promise<void> {
+    if (performance.now() - this.#readAt < STALE_MS) return
+    const lanes = await this.#db.run(servedLanes(this.#labels))
+    this.#readAt = performance.now()
+    this.#open = lanes.filter(({ isStrict }) => !isStrict).map(({ id }) => id)
+    this.#strict = lanes.filter(({ isStrict }) => isStrict).map(({ id }) => id)
+  }
+}

@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode } from '../support/node.ts'
+import { startSink } from '../support/sink.ts'
+
+const database = await createTestDatabase()
+const node = await startTestNode(database, { concurrency: 1 })
+const noop = { type: 'sleep', duration: '0s' }
+
+const create = async (task: Record<string, unknown>) =>
+  (await node.request('POST', '/v1/tasks', { action: noop, ...task })).body
+const stateOf = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)).body.state
+const isFinished = (id: string) => eventually(async () => (await stateOf(id)) === 'finished')
+
+test('a task runs in the default queue unless it names another, which comes into being with it', async () => {
+  const [plain, mail] = [await create({}), await create({ queue: 'mail' })]
+  await isFinished(plain.id)
+  await isFinished(mail.id)
+
+  expect([plain.queue, mail.queue]).toEqual(['default', 'mail'])
+  const { body } = await node.request('GET', '/v1/queues')
+  expect(body.items.map((queue: { name: string }) => queue.name)).toEqual(['default', 'mail'])
+})
+
+test('a paused queue starts nothing, others go on, and resuming starts what waits', async () => {
+  await node.request('POST', '/v1/queues/slow/pause')
+  // The worker notices a pause within a quarter of a second; what is created before that may still start.
+  const probe = async () => {
+    const task = await create({ queue: 'slow' })
+    await isFinished((await create({})).id)
+    return (await stateOf(task.id)) === 'pending' ? task : undefined
+  }
+  const waiting = await eventually(probe)
+
+  const { body: queue } = await node.request('GET', '/v1/queues/slow')
+  expect(queue).toMatchObject({ isPaused: true })
+  expect(queue.waiting).toBeGreaterThanOrEqual(1)
+
+  await node.request('POST', '/v1/queues/slow/resume')
+  await isFinished(waiting.id)
+  expect((await node.request('GET', '/v1/queues/slow')).body).toMatchObject({
+    isPaused: false,
+    waiting: 0,
+    oldest: null,
+  })
+})
+
+test('among what waits the smaller priority goes first, then what was due first', async () => {
+  const sink = await startSink()
+  const at = new Date(Date.now() + 500).toISOString()
+  const blocker = await create({ action: { type: 'sleep', duration: '800ms' }, startAt: at })
+  const later = new Date(Date.parse(at) + 200).toISOString()
+  const names = ['c', 'a', 'b', 'd']
+  const priorities = { a: -5, b: 0, c: 3, d: 900 }
+  await node.request('POST', '/v1/tasks/bulk', {
+    tasks: names.map((name) => ({
+      startAt: later,
+      priority: priorities[name as 'a'],
+      action: { type: 'ping', url: `${sink.url}/${name}` },
+    })),
+  })
+
+  await isFinished(blocker.id)
+  await eventually(async () => sink.hits.length === 4)
+
+  expect(sink.hits.map((hit) => hit.path)).toEqual(['/a', '/b', '/c', '/d'])
+})
+
+test('a task that asks for a label waits for a worker that offers it', async () => {
+  const task = await create({ labels: ['gpu', 'eu'] })
+  await eventually(async () => (await stateOf(task.id)) === 'pending')
+  const partly = await startTestNode(database, { roles: 'worker', labels: 'gpu' })
+  await isFinished((await create({})).id)
+  expect(await stateOf(task.id)).toBe('pending')
+
+  const able = await startTestNode(database, { roles: 'worker', labels: 'gpu,eu,extra' })
+  await isFinished(task.id)
+
+  const { body } = await node.request('GET', `/v1/tasks/${task.id}/runs`)
+  expect(body.items[0]).toMatchObject({ state: 'completed', workerId: able.id })
+  await partly.stop()
+  await able.stop()
+})
+
+test('an edit moves what waits to the queue it names', async () => {
+  const startAt = new Date(Date.now() + 3_600_000).toISOString()
+  const task = await create({ startAt, queue: 'first', priority: 4 })
+
+  const { body } = await node.request('PATCH', `/v1/tasks/${task.id}`, {
+    queue: 'second',
+    priority: -4,
+    labels: ['x'],
+  })
+
+  expect(body).toMatchObject({ queue: 'second', priority: -4, labels: ['x'], nextFireAt: startAt })
+})
+
+test.each([
+  ['queue', ''],
+  ['queue', 'with space'],
+  ['queue', '/'],
+  ['queue', 7],
+  ['priority', 1.5],
+  ['priority', 1_001],
+  ['priority', 'high'],
+  ['labels', 'gpu'],
+  ['labels', ['']],
+  ['labels', [1]],
+])('%s %j is refused', async (field, value) => {
+  const { status, body } = await node.request('POST', '/v1/tasks', { action: noop, [field]: value })
+
+  expect(status).toBe(422)
+  expect(body.errors[0].pointer).toMatch(new RegExp(`/${field}`))
+})
+
+test('a queue that nobody has named does not exist', async () => {
+  expect((await node.request('GET', '/v1/queues/nowhere')).status).toBe(404)
+  expect((await node.request('GET', '/v1/queues/no%20such')).status).toBe(422)
+})
