@@ -14,6 +14,7 @@ create table agenda (
   cancel_at     timestamptz,                 -- a user asked that the running attempt be stopped
   serial        bigint not null default 0,   -- tells manual runs of the same millisecond apart
   lane          bigint not null default 0,
+  gate_id       bigint,                      -- the gate that this run holds a place of, while it runs
   delay_ms      bigint,                      -- set: whatever ends this run writes the next row, this much later
   worker_id     uuid,
   version       integer not null,
@@ -26,7 +27,6 @@ create table agenda (
   losses        smallint not null default 0, -- claims of them that ended with the worker's death
   kind          agenda_kind not null default 'occurrence',
   state         agenda_state not null default 'scheduled',
-  gate_key      text,
   constraint agenda_pkey primary key (run_id) with (fillfactor = 70),
   constraint agenda_occurrence_is_unique unique (task_id, scheduled_for, kind, serial),
   constraint agenda_running_has_a_lease check ((state = 'running') = (worker_id is not null)),

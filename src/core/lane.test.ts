@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { laneOf } from './lane.ts'
 import { DEFAULT_PROJECT_ID } from './project.ts'
 
-const plain = { queue: 'default', labels: [], onWorkerLoss: 'retry' } as const
+const plain = {
+  queue: 'default',
+  labels: [],
+  onWorkerLoss: 'retry',
+  concurrencyKey: null,
+  concurrencyLimit: 1,
+} as const
 
 test('tasks that ask for nothing special share a lane', () => {
   expect(laneOf(DEFAULT_PROJECT_ID, plain).id).toBe(0)
@@ -22,9 +28,18 @@ test('queue, labels, strictness and project each make another lane', () => {
     laneOf(DEFAULT_PROJECT_ID, { ...plain, queue: 'mail' }),
     laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['mail'] }),
     laneOf(DEFAULT_PROJECT_ID, { ...plain, onWorkerLoss: 'fail' }),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k' }),
     laneOf('01900000-0000-7000-8000-000000000000', plain),
   ]
 
   expect(new Set(lanes.map(({ id }) => id)).size).toBe(lanes.length)
   for (const { id } of lanes) expect(Number.isSafeInteger(id)).toBe(true)
+})
+
+test('tasks with one concurrency key share a lane, whatever else they say about failing', () => {
+  const one = laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k', onWorkerLoss: 'fail' })
+  const two = laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k', concurrencyLimit: 5 })
+
+  expect(one.id).toBe(two.id)
+  expect(two.gate).toEqual({ key: 'k', places: 5 })
 })

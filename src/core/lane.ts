@@ -16,23 +16,26 @@ export interface Lane {
   readonly queue: string
   readonly labels: readonly string[]
   readonly isStrict: boolean
+  /** Only so many runs of the lane may be in progress at once. */
+  readonly gate: { readonly key: string; readonly places: number } | null
 }
 
 /** The two lanes that exist from the start: the default queue, no labels, claimed ahead or not. */
 export const DEFAULT_LANES = { open: 0, strict: 1 } as const
 
-export function laneOf(
-  projectId: string,
-  definition: Pick<TaskDefinition, 'queue' | 'labels' | 'onWorkerLoss'>,
-): Lane {
-  const { queue, onWorkerLoss } = definition
+type LaneFields = 'queue' | 'labels' | 'onWorkerLoss' | 'concurrencyKey' | 'concurrencyLimit'
+
+export function laneOf(projectId: string, definition: Pick<TaskDefinition, LaneFields>): Lane {
+  const { queue, onWorkerLoss, concurrencyKey: key } = definition
   const labels = [...new Set(definition.labels)].sort()
   const isStrict = onWorkerLoss === 'fail'
-  const isDefault = projectId === DEFAULT_PROJECT_ID && queue === DEFAULT_QUEUE && labels.length === 0
+  const isDefault =
+    projectId === DEFAULT_PROJECT_ID && queue === DEFAULT_QUEUE && labels.length === 0 && key === null
   const id = isDefault
     ? DEFAULT_LANES[isStrict ? 'strict' : 'open']
-    : hashOf([projectId, queue, labels, isStrict])
-  return { id, projectId, queue, labels, isStrict }
+    : hashOf([projectId, queue, labels, key ?? isStrict])
+  const gate = key === null ? null : { key, places: definition.concurrencyLimit }
+  return { id, projectId, queue, labels, isStrict, gate }
 }
 
 const HASH_BYTES = 6

@@ -44,6 +44,9 @@ export interface TaskDefinition {
   readonly priority: number
   /** What a worker must offer to run this. */
   readonly labels: readonly string[]
+  /** Runs of tasks with the same key share places; null means no limit. */
+  readonly concurrencyKey: string | null
+  readonly concurrencyLimit: number
   readonly metadata: Readonly<Record<string, unknown>>
   /** W3C trace context of the request that created the task; its runs continue that trace. */
   readonly traceparent: string | null
@@ -58,6 +61,8 @@ export const TASK_DEFAULTS = {
   queue: 'default',
   priority: 0,
   labels: [],
+  concurrencyKey: null,
+  concurrencyLimit: 1,
 } as const
 
 /** Lateness up to which an occurrence is simply late, whoever was watching. */

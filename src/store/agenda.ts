@@ -184,14 +184,14 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
       and (not i.runs or i.run_id in (select run_id from blocked))
     returning a.*, coalesce(i.reason, 'overlap') as reason, i.until_ms, i.count
   ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, gate_key, delay_ms)
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
     select i.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp(i.next_ms / 1000), to_timestamp(i.next_ms / 1000),
-           p.version, p.ordinal + case when p.ran then 1 else 0 end, p.lane, p.priority, p.gate_key, p.delay_ms
+           p.version, p.ordinal + case when p.ran then 1 else 0 end, p.lane, p.priority, p.delay_ms
     from input i
     join (
-      select run_id, task_id, project_id, shard, version, ordinal, lane, priority, gate_key, delay_ms, true as ran from fired
+      select run_id, task_id, project_id, shard, version, ordinal, lane, priority, delay_ms, true as ran from fired
       union all
-      select run_id, task_id, project_id, shard, version, ordinal, lane, priority, gate_key, delay_ms, false from dropped
+      select run_id, task_id, project_id, shard, version, ordinal, lane, priority, delay_ms, false from dropped
     ) p on p.run_id = i.run_id
     where i.next_run_id is not null and not (p.ran and (i.is_last or p.delay_ms is not null))
     on conflict on constraint agenda_occurrence_is_unique do nothing

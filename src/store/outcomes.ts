@@ -20,6 +20,8 @@ export interface Ending {
 export interface EndResult {
   /** How many were written; the others were no longer held by the fence they carried. */
   readonly ended: number
+  /** Places behind gates came free: somebody may be waiting for one. */
+  readonly hasFreedGates: boolean
   /** Next rows of `delay` tasks that these ends have written. */
   readonly heirs: readonly { readonly shard: number; readonly at: number }[]
 }
@@ -37,15 +39,19 @@ export function endRuns(endings: readonly Ending[]) {
   return sql<EndResult>`
     with ended as (
       delete from agenda a
-      using unnest(${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[], ${list(endings, (e) => e.state)}::run_state[], ${list(endings, (e) => e.outcome)}::text[], ${list(endings, (e) => e.startedAt)}::float8[],
-                   ${list(endings, (e) => e.endedAt)}::float8[], ${list(endings, (e) => json(e.output))}::jsonb[], ${list(endings, (e) => json(e.error))}::jsonb[], ${list(endings, (e) => e.heirId)}::uuid[])
+      using unnest(
+        ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
+        ${list(endings, (e) => e.state)}::run_state[], ${list(endings, (e) => e.outcome)}::text[],
+        ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
+        ${list(endings, (e) => json(e.output))}::jsonb[], ${list(endings, (e) => json(e.error))}::jsonb[],
+        ${list(endings, (e) => e.heirId)}::uuid[])
         as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, heir_id)
       where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
       returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
                 to_timestamp(i.started_ms / 1000) as started_at, to_timestamp(i.ended_ms / 1000) as ended_at, i.output, i.error, i.heir_id
     ), heirs as (
-      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, gate_key, delay_ms)
-      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, t.version, e.ordinal + 1, e.lane, e.priority, e.gate_key, e.delay_ms
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
+      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, t.version, e.ordinal + 1, e.lane, e.priority, e.delay_ms
       from ended e
       join task t on t.id = e.task_id
       cross join lateral (select date_trunc('milliseconds', e.ended_at + e.delay_ms * interval '1 millisecond') as at) due
@@ -61,8 +67,15 @@ export function endRuns(endings: readonly Ending[]) {
              coalesce(late_ms, floor(extract(epoch from started_at - scheduled_for) * 1000)), attempt, losses, kind, end_state, outcome,
              output, error
       from ended
+    ), gates as (
+      select id from gate where id in (select gate_id from ended) order by id for update
+    ), freed as (
+      update gate g set held = g.held - e.count
+      from gates, (select gate_id, count(*) as count from ended where gate_id is not null group by gate_id) e
+      where g.id = gates.id and g.id = e.gate_id
+      returning 1
     )
-    select (select count(*)::integer from ended) as ended,
+    select (select count(*)::integer from ended) as ended, exists (select from freed) as "hasFreedGates",
            coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000))) from heirs), '[]') as heirs`
 }
 
@@ -88,17 +101,20 @@ export interface RetriedRow {
 export function retryRuns(retries: readonly Retry[]) {
   return sql<RetriedRow>`
     with input as materialized (
-      select * from unnest(${list(retries, (r) => r.runId)}::uuid[], ${list(retries, (r) => r.fence)}::integer[], ${list(retries, (r) => r.outcome)}::text[], ${list(retries, (r) => r.startedAt)}::float8[], ${list(retries, (r) => r.endedAt)}::float8[],
-                           ${list(retries, (r) => r.retryAt)}::float8[], ${list(retries, (r) => json(r.output))}::jsonb[], ${list(retries, (r) => json(r.error))}::jsonb[])
+      select * from unnest(
+        ${list(retries, (r) => r.runId)}::uuid[], ${list(retries, (r) => r.fence)}::integer[],
+        ${list(retries, (r) => r.outcome)}::text[], ${list(retries, (r) => r.startedAt)}::float8[],
+        ${list(retries, (r) => r.endedAt)}::float8[], ${list(retries, (r) => r.retryAt)}::float8[],
+        ${list(retries, (r) => json(r.output))}::jsonb[], ${list(retries, (r) => json(r.error))}::jsonb[])
         as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
     ), before as (
-      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id
       from agenda a join input i on a.run_id = i.run_id
       where a.fence = i.fence and a.state = 'running' and a.cancel_at is null
       for update of a
     ), waiting as (
       update agenda a set state = 'retrying', wake_at = to_timestamp(i.retry_ms / 1000), worker_id = null, claimed_at = null,
-        late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000))
+        gate_id = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000))
       from input i
       where a.run_id = i.run_id and a.run_id in (select run_id from before)
       returning a.run_id, a.shard
@@ -107,6 +123,12 @@ export function retryRuns(retries: readonly Retry[]) {
       select b.run_id, b.task_id, b.worker_id, to_timestamp(i.started_ms / 1000), to_timestamp(i.ended_ms / 1000), b.attempt, b.fence,
              i.outcome, i.output, i.error
       from before b join input i on i.run_id = b.run_id
+    ), gates as (
+      select id from gate where id in (select gate_id from before) order by id for update
+    ), freed as (
+      update gate g set held = g.held - b.count
+      from gates, (select gate_id, count(*) as count from before where gate_id is not null group by gate_id) b
+      where g.id = gates.id and g.id = b.gate_id
     )
     select run_id as "runId", shard from waiting`
 }

@@ -213,8 +213,8 @@ export const cancelRuns = ({
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid) and state = 'running'
     returning run_id, worker_id
   ), heirs as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, gate_key, delay_ms)
-    select ${heirId}::uuid, d.task_id, d.project_id, d.shard, due.at, due.at, t.version, d.ordinal + 1, d.lane, d.priority, d.gate_key, d.delay_ms
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
+    select ${heirId}::uuid, d.task_id, d.project_id, d.shard, due.at, due.at, t.version, d.ordinal + 1, d.lane, d.priority, d.delay_ms
     from doomed d
     join task t on t.id = d.task_id
     cross join lateral (select date_trunc('milliseconds', now() + d.delay_ms * interval '1 millisecond') as at) due

@@ -13,6 +13,10 @@ export class PostgresTransport implements Transport {
   claim(request: ClaimRequest): Promise<ClaimedRun[]> {
     return this.#db.run(takeReady(request))
   }
+
+  claimGated(request: ClaimRequest): Promise<ClaimedRun[]> {
+    return this.#db.run(takeGated(request))
+  }
 }
 
 /**
@@ -48,3 +52,36 @@ export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) => sql<Claim
   where a.run_id = t.run_id and a.state = 'pending'
   returning a.run_id as "runId", a.task_id as "taskId", a.version, a.scheduled_for as "scheduledFor",
             a.fence, a.attempt, a.losses`
+
+/**
+ * Takes waiting runs off lanes with gates. The gate's lock comes first and is held to the end: nobody else
+ * can count its places or take from its lane meanwhile, which makes the limit exact and the order strict.
+ */
+export const takeGated = ({ workerId, lanes, limit }: ClaimRequest) => sql<ClaimedRun>`
+  with alive as materialized (
+    select id from node where id = ${workerId} and dead_at is null for key share
+  ), gates as materialized (
+    select id, places - held as free from gate
+    where id = any(${list(lanes, (id) => id)}::bigint[]) and held < places and exists (select from alive)
+    order by id for update skip locked
+  ), taken as (
+    delete from ready where ctid = any(array(
+      select next.ctid from gates g
+      cross join lateral (
+        select ctid, priority, wake_at, run_id from ready where lane = g.id order by priority, wake_at, run_id limit g.free
+      ) next
+      order by next.priority, next.wake_at, next.run_id
+      limit ${limit}))
+    returning run_id
+  ), claimed as (
+    update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1,
+      attempt = a.attempt + 1, gate_id = a.lane
+    from taken t
+    where a.run_id = t.run_id and a.state = 'pending'
+    returning a.*
+  ), held as (
+    update gate g set held = g.held + c.count
+    from (select gate_id, count(*) as count from claimed group by gate_id) c
+    where g.id = c.gate_id
+  )
+  select run_id as "runId", task_id as "taskId", version, scheduled_for as "scheduledFor", fence, attempt, losses from claimed`

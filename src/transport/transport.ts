@@ -31,4 +31,6 @@ export interface ClaimRequest {
 export interface Transport {
   /** Takes up to `limit` waiting runs of the lanes, in order of priority and due time. An empty answer means none wait. */
   claim(request: ClaimRequest): Promise<ClaimedRun[]>
+  /** The same for lanes with a gate: takes no more of each than it has free places, in strict order. */
+  claimGated(request: ClaimRequest): Promise<ClaimedRun[]>
 }

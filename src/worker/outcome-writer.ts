@@ -91,6 +91,7 @@ export class OutcomeWriter implements Service {
     const [written] = await this.#options.db.run(endRuns(batch))
     this.#endings.splice(0, batch.length)
     this.#reportStale(batch.length - (written?.ended ?? 0))
+    if (written?.hasFreedGates) this.#options.wakeUps.announceReady()
     return [...(written?.heirs ?? [])]
   }
 

@@ -44,6 +44,8 @@ const POLL_MS = 1_000
 const CANCEL_POLL_MS = 1_000
 /** However fast it works, a worker takes on no more than this ahead. */
 const MAX_AHEAD = 4_000
+/** Gates looked at in one pass. */
+const MAX_GATES = 500
 /** Longer than any claim can be under way. */
 const DOUBT_MS = 20_000
 /** The worker takes on nothing new while this many outcomes wait to be written. */
@@ -191,21 +193,27 @@ export class Worker implements Service, LocalWorker {
     await this.#beginClaimed()
     if (this.#isStopping) return undefined
     await this.#lanes.refresh()
-    const strict = await this.#claim(this.#lanes.strict, this.#free)
-    const open = await this.#claim(this.#lanes.open, this.#free + this.#ahead)
+    const { transport } = this.#options
+    const gated = await this.#claim(await this.#lanes.gated(MAX_GATES), this.#free, (request) =>
+      transport.claimGated(request),
+    )
+    const strict = await this.#claim(this.#lanes.strict, this.#free, (request) => transport.claim(request))
+    const open = await this.#claim(this.#lanes.open, this.#free + this.#ahead, (request) =>
+      transport.claim(request),
+    )
     await this.#beginClaimed()
-    this.#hasBacklog = strict === 'more' || open === 'more'
+    this.#hasBacklog = gated === 'more' || strict === 'more' || open === 'more'
     return this.#hasBacklog && this.#free > 0 ? 0 : undefined
   }
 
   /** Claims from lanes; `more` when there may be more than there was room for. */
-  async #claim(lanes: readonly number[], limit: number): Promise<'all' | 'more'> {
+  async #claim(lanes: readonly number[], limit: number, claim: Transport['claim']): Promise<'all' | 'more'> {
     if (lanes.length === 0) return 'all'
     if (limit <= 0) return 'more'
     this.#reserved += limit
     let count = 0
     try {
-      const runs = await this.#options.transport.claim({ workerId: this.id, lanes, limit })
+      const runs = await claim({ workerId: this.id, lanes, limit })
       count = runs.length
       this.#claimed.push(...runs)
     } catch (error) {

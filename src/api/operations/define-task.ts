@@ -32,6 +32,8 @@ export function defineTask(input: CreateTask, { now, traceparent }: DefineOption
       queue: input.queue ?? TASK_DEFAULTS.queue,
       priority: input.priority ?? TASK_DEFAULTS.priority,
       labels: [...new Set(input.labels ?? TASK_DEFAULTS.labels)],
+      concurrencyKey: input.concurrencyKey ?? TASK_DEFAULTS.concurrencyKey,
+      concurrencyLimit: input.concurrencyLimit ?? TASK_DEFAULTS.concurrencyLimit,
       metadata: input.metadata ?? {},
       traceparent,
     },
@@ -59,6 +61,8 @@ export function redefineTask(before: TaskDefinition, edit: EditTask, now: number
     queue: edit.queue ?? before.queue,
     priority: edit.priority ?? before.priority,
     labels: edit.labels === undefined ? before.labels : [...new Set(edit.labels)],
+    concurrencyKey: edit.concurrencyKey === undefined ? before.concurrencyKey : edit.concurrencyKey,
+    concurrencyLimit: edit.concurrencyLimit ?? before.concurrencyLimit,
     metadata: edit.metadata ?? before.metadata,
   }
   return withinBounds(after, now)

@@ -62,6 +62,8 @@ function replacement({ key: _, ...input }: CreateTask, now: number): EditTask {
     queue: TASK_DEFAULTS.queue,
     priority: TASK_DEFAULTS.priority,
     labels: [],
+    concurrencyKey: TASK_DEFAULTS.concurrencyKey,
+    concurrencyLimit: TASK_DEFAULTS.concurrencyLimit,
     ...input,
     misfire: { ...TASK_DEFAULTS.misfire, ...input.misfire },
     retry: { ...TASK_DEFAULTS.retry, ...input.retry },

@@ -66,6 +66,15 @@ const fields = {
     .max(1_000)
     .optional()
     .describe('Among what waits in a queue the smaller number goes first. Default 0.'),
+  concurrencyKey: label(200).nullable().optional().describe('Tasks with the same key share places.'),
+  concurrencyLimit: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe(
+      'How many runs with this key may be in progress at once; what was said last counts. Default 1.',
+    ),
   labels: z.array(label(100)).max(20).optional().describe('What a worker must offer to run it, such as gpu.'),
   tags: z.array(label(100)).max(50).optional(),
   metadata: Metadata.optional(),
@@ -113,6 +122,8 @@ export const Task = z
     queue: z.string(),
     priority: z.int(),
     labels: z.array(z.string()),
+    concurrencyKey: z.string().nullable(),
+    concurrencyLimit: z.int(),
     tags: z.array(z.string()),
     metadata: z.record(z.string(), z.unknown()),
     nextFireAt: Stored.nullable().describe('The next occurrence, in UTC.'),
