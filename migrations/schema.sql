@@ -20,6 +20,7 @@ create table agenda (
   cancel_at     timestamptz,
   serial        bigint not null default 0,
   lane          bigint not null default 0,
+  gate_id       bigint,
   delay_ms      bigint,
   worker_id     uuid,
   version       integer not null,
@@ -32,7 +33,6 @@ create table agenda (
   losses        smallint not null default 0,
   kind          agenda_kind not null default 'occurrence'::agenda_kind,
   state         agenda_state not null default 'scheduled'::agenda_state,
-  gate_key      text,
   constraint agenda_pkey primary key (run_id) with (fillfactor = 70),
   constraint agenda_occurrence_is_unique unique (task_id, scheduled_for, kind, serial),
   constraint agenda_running_has_a_lease check ((state = 'running'::agenda_state) = (worker_id is not null)),
@@ -112,6 +112,20 @@ create table queue (
   constraint queue_pkey primary key (project_id, name),
   constraint queue_project_id_fkey foreign key (project_id) references project(id)
 );
+
+create table gate (
+  id         bigint not null,
+  project_id uuid not null,
+  queue      text not null,
+  labels     text[] not null default '{}'::text[],
+  key        text not null,
+  places     integer not null,
+  held       integer not null default 0,
+  constraint gate_pkey primary key (id),
+  constraint gate_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name),
+  constraint gate_has_places check (places > 0),
+  constraint gate_holds_no_less_than_none check (held >= 0)
+) with (fillfactor = 50);
 
 create table lane (
   id         bigint not null,

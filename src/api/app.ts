@@ -54,7 +54,7 @@ const MAX_PARAM_CHARACTERS = 8_192
 
 export async function createApp({ context, log, version, loopbackOnly }: AppOptions): Promise<App> {
   const app: App = fastify({
-    loggerInstance: log as FastifyBaseLogger,
+    loggerInstance: quieter(log),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -91,4 +91,9 @@ export async function createApp({ context, log, version, loopbackOnly }: AppOpti
   await documentationRoutes(app)
   await app.ready()
   return app
+}
+
+/** Fastify tells at level info what the banner tells anyway. */
+function quieter(log: Logger): FastifyBaseLogger {
+  return log.child({}, { level: log.level === 'info' ? 'warn' : log.level }) as FastifyBaseLogger
 }

@@ -19,6 +19,15 @@ export async function startAll(services: readonly Service[]): Promise<void> {
   }
 }
 
+/** Stops parts, last first, every one of them; what went wrong with some is thrown once all have stopped. */
 export async function stopAll(services: readonly Service[]): Promise<void> {
-  for (const service of [...services].reverse()) await service.stop()
+  const failures: unknown[] = []
+  for (const service of [...services].reverse()) {
+    try {
+      await service.stop()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
 }

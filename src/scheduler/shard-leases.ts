@@ -97,7 +97,7 @@ export class ShardLeases implements Service {
     const free = shards.filter((shard) => this.#isFree(shard, living))
     const taken = await this.#take(free.slice(0, share - this.ids.length))
     if (lost + released + taken === 0) return
-    log.info({ shards: this.ids.length, before, lost, released, taken, schedulers }, 'shards changed hands')
+    log.debug({ shards: this.ids.length, before, lost, released, taken, schedulers }, 'shards changed hands')
     this.#onChange()
   }
 

@@ -46,8 +46,8 @@ const CANCEL_POLL_MS = 1_000
 const MAX_AHEAD = 4_000
 /** Gates looked at in one pass. */
 const MAX_GATES = 500
-/** Longer than any claim can be under way. */
-const DOUBT_MS = 20_000
+/** Longer than any claim can be under way: the server ends a statement after ten seconds. */
+const DOUBT_MS = 12_000
 /** The worker takes on nothing new while this many outcomes wait to be written. */
 const MAX_BACKLOG = 10_000
 
@@ -66,8 +66,8 @@ export class Worker implements Service, LocalWorker {
   #reserved = 0
   /** Runs may be waiting in ready: they were there first, so nothing is fired past them. */
   #hasBacklog = true
-  /** Since when runs may be held in this worker's name without its knowing. */
-  #doubtSince: number | undefined
+  /** When runs were last, perhaps, claimed in this worker's name without its knowing. */
+  #doubtAt: number | undefined
   #isStopping = false
   #isSuspended = false
   /** Runs that were stopped while it was uncertain whose they are. */
@@ -167,7 +167,7 @@ export class Worker implements Service, LocalWorker {
   }
 
   doubt(): void {
-    this.#doubtSince ??= this.#options.clock.now()
+    this.#doubtAt = this.#options.clock.now()
   }
 
   get #busy(): number {
@@ -189,7 +189,7 @@ export class Worker implements Service, LocalWorker {
   async #pull(): Promise<number | undefined> {
     if (this.#isSuspended) return undefined
     if (this.#abandoned.length > 0) await this.#returnAbandoned()
-    if (this.#doubtSince !== undefined) await this.#resolveDoubt(this.#doubtSince)
+    if (this.#doubtAt !== undefined) await this.#resolveDoubt(this.#doubtAt)
     await this.#beginClaimed()
     if (this.#isStopping) return undefined
     await this.#lanes.refresh()
@@ -242,17 +242,17 @@ export class Worker implements Service, LocalWorker {
    * A claim whose answer was lost may have been committed. Such runs are in this worker's name and it does
    * not know them: they are looked for once everything that was under way must have ended, and handed back.
    */
-  async #resolveDoubt(since: number): Promise<void> {
+  async #resolveDoubt(doubtAt: number): Promise<void> {
     const { db, clock, log } = this.#options
-    if (clock.now() - since < DOUBT_MS) return
-    const held = await db.run(heldRuns({ nodeId: this.id, claimedBefore: clock.now() - DOUBT_MS }))
+    if (clock.now() - doubtAt < DOUBT_MS) return
+    const held = await db.run(heldRuns({ nodeId: this.id, claimedBefore: doubtAt + DOUBT_MS / 2 }))
     const known = new Set([
       ...this.#attempts.keys(),
       ...[...this.#claimed, ...this.#queue].map(({ runId }) => runId),
     ])
     const unknown = held.filter(({ runId }) => !known.has(runId) && !this.#writer.knows(runId))
     if (unknown.length > 0) await db.run(handBackRuns(unknown))
-    this.#doubtSince = undefined
+    if (this.#doubtAt === doubtAt) this.#doubtAt = undefined
     if (unknown.length > 0)
       log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
   }

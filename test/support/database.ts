@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { Database } from '../../src/store/database.ts'
+import { whenDone } from './cleanup.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 export const TEMPLATE = 'belfry_template'
@@ -34,7 +35,7 @@ export async function createTestDatabase({ empty = false } = {}): Promise<{ url:
     maxConnections: 10,
     statementTimeoutMs: 30_000,
   })
-  afterAll(async () => {
+  whenDone(async () => {
     await db.close()
     const again = admin()
     await again.run({ text: `drop database if exists ${name} with (force)`, values: [] })

@@ -1,9 +1,9 @@
 /** A whole node in this process, on a test database: the same wiring that the command line uses. */
-import { afterAll } from 'vitest'
 import { type Node, startNode } from '../../src/cli/node.ts'
 import { readConfig } from '../../src/runtime/config.ts'
 import { silentLogger } from '../../src/runtime/logger.ts'
 import type { Database } from '../../src/store/database.ts'
+import { whenDone } from './cleanup.ts'
 import { type Answer, request } from './request.ts'
 
 export { type Answer, request } from './request.ts'
@@ -35,7 +35,7 @@ export async function startTestNode(
     stopped ??= node.stop()
     return stopped
   }
-  afterAll(stop)
+  whenDone(stop)
   return {
     ...node,
     url,

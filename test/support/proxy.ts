@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { afterAll } from 'vitest'
+import { whenDone } from './cleanup.ts'
 
 export interface Proxy {
   /** The database's address, through the proxy. */
@@ -33,7 +33,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const destroyAll = () => {
     for (const socket of sockets) socket.destroy()
   }
-  afterAll(() => {
+  whenDone(() => {
     server.close()
     destroyAll()
   })
