@@ -17,7 +17,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
       major +
       '.' +
       minor +
-      '. Install: https://nodejs.org or run the Docker image.',
+      '. Install: https://nodejs.org',
   )
   process.exit(2)
 }

@@ -39,7 +39,7 @@ function checkNode() {
   if (major > NEEDED.major || (major === NEEDED.major && minor >= NEEDED.minor)) return
   process.stderr.write(
     `Belfry needs Node ${NEEDED.major}.${NEEDED.minor} or newer; this is ${major}.${minor}. ` +
-      'Install: https://nodejs.org or run the Docker image.\n',
+      'Install: https://nodejs.org\n',
   )
   process.exit(2)
 }

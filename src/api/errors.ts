@@ -4,7 +4,8 @@ import { REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
 import { isUnavailable, sqlState } from '../store/database.ts'
 import type { App } from './app.ts'
 
-const DOCUMENTATION = 'https://belfry.dev/errors'
+/** A problem's type names it for ever; docs/reference/errors.md explains each. */
+const PROBLEM_TYPES = 'urn:belfry:problem'
 export const PROBLEM_TYPE = 'application/problem+json'
 /** Addresses are repeated in answers up to this length. */
 const MAX_PATH_CHARACTERS = 200
@@ -37,7 +38,7 @@ export function refuse(refusal: Refusal, request: FastifyRequest, reply: Fastify
 export function problemDocument(refusal: Refusal, { path, requestId }: { path: string; requestId: string }) {
   const { status, title } = REFUSALS[refusal.code]
   return {
-    type: `${DOCUMENTATION}#${refusal.code}`,
+    type: `${PROBLEM_TYPES}:${refusal.code}`,
     title,
     status,
     detail: refusal.message,

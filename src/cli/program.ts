@@ -18,7 +18,7 @@ Start here:
 A first task, every ten seconds, once Belfry runs:
   curl http://127.0.0.1:3369/v1/tasks -H 'content-type: application/json' -d \\
     '{"action":{"type":"sleep","duration":"1s"},"schedule":{"type":"every","interval":"10s"}}'
-  curl http://127.0.0.1:3369/v1/runs
+  curl http://127.0.0.1:3369/v1/tasks
   The whole API, with examples: http://127.0.0.1:3369/docs
 
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict

@@ -123,7 +123,7 @@ test('an old Node is told which one is needed, before anything modern is read', 
     code: 2,
     stdout: '',
     stderr:
-      'Belfry needs Node 20.19 or newer; this is 18.20. Install: https://nodejs.org or run the Docker image.\n',
+      'Belfry needs Node 20.19 or newer; this is 18.20. Install: https://nodejs.org\n',
   })
 })
 
