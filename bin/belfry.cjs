@@ -13,11 +13,7 @@ var major = Number(version[0])
 var minor = Number(version[1])
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(
-    'Belfry needs Node 20.19 or newer; this is ' +
-      major +
-      '.' +
-      minor +
-      '. Install: https://nodejs.org',
+    'Belfry needs Node 20.19 or newer; this is ' + major + '.' + minor + '. Install: https://nodejs.org',
   )
   process.exit(2)
 }

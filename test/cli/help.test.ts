@@ -122,8 +122,7 @@ test('an old Node is told which one is needed, before anything modern is read', 
   expect({ code, stdout, stderr }).toEqual({
     code: 2,
     stdout: '',
-    stderr:
-      'Belfry needs Node 20.19 or newer; this is 18.20. Install: https://nodejs.org\n',
+    stderr: 'Belfry needs Node 20.19 or newer; this is 18.20. Install: https://nodejs.org\n',
   })
 })
 
