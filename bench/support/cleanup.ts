@@ -9,8 +9,18 @@ export function onCleanup(undo: () => unknown): () => Promise<void> {
   }
 }
 
-/** Undoes everything, the latest first; what fails is said and does not keep the rest from being undone. */
-export async function cleanUp(): Promise<void> {
+let cleaning: Promise<void> | undefined
+
+/**
+ * Undoes everything, the latest first; what fails is said and does not keep the rest from being undone. Whoever
+ * asks while it is under way waits for it: a signal and the failure it causes must not end the process early.
+ */
+export function cleanUp(): Promise<void> {
+  cleaning ??= undoAll()
+  return cleaning
+}
+
+async function undoAll(): Promise<void> {
   for (const undo of [...pending].reverse()) {
     if (!pending.delete(undo)) continue
     try {

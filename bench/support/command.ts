@@ -61,8 +61,10 @@ export async function benchmark<O extends Record<string, Option<unknown>>>(it: B
   const { json, ...values } = readOptions(it)
   const report = new Report({ isQuiet: json })
   report.say(`${it.name}: ${it.question}`)
+  let isInterrupted = false
   for (const signal of SIGNALS)
     process.once(signal, () => {
+      isInterrupted = true
       void cleanUp().finally(() => process.exit(1))
     })
   try {
@@ -73,7 +75,8 @@ export async function benchmark<O extends Record<string, Option<unknown>>>(it: B
       process.stdout.write(`${JSON.stringify({ ...about, ...report.results })}\n`)
     }
   } catch (error) {
-    console.error(error instanceof Error ? (error.stack ?? error.message) : error)
+    // What was interrupted fails in many ways, none of which is news.
+    if (!isInterrupted) console.error(error instanceof Error ? (error.stack ?? error.message) : error)
     process.exitCode = 1
   } finally {
     await cleanUp()
