@@ -67,6 +67,11 @@ export async function benchmark<O extends Record<string, Option<unknown>>>(it: B
       isInterrupted = true
       void cleanUp().finally(() => process.exit(1))
     })
+  // Whoever read the output has gone, as `head` does: that must not leave servers running.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.once('error', () => process.kill(process.pid, 'SIGTERM'))
+    stream.on('error', () => {})
+  }
   try {
     await it.run(values as Values<O>, report)
     if (json) {
