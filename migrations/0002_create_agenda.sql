@@ -20,7 +20,7 @@ create table agenda (
   version       integer not null,
   ordinal       integer not null,            -- which one of the task's runs this is, for maxRuns
   fence         integer not null default 0,  -- grows with each claim and each taking back
-  late_ms       integer,                     -- lateness of the first attempt, once there was one
+  late_ms       bigint,                      -- lateness of the first attempt, once there was one
   shard         smallint not null,
   priority      smallint not null default 0,
   attempt       smallint not null default 0, -- claims so far

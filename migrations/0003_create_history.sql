@@ -16,7 +16,7 @@ create table run (
   version       integer not null,
   ordinal       integer not null,
   fence         integer not null default 0,
-  late_ms       integer,
+  late_ms       bigint,
   attempt       smallint not null default 0,
   losses        smallint not null default 0,
   kind          agenda_kind not null,

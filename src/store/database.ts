@@ -117,6 +117,12 @@ export function violatedConstraint(error: unknown): string | undefined {
     : undefined
 }
 
+/** True when the database was asked and will never take this: the data is at fault, not the moment. */
+export function isRefusedData(error: unknown): boolean {
+  const state = sqlState(error)
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
+}
+
 /** True when the database could not be asked at all, or went away while it was: the caller may try again. */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error)

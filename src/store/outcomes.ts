@@ -26,18 +26,27 @@ export interface EndResult {
   readonly heirs: readonly { readonly shard: number; readonly at: number }[]
 }
 
+const ESCAPED_NUL = /(?<!\\)((?:\\\\)*)\\u0000/g
+
 /** JSON for a jsonb column; PostgreSQL has no NUL in text, so it is shown as the replacement character. */
 function json(value: unknown): string | null {
-  return value === undefined || value === null ? null : JSON.stringify(value).replaceAll('\\u0000', '\\ufffd')
+  return value === undefined || value === null
+    ? null
+    : JSON.stringify(value).replace(ESCAPED_NUL, '$1\\ufffd')
 }
 
 /**
  * Ends runs: the live row goes, the history row comes, and the next row of a `delay` task is written, in
- * one statement. A run that a user cancelled ends cancelled whatever its attempt came to.
+ * one statement. The tasks of chains are locked first, as an edit locks them, so that the next row is one of
+ * the version that holds by then. A run that a user cancelled ends cancelled whatever its attempt came to.
  */
 export function endRuns(endings: readonly Ending[]) {
   return sql<EndResult>`
-    with ended as (
+    with chained as materialized (
+      select id, version, definition from task
+      where id in (select task_id from agenda where run_id = any(${list(endings, (e) => e.runId)}::uuid[]) and delay_ms is not null)
+      for share
+    ), ended as (
       delete from agenda a
       using unnest(
         ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
@@ -46,18 +55,20 @@ export function endRuns(endings: readonly Ending[]) {
         ${list(endings, (e) => json(e.output))}::jsonb[], ${list(endings, (e) => json(e.error))}::jsonb[],
         ${list(endings, (e) => e.heirId)}::uuid[])
         as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, heir_id)
-      where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
+      where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running' and (select count(*) from chained) >= 0
       returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
                 to_timestamp(i.started_ms / 1000) as started_at, to_timestamp(i.ended_ms / 1000) as ended_at, i.output, i.error, i.heir_id
     ), heirs as (
       insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
-      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, t.version, e.ordinal + 1, e.lane, e.priority, e.delay_ms
+      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, coalesce(c.version, t.version), e.ordinal + 1, e.lane, e.priority, e.delay_ms
       from ended e
       join task t on t.id = e.task_id
+      left join chained c on c.id = e.task_id
+      cross join lateral (select coalesce(c.definition, t.definition) as definition) d
       cross join lateral (select date_trunc('milliseconds', e.ended_at + e.delay_ms * interval '1 millisecond') as at) due
       where e.delay_ms is not null
-        and (t.definition ->> 'endAt' is null or due.at <= (t.definition ->> 'endAt')::timestamptz)
-        and (t.definition ->> 'maxRuns' is null or e.ordinal < (t.definition ->> 'maxRuns')::integer)
+        and (d.definition ->> 'endAt' is null or due.at <= (d.definition ->> 'endAt')::timestamptz)
+        and (d.definition ->> 'maxRuns' is null or e.ordinal < (d.definition ->> 'maxRuns')::integer)
       on conflict on constraint agenda_occurrence_is_unique do nothing
       returning shard, wake_at
     ), history as (

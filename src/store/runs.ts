@@ -44,7 +44,7 @@ export interface RunPage {
 export const runsOfTask = ({ projectId, taskId, state, before, limit }: RunPage) => sql<RunRow>`
   select * from (
     (select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason, scheduled_for as "scheduledFor",
-            claimed_at as "startedAt", null::timestamptz as "endedAt",
+            case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
             case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
             version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
             null::jsonb as error, cancel_at as "cancelRequestedAt"
@@ -77,7 +77,7 @@ export const runById = ({
   madeAt: number
 }) => sql<RunRow>`
   select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason,
-         scheduled_for as "scheduledFor", claimed_at as "startedAt", null::timestamptz as "endedAt",
+         scheduled_for as "scheduledFor", case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
          case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
          version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
          null::jsonb as error, cancel_at as "cancelRequestedAt"

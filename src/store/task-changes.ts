@@ -208,6 +208,9 @@ export const cancelRuns = ({
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid)
       and (state in ('pending', 'retrying') or (state = 'scheduled' and kind <> 'occurrence'))
     returning *
+  ), dequeued as (
+    delete from ready r using doomed d
+    where d.state = 'pending' and r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
   ), told as (
     update agenda set cancel_at = coalesce(cancel_at, now()), delay_ms = case when ${runId}::uuid is null then null else delay_ms end
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid) and state = 'running'

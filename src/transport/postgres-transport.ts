@@ -51,7 +51,7 @@ export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) => sql<Claim
   from taken t
   where a.run_id = t.run_id and a.state = 'pending'
   returning a.run_id as "runId", a.task_id as "taskId", a.version, a.scheduled_for as "scheduledFor",
-            a.fence, a.attempt, a.losses`
+            a.fence, a.attempt, a.losses, a.cancel_at is not null as "isCancelled"`
 
 /**
  * Takes waiting runs off lanes with gates. The gate's lock comes first and is held to the end: nobody else
@@ -84,4 +84,6 @@ export const takeGated = ({ workerId, lanes, limit }: ClaimRequest) => sql<Claim
     from (select gate_id, count(*) as count from claimed group by gate_id) c
     where g.id = c.gate_id
   )
-  select run_id as "runId", task_id as "taskId", version, scheduled_for as "scheduledFor", fence, attempt, losses from claimed`
+  select run_id as "runId", task_id as "taskId", version, scheduled_for as "scheduledFor", fence, attempt, losses,
+         cancel_at is not null as "isCancelled"
+  from claimed`

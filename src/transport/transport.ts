@@ -13,6 +13,8 @@ export interface ClaimedRun {
   readonly fence: number
   readonly attempt: number
   readonly losses: number
+  /** A user cancelled it while it was on its way back from another worker. */
+  readonly isCancelled?: boolean
 }
 
 /** A claimed run together with what is to be done. */

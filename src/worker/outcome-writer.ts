@@ -6,13 +6,15 @@
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import type { Database } from '../store/database.ts'
+import { type Database, isRefusedData } from '../store/database.ts'
 import { type Ending, endRuns, type Retry, retryRuns } from '../store/outcomes.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import type { Verdict } from './verdict.ts'
 
 const BATCH = 1_000
 const IDLE_MS = 60_000
+/** Code of an outcome whose output or error could not be stored. */
+const UNSTORABLE = 'unstorable_outcome'
 
 export interface OutcomeWriterOptions {
   readonly db: Database
@@ -26,6 +28,8 @@ export class OutcomeWriter implements Service {
   #endings: Ending[] = []
   #retries: Retry[] = []
   #waiting: (() => void)[] = []
+  /** How many endings are written at once: fewer while one that is refused is looked for. */
+  #limit = BATCH
 
   constructor(options: OutcomeWriterOptions) {
     this.#options = options
@@ -86,13 +90,34 @@ export class OutcomeWriter implements Service {
   }
 
   async #writeEndings(): Promise<DueHint[]> {
-    const batch = this.#endings.slice(0, BATCH)
+    const batch = this.#endings.slice(0, this.#limit)
     if (batch.length === 0) return []
-    const [written] = await this.#options.db.run(endRuns(batch))
+    const result = await this.#options.db
+      .run(endRuns(batch))
+      .catch((error: unknown) => this.#isolate(batch, error))
+    if (!result) return []
+    const [written] = result
+    this.#limit = Math.min(BATCH, this.#limit * 2)
     this.#endings.splice(0, batch.length)
     this.#reportStale(batch.length - (written?.ended ?? 0))
     if (written?.hasFreedGates) this.#options.wakeUps.announceReady()
     return [...(written?.heirs ?? [])]
+  }
+
+  /**
+   * An ending that the database refuses must not hold up the others: batches are halved until it is alone,
+   * and then it is written without what the attempt had to say. Whatever else went wrong is thrown.
+   */
+  #isolate(batch: readonly Ending[], error: unknown): undefined {
+    if (!isRefusedData(error)) throw error
+    this.#limit = Math.max(1, Math.floor(batch.length / 2))
+    const [ending] = batch
+    if (batch.length > 1 || !ending) return
+    const message = error instanceof Error ? error.message : String(error)
+    this.#options.log.error({ run: ending.runId, err: error }, 'an outcome could not be stored as it is')
+    const isBare = (ending.error as { code?: string } | null)?.code === UNSTORABLE
+    if (isBare) this.#endings.shift()
+    else this.#endings[0] = { ...ending, output: null, error: { code: UNSTORABLE, message } }
   }
 
   async #writeRetries(): Promise<DueHint[]> {

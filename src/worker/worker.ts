@@ -11,13 +11,14 @@ import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
-import { type HeldRun, handBackRuns, heldRuns, reclaimRuns } from '../store/nodes.ts'
+import { handBackRuns, heldRuns, reclaimRuns } from '../store/nodes.ts'
 import { cancelledAmong } from '../store/outcomes.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { ClaimedRun, Transport, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
 import type { Executor } from './executor.ts'
+import { cancelledEnding, lostEnding, mayBeginAgain } from './lost-attempt.ts'
 import { OutcomeWriter } from './outcome-writer.ts'
 import { ServedLanes } from './served-lanes.ts'
 import { Throughput } from './throughput.ts'
@@ -46,8 +47,10 @@ const CANCEL_POLL_MS = 1_000
 const MAX_AHEAD = 4_000
 /** Gates looked at in one pass. */
 const MAX_GATES = 500
-/** Longer than any claim can be under way: the server ends a statement after ten seconds. */
-const DOUBT_MS = 12_000
+/** By then every claim that was made up to `LATE_CLAIM_MS` after a doubt has been answered or given up on. */
+const DOUBT_MS = 25_000
+/** A claim that was given up on may still be carried out for so long. */
+const LATE_CLAIM_MS = 11_000
 /** The worker takes on nothing new while this many outcomes wait to be written. */
 const MAX_BACKLOG = 10_000
 
@@ -70,8 +73,10 @@ export class Worker implements Service, LocalWorker {
   #doubtAt: number | undefined
   #isStopping = false
   #isSuspended = false
-  /** Runs that were stopped while it was uncertain whose they are. */
-  readonly #abandoned: HeldRun[] = []
+  /** Runs that had begun and were stopped while it was uncertain whose they are. */
+  readonly #abandoned: Work[] = []
+  /** Runs that had not begun then. */
+  readonly #unbegun: Work[] = []
   #onIdle: (() => void) | undefined
 
   constructor(options: WorkerOptions) {
@@ -131,9 +136,13 @@ export class Worker implements Service, LocalWorker {
    */
   suspend(): void {
     this.#isSuspended = true
-    this.#abandoned.push(...this.#queue, ...[...this.#attempts.values()].map(({ work }) => work))
+    this.#unbegun.push(...this.#queue)
     this.#queue = []
-    for (const attempt of this.#attempts.values()) attempt.stop('lease_lost')
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.hasBegun) this.#abandoned.push(attempt.work)
+      else this.#unbegun.push(attempt.work)
+      attempt.stop('lease_lost')
+    }
   }
 
   /** The leases held after all: what was stopped goes back to ready, each with an attempt lost. */
@@ -182,13 +191,18 @@ export class Worker implements Service, LocalWorker {
   /** Runs that could be taken on beyond that. */
   get #ahead(): number {
     if (this.#writer.backlog > MAX_BACKLOG) return 0
-    const allowed = Math.min(MAX_AHEAD, Math.floor(this.#throughput.perSecond()))
-    return Math.max(0, allowed - Math.max(0, this.#busy - this.#options.concurrency))
+    return Math.max(0, this.#allowedAhead - Math.max(0, this.#busy - this.#options.concurrency))
+  }
+
+  get #allowedAhead(): number {
+    return Math.min(MAX_AHEAD, Math.floor(this.#throughput.perSecond()))
   }
 
   async #pull(): Promise<number | undefined> {
     if (this.#isSuspended) return undefined
-    if (this.#abandoned.length > 0) await this.#returnAbandoned()
+    await this.#returnAbandoned()
+    await this.#returnSurplus()
+    this.#fillPlaces()
     if (this.#doubtAt !== undefined) await this.#resolveDoubt(this.#doubtAt)
     await this.#beginClaimed()
     if (this.#isStopping) return undefined
@@ -234,8 +248,10 @@ export class Worker implements Service, LocalWorker {
       const definition = definitions[i]
       return definition ? [{ ...run, definition }] : []
     })
-    this.#reserved -= claimed.length - works.length
-    this.begin(works)
+    const wanted = works.filter((work) => !work.isCancelled)
+    this.#reserved -= claimed.length - wanted.length
+    for (const work of works) if (work.isCancelled) this.#endCancelled(work)
+    this.begin(wanted)
   }
 
   /**
@@ -245,7 +261,7 @@ export class Worker implements Service, LocalWorker {
   async #resolveDoubt(doubtAt: number): Promise<void> {
     const { db, clock, log } = this.#options
     if (clock.now() - doubtAt < DOUBT_MS) return
-    const held = await db.run(heldRuns({ nodeId: this.id, claimedBefore: doubtAt + DOUBT_MS / 2 }))
+    const held = await db.run(heldRuns({ nodeId: this.id, claimedBefore: doubtAt + LATE_CLAIM_MS }))
     const known = new Set([
       ...this.#attempts.keys(),
       ...[...this.#claimed, ...this.#queue].map(({ runId }) => runId),
@@ -257,10 +273,32 @@ export class Worker implements Service, LocalWorker {
       log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
   }
 
+  /** What had begun has lost an attempt, and ends where that was its last; the rest goes back as it came. */
   async #returnAbandoned(): Promise<void> {
-    const runs = [...this.#abandoned]
-    await this.#options.db.run(reclaimRuns(runs))
-    this.#abandoned.splice(0, runs.length)
+    const { db, clock } = this.#options
+    const unbegun = [...this.#unbegun]
+    if (unbegun.length > 0) await db.run(handBackRuns(unbegun))
+    this.#unbegun.splice(0, unbegun.length)
+    const begun = [...this.#abandoned]
+    const again = begun.filter(mayBeginAgain)
+    if (again.length > 0) await db.run(reclaimRuns(again))
+    this.#abandoned.splice(0, begun.length)
+    for (const work of begun)
+      if (!mayBeginAgain(work)) this.#writer.add({ kind: 'end', ending: lostEnding(work, clock.now()) })
+  }
+
+  /** What waits here longer than it was meant to goes back to where others can take it. */
+  async #returnSurplus(): Promise<void> {
+    const surplus = this.#queue.slice(this.#allowedAhead)
+    if (surplus.length === 0) return
+    this.#queue.splice(-surplus.length)
+    try {
+      await this.#options.db.run(handBackRuns(surplus))
+    } catch (error) {
+      this.#unbegun.push(...surplus)
+      throw error
+    }
+    this.#options.wakeUps.announceReady()
   }
 
   #fillPlaces(): void {
@@ -315,19 +353,28 @@ export class Worker implements Service, LocalWorker {
 
   async #handBack(): Promise<void> {
     const { db, wakeUps } = this.#options
+    await this.#returnAbandoned()
     const waiting = [...this.#attempts.values()].filter((attempt) => !attempt.hasBegun)
     for (const attempt of waiting) attempt.abandon()
-    const runs = [...waiting.map(({ work }) => work), ...this.#queue, ...this.#claimed, ...this.#abandoned]
+    const runs = [...waiting.map(({ work }) => work), ...this.#queue, ...this.#claimed]
     this.#queue = []
     if (runs.length === 0) return
     await db.run(handBackRuns(runs))
     wakeUps.announceReady()
   }
 
+  #endCancelled(work: Work): void {
+    this.#writer.add({ kind: 'end', ending: cancelledEnding(work, this.#options.clock.now()) })
+  }
+
   async #cancel(): Promise<undefined> {
-    if (this.#attempts.size === 0) return
-    for (const { runId } of await this.#options.db.run(cancelledAmong([...this.#attempts.keys()]))) {
-      this.#attempts.get(runId)?.stop('cancelled')
+    const known = [...this.#attempts.keys(), ...this.#queue.map(({ runId }) => runId)]
+    if (known.length === 0) return
+    for (const { runId } of await this.#options.db.run(cancelledAmong(known))) {
+      const index = this.#queue.findIndex((work) => work.runId === runId)
+      const [waiting] = index < 0 ? [] : this.#queue.splice(index, 1)
+      if (waiting) this.#endCancelled(waiting)
+      else this.#attempts.get(runId)?.stop('cancelled')
     }
   }
 }

@@ -1,0 +1,35 @@
+/** How runs end that this worker held and will not perform: too often lost, at most once, or cancelled while they waited. */
+import { uuidv7 } from '../core/ids.ts'
+import { MAX_LOSSES } from '../core/task.ts'
+import type { Ending } from '../store/outcomes.ts'
+import type { Work } from '../transport/transport.ts'
+
+/** Whether a run whose attempt was lost may have another. */
+export const mayBeginAgain = ({ definition, losses }: Work): boolean =>
+  definition.onWorkerLoss !== 'fail' && losses + 1 < MAX_LOSSES
+
+export const lostEnding = (work: Work, now: number): Ending => ({
+  ...base(work, now),
+  state: 'permanently_failed',
+  outcome: 'worker_lost',
+  error: {
+    code: 'worker_lost',
+    message: 'The worker could not be sure of its lease and stopped the attempt.',
+  },
+})
+
+export const cancelledEnding = (work: Work, now: number): Ending => ({
+  ...base(work, now),
+  state: 'cancelled',
+  outcome: 'cancelled',
+  error: null,
+})
+
+const base = ({ runId, fence, definition }: Work, endedAt: number) => ({
+  runId,
+  fence,
+  startedAt: null,
+  endedAt,
+  output: null,
+  heirId: definition.schedule.type === 'delay' ? uuidv7() : null,
+})

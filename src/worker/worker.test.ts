@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest'
+import { aNode, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../../test/support/agenda.ts'
+import { whenDone } from '../../test/support/cleanup.ts'
+import { createTestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import type { TaskDefinition } from '../core/task.ts'
+import { silentLogger } from '../runtime/logger.ts'
+import { fireAsTheyAre, JUST_RUN } from '../store/agenda.ts'
+import { Definitions } from '../store/definitions.ts'
+import { sql } from '../store/sql.ts'
+import { PostgresTransport } from '../transport/postgres-transport.ts'
+import { LocalWakeUps } from '../transport/wake-ups.ts'
+import type { Executor } from './executor.ts'
+import { Worker, type WorkerOptions } from './worker.ts'
+
+const { db } = await createTestDatabase()
+
+/** Never ends by itself, only when it is told to. */
+const hanging: Executor = {
+  execute: (_, { signal }) =>
+    new Promise((resolve) =>
+      signal.addEventListener('abort', () => resolve({ kind: 'completed', output: null })),
+    ),
+}
+const instant: Executor = { execute: async () => ({ kind: 'completed', output: null }) }
+
+/** Counts how often an executor was begun. */
+function counting(executor: Executor): Executor & { count: number } {
+  return {
+    count: 0,
+    execute(action, context) {
+      this.count++
+      return executor.execute(action, context)
+    },
+  }
+}
+
+async function startWorker(options: Partial<WorkerOptions> = {}) {
+  const nodeId = await aNode(db)
+  const worker = new Worker({
+    nodeId,
+    db,
+    transport: new PostgresTransport(db),
+    wakeUps: new LocalWakeUps(),
+    definitions: new Definitions(db),
+    executor: hanging,
+    clock: { now: () => Date.now() },
+    log: silentLogger(),
+    concurrency: 10,
+    labels: [],
+    graceMs: 0,
+    ...options,
+  })
+  worker.start()
+  whenDone(async () => {
+    await worker.stop()
+    await db.run(sql`delete from agenda`)
+    await db.run(sql`delete from ready`)
+  })
+  return worker
+}
+
+/** Runs that are due and wait in ready. */
+async function waitingRuns(count = 1, definition: Partial<TaskDefinition> = {}): Promise<string[]> {
+  const tasks = await tasksInAgenda(db, { count, definition })
+  const nodeId = await aNode(db, ['scheduler'])
+  const shards = await ownShards(db, nodeId)
+  const firings = await Promise.all(
+    tasks.map(async ({ runId }) => ({ row: await dueRow(db, runId), decision: JUST_RUN, startNow: false })),
+  )
+  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, firings }))
+  return tasks.map(({ runId }) => runId)
+}
+
+const isRunning = (runId: string) => eventually(async () => (await liveRow(db, runId))?.state === 'running')
+const hasEnded = (runId: string) => eventually(async () => endedRow(db, runId))
+
+test('after a suspension what had begun is tried again, with an attempt lost', async () => {
+  const begun = counting(hanging)
+  const [runId] = (await waitingRuns()) as [string]
+  const worker = await startWorker({ executor: begun })
+  await eventually(async () => begun.count === 1)
+
+  worker.suspend()
+  worker.resume()
+
+  await eventually(async () => begun.count === 2)
+  expect(await liveRow(db, runId)).toMatchObject({ state: 'running', attempt: 2, losses: 1 })
+})
+
+test('after a suspension a run that may happen at most once has failed, and is not begun again', async () => {
+  const begun = counting(hanging)
+  const [runId] = (await waitingRuns(1, { onWorkerLoss: 'fail' })) as [string]
+  const worker = await startWorker({ executor: begun })
+  await eventually(async () => begun.count === 1)
+
+  worker.suspend()
+  worker.resume()
+
+  expect(await hasEnded(runId)).toMatchObject({ state: 'permanently_failed', outcome: 'worker_lost' })
+  expect(begun.count).toBe(1)
+})
+
+test('a run whose claim is answered during a suspension is performed after it', async () => {
+  const transport = new PostgresTransport(db)
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const slow = {
+    claimGated: transport.claimGated.bind(transport),
+    claim: async (request: Parameters<PostgresTransport['claim']>[0]) => {
+      const runs = await transport.claim(request)
+      if (runs.length > 0) await held
+      return runs
+    },
+  }
+  const [runId] = (await waitingRuns()) as [string]
+  const worker = await startWorker({ transport: slow, executor: instant })
+  await isRunning(runId)
+
+  worker.suspend()
+  answer()
+  worker.resume()
+
+  expect(await hasEnded(runId)).toMatchObject({ state: 'completed' })
+})
+
+test('what waits in a worker that has become slow goes back to where others can take it', async () => {
+  const runIds = await waitingRuns(30)
+  let isSlow = false
+  const executor: Executor = {
+    execute: (action, context) => (isSlow ? hanging : instant).execute(action, context),
+  }
+  const quick = await startWorker({ concurrency: 2, executor })
+  await Promise.all(runIds.map(hasEnded))
+  isSlow = true
+  const late = await waitingRuns(30)
+  quick.resume()
+
+  // The slow worker keeps what it has begun; the rest is done by another.
+  await startWorker({ concurrency: 10, executor: instant })
+  await eventually(
+    async () =>
+      (await Promise.all(late.map((runId) => endedRow(db, runId)))).filter((row) => row).length >= 28,
+  )
+})
+
+test('a run that is cancelled while it waits in a worker ends cancelled', async () => {
+  const warmUp = await waitingRuns(50)
+  let isSlow = false
+  const executor: Executor = {
+    execute: (action, context) => (isSlow ? hanging : instant).execute(action, context),
+  }
+  const worker = await startWorker({ concurrency: 1, executor })
+  await Promise.all(warmUp.map(hasEnded))
+  isSlow = true
+  const late = await waitingRuns(5)
+  worker.resume()
+  await isRunning(late[0] as string)
+
+  await db.run(sql`update agenda set cancel_at = now() where run_id = ${late[4] as string}`)
+
+  expect(await hasEnded(late[4] as string)).toMatchObject({ state: 'cancelled' })
+})
+
+test('an outcome that cannot be stored does not hold up the others', async () => {
+  const poison: Executor = {
+    execute: async (_, { runId }) => ({
+      kind: 'completed',
+      output: runId === bad ? { text: '\ud800' } : null,
+    }),
+  }
+  const runIds = await waitingRuns(20)
+  const bad = runIds[7]
+  await startWorker({ executor: poison })
+
+  await Promise.all(runIds.map(hasEnded))
+
+  const [row] = await db.run(
+    sql<{ error: unknown; state: string }>`select error, state from run where run_id = ${bad}`,
+  )
+  expect(row).toMatchObject({ state: 'completed', error: { code: 'unstorable_outcome' } })
+})

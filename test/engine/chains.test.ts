@@ -1,0 +1,86 @@
+/** The end of a run of a `delay` task writes the next one; what it writes follows the task as it is by then. */
+import { expect, test } from 'vitest'
+import { editTask } from '../../src/api/operations/edit-task.ts'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import { fire, JUST_RUN } from '../../src/store/agenda.ts'
+import type { Database, Queryable } from '../../src/store/database.ts'
+import { endRuns } from '../../src/store/outcomes.ts'
+import { LaneRegistry } from '../../src/store/queues.ts'
+import { sql } from '../../src/store/sql.ts'
+import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
+import { aNode, dueRow, ownShards, type TaskInAgenda, tasksInAgenda } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+const { db } = await createTestDatabase()
+
+test('an end that meets an edit writes a row of the new version', async () => {
+  const [task] = (await tasksInAgenda(db, {
+    definition: { schedule: { type: 'delay', interval: '1h' } },
+    delayMs: 3_600_000,
+  })) as [TaskInAgenda]
+  const nodeId = await aNode(db, ['scheduler'])
+  const shards = await ownShards(db, nodeId)
+  const row = await dueRow(db, task.runId)
+  await db.run(
+    fire({
+      nodeId,
+      shards,
+      workerId: nodeId,
+      firings: [{ row, decision: { ...JUST_RUN, exclusive: true }, startNow: true }],
+    }),
+  )
+  const end = () =>
+    db.run(
+      endRuns([
+        {
+          runId: task.runId,
+          fence: 1,
+          state: 'completed',
+          outcome: 'completed',
+          startedAt: Date.now(),
+          endedAt: Date.now(),
+          output: null,
+          error: null,
+          heirId: uuidv7(),
+        },
+      ]),
+    )
+
+  // The end arrives when the edit has done its work and not yet committed it.
+  let ending: Promise<unknown> | undefined
+  const meeting = {
+    run: db.run.bind(db),
+    transaction: <T>(work: (tx: Queryable) => Promise<T>) =>
+      db.transaction(async (tx) => {
+        const result = await work(tx)
+        ending = end()
+        await eventually(async () => (await waitingForLocks()) > 0)
+        return result
+      }),
+  } as unknown as Database
+  const context = {
+    db: meeting,
+    clock: { now: () => Date.now() },
+    wakeUps: new LocalWakeUps(),
+    lanes: new LaneRegistry(),
+    projectId: DEFAULT_PROJECT_ID,
+  }
+  await editTask(context, {
+    id: task.taskId,
+    edit: { action: { type: 'sleep', duration: '5s' } },
+    expected: null,
+  })
+  await ending
+
+  expect(await db.run(sql`select version, state from agenda where task_id = ${task.taskId}`)).toEqual([
+    { version: 2, state: 'scheduled' },
+  ])
+})
+
+async function waitingForLocks(): Promise<number> {
+  const [row] = await db.run(sql<{ count: number }>`
+    select count(*)::integer as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+  return row?.count ?? 0
+}
