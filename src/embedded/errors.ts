@@ -57,6 +57,8 @@ export function describeFileError(error: unknown, path: string): unknown {
     case 'ENOTDIR':
     case 'EEXIST':
       return unwritable(path, 'a file is in the way of the directory', error)
+    case 'ENOENT':
+      return unwritable(path, 'nothing can be made there', error)
     case 'EINVAL':
       return unwritable(path, 'its owner cannot be changed here', error)
     default:

@@ -28,6 +28,7 @@ export interface HeartbeatOptions {
 const SAFETY = 0.2
 const LONGEST_CHECK_MS = 500
 const NS_PER_MS = 1_000_000n
+const THREAD_RESTART_MS = 500
 /** The id of a thread that has ended. */
 const ENDED = -1
 
@@ -82,7 +83,7 @@ export class Heartbeat implements Service {
       })
       thread.on('error', (error) => log.error({ err: error }, 'the heartbeat thread failed'))
       thread.once('exit', () => {
-        if (!this.#isStopping) void this.#startThread()
+        if (!this.#isStopping) setTimeout(() => void this.#startThread(), THREAD_RESTART_MS).unref()
       })
     })
   }

@@ -157,7 +157,18 @@ export function readConfig({ flags, env, file, cwd }: ConfigSources): Config {
     ].find(({ value }) => value !== undefined)
     config[key] = found === undefined ? SETTINGS[key].default : parse(key, found)
   }
-  return Object.freeze(config) as unknown as Config
+  return Object.freeze(consistent(config as unknown as Config))
+}
+
+/** A lease must outlast a few beats: a node would doubt itself between any two of them otherwise. */
+const LEAST_BEATS_A_LEASE = 3
+
+function consistent(config: Config): Config {
+  const least = config.heartbeatMs * LEAST_BEATS_A_LEASE
+  if (config.leaseMs >= least) return config
+  throw new ConfigError(
+    `${flagOf('leaseMs')} is ${config.leaseMs}; it must be at least ${LEAST_BEATS_A_LEASE} times ${flagOf('heartbeatMs')}, which makes ${least}.`,
+  )
 }
 
 export const flagOf = (key: ConfigKey) => `--${snake(key).replaceAll('_', '-')}`

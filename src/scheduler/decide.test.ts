@@ -139,3 +139,12 @@ test('a delay that does not run begins again one interval from now', () => {
 test('a trigger is refused its place while a run is active, and nothing follows it', () => {
   expect(decide(due(hourly, { row: { kind: 'manual' } }))).toEqual({ ...JUST_RUN, exclusive: true })
 })
+
+test('a delay has no occurrence after its endAt, also when this one does not run', () => {
+  const delay = aDefinition({
+    schedule: { type: 'delay', interval: '1h' },
+    endAt: new Date(NOON + MINUTE).toISOString(),
+  })
+
+  expect(decide(due(delay)).next).toBeNull()
+})

@@ -19,7 +19,7 @@ export interface DueCase {
 }
 
 /** More missed occurrences than this are not counted one by one. */
-export const MAX_COUNTED = 10_000
+export const MAX_COUNTED = 1_000
 
 export function decide(due: DueCase): Decision {
   const { row, definition, now } = due
@@ -37,8 +37,11 @@ export function decide(due: DueCase): Decision {
 
 function nextRow({ definition, now, newId }: DueCase, after: number): Decision['next'] {
   const { schedule } = definition
-  const at = schedule.type === 'delay' ? now + delayMs(schedule) : nextOccurrence(planOf(definition), after)
-  return at === null ? null : { runId: newId(), at: Math.ceil(at) }
+  const plan = planOf(definition)
+  const at = schedule.type === 'delay' ? now + delayMs(schedule) : nextOccurrence(plan, after)
+  return at === null || (plan.endAt !== null && at > plan.endAt)
+    ? null
+    : { runId: newId(), at: Math.ceil(at) }
 }
 
 type Missed = Pick<Decision, 'skip' | 'runFor'>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Horizon } from './horizon.ts'
+import { Horizon, type Range } from './horizon.ts'
 
 const SHARDS = [0, 1, 2]
 const aHorizon = () => new Horizon({ lookAheadMs: 10_000, lookBackMs: 5_000, everythingEveryMs: 30_000 })
@@ -14,7 +14,7 @@ function read(horizon: Horizon, now: number) {
 test('the first pass reads everything that is overdue and the part ahead', () => {
   const horizon = aHorizon()
 
-  expect(read(horizon, 100_000)).toEqual([
+  expect(read(horizon, 100_000)).toMatchObject([
     { kind: 'all', shards: SHARDS, from: null, until: 100_000 },
     { kind: 'ahead', shards: SHARDS, from: 100_000, until: 110_000 },
   ])
@@ -25,7 +25,7 @@ test('later passes read the last seconds again and only the new part ahead', () 
   const horizon = aHorizon()
   read(horizon, 100_000)
 
-  expect(read(horizon, 101_000)).toEqual([
+  expect(read(horizon, 101_000)).toMatchObject([
     { kind: 'back', shards: SHARDS, from: 96_000, until: 101_000 },
     { kind: 'ahead', shards: SHARDS, from: 110_000, until: 111_000 },
   ])
@@ -51,7 +51,7 @@ test('a hint is followed at once, in its shards and for its instants only', () =
       100_500,
     ),
   ).toBe(true)
-  expect(horizon.plan(100_500, SHARDS, false)[0]).toEqual({
+  expect(horizon.plan(100_500, SHARDS, false)[0]).toMatchObject({
     kind: 'hinted',
     shards: [1, 2],
     from: 103_000,
@@ -64,14 +64,43 @@ test('a hint beyond the part ahead is no news: it is read in its time', () => {
   expect(aHorizon().hint([{ shard: 1, at: 200_000 }], 100_000)).toBe(false)
 })
 
-test('a hint whose reading failed or was cut is followed again', () => {
+test('a hint whose reading failed is followed again', () => {
   const horizon = aHorizon()
   horizon.hint([{ shard: 1, at: 103_000 }], 100_000)
   const [range] = horizon.plan(100_000, SHARDS, false)
 
-  horizon.settle(range as never, true)
+  horizon.giveBack(range as Range)
 
   expect(horizon.plan(100_001, SHARDS, false)[0]).toEqual(range)
+})
+
+test('a hint that stands for several instants is followed up to the last of them', () => {
+  const horizon = aHorizon()
+  horizon.hint([{ shard: 1, at: 103_000, until: 105_000 }], 100_000)
+
+  expect(horizon.plan(100_000, SHARDS, false)[0]).toMatchObject({ from: 103_000, until: 105_001 })
+})
+
+test('a hint about more than could be read is read on like everything that is late', () => {
+  const horizon = aHorizon()
+  read(horizon, 100_000)
+  horizon.hint([{ shard: 1, at: 100_100 }], 100_100)
+  const [range] = horizon.plan(100_200, SHARDS, false)
+  horizon.settle(range as Range, true)
+
+  expect(horizon.plan(120_000, SHARDS, false)[0]).toMatchObject({ kind: 'back', from: 100_100 })
+})
+
+test('a read that was under way when shards changed does not count for the new ones', () => {
+  const horizon = aHorizon()
+  const ranges = horizon.plan(100_000, [1], false)
+  horizon.reset()
+  for (const range of ranges) horizon.settle(range, false)
+
+  expect(horizon.plan(100_100, SHARDS, false)).toMatchObject([
+    { kind: 'all', from: null },
+    { kind: 'ahead', from: 100_100 },
+  ])
 })
 
 test('while there is plenty in hand and more to read only hints are followed', () => {
@@ -89,7 +118,7 @@ test('a look back that was cut goes on from where it began, however late it gets
   const horizon = aHorizon()
   read(horizon, 100_000)
   const [back] = horizon.plan(101_000, SHARDS, false)
-  horizon.settle(back as never, true)
+  horizon.settle(back as Range, true)
 
   expect(horizon.plan(120_000, SHARDS, false)[0]).toMatchObject({ kind: 'back', from: 96_000 })
 })

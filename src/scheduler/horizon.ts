@@ -12,6 +12,8 @@ export interface Range {
   /** Null: from the beginning of time. */
   readonly from: number | null
   readonly until: number
+  /** Which set of shards it was planned for; what was read for another set says nothing about this one. */
+  readonly epoch: number
 }
 
 export interface HorizonOptions {
@@ -31,6 +33,7 @@ export class Horizon {
   #hinted = new Map<number, { from: number; to: number }>()
   /** Some range held more rows than were read. */
   #isCut = false
+  #epoch = 0
 
   constructor(options: HorizonOptions) {
     this.#options = options
@@ -48,6 +51,7 @@ export class Horizon {
 
   /** Forgets what was read: other shards are watched now. */
   reset(): void {
+    this.#epoch++
     this.#readUntil = undefined
     this.#everythingAt = Number.NEGATIVE_INFINITY
     this.#backFrom = undefined
@@ -57,11 +61,15 @@ export class Horizon {
   /** Takes in that rows were written; false when they lie beyond what is read now and will be found in time. */
   hint(hints: readonly DueHint[], now: number): boolean {
     let isNews = false
-    for (const { shard, at } of hints) {
-      if (at >= now + this.#options.lookAheadMs) continue
+    const horizon = now + this.#options.lookAheadMs
+    for (const { shard, at, until = at } of hints) {
+      if (at >= horizon) continue
       isNews = true
       const known = this.#hinted.get(shard)
-      this.#hinted.set(shard, { from: Math.min(at, known?.from ?? at), to: Math.max(at, known?.to ?? at) })
+      this.#hinted.set(shard, {
+        from: Math.min(at, known?.from ?? at),
+        to: Math.max(Math.min(until, horizon), known?.to ?? at),
+      })
     }
     return isNews
   }
@@ -77,14 +85,29 @@ export class Horizon {
     if (plenty && this.#isCut) return ranges
     this.#isCut = false
     const { lookAheadMs, lookBackMs } = this.#options
-    if (now >= this.#everythingAt) ranges.push({ kind: 'all', shards, from: null, until: now })
-    else ranges.push({ kind: 'back', shards, from: this.#backFrom ?? now - lookBackMs, until: now })
-    ranges.push({ kind: 'ahead', shards, from: this.#readUntil ?? now, until: now + lookAheadMs })
+    if (now >= this.#everythingAt)
+      ranges.push({ kind: 'all', shards, from: null, until: now, epoch: this.#epoch })
+    else
+      ranges.push({
+        kind: 'back',
+        shards,
+        from: this.#backFrom ?? now - lookBackMs,
+        until: now,
+        epoch: this.#epoch,
+      })
+    ranges.push({
+      kind: 'ahead',
+      shards,
+      from: this.#readUntil ?? now,
+      until: now + lookAheadMs,
+      epoch: this.#epoch,
+    })
     return ranges
   }
 
   /** Takes in what came of reading a range. `isCut`: some shard had more rows than were read. */
   settle(range: Range, isCut: boolean): void {
+    if (range.epoch !== this.#epoch) return
     if (isCut) this.#isCut = true
     switch (range.kind) {
       case 'all':
@@ -98,7 +121,8 @@ export class Horizon {
         else this.#readUntil ??= range.from ?? undefined
         break
       case 'hinted':
-        if (isCut) this.giveBack(range)
+        // More than a hint's worth: it is read like everything else that is late.
+        if (isCut && range.from !== null) this.#backFrom = Math.min(range.from, this.#backFrom ?? range.from)
         break
     }
   }
@@ -121,6 +145,6 @@ export class Horizon {
     if (entries.length === 0) return undefined
     const from = Math.min(...entries.map(([, range]) => range.from))
     const until = Math.max(...entries.map(([, range]) => range.to)) + 1
-    return { kind: 'hinted', shards: entries.map(([shard]) => shard), from, until }
+    return { kind: 'hinted', shards: entries.map(([shard]) => shard), from, until, epoch: this.#epoch }
   }
 }

@@ -57,7 +57,7 @@ const FIRE_BATCH = 1_000
 const ROWS_READ = 8_000
 const LEAST_ROWS_PER_SHARD = 50
 /** With fewer rows than this in hand, more are read. */
-const LOW_WATER = 3_000
+const LOW_WATER = 1_500
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
@@ -115,7 +115,8 @@ export class Scheduler implements Service {
     const { clock, leases } = this.#options
     const now = clock.now()
     const rows = this.#queue.takeDue(now + LEAD_MS, FIRE_BATCH).filter((row) => leases.get(row.shard))
-    if (this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
+    // Only what was fired makes room for what was cut off: without that, reading again would find the same.
+    if (rows.length > 0 && this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
     if (rows.length > 0) await this.#fire(rows)
     const nextAt = this.#queue.nextAt
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS - clock.now())

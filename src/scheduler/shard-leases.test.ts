@@ -3,8 +3,9 @@ import { aNode } from '../../test/support/agenda.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { SHARD_COUNT } from '../core/ids.ts'
 import { silentLogger } from '../runtime/logger.ts'
+import type { Database } from '../store/database.ts'
 import { beat, declareDead } from '../store/nodes.ts'
-import { sql } from '../store/sql.ts'
+import { type Statement, sql } from '../store/sql.ts'
 import { ShardLeases } from './shard-leases.ts'
 
 const { db } = await createTestDatabase()
@@ -20,11 +21,11 @@ interface Member {
   readonly leases: ShardLeases
 }
 
-async function join(): Promise<Member> {
+async function join(database: Database = db): Promise<Member> {
   const id = await aNode(db, ['scheduler'])
   const leases = new ShardLeases({
     nodeId: id,
-    db,
+    db: database,
     clock: { now: () => Date.now() },
     log: silentLogger(),
     beatMs: 1_000,
@@ -156,4 +157,54 @@ test('a new owner knows since when nobody was watching', async () => {
   const held = first.leases.get(shard as number)
   expect(held?.unwatched.from).toBeLessThanOrEqual(crashedAt + 50)
   expect(held?.unwatched.to).toBeGreaterThanOrEqual(crashedAt)
+})
+
+/** The same database, but the answer to the first statement that matches is lost: after it was carried out, or before. */
+function losing(pattern: string, when: 'after' | 'before'): Database {
+  let isLost = false
+  return {
+    run: async (statement: Statement<unknown>) => {
+      const loses = !isLost && statement.text.includes(pattern)
+      if (loses) isLost = true
+      if (loses && when === 'before') throw new Error('Connection terminated')
+      const rows = await db.run(statement)
+      if (loses) throw new Error('Connection terminated')
+      return rows
+    },
+  } as unknown as Database
+}
+
+test('shards whose taking was never answered are watched in the end', async () => {
+  const alone = await join(losing('with free as', 'after'))
+  await expect(alone.leases.runOnce()).rejects.toThrow()
+
+  await pass([alone], 2)
+
+  await expectOneOwnerEach([alone])
+})
+
+test('shards whose release failed are watched in the end', async () => {
+  const first = await join(losing('set owner = null', 'before'))
+  await pass([first])
+  const second = await join()
+  monotonic += 1_000
+  await expect(first.leases.runOnce()).rejects.toThrow()
+
+  await pass([first, second], 6)
+
+  await expectOneOwnerEach([first, second])
+})
+
+test('a node that slept knows that nobody watched its shards meanwhile, and fires nothing before it has said so', async () => {
+  const alone = await join()
+  await pass([alone])
+  const [shard] = alone.leases.ids as [number]
+  await db.run(sql`update shard set watched_until = now() - interval '2 minutes'`)
+
+  monotonic += 120_000
+  expect(alone.leases.get(shard)).toBeUndefined()
+  await alone.leases.runOnce()
+
+  const held = alone.leases.get(shard)
+  expect((held?.unwatched.to ?? 0) - (held?.unwatched.from ?? 0)).toBeGreaterThan(115_000)
 })

@@ -13,7 +13,14 @@ import type { Service } from '../runtime/service.ts'
 import { Watch } from '../runtime/watch.ts'
 import type { Database } from '../store/database.ts'
 import { type LivingNode, livingNodes } from '../store/nodes.ts'
-import { beatShards, readShards, releaseShards, type ShardRow, takeShards } from '../store/shards.ts'
+import {
+  type BeatenShard,
+  beatShards,
+  readShards,
+  releaseShards,
+  type ShardRow,
+  takeShards,
+} from '../store/shards.ts'
 
 export interface ShardLeaseOptions {
   readonly nodeId: string
@@ -40,11 +47,14 @@ export class ShardLeases implements Service {
   readonly #held = new Map<number, HeldShard>()
   /** Nodes whose shards all went quiet, with the beat they had then: they count for nothing until it changes. */
   readonly #suspects = new Map<string, number>()
+  readonly #monotonic: () => number
+  #beatenAt = Number.NEGATIVE_INFINITY
   #onChange: () => void = () => {}
 
   constructor(options: ShardLeaseOptions) {
     this.#options = options
-    this.#watch = new Watch(options.beatMs * 2, options.monotonic)
+    this.#monotonic = options.monotonic ?? (() => performance.now())
+    this.#watch = new Watch(options.beatMs * 2, this.#monotonic)
     this.#loop = new Loop({
       name: 'shard leases',
       everyMs: options.beatMs,
@@ -58,7 +68,9 @@ export class ShardLeases implements Service {
     this.#onChange = listener
   }
 
+  /** A shard that this node may fire in: it has said of late that it is watching. */
   get(shard: number): HeldShard | undefined {
+    if (this.#monotonic() - this.#beatenAt > this.#options.takeoverMs) return undefined
     return this.#held.get(shard)
   }
 
@@ -83,7 +95,10 @@ export class ShardLeases implements Service {
   async runOnce(): Promise<void> {
     const { db, nodeId, log } = this.#options
     const before = this.ids.length
-    const lost = this.#forgetLost(await db.run(beatShards(nodeId)))
+    const beaten = await db.run(beatShards(nodeId, [...this.#held.values()]))
+    const lost = this.#forgetLost(beaten)
+    const lapsed = this.#noteLapse(beaten)
+    this.#beatenAt = this.#monotonic()
     // In this order: a node is there before it owns anything, so an owner that is not among them is dead.
     const shards = await db.run(readShards())
     const nodes = await db.run(livingNodes())
@@ -96,8 +111,11 @@ export class ShardLeases implements Service {
     const living = new Set(nodes.map(({ id }) => id))
     const free = shards.filter((shard) => this.#isFree(shard, living))
     const taken = await this.#take(free.slice(0, share - this.ids.length))
-    if (lost + released + taken === 0) return
-    log.debug({ shards: this.ids.length, before, lost, released, taken, schedulers }, 'shards changed hands')
+    if (lost + lapsed + released + taken === 0) return
+    log.debug(
+      { shards: this.ids.length, before, lost, lapsed, released, taken, schedulers },
+      'shards changed hands',
+    )
     this.#onChange()
   }
 
@@ -106,6 +124,15 @@ export class ShardLeases implements Service {
     const lost = [...this.#held.values()].filter(({ id, fence }) => fences.get(id) !== fence)
     for (const { id } of lost) this.#held.delete(id)
     return lost.length
+  }
+
+  /** Nobody watched while this node slept or could not reach the database, though its shards are still its own. */
+  #noteLapse(beaten: readonly BeatenShard[]): number {
+    const lapsed = beaten.filter(({ now, watchedUntil }) => now - watchedUntil > this.#options.takeoverMs)
+    for (const { id, fence, watchedUntil, now } of lapsed) {
+      this.#held.set(id, { id, fence, unwatched: { from: watchedUntil, to: now } })
+    }
+    return lapsed.length
   }
 
   async #release(ids: readonly number[]): Promise<number> {
@@ -125,8 +152,10 @@ export class ShardLeases implements Service {
     return taken.length
   }
 
+  /** One in this node's name that it does not hold was taken or given up without an answer: it is free too. */
   #isFree({ id, owner }: ShardRow, living: ReadonlySet<string>): boolean {
-    return owner === null || !living.has(owner) || (!this.#held.has(id) && this.#isQuiet(id))
+    if (owner === null || !living.has(owner)) return true
+    return !this.#held.has(id) && (owner === this.#options.nodeId || this.#isQuiet(id))
   }
 
   #isQuiet(shard: number): boolean {

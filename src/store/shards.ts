@@ -11,9 +11,28 @@ export interface ShardRow {
 
 export const readShards = () => sql<ShardRow>`select id, owner, fence, beat from shard order by id`
 
+/** A shard that this node still owns, and until when it had said so before. */
+export interface BeatenShard {
+  readonly id: number
+  readonly fence: number
+  readonly watchedUntil: number
+  readonly now: number
+}
+
 /** Says that this node is still watching its shards; answers with those that are in fact still its own. */
-export const beatShards = (nodeId: string) => sql<{ id: number; fence: number }>`
-  update shard set beat = beat + 1, watched_until = clock_timestamp() where owner = ${nodeId} returning id, fence`
+export const beatShards = (
+  nodeId: string,
+  held: readonly { id: number; fence: number }[],
+) => sql<BeatenShard>`
+  with mine as (
+    select s.id, s.watched_until from shard s
+    join unnest(${list(held, (h) => h.id)}::smallint[], ${list(held, (h) => h.fence)}::bigint[]) as h(id, fence) on h.id = s.id
+    where s.owner = ${nodeId} and s.fence = h.fence
+    order by s.id for no key update of s
+  )
+  update shard s set beat = s.beat + 1, watched_until = clock_timestamp()
+  from mine where s.id = mine.id
+  returning s.id, s.fence, mine.watched_until as "watchedUntil", s.watched_until as now`
 
 /** A shard that has just become ours. */
 export interface TakenShard {
@@ -32,7 +51,7 @@ export function takeShards(nodeId: string, wanted: readonly ShardRow[]) {
     with free as (
       select s.id, s.watched_until from shard s
       join unnest(${list(wanted, (w) => w.id)}::smallint[], ${list(wanted, (w) => w.fence)}::bigint[], ${list(wanted, (w) => w.beat)}::bigint[]) as w(id, fence, beat) on w.id = s.id
-      where s.fence = w.fence and s.beat = w.beat and s.owner is distinct from ${nodeId}::uuid
+      where s.fence = w.fence and s.beat = w.beat
       order by s.id
       for update of s
     )

@@ -12,20 +12,20 @@ const RECONNECT_MS = { first: 200, longest: 5_000 }
 
 interface Message {
   readonly from: string
-  readonly due: readonly (readonly [shard: number, at: number])[]
+  readonly due: readonly (readonly [shard: number, from: number, until: number])[]
   readonly ready: boolean
   readonly cancel: boolean
 }
 
 /**
  * Wake-ups between nodes on one PostgreSQL: this process hears its own at once, the others hear them
- * through a coalesced NOTIFY that carries the earliest instant a shard. One connection listens; when it
+ * through a coalesced NOTIFY that carries, for each shard, from when to when there is something new. One connection listens; when it
  * breaks it is made again, and meanwhile everybody polls.
  */
 export class PostgresWakeUps implements WakeUps, Service {
   readonly #local = new LocalWakeUps()
   readonly #options: { url: string; nodeId: string; db: Queryable; log: Logger }
-  #earliest = new Map<number, number>()
+  #due = new Map<number, { from: number; until: number }>()
   #ready = false
   #cancel = false
   #timer: NodeJS.Timeout | undefined
@@ -51,8 +51,9 @@ export class PostgresWakeUps implements WakeUps, Service {
 
   announceDue(hints: readonly DueHint[]): void {
     this.#local.announceDue(hints)
-    for (const { shard, at } of hints) {
-      this.#earliest.set(shard, Math.min(at, this.#earliest.get(shard) ?? Number.POSITIVE_INFINITY))
+    for (const { shard, at, until = at } of hints) {
+      const known = this.#due.get(shard) ?? { from: at, until }
+      this.#due.set(shard, { from: Math.min(at, known.from), until: Math.max(until, known.until) })
     }
     this.#sendSoon()
   }
@@ -87,11 +88,11 @@ export class PostgresWakeUps implements WakeUps, Service {
       this.#timer = undefined
       const message: Message = {
         from: this.#options.nodeId,
-        due: [...this.#earliest],
+        due: [...this.#due].map(([shard, { from, until }]) => [shard, from, until] as const),
         ready: this.#ready,
         cancel: this.#cancel,
       }
-      this.#earliest = new Map()
+      this.#due = new Map()
       this.#ready = this.#cancel = false
       this.#options.db.run(sql`select pg_notify(${CHANNEL}, ${JSON.stringify(message)})`).catch(() => {
         // A hint that could not be sent is found by polling.
@@ -142,7 +143,8 @@ export class PostgresWakeUps implements WakeUps, Service {
       return
     }
     if (message.from === this.#options.nodeId) return
-    if (message.due.length > 0) this.#local.announceDue(message.due.map(([shard, at]) => ({ shard, at })))
+    if (message.due.length > 0)
+      this.#local.announceDue(message.due.map(([shard, at, until]) => ({ shard, at, until })))
     if (message.ready) this.#local.announceReady()
     if (message.cancel) this.#local.announceCancel()
   }

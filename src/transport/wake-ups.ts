@@ -7,6 +7,8 @@
 export interface DueHint {
   readonly shard: number
   readonly at: number
+  /** Up to which instant there is more, when the hint stands for several. */
+  readonly until?: number
 }
 
 /** A way to tell, and to hear, that there is something to do. */
