@@ -24,7 +24,7 @@ function expectProblem(answer: InjectedAnswer, status: number): void {
   expect(answer.body).toMatchObject({
     status,
     code: expect.stringMatching(/^[a-z_]+$/),
-    type: expect.stringMatching(/#[a-z_]+$/),
+    type: expect.stringMatching(/^urn:belfry:problem:[a-z_]+$/),
     title: expect.any(String),
     requestId: answer.headers['x-request-id'],
   })

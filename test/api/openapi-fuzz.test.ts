@@ -55,6 +55,9 @@ const remember = (list: string[], value: unknown) => {
   if (typeof value === 'string') list.splice(0, list.length, ...[value, ...list].slice(0, MAX_KNOWN))
 }
 
+/** Clients take a dot or two, and nothing at all, out of an address: what they send then is another operation. */
+const addressable = (value: string) => (/^\.{0,2}$/.test(value) ? 'x' : value)
+
 function addressOf({ operation, parameters, pick }: FuzzRequest): string {
   const list = operation.path.includes('{key}')
     ? known.keys
@@ -62,7 +65,7 @@ function addressOf({ operation, parameters, pick }: FuzzRequest): string {
       ? known.runs
       : known.tasks
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(list[pick] ?? String(parameters[name] || 'x')),
+    encodeURIComponent(addressable(list[pick] ?? String(parameters[name]))),
   )
   const query = operation.parameters.filter((p) => p.in === 'query' && parameters[p.name] !== undefined)
   const text = query.map(({ name }) => `${name}=${encodeURIComponent(String(parameters[name]))}`).join('&')
