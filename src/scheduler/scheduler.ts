@@ -58,6 +58,9 @@ const ROWS_READ = 8_000
 const LEAST_ROWS_PER_SHARD = 50
 /** With fewer rows than this in hand, more are read. */
 const LOW_WATER = 1_500
+/** How long what is due may wait for room in the worker of this process before others are asked. */
+const PATIENCE_MS = { alone: 1_000, amongOthers: 50 }
+const WAIT_FOR_ROOM_MS = 2
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
@@ -114,12 +117,26 @@ export class Scheduler implements Service {
   async fireDue(): Promise<number> {
     const { clock, leases } = this.#options
     const now = clock.now()
-    const rows = this.#queue.takeDue(now + LEAD_MS, FIRE_BATCH).filter((row) => leases.get(row.shard))
+    const limit = this.#howManyToFire(now)
+    if (limit === 0) return WAIT_FOR_ROOM_MS
+    const rows = this.#queue.takeDue(now + LEAD_MS, limit).filter((row) => leases.get(row.shard))
     // Only what was fired makes room for what was cut off: without that, reading again would find the same.
     if (rows.length > 0 && this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
     if (rows.length > 0) await this.#fire(rows)
     const nextAt = this.#queue.nextAt
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS - clock.now())
+  }
+
+  /**
+   * A run that waits in ready costs twice what one costs that starts from its fire. While the worker here
+   * is about to have room, what is due waits for it, for a moment, rather than for somebody to claim it.
+   */
+  #howManyToFire(now: number): number {
+    const { worker, leases } = this.#options
+    const nextAt = this.#queue.nextAt
+    if (!worker || nextAt === undefined || nextAt > now + LEAD_MS) return FIRE_BATCH
+    const patienceMs = leases.hasOtherWorkers ? PATIENCE_MS.amongOthers : PATIENCE_MS.alone
+    return now - nextAt > patienceMs ? FIRE_BATCH : Math.min(FIRE_BATCH, worker.room)
   }
 
   async #fire(rows: readonly DueRow[]): Promise<void> {

@@ -49,6 +49,7 @@ export class ShardLeases implements Service {
   readonly #suspects = new Map<string, number>()
   readonly #monotonic: () => number
   #beatenAt = Number.NEGATIVE_INFINITY
+  #hasOtherWorkers = false
   #onChange: () => void = () => {}
 
   constructor(options: ShardLeaseOptions) {
@@ -72,6 +73,11 @@ export class ShardLeases implements Service {
   get(shard: number): HeldShard | undefined {
     if (this.#monotonic() - this.#beatenAt > this.#options.takeoverMs) return undefined
     return this.#held.get(shard)
+  }
+
+  /** Whether another node could start what is due here, if this one has no room. */
+  get hasOtherWorkers(): boolean {
+    return this.#hasOtherWorkers
   }
 
   get ids(): number[] {
@@ -102,6 +108,7 @@ export class ShardLeases implements Service {
     // In this order: a node is there before it owns anything, so an owner that is not among them is dead.
     const shards = await db.run(readShards())
     const nodes = await db.run(livingNodes())
+    this.#hasOtherWorkers = nodes.some(({ id, roles }) => id !== nodeId && roles.includes('worker'))
     for (const { id, owner, fence, beat } of shards) this.#watch.see(String(id), `${owner}/${fence}/${beat}`)
     this.#watch.endPass()
 

@@ -41,10 +41,11 @@ function json(value: unknown): string | null {
  * the version that holds by then. A run that a user cancelled ends cancelled whatever its attempt came to.
  */
 export function endRuns(endings: readonly Ending[]) {
+  const chains = endings.filter(({ heirId }) => heirId !== null)
   return sql<EndResult>`
     with chained as materialized (
       select id, version, definition from task
-      where id in (select task_id from agenda where run_id = any(${list(endings, (e) => e.runId)}::uuid[]) and delay_ms is not null)
+      where id in (select task_id from agenda where run_id = any(${list(chains, (e) => e.runId)}::uuid[]) and delay_ms is not null)
       for share
     ), ended as (
       delete from agenda a

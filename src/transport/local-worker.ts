@@ -16,6 +16,8 @@ export interface LocalWorker {
   readonly id: string
   /** Whether it runs what waits in a lane, and whether it may take that on ahead of a free place. */
   serves(lane: number): 'ahead' | 'free' | undefined
+  /** How many runs it would take on now; none while earlier runs wait in ready. */
+  readonly room: number
   /** Sets aside room for up to `wanted` runs; none while earlier runs wait in ready. */
   reserve(wanted: number): Room
   /** Gives back what was set aside and not used. */

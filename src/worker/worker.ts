@@ -156,8 +156,12 @@ export class Worker implements Service, LocalWorker {
     return this.#lanes.serves(lane)
   }
 
+  get room(): number {
+    return this.#hasBacklog || this.#isStopping || this.#isSuspended ? 0 : this.#free + this.#ahead
+  }
+
   reserve(wanted: number): Room {
-    if (this.#hasBacklog || this.#isStopping || this.#isSuspended) return { free: 0, ahead: 0 }
+    if (this.room === 0) return { free: 0, ahead: 0 }
     const free = Math.min(wanted, this.#free)
     const ahead = Math.min(wanted - free, this.#ahead)
     this.#reserved += free + ahead
