@@ -119,12 +119,21 @@ export class Scheduler implements Service {
     const now = clock.now()
     const limit = this.#howManyToFire(now)
     if (limit === 0) return WAIT_FOR_ROOM_MS
-    const rows = this.#queue.takeDue(now + LEAD_MS, limit).filter((row) => leases.get(row.shard))
+    const rows = this.#takeFirst(now + LEAD_MS, limit).filter((row) => leases.get(row.shard))
     // Only what was fired makes room for what was cut off: without that, reading again would find the same.
     if (rows.length > 0 && this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
     if (rows.length > 0) await this.#fire(rows)
     const nextAt = this.#queue.nextAt
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS - clock.now())
+  }
+
+  /** What goes first of what is due: when there is not room for all of it, by priority and not by chance. */
+  #takeFirst(upTo: number, limit: number): DueRow[] {
+    const due = this.#queue.takeDue(upTo, FIRE_BATCH)
+    if (due.length <= limit) return due
+    due.sort((a, b) => a.priority - b.priority || a.wakeAt - b.wakeAt)
+    for (const row of due.splice(limit)) this.#queue.add(row)
+    return due
   }
 
   /**

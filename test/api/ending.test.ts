@@ -141,7 +141,8 @@ test('cancelling one run lets the task go on', async () => {
     return openRun && openRun.id !== run.id ? openRun : undefined
   })
 
-  expect(body.cancelRequestedAt).not.toBeNull()
+  // The worker may have stopped it before the answer was read.
+  expect(body.state === 'cancelled' || body.cancelRequestedAt !== null).toBe(true)
   expect(next.attempt).toBeLessThanOrEqual(1)
   await request('POST', `/v1/tasks/${task.id}/cancel`)
 })
