@@ -11,15 +11,15 @@ import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
-import { handBackRuns, heldRuns, reclaimRuns } from '../store/nodes.ts'
 import { cancelledAmong } from '../store/outcomes.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { ClaimedRun, Transport, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
 import type { Executor } from './executor.ts'
-import { cancelledEnding, lostEnding, mayBeginAgain } from './lost-attempt.ts'
+import { cancelledEnding } from './lost-attempt.ts'
 import { OutcomeWriter } from './outcome-writer.ts'
+import { Returns } from './returns.ts'
 import { ServedLanes } from './served-lanes.ts'
 import { Throughput } from './throughput.ts'
 import { type EndedAttempt, judge } from './verdict.ts'
@@ -47,10 +47,6 @@ const CANCEL_POLL_MS = 1_000
 const MAX_AHEAD = 4_000
 /** Gates looked at in one pass. */
 const MAX_GATES = 500
-/** By then every claim that was made up to `LATE_CLAIM_MS` after a doubt has been answered or given up on. */
-const DOUBT_MS = 25_000
-/** A claim that was given up on may still be carried out for so long. */
-const LATE_CLAIM_MS = 11_000
 /** The worker takes on nothing new while this many outcomes wait to be written. */
 const MAX_BACKLOG = 10_000
 
@@ -58,32 +54,28 @@ export class Worker implements Service, LocalWorker {
   readonly #options: WorkerOptions
   readonly #attempts = new Map<string, Attempt>()
   /** Taken on, waiting for a place, in due order. */
-  #queue: Work[] = []
+  readonly #queue: Work[] = []
   /** Claimed, but their definitions are not here yet. */
   readonly #claimed: ClaimedRun[] = []
   readonly #throughput = new Throughput()
   readonly #lanes: ServedLanes
   readonly #writer: OutcomeWriter
+  readonly #returns: Returns
   readonly #pulling: Loop
   readonly #cancelling: Loop
   #reserved = 0
   /** Runs may be waiting in ready: they were there first, so nothing is fired past them. */
   #hasBacklog = true
-  /** When runs were last, perhaps, claimed in this worker's name without its knowing. */
-  #doubtAt: number | undefined
   #isStopping = false
   #isSuspended = false
-  /** Runs that had begun and were stopped while it was uncertain whose they are. */
-  readonly #abandoned: Work[] = []
-  /** Runs that had not begun then. */
-  readonly #unbegun: Work[] = []
   #onIdle: (() => void) | undefined
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    const { db, wakeUps, log, labels } = options
+    const { db, wakeUps, log, labels, nodeId, clock } = options
     this.#lanes = new ServedLanes(db, labels)
     this.#writer = new OutcomeWriter({ db, wakeUps, log })
+    this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
     this.#pulling = new Loop({ name: 'claim', everyMs: POLL_MS, log, runOnce: () => this.#pull() })
     this.#cancelling = new Loop({
       name: 'cancellations',
@@ -136,11 +128,10 @@ export class Worker implements Service, LocalWorker {
    */
   suspend(): void {
     this.#isSuspended = true
-    this.#unbegun.push(...this.#queue)
-    this.#queue = []
+    this.#returns.addUnbegun(this.#queue.splice(0))
     for (const attempt of this.#attempts.values()) {
-      if (attempt.hasBegun) this.#abandoned.push(attempt.work)
-      else this.#unbegun.push(attempt.work)
+      if (attempt.hasBegun) this.#returns.addBegun(attempt.work)
+      else this.#returns.addUnbegun([attempt.work])
       attempt.stop('lease_lost')
     }
   }
@@ -180,7 +171,7 @@ export class Worker implements Service, LocalWorker {
   }
 
   doubt(): void {
-    this.#doubtAt = this.#options.clock.now()
+    this.#returns.doubt()
   }
 
   get #busy(): number {
@@ -204,10 +195,10 @@ export class Worker implements Service, LocalWorker {
 
   async #pull(): Promise<number | undefined> {
     if (this.#isSuspended) return undefined
-    await this.#returnAbandoned()
-    await this.#returnSurplus()
+    this.#returnSurplus()
+    await this.#returns.flush()
     this.#fillPlaces()
-    if (this.#doubtAt !== undefined) await this.#resolveDoubt(this.#doubtAt)
+    await this.#returns.resolveDoubt((runId) => this.#holds(runId))
     await this.#beginClaimed()
     if (this.#isStopping) return undefined
     await this.#lanes.refresh()
@@ -258,51 +249,9 @@ export class Worker implements Service, LocalWorker {
     this.begin(wanted)
   }
 
-  /**
-   * A claim whose answer was lost may have been committed. Such runs are in this worker's name and it does
-   * not know them: they are looked for once everything that was under way must have ended, and handed back.
-   */
-  async #resolveDoubt(doubtAt: number): Promise<void> {
-    const { db, clock, log } = this.#options
-    if (clock.now() - doubtAt < DOUBT_MS) return
-    const held = await db.run(heldRuns({ nodeId: this.id, claimedBefore: doubtAt + LATE_CLAIM_MS }))
-    const known = new Set([
-      ...this.#attempts.keys(),
-      ...[...this.#claimed, ...this.#queue].map(({ runId }) => runId),
-    ])
-    const unknown = held.filter(({ runId }) => !known.has(runId) && !this.#writer.knows(runId))
-    if (unknown.length > 0) await db.run(handBackRuns(unknown))
-    if (this.#doubtAt === doubtAt) this.#doubtAt = undefined
-    if (unknown.length > 0)
-      log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
-  }
-
-  /** What had begun has lost an attempt, and ends where that was its last; the rest goes back as it came. */
-  async #returnAbandoned(): Promise<void> {
-    const { db, clock } = this.#options
-    const unbegun = [...this.#unbegun]
-    if (unbegun.length > 0) await db.run(handBackRuns(unbegun))
-    this.#unbegun.splice(0, unbegun.length)
-    const begun = [...this.#abandoned]
-    const again = begun.filter(mayBeginAgain)
-    if (again.length > 0) await db.run(reclaimRuns(again))
-    this.#abandoned.splice(0, begun.length)
-    for (const work of begun)
-      if (!mayBeginAgain(work)) this.#writer.add({ kind: 'end', ending: lostEnding(work, clock.now()) })
-  }
-
   /** What waits here longer than it was meant to goes back to where others can take it. */
-  async #returnSurplus(): Promise<void> {
-    const surplus = this.#queue.slice(this.#allowedAhead)
-    if (surplus.length === 0) return
-    this.#queue.splice(-surplus.length)
-    try {
-      await this.#options.db.run(handBackRuns(surplus))
-    } catch (error) {
-      this.#unbegun.push(...surplus)
-      throw error
-    }
-    this.#options.wakeUps.announceReady()
+  #returnSurplus(): void {
+    this.#returns.addUnbegun(this.#queue.splice(this.#allowedAhead))
   }
 
   #fillPlaces(): void {
@@ -355,16 +304,17 @@ export class Worker implements Service, LocalWorker {
     if (this.#attempts.size === 0) this.#onIdle?.()
   }
 
+  /** Gives back everything that has not begun. */
   async #handBack(): Promise<void> {
-    const { db, wakeUps } = this.#options
-    await this.#returnAbandoned()
     const waiting = [...this.#attempts.values()].filter((attempt) => !attempt.hasBegun)
     for (const attempt of waiting) attempt.abandon()
-    const runs = [...waiting.map(({ work }) => work), ...this.#queue, ...this.#claimed]
-    this.#queue = []
-    if (runs.length === 0) return
-    await db.run(handBackRuns(runs))
-    wakeUps.announceReady()
+    this.#returns.addUnbegun(waiting.map(({ work }) => work))
+    this.#returns.addUnbegun([...this.#queue.splice(0), ...this.#claimed.splice(0)])
+    await this.#returns.flush()
+  }
+
+  #holds(runId: string): boolean {
+    return this.#attempts.has(runId) || [...this.#claimed, ...this.#queue].some((run) => run.runId === runId)
   }
 
   #endCancelled(work: Work): void {
