@@ -19,7 +19,7 @@ create table task (
   tags         text[] not null default '{}',
   version      integer not null default 1,
   next_ordinal integer not null default 1,   -- where counting goes on when a pause took the next row away
-  definition   jsonb not null,               -- action, schedule, bounds, policies: see core/task.ts
+  definition   json not null,                -- what is not default: see store/stored-definition.ts
   created_at   timestamptz not null default now(),
   updated_at   timestamptz not null default now(),
   paused_at    timestamptz,
@@ -38,7 +38,7 @@ create index task_by_tag on task using gin (tags);
 create table task_version (
   task_id     uuid not null references task (id) on delete cascade,
   version     integer not null,
-  definition  jsonb not null,
+  definition  json not null,
   replaced_at timestamptz not null default now(),
   primary key (task_id, version)
 );

@@ -193,7 +193,7 @@ create table task (
   tags         text[] not null default '{}'::text[],
   version      integer not null default 1,
   next_ordinal integer not null default 1,
-  definition   jsonb not null,
+  definition   json not null,
   created_at   timestamptz not null default now(),
   updated_at   timestamptz not null default now(),
   paused_at    timestamptz,
@@ -211,7 +211,7 @@ create index task_by_tag on task using gin (tags);
 create table task_version (
   task_id     uuid not null,
   version     integer not null,
-  definition  jsonb not null,
+  definition  json not null,
   replaced_at timestamptz not null default now(),
   constraint task_version_pkey primary key (task_id, version),
   constraint task_version_task_id_fkey foreign key (task_id) references task(id) on delete cascade

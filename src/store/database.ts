@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Statement } from './sql.ts'
+import { wholeDefinition } from './stored-definition.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /** Whatever can run a statement: the pool, or one transaction. */
@@ -27,9 +28,12 @@ const CLIENT_TIMEOUT_MARGIN_MS = 2_000
 
 const TIMESTAMPTZ = 1184
 const INT8 = 20
+/** Only definitions are stored as json; everything else that is JSON is jsonb. */
+const JSON_TEXT = 114
 const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, parseTimestamp)
 types.setTypeParser(INT8, Number)
+types.setTypeParser(JSON_TEXT, (text) => wholeDefinition(JSON.parse(text)))
 
 /**
  * The connection to the truth. Statements go out unnamed on purpose: a named one would be planned

@@ -1,22 +1,21 @@
 import { LRUCache } from 'lru-cache'
 import type { TaskDefinition } from '../core/task.ts'
 import type { Queryable } from './database.ts'
+import { wholeDefinition } from './stored-definition.ts'
 import { type DefinitionKey, readDefinitions } from './tasks.ts'
 
 const MAX_DEFINITIONS_CACHED = 20_000
-const MAX_ONE_OFFS_CACHED = 5_000
 
 const cacheKey = ({ taskId, version }: DefinitionKey) => `${taskId}/${version}`
 
 /**
  * Definitions by task and version. A version never changes, so what is cached cannot be stale; the cache
- * is bounded, and what it does not hold is read in one statement a batch. One-off tasks have a small one of
- * their own: they are asked for when they are fired and perhaps when they are claimed, and never again.
+ * is bounded, and what it does not hold is read in one statement a batch. One-off tasks are not kept: each
+ * is asked for once.
  */
 export class Definitions {
   readonly #db: Queryable
   readonly #cache = new LRUCache<string, TaskDefinition>({ max: MAX_DEFINITIONS_CACHED })
-  readonly #oneOffs = new LRUCache<string, TaskDefinition>({ max: MAX_ONE_OFFS_CACHED })
 
   constructor(db: Queryable) {
     this.#db = db
@@ -24,19 +23,25 @@ export class Definitions {
 
   /** The definition of each item, in order; undefined where the task is gone. */
   async of(items: readonly DefinitionKey[]): Promise<(TaskDefinition | undefined)[]> {
-    const found: (TaskDefinition | undefined)[] = items.map((item) => {
-      const key = cacheKey(item)
-      return this.#cache.get(key) ?? this.#oneOffs.get(key)
-    })
-    const missing = items.flatMap((item, index) => (found[index] ? [] : [{ item, index }]))
+    const found = items.map((item) => this.#cache.get(cacheKey(item)))
+    const missing = items.filter((_, i) => found[i] === undefined)
     if (missing.length === 0) return found
-    const rows = await this.#db.run(readDefinitions(missing.map(({ item }) => item)))
-    for (const [i, { item, index }] of missing.entries()) {
-      const definition = rows[i]?.definition ?? undefined
-      found[index] = definition
-      if (definition)
-        (definition.schedule.type === 'once' ? this.#oneOffs : this.#cache).set(cacheKey(item), definition)
-    }
+    const read = await this.#read(missing)
+    for (const [i, item] of items.entries()) found[i] ??= read.get(item)
     return found
+  }
+
+  async #read(keys: readonly DefinitionKey[]): Promise<Map<DefinitionKey, TaskDefinition>> {
+    const [answer] = await this.#db.run(readDefinitions(keys))
+    const stored = JSON.parse(answer?.definitions ?? '[]') as (Partial<TaskDefinition> | null)[]
+    const read = new Map<DefinitionKey, TaskDefinition>()
+    for (const [i, key] of keys.entries()) {
+      const part = stored[i]
+      if (!part) continue
+      const definition = wholeDefinition(part)
+      read.set(key, definition)
+      if (definition.schedule.type !== 'once') this.#cache.set(cacheKey(key), definition)
+    }
+    return read
   }
 }

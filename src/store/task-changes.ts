@@ -9,6 +9,7 @@
 import type { SkipReason } from '../core/run.ts'
 import type { TaskDefinition } from '../core/task.ts'
 import { sql } from './sql.ts'
+import { storedForm } from './stored-definition.ts'
 
 /** A task that nobody else can change until the transaction ends. */
 export interface LockedTask {
@@ -47,7 +48,7 @@ export const replaceDefinition = (edit: TaskEdit) => sql<{ version: number; upda
   with kept as (
     insert into task_version (task_id, version, definition) select id, version, definition from task where id = ${edit.id}
   )
-  update task set version = version + 1, updated_at = now(), definition = ${JSON.stringify(edit.definition)}::jsonb,
+  update task set version = version + 1, updated_at = now(), definition = ${storedForm(edit.definition)}::json,
     action_type = ${edit.definition.action.type}, key = ${edit.key}, name = ${edit.name}, owner = ${edit.owner},
     tags = ${edit.tags}::text[]
   where id = ${edit.id} returning version, updated_at as "updatedAt"`

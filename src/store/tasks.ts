@@ -1,6 +1,7 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import type { TaskDefinition, TaskState } from '../core/task.ts'
 import { list, sql } from './sql.ts'
+import { storedForm } from './stored-definition.ts'
 
 /** The run of a task that is pending, running or retrying, if there is one. */
 export interface OpenRun {
@@ -74,7 +75,7 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
     ), input as materialized (
       select * from unnest(
         ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => JSON.stringify(t.tags))}::jsonb[], ${list(tasks, (t) => t.definition.action.type)}::text[],
-        ${list(tasks, (t) => JSON.stringify(t.definition))}::jsonb[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
+        ${list(tasks, (t) => storedForm(t.definition))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
         ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[])
         as i(id, key, name, owner, tags, type, definition, created_ms, shard, lane, priority, run_id, due_ms, delay_ms)
       where not ${remember !== null}::boolean or exists (select from remembered)
@@ -178,12 +179,15 @@ export interface DefinitionKey {
 
 /**
  * The definitions that runs belong to, in the order asked: the current one, or the one that an edit has
- * since replaced; null where the task is gone.
+ * since replaced; null where the task is gone. They come as one JSON array: a batch is read by one parse
+ * instead of a thousand.
  */
-export const readDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definition: TaskDefinition | null }>`
-  select coalesce(v.definition, t.definition) as definition
+export const readDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions: string }>`
+  select '[' || string_agg(coalesce(d.definition, 'null'), ',' order by i.n) || ']' as definitions
   from unnest(${list(keys, (k) => k.taskId)}::uuid[], ${list(keys, (k) => k.version)}::integer[])
     with ordinality as i(task_id, version, n)
   left join task t on t.id = i.task_id
-  left join task_version v on v.task_id = i.task_id and v.version = i.version
-  order by i.n`
+  cross join lateral (
+    select case when t.version = i.version then t.definition::text
+           else (select definition::text from task_version v where v.task_id = i.task_id and v.version = i.version) end as definition
+  ) d`

@@ -252,7 +252,7 @@ test('an edit during a pause records what its old schedule passed over, and keep
   const pausedAt = Date.parse(task.createdAt) - 10 * MINUTE - 30_000
   await movePause(db, task.id, pausedAt)
   await db.run({
-    text: `update task set definition = jsonb_set(definition, '{anchorAt}', to_jsonb($2::text)) where id = $1`,
+    text: `update task set definition = jsonb_set(definition::jsonb, '{anchorAt}', to_jsonb($2::text))::json where id = $1`,
     values: [task.id, iso(pausedAt - 30_000)],
   })
 

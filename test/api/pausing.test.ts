@@ -87,7 +87,7 @@ test('a one-off whose instant passes during a pause is finished', async () => {
   await movePause(db, task.id, at - 2 * MINUTE)
   const past = at - MINUTE - 1_000
   await db.run({
-    text: `update task set definition = jsonb_set(definition, '{schedule,at}', to_jsonb($2::text)) where id = $1`,
+    text: `update task set definition = jsonb_set(definition::jsonb, '{schedule,at}', to_jsonb($2::text))::json where id = $1`,
     values: [task.id, iso(past)],
   })
 

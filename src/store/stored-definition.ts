@@ -1,0 +1,53 @@
+/**
+ * How a definition is stored: without what stands for itself. Most tasks differ from the defaults in an
+ * action and a schedule only, and each run of a one-off reads its definition once, so what is left out is
+ * saved when the task is made, when it runs and whenever it is listed.
+ */
+import type { TaskDefinition } from '../core/task.ts'
+
+/**
+ * What a member means that is not stored. These values are part of the stored form and never change, also
+ * when a later release gives new tasks other defaults: they would change tasks that exist.
+ */
+const UNSTORED = {
+  startAt: null,
+  endAt: null,
+  maxRuns: null,
+  overlap: 'skip',
+  misfire: { policy: 'run_once', window: '1d' },
+  retry: { limit: 3, initial: '1s', max: '30s' },
+  timeout: '20m',
+  onWorkerLoss: 'retry',
+  queue: 'default',
+  priority: 0,
+  labels: [],
+  concurrencyKey: null,
+  concurrencyLimit: 1,
+  metadata: {},
+  traceparent: null,
+} as const satisfies Partial<TaskDefinition>
+
+type Stored = Partial<TaskDefinition>
+
+/** The text to store. */
+export function storedForm(definition: TaskDefinition): string {
+  const stored: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(definition)) {
+    if (!isUnstored(name, value)) stored[name] = value
+  }
+  return JSON.stringify(stored)
+}
+
+/** The whole definition, from what was stored of it. */
+export function wholeDefinition(stored: Stored): TaskDefinition {
+  return { ...UNSTORED, ...stored } as TaskDefinition
+}
+
+function isUnstored(name: string, value: unknown): boolean {
+  if (!(name in UNSTORED)) return false
+  const meant: unknown = UNSTORED[name as keyof typeof UNSTORED]
+  return (
+    value === meant ||
+    (typeof meant === 'object' && meant !== null && JSON.stringify(value) === JSON.stringify(meant))
+  )
+}
