@@ -1,32 +1,40 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { DueRow } from '../store/agenda.ts'
-import { DueQueue } from './due-queue.ts'
+import { aDefinition } from '../../test/support/agenda.ts'
+import { type Due, DueQueue } from './due-queue.ts'
 
-const row = (runId: string, wakeAt: number, taskId = runId, shard = 0): DueRow => ({
-  runId,
-  taskId,
-  shard,
-  wakeAt,
-  kind: 'occurrence',
-  state: 'scheduled',
-  scheduledFor: wakeAt,
-  version: 1,
-  ordinal: 1,
-  fence: 0,
-  attempt: 0,
-  losses: 0,
-  lane: 0,
-  priority: 0,
+const definition = aDefinition()
+
+const due = (runId: string, wakeAt: number, changes: Partial<Due['row']> = {}): Due => ({
+  definition,
+  row: {
+    runId,
+    taskId: runId,
+    shard: 0,
+    wakeAt,
+    kind: 'occurrence',
+    state: 'scheduled',
+    scheduledFor: wakeAt,
+    version: 1,
+    ordinal: 1,
+    fence: 0,
+    attempt: 0,
+    losses: 0,
+    lane: 0,
+    priority: 0,
+    ...changes,
+  },
 })
+
+const idsOf = (dues: readonly Due[]) => dues.map(({ row }) => row.runId)
 
 test('rows come out in due order, whatever order they went in', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 1_000 })), (instants) => {
       const queue = new DueQueue()
-      for (const [i, at] of instants.entries()) queue.add(row(String(i), at))
+      for (const [i, at] of instants.entries()) queue.add(due(String(i), at))
 
-      const out = queue.takeDue(2_000, instants.length + 1).map((r) => r.wakeAt)
+      const out = queue.takeDue(2_000, instants.length + 1).map(({ row }) => row.wakeAt)
 
       expect(out).toEqual([...instants].sort((a, b) => a - b))
     }),
@@ -35,37 +43,49 @@ test('rows come out in due order, whatever order they went in', () => {
 
 test('what is not due yet stays, and what is read twice is held once', () => {
   const queue = new DueQueue()
-  queue.add(row('a', 10))
-  queue.add(row('a', 10))
-  queue.add(row('b', 30))
+  queue.add(due('a', 10))
+  queue.add(due('a', 10))
+  queue.add(due('b', 30))
 
-  expect(queue.takeDue(20, 10).map((r) => r.runId)).toEqual(['a'])
+  expect(idsOf(queue.takeDue(20, 10))).toEqual(['a'])
   expect(queue.nextAt).toBe(30)
 })
 
 test('of two due runs of one task only the earlier is taken, the other follows', () => {
   const queue = new DueQueue()
-  queue.add(row('second', 2, 'task'))
-  queue.add(row('first', 1, 'task'))
+  queue.add(due('second', 2, { taskId: 'task' }))
+  queue.add(due('first', 1, { taskId: 'task' }))
 
-  expect(queue.takeDue(5, 10).map((r) => r.runId)).toEqual(['first'])
-  expect(queue.takeDue(5, 10).map((r) => r.runId)).toEqual(['second'])
+  expect(idsOf(queue.takeDue(5, 10))).toEqual(['first'])
+  expect(idsOf(queue.takeDue(5, 10))).toEqual(['second'])
 })
 
 test('rows of a shard that has moved away are forgotten', () => {
   const queue = new DueQueue()
-  queue.add(row('a', 1, 'a', 1))
-  queue.add(row('b', 2, 'b', 2))
+  queue.add(due('a', 1, { shard: 1 }))
+  queue.add(due('b', 2, { shard: 2 }))
 
   queue.retain((shard) => shard === 2)
 
-  expect(queue.takeDue(5, 10).map((r) => r.runId)).toEqual(['b'])
+  expect(idsOf(queue.takeDue(5, 10))).toEqual(['b'])
 })
 
 test('a row that changed while it was held comes out as it was read last', () => {
   const queue = new DueQueue()
-  queue.add(row('a', 1))
-  queue.add({ ...row('a', 1), fence: 5 })
+  queue.add(due('a', 1))
+  queue.add(due('a', 1, { fence: 5 }))
 
-  expect(queue.takeDue(5, 10)).toEqual([{ ...row('a', 1), fence: 5 }])
+  expect(queue.takeDue(5, 10)).toEqual([due('a', 1, { fence: 5 })])
+})
+
+test('of what is due the most urgent comes first, then the earliest', () => {
+  const queue = new DueQueue()
+  queue.add(due('early', 1))
+  queue.add(due('urgent', 3, { priority: -1 }))
+  queue.add(due('late', 2))
+  queue.add(due('urgent, but not due', 9, { priority: -5 }))
+
+  expect(idsOf(queue.takeDue(5, 2))).toEqual(['urgent', 'early'])
+  expect(idsOf(queue.takeDue(5, 2))).toEqual(['late'])
+  expect(queue.nextAt).toBe(9)
 })

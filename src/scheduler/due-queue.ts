@@ -1,86 +1,73 @@
+import type { TaskDefinition } from '../core/task.ts'
 import type { DueRow } from '../store/agenda.ts'
+import { Heap } from './heap.ts'
 
-/** What comes due soon, earliest first. A run is held once, however often it is read, as it was read last. */
+/** A row that comes due, and what its task says. */
+export interface Due {
+  readonly row: DueRow
+  readonly definition: TaskDefinition
+}
+
+/**
+ * What comes due soon. A run is held once, however often it is read, as it was read last. What is due is
+ * taken by priority and then by time; what is not waits in order of time.
+ */
 export class DueQueue {
-  readonly #heap: DueRow[] = []
-  /** The fence each run was read with last; an older entry of it in the heap no longer counts. */
+  readonly #later = new Heap<Due>((a, b) => a.row.wakeAt - b.row.wakeAt)
+  readonly #due = new Heap<Due>((a, b) => a.row.priority - b.row.priority || a.row.wakeAt - b.row.wakeAt)
+  /** The fence each run was read with last; an older entry of it in a heap no longer counts. */
   readonly #fences = new Map<string, number>()
 
   get size(): number {
-    return this.#heap.length
+    return this.#later.size + this.#due.size
   }
 
-  /** When the earliest one must be looked at. */
+  /** When something must be looked at; in the past while there is something due. */
   get nextAt(): number | undefined {
-    return this.#heap[0]?.wakeAt
+    return this.#due.first?.row.wakeAt ?? this.#later.first?.row.wakeAt
   }
 
-  add(row: DueRow): void {
-    if (this.#fences.get(row.runId) === row.fence) return
-    this.#fences.set(row.runId, row.fence)
-    const heap = this.#heap
-    let i = heap.push(row) - 1
-    while (i > 0) {
-      const parent = (i - 1) >> 1
-      const above = heap[parent] as DueRow
-      if (above.wakeAt <= row.wakeAt) break
-      heap[i] = above
-      i = parent
-    }
-    heap[i] = row
+  /** Whether a row is held as it was read now. */
+  holds({ runId, fence }: DueRow): boolean {
+    return this.#fences.get(runId) === fence
+  }
+
+  add(due: Due): void {
+    if (this.holds(due.row)) return
+    this.#fences.set(due.row.runId, due.row.fence)
+    this.#later.push(due)
   }
 
   /**
    * Takes what is due up to an instant, at most `limit` and at most one a task: the statement that fires
    * them decides about overlap by what it sees, and two of one task would not see each other.
    */
-  takeDue(upTo: number, limit: number): DueRow[] {
-    const taken: DueRow[] = []
-    const heldBack: DueRow[] = []
+  takeDue(upTo: number, limit: number): Due[] {
+    while ((this.#later.first?.row.wakeAt ?? Number.POSITIVE_INFINITY) <= upTo)
+      this.#due.push(this.#later.pop() as Due)
+    const taken: Due[] = []
+    const heldBack: Due[] = []
     const tasks = new Set<string>()
-    while (
-      taken.length < limit &&
-      heldBack.length < limit &&
-      (this.nextAt ?? Number.POSITIVE_INFINITY) <= upTo
-    ) {
-      const row = this.#pop()
-      if (this.#fences.get(row.runId) !== row.fence) continue
-      this.#fences.delete(row.runId)
-      if (tasks.has(row.taskId)) {
-        heldBack.push(row)
-      } else {
-        tasks.add(row.taskId)
-        taken.push(row)
+    while (taken.length < limit && heldBack.length < limit) {
+      const due = this.#due.pop()
+      if (!due) break
+      if (!this.holds(due.row)) continue
+      if (tasks.has(due.row.taskId)) {
+        heldBack.push(due)
+        continue
       }
+      this.#fences.delete(due.row.runId)
+      tasks.add(due.row.taskId)
+      taken.push(due)
     }
-    for (const row of heldBack) this.add(row)
+    for (const due of heldBack) this.#due.push(due)
     return taken
   }
 
   /** Forgets everything in shards that are no longer watched here. */
   retain(isWatched: (shard: number) => boolean): void {
-    const kept = this.#heap.filter((row) => isWatched(row.shard))
-    this.#heap.length = 0
+    const kept = [...this.#due.clear(), ...this.#later.clear()].filter(({ row }) => isWatched(row.shard))
     this.#fences.clear()
-    for (const row of kept) this.add(row)
-  }
-
-  #pop(): DueRow {
-    const heap = this.#heap
-    const top = heap[0] as DueRow
-    const last = heap.pop() as DueRow
-    if (heap.length === 0) return top
-    let i = 0
-    for (;;) {
-      let child = 2 * i + 1
-      if (child >= heap.length) break
-      if (child + 1 < heap.length && (heap[child + 1] as DueRow).wakeAt < (heap[child] as DueRow).wakeAt)
-        child++
-      if ((heap[child] as DueRow).wakeAt >= last.wakeAt) break
-      heap[i] = heap[child] as DueRow
-      i = child
-    }
-    heap[i] = last
-    return top
+    for (const due of kept.reverse()) this.add(due)
   }
 }

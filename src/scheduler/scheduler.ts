@@ -6,28 +6,30 @@
  */
 
 import { uuidv7 } from '../core/ids.ts'
-import type { TaskDefinition } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import {
-  type Decision,
-  type DueRow,
-  type Firing,
-  fire,
-  fireAsTheyAre,
-  JUST_RUN,
-  lookAhead,
-} from '../store/agenda.ts'
+import { type DueRow, type FireResult, fire, fireAsTheyAre, lookAhead } from '../store/agenda.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
-import type { LocalWorker, Room } from '../transport/local-worker.ts'
+import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import { decide } from './decide.ts'
-import { DueQueue } from './due-queue.ts'
+import { type Due, DueQueue } from './due-queue.ts'
+import {
+  type Decided,
+  followerOf,
+  type Group,
+  grouped,
+  type PlannedFiring,
+  runs,
+  withRoom,
+  workOf,
+} from './firing.ts'
 import { Horizon } from './horizon.ts'
+import { Overflow } from './overflow.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
 export interface SchedulerOptions {
@@ -58,8 +60,9 @@ const ROWS_READ = 8_000
 const LEAST_ROWS_PER_SHARD = 50
 /** With fewer rows than this in hand, more are read. */
 const LOW_WATER = 1_500
-/** How long what is due may wait for room in the worker of this process before others are asked. */
-const PATIENCE_MS = { alone: 1_000, amongOthers: 50 }
+/** Definitions are read for so many rows at a time: the first are fired while the next are read. */
+const CHUNK = 1_000
+/** While the worker here has no room, it is asked again after this time. */
 const WAIT_FOR_ROOM_MS = 2
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
@@ -67,11 +70,14 @@ const LONGEST_SLEEP_MS = 1_000
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions
   readonly #queue = new DueQueue()
+  readonly #overflow = new Overflow()
   readonly #horizon: Horizon
   readonly #reading: Loop
   readonly #firing: Loop
   /** Being fired right now: reading them again would fire them twice, in vain. */
   readonly #inFlight = new Set<string>()
+  /** Fired since the present reading began, which may have seen them as they were before. */
+  #firedMeanwhile: Set<string> | undefined
 
   constructor(options: SchedulerOptions) {
     this.#options = options
@@ -101,16 +107,36 @@ export class Scheduler implements Service {
     const ranges = this.#horizon.plan(clock.now(), shards, this.#queue.size > LOW_WATER)
     for (const [i, range] of ranges.entries()) {
       const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, Math.ceil(ROWS_READ / range.shards.length))
+      this.#firedMeanwhile = new Set()
       try {
         const rows = await db.run(lookAhead({ ...range, limitPerShard }))
-        for (const row of rows) if (!this.#inFlight.has(row.runId)) this.#queue.add(row)
+        await this.#enqueue(rows)
         this.#horizon.settle(range, hasFullShard(rows, limitPerShard))
-        if (rows.length > 0) this.#firing.wake()
       } catch (error) {
         for (const unread of ranges.slice(i)) this.#horizon.giveBack(unread)
         throw error
+      } finally {
+        this.#firedMeanwhile = undefined
       }
     }
+  }
+
+  /** Puts rows in the queue that are not there yet, with what their tasks say. */
+  async #enqueue(rows: readonly DueRow[]): Promise<void> {
+    const news = rows.filter((row) => !this.#isBeingFired(row) && !this.#queue.holds(row))
+    for (let i = 0; i < news.length; i += CHUNK) {
+      const chunk = news.slice(i, i + CHUNK)
+      const definitions = await this.#options.definitions.of(chunk)
+      for (const [n, row] of chunk.entries()) {
+        const definition = definitions[n]
+        if (definition) this.#queue.add({ row, definition })
+      }
+      this.#firing.wake()
+    }
+  }
+
+  #isBeingFired({ runId }: DueRow): boolean {
+    return this.#inFlight.has(runId) || (this.#firedMeanwhile?.has(runId) ?? false)
   }
 
   /** One firing pass; answers how long to sleep until the next. */
@@ -119,92 +145,102 @@ export class Scheduler implements Service {
     const now = clock.now()
     const limit = this.#howManyToFire(now)
     if (limit === 0) return WAIT_FOR_ROOM_MS
-    const rows = this.#takeFirst(now + LEAD_MS, limit).filter((row) => leases.get(row.shard))
+    const dues = this.#queue.takeDue(now + LEAD_MS, limit).filter(({ row }) => leases.get(row.shard))
     // Only what was fired makes room for what was cut off: without that, reading again would find the same.
-    if (rows.length > 0 && this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
-    if (rows.length > 0) await this.#fire(rows)
+    if (dues.length > 0 && this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
+    if (dues.length > 0) await this.#fire(dues)
     const nextAt = this.#queue.nextAt
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS - clock.now())
   }
 
-  /** What goes first of what is due: when there is not room for all of it, by priority and not by chance. */
-  #takeFirst(upTo: number, limit: number): DueRow[] {
-    const due = this.#queue.takeDue(upTo, FIRE_BATCH)
-    if (due.length <= limit) return due
-    due.sort((a, b) => a.priority - b.priority || a.wakeAt - b.wakeAt)
-    for (const row of due.splice(limit)) this.#queue.add(row)
-    return due
-  }
-
-  /**
-   * A run that waits in ready costs twice what one costs that starts from its fire. While the worker here
-   * is about to have room, what is due waits for it, for a moment, rather than for somebody to claim it.
-   */
   #howManyToFire(now: number): number {
     const { worker, leases } = this.#options
-    const nextAt = this.#queue.nextAt
-    if (!worker || nextAt === undefined || nextAt > now + LEAD_MS) return FIRE_BATCH
-    const patienceMs = leases.hasOtherWorkers ? PATIENCE_MS.amongOthers : PATIENCE_MS.alone
-    return now - nextAt > patienceMs ? FIRE_BATCH : Math.min(FIRE_BATCH, worker.room)
+    const dueSince = this.#queue.nextAt
+    if (!worker || dueSince === undefined || dueSince > now + LEAD_MS) return FIRE_BATCH
+    const { room, claimed } = worker
+    const hasOthers = leases.hasOtherWorkers
+    return Math.min(
+      FIRE_BATCH,
+      room + this.#overflow.allowed({ now, dueSince, room, claimed, hasOthers }, FIRE_BATCH),
+    )
   }
 
-  async #fire(rows: readonly DueRow[]): Promise<void> {
-    const { definitions, worker } = this.#options
-    for (const { runId } of rows) this.#inFlight.add(runId)
-    let reserved = 0
+  async #fire(dues: readonly Due[]): Promise<void> {
+    const { worker } = this.#options
+    for (const { row } of dues) this.#inFlight.add(row.runId)
+    const decided = this.#decideAll(dues)
+    const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
+    const groups = grouped(withRoom(decided, room, (lane) => worker?.serves(lane)))
+    const wanted = groups.flatMap(({ firings }) => firings).filter(({ startNow }) => startNow).length
+    worker?.release(room.free + room.ahead - wanted)
+    const results = await Promise.allSettled(groups.map((group) => this.#fireGroup(group)))
+    for (const { row } of dues) {
+      this.#inFlight.delete(row.runId)
+      this.#firedMeanwhile?.add(row.runId)
+    }
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
+  async #fireGroup(group: Group): Promise<void> {
+    const { worker } = this.#options
+    const wanted = group.firings.filter(({ startNow }) => startNow).length
     try {
-      const decided = this.#decideAll(rows, await definitions.of(rows))
-      const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
-      reserved = room.free + room.ahead
-      const started = await this.#send(withRoom(decided, room, (lane) => worker?.serves(lane)))
-      worker?.release(reserved - started.length)
-      reserved = 0
+      const started = this.#settle(group.firings, await this.#send(group))
+      worker?.release(wanted - started.length)
       worker?.begin(started)
     } catch (error) {
-      worker?.release(reserved)
+      worker?.release(wanted)
       worker?.doubt()
-      for (const row of rows) this.#queue.add(row)
+      for (const { row, definition } of group.firings) this.#queue.add({ row, definition })
       throw error
-    } finally {
-      for (const { runId } of rows) this.#inFlight.delete(runId)
     }
   }
 
-  /** Fires what was decided and answers what the worker of this process shall start. */
-  async #send(firings: readonly PlannedFiring[]): Promise<Work[]> {
-    const { db, nodeId, worker, wakeUps, leases } = this.#options
-    if (firings.length === 0) return []
+  async #send({ how, firings }: Group): Promise<FireResult | undefined> {
+    const { db, nodeId, worker, leases } = this.#options
     const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
-    const statement = firings.every(({ decision }) => decision === JUST_RUN) ? fireAsTheyAre : fire
-    const [result] = await db.run(statement({ nodeId, shards, workerId: worker?.id ?? null, firings }))
+    const rows = firings.map(({ row }) => row)
+    const workerId = worker && how !== 'queue' ? worker.id : null
+    const [result] = await db.run(
+      how === 'each'
+        ? fire({ nodeId, shards, workerId, firings })
+        : fireAsTheyAre({ nodeId, shards, workerId, rows }),
+    )
+    return result
+  }
+
+  /** Takes in what came of a fire; answers what the worker of this process shall start. */
+  #settle(firings: readonly PlannedFiring[], result: FireResult | undefined): Work[] {
+    const { wakeUps, leases } = this.#options
     const gone = new Set(result?.gone)
     const blocked = new Set(result?.blocked)
-
     const started: Work[] = []
     let isQueued = false
-    for (const { row, decision, definition, startNow } of firings) {
+    for (const firing of firings) {
+      const { row, decision, definition, startNow } = firing
       if (gone.has(row.runId)) {
         // It may only have been edited since it was read; then it is still due.
         this.#hinted([{ shard: row.shard, at: row.wakeAt }])
         continue
       }
       const ran = !blocked.has(row.runId) && runs(decision)
-      if (ran && startNow && result?.isWorkerAlive) started.push(workOf(row, decision, definition))
+      if (ran && startNow && result?.isWorkerAlive) started.push(workOf(firing))
       else if (ran) isQueued = true
       const { next } = decision
-      if (next && next.at < this.#horizon.readUntil) this.#queue.add(followerOf(row, next, ran))
+      if (next && next.at < this.#horizon.readUntil)
+        this.#queue.add({ row: followerOf(row, next, ran), definition })
     }
     if (isQueued) wakeUps.announceReady()
+    if (result && result.lost.length > 0) leases.forget(result.lost)
     return started
   }
 
-  #decideAll(rows: readonly DueRow[], definitions: readonly (TaskDefinition | undefined)[]): Decided[] {
+  #decideAll(dues: readonly Due[]): Decided[] {
     const { clock, leases } = this.#options
     const now = clock.now()
-    return rows.flatMap((row, i) => {
-      const definition = definitions[i]
+    return dues.flatMap(({ row, definition }) => {
       const held = leases.get(row.shard)
-      if (!definition || !held) return []
+      if (!held) return []
       const wasUnwatched = row.scheduledFor > held.unwatched.from && row.scheduledFor <= held.unwatched.to
       return [{ row, definition, decision: decide({ row, definition, now, wasUnwatched, newId: uuidv7 }) }]
     })
@@ -218,75 +254,6 @@ export class Scheduler implements Service {
     this.#queue.retain((shard) => this.#options.leases.get(shard) !== undefined)
     this.#horizon.reset()
     this.#reading.wake()
-  }
-}
-
-interface Decided {
-  readonly row: DueRow
-  readonly definition: TaskDefinition
-  readonly decision: Decision
-}
-
-type PlannedFiring = Decided & Firing
-
-const runs = ({ skip, runFor }: Decision) => skip === null || runFor !== null
-
-/** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
-function withRoom(decided: readonly Decided[], room: Room, serves: LocalWorker['serves']): PlannedFiring[] {
-  let { free, ahead } = room
-  return [...decided].sort(byPriority).map(({ row, definition, decision }) => {
-    const place = runs(decision) ? serves(row.lane) : undefined
-    let startNow = false
-    if (place && free > 0) {
-      free--
-      startNow = true
-    } else if (place === 'ahead' && ahead > 0) {
-      ahead--
-      startNow = true
-    }
-    return { row, definition, decision, startNow }
-  })
-}
-
-const byPriority = (a: Decided, b: Decided) => a.row.priority - b.row.priority || a.row.wakeAt - b.row.wakeAt
-
-/** The claim that the fire has granted: its statement did not answer rows that are as they were asked for. */
-function workOf(row: DueRow, { runFor }: Decision, definition: TaskDefinition): Work {
-  const { runId, taskId, version, losses } = row
-  const scheduledFor = runFor ?? row.scheduledFor
-  return {
-    runId,
-    taskId,
-    version,
-    definition,
-    scheduledFor,
-    fence: row.fence + 1,
-    attempt: row.attempt + 1,
-    losses,
-  }
-}
-
-/** The row that the fire has just written, as reading it would show it. */
-function followerOf(
-  { taskId, shard, version, ordinal, lane, priority }: DueRow,
-  next: { runId: string; at: number },
-  ran: boolean,
-): DueRow {
-  return {
-    runId: next.runId,
-    taskId,
-    shard,
-    version,
-    ordinal: ordinal + (ran ? 1 : 0),
-    kind: 'occurrence',
-    state: 'scheduled',
-    wakeAt: next.at,
-    scheduledFor: next.at,
-    fence: 0,
-    attempt: 0,
-    losses: 0,
-    lane,
-    priority,
   }
 }
 

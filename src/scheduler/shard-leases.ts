@@ -84,6 +84,12 @@ export class ShardLeases implements Service {
     return [...this.#held.keys()]
   }
 
+  /** Gives up shards that turned out to have another owner. */
+  forget(ids: readonly number[]): void {
+    for (const id of ids) this.#held.delete(id)
+    this.#onChange()
+  }
+
   async start(): Promise<void> {
     await this.runOnce()
     this.#loop.start()

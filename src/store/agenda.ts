@@ -1,6 +1,6 @@
 /** The due index: what comes due soon, and firing it. */
 import type { RunKind, SkipReason } from '../core/run.ts'
-import { list, sql } from './sql.ts'
+import { elements, list, reading, sql } from './sql.ts'
 
 /** A row that somebody must look at when its instant comes. */
 export interface DueRow {
@@ -20,20 +20,34 @@ export interface DueRow {
   readonly priority: number
 }
 
+/** A stretch of time to read. */
+export interface Stretch {
+  readonly shards: readonly number[]
+  /** Null: from the beginning of time. */
+  readonly from: number | null
+  readonly until: number
+  readonly limitPerShard: number
+}
+
+/** Due rows as they travel: a column of all of them in one array literal each, null when there is none. */
+type DueColumns = Readonly<Record<keyof DueRow, string | null>>
+
 /**
  * Reads what comes due in the given shards between two instants. One index range a shard: a single
- * `shard = any(…) order by wake_at` would read every row of all of them before it knew the first.
+ * `shard = any(…) order by wake_at` would read every row of all of them before it knew the first. The answer
+ * comes by columns: as thousands of rows the driver would spend five times as long on it.
  */
-export const lookAhead = (q: {
-  shards: readonly number[]
-  from: number | null
-  until: number
-  limitPerShard: number
-}) => sql<DueRow>`
-  select due.* from unnest(${list(q.shards, (id) => id)}::smallint[]) as s(id)
+export const lookAhead = (q: Stretch) => reading(selectDue(q), dueRows)
+
+const selectDue = (q: Stretch) => sql<DueColumns>`
+  select array_agg(run_id)::text as "runId", array_agg(task_id)::text as "taskId", array_agg(shard)::text as shard,
+         array_agg(kind)::text as kind, array_agg(state)::text as state, array_agg(date_part('epoch', wake_at) * 1000)::text as "wakeAt",
+         array_agg(date_part('epoch', scheduled_for) * 1000)::text as "scheduledFor", array_agg(version)::text as version,
+         array_agg(ordinal)::text as ordinal, array_agg(fence)::text as fence, array_agg(attempt)::text as attempt,
+         array_agg(losses)::text as losses, array_agg(lane)::text as lane, array_agg(priority)::text as priority
+  from unnest(${list(q.shards, (id) => id)}::smallint[]) as s(id)
   cross join lateral (
-    select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor",
-           version, ordinal, fence, attempt, losses, lane, priority
+    select run_id, task_id, shard, kind, state, wake_at, scheduled_for, version, ordinal, fence, attempt, losses, lane, priority
     from agenda
     where shard = s.id and wake_at < to_timestamp(${q.until}::float8 / 1000)
       and wake_at >= coalesce(to_timestamp(${q.from}::float8 / 1000), '-infinity')
@@ -41,6 +55,44 @@ export const lookAhead = (q: {
     order by wake_at
     limit ${q.limitPerShard}
   ) due`
+
+/** Rows from their columns, earliest first. */
+function dueRows([columns]: readonly DueColumns[]): DueRow[] {
+  if (!columns) return []
+  const words = (name: keyof DueRow) => elements(columns[name])
+  const numbers = (name: keyof DueRow) => words(name).map(Number)
+  const taskId = words('taskId')
+  const kind = words('kind') as RunKind[]
+  const state = words('state') as DueRow['state'][]
+  const [shard, wakeAt, scheduledFor] = [numbers('shard'), numbers('wakeAt'), numbers('scheduledFor')]
+  const [version, ordinal, fence] = [numbers('version'), numbers('ordinal'), numbers('fence')]
+  const [attempt, losses, lane, priority] = [
+    numbers('attempt'),
+    numbers('losses'),
+    numbers('lane'),
+    numbers('priority'),
+  ]
+  const rows = words('runId').map(
+    (runId, i) =>
+      ({
+        runId,
+        taskId: taskId[i],
+        shard: shard[i],
+        kind: kind[i],
+        state: state[i],
+        wakeAt: Math.round(wakeAt[i] ?? 0),
+        scheduledFor: Math.round(scheduledFor[i] ?? 0),
+        version: version[i],
+        ordinal: ordinal[i],
+        fence: fence[i],
+        attempt: attempt[i],
+        losses: losses[i],
+        lane: lane[i],
+        priority: priority[i],
+      }) as DueRow,
+  )
+  return rows.sort((a, b) => a.wakeAt - b.wakeAt)
+}
 
 /** What the scheduler decided about a due row. */
 export interface Decision {
@@ -94,47 +146,47 @@ export interface FireResult {
   readonly gone: readonly string[]
   /** Rows that were recorded as skipped because a run of their task is active. */
   readonly blocked: readonly string[]
+  /** Shards that have another owner by now. */
+  readonly lost: readonly number[]
+}
+
+/** Rows that just run: all of them start in the worker that is named, or all wait in ready. */
+export interface PlainFireRequest extends Omit<FireRequest, 'firings'> {
+  readonly rows: readonly DueRow[]
 }
 
 /**
- * Fires rows that just run. It does nothing for a row whose fence has moved since it was read, nor in a
- * shard that has another owner by now: the key-share lock makes a new owner wait until this statement has
- * ended. Only exceptions are answered, because the caller knows what it asked for. Ownership is decided on
- * the asked rows and not in the update: there the planner would take it for a way to find rows, and read
- * whole shards.
+ * Fires rows that just run. It does nothing for a row whose fence has moved since it was read, and nothing
+ * at all when one of the shards has another owner by now: the key-share lock makes a new owner wait until
+ * this statement has ended. Only exceptions are answered, because the caller knows what it asked for.
  */
-export const fireAsTheyAre = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<FireResult>`
-  with owned as (
+export const fireAsTheyAre = ({ nodeId, shards, workerId, rows }: PlainFireRequest) => sql<FireResult>`
+  with owned as materialized (
     select id from shard
     where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
       and owner = ${nodeId}::uuid
     for key share
   ), alive as materialized (
     select id from node where id = ${workerId}::uuid and dead_at is null for key share
-  ), asked as materialized (
-    select * from unnest(
-      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[],
-      ${list(firings, (f) => f.row.fence)}::integer[], ${list(firings, (f) => f.startNow)}::boolean[])
-      as i(run_id, shard, fence, start_now)
-  ), input as materialized (
-    select run_id, fence, case when start_now then (select id from alive) end as worker_id
-    from asked where shard in (select id from owned)
   ), fired as (
     update agenda a set
-      state = case when i.worker_id is null then 'pending'::agenda_state else 'running' end,
-      worker_id = i.worker_id,
-      claimed_at = case when i.worker_id is null then null else clock_timestamp() end,
+      state = case when (select id from alive) is null then 'pending'::agenda_state else 'running' end,
+      worker_id = (select id from alive),
+      claimed_at = case when (select id from alive) is null then null else clock_timestamp() end,
       fence = a.fence + 1,
-      attempt = a.attempt + case when i.worker_id is null then 0 else 1 end
-    from input i
+      attempt = a.attempt + (select count(*)::integer from alive)
+    from unnest(${list(rows, (r) => r.runId)}::uuid[], ${list(rows, (r) => r.fence)}::integer[]) as i(run_id, fence)
     where a.run_id = i.run_id and a.fence = i.fence and a.state in ('scheduled', 'retrying')
-    returning a.run_id, a.state, a.lane, a.priority, a.wake_at
+      and (select count(*) from owned) = ${shards.length}::integer
+    returning a.run_id, a.lane, a.priority, a.wake_at
   ), queued as (
     insert into ready (lane, priority, wake_at, run_id)
-    select lane, priority, wake_at, run_id from fired where state = 'pending'
+    select lane, priority, wake_at, run_id from fired where not exists (select from alive)
   )
-  select exists (select from alive) as "isWorkerAlive",
-         array(select run_id from asked where run_id not in (select run_id from fired)) as gone, '{}'::uuid[] as blocked`
+  select exists (select from alive) as "isWorkerAlive", '{}'::uuid[] as blocked,
+         case when (select count(*) from fired) = ${rows.length}::integer then '{}'
+              else array(select unnest(${list(rows, (r) => r.runId)}::uuid[]) except select run_id from fired) end as gone,
+         array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
 
 /**
  * Fires rows of any kind: each turns running, pending, or is recorded as skipped, and the next occurrence
@@ -142,7 +194,7 @@ export const fireAsTheyAre = ({ nodeId, shards, workerId, firings }: FireRequest
  * serialises such decisions, and no two of the firings may belong to one task.
  */
 export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<FireResult>`
-  with owned as (
+  with owned as materialized (
     select id from shard
     where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
       and owner = ${nodeId}::uuid
@@ -213,4 +265,5 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
   select exists (select from alive) as "isWorkerAlive",
          array(select run_id from asked
                where run_id not in (select run_id from fired) and run_id not in (select run_id from dropped)) as gone,
-         array(select run_id from dropped where run_id in (select run_id from blocked)) as blocked`
+         array(select run_id from dropped where run_id in (select run_id from blocked)) as blocked,
+         array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`

@@ -1,6 +1,5 @@
 import pg from 'pg'
 import type { Statement } from './sql.ts'
-import { wholeDefinition } from './stored-definition.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /** Whatever can run a statement: the pool, or one transaction. */
@@ -28,12 +27,9 @@ const CLIENT_TIMEOUT_MARGIN_MS = 2_000
 
 const TIMESTAMPTZ = 1184
 const INT8 = 20
-/** Only definitions are stored as json; everything else that is JSON is jsonb. */
-const JSON_TEXT = 114
 const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, parseTimestamp)
 types.setTypeParser(INT8, Number)
-types.setTypeParser(JSON_TEXT, (text) => wholeDefinition(JSON.parse(text)))
 
 /**
  * The connection to the truth. Statements go out unnamed on purpose: a named one would be planned
@@ -72,8 +68,8 @@ export class Database implements Queryable {
   }
 
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {
-    const result = await this.#pool.query(statement.text, statement.values as unknown[])
-    return result.rows as Row[]
+    const { rows } = await this.#pool.query(statement.text, statement.values as unknown[])
+    return rowsOf(statement, rows)
   }
 
   /**
@@ -87,7 +83,7 @@ export class Database implements Queryable {
       await client.query('begin')
       const result = await work({
         run: async <Row>(statement: Statement<Row>) =>
-          (await client.query(statement.text, statement.values as unknown[])).rows as Row[],
+          rowsOf(statement, (await client.query(statement.text, statement.values as unknown[])).rows),
       })
       await client.query('commit')
       return result
@@ -107,6 +103,9 @@ export class Database implements Queryable {
     await this.#pool.end()
   }
 }
+
+const rowsOf = <Row>({ read }: Statement<Row>, answer: unknown[]): Row[] =>
+  read ? read(answer as never[]) : (answer as Row[])
 
 /** SQLSTATE of an error from the server, if it is one. Each has a digit, which tells it from Node's EPIPE. */
 export function sqlState(error: unknown): string | undefined {

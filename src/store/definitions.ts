@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { TaskDefinition } from '../core/task.ts'
 import type { Queryable } from './database.ts'
-import { wholeDefinition } from './stored-definition.ts'
 import { type DefinitionKey, readDefinitions } from './tasks.ts'
 
 const MAX_DEFINITIONS_CACHED = 20_000
@@ -32,13 +31,11 @@ export class Definitions {
   }
 
   async #read(keys: readonly DefinitionKey[]): Promise<Map<DefinitionKey, TaskDefinition>> {
-    const [answer] = await this.#db.run(readDefinitions(keys))
-    const stored = JSON.parse(answer?.definitions ?? '[]') as (Partial<TaskDefinition> | null)[]
+    const rows = await this.#db.run(readDefinitions(keys))
     const read = new Map<DefinitionKey, TaskDefinition>()
     for (const [i, key] of keys.entries()) {
-      const part = stored[i]
-      if (!part) continue
-      const definition = wholeDefinition(part)
+      const definition = rows[i]?.definition
+      if (!definition) continue
       read.set(key, definition)
       if (definition.schedule.type !== 'once') this.#cache.set(cacheKey(key), definition)
     }

@@ -5,6 +5,8 @@
 export interface Statement<Row> {
   readonly text: string
   readonly values: readonly unknown[]
+  /** Makes rows of what the server answers, where that takes more than the driver does. */
+  readonly read?: (answer: readonly never[]) => Row[]
   /** Carries the row type; never present at run time. */
   readonly row?: Row
 }
@@ -17,6 +19,12 @@ export function sql<Row = Record<string, never>>(
   for (let i = 1; i < parts.length; i++) text += `$${i}${parts[i]}`
   return { text, values }
 }
+
+/** The same statement, its answer read in another way. */
+export const reading = <Answer, Row>(
+  { text, values }: Statement<Answer>,
+  read: (answer: readonly Answer[]) => Row[],
+): Statement<Row> => ({ text, values, read })
 
 type Scalar = string | number | boolean | null
 
@@ -31,11 +39,18 @@ export function list<T>(rows: readonly T[], pick: (row: T) => Scalar): string {
   return `${text}}`
 }
 
+/** The elements of an array literal whose elements need no quotes: ids, numbers, words. */
+export function elements(literal: string | null): string[] {
+  return literal === null || literal === '{}' ? [] : literal.slice(1, -1).split(',')
+}
+
 const NEEDS_NO_QUOTES = /^[0-9A-Za-z_.+:-]+$/
 
 function element(value: Scalar): string {
   if (value === null) return 'NULL'
   if (typeof value !== 'string') return String(value)
-  if (value.length <= 36 && NEEDS_NO_QUOTES.test(value) && value.toUpperCase() !== 'NULL') return value
+  if (value.length <= 36 && NEEDS_NO_QUOTES.test(value) && !isNullWord(value)) return value
   return `"${value.replace(/["\\]/g, '\\$&')}"`
 }
+
+const isNullWord = (value: string) => value.length === 4 && value.toUpperCase() === 'NULL'

@@ -8,8 +8,8 @@
  */
 import type { SkipReason } from '../core/run.ts'
 import type { TaskDefinition } from '../core/task.ts'
-import { sql } from './sql.ts'
-import { storedForm } from './stored-definition.ts'
+import { reading, sql } from './sql.ts'
+import { storedForm, withDefinitions } from './stored-definition.ts'
 
 /** A task that nobody else can change until the transaction ends. */
 export interface LockedTask {
@@ -27,11 +27,15 @@ export interface LockedTask {
   readonly cancelledAt: number | null
 }
 
-export const lockTask = (projectId: string, taskId: string) => sql<LockedTask>`
-  select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", updated_at as "updatedAt",
-         paused_at as "pausedAt", cancelled_at as "cancelledAt"
-  from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null
-  for update`
+export const lockTask = (projectId: string, taskId: string) =>
+  reading(
+    sql<LockedTask>`
+      select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", updated_at as "updatedAt",
+             paused_at as "pausedAt", cancelled_at as "cancelledAt"
+      from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null
+      for update`,
+    withDefinitions,
+  )
 
 /** A task as it shall be. */
 export interface TaskEdit {

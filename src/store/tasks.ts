@@ -1,7 +1,7 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import type { TaskDefinition, TaskState } from '../core/task.ts'
-import { list, sql } from './sql.ts'
-import { storedForm } from './stored-definition.ts'
+import { list, reading, sql } from './sql.ts'
+import { type StoredDefinition, storedForm, wholeDefinition, withDefinitions } from './stored-definition.ts'
 
 /** The run of a task that is pending, running or retrying, if there is one. */
 export interface OpenRun {
@@ -132,7 +132,9 @@ export interface TaskQuery {
   readonly limit: number
 }
 
-export const findTasks = (q: TaskQuery) => sql<TaskRow>`
+export const findTasks = (q: TaskQuery) => reading(selectTasks(q), withDefinitions)
+
+const selectTasks = (q: TaskQuery) => sql<TaskRow>`
   select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition,
          t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
          t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
@@ -182,7 +184,14 @@ export interface DefinitionKey {
  * since replaced; null where the task is gone. They come as one JSON array: a batch is read by one parse
  * instead of a thousand.
  */
-export const readDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions: string }>`
+export const readDefinitions = (keys: readonly DefinitionKey[]) =>
+  reading(selectDefinitions(keys), ([answer]) =>
+    (JSON.parse(answer?.definitions ?? '[]') as (StoredDefinition | null)[]).map((stored) => ({
+      definition: stored && wholeDefinition(stored),
+    })),
+  )
+
+const selectDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions: string }>`
   select '[' || string_agg(coalesce(d.definition, 'null'), ',' order by i.n) || ']' as definitions
   from unnest(${list(keys, (k) => k.taskId)}::uuid[], ${list(keys, (k) => k.version)}::integer[])
     with ordinality as i(task_id, version, n)

@@ -7,7 +7,15 @@ import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { type Database, isRefusedData } from '../store/database.ts'
-import { type Ending, endRuns, type Retry, retryRuns } from '../store/outcomes.ts'
+import {
+  type Ending,
+  endPlainRuns,
+  endRuns,
+  isPlain,
+  type PlainEnding,
+  type Retry,
+  retryRuns,
+} from '../store/outcomes.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -25,6 +33,8 @@ export interface OutcomeWriterOptions {
 export class OutcomeWriter implements Service {
   readonly #options: OutcomeWriterOptions
   readonly #loop: Loop
+  /** Ends with nothing to say: they have a cheaper statement. */
+  #plain: (Ending & PlainEnding)[] = []
   #endings: Ending[] = []
   #retries: Retry[] = []
   #waiting: (() => void)[] = []
@@ -43,15 +53,13 @@ export class OutcomeWriter implements Service {
 
   /** Outcomes that are not written yet. */
   get backlog(): number {
-    return this.#endings.length + this.#retries.length
+    return this.#plain.length + this.#endings.length + this.#retries.length
   }
 
   /** Whether the outcome of a run is still to be written. */
   knows(runId: string): boolean {
-    return (
-      this.#endings.some((ending) => ending.runId === runId) ||
-      this.#retries.some((retry) => retry.runId === runId)
-    )
+    const isIt = (outcome: { readonly runId: string }) => outcome.runId === runId
+    return this.#plain.some(isIt) || this.#endings.some(isIt) || this.#retries.some(isIt)
   }
 
   start(): void {
@@ -70,7 +78,8 @@ export class OutcomeWriter implements Service {
   add(verdict: Verdict): void {
     switch (verdict.kind) {
       case 'end':
-        this.#endings.push(verdict.ending)
+        if (isPlain(verdict.ending)) this.#plain.push(verdict.ending)
+        else this.#endings.push(verdict.ending)
         break
       case 'retry':
         this.#retries.push(verdict.retry)
@@ -83,10 +92,20 @@ export class OutcomeWriter implements Service {
 
   async #flush(): Promise<number | undefined> {
     const { wakeUps } = this.#options
+    await this.#writePlain()
     const hints = [...(await this.#writeEndings()), ...(await this.#writeRetries())]
     if (hints.length > 0) wakeUps.announceDue(hints)
     for (const resolve of this.#waiting.splice(0)) resolve()
     return this.backlog > 0 ? 0 : undefined
+  }
+
+  async #writePlain(): Promise<void> {
+    const batch = this.#plain.slice(0, BATCH)
+    if (batch.length === 0) return
+    const [written] = await this.#options.db.run(endPlainRuns(batch))
+    this.#plain.splice(0, batch.length)
+    const left = new Set(written?.left)
+    if (left.size > 0) this.#endings.push(...batch.filter(({ runId }) => left.has(runId)))
   }
 
   async #writeEndings(): Promise<DueHint[]> {

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import type { TaskDefinition } from '../core/task.ts'
 import { silentLogger } from '../runtime/logger.ts'
-import { fireAsTheyAre, JUST_RUN } from '../store/agenda.ts'
+import { fireAsTheyAre } from '../store/agenda.ts'
 import { Definitions } from '../store/definitions.ts'
 import { sql } from '../store/sql.ts'
 import { PostgresTransport } from '../transport/postgres-transport.ts'
@@ -65,10 +65,8 @@ async function waitingRuns(count = 1, definition: Partial<TaskDefinition> = {}):
   const tasks = await tasksInAgenda(db, { count, definition })
   const nodeId = await aNode(db, ['scheduler'])
   const shards = await ownShards(db, nodeId)
-  const firings = await Promise.all(
-    tasks.map(async ({ runId }) => ({ row: await dueRow(db, runId), decision: JUST_RUN, startNow: false })),
-  )
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, firings }))
+  const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
+  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, rows }))
   return tasks.map(({ runId }) => runId)
 }
 

@@ -64,6 +64,7 @@ export class Worker implements Service, LocalWorker {
   readonly #pulling: Loop
   readonly #cancelling: Loop
   #reserved = 0
+  #claims = 0
   /** Runs may be waiting in ready: they were there first, so nothing is fired past them. */
   #hasBacklog = true
   #isStopping = false
@@ -151,6 +152,10 @@ export class Worker implements Service, LocalWorker {
     return this.#hasBacklog || this.#isStopping || this.#isSuspended ? 0 : this.#free + this.#ahead
   }
 
+  get claimed(): number {
+    return this.#claims
+  }
+
   reserve(wanted: number): Room {
     if (this.room === 0) return { free: 0, ahead: 0 }
     const free = Math.min(wanted, this.#free)
@@ -224,6 +229,7 @@ export class Worker implements Service, LocalWorker {
     try {
       const runs = await claim({ workerId: this.id, lanes, limit })
       count = runs.length
+      this.#claims += count
       this.#claimed.push(...runs)
     } catch (error) {
       this.doubt()

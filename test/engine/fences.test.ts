@@ -1,8 +1,8 @@
 /** Whoever no longer holds what it believes to hold changes nothing: one test for each statement that writes. */
 import { expect, test } from 'vitest'
-import { type DueRow, fire, fireAsTheyAre, JUST_RUN } from '../../src/store/agenda.ts'
+import { type DueRow, type FireRequest, fire, fireAsTheyAre, JUST_RUN } from '../../src/store/agenda.ts'
 import { declareDead, handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
-import { type Ending, endRuns, retryRuns } from '../../src/store/outcomes.ts'
+import { type Ending, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
 import { takeShards } from '../../src/store/shards.ts'
 import { sql } from '../../src/store/sql.ts'
 import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
@@ -20,11 +20,12 @@ async function aRunningRun() {
   const nodeId = await aNode(db, ['scheduler'])
   const shards = await ownShards(db, nodeId)
   const row = await dueRow(db, runId)
-  await db.run(
-    fireAsTheyAre({ nodeId, shards, workerId, firings: [{ row, decision: JUST_RUN, startNow: true }] }),
-  )
+  await db.run(fireAsTheyAre({ nodeId, shards, workerId, rows: [row] }))
   return { runId, workerId, fence: row.fence + 1 }
 }
+
+const plainly = ({ firings, ...request }: FireRequest) =>
+  fireAsTheyAre({ ...request, rows: firings.map(({ row }) => row) })
 
 const ending = (runId: string, fence: number): Ending => ({
   runId,
@@ -50,7 +51,7 @@ const retry = (runId: string, fence: number) => ({
 })
 
 test.each([
-  ['rows that just run', fireAsTheyAre],
+  ['rows that just run', plainly],
   ['rows of any kind', fire],
 ])('a scheduler that lost its shard fires nothing: %s', async (_, statement) => {
   const [task] = await tasksInAgenda(db)
@@ -70,11 +71,12 @@ test.each([
   )
 
   expect(result?.gone).toEqual([runId])
+  expect(result?.lost).toContain(row.shard)
   expect(await liveRow(db, runId)).toMatchObject({ state: 'scheduled', fence: 0, workerId: null })
 })
 
 test.each([
-  ['rows that just run', fireAsTheyAre],
+  ['rows that just run', plainly],
   ['rows of any kind', fire],
 ])('two fires of one row start it once: %s', async (_, statement) => {
   const [task] = await tasksInAgenda(db)
@@ -114,9 +116,7 @@ test('a worker that was declared dead is given nothing: what should have started
   await db.run(declareDead({ nodeId: workerId, beat: null, reason: 'lost' }))
 
   const row = await dueRow(db, runId)
-  const [result] = await db.run(
-    fireAsTheyAre({ nodeId, shards, workerId, firings: [{ row, decision: JUST_RUN, startNow: true }] }),
-  )
+  const [result] = await db.run(fireAsTheyAre({ nodeId, shards, workerId, rows: [row] }))
 
   expect(result).toMatchObject({ isWorkerAlive: false, gone: [] })
   expect(await liveRow(db, runId)).toMatchObject({ state: 'pending', attempt: 0, workerId: null })
@@ -131,10 +131,8 @@ test('of many workers that claim at once each run goes to exactly one', async ()
   const tasks = await tasksInAgenda(db, { count: 200 })
   const nodeId = await aNode(db)
   const shards = await ownShards(db, nodeId)
-  const firings = await Promise.all(
-    tasks.map(async ({ runId }) => ({ row: await dueRow(db, runId), decision: JUST_RUN, startNow: false })),
-  )
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, firings }))
+  const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
+  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, rows }))
   const workers = await Promise.all(Array.from({ length: 8 }, () => aNode(db)))
 
   const claims = await Promise.all(
@@ -144,6 +142,33 @@ test('of many workers that claim at once each run goes to exactly one', async ()
   const claimed = claims.flat().map((run) => run.runId)
   expect(claimed.sort()).toEqual(tasks.map((task) => task.runId).sort())
   for (const claim of claims) expect(claim.length).toBeLessThanOrEqual(30)
+})
+
+test('a plain end with a stale fence is not written, and answered', async () => {
+  const { runId, fence } = await aRunningRun()
+  const plain = { runId, startedAt: Date.now(), endedAt: Date.now() }
+
+  expect(await db.run(endPlainRuns([{ ...plain, fence: fence - 1 }]))).toEqual([{ left: [runId] }])
+  expect(await liveRow(db, runId)).toMatchObject({ state: 'running' })
+  expect(await db.run(endPlainRuns([{ ...plain, fence }]))).toEqual([{ left: [] }])
+  expect(await endedRow(db, runId)).toMatchObject({ state: 'completed' })
+})
+
+test('what was cancelled or is one of a chain is no plain end', async () => {
+  const [cancelled, chained] = [await aRunningRun(), await aRunningRun()]
+  await db.run(sql`update agenda set cancel_at = now() where run_id = ${cancelled.runId}`)
+  await db.run(sql`update agenda set delay_ms = 1000 where run_id = ${chained.runId}`)
+  const now = Date.now()
+  const plain = [cancelled, chained].map(({ runId, fence }) => ({
+    runId,
+    fence,
+    startedAt: now,
+    endedAt: now,
+  }))
+
+  const [result] = await db.run(endPlainRuns(plain))
+
+  expect(result?.left.toSorted()).toEqual([cancelled.runId, chained.runId].sort())
 })
 
 test('an outcome with a stale fence is not written', async () => {

@@ -9,7 +9,7 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { type DueRow, fire, fireAsTheyAre, JUST_RUN, lookAhead } from '../../src/store/agenda.ts'
 import { Database } from '../../src/store/database.ts'
 import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
-import { cancelledAmong, endRuns, retryRuns } from '../../src/store/outcomes.ts'
+import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
 import { readDefinitions } from '../../src/store/tasks.ts'
 import { takeReady } from '../../src/transport/postgres-transport.ts'
@@ -78,7 +78,7 @@ async function fillTables(): Promise<void> {
   await db.run(sql`
     with made as (
       insert into task (id, project_id, action_type, definition)
-      select gen_random_uuid(), ${DEFAULT_PROJECT_ID}, 'sleep', ${JSON.stringify(aDefinition())}::jsonb from generate_series(1, ${ROWS}::integer)
+      select gen_random_uuid(), ${DEFAULT_PROJECT_ID}, 'sleep', ${JSON.stringify(aDefinition())}::json from generate_series(1, ${ROWS}::integer)
       returning id
     )
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal)
@@ -95,7 +95,6 @@ async function someRows(): Promise<DueRow[]> {
 
 async function explainAll(): Promise<Record<string, string[]>> {
   const rows = await someRows()
-  const firings = rows.map((row) => ({ row, decision: JUST_RUN, startNow: true }))
   const recurring = rows.map((row) => ({
     row,
     startNow: false,
@@ -113,13 +112,16 @@ async function explainAll(): Promise<Record<string, string[]>> {
       }),
     ),
     readDefinitions: await scansOf(readDefinitions(rows)),
-    fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, firings })),
+    fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows })),
     fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),
     takeReady: await scansOf(takeReady({ workerId: nodeId, lanes: [0], limit: BATCH })),
     endRuns: await scansOf(
       endRuns(
         held.map((h) => ({ ...h, ...attempt, state: 'completed', outcome: 'completed', heirId: null })),
       ),
+    ),
+    endPlainRuns: await scansOf(
+      endPlainRuns(held.map((h) => ({ ...h, startedAt: Date.now(), endedAt: Date.now() }))),
     ),
     retryRuns: await scansOf(
       retryRuns(held.map((h) => ({ ...h, ...attempt, outcome: 'failed', retryAt: Date.now() }))),
@@ -174,14 +176,7 @@ test('claiming is a HOT update: no index has to be touched', async () => {
   const before = await updatesOfAgenda()
   for (let i = 0; i < 4; i++) {
     const rows = await someRows()
-    await db.run(
-      fireAsTheyAre({
-        nodeId,
-        shards,
-        workerId: nodeId,
-        firings: rows.map((row) => ({ row, decision: JUST_RUN, startNow: true })),
-      }),
-    )
+    await db.run(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows }))
   }
   const after = await updatesOfAgenda()
 

@@ -1,0 +1,91 @@
+/** From what is due to what is fired: who gets the room there is, and what follows from a fire that was granted. */
+import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda.ts'
+import type { LocalWorker, Room } from '../transport/local-worker.ts'
+import type { Work } from '../transport/transport.ts'
+import type { Due } from './due-queue.ts'
+
+/** Something due, and what was decided about it. */
+export interface Decided extends Due {
+  readonly decision: Decision
+}
+
+export type PlannedFiring = Decided & Firing
+
+export const runs = ({ skip, runFor }: Decision) => skip === null || runFor !== null
+
+/** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
+export function withRoom(
+  decided: readonly Decided[],
+  room: Room,
+  serves: LocalWorker['serves'],
+): PlannedFiring[] {
+  let { free, ahead } = room
+  return decided.map(({ row, definition, decision }) => {
+    const place = runs(decision) ? serves(row.lane) : undefined
+    let startNow = false
+    if (place && free > 0) {
+      free--
+      startNow = true
+    } else if (place === 'ahead' && ahead > 0) {
+      ahead--
+      startNow = true
+    }
+    return { row, definition, decision, startNow }
+  })
+}
+
+/** Firings that one statement can carry out. */
+export interface Group {
+  readonly how: 'start' | 'queue' | 'each'
+  readonly firings: readonly PlannedFiring[]
+}
+
+/** What just runs has a cheap statement of its own, in which all start or all wait; the rest goes one by one. */
+export function grouped(firings: readonly PlannedFiring[]): Group[] {
+  const groups: Record<Group['how'], PlannedFiring[]> = { start: [], queue: [], each: [] }
+  for (const firing of firings) {
+    const isPlain = firing.decision === JUST_RUN
+    groups[isPlain ? (firing.startNow ? 'start' : 'queue') : 'each'].push(firing)
+  }
+  return (['start', 'each', 'queue'] as const).flatMap((how) =>
+    groups[how].length > 0 ? [{ how, firings: groups[how] }] : [],
+  )
+}
+
+/** The claim that the fire has granted: its statement did not answer rows that are as they were asked for. */
+export function workOf({ row, definition, decision }: Decided): Work {
+  return {
+    runId: row.runId,
+    taskId: row.taskId,
+    version: row.version,
+    definition,
+    scheduledFor: decision.runFor ?? row.scheduledFor,
+    fence: row.fence + 1,
+    attempt: row.attempt + 1,
+    losses: row.losses,
+  }
+}
+
+/** The row that the fire has just written, as reading it would show it. */
+export function followerOf(
+  { taskId, shard, version, ordinal, lane, priority }: DueRow,
+  next: { runId: string; at: number },
+  ran: boolean,
+): DueRow {
+  return {
+    runId: next.runId,
+    taskId,
+    shard,
+    version,
+    ordinal: ordinal + (ran ? 1 : 0),
+    kind: 'occurrence',
+    state: 'scheduled',
+    wakeAt: next.at,
+    scheduledFor: next.at,
+    fence: 0,
+    attempt: 0,
+    losses: 0,
+    lane,
+    priority,
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * How much of what is due may go into ready because the worker of this process has no room for it. A run
+ * that waits there costs twice what one costs that starts from its fire, so it pays only when somebody else
+ * is free to take it, or when this worker is stuck. Others are offered a little at a time: while they take
+ * it there is soon more, and when it is this worker that takes it back, they are asked less and less often.
+ */
+
+/** What the decision depends on. */
+export interface Shortage {
+  readonly now: number
+  /** When the earliest of what is due was due. */
+  readonly dueSince: number
+  /** How many runs the worker of this process would take on now. */
+  readonly room: number
+  /** How many it has ever taken out of ready. */
+  readonly claimed: number
+  readonly hasOthers: boolean
+}
+
+/** A worker that had no room for so long is stuck: what is due waits in ready, and reads pending. */
+const STUCK_MS = 1_000
+/** Others are offered nothing that this worker will get to within this time. */
+const PATIENCE_MS = 50
+const LONGEST_PAUSE_MS = 2_000
+/** What others are offered at a time. */
+const OFFER = 200
+
+export class Overflow {
+  #hadRoomAt = Number.NEGATIVE_INFINITY
+  #offeredAt = Number.NEGATIVE_INFINITY
+  #pauseMs = PATIENCE_MS
+  /** What the worker had taken out of ready when others were last offered something. */
+  #claimedBefore = 0
+
+  /** How many runs may be fired beyond the room there is: none, an offer, or `all`. */
+  allowed({ now, dueSince, room, claimed, hasOthers }: Shortage, all: number): number {
+    if (room > 0) this.#hadRoomAt = now
+    if (room === 0 && now - Math.max(this.#hadRoomAt, dueSince) > STUCK_MS) return all
+    const sinceOffer = now - this.#offeredAt
+    if (!hasOthers || now - dueSince <= PATIENCE_MS || sinceOffer < this.#pauseMs) return 0
+    const isTakenBack = sinceOffer < 2 * LONGEST_PAUSE_MS && claimed - this.#claimedBefore >= OFFER / 2
+    this.#pauseMs = isTakenBack ? Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2) : PATIENCE_MS
+    this.#offeredAt = now
+    this.#claimedBefore = claimed
+    return OFFER
+  }
+}
