@@ -40,12 +40,18 @@ export interface Group {
   readonly firings: readonly PlannedFiring[]
 }
 
-/** What just runs has a cheap statement of its own, in which all start or all wait; the rest goes one by one. */
+/**
+ * What just runs has a cheap statement of its own, in which all start or all wait; the rest goes one by one.
+ * All that waits goes in one statement: what is claimed in strict order must not be there before what was
+ * due earlier.
+ */
 export function grouped(firings: readonly PlannedFiring[]): Group[] {
+  const isPlain = ({ decision }: PlannedFiring) => decision === JUST_RUN
+  const waitsPlainly = firings.every((firing) => firing.startNow || isPlain(firing))
   const groups: Record<Group['how'], PlannedFiring[]> = { start: [], queue: [], each: [] }
   for (const firing of firings) {
-    const isPlain = firing.decision === JUST_RUN
-    groups[isPlain ? (firing.startNow ? 'start' : 'queue') : 'each'].push(firing)
+    const how = firing.startNow ? 'start' : waitsPlainly ? 'queue' : 'each'
+    groups[isPlain(firing) ? how : 'each'].push(firing)
   }
   return (['start', 'each', 'queue'] as const).flatMap((how) =>
     groups[how].length > 0 ? [{ how, firings: groups[how] }] : [],

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { aDefinition } from '../../test/support/agenda.ts'
+import { JUST_RUN } from '../store/agenda.ts'
+import { type Decided, followerOf, grouped, withRoom } from './firing.ts'
+
+const definition = aDefinition()
+
+const decided = (runId: string, changes: Partial<Decided['row']> = {}, isPlain = true): Decided => ({
+  definition,
+  decision: isPlain ? JUST_RUN : { ...JUST_RUN, exclusive: true },
+  row: {
+    runId,
+    taskId: runId,
+    shard: 0,
+    wakeAt: 0,
+    kind: 'occurrence',
+    state: 'scheduled',
+    scheduledFor: 0,
+    version: 1,
+    ordinal: 1,
+    fence: 0,
+    attempt: 0,
+    losses: 0,
+    lane: 0,
+    priority: 0,
+    ...changes,
+  },
+})
+
+const OPEN = 0
+const STRICT = 1
+const serves = (lane: number) => (lane === OPEN ? 'ahead' : lane === STRICT ? 'free' : undefined)
+
+const shape = (groups: ReturnType<typeof grouped>) =>
+  Object.fromEntries(groups.map(({ how, firings }) => [how, firings.map(({ row }) => row.runId)]))
+
+test('free places go to whoever comes first, room ahead only to what may wait in a worker', () => {
+  const due = [
+    decided('a'),
+    decided('strict', { lane: STRICT }),
+    decided('b'),
+    decided('elsewhere', { lane: 7 }),
+  ]
+
+  const startNow = (free: number, ahead: number) =>
+    withRoom(due, { free, ahead }, serves)
+      .filter((firing) => firing.startNow)
+      .map(({ row }) => row.runId)
+
+  expect(startNow(1, 0)).toEqual(['a'])
+  expect(startNow(1, 9)).toEqual(['a', 'b'])
+  expect(startNow(9, 0)).toEqual(['a', 'strict', 'b'])
+})
+
+test('what just runs goes apart from what needs a decision', () => {
+  const due = [decided('a'), decided('recurring', {}, false), decided('b', { lane: STRICT })]
+
+  expect(shape(grouped(withRoom(due, { free: 1, ahead: 1 }, serves)))).toEqual({
+    start: ['a'],
+    each: ['recurring'],
+    queue: ['b'],
+  })
+})
+
+test('all that must wait goes in one statement, so that nothing overtakes what was due earlier', () => {
+  const due = [decided('one-off'), decided('recurring', {}, false), decided('later one-off')]
+
+  expect(shape(grouped(withRoom(due, { free: 0, ahead: 0 }, serves)))).toEqual({
+    each: ['one-off', 'recurring', 'later one-off'],
+  })
+})
+
+test('the row that follows counts only what ran', () => {
+  const { row } = decided('a', { ordinal: 4, priority: 3 })
+
+  expect(followerOf(row, { runId: 'b', at: 9 }, true)).toMatchObject({
+    runId: 'b',
+    wakeAt: 9,
+    ordinal: 5,
+    priority: 3,
+  })
+  expect(followerOf(row, { runId: 'b', at: 9 }, false)).toMatchObject({
+    ordinal: 4,
+    fence: 0,
+    state: 'scheduled',
+  })
+})
