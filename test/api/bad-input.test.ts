@@ -140,6 +140,27 @@ describe('POST /v1/tasks/bulk', () => {
   })
 })
 
+describe('a long list', () => {
+  const longList = (last: object) => ({ tasks: [...Array(1_200).fill({ action }), last] })
+
+  test('is refused as a whole for its last item, whatever is wrong with it', async () => {
+    const unknown = await refused('POST', '/v1/tasks/bulk', longList({ action, retries: 1 }))
+    const past = await refused('POST', '/v1/tasks/bulk', longList({ action, endAt: '2020-01-01T00:00:00Z' }))
+    const taken = await refused('POST', '/v1/tasks/bulk', longList({ action, key: 'existing' }), {}, 409)
+
+    expect(unknown.body.errors).toMatchObject([{ pointer: '/tasks/1200/retries' }])
+    expect(past.body.errors).toMatchObject([{ pointer: '/tasks/1200/endAt', detail: 'is in the past' }])
+    expect(taken.body.errors).toMatchObject([{ pointer: '/tasks/1200/key' }])
+  })
+
+  test('with much that is wrong is told the first twenty', async () => {
+    const { body } = await refused('POST', '/v1/tasks/bulk', { tasks: Array(1_200).fill({}) })
+
+    expect(body.errors).toHaveLength(20)
+    expect(body.errors[19].pointer).toBe('/tasks/19/action')
+  })
+})
+
 describe('POST /v1/schedules/preview', () => {
   test.each([
     ['no schedule', {}, '/schedule', 'is required'],

@@ -18,6 +18,7 @@ export interface Repeatable {
 /** What the first request with a key was answered. */
 export interface FirstAnswer {
   readonly status: number
+  /** JSON text already when it is a string. */
   readonly body: unknown
 }
 
@@ -57,7 +58,7 @@ export async function answerOnce(
 }
 
 export function toRemember(repeat: Repeatable, { status, body }: FirstAnswer): RememberedAnswer {
-  return { ...repeat, status, answer: JSON.stringify(body) }
+  return { ...repeat, status, answer: typeof body === 'string' ? body : JSON.stringify(body) }
 }
 
 /** Stores the answer in the transaction that makes it true. */

@@ -4,7 +4,7 @@ import { findTasks, type TaskRow } from '../../store/tasks.ts'
 import type { ExpectedVersion } from '../request.ts'
 import type { CreateTask, EditTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
-import { createTasks } from './create-tasks.ts'
+import { createTask } from './create-task.ts'
 import { editTask } from './edit-task.ts'
 import { getTask, getTaskByKey } from './read-tasks.ts'
 
@@ -32,11 +32,10 @@ export async function upsertTask(
     if (expected !== null)
       throw new Refusal('version_mismatch', `There is no task with the key '${key}' that could be replaced.`)
     try {
-      await createTasks(context, {
-        inputs: [{ ...input, key }],
+      await createTask(context, {
+        input: { ...input, key },
         traceparent,
         repeat: null,
-        pointer: () => '',
         present: () => null,
       })
       return { row: await getTaskByKey(context, key), isNew: true }

@@ -12,7 +12,7 @@ import { findTasks, type TaskRow } from '../../store/tasks.ts'
 import type { App } from '../app.ts'
 import { refuse, toRefusal } from '../errors.ts'
 import type { Context } from '../operations/context.ts'
-import { createTasks } from '../operations/create-tasks.ts'
+import { createTask } from '../operations/create-task.ts'
 import { getTask, notFound } from '../operations/read-tasks.ts'
 import { utc } from '../present.ts'
 import { traceparentOf } from '../request.ts'
@@ -56,12 +56,11 @@ export function compatibleTaskRoutes(app: App, context: Context): void {
   )
 
   app.post('/tasks', { schema: schedule }, async (request) => {
-    const { body } = await createTasks(context, {
-      inputs: [toCreateTask(request.body)],
+    const { body } = await createTask(context, {
+      input: toCreateTask(request.body),
       traceparent: traceparentOf(request),
       repeat: null,
-      pointer: () => '',
-      present: ([row]) => present(row as TaskRow),
+      present,
     })
     return body as TaskResponse
   })

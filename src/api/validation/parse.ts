@@ -6,7 +6,7 @@ import { explain, unknownField } from './explain.ts'
 import { placeIn, type RequestPart } from './place.ts'
 
 /** A request can be wrong in as many places as it has bytes; this many are told. */
-const MAX_PROBLEMS = 20
+export const MAX_PROBLEMS = 20
 const MAX_SUMMARISED = 3
 
 export type Parsed<T> =

@@ -5,19 +5,25 @@ import { placeIn, type RequestPart } from './place.ts'
 
 /** Deeper JSON serves nobody and makes whoever walks it later run out of stack. */
 const MAX_DEPTH = 64
+/** A large body is looked through in turns with everything else that the process does. */
+const VALUES_A_TURN = 5_000
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair; a request that holds one is refused, not mangled. */
 export function guardText(app: App): void {
   app.addHook('preValidation', async ({ body, params, query }) => {
     const problem =
-      firstBadText('body', body) ?? firstBadText('params', params) ?? firstBadText('querystring', query)
+      (await firstBadText('body', body)) ??
+      (await firstBadText('params', params)) ??
+      (await firstBadText('querystring', query))
     if (problem) throw invalidInput([problem])
   })
 }
 
-function firstBadText(part: RequestPart, root: unknown): Problem | undefined {
+async function firstBadText(part: RequestPart, root: unknown): Promise<Problem | undefined> {
   const stack: { value: unknown; path: readonly string[] }[] = [{ value: root, path: [] }]
+  let seen = 0
   for (let item = stack.pop(); item; item = stack.pop()) {
+    if (++seen % VALUES_A_TURN === 0) await new Promise(setImmediate)
     const { value, path } = item
     const refuse = (detail: string) => ({ pointer: placeIn(part, path.slice(0, 10)), detail })
     if (typeof value === 'string' && !isStorable(value))
