@@ -63,7 +63,8 @@ export class Returns {
     if (again.length > 0) await db.run(reclaimRuns(again))
     this.#begun.splice(0, begun.length)
     for (const work of begun)
-      if (!mayBeginAgain(work)) writer.add({ kind: 'end', ending: lostEnding(work, clock.now()) })
+      if (!mayBeginAgain(work))
+        writer.add({ kind: 'end', ending: lostEnding(work, clock.now()), isAwaited: true })
     if (unbegun.length + again.length > 0) wakeUps.announceReady()
   }
 

@@ -34,6 +34,7 @@ function verdictOn(outcome: Outcome, work: Partial<Work> = {}, definition: Parti
 test('what completed ends completed, under the fence it was held by', () => {
   expect(verdictOn({ kind: 'completed', output: 'ok' })).toEqual({
     kind: 'end',
+    isAwaited: false,
     ending: {
       runId: 'run',
       fence: 4,

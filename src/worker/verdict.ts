@@ -14,7 +14,12 @@ export interface EndedAttempt {
 }
 
 export type Verdict =
-  | { readonly kind: 'end'; readonly ending: Ending }
+  | {
+      readonly kind: 'end'
+      readonly ending: Ending
+      /** Something waits for this end: the next row of a chain, or a place behind a gate. */
+      readonly isAwaited: boolean
+    }
   | { readonly kind: 'retry'; readonly retry: Retry }
   /** The run is no longer this worker's; there is nothing to say about it. */
   | { readonly kind: 'nothing' }
@@ -23,9 +28,9 @@ export function judge(attempt: EndedAttempt, random: () => number, newId: () => 
   const { outcome } = attempt
   switch (outcome.kind) {
     case 'completed':
-      return { kind: 'end', ending: endingOf(attempt, newId, 'completed', outcome.output, null) }
+      return end(attempt, newId, 'completed', outcome.output, null)
     case 'cancelled':
-      return { kind: 'end', ending: endingOf(attempt, newId, 'cancelled', null, null) }
+      return end(attempt, newId, 'cancelled', null, null)
     case 'lease_lost':
       return { kind: 'nothing' }
     case 'failed':
@@ -48,7 +53,7 @@ function judgeFailure(
   const output = outcome.kind === 'failed' ? outcome.output : null
   const isRetryable = outcome.kind === 'timed_out' || outcome.retryable
   if (!isRetryable || !mayRetry(policy, failures)) {
-    return { kind: 'end', ending: endingOf(attempt, newId, 'permanently_failed', output, outcome.error) }
+    return end(attempt, newId, 'permanently_failed', output, outcome.error)
   }
   const delay = retryDelay(
     policy,
@@ -62,14 +67,15 @@ function judgeFailure(
   return { kind: 'retry', retry: { runId, fence, outcome: kind, startedAt, endedAt, retryAt, output, error } }
 }
 
-function endingOf(
+function end(
   { work, outcome, startedAt, endedAt }: EndedAttempt,
   newId: () => string,
   state: Ending['state'],
   output: unknown,
   error: unknown,
-): Ending {
-  return {
+): Verdict {
+  const { schedule, concurrencyKey } = work.definition
+  const ending = {
     runId: work.runId,
     fence: work.fence,
     state,
@@ -78,6 +84,7 @@ function endingOf(
     endedAt,
     output,
     error,
-    heirId: work.definition.schedule.type === 'delay' ? newId() : null,
+    heirId: schedule.type === 'delay' ? newId() : null,
   }
+  return { kind: 'end', ending, isAwaited: ending.heirId !== null || concurrencyKey !== null }
 }

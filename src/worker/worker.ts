@@ -324,7 +324,8 @@ export class Worker implements Service, LocalWorker {
   }
 
   #endCancelled(work: Work): void {
-    this.#writer.add({ kind: 'end', ending: cancelledEnding(work, this.#options.clock.now()) })
+    const ending = cancelledEnding(work, this.#options.clock.now())
+    this.#writer.add({ kind: 'end', ending, isAwaited: true })
   }
 
   async #cancel(): Promise<undefined> {
