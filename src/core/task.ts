@@ -85,10 +85,17 @@ export function retryPolicyOf(definition: TaskDefinition): RetryPolicy {
   return { limit, initialMs: durationMs(initial), maxMs: durationMs(max) }
 }
 
+/** Durations that were read before: few differ, and each run asks for some. */
+const knownDurations = new Map<string, number>()
+const MAX_KNOWN_DURATIONS = 1_000
+
 /** The length of a duration that was validated before it was stored. */
 export function durationMs(text: string): number {
+  const known = knownDurations.get(text)
+  if (known !== undefined) return known
   const parsed = parseDuration(text)
   if (!parsed.ok) throw new Error(`stored duration '${text}' is not valid: ${parsed.reason}`)
+  if (knownDurations.size < MAX_KNOWN_DURATIONS) knownDurations.set(text, parsed.ms)
   return parsed.ms
 }
 

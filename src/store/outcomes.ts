@@ -35,26 +35,25 @@ function json(value: unknown): string | null {
     : JSON.stringify(value).replace(ESCAPED_NUL, '$1\\ufffd')
 }
 
-/** The end of a run about which there is nothing to say but when it was. */
-export type PlainEnding = Pick<Ending, 'runId' | 'fence'> & {
+/** The end of a run that completed. */
+export type PlainEnding = Pick<Ending, 'runId' | 'fence' | 'output'> & {
   readonly startedAt: number
   readonly endedAt: number
 }
 
 export function isPlain(ending: Ending): ending is Ending & PlainEnding {
-  const { state, outcome, startedAt, output, error, heirId } = ending
+  const { state, outcome, startedAt, error, heirId } = ending
   return (
     state === 'completed' &&
     outcome === 'completed' &&
     startedAt !== null &&
-    output === null &&
     error === null &&
     heirId === null
   )
 }
 
 /**
- * Ends runs that completed and have nothing to say: most of them. What is one of a chain, holds a place
+ * Ends runs that completed, as most do, and nothing follows. What is one of a chain, holds a place
  * behind a gate or was cancelled is left alone and answered: it needs `endRuns`, which also tells whether it
  * is held by another fence.
  */
@@ -63,18 +62,19 @@ export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: rea
     delete from agenda a
     using unnest(
       ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
-      ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[])
-      as i(run_id, fence, started_ms, ended_ms)
+      ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
+      ${list(endings, (e) => json(e.output))}::jsonb[])
+      as i(run_id, fence, started_ms, ended_ms, output)
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
       and a.gate_id is null and a.delay_ms is null and a.cancel_at is null
     returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.fence, a.late_ms, a.attempt,
-              a.losses, a.kind, i.started_ms, i.ended_ms
+              a.losses, a.kind, i.started_ms, i.ended_ms, i.output
   ), history as (
     insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence, late_ms,
-                     attempt, losses, kind, state, outcome)
+                     attempt, losses, kind, state, outcome, output)
     select run_id, task_id, project_id, worker_id, scheduled_for, to_timestamp(started_ms / 1000), to_timestamp(ended_ms / 1000),
            version, ordinal, fence, coalesce(late_ms, floor(date_part('epoch', to_timestamp(started_ms / 1000) - scheduled_for) * 1000)), attempt, losses, kind,
-           'completed', 'completed'
+           'completed', 'completed', output
     from ended
     returning run_id
   )

@@ -2,7 +2,7 @@ import type { Outcome } from '../core/outcome.ts'
 import { durationMs } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Work } from '../transport/transport.ts'
-import type { AttemptContext, Executor } from './executor.ts'
+import type { AttemptContext, Executor, StopSignal } from './executor.ts'
 import { traceparentFor } from './traceparent.ts'
 import type { EndedAttempt } from './verdict.ts'
 
@@ -13,15 +13,14 @@ export type StopReason = 'timeout' | 'cancelled' | 'lease_lost' | 'shutdown'
  * One attempt in progress. It holds the run until its instant has come on the database's clock, performs
  * the action, and ends in an outcome whatever happens; the first reason to stop it is the one that counts.
  */
-export class Attempt implements AttemptContext {
+export class Attempt implements AttemptContext, StopSignal {
   readonly work: Work
   readonly #clock: Clock
   #stopReason: StopReason | undefined
   #isAbandoned = false
   #endHold: (() => void) | undefined
   #hasBegun = false
-  /** Made when somebody asks for the signal: most attempts end without one. */
-  #controller: AbortController | undefined
+  readonly #listeners = new Set<() => void>()
   #traceparent: string | undefined
 
   constructor(work: Work, clock: Clock) {
@@ -58,17 +57,27 @@ export class Attempt implements AttemptContext {
     return this.#traceparent
   }
 
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      if (this.#stopReason) this.#controller.abort()
-    }
-    return this.#controller.signal
+  /** The attempt is its own signal. */
+  get signal(): StopSignal {
+    return this
+  }
+
+  get aborted(): boolean {
+    return this.#stopReason !== undefined
+  }
+
+  addEventListener(_: 'abort', listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  removeEventListener(_: 'abort', listener: () => void): void {
+    this.#listeners.delete(listener)
   }
 
   stop(reason: StopReason): void {
+    const isFirst = this.#stopReason === undefined
     this.#stopReason ??= reason
-    this.#controller?.abort()
+    if (isFirst) for (const listener of [...this.#listeners]) listener()
     this.#endHold?.()
   }
 

@@ -1,6 +1,16 @@
 import type { Action } from '../core/action.ts'
 import type { Outcome } from '../core/outcome.ts'
 
+/**
+ * Tells that an attempt must end. It is the part of AbortSignal that executors need, and any AbortSignal is
+ * one; most attempts end by themselves, and making a real one for each would cost more than a whole run.
+ */
+export interface StopSignal {
+  readonly aborted: boolean
+  addEventListener(type: 'abort', listener: () => void): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
 /** What an executor may know of the attempt it performs. */
 export interface AttemptContext {
   readonly runId: string
@@ -13,7 +23,7 @@ export interface AttemptContext {
   /** W3C trace context that continues the trace the task was created in, or starts one. */
   readonly traceparent: string
   /** Fires when the attempt must end: its time limit, a cancellation, a lost lease, or shutdown. */
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
 }
 
 /**

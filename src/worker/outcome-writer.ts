@@ -115,12 +115,18 @@ export class OutcomeWriter implements Service {
     return this.backlog > 0 ? 0 : undefined
   }
 
+  /** What this statement cannot end, or the database refuses, is left to the one that can tell why. */
   async #writePlain(): Promise<void> {
     const batch = this.#plain.slice(0, BATCH)
     if (batch.length === 0) return
-    const [written] = await this.#options.db.run(endPlainRuns(batch))
+    const left = await this.#options.db.run(endPlainRuns(batch)).then(
+      ([written]) => new Set(written?.left),
+      (error: unknown) => {
+        if (!isRefusedData(error)) throw error
+        return new Set(batch.map(({ runId }) => runId))
+      },
+    )
     this.#plain.splice(0, batch.length)
-    const left = new Set(written?.left)
     if (left.size > 0) this.#endings.push(...batch.filter(({ runId }) => left.has(runId)))
   }
 

@@ -255,9 +255,12 @@ export class Worker implements Service, LocalWorker {
     this.begin(wanted)
   }
 
-  /** What waits here longer than it was meant to goes back to where others can take it. */
+  /**
+   * What waits here much longer than it was meant to goes back to where others can take it. Not at the first
+   * hesitation: handing back and claiming again costs more than the run itself.
+   */
   #returnSurplus(): void {
-    this.#returns.addUnbegun(this.#queue.splice(this.#allowedAhead))
+    this.#returns.addUnbegun(this.#queue.splice(2 * this.#allowedAhead))
   }
 
   #fillPlaces(): void {

@@ -146,7 +146,7 @@ test('of many workers that claim at once each run goes to exactly one', async ()
 
 test('a plain end with a stale fence is not written, and answered', async () => {
   const { runId, fence } = await aRunningRun()
-  const plain = { runId, startedAt: Date.now(), endedAt: Date.now() }
+  const plain = { runId, startedAt: Date.now(), endedAt: Date.now(), output: null }
 
   expect(await db.run(endPlainRuns([{ ...plain, fence: fence - 1 }]))).toEqual([{ left: [runId] }])
   expect(await liveRow(db, runId)).toMatchObject({ state: 'running' })
@@ -164,6 +164,7 @@ test('what was cancelled or is one of a chain is no plain end', async () => {
     fence,
     startedAt: now,
     endedAt: now,
+    output: null,
   }))
 
   const [result] = await db.run(endPlainRuns(plain))

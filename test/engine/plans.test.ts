@@ -121,7 +121,7 @@ async function explainAll(): Promise<Record<string, string[]>> {
       ),
     ),
     endPlainRuns: await scansOf(
-      endPlainRuns(held.map((h) => ({ ...h, startedAt: Date.now(), endedAt: Date.now() }))),
+      endPlainRuns(held.map((h) => ({ ...h, startedAt: Date.now(), endedAt: Date.now(), output: null }))),
     ),
     retryRuns: await scansOf(
       retryRuns(held.map((h) => ({ ...h, ...attempt, outcome: 'failed', retryAt: Date.now() }))),

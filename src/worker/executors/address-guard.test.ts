@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import { forbiddenKind } from './address-guard.ts'
-import { HttpClient } from './http-client.ts'
+import { HttpClient, targetOf } from './http-client.ts'
 import { httpServer } from './test-support.ts'
 
 const strict = new HttpClient({ allowPrivate: false })
@@ -9,7 +9,7 @@ afterAll(() => Promise.all([strict.close(), lenient.close()]))
 
 const send = (client: HttpClient, url: string) =>
   client.send({
-    url: new URL(url),
+    target: targetOf(new URL(url)),
     method: 'GET',
     headers: [],
     body: undefined,

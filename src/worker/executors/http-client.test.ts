@@ -2,7 +2,13 @@ import { EventEmitter, once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { MAX_DRAINED_BODY_BYTES, MAX_KEPT_BODY_BYTES } from './body-capture.ts'
-import { HttpClient, type HttpRequest, MAX_HEADER_COUNT, MAX_INTERIM_RESPONSES } from './http-client.ts'
+import {
+  HttpClient,
+  type HttpRequest,
+  MAX_HEADER_COUNT,
+  MAX_INTERIM_RESPONSES,
+  targetOf,
+} from './http-client.ts'
 import { MAX_CONNECTIONS_PER_ORIGIN, MAX_ORIGINS } from './origin-pools.ts'
 import { answering, closed, closedPort, httpServer, rawServer } from './test-support.ts'
 
@@ -15,7 +21,7 @@ afterEach(() => client.close())
 type Override = Partial<Omit<HttpRequest, 'url'>>
 const send = (url: string, override: Override = {}) =>
   client.send({
-    url: new URL(url),
+    target: targetOf(new URL(url)),
     method: 'GET',
     headers: [],
     body: undefined,

@@ -10,6 +10,7 @@
  * here, because the far end may have acted on it and every repetition must be an attempt of its own.
  */
 import type { Dispatcher } from 'undici'
+import type { StopSignal } from '../executor.ts'
 import { type AddressPolicy, guardedConnector } from './address-guard.ts'
 import { BodyCapture, type CapturedBody } from './body-capture.ts'
 import { describeFailure, type HttpFailure, ProtocolViolation } from './http-failure.ts'
@@ -29,14 +30,29 @@ export const MAX_INTERIM_RESPONSES = 16
 /** How often a request of which nothing was sent moves to another connection. */
 export const MAX_UNSENT_MOVES = 2
 
+/** Where a request goes, taken apart once for all requests that go there. */
+export interface Target {
+  readonly url: URL
+  readonly origin: string
+  readonly path: string
+  readonly host: string
+}
+
+export const targetOf = (url: URL): Target => ({
+  url,
+  origin: url.origin,
+  path: url.pathname + url.search,
+  host: url.host,
+})
+
 /** One request, ready to be sent. */
 export interface HttpRequest {
-  readonly url: URL
+  readonly target: Target
   readonly method: string
   /** Names and values in turn. */
   readonly headers: string[]
   readonly body: string | undefined
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
 }
 
 /** What is kept of an answer. */
@@ -76,7 +92,7 @@ export class HttpClient {
   /** Sends one request and waits for its answer; never rejects for what the far end does. */
   send(request: HttpRequest): Promise<HttpResult> {
     return new Promise((resolve) => {
-      new Call(request, this.#pools.lease(request.url.origin), resolve).start()
+      new Call(request, this.#pools.lease(request.target.origin), resolve).start()
     })
   }
 
@@ -178,9 +194,8 @@ class Call implements Dispatcher.DispatchHandler {
 
   #dispatch(): void {
     if (this.#settled) return
-    const { url, method, headers, body } = this.#request
-    const path = url.pathname + url.search
-    this.#lease.pool.dispatch({ path, method, headers, body: body ?? null }, this)
+    const { target, method, headers, body } = this.#request
+    this.#lease.pool.dispatch({ path: target.path, method, headers, body: body ?? null }, this)
   }
 
   #abort(): void {
@@ -191,7 +206,7 @@ class Call implements Dispatcher.DispatchHandler {
   #fail(cause: Error): void {
     const status = this.#status
     const sent = this.#controller !== undefined
-    const failure = describeFailure(cause, { url: this.#request.url, sent, status })
+    const failure = describeFailure(cause, { url: this.#request.target.url, sent, status })
     const response = status === undefined ? {} : { response: this.#response({ complete: false }) }
     this.#settle({ ok: false, failure, ...response })
   }

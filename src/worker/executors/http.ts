@@ -5,12 +5,13 @@
  * failure of the network; any other status is the receiver's last word. A status that is not expected
  * decides even when the rest of its answer was lost; one that is expected counts only with its whole body.
  */
+import { LRUCache } from 'lru-cache'
 import type { HttpAction, PingAction, WebhookAction } from '../../core/action.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { isReservedHeader } from '../../core/reserved-headers.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
-import type { HttpClient, HttpResponse, HttpResult } from './http-client.ts'
+import { type HttpClient, type HttpResponse, type HttpResult, type Target, targetOf } from './http-client.ts'
 import { attemptHeaders } from './http-headers.ts'
 import { parseRetryAfter } from './retry-after.ts'
 
@@ -24,22 +25,41 @@ export interface HttpExecutorOptions {
 
 /** The executor of everything that is one HTTP request. It does not own the client. */
 export function createHttpExecutor({ client, userAgent }: HttpExecutorOptions): Executor<HttpLikeAction> {
+  const targets = new Targets()
   return {
     async execute(action, context) {
-      const target = parseTargetUrl(action.url)
-      if (!target.ok) return refused('invalid_url', `the URL ${target.reason}`)
+      const target = targets.get(action.url)
+      if (typeof target === 'string') return refused('invalid_url', `the URL ${target}`)
       const forbidden = Object.keys(headersOf(action)).find(isReservedHeader)
       if (forbidden !== undefined) return refused('forbidden_header', `the header ${forbidden} cannot be set`)
 
       const result = await client.send({
-        url: target.url,
+        target,
         method: methodOf(action),
         headers: requestHeaders(action, context, userAgent),
         body: bodyText(action),
         signal: context.signal,
       })
-      return toOutcome(result, { host: target.url.host, expect: expectOf(action) })
+      return toOutcome(result, { host: target.host, expect: expectOf(action) })
     },
+  }
+}
+
+const MAX_TARGETS = 1_000
+
+/** Addresses that were read before. Reading one costs as much as the rest of a request that is made of it. */
+class Targets {
+  readonly #known = new LRUCache<string, Target>({ max: MAX_TARGETS })
+
+  /** Where the address leads, or why it leads nowhere. */
+  get(address: string): Target | string {
+    const known = this.#known.get(address)
+    if (known) return known
+    const parsed = parseTargetUrl(address)
+    if (!parsed.ok) return parsed.reason
+    const target = targetOf(parsed.url)
+    this.#known.set(address, target)
+    return target
   }
 }
 

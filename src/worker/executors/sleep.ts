@@ -1,7 +1,7 @@
 import type { SleepAction } from '../../core/action.ts'
 import { parseDuration } from '../../core/duration.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import type { AttemptContext } from '../executor.ts'
+import type { AttemptContext, StopSignal } from '../executor.ts'
 
 /** The longest delay a Node timer can hold; anything above it would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -21,7 +21,7 @@ export async function sleep(action: SleepAction, context: AttemptContext): Promi
 }
 
 /** Resolves at the instant of the monotonic clock, or as soon as the signal fires. */
-function waitUntil(instant: number, signal: AbortSignal): Promise<void> {
+function waitUntil(instant: number, signal: StopSignal): Promise<void> {
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined
     const finish = () => {
