@@ -12,7 +12,10 @@ import { CliError, EXIT } from './exit.ts'
 
 /** Adds a flag for each of the settings; what each one means is written once, beside the setting. */
 export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Command {
-  for (const key of keys) command.addOption(new Option(`${flagOf(key)} <${placeholder(key)}>`, describe(key)))
+  for (const key of keys) {
+    const option = new Option(`${flagOf(key)} <${placeholder(key)}>`, describe(key))
+    command.addOption(SETTINGS[key].isCadence ? option.hideHelp() : option)
+  }
   return command
     .option('--config <file>', 'Configuration file (default: belfry.toml here, if there is one)')
     .helpOption('-h, --help', 'Show this')

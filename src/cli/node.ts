@@ -51,8 +51,6 @@ export interface Node {
 const ENGINE_CONNECTIONS = 8
 /** An engine statement that takes longer than this is better tried again. */
 const ENGINE_STATEMENT_TIMEOUT_MS = 10_000
-const SHARD_BEAT_MS = 1_000
-const SHARD_TAKEOVER_MS = 3_000
 
 export async function startNode({
   config,
@@ -110,9 +108,11 @@ export async function startNode({
         log,
         everyMs: config.reaperMs,
         deadAfterMs: config.leaseMs,
+        batch: config.reclaimBatch,
       }),
     )
-    services.push(new Housekeeping({ db, log, historyDays: config.historyDays }))
+    const { historyDays, deadNodeMinutes, housekeepingMs: everyMs } = config
+    services.push(new Housekeeping({ db, log, historyDays, deadNodeMinutes, everyMs }))
   }
   if (has('worker')) {
     const executor = createExecutors({
@@ -130,6 +130,9 @@ export async function startNode({
       log,
       concurrency: config.concurrency,
       labels: config.labels,
+      claimEveryMs: config.claimEveryMs,
+      claimAhead: config.claimAhead,
+      cancelEveryMs: config.cancelEveryMs,
       graceMs: config.shutdownGraceMs,
     })
     services.push(worker)
@@ -140,8 +143,8 @@ export async function startNode({
       db: engine,
       clock,
       log,
-      beatMs: SHARD_BEAT_MS,
-      takeoverMs: SHARD_TAKEOVER_MS,
+      beatMs: config.shardBeatMs,
+      takeoverMs: config.shardTakeoverMs,
     })
     const scheduler = new Scheduler({
       nodeId: id,
@@ -153,6 +156,9 @@ export async function startNode({
       wakeUps,
       worker,
       lookAheadMs: config.lookAheadMs,
+      lookEveryMs: config.lookEveryMs,
+      lookRows: config.lookRows,
+      fireBatch: config.fireBatch,
     })
     services.push(leases, scheduler)
   }

@@ -6,7 +6,13 @@ import { sql } from '../store/sql.ts'
 import { Housekeeping } from './housekeeping.ts'
 
 const { db } = await createTestDatabase()
-const housekeeping = new Housekeeping({ db, log: silentLogger(), historyDays: 30 })
+const housekeeping = new Housekeeping({
+  db,
+  log: silentLogger(),
+  historyDays: 30,
+  deadNodeMinutes: 60,
+  everyMs: 600_000,
+})
 
 async function partitions(): Promise<string[]> {
   const rows = await db.run(sql<{ name: string }>`
@@ -68,6 +74,20 @@ test('a drop that would have to wait gives up, so that nobody queues up behind i
 
   await housekeeping.runOnce()
   expect(await partitions()).not.toContain(`run_${day(-50)}`)
+})
+
+test('dead nodes are forgotten when their time has come, and living ones never', async () => {
+  await db.run(sql`
+    insert into node (id, name, version, roles, concurrency, dead_at, reason)
+    select gen_random_uuid(), name, '0', '{worker}', 1, now() - ago, case when ago is not null then 'lost' end
+    from (values ('long dead', interval '61 minutes'), ('dead', interval '59 minutes'), ('alive', null)) as n(name, ago)`)
+
+  await housekeeping.runOnce()
+
+  expect(await db.run(sql`select name from node order by name`)).toEqual([
+    { name: 'alive' },
+    { name: 'dead' },
+  ])
 })
 
 test('answers to repeated requests are forgotten after a day', async () => {

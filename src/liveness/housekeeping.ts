@@ -6,17 +6,18 @@ import { dropPartitions, ensurePartitions } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
 import { forgetAnswers } from '../store/tasks.ts'
 
-const EVERY_MS = 10 * 60_000
 /** Drops are spread out, so that whoever waits for one waits for one only. */
 const BETWEEN_DROPS_MS = 1_000
 const ANSWERS_KEPT_HOURS = 24
-const DEAD_NODES_KEPT_DAYS = 7
 
 export interface HousekeepingOptions {
   readonly db: Database
   readonly log: Logger
   /** History of runs that ended longer ago is dropped. */
   readonly historyDays: number
+  /** Dead nodes are forgotten after so long. */
+  readonly deadNodeMinutes: number
+  readonly everyMs: number
 }
 
 /** Makes tomorrow's partitions and forgets what has served its time. Safe on every node at once. */
@@ -28,7 +29,7 @@ export class Housekeeping implements Service {
     this.#options = options
     this.#loop = new Loop({
       name: 'housekeeping',
-      everyMs: EVERY_MS,
+      everyMs: options.everyMs,
       log: options.log,
       runOnce: () => this.runOnce(),
     })
@@ -44,10 +45,10 @@ export class Housekeeping implements Service {
 
   /** One pass; answers soon again while there is more to drop. */
   async runOnce(): Promise<number | undefined> {
-    const { db, log, historyDays } = this.#options
+    const { db, log, historyDays, deadNodeMinutes } = this.#options
     await db.run(ensurePartitions())
     await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
-    await db.run(forgetNodes(DEAD_NODES_KEPT_DAYS))
+    await db.run(forgetNodes(deadNodeMinutes))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined
     log.info({ partitions: result.dropped, historyDays }, 'old history dropped')

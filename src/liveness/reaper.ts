@@ -27,9 +27,9 @@ export interface ReaperOptions {
   readonly everyMs: number
   /** A node whose beat stands still for this long is dead. */
   readonly deadAfterMs: number
+  /** Runs taken back in one pass; while there are more, one pass follows another. */
+  readonly batch: number
 }
-
-const RECLAIM_BATCH = 1_000
 
 /**
  * Returns runs to the queue when the worker holding them has stopped beating. Safe to run on every node
@@ -63,13 +63,14 @@ export class Reaper implements Service {
 
   /** One pass; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
+    const { db, batch } = this.#options
     await this.#declareTheDead()
-    const nodes = (await this.#options.db.run(unburiedNodes())).map(({ id }) => id)
+    const nodes = (await db.run(unburiedNodes())).map(({ id }) => id)
     if (nodes.length === 0) return undefined
-    const lost = await this.#options.db.run(findLostRuns({ nodes, limit: RECLAIM_BATCH }))
+    const lost = await db.run(findLostRuns({ nodes, limit: batch }))
     if (lost.length > 0) await this.#takeBack(lost)
-    if (lost.length < RECLAIM_BATCH) await this.#options.db.run(buryNodes(nodes))
-    return lost.length === RECLAIM_BATCH ? 0 : undefined
+    if (lost.length < batch) await db.run(buryNodes(nodes))
+    return lost.length === batch ? 0 : undefined
   }
 
   async #declareTheDead(): Promise<void> {

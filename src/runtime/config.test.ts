@@ -77,3 +77,16 @@ test('what Kubernetes says about a service called belfry is not taken for settin
 test('a configuration file that was named must exist', () => {
   expect(() => read({ file: 'missing.toml' })).toThrow('missing.toml cannot be read')
 })
+
+test('settings that cannot work together are refused with what would be right', () => {
+  const refused = (flags: ConfigSources['flags']) => expect(() => read({ flags }))
+
+  refused({ heartbeatMs: 6_000 }).toThrow(
+    '--lease-ms is 15000; it must be at least 3 times --heartbeat-ms, which makes 18000: a node would doubt itself',
+  )
+  refused({ leaseMs: 3_000, heartbeatMs: 1_000, reaperMs: 4_000 }).toThrow(
+    '--lease-ms is 3000; it must be at least --reaper-ms, which makes 4000',
+  )
+  refused({ shardTakeoverMs: 2_999 }).toThrow('--shard-takeover-ms is 2999; it must be at least 3 times')
+  refused({ lookEveryMs: 6_000 }).toThrow('--look-ahead-ms is 10000; it must be at least 2 times')
+})

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
+import { contradiction } from './consistency.ts'
 import { nearest } from './nearest.ts'
 
 export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const
@@ -26,14 +27,29 @@ export interface Config {
   /** Runs that this node's worker performs at once. */
   readonly concurrency: number
   readonly logLevel: LogLevel
-  readonly heartbeatMs: number
-  readonly leaseMs: number
-  readonly reaperMs: number
-  readonly lookAheadMs: number
   readonly shutdownGraceMs: number
   readonly historyDays: number
   /** What the worker of this node can do beyond the ordinary, such as gpu. */
   readonly labels: readonly string[]
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+  readonly reaperMs: number
+  /** Runs of dead nodes taken back by one statement. */
+  readonly reclaimBatch: number
+  readonly lookAheadMs: number
+  readonly lookEveryMs: number
+  /** Rows that one look reads, over all shards. */
+  readonly lookRows: number
+  /** Rows fired by one statement. */
+  readonly fireBatch: number
+  readonly shardBeatMs: number
+  readonly shardTakeoverMs: number
+  readonly claimEveryMs: number
+  /** Runs that a worker takes on beyond its free places, at most. */
+  readonly claimAhead: number
+  readonly cancelEveryMs: number
+  readonly housekeepingMs: number
+  readonly deadNodeMinutes: number
 }
 
 /** A setting that cannot be used; its message says which, why and what would be right. */
@@ -44,6 +60,8 @@ export class ConfigError extends Error {
 interface Setting<T> {
   readonly default: T
   readonly help: string
+  /** A figure of the engine, which few will change: help gives its name and no more. */
+  readonly isCadence?: true
   /** The value of a text or of a TOML value; throws a sentence that says what is allowed. */
   parse(value: unknown): T
 }
@@ -64,6 +82,11 @@ const whole = (fallback: number, min: number, max: number, help: string): Settin
       return number
     return fail(`must be a whole number from ${min} to ${max}`)
   },
+})
+
+const cadence = (...figure: Parameters<typeof whole>): Setting<number> => ({
+  ...whole(...figure),
+  isCadence: true,
 })
 
 const oneOf = <T extends string>(allowed: readonly T[], fallback: T, help: string): Setting<T> => ({
@@ -119,16 +142,28 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   concurrency: whole(50, 1, 100_000, 'Runs performed at once by the worker of this node'),
   logLevel: oneOf(LOG_LEVELS, 'info', `How much is logged: ${LOG_LEVELS.join(', ')}`),
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
-  heartbeatMs: whole(5_000, 10, 600_000, 'How often a node shows that it lives'),
-  leaseMs: whole(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
-  reaperMs: whole(2_000, 10, 600_000, 'How often dead nodes are looked for'),
-  lookAheadMs: whole(10_000, 100, 3_600_000, 'How far ahead the scheduler reads'),
   historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
   labels,
+  heartbeatMs: cadence(5_000, 10, 600_000, 'How often a node shows that it lives'),
+  leaseMs: cadence(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
+  reaperMs: cadence(2_000, 10, 600_000, 'How often dead nodes are looked for'),
+  reclaimBatch: cadence(1_000, 1, 10_000, 'Runs of dead nodes taken back at once'),
+  lookAheadMs: cadence(10_000, 100, 3_600_000, 'How far ahead the scheduler reads'),
+  lookEveryMs: cadence(1_000, 10, 600_000, 'How often the scheduler reads what comes due'),
+  lookRows: cadence(8_000, 2_000, 100_000, 'Rows that one look reads at most'),
+  fireBatch: cadence(1_000, 1, 1_000, 'Rows fired by one statement'),
+  shardBeatMs: cadence(1_000, 10, 60_000, 'How often a scheduler shows that it watches its shards'),
+  shardTakeoverMs: cadence(3_000, 50, 300_000, 'Shards unwatched for this long are taken by others'),
+  claimEveryMs: cadence(1_000, 10, 60_000, 'How often a worker looks for waiting runs unasked'),
+  claimAhead: cadence(4_000, 0, 4_000, 'Runs that a worker takes on beyond its free places, at most'),
+  cancelEveryMs: cadence(1_000, 10, 60_000, 'How often a worker looks for cancellations unasked'),
+  housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'How often what is outdated is cleared away'),
+  deadNodeMinutes: cadence(10_080, 1, 525_600, 'How long a dead node is remembered'),
 }
 
 export type ConfigKey = keyof Config
 export const CONFIG_KEYS = Object.keys(SETTINGS) as ConfigKey[]
+export const CADENCES = CONFIG_KEYS.filter((key) => SETTINGS[key].isCadence)
 
 /** Variables of the same prefix that other programs of the project read. */
 const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_URL', 'BELFRY_TOKEN']
@@ -157,18 +192,9 @@ export function readConfig({ flags, env, file, cwd }: ConfigSources): Config {
     ].find(({ value }) => value !== undefined)
     config[key] = found === undefined ? SETTINGS[key].default : parse(key, found)
   }
-  return Object.freeze(consistent(config as unknown as Config))
-}
-
-/** A lease must outlast a few beats: a node would doubt itself between any two of them otherwise. */
-const LEAST_BEATS_A_LEASE = 3
-
-function consistent(config: Config): Config {
-  const least = config.heartbeatMs * LEAST_BEATS_A_LEASE
-  if (config.leaseMs >= least) return config
-  throw new ConfigError(
-    `${flagOf('leaseMs')} is ${config.leaseMs}; it must be at least ${LEAST_BEATS_A_LEASE} times ${flagOf('heartbeatMs')}, which makes ${least}.`,
-  )
+  const problem = contradiction(config as unknown as Config, flagOf)
+  if (problem) throw new ConfigError(problem)
+  return Object.freeze(config as unknown as Config)
 }
 
 export const flagOf = (key: ConfigKey) => `--${snake(key).replaceAll('_', '-')}`

@@ -44,12 +44,18 @@ export interface SchedulerOptions {
   readonly worker: LocalWorker | null
   /** How far ahead rows are read. */
   readonly lookAheadMs: number
+  /** How often that is done. */
+  readonly lookEveryMs: number
+  /** Rows read in one pass over all shards; when there are more, the next pass waits until these are fired. */
+  readonly lookRows: number
+  /** Rows fired by one statement. */
+  readonly fireBatch: number
 }
 
-/** How often the part ahead is read. */
-const PASS_MS = 1_000
-/** Each pass reads this much of the past again: what a lost hint was about is found here. */
-const LOOK_BACK_MS = 5_000
+/** Each pass reads this much again of what was past at the one before: what a lost hint was about is found here. */
+const LOOK_BACK_MS = 4_000
+/** While more is waiting than was read, it is looked for this often, however seldom it is otherwise. */
+const LONGEST_CUT_MS = 1_000
 /** And this often everything, however long ago it was due. */
 const FULL_PASS_MS = 30_000
 /**
@@ -58,9 +64,6 @@ const FULL_PASS_MS = 30_000
  * batches of what would else be a statement for each.
  */
 const LEAD_MS = { least: 10, most: 30 }
-const FIRE_BATCH = 1_000
-/** Rows read in one pass over all shards; when there are more, the next pass waits until these are fired. */
-const ROWS_READ = 8_000
 const LEAST_ROWS_PER_SHARD = 50
 /** With fewer rows than this in hand, more are read. */
 const LOW_WATER = 1_500
@@ -85,9 +88,10 @@ export class Scheduler implements Service {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { log, leases, wakeUps, lookAheadMs } = options
-    this.#horizon = new Horizon({ lookAheadMs, lookBackMs: LOOK_BACK_MS, everythingEveryMs: FULL_PASS_MS })
-    this.#reading = new Loop({ name: 'look ahead', everyMs: PASS_MS, log, runOnce: () => this.readAhead() })
+    const { log, leases, wakeUps, lookAheadMs, lookEveryMs: everyMs } = options
+    const lookBackMs = everyMs + LOOK_BACK_MS
+    this.#horizon = new Horizon({ lookAheadMs, lookBackMs, everythingEveryMs: FULL_PASS_MS })
+    this.#reading = new Loop({ name: 'look ahead', everyMs, log, runOnce: () => this.readAhead() })
     this.#firing = new Loop({ name: 'fire', everyMs: LONGEST_SLEEP_MS, log, runOnce: () => this.fireDue() })
     leases.onChange(() => this.#shardsChanged())
     wakeUps.onDue((hints) => this.#hinted(hints))
@@ -104,13 +108,13 @@ export class Scheduler implements Service {
   }
 
   /** One reading pass. */
-  async readAhead(): Promise<undefined> {
-    const { db, clock, leases } = this.#options
+  async readAhead(): Promise<number | undefined> {
+    const { db, clock, leases, lookRows } = this.#options
     const shards = leases.ids
-    if (shards.length === 0) return
+    if (shards.length === 0) return undefined
     const ranges = this.#horizon.plan(clock.now(), shards, this.#queue.size > LOW_WATER)
     for (const [i, range] of ranges.entries()) {
-      const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, Math.ceil(ROWS_READ / range.shards.length))
+      const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, Math.ceil(lookRows / range.shards.length))
       this.#firedMeanwhile = new Set()
       try {
         const rows = await db.run(lookAhead({ ...range, limitPerShard }))
@@ -123,6 +127,7 @@ export class Scheduler implements Service {
         this.#firedMeanwhile = undefined
       }
     }
+    return this.#horizon.isCut ? LONGEST_CUT_MS : undefined
   }
 
   /** Puts rows in the queue that are not there yet, with what their tasks say. */
@@ -158,14 +163,14 @@ export class Scheduler implements Service {
   }
 
   #howManyToFire(now: number): number {
-    const { worker, leases } = this.#options
+    const { worker, leases, fireBatch } = this.#options
     const dueSince = this.#queue.nextAt
-    if (!worker || dueSince === undefined || dueSince > now + LEAD_MS.most) return FIRE_BATCH
+    if (!worker || dueSince === undefined || dueSince > now + LEAD_MS.most) return fireBatch
     const { room, claimed } = worker
     const hasOthers = leases.hasOtherWorkers
     return Math.min(
-      FIRE_BATCH,
-      room + this.#overflow.allowed({ now, dueSince, room, claimed, hasOthers }, FIRE_BATCH),
+      fireBatch,
+      room + this.#overflow.allowed({ now, dueSince, room, claimed, hasOthers }, fireBatch),
     )
   }
 

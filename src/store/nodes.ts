@@ -163,6 +163,6 @@ export const heldRuns = ({
   where worker_id = ${nodeId} and state = 'running' and claimed_at < to_timestamp(${claimedBefore}::float8 / 1000)`
 
 /** Nodes that have been dead for long are of no interest to anybody. */
-export const forgetNodes = (olderThanDays: number) => sql`
-  delete from node n where dead_at < now() - make_interval(days => ${olderThanDays}::integer)
+export const forgetNodes = (olderThanMinutes: number) => sql`
+  delete from node n where dead_at < now() - make_interval(mins => ${olderThanMinutes}::integer)
     and not exists (select from agenda where worker_id = n.id)`

@@ -48,6 +48,9 @@ async function startWorker(options: Partial<WorkerOptions> = {}) {
     log: silentLogger(),
     concurrency: 10,
     labels: [],
+    claimEveryMs: 1_000,
+    claimAhead: 4_000,
+    cancelEveryMs: 1_000,
     graceMs: 0,
     ...options,
   })

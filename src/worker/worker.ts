@@ -36,15 +36,16 @@ export interface WorkerOptions {
   readonly concurrency: number
   /** What this worker can do beyond the ordinary; tasks may ask for it. */
   readonly labels: readonly string[]
+  /** How often ready is looked into when nothing was said about it. */
+  readonly claimEveryMs: number
+  /** However fast it works, a worker takes on no more than this ahead. */
+  readonly claimAhead: number
+  /** How often cancellations are looked for when nothing was said about them. */
+  readonly cancelEveryMs: number
   /** How long runs in progress may go on after `stop`. */
   readonly graceMs: number
 }
 
-/** How often ready is looked into when nothing was said about it. */
-const POLL_MS = 1_000
-const CANCEL_POLL_MS = 1_000
-/** However fast it works, a worker takes on no more than this ahead. */
-const MAX_AHEAD = 4_000
 /** Gates looked at in one pass. */
 const MAX_GATES = 500
 /** The worker takes on nothing new while this many outcomes wait to be written. */
@@ -73,14 +74,14 @@ export class Worker implements Service, LocalWorker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    const { db, wakeUps, log, labels, nodeId, clock } = options
+    const { db, wakeUps, log, labels, nodeId, clock, claimEveryMs, cancelEveryMs } = options
     this.#lanes = new ServedLanes(db, labels)
     this.#writer = new OutcomeWriter({ db, wakeUps, log })
     this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
-    this.#pulling = new Loop({ name: 'claim', everyMs: POLL_MS, log, runOnce: () => this.#pull() })
+    this.#pulling = new Loop({ name: 'claim', everyMs: claimEveryMs, log, runOnce: () => this.#pull() })
     this.#cancelling = new Loop({
       name: 'cancellations',
-      everyMs: CANCEL_POLL_MS,
+      everyMs: cancelEveryMs,
       log,
       runOnce: () => this.#cancel(),
     })
@@ -195,7 +196,7 @@ export class Worker implements Service, LocalWorker {
   }
 
   get #allowedAhead(): number {
-    return Math.min(MAX_AHEAD, Math.floor(this.#throughput.perSecond()))
+    return Math.min(this.#options.claimAhead, Math.floor(this.#throughput.perSecond()))
   }
 
   async #pull(): Promise<number | undefined> {

@@ -1,8 +1,15 @@
 import type { Command } from 'commander'
-import { CONFIG_KEYS } from '../../runtime/config.ts'
+import { CADENCES, CONFIG_KEYS, flagOf } from '../../runtime/config.ts'
 import { addConfigFlags, configFrom } from '../config-flags.ts'
 
+/** The names alone, in lines that fit beside the rest; what each is for would fill another screen. */
+const NAMES = `How often and how much at once: ${CADENCES.map(flagOf).join(' ')}`
+  .match(/.{1,98}( |$)/g)
+  ?.join('\n')
+
 const HELP = `
+${NAMES}
+
 Each setting is also a variable and a line of belfry.toml; flags win over variables, variables over
 the file:  --data-dir ./data  =  BELFRY_DATA_DIR=./data  =  data_dir = "./data"
 

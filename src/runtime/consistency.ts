@@ -1,0 +1,54 @@
+/** Settings that are right one by one and cannot work together. */
+import type { Config, ConfigKey } from './config.ts'
+
+type Figure = { [K in ConfigKey]: Config[K] extends number ? K : never }[ConfigKey]
+
+/** One setting must be at least so many times another. */
+interface Ratio {
+  readonly longer: Figure
+  readonly times: number
+  readonly shorter: Figure
+  /** What would go wrong, as the end of a sentence. */
+  readonly otherwise: string
+}
+
+const RATIOS: readonly Ratio[] = [
+  {
+    longer: 'leaseMs',
+    times: 3,
+    shorter: 'heartbeatMs',
+    otherwise: 'a node would doubt itself between any two of its beats',
+  },
+  {
+    longer: 'leaseMs',
+    times: 1,
+    shorter: 'reaperMs',
+    otherwise: 'a node would be dead for long before anybody looked',
+  },
+  {
+    longer: 'shardTakeoverMs',
+    times: 3,
+    shorter: 'shardBeatMs',
+    otherwise: 'shards would be taken from schedulers that are only slow',
+  },
+  {
+    longer: 'lookAheadMs',
+    times: 2,
+    shorter: 'lookEveryMs',
+    otherwise: 'what comes due between two looks would be seen too late',
+  },
+]
+
+/** What contradicts what, in a sentence that says what would be right; undefined when nothing does. */
+export function contradiction(config: Config, flagOf: (key: ConfigKey) => string): string | undefined {
+  for (const { longer, times, shorter, otherwise } of RATIOS) {
+    const least = config[shorter] * times
+    if (config[longer] >= least) continue
+    const factor = times === 1 ? '' : `${times} times `
+    return (
+      `${flagOf(longer)} is ${config[longer]}; it must be at least ${factor}${flagOf(shorter)}, ` +
+      `which makes ${least}: ${otherwise}.`
+    )
+  }
+  return undefined
+}
