@@ -1,11 +1,11 @@
 /** Opens the database that the configuration names, embedded or external, brought to this release's schema. */
 import { fileURLToPath } from 'node:url'
 import { defaultDataDir, type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/server.ts'
-import type { Config } from '../runtime/config.ts'
+import type { Config, Pooling } from '../runtime/config.ts'
 import { Database, isUnavailable, sqlState } from '../store/database.ts'
 import { type Migration, migrate, readMigrations } from '../store/migrate.ts'
 import { declareDead } from '../store/nodes.ts'
-import { sql } from '../store/sql.ts'
+import { type Met, meet } from '../store/pooling.ts'
 import { CliError, EXIT } from './exit.ts'
 
 /** A database in use, with the schema of this release. */
@@ -16,6 +16,8 @@ export interface OpenDatabase {
   readonly embedded: EmbeddedPostgres | null
   /** Such as '18.4'. */
   readonly version: string
+  /** What a pooler in front of it shares; null without one. */
+  readonly pooler: Met['pooler']
   readonly applied: readonly Migration[]
   readonly migrations: number
   close(): Promise<void>
@@ -39,17 +41,20 @@ export async function openDatabase(config: Config, onStep: (text: string) => voi
     await embedded?.stop()
   }
   try {
+    const met = await meet(url)
+    refuseOld(met.version)
+    refusePooler(met, config.databasePooling, url)
     db = new Database({
       url,
       applicationName: 'belfry',
       maxConnections: CONNECTIONS,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      pooling: config.databasePooling,
     })
-    const version = await serverVersion(db)
     const migrations = await readMigrations(MIGRATIONS)
     const applied = await migrate(db, migrations)
     await buryPredecessor(db, embedded)
-    return { url, db, embedded, version, applied, migrations: migrations.length, close }
+    return { url, db, embedded, ...met, applied, migrations: migrations.length, close }
   } catch (error) {
     await close().catch(() => {})
     throw describeFailure(error, url)
@@ -65,10 +70,27 @@ async function buryPredecessor(db: Database, embedded: EmbeddedPostgres | null):
   if (nodeId) await db.run(declareDead({ nodeId, beat: null, reason: 'lost' }))
 }
 
-async function serverVersion(db: Database): Promise<string> {
-  const [row] = await db.run(sql<{ version: string }>`select current_setting('server_version') as version`)
-  const version = row?.version.split(' ')[0] ?? 'unknown'
-  if (Number.parseInt(version, 10) >= OLDEST_MAJOR) return version
+/**
+ * Goes no further when sessions are shared and Belfry was not told: its settings would come and go, other users of
+ * the pooler would find them, and no wake-up would be heard.
+ */
+export function refusePooler({ pooler }: Met, pooling: Pooling, url: string): void {
+  if (pooler === 'statement')
+    throw new CliError(
+      `The pooler at ${shownUrl(url)} is in statement mode, in which there are no transactions.`,
+      'Set its pool_mode to transaction, and start with --database-pooling transaction.',
+      EXIT.usage,
+    )
+  if (pooler === 'transaction' && pooling === 'session')
+    throw new CliError(
+      `The pooler at ${shownUrl(url)} gives each transaction another session, and --database-pooling is session.`,
+      'Start with --database-pooling transaction, or name PostgreSQL itself in --database-url.',
+      EXIT.usage,
+    )
+}
+
+function refuseOld(version: string): void {
+  if (Number.parseInt(version, 10) >= OLDEST_MAJOR) return
   throw new CliError(
     `The database is PostgreSQL ${version}; Belfry needs ${OLDEST_MAJOR} or newer.`,
     'Upgrade it, or start without --database-url to use the embedded one.',
@@ -82,20 +104,20 @@ export function shownUrl(url: string): string {
 }
 
 /** What keeps us from using a database, in words. Errors that are not about that come back as they were. */
-export function describeFailure(error: unknown, url: string): unknown {
+export function describeFailure(error: unknown, url: string, flag = '--database-url'): unknown {
   const where = shownUrl(url)
   switch (sqlState(error)) {
     case '28P01':
     case '28000':
       return new CliError(
         `${where} refuses this user: ${(error as Error).message}.`,
-        'Correct the user or password in --database-url.',
+        `Correct the user or password in ${flag}.`,
         EXIT.unauthorised,
       )
     case '3D000':
       return new CliError(
         `There is no such database at ${where}.`,
-        'Create it (createdb), or correct --database-url.',
+        `Create it (createdb), or correct ${flag}.`,
         EXIT.unreachable,
       )
     case '42501':
@@ -108,7 +130,7 @@ export function describeFailure(error: unknown, url: string): unknown {
       return isAboutReaching(error)
         ? new CliError(
             `${where} cannot be reached (${reasonOf(error)}).`,
-            'Check that it runs and that --database-url names it.',
+            `Check that it runs and that ${flag} names it.`,
             EXIT.unreachable,
           )
         : error

@@ -71,9 +71,12 @@ export async function startNode({
     maxConnections: ENGINE_CONNECTIONS,
     statementTimeoutMs: ENGINE_STATEMENT_TIMEOUT_MS,
     favourIndexes: true,
+    pooling: config.databasePooling,
   })
   const definitions = new Definitions(engine)
-  const distant = isShared ? new PostgresWakeUps({ url: databaseUrl, nodeId: id, db: engine, log }) : null
+  const distant = isShared
+    ? new PostgresWakeUps({ nodeId: id, db: engine, listenUrl: listenUrlOf(config, databaseUrl), clock, log })
+    : null
   const wakeUps = distant ?? new LocalWakeUps()
 
   let worker: Worker | null = null
@@ -177,6 +180,10 @@ export async function startNode({
     stop: () => stopAll(services),
   }
 }
+
+/** Listening needs a session that lasts, which a pooler may not give. */
+const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl: string) =>
+  databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
 
 /** A part that has nothing to start and is the last to stop. */
 const closing = (database: Database): Service => ({ start: () => {}, stop: () => database.close() })

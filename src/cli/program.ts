@@ -36,7 +36,7 @@ export function createProgram(): Command {
     .helpCommand('help [command]', 'Show help for a command')
     .exitOverride()
     .configureOutput({ outputError: () => {} }) // main.ts tells errors, in its own words.
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureHelp({ subcommandTerm: (command) => command.name(), helpWidth: 98 })
     .addHelpText('after', HELP)
   startCommand(program)
   migrateCommand(program)

@@ -50,9 +50,10 @@ test('a wrong key is answered with its nearest right one', () => {
 
 test('a database address is never repeated, because it may hold a password', () => {
   for (const url of ['', 'secret', 'mysql://u:secret@h/d', 'postgresql://u:se%cret@h/d']) {
-    expect(() => read({ env: { BELFRY_DATABASE_URL: url } })).toThrow(
-      "BELFRY_DATABASE_URL is '…'; it must be like postgresql://user@host/belfry.",
-    )
+    for (const name of ['BELFRY_DATABASE_URL', 'BELFRY_DATABASE_DIRECT_URL'])
+      expect(() => read({ env: { [name]: url } })).toThrow(
+        `${name} is '…'; it must be like postgresql://user@host/belfry.`,
+      )
   }
 })
 
@@ -89,4 +90,25 @@ test('settings that cannot work together are refused with what would be right', 
   )
   refused({ shardTakeoverMs: 2_999 }).toThrow('--shard-takeover-ms is 2999; it must be at least 3 times')
   refused({ lookEveryMs: 6_000 }).toThrow('--look-ahead-ms is 10000; it must be at least 2 times')
+})
+
+test('who hears no wake-ups looks often, unless told otherwise', () => {
+  const pooled = { databaseUrl: 'postgresql://pooler/belfry', databasePooling: 'transaction' }
+  const direct = { ...pooled, databaseDirectUrl: 'postgresql://server/belfry' }
+
+  expect(read({ flags: pooled })).toMatchObject({ lookEveryMs: 200, claimEveryMs: 200 })
+  expect(read({ flags: { ...pooled, lookEveryMs: 700 } })).toMatchObject({
+    lookEveryMs: 700,
+    claimEveryMs: 200,
+  })
+  expect(read({ flags: direct })).toMatchObject({ lookEveryMs: 1_000, claimEveryMs: 1_000 })
+})
+
+test('a pooler in front of the embedded database is refused', () => {
+  expect(() => read({ flags: { databasePooling: 'transaction' } })).toThrow(
+    '--database-pooling is transaction without --database-url: nothing stands between',
+  )
+  expect(() => read({ env: { BELFRY_DATABASE_DIRECT_URL: 'postgresql://server/belfry' } })).toThrow(
+    '--database-direct-url is given without --database-url',
+  )
 })

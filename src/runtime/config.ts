@@ -12,6 +12,10 @@ import { nearest } from './nearest.ts'
 export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const
 export type Role = (typeof ROLES)[number]
 
+/** For how long a connection to the database keeps its session: for good, or for one transaction. */
+export const POOLING = ['session', 'transaction'] as const
+export type Pooling = (typeof POOLING)[number]
+
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -23,6 +27,9 @@ export interface Config {
   readonly dataDir: string | null
   /** An external PostgreSQL; null means the embedded one. */
   readonly databaseUrl: string | null
+  readonly databasePooling: Pooling
+  /** PostgreSQL itself, past a pooler, to hear wake-ups from. */
+  readonly databaseDirectUrl: string | null
   readonly roles: readonly Role[]
   /** Runs that this node's worker performs at once. */
   readonly concurrency: number
@@ -98,6 +105,14 @@ const oneOf = <T extends string>(allowed: readonly T[], fallback: T, help: strin
 /** Percent signs must begin an escape: the password is decoded. An empty host is a local socket. */
 const DATABASE_URL = /^postgres(ql)?:\/\/([^%\s]|%[0-9a-f]{2})*$/i
 
+const databaseAddress = (help: string): Setting<string | null> => ({
+  ...text(help),
+  parse: (value) =>
+    typeof value === 'string' && DATABASE_URL.test(value)
+      ? value
+      : fail('must be like postgresql://user@host/belfry'),
+})
+
 const roles: Setting<readonly Role[]> = {
   default: ROLES,
   help: 'What this node does: a list of api, scheduler, worker, liveness',
@@ -131,13 +146,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
   dataDir: text('Directory of the embedded database'),
-  databaseUrl: {
-    ...text('PostgreSQL to use instead of the embedded one'),
-    parse: (value) =>
-      typeof value === 'string' && DATABASE_URL.test(value)
-        ? value
-        : fail('must be like postgresql://user@host/belfry'),
-  },
+  databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
+  databasePooling: oneOf(POOLING, 'session', 'What a pooler there shares: session or transaction'),
+  databaseDirectUrl: databaseAddress('PostgreSQL past that pooler, to hear wake-ups from'),
   roles,
   concurrency: whole(50, 1, 100_000, 'Runs performed at once by the worker of this node'),
   logLevel: oneOf(LOG_LEVELS, 'info', `How much is logged: ${LOG_LEVELS.join(', ')}`),
@@ -183,29 +194,50 @@ export function readConfig({ flags, env, file, cwd }: ConfigSources): Config {
   const fromEnv = readEnvironment(env)
   const path = file ?? env['BELFRY_CONFIG'] ?? null
   const fromFile = readFile(path ?? CONFIG_FILE, cwd, path !== null)
-  const config: Record<string, unknown> = {}
+  const given: Record<string, unknown> = {}
   for (const key of CONFIG_KEYS) {
     const found = [
       { value: flags[key], name: flagOf(key) },
       { value: fromEnv[key], name: variableOf(key) },
       { value: fromFile[key], name: `${snake(key)} in ${path ?? CONFIG_FILE}` },
     ].find(({ value }) => value !== undefined)
-    config[key] = found === undefined ? SETTINGS[key].default : parse(key, found)
+    if (found !== undefined) given[key] = parse(key, found)
   }
-  const problem = contradiction(config as unknown as Config, flagOf)
+  const config: Config = { ...defaultsBeside(given), ...given }
+  const problem = contradiction(config, flagOf)
   if (problem) throw new ConfigError(problem)
-  return Object.freeze(config as unknown as Config)
+  return Object.freeze(config)
+}
+
+/** Who hears no wake-ups looks this often for what others have created. */
+const UNHEARD_MS = 200
+
+/** What holds where nothing was said, beside what was. */
+function defaultsBeside(given: Partial<Config>): Config {
+  const defaults = Object.fromEntries(
+    CONFIG_KEYS.map((key) => [key, SETTINGS[key].default]),
+  ) as unknown as Config
+  if (given.databasePooling !== 'transaction' || given.databaseDirectUrl) return defaults
+  const sooner = (ms: number) => Math.min(ms, UNHEARD_MS)
+  return {
+    ...defaults,
+    lookEveryMs: sooner(defaults.lookEveryMs),
+    claimEveryMs: sooner(defaults.claimEveryMs),
+  }
 }
 
 export const flagOf = (key: ConfigKey) => `--${snake(key).replaceAll('_', '-')}`
 export const variableOf = (key: ConfigKey) => `BELFRY_${snake(key).toUpperCase()}`
 const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
+/** Addresses that may hold a password. */
+const SECRETS: readonly ConfigKey[] = ['databaseUrl', 'databaseDirectUrl']
+
 function parse(key: ConfigKey, { value, name }: { value: unknown; name: string }): unknown {
   try {
     return SETTINGS[key].parse(value)
   } catch (error) {
-    const shown = key === 'databaseUrl' ? '…' : String(value).slice(0, 100)
+    const shown = SECRETS.includes(key) ? '…' : String(value).slice(0, 100)
     throw new ConfigError(`${name} is '${shown}'; it ${(error as Error).message}.`)
   }
 }

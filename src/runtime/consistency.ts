@@ -41,6 +41,20 @@ const RATIOS: readonly Ratio[] = [
 
 /** What contradicts what, in a sentence that says what would be right; undefined when nothing does. */
 export function contradiction(config: Config, flagOf: (key: ConfigKey) => string): string | undefined {
+  return withoutDatabase(config, flagOf) ?? outOfRatio(config, flagOf)
+}
+
+function withoutDatabase(config: Config, flagOf: (key: ConfigKey) => string): string | undefined {
+  if (config.databaseUrl !== null) return undefined
+  const idle =
+    config.databasePooling === 'session' ? null : `${flagOf('databasePooling')} is ${config.databasePooling}`
+  const given = config.databaseDirectUrl === null ? idle : `${flagOf('databaseDirectUrl')} is given`
+  return given === null
+    ? undefined
+    : `${given} without ${flagOf('databaseUrl')}: nothing stands between Belfry and its embedded database.`
+}
+
+function outOfRatio(config: Config, flagOf: (key: ConfigKey) => string): string | undefined {
   for (const { longer, times, shorter, otherwise } of RATIOS) {
     const least = config[shorter] * times
     if (config[longer] >= least) continue

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { Pooling } from '../runtime/config.ts'
 import type { Statement } from './sql.ts'
 import { parseTimestamp } from './timestamp.ts'
 
@@ -19,6 +20,12 @@ export interface DatabaseOptions {
    * bitmap scans, so they go through connections without this.
    */
   readonly favourIndexes?: boolean
+  /**
+   * For how long a connection keeps its PostgreSQL session: for good, or behind a pooler for one transaction.
+   * There, settings of a session would be lost to us and found by strangers, so they travel with each
+   * transaction; begin, statement and commit leave together, which keeps it at one round trip.
+   */
+  readonly pooling?: Pooling
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -37,14 +44,15 @@ types.setTypeParser(INT8, Number)
  */
 export class Database implements Queryable {
   readonly #pool: pg.Pool
+  readonly #pooling: Pooling
+  /** Opens a transaction, with its settings where the session has none. */
+  readonly #begin: string
 
-  constructor({
-    url,
-    applicationName,
-    maxConnections,
-    statementTimeoutMs,
-    favourIndexes = false,
-  }: DatabaseOptions) {
+  constructor(options: DatabaseOptions) {
+    const { url, applicationName, maxConnections, statementTimeoutMs, pooling = 'session' } = options
+    const settings = settingsFor(options)
+    this.#pooling = pooling
+    this.#begin = pooling === 'session' ? 'begin' : `begin; ${assign('set local', settings)}`
     this.#pool = new pg.Pool({
       connectionString: url,
       application_name: applicationName,
@@ -54,12 +62,10 @@ export class Database implements Queryable {
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       types,
+      pipeline: pooling === 'transaction',
       // SET on connect, not startup options: a pooler in front of PostgreSQL refuses unknown ones.
       onConnect: async (client) => {
-        const plans = favourIndexes ? '; set enable_bitmapscan = off; set enable_seqscan = off' : ''
-        await client.query(
-          `set statement_timeout = ${Math.round(statementTimeoutMs)}; set timezone = 'UTC'; set jit = off${plans}`,
-        )
+        if (pooling === 'session') await client.query(assign('set', settings))
       },
     })
     // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
@@ -68,8 +74,26 @@ export class Database implements Queryable {
   }
 
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {
+    if (this.#pooling === 'transaction') return this.#runWithSettings(statement)
     const { rows } = await this.#pool.query(statement.text, statement.values as unknown[])
     return rowsOf(statement, rows)
+  }
+
+  /** A statement between its begin and its commit, all sent at once: the first that fails tells why. */
+  async #runWithSettings<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const client = await this.#pool.connect()
+    const [begun, result, ended] = await Promise.allSettled([
+      client.query(this.#begin),
+      client.query(statement.text, statement.values as unknown[]),
+      client.query('commit'),
+    ])
+    // The commit of a transaction that failed is a rollback, after which the connection is as good as new.
+    const broken = [begun, ended].find(({ status }) => status === 'rejected')
+    client.release(broken !== undefined)
+    if (begun.status === 'rejected') throw begun.reason
+    if (result.status === 'rejected') throw result.reason
+    if (ended.status === 'rejected') throw ended.reason
+    return rowsOf(statement, result.value.rows)
   }
 
   /**
@@ -80,7 +104,7 @@ export class Database implements Queryable {
     const client = await this.#pool.connect()
     let failure: Error | undefined
     try {
-      await client.query('begin')
+      await client.query(this.#begin)
       const result = await work({
         run: async <Row>(statement: Statement<Row>) =>
           rowsOf(statement, (await client.query(statement.text, statement.values as unknown[])).rows),
@@ -106,6 +130,22 @@ export class Database implements Queryable {
 
 const rowsOf = <Row>({ read }: Statement<Row>, answer: unknown[]): Row[] =>
   read ? read(answer as never[]) : (answer as Row[])
+
+/** What Belfry's statements count on, wherever they are run. */
+function settingsFor({ statementTimeoutMs, favourIndexes = false }: DatabaseOptions): Record<string, string> {
+  return {
+    statement_timeout: String(Math.round(statementTimeoutMs)),
+    timezone: "'UTC'",
+    datestyle: "'ISO'",
+    jit: 'off',
+    ...(favourIndexes ? { enable_bitmapscan: 'off', enable_seqscan: 'off' } : {}),
+  }
+}
+
+const assign = (how: 'set' | 'set local', settings: Record<string, string>) =>
+  Object.entries(settings)
+    .map(([name, value]) => `${how} ${name} = ${value}`)
+    .join('; ')
 
 /** SQLSTATE of an error from the server, if it is one. Each has a digit, which tells it from Node's EPIPE. */
 export function sqlState(error: unknown): string | undefined {
@@ -133,7 +173,7 @@ export function isUnavailable(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) return true
   const message = error instanceof Error ? error.message : ''
-  return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/i.test(
+  return /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|not queryable/i.test(
     message,
   )
 }

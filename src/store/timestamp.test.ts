@@ -16,3 +16,20 @@ test('every instant comes back as it went', () => {
     }),
   )
 })
+
+test('the zone of the session does not matter', () => {
+  const offset = fc.tuple(
+    fc.constantFrom('+', '-'),
+    fc.integer({ min: 0, max: 13 }),
+    fc.constantFrom(0, 30, 45),
+  )
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), offset, (ms, [sign, hours, minutes]) => {
+      const two = (n: number) => String(n).padStart(2, '0')
+      const ahead = (sign === '+' ? 1 : -1) * (hours * 60 + minutes) * 60_000
+      const local = new Date(ms + ahead).toISOString().replace('T', ' ').replace('Z', '')
+      const zone = `${sign}${two(hours)}${minutes === 0 ? '' : `:${two(minutes)}`}`
+      expect(parseTimestamp(local + zone)).toBe(ms)
+    }),
+  )
+})

@@ -6,12 +6,14 @@ import { defaultDataDir, readOwner } from '../../embedded/server.ts'
 import type { Config } from '../../runtime/config.ts'
 import { Database } from '../../store/database.ts'
 import { readClock } from '../../store/nodes.ts'
+import { meet } from '../../store/pooling.ts'
 import { sql } from '../../store/sql.ts'
-import { describeFailure, shownUrl } from '../database.ts'
+import { describeFailure, refusePooler, shownUrl } from '../database.ts'
 import { EXIT } from '../exit.ts'
 import { findPortUser, isPortFree } from '../port-user.ts'
 import { onStdout as pc } from '../terminal.ts'
 import { VERSION } from '../version.ts'
+import { tryWakeUps } from '../wake-ups.ts'
 
 interface Finding {
   readonly check: string
@@ -48,7 +50,9 @@ async function examine(config: Config): Promise<Finding[]> {
     })
   return [
     ...found,
-    ...(config.databaseUrl === null ? examineEmbedded(config) : await examineExternal(config.databaseUrl)),
+    ...(config.databaseUrl === null
+      ? examineEmbedded(config)
+      : await examineExternal(config, config.databaseUrl)),
     await examinePort(config),
   ]
 }
@@ -98,37 +102,84 @@ function usable(dataDir: string): string {
   return dataDir
 }
 
-async function examineExternal(url: string): Promise<Finding[]> {
+async function examineExternal(config: Config, url: string): Promise<Finding[]> {
+  try {
+    const met = await meet(url)
+    const database: Finding = {
+      check: 'database',
+      status: 'ok',
+      text: `PostgreSQL ${met.version} at ${shownUrl(url)}`,
+    }
+    const pooling = attempt('pooling', () => {
+      refusePooler(met, config.databasePooling, url)
+      return met.pooler === null ? 'no pooler in between' : `through a pooler of ${met.pooler}s`
+    })
+    if (pooling.status === 'problem') return [database, pooling]
+    return [database, adviseOn(pooling, config, met.pooler === null), ...(await examineSession(config, url))]
+  } catch (error) {
+    return [problem('database', describeFailure(error, url))]
+  }
+}
+
+function adviseOn(pooling: Finding, config: Config, isDirect: boolean): Finding {
+  if (!isDirect || config.databasePooling === 'session') return pooling
+  return {
+    ...pooling,
+    status: 'note',
+    text: `${pooling.text}: without --database-pooling it would cost less`,
+  }
+}
+
+async function examineSession(config: Config, url: string): Promise<Finding[]> {
   const db = new Database({
     url,
     applicationName: 'belfry doctor',
     maxConnections: 1,
     statementTimeoutMs: 5_000,
+    pooling: config.databasePooling,
   })
   try {
-    const [version] = await db.run(sql<{ version: string; synchronous: string }>`
-      select current_setting('server_version') as version, current_setting('synchronous_commit') as synchronous`)
+    const [durability] = await db.run(sql<{ synchronous: string }>`
+      select current_setting('synchronous_commit') as synchronous`)
     const [clock] = await db.run(readClock())
     const offset = Math.round((clock?.now ?? 0) - Date.now())
     return [
-      { check: 'database', status: 'ok', text: `PostgreSQL ${version?.version} at ${shownUrl(url)}` },
-      version?.synchronous === 'off'
+      await examineWakeUps(config, db),
+      durability?.synchronous === 'off'
         ? {
             check: 'durability',
             status: 'problem',
             text: 'synchronous_commit is off: what was answered can be lost in a crash. Turn it on.',
           }
-        : { check: 'durability', status: 'ok', text: `synchronous_commit is ${version?.synchronous}` },
+        : { check: 'durability', status: 'ok', text: `synchronous_commit is ${durability?.synchronous}` },
       {
         check: 'clock',
         status: Math.abs(offset) > 1_000 ? 'note' : 'ok',
         text: `${offset} ms from this machine's (Belfry follows the database's)`,
       },
     ]
-  } catch (error) {
-    return [problem('database', describeFailure(error, url))]
   } finally {
     await db.close()
+  }
+}
+
+async function examineWakeUps(config: Config, db: Database): Promise<Finding> {
+  const check = 'wake-ups'
+  const { databaseUrl, databasePooling, databaseDirectUrl, lookEveryMs } = config
+  const listenUrl = databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
+  if (listenUrl === null)
+    return {
+      check,
+      status: 'note',
+      text: `none without --database-direct-url: what other nodes create is found within ${lookEveryMs} ms`,
+    }
+  try {
+    const hearing = await tryWakeUps(db, listenUrl)
+    return hearing.kind === 'heard'
+      ? { check, status: 'ok', text: `heard at ${shownUrl(listenUrl)}, after ${hearing.ms} ms` }
+      : problem(check, describeFailure(hearing.error, listenUrl, '--database-direct-url'))
+  } catch (error) {
+    return problem(check, error)
   }
 }
 

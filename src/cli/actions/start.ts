@@ -18,6 +18,7 @@ import { findPortUser, isPortFree } from '../port-user.ts'
 import { Signals } from '../signals.ts'
 import { Steps } from '../steps.ts'
 import { VERSION } from '../version.ts'
+import { tryWakeUps } from '../wake-ups.ts'
 
 /** For the embedded database to shut down after a second Ctrl-C. */
 const ABORT_MS = 5_000
@@ -50,6 +51,7 @@ export async function start(config: Config): Promise<void> {
   })
   if (!('db' in database)) return tellAlreadyRunning(database)
   tellDatabase(steps, database)
+  await tellWakeUps(steps, config, database)
   if (signals.count > 0) return giveUpStarting(database)
 
   const log = await createLogger({ level: config.logLevel, pretty: process.stderr.isTTY === true })
@@ -157,12 +159,14 @@ function tellAlreadyRunning({ pid, url }: Holder): void {
   )
 }
 
-function tellDatabase(steps: Steps, { embedded, version, url, applied, migrations }: OpenDatabase): void {
+function tellDatabase(steps: Steps, database: OpenDatabase): void {
+  const { embedded, version, url, pooler, applied, migrations } = database
   const how = embedded === null ? '' : describeStart(embedded)
+  const between = pooler === null ? '' : ` through a pooler of ${pooler}s`
   steps.done(
     'database',
     embedded === null
-      ? `PostgreSQL ${version} at ${shownUrl(url)}`
+      ? `PostgreSQL ${version} at ${shownUrl(url)}${between}`
       : `embedded PostgreSQL ${version} in ${embedded.dataDir}${how}`,
   )
   if (embedded?.runsAs) steps.note('user', `root, so the database runs as '${embedded.runsAs}'`)
@@ -170,6 +174,23 @@ function tellDatabase(steps: Steps, { embedded, version, url, applied, migration
     'schema',
     applied.length === 0 ? `up to date (${migrations} migrations)` : `${applied.length} migrations applied`,
   )
+}
+
+/** Who listens elsewhere than at the database is told whether it works; who cannot listen at all, what that means. */
+async function tellWakeUps(steps: Steps, config: Config, { db, close }: OpenDatabase): Promise<void> {
+  const { databasePooling, databaseDirectUrl, lookEveryMs } = config
+  if (databaseDirectUrl === null) {
+    if (databasePooling === 'transaction')
+      steps.note('wake-ups', `none without --database-direct-url; looking every ${lookEveryMs} ms instead`)
+    return
+  }
+  const hearing = await tryWakeUps(db, databaseDirectUrl).catch(async (error: unknown) => {
+    await close()
+    throw error
+  })
+  const where = `at ${shownUrl(databaseDirectUrl)}`
+  if (hearing.kind === 'heard') steps.done('wake-ups', `heard ${where}, after ${hearing.ms} ms`)
+  else steps.note('wake-ups', `cannot be heard ${where} yet: ${hearing.error.message}`)
 }
 
 function describeStart({ initialised, adopted, recoveredMs }: NonNullable<OpenDatabase['embedded']>): string {

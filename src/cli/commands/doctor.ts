@@ -10,7 +10,7 @@ export function doctorCommand(program: Command): void {
     .command('doctor')
     .description('Check this machine and its configuration, changing nothing')
     .option('--json', 'As JSON')
-  addConfigFlags(command, ['port', 'host', 'dataDir', 'databaseUrl'])
+  addConfigFlags(command, ['port', 'host', 'dataDir', 'databaseUrl', 'databasePooling', 'databaseDirectUrl'])
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)
     const { doctor } = await import('../actions/doctor.ts')

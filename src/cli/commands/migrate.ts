@@ -13,7 +13,7 @@ export function migrateCommand(program: Command): void {
   const command = program
     .command('migrate')
     .description("Bring the database to this release's schema, and nothing else")
-  addConfigFlags(command, ['dataDir', 'databaseUrl'])
+  addConfigFlags(command, ['dataDir', 'databaseUrl', 'databasePooling'])
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)
     const { migrateDatabase } = await import('../actions/migrate.ts')

@@ -1,0 +1,142 @@
+/** What stands between Belfry and PostgreSQL is noticed before anything depends on it, and told with what to do. */
+import { expect, test } from 'vitest'
+import { createTestDatabase, withDatabase } from '../support/database.ts'
+import { ask } from '../support/load.ts'
+import { leftBehind, startPgBouncer } from '../support/pgbouncer.ts'
+import { runBelfry, startBelfry } from '../support/process.ts'
+
+const TRANSACTIONS = ['--database-pooling', 'transaction']
+
+interface Finding {
+  readonly check: string
+  readonly status: string
+  readonly text: string
+}
+
+async function examine(
+  args: readonly string[],
+): Promise<{ code: number | null; found: Map<string, Finding> }> {
+  const { code, stdout } = await runBelfry(['doctor', '--json', '--port', '0', ...args])
+  const findings: Finding[] = JSON.parse(stdout)
+  return { code, found: new Map(findings.map((finding) => [finding.check, finding])) }
+}
+
+test('a pooler of transactions is refused until Belfry is told, and nothing is left in its sessions', async () => {
+  const { url } = await createTestDatabase()
+  const pooler = await startPgBouncer(url)
+
+  for (const command of ['start', 'migrate']) {
+    const { code, stderr } = await runBelfry([command, '--database-url', pooler.url])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(
+      /^error: The pooler at 127\.0\.0\.1:\d+\/\w+ gives each transaction another session/,
+    )
+    expect(stderr).toContain('try:   Start with --database-pooling transaction, or name PostgreSQL itself')
+  }
+  const { code, found } = await examine(['--database-url', pooler.url])
+  expect(code).toBe(1)
+  expect(found.get('pooling')).toMatchObject({
+    status: 'problem',
+    text: expect.stringContaining('--database-pooling'),
+  })
+
+  expect(await leftBehind(pooler.url)).toEqual([])
+})
+
+test('a pooler of statements is refused whatever Belfry is told', async () => {
+  const { url } = await createTestDatabase()
+  const pooler = await startPgBouncer(url, { poolMode: 'statement' })
+
+  for (const flags of [[], TRANSACTIONS]) {
+    const { code, stderr } = await runBelfry(['start', '--port', '0', '--database-url', pooler.url, ...flags])
+    expect(code).toBe(2)
+    expect(stderr).toContain('is in statement mode, in which there are no transactions.')
+  }
+})
+
+test('a pooler of sessions is as good as none, wake-ups included', async () => {
+  const { url } = await createTestDatabase()
+  const pooler = await startPgBouncer(url, { poolMode: 'session', poolSize: 60 })
+
+  const { code, found } = await examine(['--database-url', pooler.url])
+  const belfry = await startBelfry(['--database-url', pooler.url])
+
+  expect(code).toBe(0)
+  expect(found.get('pooling')).toMatchObject({ status: 'ok', text: 'through a pooler of sessions' })
+  expect(found.get('wake-ups')).toMatchObject({ status: 'ok' })
+  expect(belfry.stdout).toContain('through a pooler of sessions')
+  const { status } = await belfry.request('POST', '/v1/tasks', { action: { type: 'sleep', duration: '0s' } })
+  expect(status).toBe(201)
+})
+
+test('doctor and start say what a pooler of transactions means for wake-ups', async () => {
+  const { url } = await createTestDatabase()
+  const pooler = await startPgBouncer(url)
+  const through = ['--database-url', pooler.url, ...TRANSACTIONS]
+
+  const alone = await examine(through)
+  const past = await examine([...through, '--database-direct-url', url])
+  expect(alone.code).toBe(0)
+  expect(alone.found.get('pooling')).toMatchObject({ status: 'ok', text: 'through a pooler of transactions' })
+  expect(alone.found.get('wake-ups')).toMatchObject({
+    status: 'note',
+    text: expect.stringContaining('within 200 ms'),
+  })
+  expect(past.code).toBe(0)
+  expect(past.found.get('wake-ups')).toMatchObject({
+    status: 'ok',
+    text: expect.stringMatching(/heard .* after \d+ ms/),
+  })
+
+  const belfry = await startBelfry([...through, '--database-direct-url', url])
+  expect(belfry.stdout).toMatch(/wake-ups {3}heard at .*, after \d+ ms/)
+})
+
+test('an address at which wake-ups can never be heard is refused', async () => {
+  const { url } = await createTestDatabase()
+  const pooler = await startPgBouncer(url)
+  const through = ['--database-url', pooler.url, ...TRANSACTIONS]
+
+  for (const deaf of [pooler.url, withDatabase(url, 'postgres')]) {
+    const { code, stderr } = await runBelfry([
+      'start',
+      '--port',
+      '0',
+      ...through,
+      '--database-direct-url',
+      deaf,
+    ])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(
+      /error: What is sent through --database-url is not heard at \S+, which --database-direct-url/,
+    )
+    expect(stderr).toContain('try:   Name the same database there')
+  }
+})
+
+test('an address for listening that is down keeps nobody from starting', async () => {
+  const { url } = await createTestDatabase()
+  const pooler = await startPgBouncer(url)
+
+  const belfry = await startBelfry([
+    ...['--database-url', pooler.url, ...TRANSACTIONS],
+    ...['--database-direct-url', 'postgresql://belfry@127.0.0.1:1/belfry'],
+  ])
+
+  expect(belfry.stdout).toContain('wake-ups   cannot be heard at 127.0.0.1:1/belfry yet')
+})
+
+test('migrate works through a pooler of transactions, also when several do so at once', async () => {
+  const { url } = await createTestDatabase({ empty: true })
+  const pooler = await startPgBouncer(url)
+  const flags = ['--database-url', pooler.url, ...TRANSACTIONS]
+
+  const exits = await Promise.all([1, 2, 3].map(() => runBelfry(['migrate', ...flags])))
+  const again = await runBelfry(['migrate', ...flags])
+
+  expect(exits.map(({ code }) => code)).toEqual([0, 0, 0])
+  expect(exits.filter(({ stdout }) => stdout.includes('applied 0001')).length).toBe(1)
+  expect(again.stdout).toMatch(/^Up to date: \d+ migrations\.\n$/)
+  expect(await ask(url, 'select count(*)::int as shards from shard')).toEqual([{ shards: 64 }])
+  expect(await leftBehind(pooler.url)).toEqual([])
+})
