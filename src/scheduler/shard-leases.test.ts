@@ -208,3 +208,37 @@ test('a node that slept knows that nobody watched its shards meanwhile, and fire
   const held = alone.leases.get(shard)
   expect((held?.unwatched.to ?? 0) - (held?.unwatched.from ?? 0)).toBeGreaterThan(115_000)
 })
+
+test('a node that dies is a reason to read everything again: it may not have told what it wrote', async () => {
+  const alone = await join()
+  const apiNode = await aNode(db, ['api'])
+  await pass([alone], 2)
+  const changes = countChanges(alone)
+
+  await pass([alone])
+  expect(changes.count).toBe(0)
+  await db.run(declareDead({ nodeId: apiNode, beat: null, reason: 'lost' }))
+  await pass([alone], 2)
+
+  expect(changes.count).toBe(1)
+})
+
+test('a pause in which nothing could be fired is a reason to read everything again', async () => {
+  const alone = await join()
+  await pass([alone], 2)
+  const changes = countChanges(alone)
+  const [shard = 0] = alone.leases.ids
+
+  monotonic += 3_001
+  expect(alone.leases.get(shard)).toBeUndefined()
+  await pass([alone], 2)
+
+  expect(alone.leases.get(shard)).toBeDefined()
+  expect(changes.count).toBe(1)
+})
+
+function countChanges({ leases }: Member): { count: number } {
+  const changes = { count: 0 }
+  leases.onChange(() => changes.count++)
+  return changes
+}

@@ -48,6 +48,7 @@ export class ShardLeases implements Service {
   /** Nodes whose shards all went quiet, with the beat they had then: they count for nothing until it changes. */
   readonly #suspects = new Map<string, number>()
   readonly #monotonic: () => number
+  #living: ReadonlySet<string> = new Set()
   #beatenAt = Number.NEGATIVE_INFINITY
   #hasOtherWorkers = false
   #onChange: () => void = () => {}
@@ -64,15 +65,21 @@ export class ShardLeases implements Service {
     })
   }
 
-  /** Called whenever shards came or went. */
+  /**
+   * Called whenever there is reason to read everything again: shards came or went, could not be fired in for a
+   * while, or a node died, which may have written something and not lived to tell.
+   */
   onChange(listener: () => void): void {
     this.#onChange = listener
   }
 
   /** A shard that this node may fire in: it has said of late that it is watching. */
   get(shard: number): HeldShard | undefined {
-    if (this.#monotonic() - this.#beatenAt > this.#options.takeoverMs) return undefined
-    return this.#held.get(shard)
+    return this.#isSilent ? undefined : this.#held.get(shard)
+  }
+
+  get #isSilent(): boolean {
+    return this.#monotonic() - this.#beatenAt > this.#options.takeoverMs
   }
 
   /** Whether another node could start what is due here, if this one has no room. */
@@ -110,6 +117,7 @@ export class ShardLeases implements Service {
     const beaten = await db.run(beatShards(nodeId, [...this.#held.values()]))
     const lost = this.#forgetLost(beaten)
     const lapsed = this.#noteLapse(beaten)
+    const wasSilent = before > 0 && this.#isSilent
     this.#beatenAt = this.#monotonic()
     // In this order: a node is there before it owns anything, so an owner that is not among them is dead.
     const shards = await db.run(readShards())
@@ -122,14 +130,16 @@ export class ShardLeases implements Service {
     const share = Math.ceil(SHARD_COUNT / schedulers)
     const released = await this.#release(this.ids.slice(share))
     const living = new Set(nodes.map(({ id }) => id))
+    const died = [...this.#living].filter((id) => !living.has(id)).length
+    this.#living = living
     const free = shards.filter((shard) => this.#isFree(shard, living))
     const taken = await this.#take(free.slice(0, share - this.ids.length))
-    if (lost + lapsed + released + taken === 0) return
-    log.debug(
-      { shards: this.ids.length, before, lost, lapsed, released, taken, schedulers },
-      'shards changed hands',
-    )
-    this.#onChange()
+    if (lost + lapsed + released + taken > 0)
+      log.debug(
+        { shards: this.ids.length, before, lost, lapsed, released, taken, schedulers },
+        'shards changed hands',
+      )
+    if (lost + lapsed + released + taken + died > 0 || wasSilent) this.#onChange()
   }
 
   #forgetLost(mine: readonly { id: number; fence: number }[]): number {
