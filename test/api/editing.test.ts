@@ -330,7 +330,8 @@ test('a finished task lives again when an edit gives it an occurrence, and only 
   expect(same.body.state).toBe('finished')
   expect(again.body.nextFireAt).not.toBeNull()
   await eventually(async () => (await stateOf(once.id)) === 'finished')
-  const history = await historyOf(db, once.id)
+  // On a busy machine a run may still be active when the next is due.
+  const history = (await historyOf(db, once.id)).filter(({ state }) => state !== 'skipped')
   expect(history.map(({ ordinal, version }) => [ordinal, version])).toEqual([
     [1, 1],
     [2, 4],
