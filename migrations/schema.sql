@@ -59,6 +59,7 @@ create table attempt (
   error      jsonb,
   constraint attempt_outcome_is_known check (outcome = any (array['failed'::text, 'timed_out'::text, 'cancelled'::text, 'worker_lost'::text]))
 ) partition by range (ended_at);
+create index attempt_by_end on attempt using brin (ended_at) with (autosummarize='on');
 create index attempt_by_run on attempt (run_id, number);
 create index attempt_by_task on attempt (task_id, ended_at desc);
 
@@ -169,10 +170,11 @@ create table run (
   error         jsonb,
   constraint run_skip_has_a_reason check (state <> 'skipped'::run_state or reason is not null)
 ) partition by range (ended_at);
-create index run_by_end on run using brin (ended_at);
+create index run_by_end on run using brin (ended_at) with (autosummarize='on');
 create index run_by_id on run (run_id);
+create index run_by_state on run (project_id, state, ended_at desc, run_id desc) where state <> 'completed'::run_state;
 create index run_by_task on run (task_id, scheduled_for desc, run_id desc);
-create index run_that_failed on run (project_id, ended_at) where state = 'permanently_failed'::run_state;
+create index run_by_task_and_state on run (task_id, state, scheduled_for desc, run_id desc) where state <> 'completed'::run_state;
 
 create table shard (
   id            smallint not null,
@@ -258,4 +260,25 @@ begin
     end loop;
   end loop;
   return made;
+end $$;
+
+create function summarise_history() returns integer language plpgsql as $$
+declare
+  oldest text := to_char((now() at time zone 'UTC')::date - 2, 'YYYYMMDD');
+  index  regclass;
+  ranges integer := 0;
+begin
+  perform set_config('lock_timeout', '100ms', true);
+  for index in
+    select i.inhrelid from pg_inherits i
+    join pg_index x on x.indexrelid = i.inhrelid
+    join pg_class c on c.oid = x.indrelid
+    where i.inhparent in ('run_by_end'::regclass, 'attempt_by_end'::regclass) and right(c.relname, 8) >= oldest
+  loop
+    begin
+      ranges := ranges + brin_summarize_new_values(index);
+    exception when lock_not_available then
+    end;
+  end loop;
+  return ranges;
 end $$;

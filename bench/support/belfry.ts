@@ -13,15 +13,19 @@ export interface BelfryNode {
 
 const STOP_TIMEOUT_MS = 60_000
 
-/** Nodes with their default settings, ready for work when this resolves. */
-export function startNodes(count: number, databaseUrl: string): Promise<BelfryNode[]> {
-  return Promise.all(Array.from({ length: count }, () => startNode(databaseUrl)))
+/** Nodes with their default settings but for what is given, ready for work when this resolves. */
+export function startNodes(
+  count: number,
+  databaseUrl: string,
+  settings: readonly string[] = [],
+): Promise<BelfryNode[]> {
+  return Promise.all(Array.from({ length: count }, () => startNode(databaseUrl, settings)))
 }
 
-async function startNode(databaseUrl: string): Promise<BelfryNode> {
+async function startNode(databaseUrl: string, settings: readonly string[]): Promise<BelfryNode> {
   const profiling = process.execArgv.filter((arg) => arg.startsWith('--cpu-prof'))
   const program = [join(ROOT, 'dist', 'main.js'), 'start', '--database-url', databaseUrl, '--port', '0']
-  const child = spawn(process.execPath, [...profiling, ...program, '--log-level', 'warn'], {
+  const child = spawn(process.execPath, [...profiling, ...program, ...settings, '--log-level', 'warn'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NO_COLOR: '1' },
   })

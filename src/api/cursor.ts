@@ -4,7 +4,8 @@ import { invalidInput } from './validation/parse.ts'
 
 type Position = readonly (string | number)[]
 
-const encode = (position: Position): string => Buffer.from(JSON.stringify(position)).toString('base64url')
+export const encodeCursor = (position: Position): string =>
+  Buffer.from(JSON.stringify(position)).toString('base64url')
 
 /** The position again, if it has the expected shape; a cursor that was made up is refused. */
 export function decodeCursor<T extends Position>(
@@ -42,6 +43,6 @@ export function pageOf<Row, Item>(
   const last = rows[limit - 1]
   return {
     items: rows.slice(0, limit).map(present),
-    nextCursor: rows.length > limit && last !== undefined ? encode(position(last)) : null,
+    nextCursor: rows.length > limit && last !== undefined ? encodeCursor(position(last)) : null,
   }
 }

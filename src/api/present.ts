@@ -54,6 +54,7 @@ export function presentRun(row: RunRow): Run {
   return {
     id: row.id,
     taskId: row.taskId,
+    taskName: row.taskName,
     kind: row.kind,
     state: row.state,
     reason: row.reason,

@@ -9,6 +9,11 @@ export const RUN_STATES = [
   'skipped',
 ] as const
 export type RunState = (typeof RUN_STATES)[number]
+export type LiveRunState = 'pending' | 'running' | 'retrying'
+export type EndedRunState = Exclude<RunState, LiveRunState>
+
+export const isLiveState = (state: RunState): state is LiveRunState =>
+  state === 'pending' || state === 'running' || state === 'retrying'
 
 /** Where a run came from: its schedule, a user's trigger, an outage, the end of a pause. */
 export type RunKind = 'occurrence' | 'manual' | 'catchup' | 'resume'

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { makeHistory } from '../../test/support/history.ts'
+import { uuidv7 } from '../core/ids.ts'
 import { silentLogger } from '../runtime/logger.ts'
+import { summariseHistory } from '../store/history.ts'
 import { sql } from '../store/sql.ts'
 import { Housekeeping } from './housekeeping.ts'
 
@@ -42,6 +45,17 @@ test('a partition is made while a transaction holds history open for reading and
   })
 
   expect(await partitions()).toContain(`run_${day(6)}`)
+})
+
+test('what has ended can be found by time, also without autovacuum', async () => {
+  await makeHistory(db, { runs: 10_000, from: Date.now() - 1_000, until: Date.now(), taskIds: [uuidv7()] })
+  const toSummarise = async () => (await db.run(summariseHistory()))[0]?.ranges
+
+  await housekeeping.runOnce()
+
+  expect(await toSummarise()).toBe(0)
+  await makeHistory(db, { runs: 10_000, from: Date.now() - 1_000, until: Date.now(), taskIds: [uuidv7()] })
+  expect(await toSummarise()).toBeGreaterThan(0)
 })
 
 test('days beyond what is kept are dropped, and nothing else', async () => {

@@ -2,7 +2,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
-import { dropPartitions, ensurePartitions } from '../store/history.ts'
+import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
 import { forgetAnswers } from '../store/tasks.ts'
 
@@ -47,6 +47,7 @@ export class Housekeeping implements Service {
   async runOnce(): Promise<number | undefined> {
     const { db, log, historyDays, deadNodeMinutes } = this.#options
     await db.run(ensurePartitions())
+    await db.run(summariseHistory())
     await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
     await db.run(forgetNodes(deadNodeMinutes))
     const [result] = await db.run(dropPartitions(historyDays))

@@ -32,6 +32,8 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** The server's own limit comes first; this one is for a server that does not answer at all. */
 const CLIENT_TIMEOUT_MARGIN_MS = 2_000
 
+const SNAPSHOT = 'set transaction isolation level repeatable read, read only; set local enable_seqscan = off'
+
 const TIMESTAMPTZ = 1184
 const INT8 = 20
 const types = new pg.TypeOverrides()
@@ -100,11 +102,26 @@ export class Database implements Queryable {
    * Runs `work` in one transaction at read committed. A client that failed is handed back with its error,
    * so that the pool discards it: after a timeout the connection may still be busy with the old query.
    */
-  async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return this.#within(this.#begin, work)
+  }
+
+  /**
+   * Runs `work` on what the database holds at one instant, for answers that take several statements. It may
+   * only read, and must know an index for all it reads: on tables that have grown since they were analysed the
+   * planner would rather read them whole. `inOrder` is for lists that an index gives in their own order, of
+   * which it would rather sort everything; what is found by time alone needs bitmaps.
+   */
+  snapshot<T>(work: (tx: Queryable) => Promise<T>, { inOrder = false } = {}): Promise<T> {
+    const snapshot = `${this.#begin}; ${SNAPSHOT}`
+    return this.#within(inOrder ? `${snapshot}; set local enable_bitmapscan = off` : snapshot, work)
+  }
+
+  async #within<T>(begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect()
     let failure: Error | undefined
     try {
-      await client.query(this.#begin)
+      await client.query(begin)
       const result = await work({
         run: async <Row>(statement: Statement<Row>) =>
           rowsOf(statement, (await client.query(statement.text, statement.values as unknown[])).rows),

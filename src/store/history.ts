@@ -11,3 +11,6 @@ export const ensurePartitions = () =>
 /** Drops partitions of days longer ago than `days`, a few at a time; fails when it would have to wait. */
 export const dropPartitions = (days: number) =>
   sql<{ dropped: number }>`select drop_partitions(${days}) as dropped`
+
+/** Lets lists find by time what has ended lately, should autovacuum not have seen to it. */
+export const summariseHistory = () => sql<{ ranges: number }>`select summarise_history() as ranges`

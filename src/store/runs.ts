@@ -2,13 +2,21 @@
  * Reading runs: what is live comes from agenda, what has ended from history. A row of the agenda is a run
  * once it was fired, or when somebody asked for it; an occurrence that still lies ahead is none.
  */
-import type { AttemptOutcome, RunKind, RunState } from '../core/run.ts'
+import {
+  type AttemptOutcome,
+  type EndedRunState,
+  isLiveState,
+  type RunKind,
+  type RunState,
+} from '../core/run.ts'
 import { sql } from './sql.ts'
 
 /** A run, live or ended, as it is read. */
 export interface RunRow {
   readonly id: string
   readonly taskId: string
+  /** The name of its task, or its key when it has none. */
+  readonly taskName: string | null
   readonly kind: RunKind
   readonly state: RunState
   readonly reason: string | null
@@ -37,12 +45,26 @@ export interface RunPage {
   readonly taskId: string
   readonly state?: RunState | undefined
   readonly before?: { readonly scheduledFor: number; readonly id: string } | undefined
+  /** Only what was due at or after `from` and before `to`. */
+  readonly from?: number | null
+  readonly to?: number | null
   readonly limit: number
 }
 
-/** Runs of a task, latest occurrence first. Both halves are read along an index by task and instant. */
-export const runsOfTask = ({ projectId, taskId, state, before, limit }: RunPage) => sql<RunRow>`
-  select * from (
+/**
+ * Runs of a task, latest occurrence first. Both halves are read along an index by task and instant; what did
+ * not complete has one by task, state and instant, which serves because the state is compared as it is stored.
+ */
+export const runsOfTask = ({
+  projectId,
+  taskId,
+  state,
+  before,
+  from = null,
+  to = null,
+  limit,
+}: RunPage) => sql<RunRow>`
+  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName" from (
     (select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason, scheduled_for as "scheduledFor",
             case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
             case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
@@ -53,18 +75,27 @@ export const runsOfTask = ({ projectId, taskId, state, before, limit }: RunPage)
        and (${state ?? null}::text is null or case when state = 'scheduled' then 'pending' else state::text end = ${state ?? null})
        and (${before?.id ?? null}::uuid is null
             or (scheduled_for, run_id) < (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.id ?? null}::uuid))
+       and (${from}::float8 is null or scheduled_for >= to_timestamp(${from}::float8 / 1000))
+       and (${to}::float8 is null or scheduled_for < to_timestamp(${to}::float8 / 1000))
      order by scheduled_for desc, run_id desc limit ${limit})
     union all
     (select run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count, version,
             attempt, losses, fence, late_ms, worker_id, outcome, output, error, null
      from run
      where project_id = ${projectId} and task_id = ${taskId}
-       and (${state ?? null}::text is null or state::text = ${state ?? null})
+       and not ${state !== undefined && isLiveState(state)}::boolean
+       and (${endedState(state)}::run_state is null or state = ${endedState(state)}::run_state)
        and (${before?.id ?? null}::uuid is null
             or (scheduled_for, run_id) < (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.id ?? null}::uuid))
+       and (${from}::float8 is null or scheduled_for >= to_timestamp(${from}::float8 / 1000))
+       and (${to}::float8 is null or scheduled_for < to_timestamp(${to}::float8 / 1000))
      order by scheduled_for desc, run_id desc limit ${limit})
   ) r
   order by "scheduledFor" desc, id desc limit ${limit}`
+
+/** A state that history knows, or null. */
+const endedState = (state: RunState | undefined): EndedRunState | null =>
+  state === undefined || isLiveState(state) ? null : state
 
 /** One run, live or ended. `madeAt` is the instant in its id: history before that day need not be asked. */
 export const runById = ({
@@ -76,6 +107,7 @@ export const runById = ({
   id: string
   madeAt: number
 }) => sql<RunRow>`
+  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName" from (
   select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason,
          scheduled_for as "scheduledFor", case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
          case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
@@ -85,4 +117,5 @@ export const runById = ({
   union all
   select run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count, version,
          attempt, losses, fence, late_ms, worker_id, outcome, output, error, null
-  from run where project_id = ${projectId} and run_id = ${id} and ended_at >= to_timestamp(${madeAt}::float8 / 1000) - interval '1 day'`
+  from run where project_id = ${projectId} and run_id = ${id} and ended_at >= to_timestamp(${madeAt}::float8 / 1000) - interval '1 day'
+  ) r`

@@ -229,6 +229,19 @@ describe('queries', () => {
     [`${runs}?cursor=${cursorOf([Date.UTC(9990, 0, 1), run.id])}`, '?cursor', 'is not a cursor'],
     [`${runs}?cursor=${cursorOf([1, 'no id'])}`, '?cursor', 'is not a cursor'],
     [`${runs}?limits=1`, '?limits', 'the nearest is limit'],
+    ['/v1/runs?state=failed', '?state', 'must be one of pending, running, retrying, completed'],
+    ['/v1/runs?taskId=1', '?taskId', 'must be a UUID'],
+    ['/v1/runs?from=yesterday', '?from', 'is not an instant'],
+    ['/v1/runs?to=0001-01-01T00:00:00Z', '?to', 'must lie between the years'],
+    ['/v1/runs?from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z', '?to', 'must lie after from'],
+    ['/v1/runs?since=24h', '?since', 'is not a known field; the nearest is'],
+    [`/v1/runs?cursor=${cursorOf([1, run.id])}`, '?cursor', 'is not a cursor'],
+    [`/v1/runs?cursor=${cursorOf([1.5, run.id, 1])}`, '?cursor', 'is not a cursor'],
+    [`/v1/runs?cursor=${cursorOf([1e300, run.id, 1])}`, '?cursor', 'is not a cursor'],
+    [`/v1/runs?cursor=${cursorOf([1, 'no id', 1])}`, '?cursor', 'is not a cursor'],
+    [`/v1/runs?cursor=${cursorOf([1, run.id, 0])}`, '?cursor', 'is not a cursor'],
+    [`/v1/runs?cursor=${cursorOf([1, run.id, 1e15])}`, '?cursor', 'is not a cursor'],
+    [`/v1/runs?taskId=${existing.id}&cursor=${cursorOf([1, run.id, 1])}`, '?cursor', 'is not a cursor'],
     [`${attempts}?cursor=${cursorOf([1, run.id, 1e10])}`, '?cursor', 'is not a cursor'],
     [`${attempts}?cursor=${cursorOf([1, run.id, -1])}`, '?cursor', 'is not a cursor'],
     [`${attempts}?cursor=${cursorOf([1, run.id])}`, '?cursor', 'is not a cursor'],
@@ -243,6 +256,10 @@ describe('queries', () => {
   test('a cursor at the edge of time is a cursor', async () => {
     for (const at of [Date.UTC(1900, 0, 1), Date.UTC(9990, 0, 1) - 1, 0]) {
       expect((await send('GET', `${runs}?cursor=${cursorOf([at, run.id])}`)).status).toBe(200)
+      for (const window of [1, 100 * 365 * 86_400_000])
+        expect((await send('GET', `/v1/runs?cursor=${cursorOf([at * 1_000, run.id, window])}`)).status).toBe(
+          200,
+        )
       expect((await send('GET', `${attempts}?cursor=${cursorOf([at, run.id, 32_767])}`)).status).toBe(200)
     }
   })

@@ -125,6 +125,7 @@ test('tasks and runs are as the document says in every state', async () => {
     await expectPromised('listAttemptsOfTask', `/v1/tasks/${id}/attempts`)
     for (const run of items.slice(0, 5)) await expectPromised('getRun', `/v1/runs/${run.id}`)
   }
+  await expectPromised('listRuns', '/v1/runs?limit=200')
   await expectPromised('listTasks', '/v1/tasks?limit=200')
   await expectPromised('listCompatibleTasks', '/tasks')
   await node.request('POST', `/v1/tasks/${ids['running']}/cancel`)

@@ -20,8 +20,8 @@ export async function triggerTask(
   const at = Math.floor(clock.now())
   const answer = await answerOnce(context, repeat, () =>
     changing(db, async (tx) => {
-      const { version, definition } = await lockLiving(tx, projectId, taskId)
-      const body = presentRun(pendingRun({ id: runId, taskId, at, version }))
+      const { version, definition, name, key } = await lockLiving(tx, projectId, taskId)
+      const body = presentRun(pendingRun({ id: runId, taskId, taskName: name ?? key, at, version }))
       if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
       const exclusive = definition.overlap === 'skip'
       const lane = laneOf(projectId, definition).id
@@ -45,6 +45,7 @@ function runActive(blocker: string | null): Refusal {
 interface PendingRun {
   readonly id: string
   readonly taskId: string
+  readonly taskName: string | null
   readonly at: number
   readonly version: number
 }

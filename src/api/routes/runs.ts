@@ -1,15 +1,33 @@
-/** One run, by its own id. */
+/** Runs over all tasks, and one run by its own id. */
 import { z } from 'zod'
+import { isUuid } from '../../core/ids.ts'
+import { instantMs } from '../../core/task.ts'
 import type { App } from '../app.ts'
+import { decodeCursor, encodeCursor, isInstant } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
+import { LONGEST_WINDOW_MS, listRuns } from '../operations/list-runs.ts'
 import { cancelRun, getRun, type RunWithAttempts } from '../operations/runs.ts'
 import { presentAttempt, presentRun } from '../present.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { RunWithAttempts as RunWithAttemptsSchema } from '../schemas/run.ts'
+import { ListRuns, RunPage, RunWithAttempts as RunWithAttemptsSchema } from '../schemas/run.ts'
 import { NoBody, Uuid } from '../schemas/values.ts'
+import { runsOfOneTask } from './task-runs.ts'
 
 const tags = ['runs']
 const byId = z.object({ id: Uuid })
+
+const list = {
+  operationId: 'listRuns',
+  tags,
+  summary: 'Runs of all tasks, latest first',
+  description:
+    'A run stands at the last thing that happened to it: its end; while it is retrying, the end of its last attempt; while it is ' +
+    'pending or running, when it was due. With `taskId` it stands at the instant it was due. ' +
+    'A search that has to look far is broken off: a page may hold fewer runs than asked for, or none, and there is more as long as ' +
+    '`nextCursor` is not null.',
+  querystring: ListRuns,
+  response: { 200: RunPage, ...problems(404) },
+}
 
 const read = {
   operationId: 'getRun',
@@ -29,6 +47,20 @@ const cancel = {
 }
 
 export function runRoutes(app: App, context: Context): void {
+  app.get('/v1/runs', { schema: list }, async ({ query }) => {
+    const { taskId, cursor, limit, state } = query
+    const from = query.from === undefined ? null : instantMs(query.from)
+    const to = query.to === undefined ? null : instantMs(query.to)
+    if (taskId !== undefined) return runsOfOneTask(context, { taskId, state, from, to, limit, cursor })
+    const [us, id, windowMs] = decodeCursor(cursor, isPosition) ?? []
+    const after = us === undefined || id === undefined || windowMs === undefined ? null : { us, id, windowMs }
+    const { rows, next } = await listRuns(context, { state: state ?? null, from, to, after, limit })
+    return {
+      items: rows.map(presentRun),
+      nextCursor: next && encodeCursor([next.us, next.id, next.windowMs]),
+    }
+  })
+
   app.get('/v1/runs/:id', { schema: read }, async ({ params }) => present(await getRun(context, params.id)))
 
   app.post('/v1/runs/:id/cancel', { schema: cancel }, async ({ params }) =>
@@ -40,3 +72,19 @@ const present = ({ run, attempts }: RunWithAttempts) => ({
   ...presentRun(run),
   attempts: attempts.map(presentAttempt),
 })
+
+type Position = readonly [us: number, runId: string, windowMs: number]
+
+const isPosition = (value: unknown): value is Position => {
+  if (!Array.isArray(value) || value.length !== 3) return false
+  const [us, id, windowMs] = value
+  return (
+    Number.isInteger(us) &&
+    isInstant(Math.floor(us / 1_000)) &&
+    typeof id === 'string' &&
+    isUuid(id) &&
+    Number.isInteger(windowMs) &&
+    windowMs > 0 &&
+    windowMs <= LONGEST_WINDOW_MS
+  )
+}

@@ -1,6 +1,7 @@
 /** What became of one task: its runs and attempts, and asking for one more. */
 import { z } from 'zod'
 import { isUuid } from '../../core/ids.ts'
+import type { RunState } from '../../core/run.ts'
 import { attemptsOfTask } from '../../store/attempts.ts'
 import { runsOfTask } from '../../store/runs.ts'
 import type { App } from '../app.ts'
@@ -11,7 +12,7 @@ import { triggerTask } from '../operations/trigger-task.ts'
 import { presentAttempt, presentRun } from '../present.ts'
 import { headers, idempotencyOf } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { AttemptPage, ListAttempts, ListRuns, Run, RunPage } from '../schemas/run.ts'
+import { AttemptPage, ListAttempts, ListRunsOfTask, Run, RunPage } from '../schemas/run.ts'
 import { NoBody, Uuid } from '../schemas/values.ts'
 
 const tags = ['runs']
@@ -32,7 +33,7 @@ const listRuns = {
   tags,
   summary: 'Runs of a task, latest first',
   params: byId,
-  querystring: ListRuns,
+  querystring: ListRunsOfTask,
   response: { 200: RunPage, ...problems(404) },
 }
 
@@ -57,16 +58,8 @@ export function taskRunRoutes(app: App, context: Context): void {
   })
 
   app.get('/v1/tasks/:id/runs', { schema: listRuns }, async ({ params, query }) => {
-    const { limit, state } = query
-    const position = decodeCursor(query.cursor, isRunPosition)
-    const before = position && { scheduledFor: position[0], id: position[1] }
-    const { id: taskId } = await getTask(context, params.id)
-    const rows = await db.run(runsOfTask({ projectId, taskId, state, before, limit: limit + 1 }))
-    return pageOf(rows, {
-      limit,
-      present: presentRun,
-      position: ({ scheduledFor, id }) => [scheduledFor, id],
-    })
+    const { limit, state, cursor } = query
+    return runsOfOneTask(context, { taskId: params.id, state, from: null, to: null, limit, cursor })
   })
 
   app.get('/v1/tasks/:id/attempts', { schema: listAttempts }, async ({ params, query }) => {
@@ -74,13 +67,34 @@ export function taskRunRoutes(app: App, context: Context): void {
     const position = decodeCursor(query.cursor, isAttemptPosition)
     const before = position && { scheduledFor: position[0], runId: position[1], number: position[2] }
     const { id: taskId } = await getTask(context, params.id)
-    const rows = await db.run(attemptsOfTask({ projectId, taskId, before, limit: limit + 1 }))
+    const statement = attemptsOfTask({ projectId, taskId, before, limit: limit + 1 })
+    const rows = await db.snapshot((tx) => tx.run(statement), { inOrder: true })
     return pageOf(rows, {
       limit,
       present: presentAttempt,
       position: ({ scheduledFor, runId, number }) => [scheduledFor, runId, number],
     })
   })
+}
+
+interface RunsOfOneTask {
+  readonly taskId: string
+  readonly state: RunState | undefined
+  readonly from: number | null
+  readonly to: number | null
+  readonly limit: number
+  readonly cursor: string | undefined
+}
+
+/** A page of the runs of one task, in the order of their due instants. */
+export async function runsOfOneTask(context: Context, { cursor, limit, ...query }: RunsOfOneTask) {
+  const position = decodeCursor(cursor, isRunPosition)
+  const before = position && { scheduledFor: position[0], id: position[1] }
+  await getTask(context, query.taskId)
+  const { db, projectId } = context
+  const statement = runsOfTask({ ...query, projectId, before, limit: limit + 1 })
+  const rows = await db.snapshot((tx) => tx.run(statement), { inOrder: true })
+  return pageOf(rows, { limit, present: presentRun, position: ({ scheduledFor, id }) => [scheduledFor, id] })
 }
 
 type RunPosition = readonly [scheduledFor: number, runId: string]

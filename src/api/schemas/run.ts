@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { RUN_STATES } from '../../core/run.ts'
+import { instantMs } from '../../core/task.ts'
 import { Cursor, Limit } from './page.ts'
-import { Uuid } from './values.ts'
+import { Instant, Uuid } from './values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
@@ -27,6 +28,7 @@ export type Attempt = z.output<typeof Attempt>
 const runFields = {
   id: Uuid,
   taskId: Uuid,
+  taskName: z.string().nullable().describe('The name of its task, or its key when it has none.'),
   kind: z.enum(['occurrence', 'manual', 'catchup', 'resume']),
   state: z.enum(RUN_STATES),
   reason: z.string().nullable().describe('Why it was skipped.'),
@@ -66,5 +68,24 @@ export const AttemptPage = z
   .object({ items: z.array(Attempt), nextCursor: z.string().nullable() })
   .meta({ id: 'AttemptPage' })
 
-export const ListRuns = z.strictObject({ state: z.enum(RUN_STATES).optional(), limit: Limit, cursor: Cursor })
+export const ListRunsOfTask = z.strictObject({
+  state: z.enum(RUN_STATES).optional(),
+  limit: Limit,
+  cursor: Cursor,
+})
+
+export const ListRuns = z
+  .strictObject({
+    state: z.enum(RUN_STATES).optional(),
+    taskId: Uuid.optional().describe('Only runs of this task, in the order of their due instants.'),
+    from: Instant.optional().describe('Only runs that stand at this instant or later.'),
+    to: Instant.optional().describe('Only runs that stand before this instant.'),
+    limit: Limit,
+    cursor: Cursor,
+  })
+  .refine(({ from, to }) => from === undefined || to === undefined || instantMs(from) < instantMs(to), {
+    path: ['to'],
+    message: 'must lie after from',
+  })
+export type ListRuns = z.output<typeof ListRuns>
 export const ListAttempts = z.strictObject({ limit: Limit, cursor: Cursor })

@@ -1,0 +1,119 @@
+/**
+ * Lists are read by index whatever the planner believes: each statement is explained on tables that were
+ * analysed while they were empty, and again when they are full, and may look at no more than it shows and a
+ * little beside it. `npm run bench -- history` takes the time of the same at ten million runs.
+ */
+import { expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
+import { attemptsOfTask } from '../../src/store/attempts.ts'
+import { historyBegin, NO_ID, runsById, runsEndedAs, runsInWindow } from '../../src/store/run-search.ts'
+import { runsOfTask } from '../../src/store/runs.ts'
+import { type Statement, sql } from '../../src/store/sql.ts'
+import { tasksInAgenda } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { DAY_MS, makeHistory, makePastDays } from '../support/history.ts'
+import { planOf } from '../support/plan.ts'
+
+const { db } = await createTestDatabase()
+const RUNS = 150_000
+const TASKS = 10_000
+const DAYS = 4
+const LIMIT = 51
+const now = Date.now()
+const SPAN_MS = (DAYS - 1) * DAY_MS
+
+const tables = /^(run|attempt|agenda|ready|task)(_|$)/
+
+const tasks = await tasksInAgenda(db, { count: TASKS, dueAt: now + 3_600_000 })
+const taskIds = tasks.map(({ taskId }) => taskId)
+const [busy = ''] = taskIds
+
+interface Bounds {
+  readonly rows: number
+  readonly pages: number
+  /** The list has an index that gives it in its own order. */
+  readonly inOrder?: boolean
+}
+
+/** A BRIN leads to stretches of this many pages, whatever part of them is wanted. */
+const RANGE_PAGES = 128
+
+async function expectByIndex(name: string, statement: Statement<unknown>, bounds: Bounds) {
+  const { rows, pages, inOrder = false } = bounds
+  const plan = await db.snapshot((tx) => planOf(tx, statement), { inOrder })
+
+  expect([name, plan.tablesRead.filter((table) => tables.test(table))]).toEqual([name, []])
+  expect(plan.rows, `${name} looks at ${plan.rows} rows`).toBeLessThanOrEqual(rows)
+  expect(plan.pages, `${name} reads ${plan.pages} pages`).toBeLessThanOrEqual(pages)
+}
+
+async function expectAllByIndex(ids: readonly string[]) {
+  const at = (ago: number) => ({ us: (now - ago) * 1_000, id: NO_ID })
+  // Two summarised ranges and the one at the end that has no summary yet, of about 40 rows a page.
+  const stretch = { rows: 4 * RANGE_PAGES * 45, pages: 5 * RANGE_PAGES + 400 }
+  for (const [name, ago] of [
+    ['the latest runs', 0],
+    ['runs of two days ago', 2 * DAY_MS],
+  ] as const) {
+    const before = at(ago)
+    const window = { projectId, fromUs: before.us - 64_000_000, before, limit: LIMIT, maxExamined: 10_000 }
+    await expectByIndex(name, runsInWindow({ ...window, state: null }), stretch)
+    await expectByIndex(`${name}, completed`, runsInWindow({ ...window, state: 'completed' }), stretch)
+  }
+  const everything = { projectId, fromUs: null, before: at(0), limit: LIMIT, maxExamined: 1_000 }
+  await expectByIndex('a crowded stretch', runsInWindow({ ...everything, state: null }), stretch)
+  for (const state of ['permanently_failed', 'cancelled', 'skipped'] as const) {
+    const latest = { projectId, state, fromUs: null, before: at(0), limit: LIMIT }
+    const before = at(2 * DAY_MS)
+    const bounds = { rows: LIMIT, pages: 300, inOrder: true }
+    await expectByIndex(`the latest ${state}`, runsEndedAs(latest), bounds)
+    await expectByIndex(`${state} of before`, runsEndedAs({ ...latest, before }), bounds)
+  }
+  const byId = runsById({ ids, endedFromUs: null })
+  for (const inOrder of [true, false])
+    await expectByIndex('runs by id', byId, { rows: 4 * ids.length, pages: 5_000, inOrder })
+  const ofTask = { projectId, taskId: busy, limit: LIMIT }
+  const before = { scheduledFor: now - 2 * DAY_MS, id: uuidv7() }
+  // Beside what it shows, one row of each day, and the name of the task with every row.
+  const bounds = { rows: 3 * LIMIT + 20, pages: 600, inOrder: true }
+  await expectByIndex('runs of a task', runsOfTask(ofTask), bounds)
+  await expectByIndex('runs of a task, further on', runsOfTask({ ...ofTask, before }), bounds)
+  for (const state of ['permanently_failed', 'cancelled', 'skipped'] as const)
+    await expectByIndex(`runs of a task, ${state}`, runsOfTask({ ...ofTask, state }), bounds)
+  const attempts = attemptsOfTask(ofTask)
+  await expectByIndex('attempts of a task', attempts, { ...bounds, rows: 5 * LIMIT + 20 })
+  await expectByIndex('the beginning of history', historyBegin(), { rows: 2_000, pages: 400 })
+}
+
+test('every list is read by index, analysed empty, then full, then analysed', {
+  timeout: 120_000,
+}, async () => {
+  await makePastDays(db, DAYS)
+  await db.run(sql`analyze`)
+  const part = { taskIds, busyEvery: 3 }
+  await makeHistory(db, { ...part, runs: RUNS, from: now - SPAN_MS, until: now - 60_000 })
+  // Autovacuum does this a range at a time, as they fill.
+  await summarise()
+  await makeHistory(db, { ...part, runs: 3_000, from: now - 60_000, until: now })
+  const ids = (await db.run(sql<{ id: string }>`select run_id as id from run limit 50`)).map(({ id }) => id)
+  await expectAllByIndex(ids)
+
+  await db.run(sql`analyze`)
+  await expectAllByIndex(ids)
+})
+
+async function summarise() {
+  await db.run(sql`
+    select brin_summarize_new_values(c.oid) from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent in ('run_by_end'::regclass, 'attempt_by_end'::regclass)`)
+}
+
+test('the index of instants is summarised as it grows, on every partition', async () => {
+  const indexes = await db.run(sql<{ name: string; options: string[] | null }>`
+    select c.relname as name, c.reloptions as options from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent in ('run_by_end'::regclass, 'attempt_by_end'::regclass)`)
+
+  expect(indexes.length).toBeGreaterThan(2 * DAYS)
+  for (const { options } of indexes) expect(options).toEqual(['autosummarize=on'])
+})
