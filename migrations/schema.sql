@@ -176,6 +176,13 @@ create index run_by_state on run (project_id, state, ended_at desc, run_id desc)
 create index run_by_task on run (task_id, scheduled_for desc, run_id desc);
 create index run_by_task_and_state on run (task_id, state, scheduled_for desc, run_id desc) where state <> 'completed'::run_state;
 
+create table run_retry (
+  run_id   uuid not null,
+  retry_of uuid not null,
+  constraint run_retry_pkey primary key (run_id)
+);
+create index run_retry_by_origin on run_retry (retry_of, run_id);
+
 create table shard (
   id            smallint not null,
   owner         uuid,

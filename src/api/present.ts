@@ -55,6 +55,7 @@ export function presentRun(row: RunRow): Run {
     id: row.id,
     taskId: row.taskId,
     taskName: row.taskName,
+    retryOf: row.retryOf,
     kind: row.kind,
     state: row.state,
     reason: row.reason,

@@ -69,6 +69,12 @@ export function uuidTime(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
 
+/** Not above any id made at that instant or later, and above every id made before. */
+export function leastUuidAt(ms: number): string {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}
+
 /** Number of slices the due index is cut into. */
 export const SHARD_COUNT = 64
 

@@ -1,14 +1,19 @@
+import { leastUuidAt } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
+import { forgetRetries } from '../store/runs.ts'
 import { forgetAnswers } from '../store/tasks.ts'
 
 /** Drops are spread out, so that whoever waits for one waits for one only. */
 const BETWEEN_DROPS_MS = 1_000
 const ANSWERS_KEPT_HOURS = 24
+/** A run may go on for long after it was asked for, and its row of history is kept from its end on. */
+const RETRIES_KEPT_LONGER_DAYS = 7
+const DAY_MS = 86_400_000
 
 export interface HousekeepingOptions {
   readonly db: Database
@@ -50,6 +55,7 @@ export class Housekeeping implements Service {
     await db.run(summariseHistory())
     await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
     await db.run(forgetNodes(deadNodeMinutes))
+    await db.run(forgetRetries(leastUuidAt(Date.now() - (historyDays + RETRIES_KEPT_LONGER_DAYS) * DAY_MS)))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined
     log.info({ partitions: result.dropped, historyDays }, 'old history dropped')

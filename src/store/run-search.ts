@@ -130,7 +130,9 @@ export const runsById = ({
   ids: readonly string[]
   endedFromUs: number | null
 }) => sql<RunRow>`
-  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName" from (
+  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
+         (select retry_of from run_retry where run_id = r.id) as "retryOf"
+  from (
     select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason,
            scheduled_for as "scheduledFor", case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
            case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",

@@ -17,6 +17,8 @@ export interface RunRow {
   readonly taskId: string
   /** The name of its task, or its key when it has none. */
   readonly taskName: string | null
+  /** The run that it was asked for to repeat. */
+  readonly retryOf: string | null
   readonly kind: RunKind
   readonly state: RunState
   readonly reason: string | null
@@ -64,7 +66,9 @@ export const runsOfTask = ({
   to = null,
   limit,
 }: RunPage) => sql<RunRow>`
-  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName" from (
+  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
+         (select retry_of from run_retry where run_id = r.id) as "retryOf"
+  from (
     (select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason, scheduled_for as "scheduledFor",
             case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
             case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
@@ -107,7 +111,9 @@ export const runById = ({
   id: string
   madeAt: number
 }) => sql<RunRow>`
-  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName" from (
+  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
+         (select retry_of from run_retry where run_id = r.id) as "retryOf"
+  from (
   select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason,
          scheduled_for as "scheduledFor", case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
          case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
@@ -119,3 +125,17 @@ export const runById = ({
          attempt, losses, fence, late_ms, worker_id, outcome, output, error, null
   from run where project_id = ${projectId} and run_id = ${id} and ended_at >= to_timestamp(${madeAt}::float8 / 1000) - interval '1 day'
   ) r`
+
+/** Remembers which run a new one repeats. */
+export const insertRetry = ({ runId, retryOf }: { runId: string; retryOf: string }) =>
+  sql`insert into run_retry (run_id, retry_of) values (${runId}, ${retryOf})`
+
+/** The latest runs that repeat a run, oldest of them first. */
+export const retriesOf = ({ runId, limit }: { runId: string; limit: number }) => sql<{ id: string }>`
+  select run_id as id from (
+    select run_id from run_retry where retry_of = ${runId} order by run_id desc limit ${limit}
+  ) r
+  order by run_id`
+
+/** Forgets repetitions that were asked for so long ago that history is gone; `before` is the least id to keep. */
+export const forgetRetries = (before: string) => sql`delete from run_retry where run_id < ${before}::uuid`

@@ -287,6 +287,7 @@ describe('addresses', () => {
     ['GET', '/v1/tasks/{id}/attempts'],
     ['GET', '/v1/runs/{id}'],
     ['POST', '/v1/runs/{id}/cancel'],
+    ['POST', '/v1/runs/{id}/retry'],
   ]
   test.each(routes)('%s %s refuses what is no id', async (method, route) => {
     const payload = method === 'PATCH' ? { name: 'x' } : undefined
@@ -416,5 +417,6 @@ describe('bodies', () => {
       })
     }
     await refused('POST', `/v1/runs/${run.id}/cancel`, [])
+    await refused('POST', `/v1/runs/${run.id}/retry`, { input: 1 })
   })
 })

@@ -4,7 +4,9 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { makeHistory } from '../support/history.ts'
 import { answerChecker, type Document, type Operation, operationsOf } from './document.ts'
 import { arbitraryOf, spoilt } from './schema-arbitrary.ts'
 import { createTestApp } from './test-app.ts'
@@ -55,21 +57,37 @@ const remember = (list: string[], value: unknown) => {
   if (typeof value === 'string') list.splice(0, list.length, ...[value, ...list].slice(0, MAX_KNOWN))
 }
 
+/** Nobody runs anything here, so what can be run again is put there. */
+const { body: finished } = await send('POST', '/v1/tasks', {
+  action: { type: 'sleep', duration: '1s' },
+  schedule: { type: 'manual' },
+  overlap: 'allow',
+})
+await makeHistory(database.db, {
+  runs: 50,
+  from: Date.now() - 1_000,
+  until: Date.now(),
+  taskIds: [finished.id],
+})
+const ended = await database.db.run(sql<{ id: string }>`select run_id as id from run`)
+
 /** Clients take a dot or two, and nothing at all, out of an address: what they send then is another operation. */
 const addressable = (value: string) => (/^\.{0,2}$/.test(value) ? 'x' : value)
 
 function addressOf({ operation, parameters, pick }: FuzzRequest): string {
-  const list = operation.path.includes('{key}')
-    ? known.keys
-    : operation.path.includes('/runs/{')
-      ? known.runs
-      : known.tasks
+  const list = knownAt(operation.path)
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(addressable(list[pick] ?? String(parameters[name]))),
   )
   const query = operation.parameters.filter((p) => p.in === 'query' && parameters[p.name] !== undefined)
   const text = query.map(({ name }) => `${name}=${encodeURIComponent(String(parameters[name]))}`).join('&')
   return text === '' ? path : `${path}?${text}`
+}
+
+function knownAt(path: string): readonly string[] {
+  if (path.includes('{key}')) return known.keys
+  if (path.endsWith('/retry')) return ended.map(({ id }) => id)
+  return path.includes('/runs/{') ? known.runs : known.tasks
 }
 
 function headersOf({ operation, parameters }: FuzzRequest): Record<string, string> {

@@ -1,16 +1,22 @@
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidTime, uuidv7 } from '../../core/ids.ts'
+import { isLiveState } from '../../core/run.ts'
 import { type AttemptRow, earlierAttempts } from '../../store/attempts.ts'
-import { type RunRow, runById } from '../../store/runs.ts'
+import { type RunRow, retriesOf, runById } from '../../store/runs.ts'
 import { cancelRuns, lockRuns, lockTask } from '../../store/task-changes.ts'
 import type { Context } from './context.ts'
+import type { Answer, Repeatable } from './idempotency.ts'
 import { changing } from './settle.ts'
+import { triggerTask } from './trigger-task.ts'
 
-/** A run, and its ended attempts in order. */
+/** A run, its ended attempts in order, and the runs that repeat it. */
 export interface RunWithAttempts {
   readonly run: RunRow
   readonly attempts: readonly AttemptRow[]
+  readonly retriedAs: readonly string[]
 }
+
+const MAX_RETRIES_SHOWN = 20
 
 export async function getRun(context: Context, id: string): Promise<RunWithAttempts> {
   // A run id made by a node whose clock was far ahead seems to come from after the run's end.
@@ -28,7 +34,8 @@ async function findRun(
   if (!run) return undefined
   const { scheduledFor } = run
   const earlier = await db.run(earlierAttempts({ runId: id, scheduledFor, madeAt }))
-  return { run, attempts: [...earlier, ...lastAttempt(run)] }
+  const retries = await db.run(retriesOf({ runId: id, limit: MAX_RETRIES_SHOWN }))
+  return { run, attempts: [...earlier, ...lastAttempt(run)], retriedAs: retries.map((retry) => retry.id) }
 }
 
 /** The attempt that the run itself tells of, once it has ended. */
@@ -50,6 +57,24 @@ function lastAttempt(run: RunRow): AttemptRow[] {
       error,
     },
   ]
+}
+
+/** Asks for a run that has ended once more, as a new one of its task. */
+export async function retryRun(context: Context, id: string, repeat: Repeatable | null): Promise<Answer> {
+  const { run } = await getRun(context, id)
+  if (isLiveState(run.state)) throw stillActive(run)
+  try {
+    return await triggerTask(context, { taskId: run.taskId, retryOf: id, repeat })
+  } catch (error) {
+    const isGone = error instanceof Refusal && error.code === 'not_found'
+    if (isGone) throw new Refusal('task_ended', `Run ${id} cannot be run again: its task was deleted.`)
+    throw error
+  }
+}
+
+function stillActive({ id, state }: RunRow): Refusal {
+  const message = `Run ${id} is still ${state}. Wait until it has ended, or cancel it with POST /v1/runs/${id}/cancel first.`
+  return new Refusal('run_active', message, { extra: { runId: id, state } })
 }
 
 /** Ends a run that waits, or tells the worker that has it to stop. The chain of a `delay` task goes on. */

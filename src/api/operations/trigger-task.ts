@@ -1,19 +1,26 @@
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
-import type { RunRow } from '../../store/runs.ts'
+import { insertRetry, type RunRow } from '../../store/runs.ts'
 import { insertManual } from '../../store/task-changes.ts'
 import { presentRun } from '../present.ts'
 import type { Context } from './context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from './idempotency.ts'
 import { changing, lockLiving } from './settle.ts'
 
-/** Puts a run of the task on the agenda, due now, whatever its schedule says and also while it is paused. */
-export async function triggerTask(
-  context: Context,
-  taskId: string,
-  repeat: Repeatable | null,
-): Promise<Answer> {
+/** A run that somebody asks for. */
+export interface WantedRun {
+  readonly taskId: string
+  /** The run that it repeats. */
+  readonly retryOf: string | null
+  readonly repeat: Repeatable | null
+}
+
+/**
+ * Puts a run of the task on the agenda, due now, whatever its schedule says and also while it is paused. It is
+ * performed as the task is defined now, also when it repeats a run of an earlier version.
+ */
+export async function triggerTask(context: Context, { taskId, retryOf, repeat }: WantedRun): Promise<Answer> {
   const { db, clock, projectId, wakeUps } = context
   const shard = shardOf(taskId)
   const runId = uuidv7()
@@ -21,7 +28,7 @@ export async function triggerTask(
   const answer = await answerOnce(context, repeat, () =>
     changing(db, async (tx) => {
       const { version, definition, name, key } = await lockLiving(tx, projectId, taskId)
-      const body = presentRun(pendingRun({ id: runId, taskId, taskName: name ?? key, at, version }))
+      const body = presentRun(pendingRun({ id: runId, taskId, taskName: name ?? key, retryOf, at, version }))
       if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
       const exclusive = definition.overlap === 'skip'
       const lane = laneOf(projectId, definition).id
@@ -30,6 +37,7 @@ export async function triggerTask(
         insertManual({ runId, taskId, projectId, shard, at, version, lane, priority, exclusive }),
       )
       if (!result?.inserted) throw runActive(result?.blocker ?? null)
+      if (retryOf !== null) await tx.run(insertRetry({ runId, retryOf }))
       return { status: 201, body }
     }),
   )
@@ -46,6 +54,7 @@ interface PendingRun {
   readonly id: string
   readonly taskId: string
   readonly taskName: string | null
+  readonly retryOf: string | null
   readonly at: number
   readonly version: number
 }

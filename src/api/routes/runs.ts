@@ -6,10 +6,11 @@ import type { App } from '../app.ts'
 import { decodeCursor, encodeCursor, isInstant } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
 import { LONGEST_WINDOW_MS, listRuns } from '../operations/list-runs.ts'
-import { cancelRun, getRun, type RunWithAttempts } from '../operations/runs.ts'
+import { cancelRun, getRun, type RunWithAttempts, retryRun } from '../operations/runs.ts'
 import { presentAttempt, presentRun } from '../present.ts'
+import { headers, idempotencyOf } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { ListRuns, RunPage, RunWithAttempts as RunWithAttemptsSchema } from '../schemas/run.ts'
+import { ListRuns, Run, RunPage, RunWithAttempts as RunWithAttemptsSchema } from '../schemas/run.ts'
 import { NoBody, Uuid } from '../schemas/values.ts'
 import { runsOfOneTask } from './task-runs.ts'
 
@@ -35,6 +36,19 @@ const read = {
   summary: 'Read a run with its attempts',
   params: byId,
   response: { 200: RunWithAttemptsSchema, ...problems(404) },
+}
+
+const retry = {
+  operationId: 'retryRun',
+  tags,
+  summary: 'Run a run that has ended once more',
+  description:
+    'Makes a new run of its task, due now, that names this one as `retryOf`. It is performed as the task is defined now, and does not ' +
+    'count against `maxRuns`.',
+  params: byId,
+  headers: headers.repeatable,
+  body: NoBody,
+  response: { 201: Run, ...problems(404, 409, 413, 415) },
 }
 
 const cancel = {
@@ -63,14 +77,23 @@ export function runRoutes(app: App, context: Context): void {
 
   app.get('/v1/runs/:id', { schema: read }, async ({ params }) => present(await getRun(context, params.id)))
 
+  app.post('/v1/runs/:id/retry', { schema: retry }, async (request, reply) => {
+    const { status, body, isReplay } = await retryRun(context, request.params.id, idempotencyOf(request))
+    const run = body as Run
+    reply.header('location', `/v1/runs/${run.id}`)
+    if (isReplay) reply.header('idempotent-replayed', 'true')
+    return reply.code(status as 201).send(run)
+  })
+
   app.post('/v1/runs/:id/cancel', { schema: cancel }, async ({ params }) =>
     present(await cancelRun(context, params.id)),
   )
 }
 
-const present = ({ run, attempts }: RunWithAttempts) => ({
+const present = ({ run, attempts, retriedAs }: RunWithAttempts) => ({
   ...presentRun(run),
   attempts: attempts.map(presentAttempt),
+  retriedAs: [...retriedAs],
 })
 
 type Position = readonly [us: number, runId: string, windowMs: number]

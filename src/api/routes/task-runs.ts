@@ -50,7 +50,11 @@ export function taskRunRoutes(app: App, context: Context): void {
   const { db, projectId } = context
 
   app.post('/v1/tasks/:id/trigger', { schema: trigger }, async (request, reply) => {
-    const { status, body, isReplay } = await triggerTask(context, request.params.id, idempotencyOf(request))
+    const { status, body, isReplay } = await triggerTask(context, {
+      taskId: request.params.id,
+      retryOf: null,
+      repeat: idempotencyOf(request),
+    })
     const run = body as Run
     reply.header('location', `/v1/runs/${run.id}`)
     if (isReplay) reply.header('idempotent-replayed', 'true')

@@ -29,6 +29,7 @@ const runFields = {
   id: Uuid,
   taskId: Uuid,
   taskName: z.string().nullable().describe('The name of its task, or its key when it has none.'),
+  retryOf: Uuid.nullable().describe('The run that it was asked for to repeat.'),
   kind: z.enum(['occurrence', 'manual', 'catchup', 'resume']),
   state: z.enum(RUN_STATES),
   reason: z.string().nullable().describe('Why it was skipped.'),
@@ -58,7 +59,11 @@ export const Run = z.object(runFields).meta({ id: 'Run' })
 export type Run = z.output<typeof Run>
 
 export const RunWithAttempts = z
-  .object({ ...runFields, attempts: z.array(Attempt) })
+  .object({
+    ...runFields,
+    attempts: z.array(Attempt),
+    retriedAs: z.array(Uuid).describe('Runs that were asked for to repeat it: the latest 20.'),
+  })
   .meta({ id: 'RunWithAttempts' })
 
 export const RunPage = z
