@@ -192,6 +192,25 @@ create table shard (
   constraint shard_pkey primary key (id)
 ) with (fillfactor = 50);
 
+create table tally (
+  project_id         uuid not null,
+  minute             timestamptz not null,
+  completed          integer not null,
+  permanently_failed integer not null,
+  cancelled          integer not null,
+  skipped            integer not null,
+  missed             integer not null,
+  late               jsonb not null,
+  constraint tally_pkey primary key (project_id, minute)
+);
+
+create table tally_progress (
+  is_only       boolean not null default true,
+  counted_until timestamptz not null,
+  constraint tally_progress_pkey primary key (is_only),
+  constraint tally_progress_is_one_row check (is_only)
+);
+
 create table task (
   id           uuid not null,
   project_id   uuid not null,
@@ -216,6 +235,7 @@ create table task (
 create index task_by_age on task (project_id, id) where deleted_at is null;
 create unique index task_by_key on task (project_id, key) where key is not null and deleted_at is null;
 create index task_by_tag on task using gin (tags);
+create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
 
 create table task_version (
   task_id     uuid not null,

@@ -17,6 +17,7 @@ import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
 import { guardHost } from './host-guard.ts'
 import type { Context } from './operations/context.ts'
 import { changeTaskRoutes } from './routes/change-tasks.ts'
+import { clusterRoutes } from './routes/cluster.ts'
 import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
 import { createTaskRoutes } from './routes/create-tasks.ts'
 import { documentationRoutes } from './routes/documentation.ts'
@@ -25,6 +26,7 @@ import { queueRoutes } from './routes/queues.ts'
 import { readTaskRoutes } from './routes/read-tasks.ts'
 import { runRoutes } from './routes/runs.ts'
 import { scheduleRoutes } from './routes/schedules.ts'
+import { statsRoutes } from './routes/stats.ts'
 import { taskRunRoutes } from './routes/task-runs.ts'
 import { answerUnreadable } from './socket-errors.ts'
 import { handleUnknownRoutes } from './unknown-routes.ts'
@@ -86,6 +88,8 @@ export async function createApp({ context, log, version, loopbackOnly }: AppOpti
   runRoutes(app, context)
   scheduleRoutes(app, context)
   queueRoutes(app, context)
+  clusterRoutes(app, context)
+  statsRoutes(app, context)
   healthRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)

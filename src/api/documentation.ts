@@ -20,6 +20,8 @@ export function documentation(version: string) {
       { name: 'tasks', description: 'What to do and when.' },
       { name: 'runs', description: 'What became of it.' },
       { name: 'queues', description: 'Where runs wait for a worker.' },
+      { name: 'overview', description: 'Is everything on time?' },
+      { name: 'cluster', description: 'Who does the work.' },
       { name: 'schedules', description: 'Looking ahead.' },
       { name: 'health', description: 'For probes and load balancers.' },
       { name: 'compatibility', description: 'The `/tasks` interface.' },

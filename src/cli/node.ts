@@ -8,6 +8,7 @@ import { ClockSync } from '../liveness/clock-sync.ts'
 import { Heartbeat } from '../liveness/heartbeat.ts'
 import { Housekeeping } from '../liveness/housekeeping.ts'
 import { Reaper } from '../liveness/reaper.ts'
+import { Tally } from '../liveness/tally.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config, Role } from '../runtime/config.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -116,6 +117,7 @@ export async function startNode({
     )
     const { historyDays, deadNodeMinutes, housekeepingMs: everyMs } = config
     services.push(new Housekeeping({ db, log, historyDays, deadNodeMinutes, everyMs }))
+    services.push(new Tally({ db, log }))
   }
   if (has('worker')) {
     const executor = createExecutors({
@@ -167,7 +169,14 @@ export async function startNode({
   }
   let server: HttpServer | null = null
   if (has('api')) {
-    const context = { db, clock, wakeUps, lanes: new LaneRegistry(), projectId: DEFAULT_PROJECT_ID }
+    const context = {
+      db,
+      clock,
+      wakeUps,
+      lanes: new LaneRegistry(),
+      heartbeatMs: config.heartbeatMs,
+      projectId: DEFAULT_PROJECT_ID,
+    }
     const app = await createApp({ context, log, version, loopbackOnly: isLoopback(config.host) })
     server = new HttpServer({ app, host: config.host, port: config.port })
     services.push(server)

@@ -6,6 +6,7 @@ import type { Database } from '../store/database.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
 import { forgetRetries } from '../store/runs.ts'
+import { forgetTallies } from '../store/tally.ts'
 import { forgetAnswers } from '../store/tasks.ts'
 
 /** Drops are spread out, so that whoever waits for one waits for one only. */
@@ -56,6 +57,7 @@ export class Housekeeping implements Service {
     await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
     await db.run(forgetNodes(deadNodeMinutes))
     await db.run(forgetRetries(leastUuidAt(Date.now() - (historyDays + RETRIES_KEPT_LONGER_DAYS) * DAY_MS)))
+    await db.run(forgetTallies(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined
     log.info({ partitions: result.dropped, historyDays }, 'old history dropped')

@@ -7,9 +7,18 @@ import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
 import { attemptsOfTask } from '../../src/store/attempts.ts'
+import { heldByNodes } from '../../src/store/cluster.ts'
+import {
+  countAhead,
+  failedTasks,
+  liveCounts,
+  occurrencesAhead,
+  taskCounts,
+} from '../../src/store/overview.ts'
 import { historyBegin, NO_ID, runsById, runsEndedAs, runsInWindow } from '../../src/store/run-search.ts'
 import { runsOfTask } from '../../src/store/runs.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
+import { groupRuns, readTallies } from '../../src/store/tally.ts'
 import { tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makeHistory, makePastDays } from '../support/history.ts'
@@ -86,6 +95,43 @@ async function expectAllByIndex(ids: readonly string[]) {
   await expectByIndex('the beginning of history', historyBegin(), { rows: 2_000, pages: 400 })
 }
 
+/** The overview looks at a bounded part of each shard and of each task, whatever there is. */
+async function expectOverviewByIndex() {
+  const perShard = 10
+  const ofShards = { rows: 2 * 64 * perShard + 200, pages: 2 * 64 * (perShard + 8), inOrder: true }
+  const until = now + 3_600_000 * 2
+  await expectByIndex(
+    'what is live',
+    liveCounts({ projectId, lateAfterMs: 5_000, maxPerShard: perShard }),
+    ofShards,
+  )
+  await expectByIndex('what nodes hold', heldByNodes(perShard), ofShards)
+  const shards = Array.from({ length: 64 }, (_, id) => id)
+  await expectByIndex(
+    'what lies ahead',
+    countAhead({ projectId, until, shards, maxPerShard: perShard }),
+    ofShards,
+  )
+  await expectByIndex('occurrences ahead', occurrencesAhead({ projectId, until, limit: perShard }), ofShards)
+  await expectByIndex(
+    'tasks that failed',
+    failedTasks({ projectId, maxFailures: 100, maxTasks: 20, runsEach: 10 }),
+    { rows: 100 + 20 + 20 * 10 + 200, pages: 2_000, inOrder: true },
+  )
+  await expectByIndex('how many tasks', taskCounts({ projectId, limit: 500 }), {
+    rows: 500,
+    pages: 600,
+    inOrder: true,
+  })
+  const minute = { from: now - 2 * DAY_MS, until: now - 2 * DAY_MS + 60_000 }
+  const stretch = { rows: 4 * RANGE_PAGES * 45, pages: 5 * RANGE_PAGES + 400 }
+  await expectByIndex('runs of a minute', groupRuns(minute), stretch)
+  await expectByIndex('minutes that were counted', readTallies({ projectId, from: now - DAY_MS }), {
+    rows: 1_500,
+    pages: 100,
+  })
+}
+
 test('every list is read by index, analysed empty, then full, then analysed', {
   timeout: 120_000,
 }, async () => {
@@ -98,9 +144,11 @@ test('every list is read by index, analysed empty, then full, then analysed', {
   await makeHistory(db, { ...part, runs: 3_000, from: now - 60_000, until: now })
   const ids = (await db.run(sql<{ id: string }>`select run_id as id from run limit 50`)).map(({ id }) => id)
   await expectAllByIndex(ids)
+  await expectOverviewByIndex()
 
   await db.run(sql`analyze`)
   await expectAllByIndex(ids)
+  await expectOverviewByIndex()
 })
 
 async function summarise() {

@@ -11,6 +11,8 @@ const { send } = await createTestApp(database)
 const document: Document = (await send('GET', '/openapi.json')).body
 const operations = operationsOf(document)
 
+const addressOf = (id: string) => operations.find(({ operationId }) => operationId === id)?.path ?? ''
+
 test('the document is OpenAPI 3.1 and is served as JSON', async () => {
   const { headers } = await send('GET', '/openapi.json')
 
@@ -126,6 +128,8 @@ test('tasks and runs are as the document says in every state', async () => {
     for (const run of items.slice(0, 5)) await expectPromised('getRun', `/v1/runs/${run.id}`)
   }
   await expectPromised('listRuns', '/v1/runs?limit=200')
+  for (const operation of ['getStats', 'listNodes', 'listWorkers', 'listShards'])
+    await expectPromised(operation, addressOf(operation))
   await expectPromised('listTasks', '/v1/tasks?limit=200')
   await expectPromised('listCompatibleTasks', '/tasks')
   await node.request('POST', `/v1/tasks/${ids['running']}/cancel`)

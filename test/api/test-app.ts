@@ -26,6 +26,7 @@ export async function createTestApp({ db }: { db: Database }) {
     clock,
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),
+    heartbeatMs: 5_000,
     projectId: DEFAULT_PROJECT_ID,
   }
   const app = await createApp({ context, log: silentLogger(), version: '0.0.0-test', loopbackOnly: true })

@@ -65,6 +65,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
     clock: { now: () => Date.now() },
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),
+    heartbeatMs: 5_000,
     projectId: DEFAULT_PROJECT_ID,
   }
   await editTask(context, {

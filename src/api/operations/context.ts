@@ -9,6 +9,8 @@ export interface Context {
   readonly clock: Clock
   readonly wakeUps: WakeUps
   readonly lanes: LaneRegistry
+  /** How often nodes show that they live. */
+  readonly heartbeatMs: number
   /** The project that the caller acts in. */
   readonly projectId: string
 }

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { type Ingredients, verdictOf } from './verdict.ts'
+
+const fine: Ingredients = {
+  unwatchedShards: 0,
+  late: { count: 0, atLeast: false, oldestMs: null },
+  failing: { count: 0, atLeast: false },
+  lostNodes: 0,
+  quietNodes: 0,
+  ran: 41_196,
+  skipped: 12,
+  missed: 0,
+}
+
+test('when nothing is wrong it says so, and what the day was', () => {
+  const { isFine, sentence } = verdictOf(fine)
+
+  expect(isFine).toBe(true)
+  expect(sentence.replaceAll('\u00a0', ' ')).toBe(
+    'On time. 41 208 occurrences in 24 h: 41 196 ran, 12 skipped, 0 of them missed.',
+  )
+})
+
+test.each([
+  [
+    { unwatchedShards: 1 },
+    'Nobody watches 1 shard: what comes due there is late until a scheduler takes it. ',
+  ],
+  [{ late: { count: 1, atLeast: false, oldestMs: 7_400 } }, '1 run is late, the oldest by 7 s. '],
+  [
+    { late: { count: 900, atLeast: true, oldestMs: 200_000 } },
+    'At least 900 runs are late, the oldest by 3 min. ',
+  ],
+  [{ failing: { count: 2, atLeast: false } }, '2 tasks are failing. '],
+  [{ lostNodes: 1, quietNodes: 2 }, '1 node died within the last hour. 2 nodes are quiet. '],
+] satisfies [Partial<Ingredients>, string][])('what is wrong comes first: %j', (wrong, says) => {
+  const { isFine, sentence } = verdictOf({ ...fine, ...wrong })
+
+  expect(isFine).toBe(false)
+  expect(sentence.startsWith(says)).toBe(true)
+  expect(sentence).not.toContain('On time')
+})
+
+test('an occurrence that was missed is not fine, though nothing is wrong now', () => {
+  const { isFine, sentence } = verdictOf({ ...fine, missed: 3 })
+
+  expect(isFine).toBe(false)
+  expect(sentence).toMatch(/^41\u00a0208 occurrences .* 3 of them missed\.$/)
+})

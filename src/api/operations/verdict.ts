@@ -1,0 +1,69 @@
+/** Is everything on time? One sentence about it, made of what was counted. Pure. */
+import type { Counted } from '../schemas/counted.ts'
+
+/** What the sentence is made of. */
+export interface Ingredients {
+  readonly unwatchedShards: number
+  readonly late: Counted & { readonly oldestMs: number | null }
+  readonly failing: Counted
+  readonly lostNodes: number
+  readonly quietNodes: number
+  /** Within the last day. */
+  readonly ran: number
+  readonly skipped: number
+  readonly missed: number
+}
+
+/** The answer to the question whether everything is on time. */
+export interface Verdict {
+  /** Nothing needs attention. */
+  readonly isFine: boolean
+  readonly sentence: string
+}
+
+export function verdictOf(ingredients: Ingredients): Verdict {
+  const troubles = troublesOf(ingredients)
+  const { ran, skipped, missed } = ingredients
+  const day = `${numeral(ran + skipped)} occurrences in 24 h: ${numeral(ran)} ran, ${numeral(skipped)} skipped, ${numeral(missed)} of them missed.`
+  const isFine = troubles.length === 0 && missed === 0
+  return { isFine, sentence: [...(isFine ? ['On time.'] : troubles), day].join(' ') }
+}
+
+function troublesOf(it: Ingredients): string[] {
+  const troubles: string[] = []
+  if (it.unwatchedShards > 0)
+    troubles.push(
+      `Nobody watches ${of(it.unwatchedShards, 'shard')}: what comes due there is late until a scheduler takes ${it.unwatchedShards === 1 ? 'it' : 'them'}.`,
+    )
+  if (it.late.count > 0) {
+    const { count, oldestMs } = it.late
+    const by = oldestMs === null ? '' : `, the oldest by ${roughly(oldestMs)}`
+    troubles.push(`${more(it.late)}${of(count, 'run')} ${count === 1 ? 'is' : 'are'} late${by}.`)
+  }
+  if (it.failing.count > 0)
+    troubles.push(
+      `${more(it.failing)}${of(it.failing.count, 'task')} ${it.failing.count === 1 ? 'is' : 'are'} failing.`,
+    )
+  if (it.lostNodes > 0) troubles.push(`${of(it.lostNodes, 'node')} died within the last hour.`)
+  if (it.quietNodes > 0)
+    troubles.push(`${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'is' : 'are'} quiet.`)
+  return troubles
+}
+
+const more = ({ atLeast }: Counted) => (atLeast ? 'At least ' : '')
+const of = (count: number, noun: string) => `${numeral(count)} ${noun}${count === 1 ? '' : 's'}`
+
+/** Thousands apart, by a space that no line breaks at. */
+const numeral = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, '\u00a0')
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+function roughly(ms: number): string {
+  const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['s', 1_000]
+  return `${Math.max(1, Math.floor(ms / unitMs))} ${unit}`
+}

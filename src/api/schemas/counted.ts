@@ -1,0 +1,10 @@
+import { z } from 'zod'
+
+/** A count that stops at a bound: what cannot be counted cheaply is told to be at least so much. */
+export const Counted = z
+  .object({
+    count: z.int(),
+    atLeast: z.boolean().describe('Counting stopped there: it may be more.'),
+  })
+  .meta({ id: 'Counted' })
+export type Counted = z.output<typeof Counted>

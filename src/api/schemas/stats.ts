@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { Counted } from './counted.ts'
+import { Uuid } from './values.ts'
+
+const Stored = z.string().meta({ format: 'date-time' })
+
+const Lateness = z
+  .object({ p50: z.int(), p99: z.int() })
+  .nullable()
+  .describe(
+    'From the due instant to the start of the first attempt, in milliseconds; off by a quarter at most.',
+  )
+
+const outcomes = {
+  completed: z.int(),
+  permanentlyFailed: z.int(),
+  cancelled: z.int(),
+  skipped: z.int().describe('Occurrences that did not run, of which one run may speak for many.'),
+  missed: z.int().describe('Those of them that came due while nobody was there.'),
+  latenessMs: Lateness,
+}
+
+export const Stats = z
+  .object({
+    now: Stored.describe("The server's time, for countdowns."),
+    verdict: z.object({
+      isFine: z.boolean().describe('Nothing needs attention.'),
+      sentence: z.string(),
+    }),
+    runs: z
+      .object({
+        pending: Counted,
+        running: Counted,
+        retrying: Counted,
+        late: Counted.extend({ oldestDueAt: Stored.nullable() }).describe(
+          'Due for more than 5 s and not begun; also what waits in a paused queue.',
+        ),
+      })
+      .describe('What is live now.'),
+    places: z
+      .object({ total: z.int(), busy: Counted })
+      .describe('Runs that all living workers can perform at once, and those that they hold.'),
+    tasks: z.object({
+      total: Counted,
+      paused: Counted.extend({ since: Stored.nullable().describe('When the longest pause began.') }),
+      failing: Counted.extend({
+        items: z
+          .array(
+            z.object({
+              taskId: Uuid,
+              taskName: z.string().nullable(),
+              failures: z.int().describe('Runs in a row that failed for good, up to 50.'),
+              since: Stored.describe('When the first of those was due.'),
+              lastFailedAt: Stored,
+            }),
+          )
+          .describe('The ten that failed last.'),
+      }).describe('Tasks whose latest run of the last 24 hours failed for good.'),
+    }),
+    lastDay: z
+      .object({ ...outcomes, isComplete: z.boolean() })
+      .describe('The last 24 hours. Not complete: some minutes have not been counted yet.'),
+    minutes: z
+      .array(z.object({ at: Stored, ...outcomes, isCounted: z.boolean() }))
+      .describe('The last 60 minutes by when runs ended, oldest first; the last one has only begun.'),
+    next: z
+      .object({
+        minutes: z.array(z.object({ at: Stored, count: z.int() })),
+        atLeast: z
+          .boolean()
+          .describe('Not everything that follows the next occurrence of each task is counted.'),
+        isEstimate: z.boolean().describe('Counted in a part of the agenda and scaled up.'),
+      })
+      .describe('What comes due within the next 60 minutes, beginning with the one that has begun.'),
+    nodes: z.object({
+      alive: z.int(),
+      quiet: z.int(),
+      lost: z.int().describe('Declared dead by the others within the last hour.'),
+    }),
+    shards: z.object({
+      total: z.int(),
+      unwatched: z.int(),
+      unwatchedSince: Stored.nullable(),
+    }),
+  })
+  .meta({ id: 'Stats' })
+export type Stats = z.output<typeof Stats>

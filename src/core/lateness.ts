@@ -1,0 +1,42 @@
+/**
+ * Lateness in buckets: what is kept of many runs when only its percentiles matter. Buckets can be added up
+ * over any stretch of time, and a percentile of them is off by less than a bucket, a quarter at most.
+ */
+
+/** Milliseconds at which buckets part: bucket 0 is below the first, the last is everything from the last on. */
+export const LATENESS_BOUNDS: readonly number[] = [
+  1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 600,
+  800, 1_000, 1_200, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 15_000, 20_000, 30_000,
+  45_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000,
+]
+
+/** How many runs each bucket has; what is not named has none. */
+export type LatenessBuckets = Readonly<Record<number, number>>
+
+export function addBuckets(parts: readonly LatenessBuckets[]): LatenessBuckets {
+  const sum: Record<number, number> = {}
+  for (const part of parts)
+    for (const [bucket, count] of Object.entries(part))
+      sum[Number(bucket)] = (sum[Number(bucket)] ?? 0) + count
+  return sum
+}
+
+/** What a share of the runs did not exceed, in whole milliseconds; null when there were none. */
+export function latenessAt(buckets: LatenessBuckets, share: number): number | null {
+  const total = Object.values(buckets).reduce((sum, count) => sum + count, 0)
+  if (total === 0) return null
+  let left = share * total
+  for (let bucket = 0; bucket <= LATENESS_BOUNDS.length; bucket++) {
+    const count = buckets[bucket] ?? 0
+    if (count > 0 && left <= count) return Math.round(within(bucket, left / count))
+    left -= count
+  }
+  return LATENESS_BOUNDS.at(-1) ?? null
+}
+
+/** An instant's part of the way through a bucket, as if its runs were spread evenly. The last has no end. */
+function within(bucket: number, part: number): number {
+  const from = bucket === 0 ? 0 : (LATENESS_BOUNDS[bucket - 1] ?? 0)
+  const to = LATENESS_BOUNDS[bucket] ?? from
+  return from + (to - from) * part
+}

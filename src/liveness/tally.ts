@@ -1,0 +1,70 @@
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import type { Database } from '../store/database.ts'
+import { groupRuns, holdProgress, readByIndex, saveProgress, saveTallies, talliesOf } from '../store/tally.ts'
+
+export interface TallyOptions {
+  readonly db: Database
+  readonly log: Logger
+}
+
+const MINUTE_MS = 60_000
+const EVERY_MS = 10_000
+/** An end is written a moment after it happened: a minute is counted once it has been over for this long. */
+const SETTLE_MS = 10_000
+/**
+ * Minutes before the first uncounted one that are counted once more, for ends that were written late. A worker
+ * that cannot write for longer than that has lost its lease, and what it would write is refused.
+ */
+const RECOUNTED = 1
+/** Minutes that one pass counts when it has fallen behind: few enough for one statement. */
+const MAX_MINUTES = 10
+
+/**
+ * Counts history, minute by minute, for those who want to know how the last hour or day was. Safe on every
+ * node at once: one of them holds the row that says how far the counting has come, the others leave it be.
+ */
+export class Tally implements Service {
+  readonly #options: TallyOptions
+  readonly #loop: Loop
+
+  constructor(options: TallyOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: 'tally',
+      everyMs: EVERY_MS,
+      log: options.log,
+      runOnce: async () => ((await this.runOnce()) ? 0 : undefined),
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** One pass; answers whether there is more to count. */
+  runOnce(): Promise<boolean> {
+    return this.#options.db.transaction(async (tx) => {
+      const [progress] = await tx.run(holdProgress())
+      if (!progress) return false
+      const { now } = progress
+      const countedUntil = floorToMinute(progress.countedUntil)
+      const settled = floorToMinute(now - SETTLE_MS)
+      const until = Math.min(settled, countedUntil + MAX_MINUTES * MINUTE_MS)
+      if (until <= countedUntil) return false
+      await tx.run(readByIndex())
+      const from = countedUntil - RECOUNTED * MINUTE_MS
+      const tallies = talliesOf(await tx.run(groupRuns({ from, until })))
+      if (tallies.length > 0) await tx.run(saveTallies(tallies))
+      await tx.run(saveProgress(until))
+      return until < settled
+    })
+  }
+}
+
+const floorToMinute = (at: number): number => Math.floor(at / MINUTE_MS) * MINUTE_MS

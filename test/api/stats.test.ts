@@ -1,0 +1,281 @@
+/** The overview: every number in it against the tables that it is made of. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { workOut } from '../../src/api/operations/forecast.ts'
+import { readStats } from '../../src/api/operations/stats.ts'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import type { Schedule } from '../../src/core/schedule/schedule.ts'
+import { Tally } from '../../src/liveness/tally.ts'
+import { silentLogger } from '../../src/runtime/logger.ts'
+import { sql } from '../../src/store/sql.ts'
+import { saveProgress } from '../../src/store/tally.ts'
+import { aDefinition, aNode, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { DAY_MS, makeHistory } from '../support/history.ts'
+import { createTestApp } from './test-app.ts'
+
+const database = await createTestDatabase()
+const { db } = database
+const { send, context } = await createTestApp(database)
+const stats = () => readStats(context)
+const MINUTE_MS = 60_000
+
+beforeEach(async () => {
+  await db.run(sql`truncate agenda, run, attempt, tally, task, task_version, node cascade`)
+  await db.run(saveProgress(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - MINUTE_MS))
+  await ownShards(db, await aNode(db))
+  await db.run(sql`update shard set watched_until = clock_timestamp() + interval '1 minute'`)
+})
+
+const tallyAll = async () => {
+  await db.run(saveProgress(Date.now() - 2 * 60 * MINUTE_MS))
+  const tally = new Tally({ db, log: silentLogger() })
+  while (await tally.runOnce());
+}
+
+describe('an empty database', () => {
+  test('is on time, and every list in its overview is whole', async () => {
+    const body = await stats()
+
+    expect(body.verdict).toEqual({
+      isFine: true,
+      sentence: 'On time. 0 occurrences in 24 h: 0 ran, 0 skipped, 0 of them missed.',
+    })
+    expect(body.minutes).toHaveLength(60)
+    expect(body.next.minutes).toHaveLength(60)
+    expect(body.next).toMatchObject({ atLeast: false, isEstimate: false })
+    expect(body.lastDay).toMatchObject({ completed: 0, latenessMs: null, isComplete: true })
+    expect(body.shards).toEqual({ total: 64, unwatched: 0, unwatchedSince: null })
+  })
+})
+
+describe('history', () => {
+  test('is counted by the minute and by the day, counted before or not', async () => {
+    const now = Date.now()
+    await makeHistory(db, { runs: 3_000, from: now - 90 * MINUTE_MS, until: now, taskIds: [uuidv7()] })
+    await tallyAll()
+
+    const { minutes, lastDay } = await stats()
+
+    const truth = await db.run(sql<{ at: number; completed: number; failed: number; skipped: number }>`
+      select date_trunc('minute', ended_at) as at, count(*) filter (where state = 'completed')::integer as completed,
+             count(*) filter (where state = 'permanently_failed')::integer as failed,
+             count(*) filter (where state = 'skipped')::integer as skipped
+      from run group by 1 order by 1 desc limit 60`)
+    const told = minutes.map(({ at, completed, permanentlyFailed: failed, skipped }) => ({
+      at: Date.parse(at),
+      completed,
+      failed,
+      skipped,
+    }))
+    expect(told.toReversed()).toEqual(truth)
+    expect(minutes.every(({ isCounted }) => isCounted)).toBe(true)
+    expect(minutes[0]?.latenessMs?.p50).toBeGreaterThan(5)
+    expect(minutes[0]?.latenessMs?.p99).toBeLessThanOrEqual(20)
+    expect(lastDay).toMatchObject({ completed: 2_880, permanentlyFailed: 60, cancelled: 30, skipped: 30 })
+    expect(lastDay.isComplete).toBe(true)
+  })
+
+  test('that nobody has counted for long is told to be uncounted, not empty', async () => {
+    const now = Date.now()
+    await makeHistory(db, { runs: 600, from: now - 30 * MINUTE_MS, until: now, taskIds: [uuidv7()] })
+    await db.run(saveProgress(now - 25 * MINUTE_MS))
+
+    const { minutes, lastDay } = await stats()
+
+    const uncounted = minutes.filter(({ isCounted }) => !isCounted)
+    expect(uncounted.length).toBeGreaterThanOrEqual(20)
+    expect(uncounted.length).toBeLessThanOrEqual(23)
+    expect(minutes.at(-1)?.isCounted).toBe(true)
+    expect(minutes.at(-2)?.completed).toBeGreaterThan(0)
+    expect(lastDay.isComplete).toBe(false)
+  })
+})
+
+describe('what is live', () => {
+  test('is counted by state, and what waits too long is late', async () => {
+    const worker = await aNode(db)
+    const tasks = await tasksInAgenda(db, { count: 10, dueAt: Date.now() - 60_000 })
+    const set = (from: number, to: number, state: string) =>
+      db.run(sql`
+        update agenda set state = ${state}::agenda_state, worker_id = case when ${state} = 'running' then ${worker}::uuid end,
+          wake_at = case when ${state} = 'retrying' then now() + interval '1 hour' else wake_at end
+        where run_id = any(${tasks.slice(from, to).map(({ runId }) => runId)}::uuid[])`)
+    await set(0, 4, 'running')
+    await set(4, 7, 'pending')
+    await set(7, 9, 'retrying')
+    await tasksInAgenda(db, { count: 3, dueAt: Date.now() + 3_600_000 })
+
+    const { runs, places, verdict } = await stats()
+
+    expect(runs).toMatchObject({
+      running: { count: 4, atLeast: false },
+      pending: { count: 3, atLeast: false },
+      retrying: { count: 2, atLeast: false },
+      late: { count: 4, atLeast: false },
+    })
+    expect(Date.parse(runs.late.oldestDueAt ?? '')).toBeLessThan(Date.now() - 59_000)
+    expect(places).toEqual({ total: 20, busy: { count: 4, atLeast: false } })
+    expect(verdict.isFine).toBe(false)
+    expect(verdict.sentence).toMatch(/^4 runs are late, the oldest by 1 min\. /)
+  })
+
+  test('is counted up to a bound when there is very much of it', async () => {
+    const [task] = await tasksInAgenda(db, { count: 1, dueAt: Date.now() - 1_000 })
+    await db.run(sql`
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, state)
+      select gen_random_uuid(), ${task?.taskId}, ${DEFAULT_PROJECT_ID}, n % 64, now() - interval '1 minute', now(), 1, 0, 'manual', n, 'pending'
+      from generate_series(1, 30000) as n`)
+
+    const { runs } = await stats()
+
+    expect(runs.pending.atLeast).toBe(true)
+    expect(runs.pending.count).toBeGreaterThan(15_000)
+    expect(runs.pending.count).toBeLessThan(30_000)
+  })
+})
+
+describe('tasks', () => {
+  const endRun = (taskId: string, state: string, minutesAgo: number) =>
+    db.run(sql`
+      insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, kind, state, reason)
+      values (${uuidv7()}, ${taskId}, ${DEFAULT_PROJECT_ID}, now() - make_interval(mins => ${minutesAgo}), now() - make_interval(mins => ${minutesAgo}),
+              1, 1, 'occurrence', ${state}::run_state, case when ${state} = 'skipped' then 'overlap' end)`)
+
+  test('that fail are those whose latest run did, with how often in a row and since when', async () => {
+    const create = async (name: string): Promise<string> =>
+      (
+        await send('POST', '/v1/tasks', {
+          name,
+          action: { type: 'sleep', duration: '1s' },
+          schedule: { type: 'manual' },
+        })
+      ).body.id
+    const [broken, mended, deleted] = [
+      await create('broken'),
+      await create('mended'),
+      await create('deleted'),
+    ]
+    for (const [state, ago] of [
+      ['permanently_failed', 50],
+      ['completed', 40],
+      ['permanently_failed', 30],
+      ['permanently_failed', 20],
+      ['skipped', 10],
+    ] as const)
+      await endRun(broken, state, ago)
+    await endRun(mended, 'permanently_failed', 15)
+    await endRun(mended, 'completed', 5)
+    await endRun(deleted, 'permanently_failed', 5)
+    await send('DELETE', `/v1/tasks/${deleted}`)
+
+    const { tasks, verdict } = await stats()
+
+    expect(tasks.failing).toMatchObject({ count: 1, atLeast: false })
+    expect(tasks.failing.items).toMatchObject([{ taskId: broken, taskName: 'broken', failures: 2 }])
+    expect(Date.now() - Date.parse(tasks.failing.items[0]?.since ?? '')).toBeGreaterThan(29 * MINUTE_MS)
+    expect(verdict.sentence).toMatch(/^1 task is failing\. /)
+  })
+
+  test('are counted, and those that are paused with the longest pause', async () => {
+    const tasks = await tasksInAgenda(db, { count: 12, dueAt: Date.now() + DAY_MS })
+    await db.run(sql`
+      update task set paused_at = now() - interval '8 days'
+      where id = any(${tasks.slice(0, 3).map(({ taskId }) => taskId)}::uuid[])`)
+
+    const body = await stats()
+
+    expect(body.tasks.total).toEqual({ count: 12, atLeast: false })
+    expect(body.tasks.paused).toMatchObject({ count: 3, atLeast: false })
+    expect(Date.now() - Date.parse(body.tasks.paused.since ?? '')).toBeGreaterThan(7.9 * DAY_MS)
+  })
+})
+
+describe('the next hour', () => {
+  test('holds every occurrence of schedules, not the next ones alone', async () => {
+    const create = (schedule: unknown, more = {}) =>
+      send('POST', '/v1/tasks', { action: { type: 'sleep', duration: '1s' }, schedule, ...more })
+    await create({ type: 'every', interval: '10s' })
+    await create({ type: 'every', interval: '1m' }, { maxRuns: 5 })
+    await create({ type: 'cron', expression: '*/5 * * * *', timezone: 'Asia/Kolkata' })
+    await create({ type: 'once', at: new Date(Date.now() + 30.5 * MINUTE_MS).toISOString() })
+    await create({ type: 'once', at: new Date(Date.now() + 120 * MINUTE_MS).toISOString() })
+
+    const { next } = await stats()
+
+    const counts = next.minutes.map(({ count }) => count)
+    const total = counts.reduce((sum, count) => sum + count, 0)
+    expect(next).toMatchObject({ atLeast: false, isEstimate: false })
+    // Of the minute that has begun a part has passed, and the last one ends within the hour.
+    expect(total).toBeGreaterThanOrEqual(354 + 5 + 11 + 1)
+    expect(total).toBeLessThanOrEqual(361 + 5 + 13 + 1)
+    expect(counts.slice(10, 55).every((count) => count >= 6 && count <= 8)).toBe(true)
+  })
+
+  test('is told to be more when runs follow whose instants nobody knows', async () => {
+    await send('POST', '/v1/tasks', {
+      action: { type: 'sleep', duration: '1s' },
+      schedule: { type: 'delay', interval: '1s' },
+      startAt: new Date(Date.now() + MINUTE_MS).toISOString(),
+    })
+
+    const { next } = await stats()
+
+    expect(next.atLeast).toBe(true)
+    expect(next.minutes.reduce((sum, { count }) => sum + count, 0)).toBe(1)
+  })
+
+  test('is estimated from a few shards when there is very much in it', async () => {
+    const [task] = await tasksInAgenda(db, { count: 1, dueAt: Date.now() + DAY_MS })
+    await db.run(sql`
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial)
+      select gen_random_uuid(), ${task?.taskId}, ${DEFAULT_PROJECT_ID}, (random() * 63)::integer, at, at, 1, 0, 'occurrence', n
+      from (select n, now() + random() * interval '59 minutes' as at from generate_series(1, 60000) as n) made`)
+
+    const { next } = await stats()
+
+    expect(next).toMatchObject({ atLeast: true, isEstimate: true })
+    const total = next.minutes.reduce((sum, { count }) => sum + count, 0)
+    expect(total).toBeGreaterThan(48_000)
+    expect(total).toBeLessThan(72_000)
+  })
+
+  test('is worked out no longer than it may take', () => {
+    const first = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
+    const rule = (schedule: Schedule) => ({ at: first, ordinal: 1, definition: aDefinition({ schedule }) })
+    const each = rule({ type: 'cron', expression: '* * * * * *', timezone: 'UTC' })
+
+    const cut = workOut([each, each], first, performance.now() - 1)
+    const whole = workOut([each], first, performance.now() + 60_000)
+
+    expect(cut).toEqual({ minutes: [], isComplete: false })
+    expect(whole.isComplete).toBe(true)
+    expect(whole.minutes).toHaveLength(3_599)
+  })
+})
+
+test('shards that nobody watches and nodes that were lost are told', async () => {
+  await db.run(sql`update shard set watched_until = now() - interval '1 hour' where id < 3`)
+  const lost = await aNode(db)
+  const old = await aNode(db)
+  const quiet = await aNode(db)
+  await db.run(sql`update node set dead_at = now(), reason = 'lost' where id = ${lost}`)
+  await db.run(sql`update node set dead_at = now() - interval '2 hours', reason = 'lost' where id = ${old}`)
+  await db.run(sql`update node set beat_at = now() - interval '1 minute' where id = ${quiet}`)
+
+  const body = await stats()
+
+  expect(body.shards).toMatchObject({ unwatched: 3, unwatchedSince: expect.any(String) })
+  expect(body.nodes).toEqual({ alive: 1, quiet: 1, lost: 1 })
+  expect(body.verdict.sentence).toMatch(
+    /^Nobody watches 3 shards: .* 1 node died within the last hour\. 1 node is quiet\. /,
+  )
+})
+
+test('all who ask at about the same time get one answer', async () => {
+  const answers = await Promise.all(Array.from({ length: 10 }, () => send('GET', '/v1/stats')))
+  const later = await send('GET', '/v1/stats')
+
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+  expect(later.body.now).toBe(answers[0]?.body.now)
+})
