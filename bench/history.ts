@@ -56,9 +56,16 @@ await benchmark({
       [`runs of a task with ${runs / BUSY_EVERY}`, `/v1/tasks/${busy}/runs?`],
       ['those of them that failed', `/v1/tasks/${busy}/runs?state=permanently_failed`],
       [`runs of a task with ${Math.round(runs / tasks)}`, `/v1/tasks/${quiet}/runs?`],
+      ['tasks', '/v1/tasks?'],
+      ['tasks with their latest runs', '/v1/tasks?include=recent,next'],
       ['attempts of the first of them', `/v1/tasks/${busy}/attempts?`],
     ]
+    const once: [string, string][] = [
+      ['the overview', '/v1/stats?'],
+      ['nodes', '/v1/nodes?'],
+    ]
     const rows: Row[] = []
+    for (const [question, address] of once) rows.push(await walk(question, `${node?.url}${address}`, 1))
     for (const [question, address] of lists)
       rows.push(await walk(question, `${node?.url}${address}&limit=${limit}`, pages))
     report.table<Row>(
@@ -121,11 +128,11 @@ async function walk(question: string, address: string, pages: number): Promise<R
   do {
     const startedAt = performance.now()
     const answer = await fetch(`${address}${cursor === null ? '' : `&cursor=${cursor}`}`)
-    const body = (await answer.json()) as { items: unknown[]; nextCursor: string | null }
+    const body = (await answer.json()) as { items?: unknown[]; nextCursor?: string | null }
     times.push(performance.now() - startedAt)
     if (answer.status !== 200) throw new Error(`${address} was answered with ${answer.status}.`)
-    items += body.items.length
-    cursor = body.nextCursor
+    items += body.items?.length ?? 0
+    cursor = body.nextCursor ?? null
   } while (cursor !== null && times.length < pages)
   return { question, pages: times.length, items, took: percentilesOf(times) }
 }

@@ -16,7 +16,7 @@ import {
   taskCounts,
 } from '../../src/store/overview.ts'
 import { historyBegin, NO_ID, runsById, runsEndedAs, runsInWindow } from '../../src/store/run-search.ts'
-import { runsOfTask } from '../../src/store/runs.ts'
+import { recentRuns, runsOfTask } from '../../src/store/runs.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
 import { groupRuns, readTallies } from '../../src/store/tally.ts'
 import { tasksInAgenda } from '../support/agenda.ts'
@@ -92,6 +92,12 @@ async function expectAllByIndex(ids: readonly string[]) {
     await expectByIndex(`runs of a task, ${state}`, runsOfTask({ ...ofTask, state }), bounds)
   const attempts = attemptsOfTask(ofTask)
   await expectByIndex('attempts of a task', attempts, { ...bounds, rows: 5 * LIMIT + 20 })
+  const strips = recentRuns({ taskIds: taskIds.slice(0, 50), limit: 20 })
+  await expectByIndex('latest runs of many tasks', strips, {
+    rows: 50 * (20 + 12),
+    pages: 10_000,
+    inOrder: true,
+  })
   await expectByIndex('the beginning of history', historyBegin(), { rows: 2_000, pages: 400 })
 }
 

@@ -190,3 +190,51 @@ test('a task is found by its key, whatever characters it has', async () => {
     expect(body.id).toBe(task.id)
   }
 })
+
+test('tasks are shown with their latest runs and next instants when asked for', async () => {
+  const create = async (fields: Record<string, unknown>) =>
+    (await send('POST', '/v1/tasks', { action, owner: 'strip', ...fields })).body.id
+  const daily = { type: 'daily', hour: 9, minute: 30, timezone: 'Asia/Kolkata' }
+  const [busy, idle, paused] = [
+    await create({ schedule: daily, name: 'busy' }),
+    await create({ schedule: { type: 'manual' } }),
+    await create({ schedule: { type: 'every', interval: '90s' } }),
+  ]
+  await send('POST', `/v1/tasks/${paused}/pause`)
+  const at = Date.now() - 3_600_000
+  const ids: string[] = []
+  for (let i = 0; i < 25; i++)
+    ids.push(
+      await endedRun(busy, { scheduledFor: at + i * 1_000, endedAt: at + i * 1_000 + 250, attempts: 1 }),
+    )
+
+  const plain = (await send('GET', '/v1/tasks?owner=strip')).body.items
+  const { items } = (await send('GET', '/v1/tasks?owner=strip&include=recent,next')).body
+  const alone = (await send('GET', `/v1/tasks/${busy}?include=recent`)).body
+
+  const [ofPaused, ofIdle, ofBusy] = items
+  expect(plain.map(({ id }: { id: string }) => id)).toEqual([paused, idle, busy])
+  for (const task of plain) expect(task).not.toHaveProperty('recent')
+  expect(ofBusy.recent.map(({ id }: { id: string }) => id)).toEqual(ids.toReversed().slice(0, 20))
+  expect(ofBusy.recent[0]).toEqual({
+    id: ids[24],
+    state: 'completed',
+    reason: null,
+    scheduledFor: new Date(at + 24_000).toISOString(),
+    startedAt: new Date(at + 24_250).toISOString(),
+    endedAt: new Date(at + 24_250).toISOString(),
+    latenessMs: null,
+    durationMs: 0,
+  })
+  expect(ofBusy.scheduleInWords).toBe('Every day at 09:30 (Asia/Kolkata)')
+  expect(ofBusy.next).toHaveLength(5)
+  expect(ofBusy.next[0].at).toBe(ofBusy.nextFireAt)
+  for (const { at, local } of ofBusy.next) {
+    expect(local).toMatch(/T09:30:00\.000\+05:30$/)
+    expect(Date.parse(local)).toBe(Date.parse(at))
+  }
+  expect(ofIdle).toMatchObject({ recent: [], next: [], scheduleInWords: 'Only when triggered' })
+  expect(ofPaused).toMatchObject({ recent: [], next: [], scheduleInWords: 'Every 1 minute 30 seconds' })
+  expect(alone.recent).toEqual(ofBusy.recent)
+  expect(alone).not.toHaveProperty('next')
+})

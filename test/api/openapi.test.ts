@@ -130,7 +130,7 @@ test('tasks and runs are as the document says in every state', async () => {
   await expectPromised('listRuns', '/v1/runs?limit=200')
   for (const operation of ['getStats', 'listNodes', 'listWorkers', 'listShards'])
     await expectPromised(operation, addressOf(operation))
-  await expectPromised('listTasks', '/v1/tasks?limit=200')
+  await expectPromised('listTasks', '/v1/tasks?limit=200&include=recent,next')
   await expectPromised('listCompatibleTasks', '/tasks')
   await node.request('POST', `/v1/tasks/${ids['running']}/cancel`)
 })

@@ -56,6 +56,7 @@ const BY_NAME: Readonly<Record<string, keyof typeof RIGHT>> = {
     startAt: 'start',
     start_at: 'start',
     from: 'start',
+    to: 'end',
     endAt: 'end',
     timezone: 'zone',
     expression: 'cron',

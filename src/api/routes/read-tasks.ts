@@ -1,15 +1,16 @@
 /** Reading tasks: one by its id or key, or many in pages. */
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { isUuid } from '../../core/ids.ts'
-import { findTasks } from '../../store/tasks.ts'
+import { findTasks, type TaskRow } from '../../store/tasks.ts'
 import type { App } from '../app.ts'
 import { decodeCursor, pageOf } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
+import { presentTasks } from '../operations/enrich-tasks.ts'
 import { getTask, getTaskByKey } from '../operations/read-tasks.ts'
-import { presentTask } from '../present.ts'
 import { etag } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { ListTasks, Task, TaskKey, TaskPage } from '../schemas/task.ts'
+import { type Includable, ListTasks, ReadTask, Task, TaskKey, TaskPage } from '../schemas/task.ts'
 import { Uuid } from '../schemas/values.ts'
 
 const tags = ['tasks']
@@ -27,6 +28,7 @@ const read = {
   tags,
   summary: 'Read a task',
   params: z.object({ id: Uuid }),
+  querystring: ReadTask,
   response: { 200: Task, ...problems(404) },
 }
 
@@ -35,30 +37,34 @@ const readByKey = {
   tags,
   summary: 'Read a task by its key',
   params: z.object({ key: TaskKey }),
+  querystring: ReadTask,
   response: { 200: Task, ...problems(404) },
 }
 
 export function readTaskRoutes(app: App, context: Context): void {
   app.get('/v1/tasks', { schema: list }, async ({ query }) => {
-    const { q, cursor, limit, ...filters } = query
+    const { q, cursor, limit, include, ...filters } = query
     const before = decodeCursor(cursor, isPosition)?.[0]
     const rows = await context.db.run(
       findTasks({ ...filters, projectId: context.projectId, text: q, before, limit: limit + 1 }),
     )
-    return pageOf(rows, { limit, present: presentTask, position: ({ id }) => [id] })
+    const { items, nextCursor } = pageOf(rows, { limit, present: (row) => row, position: ({ id }) => [id] })
+    return { items: await presentTasks(context, items, include), nextCursor }
   })
 
-  app.get('/v1/tasks/:id', { schema: read }, async ({ params }, reply) => {
-    const row = await getTask(context, params.id)
-    reply.header('etag', etag(row.version))
-    return presentTask(row)
-  })
+  app.get('/v1/tasks/:id', { schema: read }, async ({ params, query }, reply) =>
+    present(await getTask(context, params.id), query.include, reply),
+  )
 
-  app.get('/v1/tasks/by-key/:key', { schema: readByKey }, async ({ params }, reply) => {
-    const row = await getTaskByKey(context, params.key)
+  app.get('/v1/tasks/by-key/:key', { schema: readByKey }, async ({ params, query }, reply) =>
+    present(await getTaskByKey(context, params.key), query.include, reply),
+  )
+
+  async function present(row: TaskRow, include: readonly Includable[] | undefined, reply: FastifyReply) {
     reply.header('etag', etag(row.version))
-    return presentTask(row)
-  })
+    const [task] = await presentTasks(context, [row], include)
+    return task as Task
+  }
 }
 
 const isPosition = (value: unknown): value is readonly [string] =>

@@ -99,6 +99,40 @@ export const CreateTasks = z
 /** Answers are built by us, so they are described for readers and not checked again. */
 const Stored = z.string().meta({ format: 'date-time' })
 
+const EndedState = z.enum(['completed', 'permanently_failed', 'cancelled', 'skipped'])
+
+const RecentRun = z
+  .object({
+    id: Uuid,
+    state: EndedState,
+    reason: z.string().nullable(),
+    scheduledFor: Stored,
+    startedAt: Stored.nullable(),
+    endedAt: Stored,
+    latenessMs: z.int().nullable(),
+    durationMs: z.int().nullable().describe('Of the last attempt.'),
+  })
+  .meta({ id: 'RecentRun' })
+
+/** How many of its latest runs a task may be shown with, and how many of its next instants. */
+export const RECENT_SHOWN = 20
+export const NEXT_SHOWN = 5
+
+const INCLUDABLE = ['recent', 'next'] as const
+export type Includable = (typeof INCLUDABLE)[number]
+
+/** What else to show of each task: parts that cost a little more to find out. */
+const Include = z
+  .string()
+  .regex(/^(recent|next)(,(recent|next))*$/, `must be a list of ${INCLUDABLE.join(', ')}`)
+  .transform((text) => text.split(',') as Includable[])
+  .optional()
+  .describe(
+    `\`recent\`: its latest ${RECENT_SHOWN} runs. \`next\`: its next ${NEXT_SHOWN} instants, and the schedule in words. Both with a comma.`,
+  )
+
+export const ReadTask = z.strictObject({ include: Include })
+
 export const Task = z
   .object({
     id: Uuid,
@@ -143,6 +177,17 @@ export const Task = z
     updatedAt: Stored,
     pausedAt: Stored.nullable(),
     cancelledAt: Stored.nullable(),
+    recent: z
+      .array(RecentRun)
+      .optional()
+      .describe('With `include=recent`: the latest runs that have ended, the latest due instant first.'),
+    next: z
+      .array(z.object({ at: Stored, local: z.string() }))
+      .optional()
+      .describe(
+        'With `include=next`: the instants at which it is due next, as its schedule has them; in UTC and in its own zone.',
+      ),
+    scheduleInWords: z.string().optional().describe('With `include=next`.'),
   })
   .meta({ id: 'Task' })
 export type Task = z.output<typeof Task>
@@ -158,6 +203,7 @@ export const ListTasks = z.strictObject({
   tag: z.string().min(1).max(100).optional(),
   owner: z.string().min(1).max(200).optional(),
   q: z.string().min(1).max(200).optional().describe('Part of the name or key.'),
+  include: Include,
   limit: Limit,
   cursor: Cursor,
 })
