@@ -126,10 +126,16 @@ export interface Lateness {
   readonly lateMs: number
 }
 
-export function readLateness(db: Database): Promise<Lateness[]> {
+/** Of all runs, or of those due within a stretch of time. */
+export function readLateness(db: Database, { from = 0, to = NEVER_MS } = {}): Promise<Lateness[]> {
   return db.run(sql<Lateness>`
-    select (extract(epoch from scheduled_for) * 1000)::float8 as "dueAt", late_ms as "lateMs" from run where late_ms is not null`)
+    select (extract(epoch from scheduled_for) * 1000)::float8 as "dueAt", late_ms as "lateMs" from run
+    where late_ms is not null and scheduled_for >= to_timestamp(${from}::float8 / 1000)
+      and scheduled_for < to_timestamp(${to}::float8 / 1000) and ended_at >= to_timestamp(${from}::float8 / 1000)`)
 }
+
+/** The year 3000. */
+const NEVER_MS = 32_503_680_000_000
 
 /** What history says of the runs: each must be there once. */
 export interface History {
