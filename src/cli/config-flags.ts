@@ -25,9 +25,14 @@ export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Co
 function placeholder(key: ConfigKey): string {
   if (typeof SETTINGS[key].default === 'number') return 'n'
   return (
-    { dataDir: 'dir', databasePooling: 'mode', host: 'address', roles: 'list', labels: 'list' }[
-      key as string
-    ] ??
+    {
+      dataDir: 'dir',
+      databasePooling: 'mode',
+      preset: 'name',
+      host: 'address',
+      roles: 'list',
+      labels: 'list',
+    }[key as string] ??
     flagOf(key).split('-').pop() ??
     ''
   )

@@ -2,7 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type ConfigSources, readConfig } from './config.ts'
+import { CADENCES, type ConfigKey, type ConfigSources, readConfig, SETTINGS } from './config.ts'
+import { PRESET_NAMES, PRESETS } from './presets.ts'
 
 const read = (sources: Partial<ConfigSources> = {}) =>
   readConfig({ flags: {}, env: {}, file: null, cwd: tmpdir(), ...sources })
@@ -111,4 +112,43 @@ test('a pooler in front of the embedded database is refused', () => {
   expect(() => read({ env: { BELFRY_DATABASE_DIRECT_URL: 'postgresql://server/belfry' } })).toThrow(
     '--database-direct-url is given without --database-url',
   )
+})
+
+test('a preset changes defaults, and what is set wins over it', () => {
+  const file = fileWith('preset = "s4"\nlease_ms = 35000')
+
+  expect(read(file)).toMatchObject({ preset: 's4', leaseMs: 35_000, fireBatch: 20, heartbeatMs: 5_000 })
+  expect(read({ ...file, flags: { preset: 's1' } })).toMatchObject({ heartbeatMs: 10_000, leaseMs: 35_000 })
+})
+
+test('a preset that is not known is refused with those that are', () => {
+  expect(() => read({ flags: { preset: 's3' } })).toThrow(
+    "--preset is 's3'; it must be one of default, s0, s1, s2, s4.",
+  )
+})
+
+test.each(PRESET_NAMES)(
+  'preset %s is within the allowed ranges, contradicts nothing and chooses cadences only',
+  (preset) => {
+    const config = read({ flags: { preset } })
+
+    const chosen = Object.entries(PRESETS[preset]) as [ConfigKey, number][]
+    for (const [key, value] of chosen) {
+      expect(CADENCES).toContain(key)
+      expect(SETTINGS[key].parse(value)).toBe(value)
+      expect(config[key]).toBe(value)
+    }
+  },
+)
+
+test('a contradiction with a preset says that it is one', () => {
+  expect(() => read({ flags: { preset: 's1', leaseMs: 20_000 } })).toThrow(
+    '--lease-ms is 20000; it must be at least 3 times --heartbeat-ms (--preset s1), which makes 30000',
+  )
+})
+
+test('a preset does not make those look seldom who hear no wake-ups', () => {
+  const flags = { preset: 's0', databaseUrl: 'postgresql://pooler/belfry', databasePooling: 'transaction' }
+
+  expect(read({ flags })).toMatchObject({ lookEveryMs: 200, claimEveryMs: 200, lookAheadMs: 1_200_000 })
 })

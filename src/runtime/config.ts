@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { contradiction } from './consistency.ts'
 import { nearest } from './nearest.ts'
+import { PRESET_NAMES, PRESETS, type PresetName } from './presets.ts'
 
 export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const
 export type Role = (typeof ROLES)[number]
@@ -38,6 +39,8 @@ export interface Config {
   readonly historyDays: number
   /** What the worker of this node can do beyond the ordinary, such as gpu. */
   readonly labels: readonly string[]
+  /** Which defaults the cadences below have. */
+  readonly preset: PresetName
   readonly heartbeatMs: number
   readonly leaseMs: number
   readonly reaperMs: number
@@ -155,6 +158,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
   historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
   labels,
+  preset: oneOf(PRESET_NAMES, 'default', `Defaults for how often and how much: ${PRESET_NAMES.join(', ')}`),
   heartbeatMs: cadence(5_000, 10, 600_000, 'How often a node shows that it lives'),
   leaseMs: cadence(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
   reaperMs: cadence(2_000, 10, 600_000, 'How often dead nodes are looked for'),
@@ -204,7 +208,7 @@ export function readConfig({ flags, env, file, cwd }: ConfigSources): Config {
     if (found !== undefined) given[key] = parse(key, found)
   }
   const config: Config = { ...defaultsBeside(given), ...given }
-  const problem = contradiction(config, flagOf)
+  const problem = contradiction(config, { flagOf, isGiven: (key) => key in given })
   if (problem) throw new ConfigError(problem)
   return Object.freeze(config)
 }
@@ -214,9 +218,8 @@ const UNHEARD_MS = 200
 
 /** What holds where nothing was said, beside what was. */
 function defaultsBeside(given: Partial<Config>): Config {
-  const defaults = Object.fromEntries(
-    CONFIG_KEYS.map((key) => [key, SETTINGS[key].default]),
-  ) as unknown as Config
+  const ordinary = Object.fromEntries(CONFIG_KEYS.map((key) => [key, SETTINGS[key].default]))
+  const defaults = { ...ordinary, ...PRESETS[given.preset ?? 'default'] } as unknown as Config
   if (given.databasePooling !== 'transaction' || given.databaseDirectUrl) return defaults
   const sooner = (ms: number) => Math.min(ms, UNHEARD_MS)
   return {

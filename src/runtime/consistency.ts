@@ -1,5 +1,6 @@
 /** Settings that are right one by one and cannot work together. */
 import type { Config, ConfigKey } from './config.ts'
+import { PRESETS } from './presets.ts'
 
 type Figure = { [K in ConfigKey]: Config[K] extends number ? K : never }[ConfigKey]
 
@@ -39,12 +40,18 @@ const RATIOS: readonly Ratio[] = [
   },
 ]
 
-/** What contradicts what, in a sentence that says what would be right; undefined when nothing does. */
-export function contradiction(config: Config, flagOf: (key: ConfigKey) => string): string | undefined {
-  return withoutDatabase(config, flagOf) ?? outOfRatio(config, flagOf)
+/** Where the values of a configuration come from. */
+interface Origin {
+  flagOf(key: ConfigKey): string
+  isGiven(key: ConfigKey): boolean
 }
 
-function withoutDatabase(config: Config, flagOf: (key: ConfigKey) => string): string | undefined {
+/** What contradicts what, in a sentence that says what would be right; undefined when nothing does. */
+export function contradiction(config: Config, origin: Origin): string | undefined {
+  return withoutDatabase(config, origin) ?? outOfRatio(config, origin)
+}
+
+function withoutDatabase(config: Config, { flagOf }: Origin): string | undefined {
   if (config.databaseUrl !== null) return undefined
   const idle =
     config.databasePooling === 'session' ? null : `${flagOf('databasePooling')} is ${config.databasePooling}`
@@ -54,13 +61,17 @@ function withoutDatabase(config: Config, flagOf: (key: ConfigKey) => string): st
     : `${given} without ${flagOf('databaseUrl')}: nothing stands between Belfry and its embedded database.`
 }
 
-function outOfRatio(config: Config, flagOf: (key: ConfigKey) => string): string | undefined {
+function outOfRatio(config: Config, { flagOf, isGiven }: Origin): string | undefined {
+  const told = (key: Figure) => {
+    const isPreset = !isGiven(key) && PRESETS[config.preset][key] !== undefined
+    return isPreset ? `${flagOf(key)} (${flagOf('preset')} ${config.preset})` : flagOf(key)
+  }
   for (const { longer, times, shorter, otherwise } of RATIOS) {
     const least = config[shorter] * times
     if (config[longer] >= least) continue
     const factor = times === 1 ? '' : `${times} times `
     return (
-      `${flagOf(longer)} is ${config[longer]}; it must be at least ${factor}${flagOf(shorter)}, ` +
+      `${told(longer)} is ${config[longer]}; it must be at least ${factor}${told(shorter)}, ` +
       `which makes ${least}: ${otherwise}.`
     )
   }

@@ -7,7 +7,8 @@ import { REFUSALS } from '../../src/core/errors.ts'
 import { RUN_STATES, SKIP_REASONS } from '../../src/core/run.ts'
 import { FOLD_POLICIES, GAP_POLICIES, SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task.ts'
-import { CONFIG_KEYS, flagOf, SETTINGS, variableOf } from '../../src/runtime/config.ts'
+import { CONFIG_KEYS, type ConfigKey, flagOf, SETTINGS, variableOf } from '../../src/runtime/config.ts'
+import { PRESET_NAMES, PRESETS } from '../../src/runtime/presets.ts'
 import { HTTP_FAILURE_CODES } from '../../src/worker/executors/http-failure.ts'
 import { read, SOURCES } from './tree.ts'
 
@@ -70,6 +71,24 @@ test('every setting is listed with its flag, variable, key and default', () => {
   }))
   expect(listed).toHaveLength(expected.length)
   expect(listed).toEqual(expect.arrayContaining(expected))
+})
+
+test('every preset is explained, setting by setting', () => {
+  const told = PRESET_NAMES.filter((name) => name !== 'default').map((name) => {
+    const table = rows(section('docs/reference/presets.md', `## ${name}`))
+    return [name, Object.fromEntries(table.map(([setting, value]) => [setting, value]))]
+  })
+
+  const set = Object.entries(PRESETS).map(([name, preset]) => [
+    name,
+    Object.fromEntries(
+      Object.entries(preset).map(([key, value]) => [
+        `\`${flagOf(key as ConfigKey).slice(2)}\``,
+        `\`${value}\``,
+      ]),
+    ),
+  ])
+  expect(Object.fromEntries(told)).toEqual(Object.fromEntries(set.filter(([name]) => name !== 'default')))
 })
 
 test('every exit code is explained', () => {

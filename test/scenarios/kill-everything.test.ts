@@ -3,6 +3,7 @@
  * occurrence has one row, and what ran twice is what was in a dead worker's hands.
  */
 import { expect, test } from 'vitest'
+import { CADENCE, QUICK, within } from '../support/cadence.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   Client,
@@ -23,8 +24,6 @@ import {
 import { type Delivery, startSlowSink } from '../support/slow-sink.ts'
 
 const EARLY_TOLERANCE_MS = 5
-/** A dead node is noticed soon, for scenarios that are not about how soon. */
-const QUICK = ['--heartbeat-ms', '200', '--lease-ms', '1500', '--reaper-ms', '200']
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
 const instants = (rows: readonly LedgerRow[]) => rows.map((row) => row.scheduledFor.getTime())
@@ -102,7 +101,7 @@ function report(title: string, figures: Record<string, number | string>): void {
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
 test('after kill -9 of the process and its database everything accepted runs, with default settings', {
-  timeout: 90_000,
+  timeout: within(90_000),
 }, async () => {
   const dataDir = aDirectory()
   const databaseUrl = () => embeddedDatabaseUrl(dataDir)
@@ -129,9 +128,9 @@ test('after kill -9 of the process and its database everything accepted runs, wi
   const upAfterMs = performance.now() - killedAt
   await creating
   const ids = client.accepted.map(({ id }) => id)
-  await untilEnded(databaseUrl(), idsOf(client, 'one-off'), { withinMs: 60_000 })
+  await untilEnded(databaseUrl(), idsOf(client, 'one-off'), { withinMs: within(60_000) })
   const recoveredMs = performance.now() - killedAt
-  await untilEnded(databaseUrl(), idsOf(client, 'recurring'), { withinMs: 60_000 })
+  await untilEnded(databaseUrl(), idsOf(client, 'recurring'), { withinMs: within(60_000) })
 
   const lost = await lostRuns(databaseUrl())
   const rows = await ledgerOf(databaseUrl(), idsOf(client, 'one-off'))
@@ -159,12 +158,12 @@ test('after kill -9 of the process and its database everything accepted runs, wi
   }
   expect(new Set(sink.deliveries.map(({ taskId }) => taskId)).size).toBe(500)
   checkDeliveries(sink.deliveries, rows, lost)
-  // The dead node's claim on the data names it, so nobody waits until its silence has lasted 15 s.
-  expect(recoveredMs).toBeLessThan(15_000)
+  // The dead node's claim on the data names it, so nobody waits until its silence has lasted a lease.
+  expect(recoveredMs).toBeLessThan(CADENCE.leaseMs)
 })
 
 test('after kill -9 of the process alone the database is adopted and everything runs', {
-  timeout: 60_000,
+  timeout: within(60_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(QUICK)
   const postmaster = embeddedPostmaster(dataDir)
@@ -176,7 +175,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
   const second = await startBelfry(['--data-dir', dataDir, ...QUICK])
   const upAfterMs = performance.now() - killedAt
   const ids = client.accepted.map(({ id }) => id)
-  await untilEnded(databaseUrl, ids, { withinMs: 20_000 })
+  await untilEnded(databaseUrl, ids, { withinMs: within(20_000) })
 
   const lost = await lostRuns(databaseUrl)
   const rows = await ledgerOf(databaseUrl, ids)
@@ -198,7 +197,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
 })
 
 test('after kill -9 of the database alone it is started again, and the API answers 503 meanwhile', {
-  timeout: 60_000,
+  timeout: within(60_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(QUICK)
   const before = embeddedPostmaster(dataDir) as number
@@ -219,7 +218,7 @@ test('after kill -9 of the database alone it is started again, and the API answe
   probe.isOn = false
   await probing
   const ids = client.accepted.map(({ id }) => id)
-  await untilEnded(databaseUrl, ids, { withinMs: 40_000 })
+  await untilEnded(databaseUrl, ids, { withinMs: within(40_000) })
 
   const lost = await lostRuns(databaseUrl)
   const rows = await ledgerOf(databaseUrl, ids)
@@ -242,7 +241,7 @@ test('after kill -9 of the database alone it is started again, and the API answe
 })
 
 test('SIGTERM under load ends with 0 within the grace, and nothing runs twice', {
-  timeout: 60_000,
+  timeout: within(60_000),
 }, async () => {
   const { dataDir, sink, belfry, client } = await underLoad([])
   belfry.kill('SIGTERM')
@@ -255,7 +254,7 @@ test('SIGTERM under load ends with 0 within the grace, and nothing runs twice', 
   await startBelfry(['--data-dir', dataDir])
   const databaseUrl = embeddedDatabaseUrl(dataDir)
   const ids = client.accepted.map(({ id }) => id)
-  await untilEnded(databaseUrl, ids, { withinMs: 20_000 })
+  await untilEnded(databaseUrl, ids, { withinMs: within(20_000) })
 
   const rows = await ledgerOf(databaseUrl, ids)
   report('SIGTERM', { accepted: ids.length, run: rows.length, 'stopped after': seconds(stoppedMs) })

@@ -1,5 +1,6 @@
 /** One of two nodes dies with work in hand: the other notices by its silence alone, and does the work. */
 import { expect, test } from 'vitest'
+import { REAPED_AFTER_MS, REAPED_WITHIN_MS, SHARDS_WITHIN_MS, within } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask, doubledOccurrences, ledgerOf } from '../support/load.ts'
@@ -9,8 +10,8 @@ import { startSlowSink } from '../support/slow-sink.ts'
 const HELD = 20
 const NEVER_MS = 3_600_000
 
-test('a dead node loses its runs to a living one within 20 s, with default settings', {
-  timeout: 90_000,
+test('a dead node loses its runs to a living one, within 20 s with default settings', {
+  timeout: within(90_000),
 }, async () => {
   const { url } = await createTestDatabase()
   // The first delivery of each message is never answered, so that it is in hand when its sender dies.
@@ -25,9 +26,9 @@ test('a dead node loses its runs to a living one within 20 s, with default setti
   await victim.exited
   // Work that is due meanwhile waits until the shards of the dead are taken, and no longer.
   const fresh = await create(heir, HELD, { type: 'sleep', duration: '0s' })
-  await eventually(async () => (await ledgerOf(url, fresh)).length === HELD)
+  await eventually(async () => (await ledgerOf(url, fresh)).length === HELD, { withinMs: within(10_000) })
   const shardsAfterMs = performance.now() - killedAt
-  await eventually(async () => (await ledgerOf(url, ids)).length === HELD, { withinMs: 40_000 })
+  await eventually(async () => (await ledgerOf(url, ids)).length === HELD, { withinMs: within(40_000) })
   const doneAfterMs = performance.now() - killedAt
 
   process.stdout.write(
@@ -46,9 +47,9 @@ test('a dead node loses its runs to a living one within 20 s, with default setti
     expect(second?.fence).toBeGreaterThan(first?.fence ?? 0)
   }
   expect(await ask(url, 'select reason from node where dead_at is not null')).toEqual([{ reason: 'lost' }])
-  expect(shardsAfterMs).toBeLessThan(10_000)
-  expect(doneAfterMs).toBeGreaterThan(10_000)
-  expect(doneAfterMs).toBeLessThan(25_000)
+  expect(shardsAfterMs).toBeLessThan(SHARDS_WITHIN_MS)
+  expect(doneAfterMs).toBeGreaterThan(REAPED_AFTER_MS)
+  expect(doneAfterMs).toBeLessThan(REAPED_WITHIN_MS)
 })
 
 async function create(belfry: Belfry, count: number, action: object): Promise<string[]> {

@@ -1,5 +1,6 @@
 /** A node is stopped in its tracks for longer than its lease and then goes on as if nothing had happened. */
 import { expect, test } from 'vitest'
+import { QUICK, REAPED_WITHIN_MS, within } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask, doubledOccurrences, ledgerOf } from '../support/load.ts'
@@ -7,11 +8,10 @@ import { startBelfry } from '../support/process.ts'
 import { startSlowSink } from '../support/slow-sink.ts'
 
 const HELD = 20
-const ANSWER_MS = 4_000
-const QUICK = ['--heartbeat-ms', '300', '--lease-ms', '2000', '--reaper-ms', '300']
+const ANSWER_MS = QUICK.length > 0 ? 4_000 : REAPED_WITHIN_MS
 
 test('what a paused node held is done by another, and nothing it says on waking changes that', {
-  timeout: 60_000,
+  timeout: within(60_000),
 }, async () => {
   const { url } = await createTestDatabase()
   // The first delivery of each message is answered only after its sender was declared dead.
@@ -27,7 +27,7 @@ test('what a paused node held is done by another, and nothing it says on waking 
   await startBelfry(['--database-url', url, ...QUICK])
 
   sleeper.kill('SIGSTOP')
-  await eventually(async () => (await ledgerOf(url, ids)).length === HELD, { withinMs: 20_000 })
+  await eventually(async () => (await ledgerOf(url, ids)).length === HELD, { withinMs: within(20_000) })
   const before = await ledgerOf(url, ids)
   sleeper.kill('SIGCONT')
 

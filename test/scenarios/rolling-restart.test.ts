@@ -1,5 +1,6 @@
 /** Every node is replaced, one after the other, while tasks come due all the time: nobody outside notices. */
 import { expect, test } from 'vitest'
+import { within } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask, doubledOccurrences } from '../support/load.ts'
@@ -16,7 +17,7 @@ interface RunRow {
 }
 
 test('a rolling restart of all nodes under load loses nothing and doubles nothing', {
-  timeout: 90_000,
+  timeout: 3 * within(30_000),
 }, async () => {
   const { url } = await createTestDatabase()
   const sink = await startSink()
@@ -32,7 +33,7 @@ test('a rolling restart of all nodes under load loses nothing and doubles nothin
   }))
   const { body } = await (nodes[0] as Belfry).request('POST', '/v1/tasks/bulk', { tasks })
   const ids: string[] = body.items.map(({ id }: { id: string }) => id)
-  await eventually(async () => sink.hits.length > TASKS * 5)
+  await eventually(async () => sink.hits.length > TASKS * 5, { withinMs: within(10_000) })
 
   for (let i = 0; i < 2; i++) {
     const replacement = await startBelfry(['--database-url', url])
@@ -41,12 +42,13 @@ test('a rolling restart of all nodes under load loses nothing and doubles nothin
     expect((await old.exited).code).toBe(0)
     nodes.push(replacement)
     const before = sink.hits.length
-    await eventually(async () => sink.hits.length > before + TASKS * 5)
+    await eventually(async () => sink.hits.length > before + TASKS * 5, { withinMs: within(10_000) })
   }
   const [last] = nodes
   await Promise.all(ids.map((id) => (last as Belfry).request('POST', `/v1/tasks/${id}/cancel`)))
   await eventually(
     async () => (await ask<{ left: number }>(url, 'select count(*)::int as left from agenda'))[0]?.left === 0,
+    { withinMs: within(10_000) },
   )
 
   const runs = await ask<RunRow>(

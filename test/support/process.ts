@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll } from 'vitest'
 import { connectionStringFor } from '../../src/embedded/connection.ts'
 import { isPostgresOn } from '../../src/embedded/process-identity.ts'
+import { PRESET_FLAGS } from './cadence.ts'
 import { type Answer, request } from './request.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -152,7 +153,7 @@ export function runBelfry(args: readonly string[], options: LaunchOptions = {}):
 /** `belfry start` on a free port, up to its banner. */
 export async function startBelfry(args: readonly string[], options: LaunchOptions = {}): Promise<Belfry> {
   const startedAt = performance.now()
-  const self = launch(['start', '--port', '0', ...args], options)
+  const self = launch(['start', '--port', '0', ...PRESET_FLAGS, ...args], options)
   await self.said(READY)
   const readyMs = Math.round(performance.now() - startedAt)
   const url = API_URL.exec(self.stdout)?.[1] ?? ''

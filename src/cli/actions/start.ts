@@ -71,6 +71,7 @@ export async function start(config: Config): Promise<void> {
   database.embedded?.owner.update({ url: node.url, nodeId: node.id })
   steps.done('clock', `${Math.round(Math.abs(node.clockOffsetMs))} ms from the database`)
   steps.done('roles', describeRoles(config))
+  if (config.preset !== 'default') steps.done('preset', config.preset)
   printBanner({ url: node.url, dataDir: database.embedded?.dataDir ?? null, graceMs: config.shutdownGraceMs })
   await serve({ config, node, database, signals, log: log.child({ node: node.id }) })
 }

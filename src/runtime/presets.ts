@@ -1,0 +1,45 @@
+/**
+ * Cadences of four well-known shapes of a scheduler, for those who come from one or expect to find it here. A
+ * preset changes defaults and nothing else: what is set explicitly wins. docs/reference/presets.md says which figure
+ * follows from what.
+ */
+import type { Config } from './config.ts'
+
+export const PRESET_NAMES = ['default', 's0', 's1', 's2', 's4'] as const
+export type PresetName = (typeof PRESET_NAMES)[number]
+
+export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>> } = {
+  default: {},
+  // Reads the database every ten minutes, for the next ten; workers wait five seconds for a batch.
+  s0: { lookEveryMs: 600_000, lookAheadMs: 1_200_000, claimEveryMs: 5_000 },
+  // Looks every minute, refreshes every ten seconds, gives up on who is silent for thirty.
+  s1: {
+    heartbeatMs: 10_000,
+    leaseMs: 30_000,
+    reaperMs: 10_000,
+    lookEveryMs: 60_000,
+    lookAheadMs: 120_000,
+    lookRows: 10_000,
+    shardBeatMs: 10_000,
+    shardTakeoverMs: 30_000,
+  },
+  // Looks every five seconds at ten thousand keys, and begins within ten seconds whatever happens.
+  s2: {
+    lookEveryMs: 5_000,
+    lookAheadMs: 10_000,
+    lookRows: 10_000,
+    shardBeatMs: 2_000,
+    shardTakeoverMs: 6_000,
+  },
+  // Takes twenty rows a pass up to thirty seconds ahead, and finds the dead ten at a time after twenty.
+  s4: {
+    heartbeatMs: 5_000,
+    leaseMs: 20_000,
+    reaperMs: 5_000,
+    reclaimBatch: 10,
+    lookAheadMs: 30_000,
+    fireBatch: 20,
+    housekeepingMs: 300_000,
+    deadNodeMinutes: 20,
+  },
+}

@@ -1,0 +1,61 @@
+/** Two nodes of each preset, all in this process: however seldom they look, nobody waits for it. */
+import { expect, test } from 'vitest'
+import { PRESET_NAMES } from '../../src/runtime/presets.ts'
+import { sql } from '../../src/store/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode, type TestNode } from '../support/node.ts'
+import { startSink } from '../support/sink.ts'
+
+/** Far less than the pause between two looks of the slowest preset. */
+const SOON_MS = 20_000
+
+test.each(PRESET_NAMES)(
+  'preset %s starts on either node what is due now or soon, again and again',
+  async (preset) => {
+    const database = await createTestDatabase()
+    const { db } = database
+    const sink = await startSink((hit, count) => ({
+      status: hit.path === '/flaky' && count % 2 === 1 ? 500 : 200,
+    }))
+    const nodes = [await startTestNode(database, { preset }), await startTestNode(database, { preset })]
+    const create = async (i: number, body: object): Promise<string> =>
+      (await (nodes[i % 2] as TestNode).request('POST', '/v1/tasks', body)).body.id
+    const webhook = (path: string) => ({ type: 'webhook', url: `${sink.url}${path}` })
+    const soon = () => new Date(Date.now() + 700).toISOString()
+    // Enough of each for both nodes to own some and to have created others that the other one owns.
+    const tasks = Array.from({ length: 16 }, (_, i) => i)
+    await eventually(async () => (await db.run(sql`select from shard where owner is null`)).length === 0)
+
+    const now = await Promise.all(tasks.map((i) => create(i, { action: webhook('/now') })))
+    const later = await Promise.all(
+      tasks.map((i) => create(i, { action: webhook('/later'), schedule: { type: 'once', at: soon() } })),
+    )
+    const every = await Promise.all(
+      tasks.map((i) =>
+        create(i, { action: webhook('/every'), schedule: { type: 'every', interval: '150ms' }, maxRuns: 4 }),
+      ),
+    )
+    const flaky = await Promise.all(
+      tasks.map((i) =>
+        create(i, { action: webhook('/flaky'), retry: { limit: 20, initial: '20ms', max: '100ms' } }),
+      ),
+    )
+    const ended = async (ids: readonly string[]) =>
+      db.run(sql<{ state: string; late: number }>`
+      select state, late_ms as late from run where task_id = any(${ids}::uuid[]) and reason is null`)
+    const all = [...now, ...later, ...every, ...flaky]
+    await eventually(
+      async () => (await db.run(sql`select from agenda where task_id = any(${all}::uuid[])`)).length === 0,
+      {
+        withinMs: SOON_MS,
+      },
+    )
+
+    const runs = await ended(all)
+    expect(new Set(runs.map(({ state }) => state))).toEqual(new Set(['completed']))
+    expect(Math.max(...runs.map(({ late }) => late))).toBeLessThan(SOON_MS)
+    expect(await ended([...now, ...later, ...flaky])).toHaveLength(48)
+    expect(sink.hits.filter(({ path }) => path === '/every').length).toBeGreaterThanOrEqual(16)
+  },
+)
