@@ -79,6 +79,7 @@ test('tasks are created, fire on time, recur, are retried and cancelled', async 
       action: webhook('/every'),
       schedule: { type: 'every', interval: '500ms' },
       maxRuns: 6,
+      overlap: 'allow',
     }),
   )
   const flaky = await many(10, (i) =>
@@ -119,17 +120,17 @@ test('tasks are created, fire on time, recur, are retried and cancelled', async 
   expect(await states(asleep)).toEqual(asleep.map(() => 'cancelled'))
   expect(earlyAmong(sink.hits)).toEqual([])
   expect(await doubledOccurrences(url)).toEqual([])
-  expect(lateness.max).toBeLessThan(3_000)
+  expect(lateness.max).toBeLessThan(5_000)
   expect(Math.max(...connections)).toBeLessThanOrEqual(POOL_SIZE)
   expect(await leftBehind(pooler.url)).toEqual([])
 })
 
 test.each([
-  ['without wake-ups', () => [], { p50: 500, max: 3_000 }],
+  ['without wake-ups', () => [], { p50: 500, max: 5_000 }],
   [
     'with wake-ups past the pooler',
     (url: string) => ['--database-direct-url', url],
-    { p50: 200, max: 3_000 },
+    { p50: 200, max: 5_000 },
   ],
 ])('what one node creates the other starts soon, %s', async (how, more, bound) => {
   const { url, one, other } = await twoNodes(more)

@@ -54,7 +54,9 @@ export async function startPgBouncer(
   const directory = mkdtempSync(join(tmpdir(), 'belfry-pgbouncer-'))
   chmodSync(directory, 0o755)
   const file = join(directory, 'pgbouncer.ini')
-  const login = Object.entries(server.login).map(([name, value]) => `${name}=${quoted(value)}`)
+  const login = Object.entries(server.login)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}=${quoted(value)}`)
   writeFileSync(
     file,
     `[databases]
