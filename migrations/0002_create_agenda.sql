@@ -14,7 +14,8 @@ create table agenda (
   cancel_at     timestamptz,                 -- a user asked that the running attempt be stopped
   serial        bigint not null default 0,   -- tells manual runs of the same millisecond apart
   lane          bigint not null default 0,
-  gate_id       bigint,                      -- the gate that this run holds a place of, while it runs
+  gate_id       bigint,                      -- the gate of its key that this run holds a place of, while it runs
+  queue_gate_id bigint,                      -- the same for the gate of its queue
   delay_ms      bigint,                      -- set: whatever ends this run writes the next row, this much later
   worker_id     uuid,
   version       integer not null,

@@ -10,6 +10,8 @@ create type run_state as enum ('completed', 'permanently_failed', 'cancelled', '
 
 create sequence agenda_serial;
 
+create sequence queue_gate increment by -1 start with -1;
+
 create table agenda (
   run_id        uuid not null,
   task_id       uuid not null,
@@ -21,6 +23,7 @@ create table agenda (
   serial        bigint not null default 0,
   lane          bigint not null default 0,
   gate_id       bigint,
+  queue_gate_id bigint,
   delay_ms      bigint,
   worker_id     uuid,
   version       integer not null,
@@ -115,18 +118,21 @@ create table queue (
 );
 
 create table gate (
-  id         bigint not null,
+  id         bigint not null default nextval('queue_gate'::regclass),
   project_id uuid not null,
   queue      text not null,
   labels     text[] not null default '{}'::text[],
-  key        text not null,
-  places     integer not null,
+  key        text,
+  places     integer,
   held       integer not null default 0,
   constraint gate_pkey primary key (id),
   constraint gate_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name),
   constraint gate_has_places check (places > 0),
-  constraint gate_holds_no_less_than_none check (held >= 0)
+  constraint gate_holds_no_less_than_none check (held >= 0),
+  constraint gate_of_a_key_has_a_limit check (key is null or places is not null),
+  constraint gate_of_a_queue_comes_first check ((key is null) = (id < 0))
 ) with (fillfactor = 50);
+create unique index gate_of_queue on gate (project_id, queue) where key is null;
 
 create table lane (
   id         bigint not null,

@@ -98,7 +98,7 @@ export class Reaper implements Service {
     const [result] = endings.length === 0 ? [] : await db.run(endRuns(endings))
     const reclaimed = returning.length === 0 ? [] : await db.run(reclaimRuns(returning))
     log.info({ reclaimed: reclaimed.length, ended: result?.ended ?? 0 }, 'runs of dead workers taken back')
-    if (reclaimed.length > 0) wakeUps.announceReady()
+    if (reclaimed.length > 0 || result?.hasFreedGates) wakeUps.announceReady()
     wakeUps.announceDue(result?.heirs ?? [])
   }
 }

@@ -96,15 +96,15 @@ export interface HeldRun {
 export function reclaimRuns(runs: readonly HeldRun[]) {
   return sql<{ runId: string }>`
     with before as (
-      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.claimed_at, a.gate_id
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.claimed_at, a.gate_id, a.queue_gate_id
       from agenda a
       join unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence)
         on i.run_id = a.run_id
       where a.fence = i.fence and a.state = 'running'
       for update of a
     ), back as (
-      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, fence = a.fence + 1,
-        losses = a.losses + 1
+      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null,
+        fence = a.fence + 1, losses = a.losses + 1
       from before b where a.run_id = b.run_id
       returning a.run_id, a.lane, a.priority, a.wake_at
     ), queued as (
@@ -114,12 +114,13 @@ export function reclaimRuns(runs: readonly HeldRun[]) {
       select run_id, task_id, worker_id, claimed_at, clock_timestamp(), attempt, fence, 'worker_lost',
              jsonb_build_object('code', 'worker_lost', 'message', 'The worker that held this run stopped beating.')
       from before
+    ), places as (
+      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+      where p.id is not null group by p.id
     ), gates as (
-      select id from gate where id in (select gate_id from before) order by id for update
+      select id from gate where id in (select id from places) order by id for update
     ), freed as (
-      update gate g set held = g.held - b.count
-      from gates, (select gate_id, count(*) as count from before where gate_id is not null group by gate_id) b
-      where g.id = gates.id and g.id = b.gate_id
+      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
     )
     select run_id as "runId" from back`
 }
@@ -128,25 +129,26 @@ export function reclaimRuns(runs: readonly HeldRun[]) {
 export function handBackRuns(runs: readonly HeldRun[]) {
   return sql<{ runId: string }>`
     with before as (
-      select a.run_id, a.gate_id
+      select a.run_id, a.gate_id, a.queue_gate_id
       from agenda a
       join unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence)
         on i.run_id = a.run_id
       where a.fence = i.fence and a.state = 'running'
       for update of a
     ), back as (
-      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, fence = a.fence + 1,
-        attempt = a.attempt - 1
+      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null,
+        fence = a.fence + 1, attempt = a.attempt - 1
       from before b where a.run_id = b.run_id
       returning a.run_id, a.lane, a.priority, a.wake_at
     ), queued as (
       insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
+    ), places as (
+      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+      where p.id is not null group by p.id
     ), gates as (
-      select id from gate where id in (select gate_id from before) order by id for update
+      select id from gate where id in (select id from places) order by id for update
     ), freed as (
-      update gate g set held = g.held - b.count
-      from gates, (select gate_id, count(*) as count from before where gate_id is not null group by gate_id) b
-      where g.id = gates.id and g.id = b.gate_id
+      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
     )
     select run_id as "runId" from back`
 }

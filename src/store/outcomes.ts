@@ -66,7 +66,7 @@ export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: rea
       ${list(endings, (e) => json(e.output))}::jsonb[])
       as i(run_id, fence, started_ms, ended_ms, output)
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
-      and a.gate_id is null and a.delay_ms is null and a.cancel_at is null
+      and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null
     returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.fence, a.late_ms, a.attempt,
               a.losses, a.kind, i.started_ms, i.ended_ms, i.output
   ), history as (
@@ -125,12 +125,13 @@ export function endRuns(endings: readonly Ending[]) {
              coalesce(late_ms, floor(date_part('epoch', started_at - scheduled_for) * 1000)), attempt, losses, kind, end_state, outcome,
              output, error
       from ended
+    ), places as (
+      select p.id, count(*) as count from ended cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+      where p.id is not null group by p.id
     ), gates as (
-      select id from gate where id in (select gate_id from ended) order by id for update
+      select id from gate where id in (select id from places) order by id for update
     ), freed as (
-      update gate g set held = g.held - e.count
-      from gates, (select gate_id, count(*) as count from ended where gate_id is not null group by gate_id) e
-      where g.id = gates.id and g.id = e.gate_id
+      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
       returning 1
     )
     select (select count(*)::integer from ended) as ended, exists (select from freed) as "hasFreedGates",
@@ -153,6 +154,8 @@ export interface Retry {
 export interface RetriedRow {
   readonly runId: string
   readonly shard: number
+  /** Places behind gates came free with this batch. */
+  readonly hasFreedGates: boolean
 }
 
 /** Puts runs back on the agenda for another attempt. A run that was cancelled meanwhile is not answered. */
@@ -166,13 +169,13 @@ export function retryRuns(retries: readonly Retry[]) {
         ${list(retries, (r) => json(r.output))}::jsonb[], ${list(retries, (r) => json(r.error))}::jsonb[])
         as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
     ), before as (
-      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id, a.queue_gate_id
       from agenda a join input i on a.run_id = i.run_id
       where a.fence = i.fence and a.state = 'running' and a.cancel_at is null
       for update of a
     ), waiting as (
       update agenda a set state = 'retrying', wake_at = to_timestamp(i.retry_ms / 1000), worker_id = null, claimed_at = null,
-        gate_id = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000))
+        gate_id = null, queue_gate_id = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000))
       from input i
       where a.run_id = i.run_id and a.run_id in (select run_id from before)
       returning a.run_id, a.shard
@@ -181,14 +184,16 @@ export function retryRuns(retries: readonly Retry[]) {
       select b.run_id, b.task_id, b.worker_id, to_timestamp(i.started_ms / 1000), to_timestamp(i.ended_ms / 1000), b.attempt, b.fence,
              i.outcome, i.output, i.error
       from before b join input i on i.run_id = b.run_id
+    ), places as (
+      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+      where p.id is not null group by p.id
     ), gates as (
-      select id from gate where id in (select gate_id from before) order by id for update
+      select id from gate where id in (select id from places) order by id for update
     ), freed as (
-      update gate g set held = g.held - b.count
-      from gates, (select gate_id, count(*) as count from before where gate_id is not null group by gate_id) b
-      where g.id = gates.id and g.id = b.gate_id
+      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
+      returning 1
     )
-    select run_id as "runId", shard from waiting`
+    select run_id as "runId", shard, exists (select from freed) as "hasFreedGates" from waiting`
 }
 
 /** Which of the given runs a user has asked to stop. */

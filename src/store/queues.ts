@@ -4,7 +4,7 @@ import type { Lane } from '../core/lane.ts'
 import type { Queryable } from './database.ts'
 import { list, sql } from './sql.ts'
 
-/** Makes lanes, their gates and their queues known; a gate gets the number of places that was said last. */
+/** Makes lanes, their queues and the gates of both known; a gate gets the number of places that was said last. */
 export const registerLanes = (lanes: readonly Lane[]) => sql`
   with input as materialized (
     select distinct on (id) id, project_id, queue, array(select jsonb_array_elements_text(labels)) as labels, strict, key, places
@@ -16,6 +16,8 @@ export const registerLanes = (lanes: readonly Lane[]) => sql`
     order by id, n desc
   ), queues as (
     insert into queue (project_id, name) select distinct project_id, queue from input on conflict do nothing
+  ), queue_gates as (
+    insert into gate (project_id, queue) select distinct project_id, queue from input on conflict do nothing
   ), gates as (
     insert into gate (id, project_id, queue, labels, key, places)
     select id, project_id, queue, labels, key, places from input where key is not null order by id
@@ -45,38 +47,20 @@ export interface ServedLane {
   readonly isStrict: boolean
 }
 
-/** The lanes whose queue is not paused and which ask for nothing that the worker is not able to do. */
+/** The lanes whose queue is neither paused nor limited and which ask for nothing that the worker is not able to do. */
 export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
   select l.id, l.strict as "isStrict"
   from lane l join queue q on q.project_id = l.project_id and q.name = l.queue
-  where q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]`
-
-/**
- * Gates with a free place and something waiting behind them. The lanes that hold anything are found by
- * hopping from one to the next along the index of ready, so what waits behind a full gate is not read.
- */
-export const openGates = ({ labels, limit }: { labels: readonly string[]; limit: number }) => sql<{
-  id: number
-}>`
-  with recursive occupied(lane) as (
-    (select lane from ready order by lane limit 1)
-    union all
-    select next.lane from occupied o
-    cross join lateral (select lane from ready where lane > o.lane order by lane limit 1) next
-  )
-  select g.id from occupied o
-  join gate g on g.id = o.lane
-  join queue q on q.project_id = g.project_id and q.name = g.queue
-  where g.held < g.places and q.paused_at is null and g.labels <@ ${list(labels, (label) => label)}::text[]
-  limit ${limit}`
-
-/** Whether any task has a concurrency key: without one nobody has to look for gates. */
-export const anyGate = () => sql<{ any: boolean }>`select exists (select from gate) as any`
+  where q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
+    and not exists (select from gate where project_id = l.project_id and queue = l.queue and key is null and places is not null)`
 
 /** A queue as users see it. */
 export interface QueueRow {
   readonly name: string
   readonly pausedAt: number | null
+  readonly concurrencyLimit: number | null
+  /** Runs in progress; null without a limit, because then nobody counts them. */
+  readonly running: number | null
   /** Runs that wait for a worker, counted up to a bound. */
   readonly waiting: number
   readonly oldest: number | null
@@ -93,8 +77,10 @@ export const listQueues = ({
   projectId: string
   name?: string | null
 }) => sql<QueueRow>`
-  select q.name, q.paused_at as "pausedAt", q.created_at as "createdAt", waiting.count as waiting, waiting.oldest
+  select q.name, q.paused_at as "pausedAt", q.created_at as "createdAt", waiting.count as waiting, waiting.oldest,
+         w.places as "concurrencyLimit", case when w.places is not null then w.held end as running
   from queue q
+  left join gate w on w.project_id = q.project_id and w.queue = q.name and w.key is null
   cross join lateral (
     select count(*)::integer as count, min(wake_at) as oldest
     from (select r.wake_at
@@ -105,7 +91,14 @@ export const listQueues = ({
   where q.project_id = ${projectId} and (${name}::text is null or q.name = ${name})
   order by q.name`
 
-/** Pauses a queue or lets it go on; a queue that nobody has used yet is made. */
+/** Makes a queue and its gate, unless they are there. */
+export const makeQueue = ({ projectId, name }: { projectId: string; name: string }) => sql`
+  with made as (
+    insert into queue (project_id, name) values (${projectId}, ${name}) on conflict do nothing
+  )
+  insert into gate (project_id, queue) values (${projectId}, ${name}) on conflict do nothing`
+
+/** Pauses a queue or lets it go on. */
 export const setQueuePaused = ({
   projectId,
   name,
@@ -115,6 +108,5 @@ export const setQueuePaused = ({
   name: string
   isPaused: boolean
 }) => sql`
-  insert into queue (project_id, name, paused_at) values (${projectId}, ${name}, case when ${isPaused}::boolean then now() end)
-  on conflict (project_id, name) do update
-    set paused_at = case when ${isPaused}::boolean then coalesce(queue.paused_at, now()) end`
+  update queue set paused_at = case when ${isPaused}::boolean then coalesce(paused_at, now()) end
+  where project_id = ${projectId} and name = ${name}`

@@ -34,6 +34,7 @@ interface Message {
   readonly from: string
   readonly due: readonly (readonly [shard: number, from: number, until: number])[]
   readonly ready: boolean
+  readonly queues: boolean
   readonly cancel: boolean
 }
 
@@ -49,6 +50,7 @@ export class PostgresWakeUps implements WakeUps, Service {
   readonly #options: PostgresWakeUpsOptions
   #due = new Map<number, { from: number; until: number }>()
   #ready = false
+  #queues = false
   #cancel = false
   #timer: NodeJS.Timeout | undefined
   #listener: pg.Client | undefined
@@ -84,6 +86,12 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#sendSoon()
   }
 
+  announceQueues(): void {
+    this.#local.announceQueues()
+    this.#queues = true
+    this.#sendSoon()
+  }
+
   announceCancel(): void {
     this.#local.announceCancel()
     this.#cancel = true
@@ -96,6 +104,10 @@ export class PostgresWakeUps implements WakeUps, Service {
 
   onReady(listener: () => void): void {
     this.#local.onReady(listener)
+  }
+
+  onQueues(listener: () => void): void {
+    this.#local.onQueues(listener)
   }
 
   onCancel(listener: () => void): void {
@@ -122,16 +134,18 @@ export class PostgresWakeUps implements WakeUps, Service {
       from: this.#options.nodeId,
       due: [...this.#due].map(([shard, { from, until }]) => [shard, from, until] as const),
       ready: this.#ready,
+      queues: this.#queues,
       cancel: this.#cancel,
     }
     this.#due = new Map()
-    this.#ready = this.#cancel = false
+    this.#ready = this.#queues = this.#cancel = false
     try {
       await this.#options.db.run(sql`select pg_notify(${CHANNEL}, ${JSON.stringify(message)})`)
     } catch {
       // Polling finds it too, but perhaps much later.
       this.#gather(message.due.map(([shard, at, until]) => ({ shard, at, until })))
       this.#ready ||= message.ready
+      this.#queues ||= message.queues
       this.#cancel ||= message.cancel
       this.#sendSoon(SEND_AGAIN_MS)
     }
@@ -192,6 +206,7 @@ export class PostgresWakeUps implements WakeUps, Service {
 
   #lookForYourselves(at: number, until: number): void {
     this.#local.announceDue(Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, at, until })))
+    this.#local.announceQueues()
     this.#local.announceReady()
     this.#local.announceCancel()
   }
@@ -219,6 +234,7 @@ export class PostgresWakeUps implements WakeUps, Service {
     if (message.from === this.#options.nodeId) return
     if (message.due.length > 0)
       this.#local.announceDue(message.due.map(([shard, at, until]) => ({ shard, at, until })))
+    if (message.queues) this.#local.announceQueues()
     if (message.ready) this.#local.announceReady()
     if (message.cancel) this.#local.announceCancel()
   }

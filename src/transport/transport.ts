@@ -15,6 +15,15 @@ export interface ClaimedRun {
   readonly losses: number
   /** A user cancelled it while it was on its way back from another worker. */
   readonly isCancelled?: boolean
+  /** It holds a place behind a gate, for which others may be waiting. */
+  readonly holdsPlace?: boolean
+}
+
+/** What came of a claim. */
+export interface Claim {
+  readonly runs: readonly ClaimedRun[]
+  /** Fewer than there seemed to be: some led nowhere, or somebody else was at them. Asking again may find more. */
+  readonly isShort: boolean
 }
 
 /** A claimed run together with what is to be done. */
@@ -31,8 +40,11 @@ export interface ClaimRequest {
 
 /** Carries runs that wait to the workers that ask. */
 export interface Transport {
-  /** Takes up to `limit` waiting runs of the lanes, in order of priority and due time. An empty answer means none wait. */
-  claim(request: ClaimRequest): Promise<ClaimedRun[]>
-  /** The same for lanes with a gate: takes no more of each than it has free places, in strict order. */
-  claimGated(request: ClaimRequest): Promise<ClaimedRun[]>
+  /** Takes up to `limit` waiting runs of the lanes, in order of priority and due time. */
+  claim(request: ClaimRequest): Promise<Claim>
+  /**
+   * The same for lanes behind gates, the best lane first: takes no more of a lane, nor of all lanes of a queue,
+   * than there are free places, and those of a key in strict order.
+   */
+  claimGated(request: ClaimRequest): Promise<Claim>
 }

@@ -17,10 +17,13 @@ export interface WakeUps {
   announceDue(hints: readonly DueHint[]): void
   /** Runs were put into ready. */
   announceReady(): void
+  /** A queue was paused, resumed, or has another limit. */
+  announceQueues(): void
   /** A user asked that running attempts be stopped. */
   announceCancel(): void
   onDue(listener: (hints: readonly DueHint[]) => void): void
   onReady(listener: () => void): void
+  onQueues(listener: () => void): void
   onCancel(listener: () => void): void
 }
 
@@ -28,6 +31,7 @@ export interface WakeUps {
 export class LocalWakeUps implements WakeUps {
   readonly #due: ((hints: readonly DueHint[]) => void)[] = []
   readonly #ready: (() => void)[] = []
+  readonly #queues: (() => void)[] = []
   readonly #cancel: (() => void)[] = []
 
   announceDue(hints: readonly DueHint[]): void {
@@ -36,6 +40,10 @@ export class LocalWakeUps implements WakeUps {
 
   announceReady(): void {
     for (const listener of this.#ready) listener()
+  }
+
+  announceQueues(): void {
+    for (const listener of this.#queues) listener()
   }
 
   announceCancel(): void {
@@ -48,6 +56,10 @@ export class LocalWakeUps implements WakeUps {
 
   onReady(listener: () => void): void {
     this.#ready.push(listener)
+  }
+
+  onQueues(listener: () => void): void {
+    this.#queues.push(listener)
   }
 
   onCancel(listener: () => void): void {

@@ -164,10 +164,10 @@ export class OutcomeWriter implements Service {
   async #writeRetries(): Promise<DueHint[]> {
     const batch = this.#retries.slice(0, BATCH)
     if (batch.length === 0) return []
-    const written = new Map(
-      (await this.#options.db.run(retryRuns(batch))).map(({ runId, shard }) => [runId, shard]),
-    )
+    const retried = await this.#options.db.run(retryRuns(batch))
+    const written = new Map(retried.map(({ runId, shard }) => [runId, shard]))
     this.#retries.splice(0, batch.length)
+    if (retried[0]?.hasFreedGates) this.#options.wakeUps.announceReady()
     // What was not taken was cancelled meanwhile, and ends so, or is no longer ours, and then this does nothing.
     for (const retry of batch) if (!written.has(retry.runId)) this.#endings.push(cancelledInstead(retry))
     return batch.flatMap(({ runId, retryAt }) => {

@@ -1,21 +1,33 @@
 import type { Database } from '../store/database.ts'
-import { anyGate, openGates, servedLanes } from '../store/queues.ts'
+import { countRunning, gatesInUse, openLanes } from '../store/gates.ts'
+import { servedLanes } from '../store/queues.ts'
 
-/** A lane that was made, or a queue that was paused, is noticed within this time. */
+/** A lane that was made, or a change to a queue that nobody spoke of, is noticed within this time. */
 const STALE_MS = 250
+/** By then everything that was being claimed or fired when a limit was noticed is in this worker's hands. */
+const LATE_START_MS = 15_000
 
-/** The lanes that a worker claims from: those whose queue is not paused and that ask for nothing it cannot do. */
+export interface ServedLanesOptions {
+  readonly workerId: string
+  readonly db: Database
+  readonly labels: readonly string[]
+}
+
+/**
+ * The lanes that a worker claims from: those whose queue is not paused and that ask for nothing it cannot do.
+ * Lanes of a key or of a limited queue are behind gates: they are not known here but asked for as of now.
+ */
 export class ServedLanes {
-  readonly #db: Database
-  readonly #labels: readonly string[]
+  readonly #options: ServedLanesOptions
   #strict: number[] = []
   #open: number[] = []
   #hasGates = false
+  #limited: ReadonlySet<string> | undefined
+  #countUntil = Number.NEGATIVE_INFINITY
   #readAt = Number.NEGATIVE_INFINITY
 
-  constructor(db: Database, labels: readonly string[]) {
-    this.#db = db
-    this.#labels = labels
+  constructor(options: ServedLanesOptions) {
+    this.#options = options
   }
 
   /** Lanes whose runs are claimed only into a free place. */
@@ -32,19 +44,38 @@ export class ServedLanes {
     return this.#strict.includes(lane) ? 'free' : undefined
   }
 
-  /** Lanes with a gate that has a free place and something waiting behind it, as of now. */
+  /** Lanes behind gates that all have a free place, with something waiting, the best first, as of now. */
   async gated(limit: number): Promise<number[]> {
-    if (!this.#hasGates || limit <= 0) return []
-    return (await this.#db.run(openGates({ labels: this.#labels, limit }))).map(({ id }) => id)
+    if (!this.#hasGates) return []
+    const { db, labels } = this.#options
+    return (await db.run(openLanes({ labels, limit }))).map(({ id }) => id)
   }
 
-  async refresh(): Promise<void> {
-    if (performance.now() - this.#readAt < STALE_MS) return
-    const lanes = await this.#db.run(servedLanes(this.#labels))
-    const [gates] = await this.#db.run(anyGate())
-    this.#hasGates = gates?.any ?? false
-    this.#readAt = performance.now()
+  /** A queue was changed: what is known is not good enough for the next pass. */
+  forget(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY
+  }
+
+  /**
+   * Reads lanes and gates again when that was a while ago. When a queue turns out to have got a limit, those
+   * of the runs in hand that were started before this was known are counted.
+   */
+  async refresh(runsInHand: () => readonly string[]): Promise<void> {
+    const now = performance.now()
+    if (now - this.#readAt < STALE_MS) return
+    const { db, labels, workerId } = this.#options
+    this.#readAt = now
+    const lanes = await db.run(servedLanes(labels))
+    const [gates] = await db.run(gatesInUse())
+    const limited = new Set(gates?.limited)
+    const known = this.#limited ?? limited
+    this.#hasGates = limited.size > 0 || gates?.hasKeys === true
+    this.#limited = limited
     this.#open = lanes.filter(({ isStrict }) => !isStrict).map(({ id }) => id)
     this.#strict = lanes.filter(({ isStrict }) => isStrict).map(({ id }) => id)
+    if ([...limited].some((gate) => !known.has(gate))) this.#countUntil = now + LATE_START_MS
+    if (now > this.#countUntil) return
+    const runIds = runsInHand()
+    if (runIds.length > 0) await db.run(countRunning({ workerId, runIds }))
   }
 }

@@ -74,7 +74,6 @@ function end(
   output: unknown,
   error: unknown,
 ): Verdict {
-  const { schedule, concurrencyKey } = work.definition
   const ending = {
     runId: work.runId,
     fence: work.fence,
@@ -84,7 +83,7 @@ function end(
     endedAt,
     output,
     error,
-    heirId: schedule.type === 'delay' ? newId() : null,
+    heirId: work.definition.schedule.type === 'delay' ? newId() : null,
   }
-  return { kind: 'end', ending, isAwaited: ending.heirId !== null || concurrencyKey !== null }
+  return { kind: 'end', ending, isAwaited: ending.heirId !== null || work.holdsPlace === true }
 }

@@ -111,9 +111,9 @@ test('a run whose claim is answered during a suspension is performed after it', 
   const slow = {
     claimGated: transport.claimGated.bind(transport),
     claim: async (request: Parameters<PostgresTransport['claim']>[0]) => {
-      const runs = await transport.claim(request)
-      if (runs.length > 0) await held
-      return runs
+      const claim = await transport.claim(request)
+      if (claim.runs.length > 0) await held
+      return claim
     },
   }
   const [runId] = (await waitingRuns()) as [string]

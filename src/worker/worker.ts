@@ -46,8 +46,10 @@ export interface WorkerOptions {
   readonly graceMs: number
 }
 
-/** Gates looked at in one pass. */
-const MAX_GATES = 500
+/** Lanes behind gates looked at in one pass. */
+const MAX_GATED_LANES = 500
+/** Whoever found nothing but what somebody else was at asks again after this. */
+const ASK_AGAIN_MS = 5
 /** The worker takes on nothing new while this many outcomes wait to be written. */
 const MAX_BACKLOG = 10_000
 
@@ -75,7 +77,7 @@ export class Worker implements Service, LocalWorker {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { db, wakeUps, log, labels, nodeId, clock, claimEveryMs, cancelEveryMs } = options
-    this.#lanes = new ServedLanes(db, labels)
+    this.#lanes = new ServedLanes({ workerId: nodeId, db, labels })
     this.#writer = new OutcomeWriter({ db, wakeUps, log })
     this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
     this.#pulling = new Loop({ name: 'claim', everyMs: claimEveryMs, log, runOnce: () => this.#pull() })
@@ -86,6 +88,11 @@ export class Worker implements Service, LocalWorker {
       runOnce: () => this.#cancel(),
     })
     wakeUps.onReady(() => {
+      this.#hasBacklog = true
+      this.#pulling.wake()
+    })
+    wakeUps.onQueues(() => {
+      this.#lanes.forget()
       this.#hasBacklog = true
       this.#pulling.wake()
     })
@@ -207,9 +214,10 @@ export class Worker implements Service, LocalWorker {
     await this.#returns.resolveDoubt((runId) => this.#holds(runId))
     await this.#beginClaimed()
     if (this.#isStopping) return undefined
-    await this.#lanes.refresh()
+    await this.#lanes.refresh(() => this.#inHand)
     const { transport } = this.#options
-    const gated = await this.#claim(await this.#lanes.gated(MAX_GATES), this.#free, (request) =>
+    const claimsBefore = this.#claims
+    const gated = await this.#claim(await this.#lanes.gated(MAX_GATED_LANES), this.#free, (request) =>
       transport.claimGated(request),
     )
     const strict = await this.#claim(this.#lanes.strict, this.#free, (request) => transport.claim(request))
@@ -218,7 +226,8 @@ export class Worker implements Service, LocalWorker {
     )
     await this.#beginClaimed()
     this.#hasBacklog = gated === 'more' || strict === 'more' || open === 'more'
-    return this.#hasBacklog && this.#free > 0 ? 0 : undefined
+    if (!this.#hasBacklog || this.#free === 0) return undefined
+    return this.#claims > claimsBefore ? 0 : ASK_AGAIN_MS
   }
 
   /** Claims from lanes; `more` when there may be more than there was room for. */
@@ -228,17 +237,17 @@ export class Worker implements Service, LocalWorker {
     this.#reserved += limit
     let count = 0
     try {
-      const runs = await claim({ workerId: this.id, lanes, limit })
+      const { runs, isShort } = await claim({ workerId: this.id, lanes, limit })
       count = runs.length
       this.#claims += count
       this.#claimed.push(...runs)
+      return count === limit || isShort ? 'more' : 'all'
     } catch (error) {
       this.doubt()
       throw error
     } finally {
       this.#reserved -= limit - count
     }
-    return count === limit ? 'more' : 'all'
   }
 
   async #beginClaimed(): Promise<void> {
@@ -325,6 +334,11 @@ export class Worker implements Service, LocalWorker {
 
   #holds(runId: string): boolean {
     return this.#attempts.has(runId) || [...this.#claimed, ...this.#queue].some((run) => run.runId === runId)
+  }
+
+  /** Everything in this worker's name that it knows of. */
+  get #inHand(): readonly string[] {
+    return [...this.#attempts.keys(), ...[...this.#claimed, ...this.#queue].map(({ runId }) => runId)]
   }
 
   #endCancelled(work: Work): void {

@@ -191,6 +191,34 @@ describe('POST /v1/schedules/preview', () => {
   })
 })
 
+describe('PATCH /v1/queues/{name}', () => {
+  test.each([
+    ['0', { concurrencyLimit: 0 }, '/concurrencyLimit', 'must be at least 1'],
+    ['-1', { concurrencyLimit: -1 }, '/concurrencyLimit', 'must be at least 1'],
+    ['one too many', { concurrencyLimit: 100_001 }, '/concurrencyLimit', 'must be at most 100000'],
+    ['a fraction', { concurrencyLimit: 1.5 }, '/concurrencyLimit', 'must be a whole number'],
+    ['text', { concurrencyLimit: '5' }, '/concurrencyLimit', 'must be a number, not a string'],
+    ['a list', { concurrencyLimit: [5] }, '/concurrencyLimit', 'must be a number, not a list'],
+    ['true', { concurrencyLimit: true }, '/concurrencyLimit', 'must be a number, not true or false'],
+    ['an unknown field', { limit: 5 }, '/limit', 'is not a known field; the nearest is concurrencyLimit'],
+    ['a field it answers with', { concurrencyLimit: 5, running: 0 }, '/running', 'is not a known field'],
+    ['nothing to change', {}, '', 'must name at least one field to change'],
+    ['null', null, '', 'must be an object, not null'],
+  ])('refuses %s, and makes no queue', async (_, payload, pointer, says) => {
+    const { body } = await refused('PATCH', '/v1/queues/nobody', payload)
+
+    expect(body.errors[0].pointer).toBe(pointer)
+    expect(body.errors[0].detail).toContain(says)
+    await refused('GET', '/v1/queues/nobody', undefined, {}, 404)
+  })
+
+  test('refuses a name that is none', async () => {
+    const { body } = await refused('PATCH', '/v1/queues/no%20such', { concurrencyLimit: 1 })
+
+    expect(body.errors[0].pointer).toBe('{name}')
+  })
+})
+
 const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('queries', () => {

@@ -114,6 +114,36 @@ test.each([
   expect(body.errors[0].pointer).toMatch(new RegExp(`/${field}`))
 })
 
+test('a queue can be limited, which is read back, and lifted again', async () => {
+  expect((await node.request('GET', '/v1/queues/default')).body).toMatchObject({
+    concurrencyLimit: null,
+    running: null,
+  })
+
+  const limited = await node.request('PATCH', '/v1/queues/narrow', { concurrencyLimit: 100_000 })
+  expect(limited.status).toBe(200)
+  expect(limited.body).toMatchObject({ name: 'narrow', concurrencyLimit: 100_000, running: 0, waiting: 0 })
+  expect((await node.request('GET', '/v1/queues/narrow')).body).toEqual(limited.body)
+
+  const lifted = await node.request('PATCH', '/v1/queues/narrow', { concurrencyLimit: null })
+  expect(lifted.body).toMatchObject({ concurrencyLimit: null, running: null })
+})
+
+test('a limited queue tells how much of it is in progress and how much waits', async () => {
+  await node.request('PATCH', '/v1/queues/counted', { concurrencyLimit: 1 })
+  const first = await create({ queue: 'counted', action: { type: 'sleep', duration: '1s' } })
+  const second = await create({ queue: 'counted' })
+
+  const busy = await eventually(async () => {
+    const { body } = await node.request('GET', '/v1/queues/counted')
+    return body.running === 1 && body.waiting === 1 && body
+  })
+
+  expect(busy).toMatchObject({ concurrencyLimit: 1 })
+  await isFinished(first.id)
+  await isFinished(second.id)
+})
+
 test('a queue that nobody has named does not exist', async () => {
   expect((await node.request('GET', '/v1/queues/nowhere')).status).toBe(404)
   expect((await node.request('GET', '/v1/queues/no%20such')).status).toBe(422)

@@ -120,10 +120,10 @@ test('a worker that was declared dead is given nothing: what should have started
 
   expect(result).toMatchObject({ isWorkerAlive: false, gone: [] })
   expect(await liveRow(db, runId)).toMatchObject({ state: 'pending', attempt: 0, workerId: null })
-  expect(await transport.claim({ workerId, lanes: [0], limit: 10 })).toEqual([])
+  expect((await transport.claim({ workerId, lanes: [0], limit: 10 })).runs).toEqual([])
   const living = await aNode(db)
   expect(
-    (await transport.claim({ workerId: living, lanes: [0], limit: 10 })).map((run) => run.runId),
+    (await transport.claim({ workerId: living, lanes: [0], limit: 10 })).runs.map((run) => run.runId),
   ).toEqual([runId])
 })
 
@@ -139,9 +139,9 @@ test('of many workers that claim at once each run goes to exactly one', async ()
     workers.flatMap((workerId) => [30, 30].map((limit) => transport.claim({ workerId, lanes: [0], limit }))),
   )
 
-  const claimed = claims.flat().map((run) => run.runId)
+  const claimed = claims.flatMap(({ runs }) => runs.map((run) => run.runId))
   expect(claimed.sort()).toEqual(tasks.map((task) => task.runId).sort())
-  for (const claim of claims) expect(claim.length).toBeLessThanOrEqual(30)
+  for (const { runs } of claims) expect(runs.length).toBeLessThanOrEqual(30)
 })
 
 test('a plain end with a stale fence is not written, and answered', async () => {

@@ -17,7 +17,14 @@ test('a dead node loses its runs to a living one, within 20 s with default setti
   // The first delivery of each message is never answered, so that it is in hand when its sender dies.
   const sink = await startSlowSink((count) => (count <= HELD ? NEVER_MS : 0))
   const victim = await startBelfry(['--database-url', url])
-  const ids = await create(victim, HELD, { type: 'webhook', url: sink.url })
+  // Half of them hold the last places of a key and of a queue: nothing starts again that does not come free.
+  await victim.request('PATCH', '/v1/queues/narrow', { concurrencyLimit: HELD / 2 })
+  const gated = { queue: 'narrow', concurrencyKey: 'narrow', concurrencyLimit: HELD / 2 }
+  const action = { type: 'webhook', url: sink.url }
+  const ids = [
+    ...(await create(victim, HELD / 2, action)),
+    ...(await create(victim, HELD / 2, action, gated)),
+  ]
   await eventually(async () => sink.deliveries.length === HELD)
   const heir = await startBelfry(['--database-url', url])
 
@@ -46,15 +53,16 @@ test('a dead node loses its runs to a living one, within 20 s with default setti
     expect(second?.messageId).toBe(first?.messageId)
     expect(second?.fence).toBeGreaterThan(first?.fence ?? 0)
   }
+  expect(await ask(url, 'select queue, key, held from gate where held <> 0')).toEqual([])
   expect(await ask(url, 'select reason from node where dead_at is not null')).toEqual([{ reason: 'lost' }])
   expect(shardsAfterMs).toBeLessThan(SHARDS_WITHIN_MS)
   expect(doneAfterMs).toBeGreaterThan(REAPED_AFTER_MS)
   expect(doneAfterMs).toBeLessThan(REAPED_WITHIN_MS)
 })
 
-async function create(belfry: Belfry, count: number, action: object): Promise<string[]> {
+async function create(belfry: Belfry, count: number, action: object, more: object = {}): Promise<string[]> {
   const answers = await Promise.all(
-    Array.from({ length: count }, () => belfry.request('POST', '/v1/tasks', { action })),
+    Array.from({ length: count }, () => belfry.request('POST', '/v1/tasks', { action, ...more })),
   )
   return answers.map(({ body }) => body.id)
 }

@@ -1,5 +1,6 @@
 import { Refusal } from '../../core/errors.ts'
-import { listQueues, type QueueRow, setQueuePaused } from '../../store/queues.ts'
+import { setQueueLimit } from '../../store/gates.ts'
+import { listQueues, makeQueue, type QueueRow, setQueuePaused } from '../../store/queues.ts'
 import type { Context } from './context.ts'
 
 export function allQueues({ db, projectId }: Context): Promise<QueueRow[]> {
@@ -12,10 +13,20 @@ export async function getQueue({ db, projectId }: Context, name: string): Promis
   return queue
 }
 
-/** While a queue is paused its runs come due, wait, and are not started. */
+/** While a queue is paused its runs come due, wait, and are not started. A queue that nobody has used yet is made. */
 export async function pauseQueue(context: Context, name: string, isPaused: boolean): Promise<QueueRow> {
   const { db, projectId, wakeUps } = context
+  await db.run(makeQueue({ projectId, name }))
   await db.run(setQueuePaused({ projectId, name, isPaused }))
-  if (!isPaused) wakeUps.announceReady()
+  wakeUps.announceQueues()
+  return getQueue(context, name)
+}
+
+/** Says how many runs of a queue may be in progress at once. What is in progress already goes on and counts. */
+export async function limitQueue(context: Context, name: string, limit: number | null): Promise<QueueRow> {
+  const { db, projectId, wakeUps } = context
+  await db.run(makeQueue({ projectId, name }))
+  await db.run(setQueueLimit({ projectId, name, limit }))
+  wakeUps.announceQueues()
   return getQueue(context, name)
 }

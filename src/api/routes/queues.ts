@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { QueueRow } from '../../store/queues.ts'
 import type { App } from '../app.ts'
 import type { Context } from '../operations/context.ts'
-import { allQueues, getQueue, pauseQueue } from '../operations/queues.ts'
+import { allQueues, getQueue, limitQueue, pauseQueue } from '../operations/queues.ts'
 import { utc } from '../present.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { Queue, QueueList } from '../schemas/queue.ts'
+import { EditQueue, Queue, QueueList } from '../schemas/queue.ts'
 import { QueueName } from '../schemas/task.ts'
 import { NoBody } from '../schemas/values.ts'
 
@@ -27,6 +27,15 @@ const read = {
   response: { 200: Queue, ...problems(404) },
 }
 
+const edit = {
+  operationId: 'editQueue',
+  tags,
+  summary: 'Limit how many runs of a queue may be in progress at once',
+  params,
+  body: EditQueue,
+  response: { 200: Queue, ...problems(413, 415) },
+}
+
 const pause = {
   operationId: 'pauseQueue',
   tags,
@@ -45,6 +54,10 @@ export function queueRoutes(app: App, context: Context): void {
     present(await getQueue(context, params.name)),
   )
 
+  app.patch('/v1/queues/:name', { schema: edit }, async ({ params, body }) =>
+    present(await limitQueue(context, params.name, body.concurrencyLimit ?? null)),
+  )
+
   app.post('/v1/queues/:name/pause', { schema: pause }, async ({ params }) =>
     present(await pauseQueue(context, params.name, true)),
   )
@@ -54,12 +67,11 @@ export function queueRoutes(app: App, context: Context): void {
   )
 }
 
-function present({ name, pausedAt, waiting, oldest, createdAt }: QueueRow): Queue {
+function present({ pausedAt, oldest, createdAt, ...queue }: QueueRow): Queue {
   return {
-    name,
+    ...queue,
     isPaused: pausedAt !== null,
     pausedAt: pausedAt === null ? null : utc(pausedAt),
-    waiting,
     oldest: oldest === null ? null : utc(oldest),
     createdAt: utc(createdAt),
   }

@@ -1,0 +1,107 @@
+/**
+ * Gates: how many of the runs behind one may be in progress at once. The lane of a concurrency key has a gate,
+ * and so has each queue. A place is held exactly as long as a live row names the gate it is one of; `held` is the
+ * number of such rows, and changes in the statement that changes them. Gates are locked in the order of
+ * their ids, those of queues first.
+ */
+import { list, sql } from './sql.ts'
+
+/** Which gates there are to look at. */
+export interface GatesInUse {
+  readonly hasKeys: boolean
+  /** Gates of the queues that have a limit. */
+  readonly limited: readonly string[]
+}
+
+export const gatesInUse = () => sql<GatesInUse>`
+  select exists (select from gate where id >= 0) as "hasKeys",
+         array(select id::text from gate where key is null and places is not null) as limited`
+
+/**
+ * Lanes with something waiting that may start now: those of a key or of a limited queue, with a free place in
+ * each gate they are behind. The best first, and of a limited queue no more than it has free places, because
+ * that many lanes are enough to fill them. The lanes that hold anything are found by hopping from one to the
+ * next along the index of ready, so of what waits only the first of each lane is read.
+ */
+export const openLanes = ({ labels, limit }: { labels: readonly string[]; limit: number }) => sql<{
+  id: number
+}>`
+  with recursive occupied(lane, priority, wake_at) as (
+    (select lane, priority, wake_at from ready order by lane, priority, wake_at limit 1)
+    union all
+    select next.lane, next.priority, next.wake_at from occupied o
+    cross join lateral (
+      select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
+    ) next
+  ), open as (
+    select o.lane, o.priority, o.wake_at, w.places - w.held as free,
+           row_number() over (partition by w.id order by o.priority, o.wake_at) as turn
+    from occupied o
+    cross join lateral (
+      select project_id, queue, labels, held < places as has_room from gate where id = o.lane
+      union all
+      select project_id, queue, labels, null from lane where id = o.lane
+    ) l
+    join queue q on q.project_id = l.project_id and q.name = l.queue
+    left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
+    where coalesce(l.has_room, w.id is not null) and (w.id is null or w.held < w.places)
+      and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
+  )
+  select lane as id from open where free is null or turn <= free
+  order by priority, wake_at
+  limit ${limit}`
+
+/** A queue, and how many of its runs may be in progress at once; null for any number. */
+export interface QueueLimit {
+  readonly projectId: string
+  readonly name: string
+  readonly limit: number | null
+}
+
+/**
+ * Sets or lifts the limit of a queue and counts what is in progress. The agenda is read as a whole, because no
+ * index knows what is running: limits are rarely set, runs are not. A row that somebody has locked is passed
+ * over, since most likely it is just ending; `countRunning` finds it if not.
+ */
+export const setQueueLimit = ({ projectId, name, limit }: QueueLimit) => sql`
+  with uncounted as materialized (
+    select run_id from agenda
+    where ${limit}::integer is not null and state = 'running' and queue_gate_id is null and lane in (
+      select id from lane where project_id = ${projectId} and queue = ${name}
+      union all
+      select id from gate where project_id = ${projectId} and queue = ${name} and key is not null)
+    for update skip locked
+  ), counted as (
+    update agenda a set queue_gate_id = w.id
+    from uncounted u, gate w
+    where a.run_id = u.run_id and w.project_id = ${projectId} and w.queue = ${name} and w.key is null
+    returning 1
+  )
+  update gate w set places = ${limit}::integer, held = w.held + c.count
+  from (select count(*)::integer as count from counted) c
+  where w.project_id = ${projectId} and w.queue = ${name} and w.key is null`
+
+/**
+ * Counts those of a worker's runs that hold no place of their queue although it has a limit: they were
+ * started by a worker that had not noticed yet.
+ */
+export const countRunning = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) => sql`
+  with uncounted as materialized (
+    select a.run_id, w.id as gate_id
+    from agenda a
+    cross join lateral (
+      select project_id, queue from gate where id = a.lane union all select project_id, queue from lane where id = a.lane
+    ) l
+    join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
+    where a.run_id = any(${list(runIds, (id) => id)}::uuid[]) and a.worker_id = ${workerId} and a.state = 'running'
+      and a.queue_gate_id is null
+    for update of a skip locked
+  ), counted as (
+    update agenda a set queue_gate_id = u.gate_id from uncounted u where a.run_id = u.run_id
+    returning a.queue_gate_id as id
+  ), places as (
+    select id, count(*)::integer as count from counted group by id
+  ), gates as (
+    select id from gate where id in (select id from places) order by id for update
+  )
+  update gate g set held = g.held + p.count from gates join places p on p.id = gates.id where g.id = gates.id`

@@ -1,0 +1,233 @@
+/** Limits of whole queues: exact over all workers, beside those of keys, and no place is ever lost. */
+import { expect, test } from 'vitest'
+import { laneOf } from '../../src/core/lane.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import { declareDead } from '../../src/store/nodes.ts'
+import { sql } from '../../src/store/sql.ts'
+import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
+import { aDefinition, aNode } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { allEnded, createAll, gatesOf, heldPlaces, mostAtOnce, spansOf } from '../support/limits.ts'
+import { startTestNode } from '../support/node.ts'
+import { startSink } from '../support/sink.ts'
+
+const database = await createTestDatabase()
+const { db } = database
+const node = await startTestNode(database, { concurrency: 20 })
+await startTestNode(database, { concurrency: 20, roles: 'worker,liveness' })
+
+const sleep = (duration: string) => ({ type: 'sleep', duration })
+const times = <T>(count: number, one: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => one(i))
+const limit = async (queue: string, concurrencyLimit: number | null) =>
+  (await node.request('PATCH', `/v1/queues/${queue}`, { concurrencyLimit })).body
+const queueOf = async (queue: string) => (await node.request('GET', `/v1/queues/${queue}`)).body
+const stateOf = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)).body.state
+const areRunning = (ids: readonly string[]) =>
+  eventually(async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'running'))
+
+test('no more runs of a queue are in progress than its limit, over all workers', async () => {
+  await limit('three', 3)
+  const ids = await createAll(
+    node,
+    times(40, () => ({ action: sleep('30ms'), queue: 'three' })),
+  )
+
+  await allEnded(db, ids)
+
+  expect(await mostAtOnce(db, ids)).toBeLessThanOrEqual(3)
+  expect(await queueOf('three')).toMatchObject({ concurrencyLimit: 3, running: 0, waiting: 0 })
+  expect(await heldPlaces(db)).toEqual([])
+})
+
+test('both workers share the places of a queue, and none stays empty while something waits', async () => {
+  await limit('wide', 30)
+  const ids = await createAll(
+    node,
+    times(30, () => ({ action: sleep('1500ms'), queue: 'wide' })),
+  )
+
+  await areRunning(ids)
+
+  expect((await queueOf('wide')).running).toBe(30)
+  await allEnded(db, ids)
+})
+
+test('keys hold inside the limit of their queue, beside runs without a key', async () => {
+  await limit('mixed', 4)
+  const task = { action: sleep('20ms'), queue: 'mixed' }
+  const twos = times(20, () => ({ ...task, concurrencyKey: 'two', concurrencyLimit: 2 }))
+  const ones = times(10, () => ({ ...task, concurrencyKey: 'one' }))
+  const plain = times(15, () => task)
+  const strict = times(5, () => ({ ...task, onWorkerLoss: 'fail' }))
+
+  const ids = await createAll(node, [...twos, ...ones, ...plain, ...strict])
+  await allEnded(db, ids)
+
+  expect(await mostAtOnce(db, ids)).toBeLessThanOrEqual(4)
+  expect(await mostAtOnce(db, ids.slice(0, 20))).toBeLessThanOrEqual(2)
+  expect(await mostAtOnce(db, ids.slice(20, 30))).toBe(1)
+  expect(await heldPlaces(db)).toEqual([])
+})
+
+test('a queue of one runs in the order of priority and due time, whatever lane its runs wait in', async () => {
+  await limit('single', 1)
+  const sink = await startSink()
+  const at = Date.now() + 500
+  const [blocker] = await createAll(node, [
+    { action: sleep('600ms'), queue: 'single', startAt: new Date(at).toISOString() },
+  ])
+  const lanes = [{}, { concurrencyKey: 'a' }, { concurrencyKey: 'b' }, { onWorkerLoss: 'fail' }]
+  const tasks = times(24, (i) => ({
+    ...lanes[i % lanes.length],
+    queue: 'single',
+    priority: [5, 0, -5][i % 3],
+    startAt: new Date(at + 1 + i).toISOString(),
+    action: { type: 'ping', url: `${sink.url}/${i}` },
+  }))
+
+  await createAll(node, tasks)
+  await allEnded(db, [blocker as string])
+  await eventually(async () => sink.hits.length === tasks.length)
+
+  const byPriority = [2, 1, 0].flatMap((rest) => times(8, (i) => `/${3 * i + rest}`))
+  expect(sink.hits.map((hit) => hit.path)).toEqual(byPriority)
+})
+
+test('what other lanes of a queue keep bringing does not keep a lane from its turn', async () => {
+  await limit('busy', 2)
+  const task = (startAt: number, more: object = {}) => ({
+    action: sleep('20ms'),
+    queue: 'busy',
+    startAt: new Date(startAt).toISOString(),
+    ...more,
+  })
+  const at = Date.now() + 300
+  const stream = times(200, (i) => task(at + 10 * i))
+  const keyed = ['a', 'b'].flatMap((concurrencyKey) =>
+    times(5, (i) => task(at + 50 * i, { concurrencyKey, concurrencyLimit: 2 })),
+  )
+
+  const ids = await createAll(node, [...stream, ...keyed])
+  await allEnded(db, ids, 30_000)
+
+  // Twice as much is due as the queue can do, so the stream is long behind when the last of the keyed are due.
+  const begun = (await spansOf(db, ids)).map(({ taskId }) => ids.indexOf(taskId))
+  expect(begun.findLastIndex((i) => i >= stream.length)).toBeLessThan(60)
+})
+
+test('a run that waits for its retry has given back both its places', async () => {
+  await limit('retrying', 1)
+  const sink = await startSink(({ path }, count) => ({
+    status: path === '/fails' && count === 1 ? 503 : 200,
+  }))
+  const keyed = { queue: 'retrying', concurrencyKey: 'retrying' }
+  const fails = await createAll(node, [
+    {
+      ...keyed,
+      action: { type: 'ping', url: `${sink.url}/fails` },
+      retry: { limit: 1, initial: '5s', max: '5s' },
+    },
+  ])
+  await eventually(async () => sink.hits.length === 1)
+
+  const next = await createAll(node, [
+    { ...keyed, action: { type: 'ping', url: `${sink.url}/next` } },
+    { queue: 'retrying', action: { type: 'ping', url: `${sink.url}/plain` } },
+  ])
+
+  await allEnded(db, [...next, ...fails])
+  expect(await heldPlaces(db)).toEqual([])
+})
+
+test('the places of a worker that died come free with its runs', async () => {
+  await limit('mortal', 2)
+  await node.request('POST', '/v1/queues/mortal/pause')
+  const keyed = { queue: 'mortal', concurrencyKey: 'mortal', concurrencyLimit: 2 }
+  const ids = await createAll(
+    node,
+    times(4, () => ({ ...keyed, action: sleep('0s') })),
+  )
+  await eventually(async () => (await queueOf('mortal')).waiting === 4)
+  const workerId = await aNode(db)
+  const lane = laneOf(DEFAULT_PROJECT_ID, aDefinition(keyed)).id
+  const { runs } = await new PostgresTransport(db).claimGated({ workerId, lanes: [lane], limit: 10 })
+  expect(runs).toHaveLength(2)
+  expect((await gatesOf(db)).filter(({ queue }) => queue === 'mortal').map(({ held }) => held)).toEqual([
+    2, 2,
+  ])
+
+  await node.request('POST', '/v1/queues/mortal/resume')
+  await db.run(declareDead({ nodeId: workerId, beat: null, reason: 'lost' }))
+
+  await allEnded(db, ids)
+  expect(await heldPlaces(db)).toEqual([])
+})
+
+test('a limit counts what is in progress when it is set, and starts nothing until there is room', async () => {
+  const five = await createAll(
+    node,
+    times(5, (i) => ({ action: sleep(`${1_500 + 200 * i}ms`), queue: 'late' })),
+  )
+  await areRunning(five)
+
+  expect(await limit('late', 2)).toMatchObject({ concurrencyLimit: 2, running: 5 })
+  const [sixth] = (await createAll(node, [{ action: sleep('0s'), queue: 'late' }])) as [string]
+  await allEnded(db, [...five, sixth])
+
+  const ends = (await spansOf(db, five)).map(({ endedAt }) => endedAt).sort((a, b) => a - b)
+  const [begun] = await spansOf(db, [sixth])
+  expect(begun?.startedAt).toBeGreaterThanOrEqual(ends[3] as number)
+  expect(await heldPlaces(db)).toEqual([])
+})
+
+test('lifting a limit starts what waits behind it', async () => {
+  await limit('lifted', 1)
+  const [blocker, ...waiting] = (await createAll(node, [
+    { action: sleep('4s'), queue: 'lifted' },
+    ...times(3, () => ({ action: sleep('0s'), queue: 'lifted', priority: 1 })),
+  ])) as [string, ...string[]]
+  await areRunning([blocker])
+
+  expect(await limit('lifted', null)).toMatchObject({ concurrencyLimit: null, running: null })
+
+  await allEnded(db, waiting)
+  expect(await stateOf(blocker)).toBe('running')
+  await allEnded(db, [blocker])
+  expect(await heldPlaces(db)).toEqual([])
+})
+
+test('whatever is done to a limit under load, it counts exactly what is in progress', {
+  timeout: 60_000,
+}, async () => {
+  const task = { action: sleep('25ms'), queue: 'restless' }
+  const ids = await createAll(
+    node,
+    times(400, (i) => (i % 4 === 0 ? { ...task, concurrencyKey: `k${i % 3}`, concurrencyLimit: 3 } : task)),
+  )
+  let isDone = false
+  const seen = new Set<string>()
+  const watched = (async () => {
+    while (!isDone)
+      for (const { queue, key, held, holders } of await gatesOf(db))
+        if (held !== holders) seen.add(`${queue}/${key}: ${held} held by ${holders}`)
+  })()
+
+  for (const concurrencyLimit of [2, 10, 1, null, 3, null, 40, 1, 5, null, 1, 4, null, 2, 6]) {
+    await limit('restless', concurrencyLimit)
+    const before = await db.run(sql<{ ended: number }>`select count(*)::integer as ended from run`)
+    await eventually(async () => {
+      const [now] = await db.run(sql<{ ended: number }>`select count(*)::integer as ended from run`)
+      const [left] = await db.run(sql<{ left: number }>`select count(*)::integer as left from agenda`)
+      return left?.left === 0 || (now?.ended ?? 0) >= (before[0]?.ended ?? 0) + 15
+    })
+  }
+  await allEnded(db, ids, 40_000)
+  isDone = true
+  await watched
+
+  expect([...seen]).toEqual([])
+  expect(await heldPlaces(db)).toEqual([])
+  expect(await queueOf('restless')).toMatchObject({ concurrencyLimit: 6, running: 0 })
+})
