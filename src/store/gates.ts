@@ -6,26 +6,29 @@
  */
 import { list, sql } from './sql.ts'
 
-/** Which gates there are to look at. */
-export interface GatesInUse {
-  readonly hasKeys: boolean
-  /** Gates of the queues that have a limit. */
-  readonly limited: readonly string[]
+/** Gates of the queues that have a limit. */
+export const limitedQueues = () => sql<{ id: number }>`
+  select id from gate where key is null and places is not null`
+
+/** A lane whose runs are claimed only into a free place, and something waits in it. */
+export interface WaitingLane {
+  readonly id: number
+  readonly isGated: boolean
 }
 
-export const gatesInUse = () => sql<GatesInUse>`
-  select exists (select from gate where id >= 0) as "hasKeys",
-         array(select id::text from gate where key is null and places is not null) as limited`
-
 /**
- * Lanes with something waiting that may start now: those of a key or of a limited queue, with a free place in
- * each gate they are behind. The best first, and of a limited queue no more than it has free places, because
- * that many lanes are enough to fill them. The lanes that hold anything are found by hopping from one to the
- * next along the index of ready, so of what waits only the first of each lane is read.
+ * Lanes in which something waits that is never claimed ahead and may start now: those behind gates that all
+ * have a free place, and those of runs that happen at most once. The best come first, and of a limited queue no
+ * more than it has free places, because that many lanes are enough to fill them. The lanes that hold anything are
+ * found by hopping from one to the next along the index of ready, so only the first of each lane is read.
  */
-export const openLanes = ({ labels, limit }: { labels: readonly string[]; limit: number }) => sql<{
-  id: number
-}>`
+export const waitingLanes = ({
+  labels,
+  limit,
+}: {
+  labels: readonly string[]
+  limit: number
+}) => sql<WaitingLane>`
   with recursive occupied(lane, priority, wake_at) as (
     (select lane, priority, wake_at from ready order by lane, priority, wake_at limit 1)
     union all
@@ -34,20 +37,20 @@ export const openLanes = ({ labels, limit }: { labels: readonly string[]; limit:
       select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
     ) next
   ), open as (
-    select o.lane, o.priority, o.wake_at, w.places - w.held as free,
+    select o.lane, o.priority, o.wake_at, w.places - w.held as free, l.has_room is not null or w.id is not null as gated,
            row_number() over (partition by w.id order by o.priority, o.wake_at) as turn
     from occupied o
     cross join lateral (
-      select project_id, queue, labels, held < places as has_room from gate where id = o.lane
+      select project_id, queue, labels, held < places as has_room, false as strict from gate where id = o.lane
       union all
-      select project_id, queue, labels, null from lane where id = o.lane
+      select project_id, queue, labels, null, strict from lane where id = o.lane
     ) l
     join queue q on q.project_id = l.project_id and q.name = l.queue
     left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
-    where coalesce(l.has_room, w.id is not null) and (w.id is null or w.held < w.places)
+    where coalesce(l.has_room, l.strict or w.id is not null) and (w.id is null or w.held < w.places)
       and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
   )
-  select lane as id from open where free is null or turn <= free
+  select lane as id, gated as "isGated" from open where free is null or turn <= free
   order by priority, wake_at
   limit ${limit}`
 

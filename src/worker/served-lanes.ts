@@ -1,5 +1,5 @@
 import type { Database } from '../store/database.ts'
-import { countRunning, gatesInUse, openLanes } from '../store/gates.ts'
+import { countRunning, limitedQueues, waitingLanes } from '../store/gates.ts'
 import { servedLanes } from '../store/queues.ts'
 
 /** A lane that was made, or a change to a queue that nobody spoke of, is noticed within this time. */
@@ -21,8 +21,7 @@ export class ServedLanes {
   readonly #options: ServedLanesOptions
   #strict: number[] = []
   #open: number[] = []
-  #hasGates = false
-  #limited: ReadonlySet<string> | undefined
+  #limited: ReadonlySet<number> | undefined
   #countUntil = Number.NEGATIVE_INFINITY
   #readAt = Number.NEGATIVE_INFINITY
 
@@ -30,11 +29,7 @@ export class ServedLanes {
     this.#options = options
   }
 
-  /** Lanes whose runs are claimed only into a free place. */
-  get strict(): readonly number[] {
-    return this.#strict
-  }
-
+  /** Lanes whose runs may be claimed ahead of a free place. */
   get open(): readonly number[] {
     return this.#open
   }
@@ -44,11 +39,12 @@ export class ServedLanes {
     return this.#strict.includes(lane) ? 'free' : undefined
   }
 
-  /** Lanes behind gates that all have a free place, with something waiting, the best first, as of now. */
-  async gated(limit: number): Promise<number[]> {
-    if (!this.#hasGates) return []
+  /** Lanes in which something waits for a place of its own, and may have one: the best first, as of now. */
+  async waiting(limit: number): Promise<{ gated: number[]; strict: number[] }> {
     const { db, labels } = this.#options
-    return (await db.run(openLanes({ labels, limit }))).map(({ id }) => id)
+    const lanes = await db.run(waitingLanes({ labels, limit }))
+    const idsOf = (isGated: boolean) => lanes.filter((lane) => lane.isGated === isGated).map(({ id }) => id)
+    return { gated: idsOf(true), strict: idsOf(false) }
   }
 
   /** A queue was changed: what is known is not good enough for the next pass. */
@@ -66,10 +62,8 @@ export class ServedLanes {
     const { db, labels, workerId } = this.#options
     this.#readAt = now
     const lanes = await db.run(servedLanes(labels))
-    const [gates] = await db.run(gatesInUse())
-    const limited = new Set(gates?.limited)
+    const limited = new Set((await db.run(limitedQueues())).map(({ id }) => id))
     const known = this.#limited ?? limited
-    this.#hasGates = limited.size > 0 || gates?.hasKeys === true
     this.#limited = limited
     this.#open = lanes.filter(({ isStrict }) => !isStrict).map(({ id }) => id)
     this.#strict = lanes.filter(({ isStrict }) => isStrict).map(({ id }) => id)

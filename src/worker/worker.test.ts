@@ -1,12 +1,23 @@
 import { expect, test } from 'vitest'
-import { aNode, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../../test/support/agenda.ts'
+import {
+  aDefinition,
+  aNode,
+  dueRow,
+  endedRow,
+  liveRow,
+  ownShards,
+  tasksInAgenda,
+} from '../../test/support/agenda.ts'
 import { whenDone } from '../../test/support/cleanup.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { laneOf } from '../core/lane.ts'
+import { DEFAULT_PROJECT_ID } from '../core/project.ts'
 import type { TaskDefinition } from '../core/task.ts'
 import { silentLogger } from '../runtime/logger.ts'
 import { fireAsTheyAre } from '../store/agenda.ts'
 import { Definitions } from '../store/definitions.ts'
+import { registerLanes } from '../store/queues.ts'
 import { sql } from '../store/sql.ts'
 import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
@@ -65,6 +76,7 @@ async function startWorker(options: Partial<WorkerOptions> = {}) {
 
 /** Runs that are due and wait in ready. */
 async function waitingRuns(count = 1, definition: Partial<TaskDefinition> = {}): Promise<string[]> {
+  await db.run(registerLanes([laneOf(DEFAULT_PROJECT_ID, aDefinition(definition))]))
   const tasks = await tasksInAgenda(db, { count, definition })
   const nodeId = await aNode(db, ['scheduler'])
   const shards = await ownShards(db, nodeId)
@@ -163,6 +175,40 @@ test('a run that is cancelled while it waits in a worker ends cancelled', async 
   await db.run(sql`update agenda set cancel_at = now() where run_id = ${late[4] as string}`)
 
   expect(await hasEnded(late[4] as string)).toMatchObject({ state: 'cancelled' })
+})
+
+test('what needs a place of its own gets its turn, however much else there is', async () => {
+  const begun: string[] = []
+  const executor: Executor = {
+    execute: async (_, { runId }) => {
+      begun.push(runId)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return { kind: 'completed', output: null }
+    },
+  }
+  const plenty = await waitingRuns(400)
+  const few = [
+    ...(await waitingRuns(5, { onWorkerLoss: 'fail' })),
+    ...(await waitingRuns(5, { concurrencyKey: 'any', concurrencyLimit: 5 })),
+  ]
+  await startWorker({ concurrency: 3, executor })
+
+  await eventually(async () => begun.length === plenty.length + few.length)
+
+  expect(Math.max(...few.map((runId) => begun.indexOf(runId)))).toBeLessThan(plenty.length / 2)
+})
+
+test('rows in ready that lead nowhere do not hold up what waits behind them', async () => {
+  await db.run(sql`
+    insert into ready (lane, priority, wake_at, run_id)
+    select 0, -1, now(), gen_random_uuid() from generate_series(1, 30)`)
+  const [runId] = (await waitingRuns()) as [string]
+
+  // One at a time, and nobody wakes it: a pass a second would take half a minute.
+  await startWorker({ concurrency: 1, executor: instant })
+
+  expect(await hasEnded(runId)).toMatchObject({ state: 'completed' })
+  expect(await db.run(sql`select run_id from ready`)).toEqual([])
 })
 
 test('an outcome that cannot be stored does not hold up the others', async () => {

@@ -46,8 +46,8 @@ export interface WorkerOptions {
   readonly graceMs: number
 }
 
-/** Lanes behind gates looked at in one pass. */
-const MAX_GATED_LANES = 500
+/** Lanes of runs that need a place of their own looked at in one pass. */
+const MAX_WAITING_LANES = 500
 /** Whoever found nothing but what somebody else was at asks again after this. */
 const ASK_AGAIN_MS = 5
 /** The worker takes on nothing new while this many outcomes wait to be written. */
@@ -70,6 +70,9 @@ export class Worker implements Service, LocalWorker {
   #claims = 0
   /** Runs may be waiting in ready: they were there first, so nothing is fired past them. */
   #hasBacklog = true
+  /** Something waits that is not claimed ahead, and there was no place for it: the next one is kept for it. */
+  #isPlaceKept = false
+  #isAheadFirst = false
   #isStopping = false
   #isSuspended = false
   #onIdle: (() => void) | undefined
@@ -178,8 +181,13 @@ export class Worker implements Service, LocalWorker {
   }
 
   begin(runs: readonly Work[]): void {
+    this.#takeOn(runs, 'last')
+  }
+
+  #takeOn(runs: readonly Work[], where: 'first' | 'last'): void {
     this.#reserved -= runs.length
-    for (const work of runs) this.#queue.push(work)
+    if (where === 'first') this.#queue.unshift(...runs)
+    else for (const work of runs) this.#queue.push(work)
     this.#fillPlaces()
   }
 
@@ -202,6 +210,13 @@ export class Worker implements Service, LocalWorker {
     return Math.max(0, this.#allowedAhead - Math.max(0, this.#busy - this.#options.concurrency))
   }
 
+  /** Places for what is claimed into none but a free one. */
+  get #places(): number {
+    if (!this.#isPlaceKept || this.#writer.backlog > MAX_BACKLOG) return this.#free
+    const isFree = this.#attempts.size + this.#reserved < this.#options.concurrency
+    return Math.max(this.#free, isFree ? 1 : 0)
+  }
+
   get #allowedAhead(): number {
     return Math.min(this.#options.claimAhead, Math.floor(this.#throughput.perSecond()))
   }
@@ -212,22 +227,44 @@ export class Worker implements Service, LocalWorker {
     await this.#returns.flush()
     this.#fillPlaces()
     await this.#returns.resolveDoubt((runId) => this.#holds(runId))
-    await this.#beginClaimed()
+    await this.#beginClaimed('last')
     if (this.#isStopping) return undefined
     await this.#lanes.refresh(() => this.#inHand)
+    const before = this.#claims
+    // Neither kind goes first always: one that never runs out would keep the other from every place.
+    this.#isAheadFirst = !this.#isAheadFirst
+    const early = this.#isAheadFirst ? await this.#claimAhead() : 'all'
+    const placed = await this.#claimIntoPlaces()
+    const late = this.#isAheadFirst ? 'all' : await this.#claimAhead()
+    this.#hasBacklog = [early, placed, late].includes('more')
+    if (!this.#hasBacklog || this.#free === 0) return undefined
+    return this.#claims > before ? 0 : ASK_AGAIN_MS
+  }
+
+  /** Claims what starts only in a place of its own: it goes before what waits in hand. */
+  async #claimIntoPlaces(): Promise<'all' | 'more'> {
     const { transport } = this.#options
-    const claimsBefore = this.#claims
-    const gated = await this.#claim(await this.#lanes.gated(MAX_GATED_LANES), this.#free, (request) =>
-      transport.claimGated(request),
-    )
-    const strict = await this.#claim(this.#lanes.strict, this.#free, (request) => transport.claim(request))
-    const open = await this.#claim(this.#lanes.open, this.#free + this.#ahead, (request) =>
+    const { gated, strict } = await this.#lanes.waiting(MAX_WAITING_LANES)
+    const before = this.#claims
+    const found = [
+      await this.#claim(gated, this.#places, (request) => transport.claimGated(request)),
+      await this.#claim(strict, this.#places, (request) => transport.claim(request)),
+    ]
+    const hasMore = found.includes('more')
+    this.#isPlaceKept = hasMore && this.#claims === before
+    await this.#beginClaimed('first')
+    this.#fillPlaces()
+    return hasMore ? 'more' : 'all'
+  }
+
+  /** Claims what may wait in hand for a place. */
+  async #claimAhead(): Promise<'all' | 'more'> {
+    const { transport } = this.#options
+    const found = await this.#claim(this.#lanes.open, this.#free + this.#ahead, (request) =>
       transport.claim(request),
     )
-    await this.#beginClaimed()
-    this.#hasBacklog = gated === 'more' || strict === 'more' || open === 'more'
-    if (!this.#hasBacklog || this.#free === 0) return undefined
-    return this.#claims > claimsBefore ? 0 : ASK_AGAIN_MS
+    await this.#beginClaimed('last')
+    return found
   }
 
   /** Claims from lanes; `more` when there may be more than there was room for. */
@@ -250,7 +287,7 @@ export class Worker implements Service, LocalWorker {
     }
   }
 
-  async #beginClaimed(): Promise<void> {
+  async #beginClaimed(where: 'first' | 'last'): Promise<void> {
     if (this.#claimed.length === 0) return
     const claimed = [...this.#claimed]
     const definitions = await this.#options.definitions.of(claimed)
@@ -262,7 +299,7 @@ export class Worker implements Service, LocalWorker {
     const wanted = works.filter((work) => !work.isCancelled)
     this.#reserved -= claimed.length - wanted.length
     for (const work of works) if (work.isCancelled) this.#endCancelled(work)
-    this.begin(wanted)
+    this.#takeOn(wanted, where)
   }
 
   /**
@@ -275,8 +312,9 @@ export class Worker implements Service, LocalWorker {
 
   #fillPlaces(): void {
     if (this.#isStopping || this.#isSuspended) return
+    const places = this.#options.concurrency - (this.#isPlaceKept ? 1 : 0)
     let taken = 0
-    while (this.#attempts.size < this.#options.concurrency && taken < this.#queue.length) {
+    while (this.#attempts.size < places && taken < this.#queue.length) {
       void this.#perform(this.#queue[taken++] as Work)
     }
     if (taken > 0) this.#queue.splice(0, taken)
@@ -319,7 +357,8 @@ export class Worker implements Service, LocalWorker {
   /** A place came free: it goes to the next run in hand, and the hand is filled before it is empty. */
   #freed(): void {
     this.#fillPlaces()
-    if (this.#hasBacklog && this.#queue.length <= this.#options.concurrency) this.#pulling.wake()
+    const isHandLow = this.#queue.length <= this.#options.concurrency
+    if (this.#isPlaceKept || (this.#hasBacklog && isHandLow)) this.#pulling.wake()
     if (this.#attempts.size === 0) this.#onIdle?.()
   }
 

@@ -5,14 +5,17 @@
  */
 import { afterAll, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
+import { laneOf } from '../../src/core/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { type DueRow, fire, fireAsTheyAre, JUST_RUN, lookAhead } from '../../src/store/agenda.ts'
 import { Database } from '../../src/store/database.ts'
+import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/gates.ts'
 import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
 import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
+import { registerLanes } from '../../src/store/queues.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
 import { readDefinitions } from '../../src/store/tasks.ts'
-import { takeReady } from '../../src/transport/postgres-transport.ts'
+import { takeGated, takeReady } from '../../src/transport/postgres-transport.ts'
 import { aDefinition, aNode, ownShards } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 
@@ -40,7 +43,7 @@ interface PlanNode {
 }
 
 /** Explains a statement by running it and taking it back; answers how each big table was read. */
-async function scansOf(statement: Statement<unknown>): Promise<string[]> {
+async function scansOf(statement: Statement<unknown>, mostOfReady = BATCH): Promise<string[]> {
   let plan: PlanNode | undefined
   await db
     .transaction(async (tx) => {
@@ -63,7 +66,7 @@ async function scansOf(statement: Statement<unknown>): Promise<string[]> {
       BIG.some((name) => table.startsWith(name))
     )
       scans.push(`${node['Node Type']} on ${table}`)
-    if (table === 'ready' && node['Actual Rows'] * node['Actual Loops'] > BATCH)
+    if (table === 'ready' && node['Actual Rows'] * node['Actual Loops'] > mostOfReady)
       scans.push('too much of ready')
     if (node['Node Type'] === 'Sort') scans.push('Sort')
     for (const child of node.Plans ?? []) walk(child)
@@ -71,6 +74,15 @@ async function scansOf(statement: Statement<unknown>): Promise<string[]> {
   walk(plan as PlanNode)
   return scans
 }
+
+/** A limited queue, and two lanes of it: one has a key of its own, with more places. */
+const PLACES = 5
+const gated = [{}, { concurrencyKey: 'k', concurrencyLimit: 50 }].map((fields) =>
+  laneOf(DEFAULT_PROJECT_ID, aDefinition({ queue: 'narrow', ...fields })),
+)
+const gatedLanes = gated.map(({ id }) => id)
+await db.run(registerLanes(gated))
+await db.run(setQueueLimit({ projectId: DEFAULT_PROJECT_ID, name: 'narrow', limit: PLACES }))
 
 const BIG = ['agenda', 'ready', 'task', 'run', 'attempt']
 
@@ -115,6 +127,9 @@ async function explainAll(): Promise<Record<string, string[]>> {
     fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows })),
     fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),
     takeReady: await scansOf(takeReady({ workerId: nodeId, lanes: [0], limit: BATCH })),
+    takeGated: await scansOf(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: BATCH }), 2 * PLACES),
+    waitingLanes: await scansOf(waitingLanes({ labels: [], limit: BATCH }), 3),
+    countRunning: await scansOf(countRunning({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
     endRuns: await scansOf(
       endRuns(
         held.map((h) => ({ ...h, ...attempt, state: 'completed', outcome: 'completed', heirId: null })),
@@ -133,7 +148,10 @@ async function explainAll(): Promise<Record<string, string[]>> {
 }
 
 const expectNoTableIsRead = (plans: Record<string, string[]>) => {
-  expect(plans['takeReady'], 'no more of a lane is read than can be taken').not.toContain('too much of ready')
+  for (const statement of ['takeReady', 'takeGated', 'waitingLanes'])
+    expect(plans[statement], `${statement}: no more of a lane is read than can be taken`).not.toContain(
+      'too much of ready',
+    )
   expect(plans['lookAhead'], 'a shard is walked in the order of its index').not.toContain('Sort')
   for (const [statement, scans] of Object.entries(plans)) {
     expect(scans, `${statement} reads ${scans.join(', ')}`).not.toContainEqual(
@@ -150,13 +168,17 @@ test('no hot statement reads a table, analysed empty, then filled, then analysed
   await db.run(
     sql`insert into ready (lane, priority, wake_at, run_id) select 0, 0, wake_at, run_id from agenda limit 20000`,
   )
+  for (const lane of gatedLanes)
+    await db.run(
+      sql`insert into ready (lane, priority, wake_at, run_id) select ${lane}, 0, wake_at, run_id from agenda limit 20000`,
+    )
   expectNoTableIsRead(await explainAll())
 
   await db.run(sql`analyze`)
   expectNoTableIsRead(await explainAll())
 
   await db.run(sql`delete from agenda where wake_at < now() + interval '3 minutes'`)
-  await db.run(sql`delete from ready where ctid in (select ctid from ready order by wake_at limit 15000)`)
+  await db.run(sql`delete from ready where ctid in (select ctid from ready order by wake_at limit 45000)`)
   expectNoTableIsRead(await explainAll())
 })
 
@@ -171,6 +193,17 @@ test('a claim takes exactly as many runs as it may, whatever else is there', asy
 
   const [claim] = await db.run(takeReady({ workerId: nodeId, lanes: [0], limit: 7 }))
   expect(claim?.runs).toHaveLength(7)
+})
+
+test('a claim behind gates takes exactly as many runs as the queue has places', async () => {
+  await db.run(
+    sql`update ready set lane = ${gatedLanes[1]} where run_id in (select run_id from ready limit 500)`,
+  )
+  await db.run(sql`update ready set lane = ${gatedLanes[0]} where lane = 0`)
+
+  const [claim] = await db.run(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: 7 }))
+
+  expect(claim?.runs).toHaveLength(PLACES)
 })
 
 test('claiming is a HOT update: no index has to be touched', async () => {
