@@ -42,7 +42,7 @@ await benchmark({
   run: async ({ runs, days, tasks, pages, limit, explain }, report) => {
     const server = await startPostgres()
     const database = await createBelfryDatabase(server, 'bench_history')
-    const taskIds = await makeAll(database, { runs, days, tasks }, report)
+    const { taskIds, until } = await makeAll(database, { runs, days, tasks }, report)
     const [busy = '', quiet = ''] = taskIds
     const [node] = await startNodes(1, database.url, ['--roles', 'api'])
     const ago = (part: number) => new Date(Date.now() - part * days * DAY_MS).toISOString()
@@ -79,7 +79,7 @@ await benchmark({
       ],
       rows,
     )
-    if (explain) await explainAll(database, busy, report)
+    if (explain) await explainAll(database, { taskId: busy, until }, report)
   },
 })
 
@@ -87,7 +87,7 @@ async function makeAll(
   { db, url }: BenchDatabase,
   { runs, days, tasks }: { runs: number; days: number; tasks: number },
   report: Report,
-): Promise<string[]> {
+): Promise<{ taskIds: string[]; until: number }> {
   const startedAt = performance.now()
   report.step(`creating ${tasks} tasks`)
   await fill(url, { count: tasks, dueAt: (i) => Date.now() + DAY_MS + ((i * 7_919) % DAY_MS) })
@@ -117,7 +117,7 @@ async function makeAll(
   report.say(
     `${size?.rows} rows in ${size?.parts} partitions, ${Math.round((size?.bytes ?? 0) / 1024 ** 2)} MiB with indexes, made in ${minutes} min`,
   )
-  return taskIds
+  return { taskIds, until }
 }
 
 /** Reads a list page by page and takes the time of each. */
@@ -137,9 +137,13 @@ async function walk(question: string, address: string, pages: number): Promise<R
   return { question, pages: times.length, items, took: percentilesOf(times) }
 }
 
-async function explainAll({ db }: BenchDatabase, taskId: string, report: Report): Promise<void> {
+async function explainAll(
+  { db }: BenchDatabase,
+  { taskId, until }: { taskId: string; until: number },
+  report: Report,
+): Promise<void> {
   const projectId = DEFAULT_PROJECT_ID
-  const before = { us: Date.now() * 1_000, id: NO_ID }
+  const before = { us: until * 1_000, id: NO_ID }
   const fromUs = before.us - 16_000_000
   const statements: [string, Statement<unknown>][] = [
     [

@@ -37,7 +37,7 @@ export interface RunWindow {
 
 /** A run that was found, or, without an id, the word that none was. */
 export interface FoundRun {
-  /** More rows than may be looked at lie in the stretch: what was found need not be the latest. */
+  /** More rows than may be looked at lie in the stretch, so nothing was found: it need not be the latest. */
   readonly isCut: boolean
   readonly us: number | null
   readonly id: string | null
@@ -78,8 +78,11 @@ export const runsInWindow = ({
       and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
     limit ${maxExamined}
   )
-  select coalesce(examined.most >= ${maxExamined}::integer, false) as "isCut", found.id, (extract(epoch from found.at) * 1000000)::bigint as us
-  from (select greatest((select count(*) from live), (select count(*) from tried), (select count(*) from ended)) as most) examined
+  select examined.is_cut as "isCut", found.id, (extract(epoch from found.at) * 1000000)::bigint as us
+  from (
+    select coalesce(greatest((select count(*) from live), (select count(*) from tried), (select count(*) from ended)) >= ${maxExamined}::integer,
+                    false) as is_cut
+  ) examined
   left join lateral (
     select run_id as id, at from (
       select run_id, at from live
@@ -92,7 +95,7 @@ export const runsInWindow = ({
       select run_id, at from ended
       where project_id = ${projectId} and (${state}::text is null or state::text = ${state})
     ) r
-    where (at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
+    where not examined.is_cut and (at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
     order by at desc, run_id desc limit ${limit}
   ) found on true`
 

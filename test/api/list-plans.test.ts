@@ -145,6 +145,12 @@ test('every list is read by index, analysed empty, then full, then analysed', {
   await db.run(sql`analyze`)
   const part = { taskIds, busyEvery: 3 }
   await makeHistory(db, { ...part, runs: RUNS, from: now - SPAN_MS, until: now - 60_000 })
+  await db.run(sql`
+    insert into attempt (run_id, task_id, started_at, ended_at, number, fence, outcome)
+    select run_id, task_id, started_at, ended_at, 1, 1, 'failed' from run where run_id::text like '%5'`)
+  await db.run(
+    sql`insert into run_retry (run_id, retry_of) select run_id, gen_random_uuid() from run limit 20000`,
+  )
   // Autovacuum does this a range at a time, as they fill.
   await summarise()
   await makeHistory(db, { ...part, runs: 3_000, from: now - 60_000, until: now })

@@ -71,7 +71,7 @@ describe('history', () => {
     expect(told.toReversed()).toEqual(truth)
     expect(minutes.every(({ isCounted }) => isCounted)).toBe(true)
     expect(minutes[0]?.latenessMs?.p50).toBeGreaterThan(5)
-    expect(minutes[0]?.latenessMs?.p99).toBeLessThanOrEqual(20)
+    expect(minutes[0]?.latenessMs?.p99).toBeLessThanOrEqual(25)
     expect(lastDay).toMatchObject({ completed: 2_880, permanentlyFailed: 60, cancelled: 30, skipped: 30 })
     expect(lastDay.isComplete).toBe(true)
   })
@@ -130,7 +130,7 @@ describe('what is live', () => {
     const { runs } = await stats()
 
     expect(runs.pending.atLeast).toBe(true)
-    expect(runs.pending.count).toBeGreaterThan(15_000)
+    expect(runs.pending.count).toBeGreaterThan(9_000)
     expect(runs.pending.count).toBeLessThan(30_000)
   })
 })

@@ -25,9 +25,9 @@ export const MINUTES_AHEAD = 60
 const MAX_WORKED_OUT = 500
 /** For how long working out may keep the process from doing anything else. */
 const MAX_WORKING_MS = 20
-const MAX_PER_SHARD = 500
+const MAX_PER_SHARD = 100
 const SAMPLED_SHARDS = 2
-const MAX_PER_SAMPLED_SHARD = 30_000
+const MAX_PER_SAMPLED_SHARD = 20_000
 
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, id) => id)
 

@@ -29,7 +29,7 @@ const MINUTES_SHOWN = 60
 /** A run that has been due for this long and has not begun is late. */
 const LATE_AFTER_MS = 5_000
 /** Rows of each shard that are looked at, at either end. */
-const MAX_PER_SHARD = 300
+const MAX_PER_SHARD = 150
 const MAX_TASKS_COUNTED = 10_000
 const MAX_FAILURES = 2_000
 const MAX_FAILED_TASKS = 200
