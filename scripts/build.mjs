@@ -1,13 +1,14 @@
 /**
- * Builds `dist/main.js`, the program, from `src/cli/main.ts`. Dependencies stay outside the bundle.
- * `dist/.stamp` says what it was built from and is written last, so a build cut short is built again.
+ * Builds what is out of date of the two halves: the dashboard in `dist/web`, and `dist/main.js`, the program,
+ * from `src/cli/main.ts`. Dependencies of the program stay outside the bundle. `dist/.stamp` says what it was built from and is written last, so a build cut short is built again.
  * The new program takes the place of the old one in one step: there is never a moment without one.
  */
 
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { buildDashboard, isDashboardBuilt } from './build-dashboard.mjs'
+import { hashOf } from './source-hash.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
@@ -16,12 +17,21 @@ const INPUTS = ['src', 'migrations', 'package.json', 'package-lock.json', 'scrip
 
 /** Whether `dist` was built from what is there now. */
 export function isBuilt() {
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === sourceHash()
+  return isProgramBuilt() && isDashboardBuilt()
 }
 
 export async function build() {
+  if (!isProgramBuilt()) await buildProgram()
+  if (!isDashboardBuilt()) await buildDashboard()
+}
+
+function isProgramBuilt() {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === hashOf(INPUTS)
+}
+
+async function buildProgram() {
   const { build: bundle } = await import('esbuild')
-  const hash = sourceHash()
+  const hash = hashOf(INPUTS)
   const { outputFiles } = await bundle({
     absWorkingDir: root,
     entryPoints: { main: 'src/cli/main.ts', 'beat-thread': 'src/liveness/beat-thread.js' },
@@ -43,7 +53,7 @@ export async function build() {
   // The names of parts change with their content, so new ones stand beside the old until main.js names them.
   const [entry, parts] = [outputFiles.filter(isEntry), outputFiles.filter((file) => !isEntry(file))]
   for (const { path, contents } of [...parts, ...entry]) replaceFile(path, contents)
-  removeAllBut(outputFiles.map(({ path }) => basename(path)))
+  removeAllBut(['web', ...outputFiles.map(({ path }) => basename(path))])
   writeFileSync(stamp, hash)
 }
 
@@ -65,32 +75,6 @@ function replaceFile(path, contents) {
 function removeAllBut(names) {
   for (const name of readdirSync(dist))
     if (!names.includes(name)) rmSync(join(dist, name), { recursive: true, force: true })
-}
-
-/** A hash over the names and contents of everything that goes into the build. */
-export function sourceHash() {
-  const hash = createHash('sha256')
-  for (const input of INPUTS) {
-    for (const file of filesIn(input))
-      hash
-        .update(`${file}\0`)
-        .update(readFileSync(join(root, file)))
-        .update('\0')
-  }
-  return hash.digest('hex')
-}
-
-/**
- * @param {string} path
- * @returns {string[]}
- */
-function filesIn(path) {
-  if (!existsSync(join(root, path))) return []
-  if (path.includes('.')) return [path]
-  return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
-    .map((entry) => join(entry.parentPath, entry.name).slice(root.length))
-    .sort()
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await build()

@@ -15,6 +15,7 @@ await prepare({ build: true })
 if (args.length === 0) {
   await step('lint', 'biome', ['check', '--diagnostic-level=warn', '.'], { quiet: true })
   await step('types', 'tsc', ['--noEmit'], { quiet: true })
+  await step('types of the dashboard', 'tsc', ['--noEmit', '-p', 'web'], { quiet: true })
 }
 await step('tests', 'vitest', ['run', ...args], { quiet: false })
 

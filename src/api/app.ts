@@ -12,6 +12,7 @@ import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider
 import { uuidv7 } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { parseJsonBodies } from './body-parsing.ts'
+import type { DashboardFiles } from './dashboard-files.ts'
 import { documentation, finishDocument } from './documentation.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
 import { guardHost } from './host-guard.ts'
@@ -20,6 +21,7 @@ import { changeTaskRoutes } from './routes/change-tasks.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
 import { createTaskRoutes } from './routes/create-tasks.ts'
+import { dashboardRoutes } from './routes/dashboard.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { healthRoutes } from './routes/health.ts'
 import { queueRoutes } from './routes/queues.ts'
@@ -47,6 +49,8 @@ export interface AppOptions {
   readonly version: string
   /** Answer only to requests for a loopback name: the server is open to this machine alone. */
   readonly loopbackOnly: boolean
+  /** What is shown to people; null without a built dashboard. */
+  readonly dashboard: DashboardFiles | null
 }
 
 const BODY_LIMIT = 1024 * 1024
@@ -54,7 +58,13 @@ const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than any key or id, so that a parameter that is too long is refused by its schema. */
 const MAX_PARAM_CHARACTERS = 8_192
 
-export async function createApp({ context, log, version, loopbackOnly }: AppOptions): Promise<App> {
+export async function createApp({
+  context,
+  log,
+  version,
+  loopbackOnly,
+  dashboard,
+}: AppOptions): Promise<App> {
   const app: App = fastify({
     loggerInstance: quieter(log),
     logController: new LogController({ disableRequestLogging: true }),
@@ -75,6 +85,7 @@ export async function createApp({ context, log, version, loopbackOnly }: AppOpti
   if (loopbackOnly) guardHost(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
+  dashboardRoutes(app, dashboard)
 
   await app.register(fastifySwagger, {
     openapi: documentation(version),

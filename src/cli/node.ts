@@ -1,6 +1,7 @@
 /** One node: the parts that its roles ask for, wired together. Nothing else knows more than one of them. */
 import { hostname } from 'node:os'
 import { createApp } from '../api/app.ts'
+import { readDashboard } from '../api/dashboard-files.ts'
 import { HttpServer } from '../api/http-server.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
@@ -34,6 +35,8 @@ export interface NodeOptions {
   /** Whether other nodes may be on the same database, and must be told what happens here. */
   readonly isShared: boolean
   readonly version: string
+  /** Where the built dashboard lies. */
+  readonly dashboardDir: string
   readonly log: Logger
   /** This node was declared dead by others: the process must end. */
   onDeclaredDead(): void
@@ -59,6 +62,7 @@ export async function startNode({
   databaseUrl,
   isShared,
   version,
+  dashboardDir,
   log: rootLog,
   onDeclaredDead,
 }: NodeOptions): Promise<Node> {
@@ -177,7 +181,13 @@ export async function startNode({
       heartbeatMs: config.heartbeatMs,
       projectId: DEFAULT_PROJECT_ID,
     }
-    const app = await createApp({ context, log, version, loopbackOnly: isLoopback(config.host) })
+    const app = await createApp({
+      context,
+      log,
+      version,
+      loopbackOnly: isLoopback(config.host),
+      dashboard: readDashboard(dashboardDir),
+    })
     server = new HttpServer({ app, host: config.host, port: config.port })
     services.push(server)
   }

@@ -4,7 +4,6 @@
  * whole number of milliseconds, and always carries a unit, because a bare `5` is read as seconds by one
  * half of mankind and as milliseconds by the other.
  */
-import assert from 'node:assert/strict'
 
 /** Far more than any sensible duration needs; keeps parsing cheap for whatever is sent. */
 export const MAX_DURATION_LENGTH = 64
@@ -72,7 +71,8 @@ function partMs(whole: string, fraction: string, unit: string): number | string 
 
 /** The canonical text of a duration: largest unit first, no zero parts, `0s` for nothing. */
 export function formatDuration(ms: number): string {
-  assert(Number.isSafeInteger(ms) && ms >= 0, `a duration is a whole number of milliseconds, not ${ms}`)
+  if (!Number.isSafeInteger(ms) || ms < 0)
+    throw new RangeError(`a duration is a whole number of milliseconds, not ${ms}`)
   if (ms === 0) return '0s'
   let rest = ms
   let text = ''

@@ -29,7 +29,13 @@ export async function createTestApp({ db }: { db: Database }) {
     heartbeatMs: 5_000,
     projectId: DEFAULT_PROJECT_ID,
   }
-  const app = await createApp({ context, log: silentLogger(), version: '0.0.0-test', loopbackOnly: true })
+  const app = await createApp({
+    context,
+    log: silentLogger(),
+    version: '0.0.0-test',
+    loopbackOnly: true,
+    dashboard: null,
+  })
   afterAll(() => app.close())
 
   /** A body that is text is sent as it is, everything else as JSON. */

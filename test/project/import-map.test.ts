@@ -47,9 +47,27 @@ test('no folder imports another that the map does not allow', () => {
   expect(strangers).toEqual([])
 })
 
+/** What the dashboard takes from the program: values of core, and types of what goes over the wire. */
+test('the dashboard takes nothing from the program but the domain and the types of the API', () => {
+  const IMPORT_FROM_SRC = /import (type )?[^'"]*? from '(?:\.\.\/)+src\/([^']+)'/g
+  const pages = FILES.filter((path) => /^web\/.*\.tsx?$/.test(path))
+  const strangers = pages.flatMap((path) =>
+    [...read(path).matchAll(IMPORT_FROM_SRC)]
+      .filter(
+        ([, type, target = '']) =>
+          !target.startsWith('core/') && !(type && target.startsWith('api/schemas/')),
+      )
+      .map(([line]) => `${path}: ${line}`),
+  )
+
+  expect(pages.length).toBeGreaterThan(0)
+  expect(strangers).toEqual([])
+})
+
 test('no file is named after nothing in particular', () => {
   const vague = FILES.filter(
-    (path) => /\.(ts|mjs)$/.test(path) && /^(utils?|common|helpers?|types|misc)(\.|-|$)/.test(basename(path)),
+    (path) =>
+      /\.(tsx?|mjs)$/.test(path) && /^(utils?|common|helpers?|types|misc)(\.|-|$)/.test(basename(path)),
   )
 
   expect(vague).toEqual([])

@@ -1,4 +1,5 @@
 /** A whole node in this process, on a test database: the same wiring that the command line uses. */
+import { fileURLToPath } from 'node:url'
 import { type Node, startNode } from '../../src/cli/node.ts'
 import { readConfig } from '../../src/runtime/config.ts'
 import { silentLogger } from '../../src/runtime/logger.ts'
@@ -7,6 +8,8 @@ import { whenDone } from './cleanup.ts'
 import { type Answer, request } from './request.ts'
 
 export { type Answer, request } from './request.ts'
+
+const DASHBOARD = fileURLToPath(new URL('../../dist/web', import.meta.url))
 
 export interface TestNode extends Node {
   readonly url: string
@@ -24,6 +27,7 @@ export async function startTestNode(
     databaseUrl: database.url,
     isShared: true,
     version: '0.0.0-test',
+    dashboardDir: DASHBOARD,
     log: silentLogger(),
     onDeclaredDead: () => {
       throw new Error('the test node was declared dead')

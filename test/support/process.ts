@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll } from 'vitest'
 import { connectionStringFor } from '../../src/embedded/connection.ts'
 import { isPostgresOn } from '../../src/embedded/process-identity.ts'
+import { ensureBuilt } from './bootstrap-lock.ts'
 import { PRESET_FLAGS } from './cadence.ts'
 import { type Answer, request } from './request.ts'
 
@@ -182,20 +183,6 @@ export function embeddedPostmaster(dataDir: string): number | null {
   } catch {
     return null
   }
-}
-
-/** Brings dist up to date with the sources; test files that run at once do it one after the other. */
-async function ensureBuilt(): Promise<void> {
-  const { build, isBuilt } = await import(new URL('../../scripts/build.mjs', import.meta.url).href)
-  if (isBuilt()) return
-  const { withLock } = await import(new URL('../../scripts/lock.mjs', import.meta.url).href)
-  await withLock(
-    join(ROOT, '.belfry', 'bootstrap.lock'),
-    () => {},
-    async () => {
-      if (!isBuilt()) await build()
-    },
-  )
 }
 
 /** Ours, without what would configure the program or colour its output. */

@@ -1,4 +1,5 @@
-import { describeSchedule, dstNotes } from '../../core/schedule/describe.ts'
+import { describeSchedule } from '../../core/schedule/describe.ts'
+import { dstNotes } from '../../core/schedule/dst-notes.ts'
 import { firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import type { Plan, Schedule } from '../../core/schedule/schedule.ts'
 import { instantMs } from '../../core/task.ts'

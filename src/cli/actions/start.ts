@@ -1,5 +1,6 @@
 /** `belfry start`: brings one node up, says where it is, and serves until it is asked to end. */
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import {
   defaultDataDir,
   EmbeddedPostgresError,
@@ -20,6 +21,8 @@ import { Steps } from '../steps.ts'
 import { VERSION } from '../version.ts'
 import { tryWakeUps } from '../wake-ups.ts'
 
+/** The built dashboard lies beside the built program. */
+const DASHBOARD = fileURLToPath(new URL('./web', import.meta.url))
 /** For the embedded database to shut down after a second Ctrl-C. */
 const ABORT_MS = 5_000
 
@@ -62,6 +65,7 @@ export async function start(config: Config): Promise<void> {
     databaseUrl: database.url,
     isShared: database.embedded === null,
     version: VERSION,
+    dashboardDir: DASHBOARD,
     log,
     onDeclaredDead: () => process.exit(EXIT.failed),
   }).catch(async (error: unknown) => {

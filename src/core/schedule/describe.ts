@@ -3,8 +3,6 @@ import { parseDuration } from '../duration.ts'
 import { describeCron } from './describe-cron.ts'
 import type { Schedule } from './schedule.ts'
 
-export { type DstNote, dstNotes } from './dst-notes.ts'
-
 /** An English sentence, without a full stop, for a schedule that has passed `validateSchedule`. */
 export function describeSchedule(schedule: Schedule): string {
   switch (schedule.type) {

@@ -1,0 +1,158 @@
+/**
+ * A real browser against a real server. One Chromium for each test file, a fresh context for each page, and an
+ * account of everything that went wrong in it: errors on the console, failed requests, requests to elsewhere.
+ */
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, join } from 'node:path'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { ensureBuilt, withBootstrapLock } from './bootstrap-lock.ts'
+import { whenDone } from './cleanup.ts'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const ELSEWHERE = [
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+]
+/** Slow machines run several tests at once; waiting longer costs nothing when all is well. */
+const WAIT_MS = 15_000
+export const PHONE = { width: 390, height: 844 }
+export const DESK = { width: 1280, height: 900 }
+
+/** The browser to test with: the one that BELFRY_TEST_BROWSER names, else the first that is installed. */
+function findBrowser(): string | undefined {
+  const chosen = process.env['BELFRY_TEST_BROWSER']
+  if (chosen !== undefined) return existsSync(chosen) ? chosen : undefined
+  const onPath = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  return [...onPath, ...ELSEWHERE].find(isProgram)
+}
+
+/** Where it is missing and may be installed, it is; several test files at once do that one after the other. */
+async function ensureBrowser(): Promise<string> {
+  const found = findBrowser()
+  if (found !== undefined) return found
+  if (
+    process.env['BELFRY_TEST_BROWSER'] === undefined &&
+    process.getuid?.() === 0 &&
+    isProgram('/usr/bin/apt-get')
+  )
+    await withBootstrapLock(async () => {
+      if (findBrowser() === undefined) installDebianChromium()
+    })
+  const installed = findBrowser()
+  if (installed !== undefined) return installed
+  throw new Error(
+    'The tests of the dashboard need a Chromium or Chrome, and there is none. ' +
+      'On Debian and Ubuntu: apt-get install chromium. On Fedora: dnf install chromium. On macOS: brew install --cask chromium. ' +
+      'One that lies elsewhere is named by BELFRY_TEST_BROWSER.',
+  )
+}
+
+function installDebianChromium(): void {
+  const options = { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } } as const
+  spawnSync('apt-get', ['update'], options)
+  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], options)
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface Visit {
+  readonly page: Page
+  /** What went wrong so far, in the order in which it did. */
+  readonly troubles: readonly string[]
+}
+
+export interface VisitOptions extends BrowserContextOptions {
+  /** Troubles that the test brings about on purpose. */
+  readonly expected?: RegExp
+}
+
+/** Test files open it before they start a node: the node serves what was built last. */
+export async function startBrowser() {
+  await ensureBuilt()
+  const browser: Browser = await chromium.launch({
+    executablePath: await ensureBrowser(),
+    // Chromium's own sandbox refuses to start as root; only pages of our own server are opened.
+    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  })
+  whenDone(() => browser.close())
+
+  /** A page of its own at an address of the server, which must end without troubles. */
+  async function visit(url: string, { expected, ...options }: VisitOptions = {}): Promise<Visit> {
+    const context = await browser.newContext({
+      viewport: DESK,
+      locale: 'en-GB',
+      timezoneId: 'Europe/Berlin',
+      reducedMotion: 'reduce',
+      ...options,
+    })
+    context.setDefaultTimeout(WAIT_MS)
+    const page = await context.newPage()
+    const troubles = listen(page, new URL(url).origin, expected)
+    whenDone(async () => {
+      await context.close()
+      expect(troubles).toEqual([])
+    })
+    await page.goto(url)
+    return { page, troubles }
+  }
+  return { browser, visit }
+}
+
+function listen(page: Page, origin: string, expected: RegExp | undefined): string[] {
+  const troubles: string[] = []
+  const note = (text: string) => {
+    if (!expected?.test(text)) troubles.push(text)
+  }
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') note(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => note(`page: ${error.message}`))
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== origin) note(`asks elsewhere: ${request.url()}`)
+  })
+  page.on('response', (response) => {
+    if (response.status() >= 400)
+      note(`${response.status()} ${response.request().method()} ${response.url()}`)
+  })
+  return troubles
+}
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string
+    readonly help: string
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+  }[]
+}
+
+/** What stands between a page and those who do not see, point or distinguish colours. Nothing, we hope. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  // The policy of the page forbids to add scripts; what the debugger evaluates is not subject to it.
+  await page.evaluate(readFileSync(AXE, 'utf8'))
+  const { violations } = (await page.evaluate(
+    (values) =>
+      (globalThis as unknown as { axe: { run(options: unknown): Promise<unknown> } }).axe.run({
+        runOnly: { type: 'tag', values },
+      }),
+    RULES,
+  )) as AxeResults
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${help}\n${html}\n${failureSummary}`),
+  )
+}

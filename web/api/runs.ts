@@ -1,0 +1,38 @@
+/** Runs: what became of tasks. */
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { get, post, queryOf } from './client.ts'
+import type { Page, Run, RunState, RunWithAttempts } from './wire.ts'
+
+const PAGE_SIZE = 50
+
+export const runKeys = {
+  ofTask: (taskId: string) => ['runs-of-task', taskId] as const,
+  one: (id: string) => ['run', id] as const,
+}
+
+export const runsOfTaskQuery = (taskId: string, state?: RunState) =>
+  infiniteQueryOptions({
+    queryKey: [...runKeys.ofTask(taskId), state ?? null],
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<Run>>(
+        `/v1/tasks/${taskId}/runs${queryOf({ state, limit: PAGE_SIZE, cursor: pageParam })}`,
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  })
+
+export const runQuery = (id: string) =>
+  queryOptions({
+    queryKey: runKeys.one(id),
+    queryFn: ({ signal }) => get<RunWithAttempts>(`/v1/runs/${encodeURIComponent(id)}`, signal),
+  })
+
+export const triggerTask = (taskId: string): Promise<Run> =>
+  post(`/v1/tasks/${taskId}/trigger`, undefined, { 'idempotency-key': crypto.randomUUID() })
+
+export const cancelRun = (id: string): Promise<RunWithAttempts> => post(`/v1/runs/${id}/cancel`)
+
+/** Whether a run has not ended yet. */
+export const isOpen = ({ state }: { readonly state: RunState }): boolean =>
+  state === 'pending' || state === 'running' || state === 'retrying'

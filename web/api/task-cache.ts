@@ -1,0 +1,26 @@
+/** Puts what is newly known about a task wherever it is shown, without asking for it again. */
+import type { InfiniteData } from '@tanstack/react-query'
+import { queryClient } from './query-client.ts'
+import { taskKeys } from './tasks.ts'
+import type { Page, Task } from './wire.ts'
+
+type Pages = InfiniteData<Page<Task>, string | null>
+
+export function patchTask(task: Task): void {
+  queryClient.setQueryData(taskKeys.one(task.id), task)
+  mapItems((items) => items.map((item) => (item.id === task.id ? { ...item, ...task } : item)))
+}
+
+/** Takes a task that is gone off every list. */
+export function dropTask(id: string): void {
+  queryClient.removeQueries({ queryKey: taskKeys.one(id) })
+  mapItems((items) => items.filter((item) => item.id !== id))
+}
+
+function mapItems(change: (items: readonly Task[]) => readonly Task[]): void {
+  queryClient.setQueriesData<Pages>({ queryKey: taskKeys.lists }, (data) =>
+    data === undefined
+      ? data
+      : { ...data, pages: data.pages.map((page) => ({ ...page, items: change(page.items) })) },
+  )
+}

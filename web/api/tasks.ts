@@ -1,0 +1,67 @@
+/** Tasks: reading and changing them. */
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { type Answer, ask, get, post, queryOf } from './client.ts'
+import type { ActionType, Page, Preview, Schedule, Task, TaskInput, TaskState } from './wire.ts'
+
+/** What a list of tasks can be narrowed down to. */
+export interface TaskFilter {
+  readonly q?: string | undefined
+  readonly state?: TaskState | undefined
+  readonly type?: ActionType | undefined
+  readonly tag?: string | undefined
+  readonly owner?: string | undefined
+}
+
+const PAGE_SIZE = 100
+/** How long what is on the screen may be old while nothing tells of a change. */
+export const REFRESH_MS = 2_000
+
+export const taskKeys = {
+  lists: ['tasks'] as const,
+  list: (filter: TaskFilter) => ['tasks', filter] as const,
+  one: (id: string) => ['task', id] as const,
+}
+
+export const tasksQuery = (filter: TaskFilter) =>
+  infiniteQueryOptions({
+    queryKey: taskKeys.list(filter),
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<Task>>(`/v1/tasks${queryOf({ ...filter, limit: PAGE_SIZE, cursor: pageParam })}`, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  })
+
+export const taskQuery = (id: string) =>
+  queryOptions({
+    queryKey: taskKeys.one(id),
+    queryFn: ({ signal }) => get<Task>(`/v1/tasks/${encodeURIComponent(id)}`, signal),
+  })
+
+/** What decides when a task is due, before it is one. */
+export interface PreviewInput {
+  readonly schedule: Schedule
+  readonly startAt?: string
+  readonly endAt?: string
+  readonly count?: number
+}
+
+export const previewQuery = (input: PreviewInput | null) =>
+  queryOptions({
+    queryKey: ['preview', input],
+    queryFn: () => post<Preview>('/v1/schedules/preview', input),
+    enabled: input !== null,
+    staleTime: 30_000,
+  })
+
+export const createTask = (input: TaskInput): Promise<Task> =>
+  post('/v1/tasks', input, { 'idempotency-key': crypto.randomUUID() })
+
+/** Changes a task that still is at the version one has seen; refused with 412 when it is not. */
+export const editTask = (id: string, edit: Partial<TaskInput>, version: number): Promise<Answer<Task>> =>
+  ask('PATCH', `/v1/tasks/${id}`, { body: edit, headers: { 'if-match': `"${version}"` } })
+
+export const pauseTask = (id: string): Promise<Task> => post(`/v1/tasks/${id}/pause`)
+export const resumeTask = (id: string): Promise<Task> => post(`/v1/tasks/${id}/resume`)
+export const deleteTask = async (id: string): Promise<void> => {
+  await ask('DELETE', `/v1/tasks/${id}`)
+}

@@ -1,0 +1,19 @@
+import { useLiveState } from './live.ts'
+import classes from './live-dot.module.css'
+
+const WORDS = {
+  live: 'live',
+  'catching-up': 'catching up',
+  offline: 'offline',
+} as const
+
+/** Whether what is shown is how things are. */
+export function LiveDot() {
+  const state = useLiveState()
+  return (
+    <span className={classes.live} data-state={state} role="status">
+      <span className={classes.dot} aria-hidden="true" />
+      <span className={classes.word}>{WORDS[state]}</span>
+    </span>
+  )
+}

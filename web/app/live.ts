@@ -1,0 +1,30 @@
+/** Whether the server answers: told by how the last requests ended. */
+import { useSyncExternalStore } from 'react'
+import { ApiError } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+
+export type LiveState = 'live' | 'catching-up' | 'offline'
+
+let state: LiveState = 'catching-up'
+const listeners = new Set<() => void>()
+
+export function setLiveState(next: LiveState): void {
+  if (next === state) return
+  state = next
+  for (const listener of listeners) listener()
+}
+
+queryClient.getQueryCache().subscribe((event) => {
+  if (event.type !== 'updated') return
+  if (event.action.type === 'success') setLiveState('live')
+  if (event.action.type === 'failed' && isUnreachable(event.action.error)) setLiveState('offline')
+})
+
+const isUnreachable = (error: unknown) => error instanceof ApiError && error.problem.status === 0
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+export const useLiveState = (): LiveState => useSyncExternalStore(subscribe, () => state)

@@ -1,0 +1,40 @@
+/**
+ * The part of the address behind the question mark. It holds the state of a screen as plain text, so that an
+ * address can be read, typed and shared; what it says that a screen does not know is dropped.
+ */
+import { queryOf } from '../api/client.ts'
+import { ZONE_MODES, type ZoneMode } from '../time/zone.ts'
+
+export type RawSearch = Readonly<Record<string, unknown>>
+
+export const parseSearch = (text: string): Record<string, string> =>
+  Object.fromEntries(new URLSearchParams(text))
+
+export const stringifySearch = (search: Record<string, string | undefined>): string => queryOf(search)
+
+/** What every screen keeps: whose clock is shown. */
+export interface SharedSearch {
+  readonly tz?: Exclude<ZoneMode, 'task'>
+}
+
+export function sharedSearch({ tz }: RawSearch): SharedSearch {
+  const mode = ZONE_MODES.find((known) => known === tz)
+  return mode === undefined || mode === 'task' ? {} : { tz: mode }
+}
+
+/** The value under a name when it is text, cut to what an answerable request may hold. */
+export function textIn(search: RawSearch, name: string): string | undefined {
+  const value = search[name]
+  return typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : undefined
+}
+
+const MAX_TEXT = 200
+
+/** The value under a name when it is one of those that are known. */
+export function choiceIn<T extends string>(
+  search: RawSearch,
+  name: string,
+  known: readonly T[],
+): T | undefined {
+  return known.find((value) => value === search[name])
+}

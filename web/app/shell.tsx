@@ -1,0 +1,153 @@
+/** The frame around every screen: where one is, where one can go, whose clock is shown, and whether it is live. */
+import {
+  ActionIcon,
+  Button,
+  NativeSelect,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import { Link, Outlet, useNavigate, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { myZone, ZONE_MODES, type ZoneMode, zoneWord } from '../time/zone.ts'
+import { LiveDot } from './live-dot.tsx'
+import classes from './shell.module.css'
+import { useGlobalShortcuts } from './shortcuts.ts'
+
+const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })))
+const ShortcutList = lazy(() =>
+  import('./shortcut-list.tsx').then(({ ShortcutList }) => ({ default: ShortcutList })),
+)
+
+const PLACES = [
+  { to: '/', label: 'Overview', icon: 'overview' },
+  { to: '/tasks', label: 'Tasks', icon: 'tasks' },
+] as const satisfies readonly { to: string; label: string; icon: IconName }[]
+
+const TOASTS_SHOWN = 3
+
+type Open = 'palette' | 'shortcuts' | null
+
+export function Shell() {
+  const [open, setOpen] = useState<Open>(null)
+  useGlobalShortcuts({
+    onPalette: () => setOpen('palette'),
+    onHelp: () => setOpen('shortcuts'),
+  })
+  const close = () => setOpen(null)
+  return (
+    <>
+      <a className={classes.skip} href="#content">
+        Skip to the content
+      </a>
+      <header className={classes.header}>
+        <div className={classes.bar}>
+          <Link to="/" className={classes.brand}>
+            <Icon name="bell" size={22} />
+            <span>Belfry</span>
+          </Link>
+          <Places />
+          <div className={classes.tools}>
+            <LiveDot />
+            <ZoneSwitch />
+            <ActionIcon
+              variant="default"
+              size="lg"
+              aria-label="Search and commands"
+              aria-keyshortcuts="Control+K Meta+K"
+              onClick={() => setOpen('palette')}
+            >
+              <Icon name="search" />
+            </ActionIcon>
+            <SchemeSwitch />
+            <NewTaskButton />
+          </div>
+        </div>
+      </header>
+      <main id="content" className={classes.main} tabIndex={-1}>
+        <Outlet />
+      </main>
+      <Notifications position="bottom-right" limit={TOASTS_SHOWN} />
+      <Suspense>
+        {open === 'palette' && <Palette onClose={close} />}
+        {open === 'shortcuts' && <ShortcutList onClose={close} />}
+      </Suspense>
+    </>
+  )
+}
+
+function Places() {
+  return (
+    <nav className={classes.places} aria-label="Main">
+      {PLACES.map(({ to, label, icon }) => (
+        <Link
+          key={to}
+          to={to}
+          className={classes.place}
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+        >
+          <Icon name={icon} />
+          <span>{label}</span>
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+const MODE_WORDS: Readonly<Record<ZoneMode, () => string>> = {
+  task: () => "Task's zone",
+  mine: () => `My zone (${zoneWord(myZone())})`,
+  utc: () => 'UTC',
+}
+
+function ZoneSwitch() {
+  const navigate = useNavigate()
+  const { tz = 'task' } = useSearch({ strict: false }) as { tz?: ZoneMode }
+  const choose = (mode: string) =>
+    void navigate({
+      to: '.',
+      // Undefined takes it out of the address; leaving it out would keep it.
+      search: (previous: Record<string, unknown>) =>
+        ({ ...previous, tz: mode === 'task' ? undefined : mode }) as never,
+      replace: true,
+    })
+  return (
+    <NativeSelect
+      className={classes.zone}
+      size="sm"
+      aria-label="Times are shown in"
+      value={tz}
+      onChange={(event) => choose(event.currentTarget.value)}
+      data={ZONE_MODES.map((mode) => ({ value: mode, label: MODE_WORDS[mode]() }))}
+    />
+  )
+}
+
+function SchemeSwitch() {
+  const { setColorScheme } = useMantineColorScheme()
+  const shown = useComputedColorScheme('light')
+  const other = shown === 'dark' ? 'light' : 'dark'
+  return (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={`Switch to ${other}`}
+      onClick={() => setColorScheme(other)}
+    >
+      <Icon name={other === 'dark' ? 'moon' : 'sun'} />
+    </ActionIcon>
+  )
+}
+
+function NewTaskButton() {
+  return (
+    <Button
+      renderRoot={(props) => <Link to="/tasks/new" {...props} />}
+      leftSection={<Icon name="plus" size={16} />}
+      className={classes.newTask}
+    >
+      New task
+    </Button>
+  )
+}

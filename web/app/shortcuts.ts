@@ -1,0 +1,82 @@
+/**
+ * Keys that do something wherever one is. They are silent while somebody types, while a dialog is open, and
+ * when a modifier says that the browser is meant.
+ */
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useEffectEvent } from 'react'
+
+/** How long after `g` the second key may come. */
+const CHORD_MS = 1_500
+
+export const SHORTCUTS = [
+  { keys: ['Ctrl', 'K'], does: 'Search tasks, open a run by its id, go anywhere' },
+  { keys: ['g', 'o'], does: 'Go to the overview' },
+  { keys: ['g', 't'], does: 'Go to the tasks' },
+  { keys: ['n'], does: 'New task' },
+  { keys: ['/'], does: 'Filter the list' },
+  { keys: ['j'], does: 'Next row' },
+  { keys: ['k'], does: 'Row before' },
+  { keys: ['Enter'], does: 'Open the row' },
+  { keys: ['r'], does: 'Run the task of the row now' },
+  { keys: ['p'], does: 'Pause or resume the task of the row' },
+  { keys: ['?'], does: 'This list' },
+] as const
+
+/** Whether a key is meant for us, and not for a field, a dialog or the browser. */
+export function isFree(event: KeyboardEvent): boolean {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false
+  const target = event.target as HTMLElement | null
+  if (target?.closest('input, textarea, select, [contenteditable="true"], [role="dialog"], [role="menu"]'))
+    return false
+  return document.querySelector('[role="dialog"]') === null
+}
+
+interface GlobalShortcuts {
+  readonly onPalette: () => void
+  readonly onHelp: () => void
+}
+
+export function useGlobalShortcuts({ onPalette, onHelp }: GlobalShortcuts): void {
+  const navigate = useNavigate()
+  const places: Readonly<Record<string, () => void>> = {
+    o: () => void navigate({ to: '/' }),
+    t: () => void navigate({ to: '/tasks' }),
+  }
+  const single: Readonly<Record<string, () => void>> = {
+    n: () => void navigate({ to: '/tasks/new' }),
+    '?': onHelp,
+    '/': () => document.querySelector<HTMLInputElement>('[data-filter]')?.focus(),
+  }
+  const chord = useChord()
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+      event.preventDefault()
+      return onPalette()
+    }
+    if (!isFree(event)) return
+    if (event.key === 'g') return chord.begin()
+    const action = chord.isOpen() ? places[event.key] : single[event.key]
+    chord.end()
+    if (!action) return
+    event.preventDefault()
+    action()
+  })
+  useEffect(() => {
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+}
+
+let chordUntil = 0
+
+function useChord() {
+  return {
+    begin: () => {
+      chordUntil = performance.now() + CHORD_MS
+    },
+    isOpen: () => performance.now() < chordUntil,
+    end: () => {
+      chordUntil = 0
+    },
+  }
+}

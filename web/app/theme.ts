@@ -1,0 +1,30 @@
+/**
+ * Colours and sizes. The kit's defaults fall short of the contrast that WCAG AA asks for; these reach it, in
+ * both schemes, and a test measures every screen.
+ */
+import { type CSSVariablesResolver, createTheme } from '@mantine/core'
+
+export const theme = createTheme({
+  primaryColor: 'indigo',
+  primaryShade: { light: 7, dark: 8 },
+  autoContrast: true,
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace:
+    'ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace',
+})
+
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': '#565d66',
+    '--mantine-color-body': '#fbfbfd',
+    '--mantine-color-placeholder': '#6a717a',
+  },
+  dark: {
+    '--mantine-color-dimmed': '#a9b1ba',
+    '--mantine-color-body': '#15171c',
+    '--mantine-color-placeholder': '#98a0a9',
+  },
+})

@@ -1,0 +1,15 @@
+import type { Action } from '../api/wire.ts'
+
+/** What a task does, in one line: `POST https://example.com/hook`. */
+export function actionWords(action: Action): string {
+  switch (action.type) {
+    case 'sleep':
+      return `sleep ${action.duration}`
+    case 'ping':
+      return `GET ${action.url || '…'}`
+    case 'webhook':
+      return `POST ${action.url || '…'}`
+    case 'http':
+      return `${action.method} ${action.url || '…'}`
+  }
+}

@@ -1,0 +1,25 @@
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import { Icon } from './icon.tsx'
+
+const SAID_MS = 2_000
+
+/** Copies a text, and says that it did. */
+export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+    setTimeout(() => setCopied(false), SAID_MS)
+  }
+  return (
+    <Button
+      variant="default"
+      size="xs"
+      leftSection={<Icon name={isCopied ? 'check' : 'copy'} size={14} />}
+      onClick={() => void copy()}
+    >
+      {isCopied ? 'Copied' : label}
+    </Button>
+  )
+}

@@ -1,0 +1,31 @@
+import { Modal } from '@mantine/core'
+import '@mantine/core/styles/Overlay.css'
+import '@mantine/core/styles/ModalBase.css'
+import '@mantine/core/styles/Modal.css'
+import type { ReactNode } from 'react'
+
+interface DialogProps {
+  readonly title: string
+  readonly size?: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** A dialog that is open as long as it is drawn. It keeps the focus inside and gives it back at the end. */
+export function Dialog({ title, size = 'md', onClose, children }: DialogProps) {
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      size={size}
+      centered
+      // Locking would add a style element under no nonce; the overlay is enough.
+      lockScroll={false}
+      transitionProps={{ duration: 0 }}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {children}
+    </Modal>
+  )
+}

@@ -1,0 +1,36 @@
+/** Instants on the screen: always with their zone, the other zones and the raw instant at hand. */
+import { useSearch } from '@tanstack/react-router'
+import { serverNow, useNow } from '../time/clock.ts'
+import { describeInstant, formatDistance, formatInstant, type InstantStyle } from '../time/format.ts'
+import { myZone, shownZone, UTC, type ZoneMode } from '../time/zone.ts'
+
+/** The zone to show things of a task in, as the reader has chosen it. */
+export function useShownZone(own: string | null | undefined): string {
+  const { tz = 'task' } = useSearch({ strict: false }) as { tz?: ZoneMode }
+  return shownZone(tz, own)
+}
+
+interface InstantProps {
+  readonly at: string | number
+  /** The zone of the task it belongs to. */
+  readonly zone?: string | null | undefined
+  readonly precision?: InstantStyle['precision']
+}
+
+export function Instant({ at, zone, precision }: InstantProps) {
+  const shown = useShownZone(zone)
+  const ms = typeof at === 'number' ? at : Date.parse(at)
+  const now = serverNow()
+  const zones = [shown, ...(zone ? [zone] : []), myZone(), UTC]
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={describeInstant(ms, zones, now)}>
+      {formatInstant(ms, shown, { now, ...(precision ? { precision } : {}) })}
+    </time>
+  )
+}
+
+/** How far away it is, by the server's clock, counted down each second. */
+export function Distance({ at }: { readonly at: string | number }) {
+  const now = useNow()
+  return <span>{formatDistance(typeof at === 'number' ? at : Date.parse(at), now)}</span>
+}

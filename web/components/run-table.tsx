@@ -1,0 +1,94 @@
+/** Runs as rows: what became of each, when it was due, how late it began and how long it took. */
+import { Link } from '@tanstack/react-router'
+import type { Run } from '../api/wire.ts'
+import { useNow } from '../time/clock.ts'
+import { formatDuration } from '../time/format.ts'
+import { Instant } from './instant.tsx'
+import { outcomeWords } from './outcome.ts'
+import classes from './run-table.module.css'
+import { StateMark } from './state-mark.tsx'
+
+interface RunTableProps {
+  readonly runs: readonly Run[]
+  readonly zone?: string | null
+  readonly label: string
+}
+
+export function RunTable({ runs, zone, label }: RunTableProps) {
+  return (
+    <table className={classes.table} aria-label={label}>
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Due</th>
+          <th scope="col">Late</th>
+          <th scope="col">Took</th>
+          <th scope="col">Attempts</th>
+          <th scope="col">What came of it</th>
+        </tr>
+      </thead>
+      <tbody>
+        {runs.map((run) => (
+          <RunRow key={run.id} run={run} zone={zone ?? null} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function RunRow({ run, zone }: { readonly run: Run; readonly zone: string | null }) {
+  return (
+    <tr data-run={run.id}>
+      <td>
+        <Link to="/runs/$runId" params={{ runId: run.id }} className={classes.link}>
+          <StateMark state={run.state} {...(run.reason ? { text: `skipped: ${run.reason}` } : {})} />
+        </Link>
+      </td>
+      <td>
+        <Instant at={run.scheduledFor} zone={zone} precision="second" />
+        {run.kind === 'manual' && <span className={classes.kind}> by hand</span>}
+        {run.covers && (
+          <span className={classes.kind}>
+            {' '}
+            to <Instant at={run.covers.until} zone={zone} precision="second" />
+            {run.covers.count !== null && `, ${run.covers.count} times`}
+          </span>
+        )}
+      </td>
+      <td className={classes.number}>
+        <Labelled label="late">{run.latenessMs === null ? '–' : formatDuration(run.latenessMs)}</Labelled>
+      </td>
+      <td className={classes.number}>
+        <Labelled label="took">
+          <Took run={run} />
+        </Labelled>
+      </td>
+      <td className={classes.number}>
+        <Labelled label="attempts">{run.attempt === 0 ? '–' : run.attempt}</Labelled>
+      </td>
+      <td className={classes.outcome}>{outcomeWords(run)}</td>
+    </tr>
+  )
+}
+
+/** On a phone the headings are not there; each number says itself what it is. */
+function Labelled({ label, children }: { readonly label: string; readonly children: React.ReactNode }) {
+  return (
+    <>
+      <span className={classes.label}>{label} </span>
+      {children}
+    </>
+  )
+}
+
+function Took({ run }: { readonly run: Run }) {
+  if (run.startedAt === null || run.state === 'pending') return '–'
+  if (run.endedAt !== null) return formatDuration(Date.parse(run.endedAt) - Date.parse(run.startedAt))
+  return run.state === 'running' ? <Since at={run.startedAt} /> : '–'
+}
+
+/** Time that passes. */
+export function Since({ at }: { readonly at: string }) {
+  const now = useNow()
+  return <>{formatDuration(Math.max(0, Math.floor((now - Date.parse(at)) / 1000) * 1000))}</>
+}

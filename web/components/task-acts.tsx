@@ -1,0 +1,56 @@
+/** What can be done to a task from wherever it is shown. */
+import { Link } from '@tanstack/react-router'
+import { queryClient } from '../api/query-client.ts'
+import { runKeys, triggerTask } from '../api/runs.ts'
+import { patchTask } from '../api/task-cache.ts'
+import { pauseTask, resumeTask, taskKeys } from '../api/tasks.ts'
+import type { Run, Task } from '../api/wire.ts'
+import { tell, tellFailure } from './toast.tsx'
+
+export const titleOf = ({ name, key, id }: Pick<Task, 'name' | 'key' | 'id'>): string =>
+  name ?? key ?? id.slice(0, 13)
+
+/** Neither paused nor over: it fires by itself. */
+export const isActive = ({ state }: Task): boolean => !['paused', 'finished', 'cancelled'].includes(state)
+export const isOver = ({ state }: Task): boolean => state === 'finished' || state === 'cancelled'
+
+export async function runNow(task: Task): Promise<Run | null> {
+  try {
+    const run = await triggerTask(task.id)
+    refresh(task.id)
+    tell({
+      text: (
+        <>
+          {titleOf(task)} runs now.{' '}
+          <Link to="/runs/$runId" params={{ runId: run.id }}>
+            See the run
+          </Link>
+        </>
+      ),
+    })
+    return run
+  } catch (error) {
+    tellFailure(error)
+    return null
+  }
+}
+
+/** Pausing and resuming are each other's undo. */
+export async function togglePause(task: Task): Promise<void> {
+  const isPaused = task.state === 'paused'
+  const change = async (pause: boolean) => {
+    patchTask(await (pause ? pauseTask : resumeTask)(task.id))
+    refresh(task.id)
+  }
+  try {
+    await change(!isPaused)
+    tell({ text: `${titleOf(task)} is ${isPaused ? 'resumed' : 'paused'}.`, undo: () => change(isPaused) })
+  } catch (error) {
+    tellFailure(error)
+  }
+}
+
+function refresh(taskId: string): void {
+  void queryClient.invalidateQueries({ queryKey: taskKeys.one(taskId) })
+  void queryClient.invalidateQueries({ queryKey: runKeys.ofTask(taskId) })
+}

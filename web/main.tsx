@@ -1,0 +1,12 @@
+import './app/theme.css'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app/app.tsx'
+
+const place = document.getElementById('app')
+if (place === null) throw new Error('the page has no place for the dashboard')
+createRoot(place).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+)

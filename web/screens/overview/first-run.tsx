@@ -1,0 +1,74 @@
+/** Nothing is there yet: two tasks to begin with, and the same from a terminal. */
+import { Button } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { queryClient } from '../../api/query-client.ts'
+import { createTask, taskKeys } from '../../api/tasks.ts'
+import type { TaskInput } from '../../api/wire.ts'
+import { CopyButton } from '../../components/copy.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { CodeBlock } from '../../components/panel.tsx'
+import { tell } from '../../components/toast.tsx'
+import { myZone, zoneWord } from '../../time/zone.ts'
+import classes from './first-run.module.css'
+
+const RING: TaskInput = {
+  name: 'Ring every minute',
+  action: { type: 'sleep', duration: '1s' },
+  schedule: { type: 'every', interval: '1m' },
+}
+
+export function FirstRun() {
+  const navigate = useNavigate()
+  const create = useMutation({
+    mutationFn: createTask,
+    onSuccess: async (task) => {
+      queryClient.setQueryData(taskKeys.one(task.id), task)
+      tell({ text: `${task.name} is created.` })
+      await navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
+    },
+  })
+  const curl = `curl ${location.origin}/v1/tasks -H 'content-type: application/json' -d '${JSON.stringify(RING)}'`
+  return (
+    <div className={classes.screen}>
+      <div>
+        <h1>Nothing is scheduled yet</h1>
+        <p className={classes.lead}>
+          A task says what to do and when. Begin with one of these, or with your own.
+        </p>
+      </div>
+      <div className={classes.cards}>
+        <article className={classes.card}>
+          <h2>Ring every minute</h2>
+          <p>Sleeps for a second, each minute. Nothing leaves this machine; watch it run.</p>
+          <Button loading={create.isPending} onClick={() => create.mutate(RING)}>
+            Create it
+          </Button>
+        </article>
+        <article className={classes.card}>
+          <h2>Call a URL at 9:00</h2>
+          <p>Every day on the clock of {zoneWord(myZone())}, with retries. You only fill in the address.</p>
+          <Button variant="default" renderRoot={(props) => <Link to="/tasks/new" {...props} />}>
+            Fill it in
+          </Button>
+        </article>
+        <article className={classes.card}>
+          <h2>From your own program</h2>
+          <p>Everything here goes through the HTTP API; it is described with examples.</p>
+          <Button variant="default" component="a" href="/docs">
+            Read about the API
+          </Button>
+        </article>
+      </div>
+      {create.error && <Failure error={create.error} />}
+      <section aria-labelledby="terminal" className={classes.terminal}>
+        <div className={classes.line}>
+          <h2 id="terminal">Or in a terminal</h2>
+          <CopyButton text={curl} />
+        </div>
+        <CodeBlock text={curl} label="In a terminal" />
+      </section>
+      <p className={classes.small}>Open to this machine only, no key needed.</p>
+    </div>
+  )
+}

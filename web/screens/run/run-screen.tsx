@@ -1,0 +1,141 @@
+/** One run: from the instant it was due to what came of it, attempt by attempt. */
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { queryClient } from '../../api/query-client.ts'
+import { cancelRun, isOpen, runKeys, runQuery } from '../../api/runs.ts'
+import { REFRESH_MS, taskQuery } from '../../api/tasks.ts'
+import type { Run, RunWithAttempts, Task } from '../../api/wire.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Distance, Instant } from '../../components/instant.tsx'
+import { outcomeWords } from '../../components/outcome.ts'
+import { Bones } from '../../components/panel.tsx'
+import { StateMark } from '../../components/state-mark.tsx'
+import { titleOf } from '../../components/task-acts.tsx'
+import { useTitle } from '../../components/title.ts'
+import { tell, tellFailure } from '../../components/toast.tsx'
+import { formatDuration } from '../../time/format.ts'
+import { Attempts } from './attempts.tsx'
+import classes from './run-screen.module.css'
+import { Timeline } from './timeline.tsx'
+
+const route = getRouteApi('/runs/$runId')
+
+export function RunScreen() {
+  const { runId } = route.useParams()
+  useTitle('Run')
+  const {
+    data: run,
+    error,
+    refetch,
+  } = useQuery({
+    ...runQuery(runId),
+    refetchInterval: ({ state }) => (state.data && !isOpen(state.data) ? false : REFRESH_MS),
+  })
+  const { data: task } = useQuery({ ...taskQuery(run?.taskId ?? ''), enabled: run !== undefined })
+  if (error && !run) return <Failure error={error} onRetry={() => void refetch()} />
+  if (!run) return <Bones count={4} />
+  const zone = task?.timezone ?? null
+  return (
+    <div className={classes.screen}>
+      <Head run={run} task={task} />
+      <Facts run={run} zone={zone} />
+      {run.attempt > 0 && <Timeline run={run} zone={zone} />}
+      <Attempts run={run} task={task} zone={zone} />
+    </div>
+  )
+}
+
+const KINDS: Readonly<Record<Run['kind'], string>> = {
+  occurrence: 'by its schedule',
+  manual: 'by hand',
+  catchup: 'caught up',
+  resume: 'on resuming',
+}
+
+function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Task | undefined }) {
+  const cancel = async () => {
+    try {
+      queryClient.setQueryData(runKeys.one(run.id), await cancelRun(run.id))
+      tell({ text: 'The run is being cancelled.' })
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
+  return (
+    <div className={classes.head}>
+      <div>
+        <h1>
+          Run of{' '}
+          {task ? (
+            <Link to="/tasks/$taskId" params={{ taskId: task.id }}>
+              {titleOf(task)}
+            </Link>
+          ) : (
+            'a task that is deleted'
+          )}
+        </h1>
+        <span className={classes.state}>
+          <StateMark state={run.state} {...(run.reason ? { text: `skipped: ${run.reason}` } : {})} />
+          <span className={classes.small}>{KINDS[run.kind]}</span>
+        </span>
+      </div>
+      <div className={classes.acts}>
+        {isOpen(run) && (
+          <Button variant="default" disabled={run.cancelRequestedAt !== null} onClick={() => void cancel()}>
+            {run.cancelRequestedAt === null ? 'Cancel run' : 'Cancelling …'}
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function Facts({ run, zone }: { readonly run: RunWithAttempts; readonly zone: string | null }) {
+  const words = outcomeWords(run)
+  return (
+    <dl className={classes.facts}>
+      <div>
+        <dt>Due</dt>
+        <dd>
+          <Instant at={run.scheduledFor} zone={zone} precision="second" />
+        </dd>
+      </div>
+      <div>
+        <dt>Began late by</dt>
+        <dd>{run.latenessMs === null ? '–' : formatDuration(run.latenessMs)}</dd>
+      </div>
+      <div>
+        <dt>Ended</dt>
+        <dd>{run.endedAt ? <Instant at={run.endedAt} zone={zone} precision="second" /> : 'not yet'}</dd>
+      </div>
+      <div>
+        <dt>Attempts</dt>
+        <dd>
+          {run.attempt}
+          {run.losses > 0 && `, ${run.losses} lost with a worker`}
+        </dd>
+      </div>
+      {run.retryAt && (
+        <div>
+          <dt>Tried again</dt>
+          <dd>
+            <Distance at={run.retryAt} />
+          </dd>
+        </div>
+      )}
+      {words !== '' && (
+        <div className={classes.wide}>
+          <dt>What came of it</dt>
+          <dd>{words}</dd>
+        </div>
+      )}
+      <div className={classes.wide}>
+        <dt>Id</dt>
+        <dd>
+          <code>{run.id}</code>
+        </dd>
+      </div>
+    </dl>
+  )
+}

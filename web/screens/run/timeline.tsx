@@ -1,0 +1,45 @@
+/**
+ * The life of a run on one line: lateness, attempts and the waits between them, each as wide as it took, with
+ * a least width so that nothing vanishes. What is drawn is also said, for those who do not see it.
+ */
+import type { RunWithAttempts } from '../../api/wire.ts'
+import { useShownZone } from '../../components/instant.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { LOOKS } from '../../components/state.ts'
+import { StateShape } from '../../components/state-mark.tsx'
+import { useNow } from '../../time/clock.ts'
+import { formatClock, formatDuration } from '../../time/format.ts'
+import { zoneWord } from '../../time/zone.ts'
+import { type Stretch, stretchesOf } from './stretches.ts'
+import classes from './timeline.module.css'
+
+export function Timeline({ run, zone }: { readonly run: RunWithAttempts; readonly zone: string | null }) {
+  const now = useNow()
+  const shown = useShownZone(zone)
+  const stretches = stretchesOf(run, now)
+  return (
+    <Panel title="Timeline" aside={<span className={classes.zone}>times in {zoneWord(shown)}</span>}>
+      <ol className={classes.line}>
+        {stretches.map((stretch) => (
+          <li
+            key={stretch.key}
+            className={classes.stretch}
+            data-kind={stretch.kind}
+            style={{ flexGrow: Math.max(stretch.ms, 1), color: `var(${colourOf(stretch)})` }}
+          >
+            <span className={classes.bar} aria-hidden="true" />
+            <span className={classes.what}>
+              {stretch.kind === 'attempt' && <StateShape state={stretch.state} />}
+              {stretch.label}
+            </span>
+            <span className={classes.took}>{formatDuration(stretch.ms)}</span>
+            <span className={classes.at}>{formatClock(stretch.from, shown)}</span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  )
+}
+
+const colourOf = (stretch: Stretch): string =>
+  stretch.kind === 'attempt' ? LOOKS[stretch.state].colour : '--idle'

@@ -1,0 +1,71 @@
+/** Somebody else saved first: what they changed, what you changed, and which of the two is to be. */
+import { Button } from '@mantine/core'
+import type { Task } from '../../api/wire.ts'
+import { Instant } from '../../components/instant.tsx'
+import classes from './conflict.module.css'
+import { type Draft, draftOf, fullInput, isSame } from './draft.ts'
+
+interface ConflictProps {
+  /** What the change was made from. */
+  readonly base: Task
+  readonly theirs: Task
+  readonly draft: Draft
+  readonly isBusy: boolean
+  readonly onKeepMine: () => void
+  readonly onTakeTheirs: () => void
+}
+
+export function Conflict({ base, theirs, draft, isBusy, onKeepMine, onTakeTheirs }: ConflictProps) {
+  const before = fullInput(draftOf(base))
+  const other = fullInput(draftOf(theirs))
+  const mine = fullInput(draft)
+  const fields = (Object.keys(before) as (keyof typeof before)[]).filter(
+    (field) => !isSame(before[field], other[field]) || !isSame(before[field], mine[field]),
+  )
+  return (
+    <section className={classes.conflict} role="alert" aria-labelledby="conflict-title">
+      <h2 id="conflict-title">Somebody else changed this task while you did</h2>
+      <p>
+        Version {theirs.version} was saved{' '}
+        <Instant at={theirs.updatedAt} zone={theirs.timezone} precision="second" />; you began with version{' '}
+        {base.version}. Nothing of yours is saved yet.
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <div className={classes.scroll} tabIndex={0} role="region" aria-label="Both versions">
+        <table className={classes.table}>
+          <thead>
+            <tr>
+              <th scope="col">Field</th>
+              <th scope="col">Version {base.version}, where you began</th>
+              <th scope="col">Theirs, version {theirs.version}</th>
+              <th scope="col">Yours</th>
+            </tr>
+          </thead>
+          <tbody>
+            {fields.map((field) => (
+              <tr key={field}>
+                <th scope="row">{field}</th>
+                <td>{show(before[field])}</td>
+                <td data-changed={!isSame(before[field], other[field])}>{show(other[field])}</td>
+                <td data-changed={!isSame(before[field], mine[field])}>{show(mine[field])}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <div className={classes.buttons}>
+        <Button loading={isBusy} onClick={onKeepMine}>
+          Save mine as version {theirs.version + 1}
+        </Button>
+        <Button variant="default" onClick={onTakeTheirs}>
+          Take theirs, drop mine
+        </Button>
+      </div>
+      <p className={classes.hint}>
+        Saving yours changes only the fields you changed; their other fields stay.
+      </p>
+    </section>
+  )
+}
+
+const show = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

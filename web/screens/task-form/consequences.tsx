@@ -1,0 +1,127 @@
+/** The right side of the form: what the answers on the left amount to, as the server understands them. */
+import { useQuery } from '@tanstack/react-query'
+import { ApiError } from '../../api/client.ts'
+import { previewQuery } from '../../api/tasks.ts'
+import type { FieldProblem, Preview, Task } from '../../api/wire.ts'
+import { actionWords } from '../../components/action-words.ts'
+import { Distance, Instant } from '../../components/instant.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { useSettled } from '../../components/settled.ts'
+import classes from './consequences.module.css'
+import { actionOf, type Draft, fullInput, scheduleOf } from './draft.ts'
+import { retryWords } from './retry-words.ts'
+
+const SHOWN_OCCURRENCES = 6
+const TYPING_MS = 250
+
+/** The schedule of the draft as the server reads it; what it finds wrong comes with its place. */
+export function usePreview(draft: Draft) {
+  const { startAt, endAt } = fullInput(draft)
+  const input = useSettled(
+    {
+      schedule: scheduleOf(draft),
+      ...(startAt == null ? {} : { startAt }),
+      ...(endAt == null ? {} : { endAt }),
+      count: SHOWN_OCCURRENCES,
+    },
+    TYPING_MS,
+  )
+  const isEmpty = input.schedule.type === 'once' && input.schedule.at === ''
+  const { data, error } = useQuery({
+    ...previewQuery(isEmpty ? null : input),
+    placeholderData: (before) => before,
+  })
+  const problems: readonly FieldProblem[] = error instanceof ApiError ? error.fields : []
+  return { preview: error ? null : (data ?? null), problems, error }
+}
+
+interface ConsequencesProps {
+  readonly draft: Draft
+  readonly preview: Preview | null
+  readonly problems: readonly FieldProblem[]
+  /** The task as it is now, when it is being edited. */
+  readonly current?: Task
+}
+
+export function Consequences({ draft, preview, problems, current }: ConsequencesProps) {
+  return (
+    <Panel title="This will happen">
+      <div className={classes.list}>
+        <p className={classes.action}>{actionWords(actionOf(draft))}</p>
+        {problems.length > 0 ? (
+          <p className={classes.wrong} role="status">
+            {problems.map(({ detail }) => detail).join('; ')}
+          </p>
+        ) : (
+          <Occurrences draft={draft} preview={preview} />
+        )}
+        {current && <Moves current={current} preview={preview} />}
+        <p className={classes.policy}>{retryWords(draft)}</p>
+        <p className={classes.policy}>{misfireWords(draft)}</p>
+      </div>
+    </Panel>
+  )
+}
+
+function Occurrences({ draft, preview }: { readonly draft: Draft; readonly preview: Preview | null }) {
+  if (preview === null)
+    return <p className={classes.policy}>{draft.when === 'once' ? 'Choose when.' : 'Asking the server …'}</p>
+  return (
+    <>
+      <p className={classes.words}>{preview.description}</p>
+      {preview.occurrences.length > 0 ? (
+        <ol className={classes.times} aria-label="Next times">
+          {preview.occurrences.map(({ at }, index) => (
+            <li key={at}>
+              <Instant at={at} zone={preview.timezone} />
+              {index === 0 && (
+                <span className={classes.soon}>
+                  <Distance at={at} />
+                </span>
+              )}
+            </li>
+          ))}
+        </ol>
+      ) : (
+        draft.when !== 'manual' && <p className={classes.policy}>Nothing is due within these bounds.</p>
+      )}
+      {preview.notes.length > 0 && (
+        <ul className={classes.notes} aria-label="Clock changes">
+          {preview.notes.map(({ wall, note }) => (
+            <li key={wall + note}>
+              <span aria-hidden="true">⚠ </span>
+              {note}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+/** What saving changes about a task that exists. */
+function Moves({ current, preview }: { readonly current: Task; readonly preview: Preview | null }) {
+  const next = preview?.occurrences[0]?.at
+  const isMoved =
+    current.nextFireAt !== null && next !== undefined && Date.parse(next) !== Date.parse(current.nextFireAt)
+  return (
+    <ul className={classes.moves} aria-label="Consequences">
+      <li>
+        Version {current.version} becomes {current.version + 1}.
+      </li>
+      {isMoved && current.nextFireAt && (
+        <li>
+          Next fire moves from <Instant at={current.nextFireAt} zone={current.timezone} /> to{' '}
+          <Instant at={next} zone={preview?.timezone} />.
+        </li>
+      )}
+      {current.openRun && <li>The {current.openRun.state} run keeps the settings it has.</li>}
+    </ul>
+  )
+}
+
+function misfireWords({ misfirePolicy, misfireWindow, when }: Draft): string {
+  if (when === 'manual') return 'Nothing can be missed: it fires by hand only.'
+  if (misfirePolicy === 'skip') return 'If the scheduler was down: what was missed is recorded as skipped.'
+  return `If the scheduler was down: runs once, for what is not older than ${misfireWindow}.`
+}

@@ -1,0 +1,120 @@
+/**
+ * Editing. What is saved is only what was changed, and only onto the version it was made from; when somebody
+ * was faster, both versions are shown side by side and nothing is lost.
+ */
+import { Button } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ApiError, get } from '../../api/client.ts'
+import { patchTask } from '../../api/task-cache.ts'
+import { editTask, taskQuery } from '../../api/tasks.ts'
+import type { Task } from '../../api/wire.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Bones } from '../../components/panel.tsx'
+import { titleOf } from '../../components/task-acts.tsx'
+import { useTitle } from '../../components/title.ts'
+import { tell } from '../../components/toast.tsx'
+import { Conflict } from './conflict.tsx'
+import { Consequences, usePreview } from './consequences.tsx'
+import { changesOf, draftOf } from './draft.ts'
+import classes from './screens.module.css'
+import { TaskForm } from './task-form.tsx'
+import { TestRun } from './test-run.tsx'
+import { Twins } from './twins.tsx'
+
+const route = getRouteApi('/tasks/$taskId/edit')
+
+export function EditTaskScreen() {
+  useTitle('Edit')
+  const { taskId } = route.useParams()
+  // What is being edited must not change under the reader's hands.
+  const { data, error } = useQuery({ ...taskQuery(taskId), staleTime: 0, refetchOnWindowFocus: false })
+  const [base, setBase] = useState<Task | null>(null)
+  if (base === null && data) setBase(data)
+  if (error && base === null) return <Failure error={error} />
+  if (base === null) return <Bones count={4} />
+  return <EditTask key={base.id} opened={base} />
+}
+
+function EditTask({ opened }: { readonly opened: Task }) {
+  const navigate = useNavigate()
+  const [base, setBase] = useState(opened)
+  const [draft, setDraft] = useState(() => draftOf(opened))
+  const [theirs, setTheirs] = useState<Task | null>(null)
+  const { preview, problems } = usePreview(draft)
+  const changes = changesOf(draftOf(base), draft)
+  const hasChanges = Object.keys(changes).length > 0
+  const save = useMutation({
+    mutationFn: (version: number) => editTask(base.id, changes, version),
+    onSuccess: async ({ data }) => {
+      patchTask(data)
+      tell({ text: `${titleOf(data)} is saved as version ${data.version}.` })
+      await navigate({ to: '/tasks/$taskId', params: { taskId: base.id } })
+    },
+    onError: async (error) => {
+      if (error instanceof ApiError && error.problem.code === 'version_mismatch')
+        setTheirs(await get<Task>(`/v1/tasks/${base.id}`))
+    },
+  })
+  const refused = save.error instanceof ApiError ? save.error.fields : []
+  const takeTheirs = (task: Task) => {
+    setTheirs(null)
+    setBase(task)
+    setDraft(draftOf(task))
+    save.reset()
+  }
+  return (
+    <div className={classes.screen}>
+      <h1>
+        Edit{' '}
+        <Link to="/tasks/$taskId" params={{ taskId: base.id }}>
+          {titleOf(base)}
+        </Link>
+      </h1>
+      {theirs && (
+        <Conflict
+          base={base}
+          theirs={theirs}
+          draft={draft}
+          isBusy={save.isPending}
+          onKeepMine={() => save.mutate(theirs.version)}
+          onTakeTheirs={() => takeTheirs(theirs)}
+        />
+      )}
+      <TaskForm
+        draft={draft}
+        onChange={setDraft}
+        problems={[...refused, ...problems]}
+        error={theirs ? null : save.error}
+        isBusy={save.isPending}
+        onSave={() => hasChanges && save.mutate(base.version)}
+        buttons={
+          <>
+            <Button type="submit" loading={save.isPending} disabled={!hasChanges || theirs !== null}>
+              Save
+            </Button>
+            <Button
+              variant="default"
+              renderRoot={(props) => <Link to="/tasks/$taskId" params={{ taskId: base.id }} {...props} />}
+            >
+              Cancel
+            </Button>
+          </>
+        }
+        aside={
+          <>
+            <Consequences draft={draft} preview={preview} problems={problems} current={base} />
+            <TestRun draft={draft} />
+            <Twins
+              method="PATCH"
+              path={`/v1/tasks/${base.id}`}
+              body={changes}
+              ifMatch={`"${base.version}"`}
+            />
+          </>
+        }
+      />
+    </div>
+  )
+}

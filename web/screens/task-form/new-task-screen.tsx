@@ -1,0 +1,92 @@
+import { Button } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ApiError } from '../../api/client.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { createTask, pauseTask, taskKeys, taskQuery } from '../../api/tasks.ts'
+import type { Task } from '../../api/wire.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Bones } from '../../components/panel.tsx'
+import { titleOf } from '../../components/task-acts.tsx'
+import { useTitle } from '../../components/title.ts'
+import { tell } from '../../components/toast.tsx'
+import { Consequences, usePreview } from './consequences.tsx'
+import { type Draft, draftOf, emptyDraft, inputOf } from './draft.ts'
+import classes from './screens.module.css'
+import { TaskForm } from './task-form.tsx'
+import { TestRun } from './test-run.tsx'
+import { Twins } from './twins.tsx'
+
+const route = getRouteApi('/tasks/new')
+
+/** An empty form, or one that starts as a copy of another task. */
+export function NewTaskScreen() {
+  useTitle('New task')
+  const { from } = route.useSearch()
+  const original = useQuery({
+    ...taskQuery(from ?? ''),
+    enabled: from !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (from !== undefined && original.isError) return <Failure error={original.error} />
+  if (from !== undefined && !original.data) return <Bones count={4} />
+  return <NewTask key={from} start={original.data ? copyOf(original.data) : emptyDraft()} />
+}
+
+function copyOf(task: Task): Draft {
+  return { ...draftOf(task), name: `Copy of ${titleOf(task)}`.slice(0, 200), key: '' }
+}
+
+function NewTask({ start }: { readonly start: Draft }) {
+  const navigate = useNavigate()
+  const [draft, setDraft] = useState(start)
+  const { preview, problems } = usePreview(draft)
+  const save = useMutation({
+    mutationFn: async ({ isPaused }: { isPaused: boolean }) => {
+      const task = await createTask(inputOf(draft))
+      return isPaused ? pauseTask(task.id) : task
+    },
+    onSuccess: async (task) => {
+      queryClient.setQueryData(taskKeys.one(task.id), task)
+      void queryClient.invalidateQueries({ queryKey: taskKeys.lists })
+      tell({ text: `${titleOf(task)} is created.` })
+      await navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
+    },
+  })
+  const refused = save.error instanceof ApiError ? save.error.fields : []
+  return (
+    <div className={classes.screen}>
+      <h1>New task</h1>
+      <TaskForm
+        draft={draft}
+        onChange={setDraft}
+        problems={[...refused, ...problems]}
+        error={save.error}
+        isBusy={save.isPending}
+        onSave={() => save.mutate({ isPaused: false })}
+        buttons={
+          <>
+            <Button type="submit" loading={save.isPending}>
+              Create task
+            </Button>
+            <Button
+              variant="default"
+              disabled={save.isPending}
+              onClick={() => save.mutate({ isPaused: true })}
+            >
+              Create paused
+            </Button>
+          </>
+        }
+        aside={
+          <>
+            <Consequences draft={draft} preview={preview} problems={problems} />
+            <TestRun draft={draft} />
+            <Twins method="POST" path="/v1/tasks" body={inputOf(draft)} />
+          </>
+        }
+      />
+    </div>
+  )
+}

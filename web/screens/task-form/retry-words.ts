@@ -1,0 +1,21 @@
+import { parseDuration } from '../../../src/core/duration.ts'
+import { formatDuration } from '../../time/format.ts'
+import type { Draft } from './draft.ts'
+
+const SHOWN_WAITS = 5
+
+type RetryFields = Pick<Draft, 'retryLimit' | 'retryInitial' | 'retryMax'>
+
+/** The waits between attempts, at their longest: each is chosen at random up to the bound that doubles. */
+export function retryWords({ retryLimit, retryInitial, retryMax }: RetryFields): string {
+  const limit = Number(retryLimit)
+  const [initial, max] = [parseDuration(retryInitial.trim()), parseDuration(retryMax.trim())]
+  if (limit === 0) return 'If it fails: no retry, permanently failed at once.'
+  if (!Number.isInteger(limit) || limit < 0 || !initial.ok || !max.ok)
+    return 'If it fails: see the fields on the left.'
+  const waits = Array.from({ length: Math.min(limit, SHOWN_WAITS) }, (_, nth) =>
+    formatDuration(Math.min(initial.ms * 2 ** nth, max.ms)),
+  )
+  const more = limit > SHOWN_WAITS ? `, … ${limit} times in all` : ''
+  return `If it fails: again after up to ${waits.join(', ')}${more}, then permanently failed.`
+}

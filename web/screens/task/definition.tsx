@@ -1,0 +1,13 @@
+import type { Task } from '../../api/wire.ts'
+import { CopyButton } from '../../components/copy.tsx'
+import { CodeBlock, Panel } from '../../components/panel.tsx'
+
+/** All that was decided about the task, as the API has it. */
+export function Definition({ task }: { readonly task: Task }) {
+  const text = JSON.stringify(task, null, 2)
+  return (
+    <Panel title="As JSON" aside={<CopyButton text={text} />}>
+      <CodeBlock text={text} label="Definition" />
+    </Panel>
+  )
+}

@@ -1,0 +1,61 @@
+import { useQuery } from '@tanstack/react-query'
+import { previewQuery } from '../../api/tasks.ts'
+import type { Task } from '../../api/wire.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Distance, Instant } from '../../components/instant.tsx'
+import { Bones, Panel } from '../../components/panel.tsx'
+import { isActive } from '../../components/task-acts.tsx'
+import classes from './parts.module.css'
+
+const SHOWN = 25
+
+/** The next times, as the server works them out, with what clock changes do to them. */
+export function Upcoming({ task }: { readonly task: Task }) {
+  const { data, error } = useQuery(
+    previewQuery({
+      // A grid without an anchor of its own goes through the creation of the task.
+      schedule:
+        task.schedule.type === 'every' && task.schedule.anchor === undefined
+          ? { ...task.schedule, anchor: task.startAt ?? task.createdAt }
+          : task.schedule,
+      ...(task.startAt === null ? {} : { startAt: task.startAt }),
+      ...(task.endAt === null ? {} : { endAt: task.endAt }),
+      count: SHOWN,
+    }),
+  )
+  if (error) return <Failure error={error} />
+  if (!data) return <Bones count={4} />
+  if (!isActive(task) && task.state !== 'paused')
+    return <p className={classes.nothing}>Nothing more is due.</p>
+  if (task.schedule.type === 'delay')
+    return (
+      <p className={classes.nothing}>
+        Each run is due {task.schedule.interval} after the one before has ended.
+      </p>
+    )
+  if (data.occurrences.length === 0) return <p className={classes.nothing}>Nothing is due by time.</p>
+  return (
+    <Panel title={task.state === 'paused' ? 'Would be due, were it not paused' : 'Next times'} flush>
+      {data.notes.length > 0 && (
+        <ul className={classes.notes} aria-label="Clock changes">
+          {data.notes.map(({ wall, note }) => (
+            <li key={wall + note}>
+              <span aria-hidden="true">⚠ </span>
+              {note}
+            </li>
+          ))}
+        </ul>
+      )}
+      <ol className={classes.times}>
+        {data.occurrences.map(({ at }) => (
+          <li key={at}>
+            <Instant at={at} zone={data.timezone} />
+            <span className={classes.far}>
+              <Distance at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  )
+}

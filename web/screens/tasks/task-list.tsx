@@ -1,0 +1,194 @@
+/**
+ * The rows. Only those near the screen are drawn, so ten thousand cost as much as twenty. One row is chosen by
+ * keyboard; it is known by its task and stays chosen when rows come and go.
+ */
+import { ActionIcon } from '@mantine/core'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import type { Task } from '../../api/wire.ts'
+import { isFree } from '../../app/shortcuts.ts'
+import { actionWords } from '../../components/action-words.ts'
+import { Icon } from '../../components/icon.tsx'
+import { Distance, Instant } from '../../components/instant.tsx'
+import { ScheduleText } from '../../components/schedule-text.tsx'
+import { StateMark } from '../../components/state-mark.tsx'
+import { isOver, runNow, titleOf, togglePause } from '../../components/task-acts.tsx'
+import classes from './task-list.module.css'
+
+const ROW_PX = 61
+const OVERSCAN = 12
+/** So many rows before the end the next page is asked for. */
+const AHEAD = 30
+
+interface TaskListProps {
+  readonly tasks: readonly Task[]
+  readonly hasMore: boolean
+  readonly isLoadingMore: boolean
+  readonly onMore: () => void
+  readonly onDelete: (task: Task) => void
+}
+
+export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: TaskListProps) {
+  const list = useRef<HTMLDivElement>(null)
+  const [top, setTop] = useState(0)
+  useEffect(() => setTop(list.current?.offsetTop ?? 0), [])
+  const rows = useWindowVirtualizer({
+    count: tasks.length,
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+    scrollMargin: top,
+    getItemKey: (index) => tasks[index]?.id ?? index,
+  })
+  const drawn = rows.getVirtualItems()
+  const last = drawn.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (hasMore && !isLoadingMore && last >= tasks.length - AHEAD) onMore()
+  }, [hasMore, isLoadingMore, last, tasks.length, onMore])
+  const chosen = useChosenRow(tasks, (index) => rows.scrollToIndex(index, { align: 'auto' }))
+  return (
+    <div
+      className={classes.table}
+      role="table"
+      aria-label="Tasks"
+      aria-rowcount={hasMore ? -1 : tasks.length + 1}
+    >
+      <div role="rowgroup" className={classes.headings}>
+        <div role="row" className={classes.row} aria-rowindex={1}>
+          <span role="columnheader">Name</span>
+          <span role="columnheader">Schedule</span>
+          <span role="columnheader">Next</span>
+          <span role="columnheader" className={classes.right}>
+            Actions
+          </span>
+        </div>
+      </div>
+      <div role="rowgroup" ref={list} className={classes.rows} style={{ height: rows.getTotalSize() }}>
+        {drawn.map(({ index, key, start }) => {
+          const task = tasks[index]
+          if (!task) return null
+          return (
+            <div
+              key={key}
+              ref={rows.measureElement}
+              data-index={index}
+              role="row"
+              aria-rowindex={index + 2}
+              aria-selected={task.id === chosen}
+              className={classes.place}
+              style={{ transform: `translateY(${start - top}px)` }}
+            >
+              <TaskRow task={task} onDelete={onDelete} />
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+function TaskRow({ task, onDelete }: { readonly task: Task; readonly onDelete: (task: Task) => void }) {
+  const title = titleOf(task)
+  return (
+    <div className={classes.row} data-state={task.state}>
+      <div role="cell" className={classes.name}>
+        <Link to="/tasks/$taskId" params={{ taskId: task.id }} className={classes.title}>
+          {title}
+        </Link>
+        <span className={classes.under}>
+          <StateMark state={task.state} />
+          <span>{actionWords(task.action).replace(/https?:\/\//, '')}</span>
+        </span>
+      </div>
+      <div role="cell" className={classes.schedule}>
+        <ScheduleText schedule={task.schedule} />
+      </div>
+      <div role="cell" className={classes.next}>
+        <NextFire task={task} />
+      </div>
+      <div role="cell" className={classes.acts}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={`Run ${title} now`}
+          onClick={() => void runNow(task)}
+        >
+          <Icon name="play" />
+        </ActionIcon>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={`${task.state === 'paused' ? 'Resume' : 'Pause'} ${title}`}
+          disabled={isOver(task)}
+          onClick={() => void togglePause(task)}
+        >
+          <Icon name={task.state === 'paused' ? 'again' : 'pause'} />
+        </ActionIcon>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={`Delete ${title}`}
+          onClick={() => onDelete(task)}
+        >
+          <Icon name="trash" />
+        </ActionIcon>
+      </div>
+    </div>
+  )
+}
+
+function NextFire({ task }: { readonly task: Task }) {
+  if (task.state === 'paused')
+    return task.pausedAt ? (
+      <span>
+        paused <Distance at={task.pausedAt} />
+      </span>
+    ) : (
+      <span>paused</span>
+    )
+  if (task.nextFireAt === null)
+    return <span className={classes.none}>{isOver(task) ? '–' : 'when triggered'}</span>
+  return (
+    <>
+      <span className={classes.count}>
+        <Distance at={task.nextFireAt} />
+      </span>
+      <span className={classes.at}>
+        <Instant at={task.nextFireAt} zone={task.timezone} />
+      </span>
+    </>
+  )
+}
+
+/** Keys that move through the rows and act on the chosen one. */
+function useChosenRow(tasks: readonly Task[], show: (index: number) => void): string | null {
+  const navigate = useNavigate()
+  const [chosen, setChosen] = useState<string | null>(null)
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    if (!isFree(event)) return
+    const index = tasks.findIndex(({ id }) => id === chosen)
+    const task = tasks[index]
+    const move = (to: number) => {
+      const next = tasks[Math.min(Math.max(to, 0), tasks.length - 1)]
+      if (!next) return
+      setChosen(next.id)
+      show(tasks.indexOf(next))
+    }
+    if (event.key === 'j') return move(index + 1)
+    if (event.key === 'k') return move(index - 1)
+    if (!task) return
+    if (event.key === 'r') void runNow(task)
+    if (event.key === 'p' && !isOver(task)) void togglePause(task)
+    const isOnControl = (event.target as HTMLElement).closest('a, button') !== null
+    if (event.key === 'Enter' && !isOnControl)
+      void navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
+  })
+  useEffect(() => {
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+  return chosen
+}

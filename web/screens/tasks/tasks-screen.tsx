@@ -1,0 +1,81 @@
+/** All tasks, newest first, narrowed down by what the address says. */
+import { Button } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { REFRESH_MS, tasksQuery } from '../../api/tasks.ts'
+import type { Task } from '../../api/wire.ts'
+import { DeleteTask } from '../../components/delete-task.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Bones } from '../../components/panel.tsx'
+import { useTitle } from '../../components/title.ts'
+import { FilterBar } from './filter-bar.tsx'
+import { TaskList } from './task-list.tsx'
+import classes from './tasks-screen.module.css'
+
+const route = getRouteApi('/tasks')
+/** Longer lists are asked for again less often: all that was loaded comes again. */
+const FEW_PAGES = 2
+const SLOW_REFRESH_MS = 15_000
+
+export function TasksScreen() {
+  useTitle('Tasks')
+  const filters = route.useSearch()
+  const { tz: _, ...filter } = filters as typeof filters & { tz?: string }
+  const query = useInfiniteQuery({
+    ...tasksQuery(filter),
+    refetchInterval: ({ state }) =>
+      (state.data?.pages.length ?? 0) > FEW_PAGES ? SLOW_REFRESH_MS : REFRESH_MS,
+  })
+  const [deleting, setDeleting] = useState<Task | null>(null)
+  const tasks = useMemo(() => query.data?.pages.flatMap(({ items }) => items) ?? [], [query.data])
+  const isFiltered = Object.keys(filter).length > 0
+  return (
+    <div className={classes.screen}>
+      <div className={classes.head}>
+        <h1>Tasks</h1>
+        {query.isSuccess && <Count count={tasks.length} isAll={!query.hasNextPage} />}
+      </div>
+      <FilterBar filters={filter} />
+      {query.isPending && <Bones count={8} />}
+      {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isSuccess && tasks.length === 0 && <Nothing isFiltered={isFiltered} />}
+      {tasks.length > 0 && (
+        <TaskList
+          tasks={tasks}
+          hasMore={query.hasNextPage}
+          isLoadingMore={query.isFetchingNextPage}
+          onMore={() => void query.fetchNextPage()}
+          onDelete={setDeleting}
+        />
+      )}
+      {deleting && <DeleteTask task={deleting} onClose={() => setDeleting(null)} />}
+    </div>
+  )
+}
+
+function Count({ count, isAll }: { readonly count: number; readonly isAll: boolean }) {
+  return (
+    <span className={classes.count} role="status">
+      {isAll ? count : `${count}+`} {count === 1 && isAll ? 'task' : 'tasks'}
+    </span>
+  )
+}
+
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered)
+    return (
+      <div className={classes.nothing}>
+        <p>No task is like that.</p>
+        <Link to="/tasks" search={{}}>
+          Show all tasks
+        </Link>
+      </div>
+    )
+  return (
+    <div className={classes.nothing}>
+      <p>Nothing is scheduled yet.</p>
+      <Button renderRoot={(props) => <Link to="/tasks/new" {...props} />}>Create the first task</Button>
+    </div>
+  )
+}

@@ -1,0 +1,107 @@
+/** Instants and durations as people read them. An instant is never written without its zone. */
+import { zoneWord } from './zone.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function formatter(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone)
+  if (known) return known
+  const made = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
+    hourCycle: 'h23',
+  })
+  formats.set(zone, made)
+  return made
+}
+
+type Part = 'weekday' | 'day' | 'month' | 'year' | 'hour' | 'minute' | 'second' | 'fractionalSecond'
+
+function partsOf(at: number, zone: string): Record<Part, string> {
+  const parts = formatter(zone).formatToParts(at)
+  return Object.fromEntries(parts.map(({ type, value }) => [type, value])) as Record<Part, string>
+}
+
+export interface InstantStyle {
+  /** The present, which decides whether the year is worth a word. */
+  readonly now: number
+  readonly precision?: 'minute' | 'second' | 'millisecond'
+}
+
+/** `Tue 17 Nov, 02:30 Berlin`; seconds appear when they are asked for or when there are some. */
+export function formatInstant(at: number, zone: string, { now, precision = 'minute' }: InstantStyle): string {
+  const parts = partsOf(at, zone)
+  const year = parts.year === partsOf(now, zone).year ? '' : ` ${parts.year}`
+  return `${parts.weekday} ${parts.day} ${parts.month}${year}, ${clockTime(parts, precision)} ${zoneWord(zone)}`
+}
+
+/** `02:30:15.120`, for where the day is said already. */
+export function formatClock(
+  at: number,
+  zone: string,
+  precision: InstantStyle['precision'] = 'millisecond',
+): string {
+  return clockTime(partsOf(at, zone), precision)
+}
+
+function clockTime(parts: Record<Part, string>, precision: InstantStyle['precision']): string {
+  const { hour, minute, second, fractionalSecond } = parts
+  if (precision === 'millisecond') return `${hour}:${minute}:${second}.${fractionalSecond}`
+  return precision === 'second' || second !== '00' ? `${hour}:${minute}:${second}` : `${hour}:${minute}`
+}
+
+/** The two largest units, which is as much as anybody reads: `7 h 12 m`, `1.2 s`, `840 ms`. */
+export function formatDuration(ms: number): string {
+  const length = Math.abs(ms)
+  if (length < SECOND) return `${Math.round(length)} ms`
+  if (length < 10 * SECOND) return `${trimZero((Math.floor(length / 100) / 10).toFixed(1))} s`
+  if (length < MINUTE) return `${Math.floor(length / SECOND)} s`
+  if (length < HOUR) return twoUnits(length, MINUTE, 'm', SECOND, 's')
+  if (length < DAY) return twoUnits(length, HOUR, 'h', MINUTE, 'm')
+  return twoUnits(length, DAY, 'd', HOUR, 'h')
+}
+
+const trimZero = (text: string) => text.replace(/\.0$/, '')
+
+function twoUnits(ms: number, large: number, largeWord: string, small: number, smallWord: string): string {
+  const rest = Math.floor((ms % large) / small)
+  return `${Math.floor(ms / large)} ${largeWord}${rest === 0 ? '' : ` ${rest} ${smallWord}`}`
+}
+
+/** `in 7 h 12 m`, `3 m ago`, or `now` within a second. Counts in whole seconds: it stands beside a clock. */
+export function formatDistance(at: number, now: number): string {
+  const distance = at - now
+  if (Math.abs(distance) < SECOND) return 'now'
+  const seconds = (distance > 0 ? Math.ceil : Math.floor)(Math.abs(distance) / SECOND) * SECOND
+  const text = formatDuration(seconds)
+  return distance > 0 ? `in ${text}` : `${text} ago`
+}
+
+/** All that can be said of an instant: in each zone that matters, and raw. */
+export function describeInstant(at: number, zones: readonly string[], now: number): string {
+  const lines = [...new Set(zones)].map((zone) => formatInstant(at, zone, { now, precision: 'millisecond' }))
+  return [...lines, new Date(at).toISOString()].join('\n')
+}
+
+/** `41 208`: groups are set apart by a thin space, which no language reads as a decimal point. */
+export function formatCount(count: number): string {
+  return new Intl.NumberFormat('en', { useGrouping: true }).format(count).replaceAll(',', ' ')
+}
+
+/** `99.94 %`, never rounded up to a hundred that is not true. */
+export function formatShare(part: number, whole: number): string {
+  if (whole === 0) return '–'
+  return `${trimZero((Math.floor((part / whole) * 10_000) / 100).toFixed(2).replace(/(\.\d)0$/, '$1'))} %`
+}
