@@ -77,6 +77,8 @@ export interface Visit {
 export interface VisitOptions extends BrowserContextOptions {
   /** Troubles that the test brings about on purpose. */
   readonly expected?: RegExp
+  /** Done with the page before it goes anywhere. */
+  readonly before?: (page: Page) => unknown
 }
 
 /** Test files open it before they start a node: the node serves what was built last. */
@@ -90,7 +92,7 @@ export async function startBrowser() {
   whenDone(() => browser.close())
 
   /** A page of its own at an address of the server, which must end without troubles. */
-  async function visit(url: string, { expected, ...options }: VisitOptions = {}): Promise<Visit> {
+  async function visit(url: string, { expected, before, ...options }: VisitOptions = {}): Promise<Visit> {
     const context = await browser.newContext({
       viewport: DESK,
       locale: 'en-GB',
@@ -105,6 +107,7 @@ export async function startBrowser() {
       await context.close()
       expect(troubles).toEqual([])
     })
+    await before?.(page)
     await page.goto(url)
     return { page, troubles }
   }

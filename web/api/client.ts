@@ -1,4 +1,5 @@
 /** Asks the server. Whatever goes wrong, also on the way there, is an `ApiError` with a problem document. */
+import { serverNow, setServerNow } from '../time/clock.ts'
 import type { FieldProblem, Problem } from './wire.ts'
 
 /** Longer than the server takes for anything, so that it is the server that answers. */
@@ -50,6 +51,7 @@ export async function ask<T>(method: string, path: string, options: RequestOptio
     if (signal?.aborted) throw error
     throw unreachable(error)
   }
+  followServerClock(answer)
   const text = await answer.text()
   if (!answer.ok) throw new ApiError(readProblem(answer, text))
   return { data: (text === '' ? null : JSON.parse(text)) as T, etag: answer.headers.get('etag') }
@@ -63,6 +65,16 @@ export async function post<T>(path: string, body?: unknown, headers?: Record<str
   return (
     await ask<T>('POST', path, { ...(body === undefined ? {} : { body }), ...(headers ? { headers } : {}) })
   ).data
+}
+
+/** The header has whole seconds: it is believed only where our own idea is farther off than that. */
+const CLOCK_DOUBT_MS = 1_500
+
+function followServerClock(answer: Response): void {
+  const date = Date.parse(answer.headers.get('date') ?? '')
+  if (Number.isNaN(date)) return
+  const now = date + 500
+  if (Math.abs(now - serverNow()) > CLOCK_DOUBT_MS) setServerNow(now)
 }
 
 function readProblem(answer: Response, text: string): Problem {

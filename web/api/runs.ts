@@ -5,7 +5,15 @@ import type { Page, Run, RunState, RunWithAttempts } from './wire.ts'
 
 const PAGE_SIZE = 50
 
+/** What a list of runs over all tasks can be narrowed down to. */
+export interface RunFilter {
+  readonly state?: RunState | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
 export const runKeys = {
+  lists: ['runs'] as const,
   ofTask: (taskId: string) => ['runs-of-task', taskId] as const,
   one: (id: string) => ['run', id] as const,
 }
@@ -22,6 +30,15 @@ export const runsOfTaskQuery = (taskId: string, state?: RunState) =>
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })
 
+export const runsQuery = (filter: RunFilter) =>
+  infiniteQueryOptions({
+    queryKey: [...runKeys.lists, filter],
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<Run>>(`/v1/runs${queryOf({ ...filter, limit: PAGE_SIZE, cursor: pageParam })}`, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  })
+
 export const runQuery = (id: string) =>
   queryOptions({
     queryKey: runKeys.one(id),
@@ -30,6 +47,10 @@ export const runQuery = (id: string) =>
 
 export const triggerTask = (taskId: string): Promise<Run> =>
   post(`/v1/tasks/${taskId}/trigger`, undefined, { 'idempotency-key': crypto.randomUUID() })
+
+/** A new run that does once more what one that has ended did. */
+export const retryRun = (id: string): Promise<Run> =>
+  post(`/v1/runs/${id}/retry`, undefined, { 'idempotency-key': crypto.randomUUID() })
 
 export const cancelRun = (id: string): Promise<RunWithAttempts> => post(`/v1/runs/${id}/cancel`)
 

@@ -1,19 +1,16 @@
 /** Everything by typing: places, tasks by name, a run or task by its id. */
-import { Spotlight, spotlight } from '@mantine/spotlight'
-import '@mantine/core/styles/ScrollArea.css'
-import '@mantine/core/styles/Overlay.css'
-import '@mantine/core/styles/ModalBase.css'
-import '@mantine/core/styles/Modal.css'
-import '@mantine/spotlight/styles.css'
+import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { type KeyboardEvent, useId, useState } from 'react'
 import { get, queryOf } from '../api/client.ts'
 import type { Page, Task } from '../api/wire.ts'
+import { Dialog } from '../components/dialog.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { useSettled } from '../components/settled.ts'
 import { LOOKS } from '../components/state.ts'
 import { titleOf } from '../components/task-acts.tsx'
+import classes from './palette.module.css'
 
 const TYPING_MS = 150
 const SHOWN_TASKS = 8
@@ -27,39 +24,62 @@ interface Entry {
   readonly go: () => void
 }
 
+/** The focus stays where one types; the list beside it tells which entry is meant. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
+  const list = useId()
   const [typed, setTyped] = useState('')
-  useEffect(() => spotlight.open(), [])
+  const [moved, setMoved] = useState(0)
   const entries = useEntries(typed.trim())
+  const chosen = Math.min(moved, entries.length - 1)
+  const go = (entry: Entry | undefined) => {
+    if (!entry) return
+    onClose()
+    entry.go()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (event.key === 'Enter') go(entries[chosen])
+    if (step === undefined || entries.length === 0) return
+    event.preventDefault()
+    setMoved((chosen + step + entries.length) % entries.length)
+  }
   return (
-    <Spotlight.Root
-      query={typed}
-      onQueryChange={setTyped}
-      onSpotlightClose={onClose}
-      shortcut={null}
-      lockScroll={false}
-      transitionProps={{ duration: 0 }}
-      scrollable
-      aria-label="Search and commands"
-    >
-      <Spotlight.Search
-        placeholder="Task, run id, or where to go"
+    <Dialog title="Search and commands" onClose={onClose}>
+      <TextInput
+        data-autofocus
+        role="combobox"
         aria-label="Search"
-        leftSection={<Icon name="search" />}
+        aria-expanded
+        aria-controls={list}
+        aria-activedescendant={chosen < 0 ? undefined : `${list}-${chosen}`}
+        placeholder="A task, the id of a run, or where to go"
+        leftSection={<Icon name="search" size={16} />}
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.currentTarget.value)
+          setMoved(0)
+        }}
+        onKeyDown={onKeyDown}
       />
-      <Spotlight.ActionsList>
-        {entries.map(({ id, label, description, icon, go }) => (
-          <Spotlight.Action
-            key={id}
-            label={label}
-            {...(description === undefined ? {} : { description })}
-            leftSection={<Icon name={icon} />}
-            onClick={go}
-          />
+      <div id={list} role="listbox" aria-label="Found" className={classes.list}>
+        {entries.map((entry, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: keys are heard where one types.
+          <div
+            key={entry.id}
+            id={`${list}-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            className={classes.entry}
+            onClick={() => go(entry)}
+          >
+            <Icon name={entry.icon} />
+            <span className={classes.label}>{entry.label}</span>
+            {entry.description && <span className={classes.description}>{entry.description}</span>}
+          </div>
         ))}
-        {entries.length === 0 && <Spotlight.Empty>Nothing has such a name.</Spotlight.Empty>}
-      </Spotlight.ActionsList>
-    </Spotlight.Root>
+      </div>
+      {entries.length === 0 && <p className={classes.description}>Nothing has such a name.</p>}
+    </Dialog>
   )
 }
 
@@ -71,25 +91,26 @@ function useEntries(typed: string): readonly Entry[] {
     queryFn: ({ signal }) => get<Page<Task>>(`/v1/tasks${queryOf({ q: asked, limit: SHOWN_TASKS })}`, signal),
     placeholderData: (before) => before,
   })
-  if (ID.test(typed))
+  const openTask = (taskId: string) => void navigate({ to: '/tasks/$taskId', params: { taskId } })
+  if (ID.test(typed)) {
+    const openRun = () => void navigate({ to: '/runs/$runId', params: { runId: typed } })
     return [
-      {
-        id: 'run',
-        label: `Open the run ${typed}`,
-        icon: 'runs',
-        go: () => void navigate({ to: '/runs/$runId', params: { runId: typed } }),
-      },
-      {
-        id: 'task',
-        label: `Open the task ${typed}`,
-        icon: 'tasks',
-        go: () => void navigate({ to: '/tasks/$taskId', params: { taskId: typed } }),
-      },
+      { id: 'run', label: `Open the run ${typed}`, icon: 'runs', go: openRun },
+      { id: 'task', label: `Open the task ${typed}`, icon: 'tasks', go: () => openTask(typed) },
     ]
+  }
   const places: readonly Entry[] = [
     { id: 'new', label: 'New task', icon: 'plus', go: () => void navigate({ to: '/tasks/new' }) },
     { id: 'overview', label: 'Overview', icon: 'overview', go: () => void navigate({ to: '/' }) },
     { id: 'tasks', label: 'Tasks', icon: 'tasks', go: () => void navigate({ to: '/tasks' }) },
+    { id: 'runs', label: 'Runs', icon: 'runs', go: () => void navigate({ to: '/runs' }) },
+    { id: 'nodes', label: 'Nodes and shards', icon: 'nodes', go: () => void navigate({ to: '/nodes' }) },
+    {
+      id: 'failed',
+      label: 'Runs that failed for good',
+      icon: 'runs',
+      go: () => void navigate({ to: '/runs', search: { state: 'permanently_failed' } }),
+    },
     {
       id: 'paused',
       label: 'Paused tasks',
@@ -97,15 +118,16 @@ function useEntries(typed: string): readonly Entry[] {
       go: () => void navigate({ to: '/tasks', search: { state: 'paused' } }),
     },
   ]
+  // Until the answer is there, what was found for fewer characters still counts where it fits.
+  const matches = ({ label }: Entry) => label.toLowerCase().includes(typed.toLowerCase())
   const tasks = (data?.items ?? []).map(
     (task): Entry => ({
       id: task.id,
       label: titleOf(task),
       description: LOOKS[task.state].word,
       icon: 'tasks',
-      go: () => void navigate({ to: '/tasks/$taskId', params: { taskId: task.id } }),
+      go: () => openTask(task.id),
     }),
   )
-  const matches = ({ label }: Entry) => label.toLowerCase().includes(typed.toLowerCase())
-  return [...places.filter(matches), ...tasks]
+  return [...places.filter(matches), ...(asked === typed ? tasks : tasks.filter(matches))]
 }

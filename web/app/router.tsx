@@ -7,6 +7,7 @@ import {
   retainSearchParams,
 } from '@tanstack/react-router'
 import { OverviewScreen } from '../screens/overview/overview-screen.tsx'
+import { type RunFilters, runFilters } from '../screens/runs/filters.ts'
 import { type TaskFilters, taskFilters } from '../screens/tasks/filters.ts'
 import { Broken, NothingHere } from './broken.tsx'
 import { choiceIn, parseSearch, sharedSearch, stringifySearch, textIn } from './search.ts'
@@ -58,14 +59,27 @@ const editTask = createRoute({
   component: lazyRouteComponent(() => import('../screens/task-form/edit-task-screen.tsx'), 'EditTaskScreen'),
 })
 
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: '/runs',
+  component: lazyRouteComponent(() => import('../screens/runs/runs-screen.tsx'), 'RunsScreen'),
+  validateSearch: (search): RunFilters => runFilters(search),
+})
+
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
   component: lazyRouteComponent(() => import('../screens/run/run-screen.tsx'), 'RunScreen'),
 })
 
+const nodes = createRoute({
+  getParentRoute: () => root,
+  path: '/nodes',
+  component: lazyRouteComponent(() => import('../screens/nodes/nodes-screen.tsx'), 'NodesScreen'),
+})
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, tasks, newTask, task, editTask, run]),
+  routeTree: root.addChildren([overview, tasks, newTask, task, editTask, runs, run, nodes]),
   parseSearch,
   stringifySearch,
   defaultPreload: 'intent',

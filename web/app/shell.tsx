@@ -11,6 +11,7 @@ import { Link, Outlet, useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { myZone, ZONE_MODES, type ZoneMode, zoneWord } from '../time/zone.ts'
+import { useLiveState } from './live.ts'
 import { LiveDot } from './live-dot.tsx'
 import classes from './shell.module.css'
 import { useGlobalShortcuts } from './shortcuts.ts'
@@ -23,6 +24,8 @@ const ShortcutList = lazy(() =>
 const PLACES = [
   { to: '/', label: 'Overview', icon: 'overview' },
   { to: '/tasks', label: 'Tasks', icon: 'tasks' },
+  { to: '/runs', label: 'Runs', icon: 'runs' },
+  { to: '/nodes', label: 'Nodes', icon: 'nodes' },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]
 
 const TOASTS_SHOWN = 3
@@ -64,6 +67,7 @@ export function Shell() {
             <NewTaskButton />
           </div>
         </div>
+        <Offline />
       </header>
       <main id="content" className={classes.main} tabIndex={-1}>
         <Outlet />
@@ -74,6 +78,16 @@ export function Shell() {
         {open === 'shortcuts' && <ShortcutList onClose={close} />}
       </Suspense>
     </>
+  )
+}
+
+function Offline() {
+  const state = useLiveState()
+  if (state !== 'offline') return null
+  return (
+    <p className={classes.offline}>
+      The server does not answer. What is shown may be old; this page keeps trying.
+    </p>
   )
 }
 
@@ -146,6 +160,7 @@ function NewTaskButton() {
       renderRoot={(props) => <Link to="/tasks/new" {...props} />}
       leftSection={<Icon name="plus" size={16} />}
       className={classes.newTask}
+      aria-label="New task"
     >
       New task
     </Button>

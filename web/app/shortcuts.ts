@@ -12,6 +12,8 @@ export const SHORTCUTS = [
   { keys: ['Ctrl', 'K'], does: 'Search tasks, open a run by its id, go anywhere' },
   { keys: ['g', 'o'], does: 'Go to the overview' },
   { keys: ['g', 't'], does: 'Go to the tasks' },
+  { keys: ['g', 'r'], does: 'Go to the runs' },
+  { keys: ['g', 'n'], does: 'Go to the nodes' },
   { keys: ['n'], does: 'New task' },
   { keys: ['/'], does: 'Filter the list' },
   { keys: ['j'], does: 'Next row' },
@@ -41,6 +43,8 @@ export function useGlobalShortcuts({ onPalette, onHelp }: GlobalShortcuts): void
   const places: Readonly<Record<string, () => void>> = {
     o: () => void navigate({ to: '/' }),
     t: () => void navigate({ to: '/tasks' }),
+    r: () => void navigate({ to: '/runs' }),
+    n: () => void navigate({ to: '/nodes' }),
   }
   const single: Readonly<Record<string, () => void>> = {
     n: () => void navigate({ to: '/tasks/new' }),

@@ -58,7 +58,7 @@ export function DeleteTask({ task, onClose, onDeleted }: DeleteTaskProps) {
           <Button variant="default" onClick={onClose} data-autofocus>
             Keep it
           </Button>
-          <Button color="red" loading={isBusy} onClick={() => void remove()}>
+          <Button color="red.9" loading={isBusy} onClick={() => void remove()}>
             Delete
           </Button>
         </div>

@@ -1,8 +1,9 @@
-import { Modal } from '@mantine/core'
+import { CloseButton, Modal } from '@mantine/core'
 import '@mantine/core/styles/Overlay.css'
 import '@mantine/core/styles/ModalBase.css'
 import '@mantine/core/styles/Modal.css'
 import type { ReactNode } from 'react'
+import classes from './dialog.module.css'
 
 interface DialogProps {
   readonly title: string
@@ -17,14 +18,18 @@ export function Dialog({ title, size = 'md', onClose, children }: DialogProps) {
     <Modal
       opened
       onClose={onClose}
-      title={title}
+      withCloseButton={false}
       size={size}
       centered
       // Locking would add a style element under no nonce; the overlay is enough.
       lockScroll={false}
       transitionProps={{ duration: 0 }}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      attributes={{ content: { 'aria-label': title } }}
     >
+      <div className={classes.head}>
+        <h2>{title}</h2>
+        <CloseButton aria-label="Close" onClick={onClose} />
+      </div>
       {children}
     </Modal>
   )

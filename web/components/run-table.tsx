@@ -12,14 +12,17 @@ interface RunTableProps {
   readonly runs: readonly Run[]
   readonly zone?: string | null
   readonly label: string
+  /** Say of which task each is: the runs are of several. */
+  readonly withTask?: boolean
 }
 
-export function RunTable({ runs, zone, label }: RunTableProps) {
+export function RunTable({ runs, zone, label, withTask = false }: RunTableProps) {
   return (
     <table className={classes.table} aria-label={label}>
       <thead>
         <tr>
           <th scope="col">State</th>
+          {withTask && <th scope="col">Task</th>}
           <th scope="col">Due</th>
           <th scope="col">Late</th>
           <th scope="col">Took</th>
@@ -29,14 +32,20 @@ export function RunTable({ runs, zone, label }: RunTableProps) {
       </thead>
       <tbody>
         {runs.map((run) => (
-          <RunRow key={run.id} run={run} zone={zone ?? null} />
+          <RunRow key={run.id} run={run} zone={zone ?? null} withTask={withTask} />
         ))}
       </tbody>
     </table>
   )
 }
 
-function RunRow({ run, zone }: { readonly run: Run; readonly zone: string | null }) {
+interface RunRowProps {
+  readonly run: Run
+  readonly zone: string | null
+  readonly withTask: boolean
+}
+
+function RunRow({ run, zone, withTask }: RunRowProps) {
   return (
     <tr data-run={run.id}>
       <td>
@@ -44,6 +53,13 @@ function RunRow({ run, zone }: { readonly run: Run; readonly zone: string | null
           <StateMark state={run.state} {...(run.reason ? { text: `skipped: ${run.reason}` } : {})} />
         </Link>
       </td>
+      {withTask && (
+        <td className={classes.task}>
+          <Link to="/tasks/$taskId" params={{ taskId: run.taskId }}>
+            {run.taskName ?? run.taskId.slice(0, 13)}
+          </Link>
+        </td>
+      )}
       <td>
         <Instant at={run.scheduledFor} zone={zone} precision="second" />
         {run.kind === 'manual' && <span className={classes.kind}> by hand</span>}

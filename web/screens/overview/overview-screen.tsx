@@ -1,21 +1,62 @@
 /** Is everything on time? And before there is anything: how to begin. */
 import { useQuery } from '@tanstack/react-query'
-import { get } from '../../api/client.ts'
-import { REFRESH_MS } from '../../api/tasks.ts'
-import type { Page, Task } from '../../api/wire.ts'
+import { type Stats, statsQuery } from '../../api/overview.ts'
 import { Failure } from '../../components/failure.tsx'
-import { Bones } from '../../components/panel.tsx'
+import { Bones, Panel } from '../../components/panel.tsx'
+import { StateShape } from '../../components/state-mark.tsx'
 import { useTitle } from '../../components/title.ts'
+import { Attention } from './attention.tsx'
 import { FirstRun } from './first-run.tsx'
+import { LatenessChart } from './lateness-chart.tsx'
+import { NextHour } from './next-hour.tsx'
+import classes from './overview-screen.module.css'
+import { ThroughputChart } from './throughput-chart.tsx'
+import { Tiles } from './tiles.tsx'
 
 export function OverviewScreen() {
   useTitle('Overview')
-  const { data, error, refetch } = useQuery({
-    queryKey: ['any-task'],
-    queryFn: ({ signal }) => get<Page<Task>>('/v1/tasks?limit=1', signal),
-    refetchInterval: REFRESH_MS,
-  })
-  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
-  if (!data) return <Bones count={3} />
-  return <FirstRun />
+  const { data: stats, error, refetch } = useQuery(statsQuery)
+  if (error && !stats) return <Failure error={error} onRetry={() => void refetch()} />
+  if (!stats) return <Bones count={3} />
+  return isUntouched(stats) ? <FirstRun /> : <Overview stats={stats} />
+}
+
+/** No task is there, and none has left a trace within the last day. */
+function isUntouched({ tasks, lastDay }: Stats): boolean {
+  return tasks.total.count === 0 && lastDay.completed + lastDay.permanentlyFailed + lastDay.skipped === 0
+}
+
+function Overview({ stats }: { readonly stats: Stats }) {
+  return (
+    <div className={classes.screen}>
+      <Verdict stats={stats} />
+      <Tiles stats={stats} />
+      <div className={classes.columns}>
+        <div className={classes.column}>
+          <Panel title="Runs that ended, last 60 minutes">
+            <ThroughputChart minutes={stats.minutes} />
+          </Panel>
+          <Panel title="Lateness, last 60 minutes">
+            <LatenessChart minutes={stats.minutes} />
+          </Panel>
+          <Panel title="Due in the next 60 minutes">
+            <NextHour next={stats.next} />
+          </Panel>
+        </div>
+        <Panel title="Needs attention">
+          <Attention stats={stats} />
+        </Panel>
+      </div>
+    </div>
+  )
+}
+
+/** One sentence, made by the server of what it has counted. */
+function Verdict({ stats: { verdict } }: { readonly stats: Stats }) {
+  return (
+    <h1 className={classes.verdict} data-fine={verdict.isFine}>
+      <StateShape state={verdict.isFine ? 'completed' : 'failing'} />
+      <span>{verdict.sentence}</span>
+    </h1>
+  )
 }

@@ -1,5 +1,5 @@
 /** Every attempt with what was sent, what was answered and what went wrong; the last one is open. */
-import type { Attempt, RunWithAttempts, Task } from '../../api/wire.ts'
+import type { Action, Attempt, RunWithAttempts, Task } from '../../api/wire.ts'
 import { actionWords } from '../../components/action-words.ts'
 import { Instant } from '../../components/instant.tsx'
 import { memberOf, outcomeWords } from '../../components/outcome.ts'
@@ -31,7 +31,7 @@ export function Attempts({ run, task, zone }: AttemptsProps) {
 
 /** What was asked for. The definition of an earlier version is not kept where it could be read. */
 function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: Task }) {
-  const { type: _, ...action } = task.action
+  const sent = sentBy(task.action)
   const isOlder = run.version !== task.version
   return (
     <Panel title="Request">
@@ -43,12 +43,20 @@ function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: 
           </p>
         )}
         <p className={classes.request}>{actionWords(task.action)}</p>
-        {Object.keys(action).length > 1 && (
-          <CodeBlock label="Request" text={JSON.stringify(action, null, 2)} />
-        )}
+        {sent !== '' && <CodeBlock label="What is sent" text={sent} />}
       </div>
     </Panel>
   )
+}
+
+/** Headers and body as they go out, without what Belfry adds itself. */
+function sentBy(action: Action): string {
+  if (action.type === 'sleep' || action.type === 'ping') return ''
+  const headers = action.type === 'http' ? Object.entries(action.headers ?? {}) : []
+  const body = typeof action.body === 'string' ? action.body : JSON.stringify(action.body, null, 2)
+  return [headers.map(([name, value]) => `${name}: ${value}`).join('\n'), body ?? '']
+    .filter((part) => part !== '')
+    .join('\n\n')
 }
 
 interface AttemptPartProps {

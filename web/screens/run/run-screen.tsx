@@ -1,12 +1,13 @@
 /** One run: from the instant it was due to what came of it, attempt by attempt. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { queryClient } from '../../api/query-client.ts'
-import { cancelRun, isOpen, runKeys, runQuery } from '../../api/runs.ts'
+import { cancelRun, isOpen, retryRun, runKeys, runQuery } from '../../api/runs.ts'
 import { REFRESH_MS, taskQuery } from '../../api/tasks.ts'
 import type { Run, RunWithAttempts, Task } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
+import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { outcomeWords } from '../../components/outcome.ts'
 import { Bones } from '../../components/panel.tsx'
@@ -62,6 +63,16 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
       tellFailure(error)
     }
   }
+  const navigate = useNavigate()
+  const retry = async () => {
+    try {
+      const next = await retryRun(run.id)
+      tell({ text: 'A new run does it once more.' })
+      await navigate({ to: '/runs/$runId', params: { runId: next.id } })
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
   return (
     <div className={classes.head}>
       <div>
@@ -72,15 +83,30 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
               {titleOf(task)}
             </Link>
           ) : (
-            'a task that is deleted'
+            (run.taskName ?? 'a task that is deleted')
           )}
         </h1>
         <span className={classes.state}>
           <StateMark state={run.state} {...(run.reason ? { text: `skipped: ${run.reason}` } : {})} />
-          <span className={classes.small}>{KINDS[run.kind]}</span>
+          <span className={classes.small}>
+            {KINDS[run.kind]}
+            {run.retryOf && (
+              <>
+                , again for{' '}
+                <Link to="/runs/$runId" params={{ runId: run.retryOf }}>
+                  an earlier run
+                </Link>
+              </>
+            )}
+          </span>
         </span>
       </div>
       <div className={classes.acts}>
+        {!isOpen(run) && task && task.state !== 'cancelled' && (
+          <Button leftSection={<Icon name="again" size={16} />} onClick={() => void retry()}>
+            Run it again
+          </Button>
+        )}
         {isOpen(run) && (
           <Button variant="default" disabled={run.cancelRequestedAt !== null} onClick={() => void cancel()}>
             {run.cancelRequestedAt === null ? 'Cancel run' : 'Cancelling …'}

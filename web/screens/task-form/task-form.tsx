@@ -3,7 +3,6 @@ import { Button, NativeSelect, SegmentedControl, Select, TagsInput, Textarea, Te
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
 import '@mantine/core/styles/Popover.css'
-import '@mantine/core/styles/ScrollArea.css'
 import '@mantine/core/styles/Pill.css'
 import '@mantine/core/styles/PillsInput.css'
 import { type FormEvent, type ReactNode, useId, useState } from 'react'
@@ -343,7 +342,9 @@ function Zone({ draft, change, errorAt }: PartProps) {
         error={errorAt('/schedule/timezone')}
         onChange={(timezone) => timezone !== null && change({ timezone })}
         nothingFoundMessage="No such zone"
-        comboboxProps={{ transitionProps: { duration: 0 } }}
+        withScrollArea={false}
+        styles={{ options: { maxHeight: '15rem', overflowY: 'auto' } }}
+        comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
       />
       <NativeSelect
         label="Clocks skip the time"
@@ -474,7 +475,7 @@ function Who({ draft, change, errorAt }: PartProps) {
           value={[...draft.tags]}
           error={errorAt('/tags')}
           onChange={(tags) => change({ tags })}
-          comboboxProps={{ transitionProps: { duration: 0 } }}
+          comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
         />
         <TextInput
           label="Owner"
@@ -517,7 +518,7 @@ function Who({ draft, change, errorAt }: PartProps) {
             value={[...draft.labels]}
             error={errorAt('/labels')}
             onChange={(labels) => change({ labels })}
-            comboboxProps={{ transitionProps: { duration: 0 } }}
+            comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
           />
           <TextInput
             label="Concurrency key"

@@ -1,0 +1,107 @@
+/** Many tasks, and hands that never leave the keyboard. */
+import { expect, test } from 'vitest'
+import { startBrowser } from '../support/browser.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { startTestNode } from '../support/node.ts'
+
+const COUNT = 1_000
+
+/** Scrolls to the end, and again whenever the page has changed. */
+const KEEP_GOING_DOWN = `{
+  const down = () => scrollTo(0, document.body.scrollHeight)
+  new MutationObserver(down).observe(document.body, { childList: true, subtree: true, attributes: true })
+  down()
+}`
+
+const { visit } = await startBrowser()
+const node = await startTestNode(await createTestDatabase())
+await node.request('POST', '/v1/tasks/bulk', {
+  tasks: Array.from({ length: COUNT }, (_, n) => ({
+    name: `task ${String(n).padStart(4, '0')}`,
+    action: { type: 'sleep', duration: '1s' },
+    schedule:
+      n % 2 === 0
+        ? { type: 'manual' }
+        : { type: 'cron', expression: `${n % 60} 3 * * *`, timezone: 'Europe/Berlin' },
+    tags: n % 10 === 0 ? ['tenth'] : [],
+  })),
+})
+
+test('a thousand tasks are a list that is scrolled to its end, with few rows drawn', async () => {
+  const { page } = await visit(`${node.url}/tasks`)
+  const rows = page.locator('[role=row][data-index]')
+
+  await rows.first().waitFor()
+  await page.getByText('task 0999').waitFor()
+  await page.evaluate(KEEP_GOING_DOWN)
+  await page.getByText('task 0000').waitFor()
+
+  expect(await page.getByRole('status').getByText('1000 tasks').count()).toBe(1)
+  expect(await rows.count()).toBeLessThan(60)
+})
+
+test('the address is the state: filters are in it, and the way back leads back', async () => {
+  const { page } = await visit(`${node.url}/tasks?q=task+012&tag=tenth`)
+
+  await page.getByText('task 0120').waitFor()
+  const shown = await page.locator('[role=row][data-index]').count()
+  await page.getByRole('link', { name: 'task 0120' }).click()
+  await page.getByRole('heading', { name: 'task 0120' }).waitFor()
+  await page.goBack()
+  await page.getByText('task 0120').waitFor()
+  await page.getByLabel('Tag').fill('none has it')
+  await page.getByText('No task is like that.').waitFor()
+
+  expect(shown).toBe(1)
+  expect(new URL(page.url()).searchParams.get('tag')).toBe('none has it')
+  expect(await page.getByLabel('Name or key').inputValue()).toBe('task 012')
+})
+
+test('times are shown in the zone that the address chooses, and always with it', async () => {
+  const { page } = await visit(`${node.url}/tasks?q=task+0001&tz=utc`)
+
+  await page
+    .getByRole('row')
+    .getByText(/, 02:01 UTC|, 01:01 UTC/)
+    .waitFor()
+  await page.getByLabel('Times are shown in').selectOption('task')
+  await page.getByRole('row').getByText(', 03:01 Berlin').waitFor()
+
+  expect(page.url()).not.toContain('tz=')
+})
+
+test('everything of a day can be done by keyboard', async () => {
+  const { page } = await visit(node.url)
+  const press = (...keys: string[]) =>
+    keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve())
+
+  await page.getByRole('heading').first().waitFor()
+  await press('g', 't')
+  await page.getByText('task 0999').waitFor()
+  await press('j', 'j')
+  await page.locator('[aria-selected=true]').getByText('task 0998').waitFor()
+  await press('r')
+  await page.getByText('task 0998 runs now.').waitFor()
+  await press('p')
+  await page.getByText('task 0998 is paused.').waitFor()
+  await press('Enter')
+  await page.getByRole('heading', { name: 'task 0998' }).waitFor()
+  await press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await press('Control+k')
+  await page.getByRole('combobox', { name: 'Search' }).fill('task 0042')
+  await page.getByRole('option', { name: 'task 0042', selected: true }).waitFor()
+  await press('Enter')
+  await page.getByRole('heading', { name: 'task 0042' }).waitFor()
+  await press('n')
+  await page.getByRole('heading', { name: 'New task' }).waitFor()
+  await press('g', 't')
+  await page.getByText('task 0999').waitFor()
+  await press('/')
+  await page.keyboard.type('task 0500')
+  await page.getByText('1 task', { exact: true }).waitFor()
+
+  expect(page.url()).toContain('q=task+0500')
+})

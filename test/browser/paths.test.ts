@@ -1,0 +1,135 @@
+/** What people do: the first task, a task of one's own, an edit that meets another, a task that fails. */
+import { expect, test } from 'vitest'
+import { startBrowser } from '../support/browser.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode } from '../support/node.ts'
+import { startSink } from '../support/sink.ts'
+
+const { visit } = await startBrowser()
+const node = await startTestNode(await createTestDatabase())
+const create = async (task: object) => (await node.request('POST', '/v1/tasks', task)).body
+
+test('a newcomer creates the first task and sees it run', async () => {
+  const { page } = await visit(node.url)
+
+  await page.getByRole('heading', { name: 'Nothing is scheduled yet' }).waitFor()
+  await page.getByRole('button', { name: 'Create it' }).click()
+  await page.getByRole('heading', { name: 'Ring every minute' }).waitFor()
+  await page.getByRole('button', { name: 'Run now' }).click()
+  await page.getByRole('table', { name: 'Runs' }).getByText('completed').first().waitFor()
+
+  const { body } = await node.request('GET', '/v1/tasks')
+  expect(body.items).toMatchObject([
+    { name: 'Ring every minute', schedule: { type: 'every', interval: '1m' } },
+  ])
+})
+
+test('a task of one’s own is tried before it is saved, in the zone of the browser', async () => {
+  const sink = await startSink(() => ({ status: 200, body: 'thank you' }))
+  const { page } = await visit(`${node.url}/tasks/new`)
+
+  await page.getByLabel('Name', { exact: true }).fill('morning report')
+  await page.getByLabel('URL', { exact: true }).fill(`${sink.url}/hook`)
+  await page.getByLabel('Body', { exact: true }).fill('{"report": "daily"}')
+  await page.getByText('Every day at 09:00 (Europe/Berlin)').waitFor()
+  await page
+    .getByText(/does not exist on|happens twice on/)
+    .first()
+    .waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Send a test run' }).click()
+  await page.getByText('HTTP 200').waitFor()
+  await page.getByRole('button', { name: 'Create task' }).click()
+  await page.getByRole('heading', { name: 'morning report' }).waitFor()
+
+  expect(sink.hits).toMatchObject([{ method: 'POST', path: '/hook', body: '{"report":"daily"}' }])
+  const { body } = await node.request('GET', '/v1/tasks?q=report')
+  expect(body.items).toMatchObject([
+    {
+      name: 'morning report',
+      schedule: { type: 'daily', hour: 9, minute: 0, timezone: 'Europe/Berlin' },
+      action: { type: 'webhook', url: `${sink.url}/hook`, body: { report: 'daily' } },
+    },
+  ])
+})
+
+test('what is wrong is said at its field while it is typed, and a time that clocks skip is pointed out', async () => {
+  const { page } = await visit(`${node.url}/tasks/new`, { expected: /422/ })
+
+  await page.getByText('Cron', { exact: true }).click()
+  await page.getByLabel('Cron expression').fill('0 25 * * *')
+  await page.getByLabel('Cron expression').and(page.locator('[aria-invalid=true]')).waitFor()
+  await page.getByLabel('Cron expression').fill('30 2 * * *')
+  await page.getByRole('list', { name: 'Clock changes' }).getByText('02:30 does not exist').waitFor()
+  await page.getByRole('button', { name: 'Create task' }).click()
+  await page.getByLabel('URL', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor()
+
+  expect(await page.getByText('Not saved: one field is not right yet.').count()).toBe(1)
+})
+
+test('an edit that meets another shows both, and loses neither', async () => {
+  const task = await create({
+    name: 'shared',
+    action: { type: 'sleep', duration: '1s' },
+    schedule: { type: 'manual' },
+  })
+  const { page } = await visit(`${node.url}/tasks/${task.id}/edit`, { expected: /412/ })
+
+  await page.getByLabel('Stop an attempt after').fill('30s')
+  await node.request('PATCH', `/v1/tasks/${task.id}`, { retry: { limit: 9 } })
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('heading', { name: 'Somebody else changed this task while you did' }).waitFor()
+  const compared = await page.getByRole('region', { name: 'Both versions' }).textContent()
+  await page.getByRole('button', { name: 'Save mine as version 3' }).click()
+  await page.getByText('version 3', { exact: true }).waitFor()
+
+  expect(compared).toMatch(/retry.*"limit":3.*"limit":9/)
+  expect(compared).toContain('timeout20m20m30s')
+  const { body } = await node.request('GET', `/v1/tasks/${task.id}`)
+  expect(body).toMatchObject({ version: 3, timeout: '30s', retry: { limit: 9 } })
+})
+
+test('a task that fails tells what was answered, and can be run again', async () => {
+  const sink = await startSink((_, count) =>
+    count <= 2 ? { status: 503, body: 'not today' } : { status: 200 },
+  )
+  const task = await create({
+    name: 'fragile',
+    action: { type: 'http', url: sink.url, method: 'PUT', body: { a: 1 } },
+    schedule: { type: 'manual' },
+    retry: { limit: 1, initial: '10ms', max: '10ms' },
+  })
+  const { page } = await visit(`${node.url}/tasks/${task.id}`)
+
+  await page.getByRole('button', { name: 'Run now' }).click()
+  await page.getByRole('link', { name: 'permanently failed' }).click()
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  await page.getByText('attempt 2', { exact: true }).waitFor()
+  await page.getByRole('region', { name: 'Body of attempt 2' }).getByText('not today').waitFor()
+  await page.getByRole('button', { name: 'Run it again' }).click()
+  await page.getByText('completed').first().waitFor()
+
+  expect(sink.hits).toHaveLength(3)
+  expect(await page.getByText('again for').count()).toBe(1)
+})
+
+test('pausing can be taken back, deleting says first what follows', async () => {
+  const task = await create({
+    name: 'weekly',
+    action: { type: 'sleep', duration: '1s' },
+    schedule: { type: 'every', interval: '7d' },
+  })
+  const state = async () => (await node.request('GET', `/v1/tasks/${task.id}`)).body.state
+  const { page } = await visit(`${node.url}/tasks?q=weekly`)
+
+  await page.getByRole('button', { name: 'Pause weekly' }).click()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await eventually(async () => (await state()) === 'scheduled')
+  await page.getByRole('button', { name: 'Pause weekly' }).waitFor()
+  await page.getByRole('button', { name: 'Delete weekly' }).click()
+  await page.getByRole('dialog').getByText('next would have been').waitFor()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByText('No task is like that.').waitFor()
+
+  expect(await state()).toBeUndefined()
+})

@@ -1,0 +1,70 @@
+import type { Node } from '../../api/overview.ts'
+import { Distance, Instant } from '../../components/instant.tsx'
+import type { AnyState } from '../../components/state.ts'
+import { StateShape } from '../../components/state-mark.tsx'
+import { formatCount } from '../../time/format.ts'
+import classes from './nodes-screen.module.css'
+
+/** A node's state has a shape and a colour of its own kind: those of what its runs would be in. */
+const LOOK_LIKE: Readonly<Record<Node['state'], AnyState>> = {
+  alive: 'completed',
+  quiet: 'worker_lost',
+  dead: 'cancelled',
+}
+
+export function NodeTable({ nodes, label }: { readonly nodes: readonly Node[]; readonly label: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th scope="col">State</th>
+            <th scope="col">Name</th>
+            <th scope="col">Roles</th>
+            <th scope="col">Version</th>
+            <th scope="col">Runs / places</th>
+            <th scope="col">Shards</th>
+            <th scope="col">Last beat</th>
+            <th scope="col">Started</th>
+          </tr>
+        </thead>
+        <tbody>
+          {nodes.map((node) => (
+            <NodeRow key={node.id} node={node} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function NodeRow({ node }: { readonly node: Node }) {
+  return (
+    <tr>
+      <td>
+        <span className={classes.state} title={node.detail ?? undefined}>
+          <StateShape state={LOOK_LIKE[node.state]} /> {node.state}
+          {node.reason && <span className={classes.small}> {node.reason}</span>}
+        </span>
+      </td>
+      <th scope="row" title={node.id}>
+        {node.name}
+      </th>
+      <td>{node.roles.join(' ')}</td>
+      <td>{node.version}</td>
+      <td>
+        {node.concurrency === 0
+          ? '–'
+          : `${formatCount(node.busy.count)}${node.busy.atLeast ? '+' : ''} / ${formatCount(node.concurrency)}`}
+      </td>
+      <td>{node.shards}</td>
+      <td>
+        <Distance at={node.deadAt ?? node.beatAt} />
+      </td>
+      <td>
+        <Instant at={node.startedAt} />
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,41 @@
+/** Who does the work: the processes, what each holds, and which slices of the agenda they watch. */
+import { useQuery } from '@tanstack/react-query'
+import { type Node, nodesQuery, shardsQuery } from '../../api/overview.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Bones, Panel } from '../../components/panel.tsx'
+import { useTitle } from '../../components/title.ts'
+import { NodeTable } from './node-table.tsx'
+import classes from './nodes-screen.module.css'
+import { ShardMap } from './shard-map.tsx'
+
+export function NodesScreen() {
+  useTitle('Nodes')
+  const nodes = useQuery(nodesQuery)
+  const shards = useQuery(shardsQuery)
+  const error = nodes.error ?? shards.error
+  if (error && (!nodes.data || !shards.data))
+    return <Failure error={error} onRetry={() => void Promise.all([nodes.refetch(), shards.refetch()])} />
+  if (!nodes.data || !shards.data) return <Bones count={3} />
+  const isHere = ({ state }: Node) => state !== 'dead'
+  const here = nodes.data.filter(isHere)
+  const gone = nodes.data.filter((node) => !isHere(node))
+  return (
+    <div className={classes.screen}>
+      <h1>Nodes, workers and shards</h1>
+      <Panel title={here.length === 1 ? 'One node' : `${here.length} nodes`} flush>
+        <NodeTable nodes={here} label="Nodes" />
+      </Panel>
+      <ShardMap shards={shards.data} nodes={here} />
+      {gone.length > 0 && (
+        <details>
+          <summary className={classes.summary}>{gone.length} that are gone, of the last week</summary>
+          <div className={classes.gone}>
+            <Panel title="Gone" flush>
+              <NodeTable nodes={gone} label="Nodes that are gone" />
+            </Panel>
+          </div>
+        </details>
+      )}
+    </div>
+  )
+}

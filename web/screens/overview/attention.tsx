@@ -1,0 +1,104 @@
+/** What somebody should look at, worst first, each with the way there. */
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Stats } from '../../api/overview.ts'
+import { Distance, Instant } from '../../components/instant.tsx'
+import type { AnyState } from '../../components/state.ts'
+import { StateShape } from '../../components/state-mark.tsx'
+import classes from './attention.module.css'
+import { count } from './tiles.tsx'
+
+export function Attention({ stats }: { readonly stats: Stats }) {
+  const { shards, runs, tasks, nodes, lastDay } = stats
+  const isQuiet =
+    shards.unwatched +
+      runs.late.count +
+      tasks.failing.count +
+      nodes.lost +
+      nodes.quiet +
+      lastDay.missed +
+      tasks.paused.count ===
+    0
+  if (isQuiet) return <p className={classes.quiet}>Nothing does.</p>
+  return (
+    <ul className={classes.list}>
+      {shards.unwatched > 0 && (
+        <Item state="missed">
+          <Link to="/nodes">{shards.unwatched} of the shards</Link> are watched by nobody
+          {shards.unwatchedSince && (
+            <>
+              , since <Instant at={shards.unwatchedSince} precision="second" />
+            </>
+          )}
+        </Item>
+      )}
+      {runs.late.count > 0 && (
+        <Item state="pending">
+          <Link to="/runs" search={{ state: 'pending' }}>
+            {count(runs.late)} due and not begun
+          </Link>
+          {runs.late.oldestDueAt && (
+            <>
+              , the oldest was due <Distance at={runs.late.oldestDueAt} />
+            </>
+          )}
+        </Item>
+      )}
+      {tasks.failing.items.map(({ taskId, taskName, failures, since }) => (
+        <Item key={taskId} state="failing">
+          <Link to="/tasks/$taskId" params={{ taskId }}>
+            {taskName ?? taskId.slice(0, 13)}
+          </Link>{' '}
+          failed {failures === 1 ? 'once' : `${failures} times in a row`}, since <Instant at={since} />
+        </Item>
+      ))}
+      {tasks.failing.count > tasks.failing.items.length && (
+        <Item state="failing">
+          <Link to="/runs" search={{ state: 'permanently_failed', since: '24h' }}>
+            {count(tasks.failing)} tasks are failing in all
+          </Link>
+        </Item>
+      )}
+      {lastDay.missed > 0 && (
+        <Item state="missed">
+          <Link to="/runs" search={{ state: 'skipped', since: '24h' }}>
+            {lastDay.missed} occurrences were missed
+          </Link>{' '}
+          within 24 hours: nobody was there when they came due
+        </Item>
+      )}
+      {nodes.lost > 0 && (
+        <Item state="worker_lost">
+          <Link to="/nodes">{nodes.lost === 1 ? 'One node' : `${nodes.lost} nodes`}</Link> died within the
+          last hour
+        </Item>
+      )}
+      {nodes.quiet > 0 && (
+        <Item state="worker_lost">
+          <Link to="/nodes">{nodes.quiet === 1 ? 'One node is' : `${nodes.quiet} nodes are`}</Link> quiet
+        </Item>
+      )}
+      {tasks.paused.count > 0 && (
+        <Item state="paused">
+          <Link to="/tasks" search={{ state: 'paused' }}>
+            {count(tasks.paused)} {tasks.paused.count === 1 ? 'task is' : 'tasks are'} paused
+          </Link>
+          {tasks.paused.since && (
+            <>
+              , the longest since <Instant at={tasks.paused.since} />
+            </>
+          )}
+        </Item>
+      )}
+    </ul>
+  )
+}
+
+function Item({ state, children }: { readonly state: AnyState; readonly children: ReactNode }) {
+  return (
+    <li className={classes.item}>
+      <StateShape state={state} />
+      <span>{children}</span>
+    </li>
+  )
+}

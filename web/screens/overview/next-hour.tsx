@@ -1,0 +1,31 @@
+import { Link } from '@tanstack/react-router'
+import type { Stats } from '../../api/overview.ts'
+import { useShownZone } from '../../components/instant.tsx'
+import { formatClock, formatCount } from '../../time/format.ts'
+import { Axis } from './axis.tsx'
+import { Bars } from './bars.tsx'
+import classes from './charts.module.css'
+
+/** What is planned, minute by minute. Drawn in the colour of what is scheduled: none of it has happened. */
+export function NextHour({ next }: { readonly next: Stats['next'] }) {
+  const zone = useShownZone(null)
+  const total = next.minutes.reduce((sum, { count }) => sum + count, 0)
+  const prefix = next.atLeast ? 'at least ' : next.isEstimate ? 'about ' : ''
+  const bars = next.minutes.map(({ at, count }) => ({
+    key: at,
+    title: `${formatClock(Date.parse(at), zone, 'minute')}: ${formatCount(count)} due`,
+    parts: [{ key: 'due', value: count, colour: '--scheduled' }],
+  }))
+  return (
+    <>
+      <div className={classes.legend}>
+        <Link to="/tasks" search={{ state: 'scheduled' }}>
+          {prefix}
+          {formatCount(total)} due
+        </Link>
+      </div>
+      <Bars bars={bars} label={`In the next 60 minutes ${prefix}${formatCount(total)} occurrences are due`} />
+      <Axis from={next.minutes[0]?.at ?? ''} to={next.minutes.at(-1)?.at ?? ''} />
+    </>
+  )
+}

@@ -1,0 +1,69 @@
+/** The numbers that matter, each a way to exactly the things it counts. */
+import { Link, type LinkProps } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Counted, Stats } from '../../api/overview.ts'
+import { formatCount, formatDuration, formatShare } from '../../time/format.ts'
+import classes from './tiles.module.css'
+
+const SOON_MINUTES = 5
+
+export function Tiles({ stats }: { readonly stats: Stats }) {
+  const { lastDay, runs, places, tasks, next } = stats
+  const ended = lastDay.completed + lastDay.permanentlyFailed
+  const soon = next.minutes.slice(0, SOON_MINUTES).reduce((sum, { count }) => sum + count, 0)
+  const isRough = next.atLeast || next.isEstimate
+  return (
+    <ul className={classes.tiles}>
+      <Tile label="Late p50 / p99, 24 h" to={{ to: '/runs', search: { since: '24h' } }}>
+        {lastDay.latenessMs === null
+          ? '–'
+          : `${formatDuration(lastDay.latenessMs.p50)} / ${formatDuration(lastDay.latenessMs.p99)}`}
+      </Tile>
+      <Tile label="Success, 24 h" to={{ to: '/runs', search: { since: '24h', state: 'completed' } }}>
+        {formatShare(lastDay.completed, ended)}
+      </Tile>
+      <Tile
+        label="Failed for good, 24 h"
+        to={{ to: '/runs', search: { since: '24h', state: 'permanently_failed' } }}
+      >
+        {formatCount(lastDay.permanentlyFailed)}
+      </Tile>
+      <Tile label="Running now / places" to={{ to: '/runs', search: { state: 'running' } }}>
+        {count(runs.running)} / {formatCount(places.total)}
+      </Tile>
+      <Tile label="Waiting for a worker" to={{ to: '/runs', search: { state: 'pending' } }}>
+        {count(runs.pending)}
+      </Tile>
+      <Tile label="Retrying" to={{ to: '/runs', search: { state: 'retrying' } }}>
+        {count(runs.retrying)}
+      </Tile>
+      <Tile label={`Due in ${SOON_MINUTES} minutes`} to={{ to: '/tasks', search: { state: 'scheduled' } }}>
+        {isRough ? '≥ ' : ''}
+        {formatCount(soon)}
+      </Tile>
+      <Tile label="Tasks" to={{ to: '/tasks' }}>
+        {count(tasks.total)}
+      </Tile>
+    </ul>
+  )
+}
+
+/** A count that stopped at a bound says so. */
+export const count = ({ count, atLeast }: Counted): string => `${formatCount(count)}${atLeast ? '+' : ''}`
+
+interface TileProps {
+  readonly label: string
+  readonly to: LinkProps
+  readonly children: ReactNode
+}
+
+function Tile({ label, to, children }: TileProps) {
+  return (
+    <li>
+      <Link {...to} className={classes.tile}>
+        <span className={classes.label}>{label}</span>
+        <span className={classes.value}>{children}</span>
+      </Link>
+    </li>
+  )
+}

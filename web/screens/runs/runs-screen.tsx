@@ -1,0 +1,98 @@
+/** What became of all tasks, latest first. */
+import { Button, NativeSelect } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useEffect, useMemo } from 'react'
+import { runsQuery } from '../../api/runs.ts'
+import { REFRESH_MS } from '../../api/tasks.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Bones, Panel } from '../../components/panel.tsx'
+import { RunTable } from '../../components/run-table.tsx'
+import { LOOKS } from '../../components/state.ts'
+import { useTitle } from '../../components/title.ts'
+import { serverNow } from '../../time/clock.ts'
+import { type RunFilters, SPAN_MS, SPANS, STATES } from './filters.ts'
+import classes from './runs-screen.module.css'
+
+const route = getRouteApi('/runs')
+const SPAN_WORDS = { '1h': 'the last hour', '24h': 'the last 24 hours', '7d': 'the last 7 days' } as const
+const FEW_PAGES = 1
+
+export function RunsScreen() {
+  useTitle('Runs')
+  const { state, since } = route.useSearch()
+  // Fixed when it is chosen: a bound that moves would be another list each second.
+  const from = useMemo(
+    () => (since === undefined ? undefined : new Date(serverNow() - SPAN_MS[since]).toISOString()),
+    [since],
+  )
+  const query = useInfiniteQuery({
+    ...runsQuery({ state, from }),
+    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > FEW_PAGES ? false : REFRESH_MS),
+  })
+  const runs = query.data?.pages.flatMap(({ items }) => items) ?? []
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  // A search that had to look far may come back with nothing, and go on.
+  useEffect(() => {
+    if (runs.length === 0 && hasNextPage && !isFetchingNextPage) void fetchNextPage()
+  }, [runs.length, hasNextPage, isFetchingNextPage, fetchNextPage])
+  const isSearching = query.isPending || (runs.length === 0 && hasNextPage)
+  return (
+    <div className={classes.screen}>
+      <h1>Runs</h1>
+      <Filters filters={{ ...(state ? { state } : {}), ...(since ? { since } : {}) }} />
+      {isSearching && !query.isError && <Bones count={8} />}
+      {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
+      {!isSearching && !query.isError && runs.length === 0 && (
+        <p className={classes.nothing}>
+          {state || since ? 'No run is like that. ' : 'Nothing has run yet. '}
+          {(state || since) && (
+            <Link to="/runs" search={{}}>
+              Show all runs
+            </Link>
+          )}
+        </p>
+      )}
+      {runs.length > 0 && (
+        <Panel title="Latest first" flush>
+          <RunTable runs={runs} label="Runs" withTask />
+          {hasNextPage && (
+            <div className={classes.more}>
+              <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+                Earlier runs
+              </Button>
+            </div>
+          )}
+        </Panel>
+      )}
+    </div>
+  )
+}
+
+function Filters({ filters }: { readonly filters: RunFilters }) {
+  const navigate = useNavigate()
+  const choose = (change: Record<string, string>) =>
+    void navigate({ to: '/runs', search: { ...filters, ...change } as RunFilters, replace: true })
+  return (
+    <search className={classes.filters}>
+      <NativeSelect
+        aria-label="State"
+        value={filters.state ?? ''}
+        onChange={(event) => choose({ state: event.currentTarget.value })}
+        data={[
+          { value: '', label: 'Any state' },
+          ...STATES.map((value) => ({ value, label: LOOKS[value].word })),
+        ]}
+      />
+      <NativeSelect
+        aria-label="Since"
+        value={filters.since ?? ''}
+        onChange={(event) => choose({ since: event.currentTarget.value })}
+        data={[
+          { value: '', label: 'Any time' },
+          ...SPANS.map((value) => ({ value, label: SPAN_WORDS[value] })),
+        ]}
+      />
+    </search>
+  )
+}
