@@ -191,7 +191,8 @@ export const lockRuns = ({ taskId, runId }: { taskId: string; runId: string | nu
 
 /**
  * Ends what is waiting (pending, retrying, or a manual run not yet fired) as cancelled, and asks the
- * workers to stop what is running. The rows must be locked before, by `lockRuns`. Rows in ready that lead nowhere are dropped by the next claim.
+ * workers to stop what is running. The rows must be locked before, by `lockRuns`. A row in ready that a claim
+ * has locked is left to that claim, which waits for ours in agenda and then finds that it leads nowhere.
  * With `runId` only that run is meant; the chain of a `delay` task then goes on, else it ends.
  */
 export const cancelRuns = ({
@@ -214,8 +215,11 @@ export const cancelRuns = ({
       and (state in ('pending', 'retrying') or (state = 'scheduled' and kind <> 'occurrence'))
     returning *
   ), dequeued as (
-    delete from ready r using doomed d
-    where d.state = 'pending' and r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
+    delete from ready where ctid = any(array(
+      select r.ctid from doomed d
+      join ready r on r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
+      where d.state = 'pending'
+      for update of r skip locked))
   ), told as (
     update agenda set cancel_at = coalesce(cancel_at, now()), delay_ms = case when ${runId}::uuid is null then null else delay_ms end
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid) and state = 'running'

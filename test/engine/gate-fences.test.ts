@@ -1,5 +1,6 @@
 /** Places behind gates: each statement that takes one counts it, each that ends a lease gives back both, once. */
 import { expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
 import { laneOf } from '../../src/core/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import type { TaskDefinition } from '../../src/core/task.ts'
@@ -9,9 +10,11 @@ import { declareDead, type HeldRun, handBackRuns, reclaimRuns } from '../../src/
 import { type Ending, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
 import { registerLanes } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
+import { cancelRuns, lockRuns } from '../../src/store/task-changes.ts'
 import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
-import { aDefinition, aNode, dueRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { aDefinition, aNode, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { gatesOf } from '../support/limits.ts'
 
 const { db } = await createTestDatabase()
@@ -37,6 +40,11 @@ async function waiting(count: number, definition: Partial<TaskDefinition>): Prom
   await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, rows }))
   return lane.id
 }
+
+/** Connections that wait for somebody's lock. */
+const BLOCKED = sql`
+  select pid from pg_stat_activity
+  where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`
 
 const heldIn = async (queue: string) =>
   (await gatesOf(db))
@@ -192,5 +200,26 @@ test('setting a limit twice counts what is in progress once, and lifting it forg
   await limit(null)
   await db.run(endRuns(runs.map(end)))
 
+  expect(await heldIn(queue)).toEqual([{ key: null, held: 0, holders: 0 }])
+})
+
+test('a cancel that meets a claim of the same run does not wait for it in a circle', async () => {
+  const queue = await aLimitedQueue(1)
+  const lane = await waiting(1, { queue })
+  const workerId = await aNode(db)
+  const [run] = await db.run(sql<{ runId: string; taskId: string }>`
+    select run_id as "runId", task_id as "taskId" from agenda where lane = ${lane}`)
+  if (!run) throw new Error('nothing waits')
+
+  const claim = await db.transaction(async (tx) => {
+    await tx.run(lockRuns({ taskId: run.taskId, runId: run.runId }))
+    const claiming = transport.claimGated({ workerId, lanes: [lane], limit: 1 })
+    await eventually(async () => (await db.run(BLOCKED)).length > 0)
+    await tx.run(cancelRuns({ taskId: run.taskId, runId: run.runId, heirId: uuidv7() }))
+    return { answered: claiming }
+  })
+
+  expect(await claim.answered).toEqual({ runs: [], isShort: true })
+  expect(await endedRow(db, run.runId)).toMatchObject({ state: 'cancelled' })
   expect(await heldIn(queue)).toEqual([{ key: null, held: 0, holders: 0 }])
 })
