@@ -188,14 +188,15 @@ test('what needs a place of its own gets its turn, however much else there is', 
   }
   const plenty = await waitingRuns(400)
   const few = [
-    ...(await waitingRuns(5, { onWorkerLoss: 'fail' })),
-    ...(await waitingRuns(5, { concurrencyKey: 'any', concurrencyLimit: 5 })),
+    ...(await waitingRuns(2, { onWorkerLoss: 'fail' })),
+    ...(await waitingRuns(2, { concurrencyKey: 'any', concurrencyLimit: 2 })),
   ]
   await startWorker({ concurrency: 3, executor })
 
   await eventually(async () => begun.length === plenty.length + few.length)
 
-  expect(Math.max(...few.map((runId) => begun.indexOf(runId)))).toBeLessThan(plenty.length / 2)
+  // Without a turn they would be the last.
+  expect(Math.max(...few.map((runId) => begun.indexOf(runId)))).toBeLessThan(0.75 * plenty.length)
 })
 
 test('rows in ready that lead nowhere do not hold up what waits behind them', async () => {
