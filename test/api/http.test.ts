@@ -1,4 +1,5 @@
 /** What the server owes to HTTP itself, whatever is behind it. */
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { Database } from '../../src/store/database.ts'
@@ -167,4 +168,21 @@ test('the documentation page finds the document, and /docs finds the page', asyn
 
   expect((await send('GET', pathname)).body.info.title).toBe('Belfry')
   expect(await send('GET', '/docs')).toMatchObject({ status: 301, headers: { location: '/docs/' } })
+})
+
+test('a server stops at once though a client has made a connection and says nothing', async () => {
+  const node = await startTestNode(await createTestDatabase(), { roles: 'api' })
+  const { port } = new URL(node.url)
+  const silent = connect(Number(port), '127.0.0.1')
+  const halfway = connect(Number(port), '127.0.0.1')
+  await Promise.all([once(silent, 'connect'), once(halfway, 'connect')])
+  halfway.write('GET /healthz HTTP/1.1\r\nHost: loc')
+  await node.request('GET', '/healthz')
+  const closed = Promise.all([once(silent.resume(), 'close'), once(halfway.resume(), 'close')])
+  const startedAt = performance.now()
+
+  await node.stop()
+
+  await closed
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
 })
