@@ -239,6 +239,7 @@ create table task (
   constraint task_version_is_positive check (version > 0)
 );
 create index task_by_age on task (project_id, id) where deleted_at is null;
+create index task_by_change on task (project_id, updated_at) where updated_at > created_at;
 create unique index task_by_key on task (project_id, key) where key is not null and deleted_at is null;
 create index task_by_tag on task using gin (tags);
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;

@@ -29,6 +29,7 @@ import { readTaskRoutes } from './routes/read-tasks.ts'
 import { runRoutes } from './routes/runs.ts'
 import { scheduleRoutes } from './routes/schedules.ts'
 import { statsRoutes } from './routes/stats.ts'
+import { streamRoutes } from './routes/stream.ts'
 import { taskRunRoutes } from './routes/task-runs.ts'
 import { answerUnreadable } from './socket-errors.ts'
 import { handleUnknownRoutes } from './unknown-routes.ts'
@@ -101,6 +102,7 @@ export async function createApp({
   queueRoutes(app, context)
   clusterRoutes(app, context)
   statsRoutes(app, context)
+  streamRoutes(app, context, log)
   healthRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)

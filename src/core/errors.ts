@@ -17,6 +17,7 @@ export const REFUSALS = {
   invalid_input: { status: 422, title: 'The request is not valid' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used for another request' },
   internal: { status: 500, title: 'Something went wrong on our side' },
+  too_many_streams: { status: 503, title: 'Too many streams are open here' },
   unavailable: { status: 503, title: 'The database cannot be reached right now' },
 } as const
 

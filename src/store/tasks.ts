@@ -120,6 +120,7 @@ export const forgetAnswers = (olderThanHours: number) => sql`
 export interface TaskQuery {
   readonly projectId: string
   readonly id?: string | undefined
+  readonly ids?: readonly string[] | undefined
   readonly key?: string | undefined
   readonly state?: TaskState | undefined
   readonly type?: string | undefined
@@ -162,6 +163,7 @@ const selectTasks = (q: TaskQuery) => sql<TaskRow>`
   ) open on true
   where t.project_id = ${q.projectId} and t.deleted_at is null
     and (${q.id ?? null}::uuid is null or t.id = ${q.id ?? null}::uuid)
+    and (${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[] is null or t.id = any(${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[]))
     and (${q.key ?? null}::text is null or t.key = ${q.key ?? null})
     and (${q.state ?? null}::text is null or derived.state = ${q.state ?? null})
     and (${q.type ?? null}::text is null or t.action_type = ${q.type ?? null})

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
 import { attemptsOfTask } from '../../src/store/attempts.ts'
+import { changesSince } from '../../src/store/changes.ts'
 import { heldByNodes } from '../../src/store/cluster.ts'
 import {
   countAhead,
@@ -92,6 +93,11 @@ async function expectAllByIndex(ids: readonly string[]) {
     await expectByIndex(`runs of a task, ${state}`, runsOfTask({ ...ofTask, state }), bounds)
   const attempts = attemptsOfTask(ofTask)
   await expectByIndex('attempts of a task', attempts, { ...bounds, rows: 5 * LIMIT + 20 })
+  const changes = { projectId, since: now - 10_000, madeSince: now - 300_000, limit: 100, livePerShard: 5 }
+  await expectByIndex('what has changed', changesSince(changes), {
+    rows: stretch.rows + 10_000,
+    pages: stretch.pages + 64 * 8,
+  })
   const strips = recentRuns({ taskIds: taskIds.slice(0, 50), limit: 20 })
   await expectByIndex('latest runs of many tasks', strips, {
     rows: 50 * (20 + 12),

@@ -1,4 +1,5 @@
 /** The application alone, without a port and without anybody who fires: what is stored stays as it is. */
+import type { LightMyRequestResponse } from 'fastify'
 import { afterAll } from 'vitest'
 import { createApp } from '../../src/api/app.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
@@ -45,7 +46,7 @@ export async function createTestApp({ db }: { db: Database }) {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<InjectedAnswer> => {
-    const answer = await app.inject({
+    const request = {
       method: method as 'GET',
       url,
       headers: {
@@ -54,7 +55,10 @@ export async function createTestApp({ db }: { db: Database }) {
         ...headers,
       },
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
+    }
+    if (url.split('?')[0] === '/v1/stream')
+      return beginning(await app.inject({ ...request, payloadAsStream: true }))
+    const answer = await app.inject(request)
     const isJson = /json/.test(String(answer.headers['content-type']))
     return {
       status: answer.statusCode,
@@ -64,6 +68,23 @@ export async function createTestApp({ db }: { db: Database }) {
     }
   }
   return { app, context, send }
+}
+
+/** A stream does not end by itself: its first event stands for it. */
+async function beginning(answer: LightMyRequestResponse): Promise<InjectedAnswer> {
+  const isStream = answer.headers['content-type'] === 'text/event-stream'
+  const body = answer.stream()
+  let text = ''
+  for await (const chunk of body) {
+    text += String(chunk)
+    if (isStream && text.includes('event: hello')) break
+  }
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    text,
+    body: isStream ? text : JSON.parse(text),
+  }
 }
 
 /** Everything that a refused request must leave as it was. */

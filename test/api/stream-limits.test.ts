@@ -1,0 +1,129 @@
+/** What watching costs: nothing while nobody does, and no more than so many at a time. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test, vi } from 'vitest'
+import type { Changes } from '../../src/api/schemas/stream.ts'
+import { ChangeFeed } from '../../src/api/stream/change-feed.ts'
+import { Streams } from '../../src/api/stream/streams.ts'
+import { Refusal } from '../../src/core/errors.ts'
+import { silentLogger } from '../../src/runtime/logger.ts'
+import type { Database } from '../../src/store/database.ts'
+import { whenDone } from '../support/cleanup.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { openEvents } from '../support/event-source.ts'
+import { createTestApp } from './test-app.ts'
+
+const database = await createTestDatabase()
+const { send, context } = await createTestApp(database)
+const create = () =>
+  send('POST', '/v1/tasks', { action: { type: 'sleep', duration: '1s' }, schedule: { type: 'manual' } })
+
+/** A feed on the same database that counts how often it looks, and can be kept from it. */
+function aFeed() {
+  const looks = { count: 0, isBroken: false }
+  const db = Object.create(database.db, {
+    snapshot: {
+      value: (...args: Parameters<Database['snapshot']>) => {
+        looks.count++
+        return looks.isBroken ? Promise.reject(new Error('broken')) : database.db.snapshot(...args)
+      },
+    },
+  }) as Database
+  return { looks, feed: new ChangeFeed({ ...context, db }, silentLogger()) }
+}
+
+/** Time passes when it is told to; the database answers in its own. */
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms)
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('the database is asked while somebody listens, and not otherwise', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { looks, feed } = aFeed()
+  await pass(60_000)
+  expect(looks.count).toBe(0)
+
+  const heard: Changes[] = []
+  const stopFirst = await feed.listen((changes) => heard.push(changes))
+  const stopSecond = await feed.listen((changes) => heard.push(changes))
+  expect(looks.count).toBe(1)
+  await create()
+  await pass(500)
+  await vi.waitFor(() => expect(heard).toHaveLength(2), { timeout: 10_000 })
+  stopFirst()
+  await pass(5_000)
+  await vi.waitFor(() => expect(looks.count).toBeGreaterThan(2), { timeout: 10_000 })
+
+  stopSecond()
+  const before = looks.count
+  await pass(600_000)
+  expect(looks.count).toBe(before)
+})
+
+test('a look that fails is tried again, and nothing is lost meanwhile', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { looks, feed } = aFeed()
+  const heard: Changes[] = []
+  const stop = await feed.listen((changes) => heard.push(changes))
+  looks.isBroken = true
+  const { body: task } = await create()
+  await pass(500)
+  await vi.waitFor(() => expect(looks.count).toBe(2))
+
+  looks.isBroken = false
+  await pass(5_000)
+
+  await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 10_000 })
+  expect(heard[0]?.tasks).toMatchObject([{ id: task.id }])
+  stop()
+})
+
+test('when the first look fails the stream is refused, and the next one begins anew', async () => {
+  const { looks, feed } = aFeed()
+  looks.isBroken = true
+
+  await expect(feed.listen(() => {})).rejects.toThrow('broken')
+  looks.isBroken = false
+
+  const stop = await feed.listen(() => {})
+  stop()
+})
+
+test('no more streams are open than there may be, and one that ends makes room', async () => {
+  const { feed } = aFeed()
+  const streams = new Streams({ feed, clock: context.clock, limit: 2 })
+  const refusals: unknown[] = []
+  const server = createServer((_, response) => {
+    streams
+      .open({ response, headers: {}, taskId: null, lastEventId: null }, () => {})
+      .catch((error) => {
+        refusals.push(error)
+        response.writeHead(503).end()
+      })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  whenDone(() => {
+    streams.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  const open = () => openEvents(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+
+  const [first, second] = [await open(), await open()]
+  const third = await open()
+  first.close()
+  const fourth = await vi.waitFor(async () => {
+    const source = await open()
+    expect(source.status).toBe(200)
+    return source
+  })
+
+  expect([first, second, third, fourth].map(({ status }) => status)).toEqual([200, 200, 503, 200])
+  expect(refusals[0]).toBeInstanceOf(Refusal)
+  expect(refusals[0]).toMatchObject({ code: 'too_many_streams' })
+})
