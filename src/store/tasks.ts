@@ -133,13 +133,33 @@ export interface TaskQuery {
   readonly limit: number
 }
 
+/**
+ * The state follows from live rows, which have to be looked up for each task, so a search by state looks at no
+ * more tasks than this; whoever wants to look further goes on behind the last of them.
+ */
+export const MAX_TASKS_EXAMINED = 5_000
+
 export const findTasks = (q: TaskQuery) => reading(selectTasks(q), withDefinitions)
 
 const selectTasks = (q: TaskQuery) => sql<TaskRow>`
   select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition,
          t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
          t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
-  from task t
+  from (
+    select * from task
+    where project_id = ${q.projectId} and deleted_at is null
+      and (${q.id ?? null}::uuid is null or id = ${q.id ?? null}::uuid)
+      and (${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[] is null or id = any(${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[]))
+      and (${q.key ?? null}::text is null or key = ${q.key ?? null})
+      and (${q.type ?? null}::text is null or action_type = ${q.type ?? null})
+      and (${q.tag ?? null}::text is null or tags @> array[${q.tag ?? null}::text])
+      and (${q.owner ?? null}::text is null or owner = ${q.owner ?? null})
+      and (${q.text ?? null}::text is null
+           or position(lower(${q.text ?? null}) in lower(coalesce(name, '') || ' ' || coalesce(key, ''))) > 0)
+      and (${q.before ?? null}::uuid is null or id < ${q.before ?? null}::uuid)
+    order by id desc
+    limit ${q.state === undefined ? q.limit : MAX_TASKS_EXAMINED}
+  ) t
   cross join lateral (
     select min(wake_at) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
            coalesce(bool_or(state = 'running'), false) as running,
@@ -161,19 +181,22 @@ const selectTasks = (q: TaskQuery) => sql<TaskRow>`
     from agenda where task_id = t.id and (state <> 'scheduled' or kind <> 'occurrence')
     order by scheduled_for desc limit 1
   ) open on true
-  where t.project_id = ${q.projectId} and t.deleted_at is null
-    and (${q.id ?? null}::uuid is null or t.id = ${q.id ?? null}::uuid)
-    and (${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[] is null or t.id = any(${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[]))
-    and (${q.key ?? null}::text is null or t.key = ${q.key ?? null})
-    and (${q.state ?? null}::text is null or derived.state = ${q.state ?? null})
-    and (${q.type ?? null}::text is null or t.action_type = ${q.type ?? null})
-    and (${q.tag ?? null}::text is null or t.tags @> array[${q.tag ?? null}::text])
-    and (${q.owner ?? null}::text is null or t.owner = ${q.owner ?? null})
-    and (${q.text ?? null}::text is null
-         or position(lower(${q.text ?? null}) in lower(coalesce(t.name, '') || ' ' || coalesce(t.key, ''))) > 0)
-    and (${q.before ?? null}::uuid is null or t.id < ${q.before ?? null}::uuid)
+  where ${q.state ?? null}::text is null or derived.state = ${q.state ?? null}
   order by t.id desc
   limit ${q.limit}`
+
+/** The last task that a search by state has looked at; none when it has looked at all there are. */
+export const lastExamined = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => sql<{ id: string }>`
+  select id from task
+  where project_id = ${q.projectId} and deleted_at is null
+    and (${q.type ?? null}::text is null or action_type = ${q.type ?? null})
+    and (${q.tag ?? null}::text is null or tags @> array[${q.tag ?? null}::text])
+    and (${q.owner ?? null}::text is null or owner = ${q.owner ?? null})
+    and (${q.text ?? null}::text is null
+         or position(lower(${q.text ?? null}) in lower(coalesce(name, '') || ' ' || coalesce(key, ''))) > 0)
+    and (${q.before ?? null}::uuid is null or id < ${q.before ?? null}::uuid)
+  order by id desc
+  offset ${MAX_TASKS_EXAMINED - 1} limit 1`
 
 /** Names one version of a definition. */
 export interface DefinitionKey {

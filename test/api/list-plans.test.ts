@@ -20,6 +20,7 @@ import { historyBegin, NO_ID, runsById, runsEndedAs, runsInWindow } from '../../
 import { recentRuns, runsOfTask } from '../../src/store/runs.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
 import { groupRuns, readTallies } from '../../src/store/tally.ts'
+import { findTasks, MAX_TASKS_EXAMINED } from '../../src/store/tasks.ts'
 import { tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makeHistory, makePastDays } from '../support/history.ts'
@@ -97,6 +98,16 @@ async function expectAllByIndex(ids: readonly string[]) {
   await expectByIndex('what has changed', changesSince(changes), {
     rows: stretch.rows + 10_000,
     pages: stretch.pages + 64 * 8,
+  })
+  const page = { projectId, limit: LIMIT }
+  await expectByIndex('tasks', findTasks(page), { rows: 4 * LIMIT, pages: 2_000 })
+  await expectByIndex('tasks by id', findTasks({ ...page, ids: taskIds.slice(0, LIMIT) }), {
+    rows: 4 * LIMIT,
+    pages: 2_000,
+  })
+  await expectByIndex('tasks by state', findTasks({ ...page, state: 'running' }), {
+    rows: 4 * MAX_TASKS_EXAMINED,
+    pages: 60_000,
   })
   const strips = recentRuns({ taskIds: taskIds.slice(0, 50), limit: 20 })
   await expectByIndex('latest runs of many tasks', strips, {

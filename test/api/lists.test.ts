@@ -238,3 +238,20 @@ test('tasks are shown with their latest runs and next instants when asked for', 
   expect(alone.recent).toEqual(ofBusy.recent)
   expect(alone).not.toHaveProperty('next')
 })
+
+test('a search by state that has to look far is broken off, and goes on from there', async () => {
+  const fields = { action, schedule: later, owner: 'far' }
+  const paused = (await send('POST', '/v1/tasks', fields)).body.id
+  await send('POST', `/v1/tasks/${paused}/pause`)
+  for (let i = 0; i < 3; i++)
+    await send('POST', '/v1/tasks/bulk', { tasks: Array.from({ length: 2_000 }, () => fields) })
+
+  const first = (await send('GET', '/v1/tasks?owner=far&state=paused')).body
+  const { items, pages } = await walk('/v1/tasks?owner=far&state=paused', 50)
+  const scheduled = await walk('/v1/tasks?owner=far&state=scheduled', 200)
+
+  expect(first).toEqual({ items: [], nextCursor: expect.any(String) })
+  expect(items.map(({ id }) => id)).toEqual([paused])
+  expect(pages).toHaveLength(2)
+  expect(new Set(scheduled.items.map(({ id }) => id)).size).toBe(6_000)
+})

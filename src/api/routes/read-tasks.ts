@@ -2,9 +2,9 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { isUuid } from '../../core/ids.ts'
-import { findTasks, type TaskRow } from '../../store/tasks.ts'
+import { findTasks, lastExamined, type TaskRow } from '../../store/tasks.ts'
 import type { App } from '../app.ts'
-import { decodeCursor, pageOf } from '../cursor.ts'
+import { decodeCursor, encodeCursor, pageOf } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
 import { presentTasks } from '../operations/enrich-tasks.ts'
 import { getTask, getTaskByKey } from '../operations/read-tasks.ts'
@@ -19,6 +19,9 @@ const list = {
   operationId: 'listTasks',
   tags,
   summary: 'List tasks, newest first',
+  description:
+    'A search by `state` that has to look far is broken off: a page may hold fewer tasks than asked for, or none, and there is more as long ' +
+    'as `nextCursor` is not null.',
   querystring: ListTasks,
   response: { 200: TaskPage, ...problems() },
 }
@@ -44,12 +47,16 @@ const readByKey = {
 export function readTaskRoutes(app: App, context: Context): void {
   app.get('/v1/tasks', { schema: list }, async ({ query }) => {
     const { q, cursor, limit, include, ...filters } = query
-    const before = decodeCursor(cursor, isPosition)?.[0]
-    const rows = await context.db.run(
-      findTasks({ ...filters, projectId: context.projectId, text: q, before, limit: limit + 1 }),
-    )
-    const { items, nextCursor } = pageOf(rows, { limit, present: (row) => row, position: ({ id }) => [id] })
-    return { items: await presentTasks(context, items, include), nextCursor }
+    const { db, projectId } = context
+    const search = { ...filters, projectId, text: q, before: decodeCursor(cursor, isPosition)?.[0] }
+    const { rows, examined } = await db.snapshot(async (tx) => {
+      const rows = await tx.run(findTasks({ ...search, limit: limit + 1 }))
+      const isShort = filters.state !== undefined && rows.length <= limit
+      return { rows, examined: isShort ? (await tx.run(lastExamined(search)))[0] : undefined }
+    })
+    const page = pageOf(rows, { limit, present: (row) => row, position: ({ id }) => [id] })
+    const nextCursor = page.nextCursor ?? (examined ? encodeCursor([examined.id]) : null)
+    return { items: await presentTasks(context, page.items, include), nextCursor }
   })
 
   app.get('/v1/tasks/:id', { schema: read }, async ({ params, query }, reply) =>
