@@ -91,7 +91,7 @@ export class ChangeFeed {
   /** The first look is what the later ones are compared with; it tells nobody anything. */
   async #begin(): Promise<void> {
     const { db, projectId, clock } = this.#context
-    await db.snapshot(async (tx) => this.#news(await look(tx, projectId, clock.now())))
+    this.#remember(await db.snapshot((tx) => look(tx, projectId, clock.now())))
     this.#lookIn(EVERY_MS)
   }
 
@@ -107,11 +107,16 @@ export class ChangeFeed {
     const startedAt = performance.now()
     let pauseMs = LONGEST_PAUSE_MS
     try {
-      const changes = await db.snapshot(async (tx) => {
+      const { seen, changes } = await db.snapshot(async (tx) => {
         const seen = await look(tx, projectId, this.#until)
-        const news = this.#news(seen)
-        return news.length === 0 ? null : tell(tx, projectId, { now: seen.now, news })
+        const news = seen.items.filter(({ kind, id, stamp }) => this.#seen.get(`${kind} ${id}`) !== stamp)
+        return {
+          seen,
+          changes: news.length === 0 ? null : await tell(tx, projectId, { now: seen.now, news }),
+        }
       })
+      // Only now: what could not be told is still news.
+      this.#remember(seen)
       if (changes) for (const listener of [...this.#listeners]) listener(changes, this.#until)
       pauseMs = Math.max(EVERY_MS, (performance.now() - startedAt) * PAUSE_PER_MS)
     } catch (error) {
@@ -120,12 +125,9 @@ export class ChangeFeed {
     this.#lookIn(Math.min(LONGEST_PAUSE_MS, pauseMs))
   }
 
-  /** What of a look is not as the last one saw it. */
-  #news({ now, items }: ChangedItems): ChangedItem[] {
-    const before = this.#seen
+  #remember({ now, items }: ChangedItems): void {
     this.#seen = new Map(items.map((item) => [`${item.kind} ${item.id}`, item.stamp]))
     this.#until = now
-    return items.filter(({ kind, id, stamp }) => before.get(`${kind} ${id}`) !== stamp)
   }
 }
 
