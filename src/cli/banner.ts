@@ -16,7 +16,12 @@ export function printBanner(banner: Banner): void {
 
 export function bannerText({ url, dataDir, graceMs }: Banner): string {
   const lines: [string, string][] = []
-  if (url !== null) lines.push(['API', c.cyan(`${url}/v1/tasks`)], ['API docs', c.cyan(`${url}/docs`)])
+  if (url !== null)
+    lines.push(
+      ['Dashboard', c.cyan(url)],
+      ['API', c.cyan(`${url}/v1/tasks`)],
+      ['API docs', c.cyan(`${url}/docs`)],
+    )
   if (dataDir !== null) lines.push(['Data', dataDir])
   if (url !== null)
     lines.push([

@@ -22,6 +22,7 @@ test('a first start makes everything, a later one finds it, and each says where 
 
   expect(stdout).toMatch(/✓ database {3}embedded PostgreSQL \d+\.\d+ in .*data \(new\)/)
   expect(stdout).toMatch(/✓ schema {5}\d+ migrations applied/)
+  expect(stdout).toMatch(/Dashboard {2}http:\/\/127\.0\.0\.1:\d+\n/)
   expect(stdout).toMatch(/API docs {3}http:\/\/127\.0\.0\.1:\d+\/docs/)
   expect(stdout).toContain(`Data       ${dataDir}`)
   expect(stdout).toContain('curl -X POST http://127.0.0.1:')

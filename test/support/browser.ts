@@ -133,8 +133,21 @@ function listen(page: Page, origin: string, expected: RegExp | undefined): strin
   return troubles
 }
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const AXE_SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const EVERYTHING = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const COLOURS = ['color-contrast', 'link-in-text-block']
+
+/** What to look for: everything; or what other colours, or another layout, can change about the same page. */
+export type Concern = 'everything' | 'colours' | 'layout'
+
+const OPTIONS: Readonly<Record<Concern, object>> = {
+  everything: { runOnly: { type: 'tag', values: EVERYTHING } },
+  colours: { runOnly: { type: 'rule', values: COLOURS } },
+  layout: {
+    runOnly: { type: 'tag', values: EVERYTHING },
+    rules: Object.fromEntries(COLOURS.map((rule) => [rule, { enabled: false }])),
+  },
+}
 
 interface AxeResults {
   readonly violations: readonly {
@@ -145,15 +158,13 @@ interface AxeResults {
 }
 
 /** What stands between a page and those who do not see, point or distinguish colours. Nothing, we hope. */
-export async function violationsOf(page: Page): Promise<string[]> {
+export async function violationsOf(page: Page, concern: Concern = 'everything'): Promise<string[]> {
   // The policy of the page forbids to add scripts; what the debugger evaluates is not subject to it.
-  await page.evaluate(readFileSync(AXE, 'utf8'))
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(AXE_SOURCE)
   const { violations } = (await page.evaluate(
-    (values) =>
-      (globalThis as unknown as { axe: { run(options: unknown): Promise<unknown> } }).axe.run({
-        runOnly: { type: 'tag', values },
-      }),
-    RULES,
+    (options) =>
+      (globalThis as unknown as { axe: { run(options: unknown): Promise<unknown> } }).axe.run(options),
+    OPTIONS[concern],
   )) as AxeResults
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${help}\n${html}\n${failureSummary}`),

@@ -14,6 +14,7 @@ export interface RunFilter {
 
 export const runKeys = {
   lists: ['runs'] as const,
+  ofTasks: ['runs-of-task'] as const,
   ofTask: (taskId: string) => ['runs-of-task', taskId] as const,
   one: (id: string) => ['run', id] as const,
 }
@@ -55,5 +56,5 @@ export const retryRun = (id: string): Promise<Run> =>
 export const cancelRun = (id: string): Promise<RunWithAttempts> => post(`/v1/runs/${id}/cancel`)
 
 /** Whether a run has not ended yet. */
-export const isOpen = ({ state }: { readonly state: RunState }): boolean =>
+export const isOpen = ({ state }: Pick<Run, 'state'>): boolean =>
   state === 'pending' || state === 'running' || state === 'retrying'

@@ -1,4 +1,7 @@
-/** Puts what is newly known about a task wherever it is shown, without asking for it again. */
+/**
+ * Puts what is newly known about a task wherever it is shown, without asking for it again. Parts that an answer
+ * leaves out, such as the latest runs, stay as they are known.
+ */
 import type { InfiniteData } from '@tanstack/react-query'
 import { queryClient } from './query-client.ts'
 import { taskKeys } from './tasks.ts'
@@ -7,7 +10,7 @@ import type { Page, Task } from './wire.ts'
 type Pages = InfiniteData<Page<Task>, string | null>
 
 export function patchTask(task: Task): void {
-  queryClient.setQueryData(taskKeys.one(task.id), task)
+  queryClient.setQueryData<Task>(taskKeys.one(task.id), (known) => ({ ...known, ...task }))
   mapItems((items) => items.map((item) => (item.id === task.id ? { ...item, ...task } : item)))
 }
 

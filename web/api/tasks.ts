@@ -13,8 +13,6 @@ export interface TaskFilter {
 }
 
 const PAGE_SIZE = 100
-/** How long what is on the screen may be old while nothing tells of a change. */
-export const REFRESH_MS = 2_000
 
 export const taskKeys = {
   lists: ['tasks'] as const,
@@ -26,7 +24,10 @@ export const tasksQuery = (filter: TaskFilter) =>
   infiniteQueryOptions({
     queryKey: taskKeys.list(filter),
     queryFn: ({ pageParam, signal }) =>
-      get<Page<Task>>(`/v1/tasks${queryOf({ ...filter, limit: PAGE_SIZE, cursor: pageParam })}`, signal),
+      get<Page<Task>>(
+        `/v1/tasks${queryOf({ ...filter, include: 'recent', limit: PAGE_SIZE, cursor: pageParam })}`,
+        signal,
+      ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })
@@ -34,7 +35,7 @@ export const tasksQuery = (filter: TaskFilter) =>
 export const taskQuery = (id: string) =>
   queryOptions({
     queryKey: taskKeys.one(id),
-    queryFn: ({ signal }) => get<Task>(`/v1/tasks/${encodeURIComponent(id)}`, signal),
+    queryFn: ({ signal }) => get<Task>(`/v1/tasks/${encodeURIComponent(id)}?include=recent`, signal),
   })
 
 /** What decides when a task is due, before it is one. */
@@ -43,6 +44,12 @@ export interface PreviewInput {
   readonly startAt?: string
   readonly endAt?: string
   readonly count?: number
+}
+
+/** A grid without an anchor goes through the task's start or creation, and keeps that phase when it is edited. */
+export function onGridOf(task: Task | undefined, schedule: Schedule): Schedule {
+  if (!task || schedule.type !== 'every' || schedule.anchor !== undefined) return schedule
+  return { ...schedule, anchor: task.startAt ?? task.createdAt }
 }
 
 export const previewQuery = (input: PreviewInput | null) =>

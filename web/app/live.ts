@@ -5,10 +5,13 @@ import { queryClient } from '../api/query-client.ts'
 
 export type LiveState = 'live' | 'catching-up' | 'offline'
 
+/** How often a screen asks again what it shows. */
+const REFRESH_MS = 2_000
+
 let state: LiveState = 'catching-up'
 const listeners = new Set<() => void>()
 
-export function setLiveState(next: LiveState): void {
+function setState(next: LiveState): void {
   if (next === state) return
   state = next
   for (const listener of listeners) listener()
@@ -16,8 +19,8 @@ export function setLiveState(next: LiveState): void {
 
 queryClient.getQueryCache().subscribe((event) => {
   if (event.type !== 'updated') return
-  if (event.action.type === 'success') setLiveState('live')
-  if (event.action.type === 'failed' && isUnreachable(event.action.error)) setLiveState('offline')
+  if (event.action.type === 'success') setState('live')
+  if (event.action.type === 'failed' && isUnreachable(event.action.error)) setState('offline')
 })
 
 const isUnreachable = (error: unknown) => error instanceof ApiError && error.problem.status === 0
@@ -28,3 +31,5 @@ function subscribe(listener: () => void): () => void {
 }
 
 export const useLiveState = (): LiveState => useSyncExternalStore(subscribe, () => state)
+
+export const refreshMs = (): number => REFRESH_MS

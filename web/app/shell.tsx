@@ -46,7 +46,7 @@ export function Shell() {
       </a>
       <header className={classes.header}>
         <div className={classes.bar}>
-          <Link to="/" className={classes.brand}>
+          <Link to="/" className={classes.brand} aria-label="Belfry">
             <Icon name="bell" size={22} />
             <span>Belfry</span>
           </Link>

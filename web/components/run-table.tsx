@@ -18,7 +18,7 @@ interface RunTableProps {
 
 export function RunTable({ runs, zone, label, withTask = false }: RunTableProps) {
   return (
-    <table className={classes.table} aria-label={label}>
+    <table className={classes.table} aria-label={label} data-live>
       <thead>
         <tr>
           <th scope="col">State</th>

@@ -4,8 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { queryClient } from '../../api/query-client.ts'
 import { cancelRun, isOpen, retryRun, runKeys, runQuery } from '../../api/runs.ts'
-import { REFRESH_MS, taskQuery } from '../../api/tasks.ts'
+import { taskQuery } from '../../api/tasks.ts'
 import type { Run, RunWithAttempts, Task } from '../../api/wire.ts'
+import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
@@ -31,7 +32,7 @@ export function RunScreen() {
     refetch,
   } = useQuery({
     ...runQuery(runId),
-    refetchInterval: ({ state }) => (state.data && !isOpen(state.data) ? false : REFRESH_MS),
+    refetchInterval: ({ state }) => (state.data && !isOpen(state.data) ? false : refreshMs()),
   })
   const { data: task } = useQuery({ ...taskQuery(run?.taskId ?? ''), enabled: run !== undefined })
   if (error && !run) return <Failure error={error} onRetry={() => void refetch()} />

@@ -4,7 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo } from 'react'
 import { runsQuery } from '../../api/runs.ts'
-import { REFRESH_MS } from '../../api/tasks.ts'
+import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
@@ -16,7 +16,6 @@ import classes from './runs-screen.module.css'
 
 const route = getRouteApi('/runs')
 const SPAN_WORDS = { '1h': 'the last hour', '24h': 'the last 24 hours', '7d': 'the last 7 days' } as const
-const FEW_PAGES = 1
 
 export function RunsScreen() {
   useTitle('Runs')
@@ -26,10 +25,8 @@ export function RunsScreen() {
     () => (since === undefined ? undefined : new Date(serverNow() - SPAN_MS[since]).toISOString()),
     [since],
   )
-  const query = useInfiniteQuery({
-    ...runsQuery({ state, from }),
-    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > FEW_PAGES ? false : REFRESH_MS),
-  })
+  const options = runsQuery({ state, from })
+  const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const runs = query.data?.pages.flatMap(({ items }) => items) ?? []
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
   // A search that had to look far may come back with nothing, and go on.

@@ -1,7 +1,7 @@
 /** The right side of the form: what the answers on the left amount to, as the server understands them. */
 import { useQuery } from '@tanstack/react-query'
 import { ApiError } from '../../api/client.ts'
-import { previewQuery } from '../../api/tasks.ts'
+import { onGridOf, previewQuery } from '../../api/tasks.ts'
 import type { FieldProblem, Preview, Task } from '../../api/wire.ts'
 import { actionWords } from '../../components/action-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
@@ -15,11 +15,11 @@ const SHOWN_OCCURRENCES = 6
 const TYPING_MS = 250
 
 /** The schedule of the draft as the server reads it; what it finds wrong comes with its place. */
-export function usePreview(draft: Draft) {
+export function usePreview(draft: Draft, current?: Task) {
   const { startAt, endAt } = fullInput(draft)
   const input = useSettled(
     {
-      schedule: scheduleOf(draft),
+      schedule: onGridOf(current, scheduleOf(draft)),
       ...(startAt == null ? {} : { startAt }),
       ...(endAt == null ? {} : { endAt }),
       count: SHOWN_OCCURRENCES,

@@ -42,7 +42,7 @@ function EditTask({ opened }: { readonly opened: Task }) {
   const [base, setBase] = useState(opened)
   const [draft, setDraft] = useState(() => draftOf(opened))
   const [theirs, setTheirs] = useState<Task | null>(null)
-  const { preview, problems } = usePreview(draft)
+  const { preview, problems } = usePreview(draft, base)
   const changes = changesOf(draftOf(base), draft)
   const hasChanges = Object.keys(changes).length > 0
   const save = useMutation({

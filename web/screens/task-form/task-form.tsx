@@ -336,7 +336,7 @@ function Zone({ draft, change, errorAt }: PartProps) {
       <Select
         label="Time zone"
         searchable
-        limit={60}
+        limit={30}
         data={zoneChoices(myZone(), draft.timezone)}
         value={draft.timezone}
         error={errorAt('/schedule/timezone')}
@@ -563,6 +563,7 @@ function Choice({ label, value, choices, onChange }: ChoiceProps) {
         data={[...choices]}
         onChange={onChange}
         transitionDuration={0}
+        withItemsBorders={false}
         classNames={{ root: classes.choice ?? '' }}
       />
     </div>

@@ -1,21 +1,16 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { runsOfTaskQuery } from '../../api/runs.ts'
-import { REFRESH_MS } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
+import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
 import classes from './parts.module.css'
 
-/** Further pages are asked for again only when something tells of a change. */
-const FEW_PAGES = 1
-
 export function RunsOfTask({ task }: { readonly task: Task }) {
-  const query = useInfiniteQuery({
-    ...runsOfTaskQuery(task.id),
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > FEW_PAGES ? false : REFRESH_MS),
-  })
+  const options = runsOfTaskQuery(task.id)
+  const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const runs = query.data?.pages.flatMap(({ items }) => items) ?? []
   if (query.isPending) return <Bones count={4} />
   if (query.isError && !query.data)

@@ -3,8 +3,9 @@ import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { REFRESH_MS, taskQuery } from '../../api/tasks.ts'
+import { taskQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
+import { refreshMs } from '../../app/live.ts'
 import { TASK_TABS, type TaskTab } from '../../app/router.tsx'
 import { actionWords } from '../../components/action-words.ts'
 import { DeleteTask } from '../../components/delete-task.tsx'
@@ -12,6 +13,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { Bones } from '../../components/panel.tsx'
+import { RunStrip } from '../../components/run-strip.tsx'
 import { ScheduleText } from '../../components/schedule-text.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import { isOver, runNow, titleOf, togglePause } from '../../components/task-acts.tsx'
@@ -26,7 +28,7 @@ const route = getRouteApi('/tasks/$taskId')
 export function TaskScreen() {
   const { taskId } = route.useParams()
   const { tab = 'runs' } = route.useSearch()
-  const query = useQuery({ ...taskQuery(taskId), refetchInterval: REFRESH_MS })
+  const query = useQuery({ ...taskQuery(taskId), refetchInterval: refreshMs })
   const { data: task, error, refetch } = query
   useTitle(task ? titleOf(task) : 'Task')
   if (error && !task) return <Failure error={error} onRetry={() => void refetch()} />
@@ -129,6 +131,14 @@ function Facts({ task }: { readonly task: Task }) {
             : `${task.retry.limit} retries, from ${task.retry.initial} to ${task.retry.max}`}
         </dd>
       </div>
+      {task.recent && (
+        <div>
+          <dt>Last 20</dt>
+          <dd>
+            <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} />
+          </dd>
+        </div>
+      )}
       {(task.tags.length > 0 || task.owner) && (
         <div>
           <dt>Tags and owner</dt>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { previewQuery } from '../../api/tasks.ts'
+import { onGridOf, previewQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
@@ -13,11 +13,7 @@ const SHOWN = 25
 export function Upcoming({ task }: { readonly task: Task }) {
   const { data, error } = useQuery(
     previewQuery({
-      // A grid without an anchor of its own goes through the creation of the task.
-      schedule:
-        task.schedule.type === 'every' && task.schedule.anchor === undefined
-          ? { ...task.schedule, anchor: task.startAt ?? task.createdAt }
-          : task.schedule,
+      schedule: onGridOf(task, task.schedule),
       ...(task.startAt === null ? {} : { startAt: task.startAt }),
       ...(task.endAt === null ? {} : { endAt: task.endAt }),
       count: SHOWN,

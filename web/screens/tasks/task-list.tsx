@@ -11,6 +11,7 @@ import { isFree } from '../../app/shortcuts.ts'
 import { actionWords } from '../../components/action-words.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
+import { RunStrip } from '../../components/run-strip.tsx'
 import { ScheduleText } from '../../components/schedule-text.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import { isOver, runNow, titleOf, togglePause } from '../../components/task-acts.tsx'
@@ -51,6 +52,7 @@ export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: Ta
       className={classes.table}
       role="table"
       aria-label="Tasks"
+      data-live
       aria-rowcount={hasMore ? -1 : tasks.length + 1}
     >
       <div role="rowgroup" className={classes.headings}>
@@ -58,6 +60,7 @@ export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: Ta
           <span role="columnheader">Name</span>
           <span role="columnheader">Schedule</span>
           <span role="columnheader">Next</span>
+          <span role="columnheader">Last 20</span>
           <span role="columnheader" className={classes.right}>
             Actions
           </span>
@@ -105,6 +108,9 @@ function TaskRow({ task, onDelete }: { readonly task: Task; readonly onDelete: (
       </div>
       <div role="cell" className={classes.next}>
         <NextFire task={task} />
+      </div>
+      <div role="cell" className={classes.strip}>
+        {task.recent && <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} />}
       </div>
       <div role="cell" className={classes.acts}>
         <ActionIcon

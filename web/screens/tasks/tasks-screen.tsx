@@ -3,8 +3,9 @@ import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
-import { REFRESH_MS, tasksQuery } from '../../api/tasks.ts'
+import { tasksQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
+import { refreshMs } from '../../app/live.ts'
 import { DeleteTask } from '../../components/delete-task.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Bones } from '../../components/panel.tsx'
@@ -14,19 +15,13 @@ import { TaskList } from './task-list.tsx'
 import classes from './tasks-screen.module.css'
 
 const route = getRouteApi('/tasks')
-/** Longer lists are asked for again less often: all that was loaded comes again. */
-const FEW_PAGES = 2
-const SLOW_REFRESH_MS = 15_000
 
 export function TasksScreen() {
   useTitle('Tasks')
   const filters = route.useSearch()
   const { tz: _, ...filter } = filters as typeof filters & { tz?: string }
-  const query = useInfiniteQuery({
-    ...tasksQuery(filter),
-    refetchInterval: ({ state }) =>
-      (state.data?.pages.length ?? 0) > FEW_PAGES ? SLOW_REFRESH_MS : REFRESH_MS,
-  })
+  const options = tasksQuery(filter)
+  const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const [deleting, setDeleting] = useState<Task | null>(null)
   const tasks = useMemo(() => query.data?.pages.flatMap(({ items }) => items) ?? [], [query.data])
   const isFiltered = Object.keys(filter).length > 0

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { stripOf } from './strip.ts'
+
+type Recent = Parameters<typeof stripOf>[0][number]
+
+const ended = (state: Recent['state'], durationMs: number | null): Recent => ({
+  id: `${state}-${durationMs}`,
+  state,
+  reason: null,
+  scheduledFor: '2026-11-16T09:00:00.000Z',
+  startedAt: null,
+  endedAt: '2026-11-16T09:00:01.000Z',
+  latenessMs: null,
+  durationMs,
+})
+
+test('bars stand oldest first, as high as each took against the middle one', () => {
+  const bars = stripOf([
+    ended('completed', 400),
+    ended('completed', 100),
+    ended('completed', 100),
+    ended('completed', 1),
+  ])
+
+  expect(bars.map(({ height }) => height)).toEqual([0.15, 0.5, 0.5, 1])
+})
+
+test('a failure reaches the top however quick it was, and counts for nobody’s measure', () => {
+  const bars = stripOf([ended('permanently_failed', 1), ended('skipped', null), ended('completed', 100)])
+
+  expect(bars.map(({ height }) => height)).toEqual([0.5, 0.5, 1])
+})

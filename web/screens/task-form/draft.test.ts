@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { TASK_DEFAULTS } from '../../../src/core/task.ts'
+import type { Task } from '../../api/wire.ts'
+import { changesOf, draftOf, emptyDraft, fullInput, inputOf } from './draft.ts'
+import { retryWords } from './retry-words.ts'
+
+const aTask = (part: Partial<Task>): Task => ({
+  id: '01900000-0000-7000-8000-000000000000',
+  key: null,
+  name: null,
+  owner: null,
+  state: 'scheduled',
+  version: 1,
+  type: 'sleep',
+  payload: {},
+  action: { type: 'sleep', duration: '1s' },
+  schedule: { type: 'manual' },
+  startAt: null,
+  endAt: null,
+  maxRuns: null,
+  ...TASK_DEFAULTS,
+  misfire: { ...TASK_DEFAULTS.misfire },
+  retry: { ...TASK_DEFAULTS.retry },
+  labels: [],
+  tags: [],
+  metadata: {},
+  nextFireAt: null,
+  nextFireLocal: null,
+  timezone: null,
+  openRun: null,
+  createdAt: '2026-11-16T09:00:00.000Z',
+  updatedAt: '2026-11-16T09:00:00.000Z',
+  pausedAt: null,
+  cancelledAt: null,
+  ...part,
+})
+
+test('a new task says only what was decided', () => {
+  const draft = {
+    ...emptyDraft(),
+    name: ' report ',
+    action: 'sleep' as const,
+    when: 'every' as const,
+    interval: '10s',
+  }
+
+  expect(inputOf(draft)).toEqual({
+    name: 'report',
+    action: { type: 'sleep', duration: '1s' },
+    schedule: { type: 'every', interval: '10s' },
+  })
+})
+
+test.each<Partial<Task>>([
+  { action: { type: 'ping', url: 'https://example.com/' } },
+  { action: { type: 'webhook', url: 'https://example.com/', body: { a: [1, null] } } },
+  { action: { type: 'webhook', url: 'https://example.com/', body: 'plain text' } },
+  {
+    action: {
+      type: 'http',
+      url: 'https://example.com/',
+      method: 'PUT',
+      headers: { accept: 'text/plain', 'x-a': 'b: c' },
+      body: 'x',
+      expect: [200, '3xx'],
+    },
+  },
+  { schedule: { type: 'once', at: '2026-11-17T02:30:00.000Z' } },
+  { schedule: { type: 'every', interval: '5m', anchor: '2026-01-01T00:00:00Z' } },
+  { schedule: { type: 'delay', interval: '1h' } },
+  {
+    schedule: { type: 'cron', expression: '0 9 L * *', timezone: 'Asia/Kolkata', gap: 'skip', fold: 'both' },
+  },
+  { schedule: { type: 'daily', hour: 2, minute: 5, timezone: 'UTC' } },
+  { startAt: '2026-11-17T02:30:00.000Z', endAt: '2026-12-17T02:30:00.000Z', maxRuns: 3 },
+  { name: 'n', key: 'k', owner: 'o', tags: ['a'], labels: ['gpu'], concurrencyKey: 'c', concurrencyLimit: 4 },
+])('what is not touched in the form stays as it was: %j', (part) => {
+  const task = aTask(part)
+  const draft = draftOf(task)
+
+  const full = fullInput(draft) as Record<string, unknown>
+  for (const field of Object.keys(part)) expect(full[field]).toEqual(task[field as keyof Task])
+  expect(changesOf(draft, { ...draft })).toEqual({})
+})
+
+test('an edit holds the fields that are others now', () => {
+  const draft = draftOf(aTask({ schedule: { type: 'daily', hour: 2, minute: 30, timezone: 'UTC' } }))
+
+  expect(changesOf(draft, { ...draft, time: '03:00', retryLimit: '5', name: 'named' })).toEqual({
+    name: 'named',
+    schedule: { type: 'daily', hour: 3, minute: 0, timezone: 'UTC' },
+    retry: { limit: 5, initial: '1s', max: '30s' },
+  })
+})
+
+test('what is no number goes to the API as it was typed, which says what is wrong', () => {
+  expect(fullInput({ ...emptyDraft(), retryLimit: 'three', priority: '' })).toMatchObject({
+    retry: { limit: 'three' },
+    priority: '',
+  })
+})
+
+test.each([
+  ['0', '1s', '30s', 'If it fails: no retry, permanently failed at once.'],
+  ['3', '1s', '30s', 'If it fails: again after up to 1 s, 2 s, 4 s, then permanently failed.'],
+  [
+    '7',
+    '10s',
+    '30s',
+    'If it fails: again after up to 10 s, 20 s, 30 s, 30 s, 30 s, … 7 times in all, then permanently failed.',
+  ],
+  ['x', '1s', '30s', 'If it fails: see the fields on the left.'],
+])('%s retries from %s to %s are put into words', (retryLimit, retryInitial, retryMax, words) => {
+  expect(retryWords({ retryLimit, retryInitial, retryMax })).toBe(words)
+})
