@@ -1,7 +1,8 @@
 /**
  * Builds what is out of date of the two halves: the dashboard in `dist/web`, and `dist/main.js`, the program,
- * from `src/cli/main.ts`. Dependencies of the program stay outside the bundle. `dist/.stamp` says what it was built from and is written last, so a build cut short is built again.
- * The new program takes the place of the old one in one step: there is never a moment without one.
+ * from `src/cli/main.ts`. Dependencies of the program stay outside the bundle. `dist/.stamp` says what it was
+ * built from and is written last, so a build cut short is built again. The new program takes the place of the
+ * old one in one step: there is never a moment without one.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
