@@ -5,13 +5,8 @@ import { createTestDatabase } from '../support/database.ts'
 import { startTestNode } from '../support/node.ts'
 
 const COUNT = 1_000
-
-/** Scrolls to the end, and again whenever the page has changed. */
-const KEEP_GOING_DOWN = `{
-  const down = () => scrollTo(0, document.body.scrollHeight)
-  new MutationObserver(down).observe(document.body, { childList: true, subtree: true, attributes: true })
-  down()
-}`
+/** As many as the list asks for at a time. */
+const PAGE = 100
 
 const { visit } = await startBrowser()
 const node = await startTestNode(await createTestDatabase())
@@ -33,10 +28,14 @@ test('a thousand tasks are a list that is scrolled to its end, with few rows dra
 
   await rows.first().waitFor()
   await page.getByText('task 0999').waitFor()
-  await page.evaluate(KEEP_GOING_DOWN)
+  for (let loaded = PAGE; loaded < COUNT; loaded += PAGE) {
+    await page.getByRole('status').getByText(`${loaded}+ tasks`).waitFor()
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+  }
+  await page.getByRole('status').getByText(`${COUNT} tasks`).waitFor()
+  await page.evaluate('scrollTo(0, document.body.scrollHeight)')
   await page.getByText('task 0000').waitFor()
 
-  expect(await page.getByRole('status').getByText('1000 tasks').count()).toBe(1)
   expect(await rows.count()).toBeLessThan(60)
 })
 

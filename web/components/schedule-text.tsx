@@ -7,7 +7,21 @@ export function ScheduleText({ schedule }: { readonly schedule: Schedule }) {
   return <span title={source(schedule)}>{scheduleWords(schedule)}</span>
 }
 
+/** Putting an expression into words costs as much as drawing its row; lists are drawn again with each scroll. */
+const known = new Map<string, string>()
+const MOST_KNOWN = 1_000
+
 export function scheduleWords(schedule: Schedule): string {
+  const key = JSON.stringify(schedule)
+  const found = known.get(key)
+  if (found !== undefined) return found
+  if (known.size >= MOST_KNOWN) known.clear()
+  const words = wordsFor(schedule)
+  known.set(key, words)
+  return words
+}
+
+function wordsFor(schedule: Schedule): string {
   if (schedule.type === 'once') return 'Once'
   const text = describeSchedule(schedule)
   // The zone by its short name: `Europe/Berlin` is said in full on hover.

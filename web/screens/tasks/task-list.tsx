@@ -5,7 +5,7 @@
 import { ActionIcon } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { memo, useEffect, useEffectEvent, useRef, useState } from 'react'
 import type { Task } from '../../api/wire.ts'
 import { isFree } from '../../app/shortcuts.ts'
 import { actionWords } from '../../components/action-words.ts'
@@ -90,7 +90,13 @@ export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: Ta
   )
 }
 
-function TaskRow({ task, onDelete }: { readonly task: Task; readonly onDelete: (task: Task) => void }) {
+interface TaskRowProps {
+  readonly task: Task
+  readonly onDelete: (task: Task) => void
+}
+
+/** Drawn again when its task has changed, not when the list is scrolled. */
+const TaskRow = memo(function TaskRow({ task, onDelete }: TaskRowProps) {
   const title = titleOf(task)
   return (
     <div className={classes.row} data-state={task.state}>
@@ -144,7 +150,7 @@ function TaskRow({ task, onDelete }: { readonly task: Task; readonly onDelete: (
       </div>
     </div>
   )
-}
+})
 
 function NextFire({ task }: { readonly task: Task }) {
   if (task.state === 'paused')
