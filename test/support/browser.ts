@@ -164,7 +164,8 @@ export async function violationsOf(page: Page, concern: Concern = 'everything'):
   const { violations } = (await page.evaluate(
     (options) =>
       (globalThis as unknown as { axe: { run(options: unknown): Promise<unknown> } }).axe.run(options),
-    OPTIONS[concern],
+    // What is in order is not described, and style sheets need not be fetched: both cost more than the rules.
+    { ...OPTIONS[concern], resultTypes: ['violations'], preload: false },
   )) as AxeResults
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${help}\n${html}\n${failureSummary}`),
