@@ -1,14 +1,27 @@
-/** Whether the server answers: told by how the last requests ended. */
-import { useSyncExternalStore } from 'react'
+/**
+ * The stream of changes. While the page is looked at there is one; what it tells is put into what the screens
+ * show, in place. A page in the background listens to nothing, and reads again what it shows when it is back.
+ */
+import { useEffect, useSyncExternalStore } from 'react'
+import type { Changes, Hello, Reload } from '../../src/api/schemas/stream.ts'
+import { applyChanges } from '../api/apply-changes.ts'
 import { ApiError } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
+import { setServerNow } from '../time/clock.ts'
 
 export type LiveState = 'live' | 'catching-up' | 'offline'
 
-/** How often a screen asks again what it shows. */
-const REFRESH_MS = 2_000
+/** A stream that is away for longer is not just catching up. */
+const PATIENCE_MS = 5_000
+const REOPEN_MS = 2_000
+/** How often screens ask for themselves: seldom while they are told, often while they are not. */
+const SELDOM_MS = 30_000
+const OFTEN_MS = 3_000
 
 let state: LiveState = 'catching-up'
+let stream: EventSource | undefined
+let patience: ReturnType<typeof setTimeout> | undefined
+let reopening: ReturnType<typeof setTimeout> | undefined
 const listeners = new Set<() => void>()
 
 function setState(next: LiveState): void {
@@ -17,13 +30,67 @@ function setState(next: LiveState): void {
   for (const listener of listeners) listener()
 }
 
-queryClient.getQueryCache().subscribe((event) => {
-  if (event.type !== 'updated') return
-  if (event.action.type === 'success') setState('live')
-  if (event.action.type === 'failed' && isUnreachable(event.action.error)) setState('offline')
-})
+function open(): void {
+  clearTimeout(reopening)
+  stream?.close()
+  stream = new EventSource('/v1/stream')
+  listen<Hello>(stream, 'hello', ({ now }) => {
+    setServerNow(Date.parse(now))
+    clearTimeout(patience)
+    patience = undefined
+    setState('live')
+    // What happened before the stream was there is in no message.
+    void queryClient.invalidateQueries()
+  })
+  listen<Changes>(stream, 'changes', (changes) => {
+    setServerNow(Date.parse(changes.now))
+    applyChanges(changes, { isWatching: isWatching() })
+  })
+  listen<Reload>(stream, 'reload', ({ now }) => {
+    setServerNow(Date.parse(now))
+    void queryClient.invalidateQueries()
+  })
+  stream.onerror = () => {
+    if (state === 'live') setState('catching-up')
+    patience ??= setTimeout(() => setState('offline'), PATIENCE_MS)
+    // The browser opens a broken stream again by itself, but not one that was refused.
+    if (stream?.readyState === EventSource.CLOSED) reopening = setTimeout(open, REOPEN_MS)
+  }
+}
 
-const isUnreachable = (error: unknown) => error instanceof ApiError && error.problem.status === 0
+function listen<T>(source: EventSource, name: string, hear: (data: T) => void): void {
+  source.addEventListener(name, (event) => hear(JSON.parse((event as MessageEvent<string>).data) as T))
+}
+
+function close(): void {
+  clearTimeout(patience)
+  clearTimeout(reopening)
+  patience = undefined
+  stream?.close()
+  stream = undefined
+  setState('catching-up')
+}
+
+/** How far from the top a reader still sees what comes in there. */
+const NEAR_TOP_PX = 120
+
+/** Whether new rows may come in at the top: the reader is there, and not about to click on one. */
+function isWatching(): boolean {
+  return window.scrollY < NEAR_TOP_PX && document.querySelector('[data-live]:hover') === null
+}
+
+/** Keeps the stream open while the page is looked at. */
+export function useStream(): void {
+  useEffect(() => {
+    const follow = () => (document.visibilityState === 'hidden' ? close() : open())
+    follow()
+    document.addEventListener('visibilitychange', follow)
+    return () => {
+      document.removeEventListener('visibilitychange', follow)
+      close()
+    }
+  }, [])
+}
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
@@ -32,4 +99,11 @@ function subscribe(listener: () => void): () => void {
 
 export const useLiveState = (): LiveState => useSyncExternalStore(subscribe, () => state)
 
-export const refreshMs = (): number => REFRESH_MS
+/** How often a screen should ask again what it shows. */
+export const refreshMs = (): number => (state === 'live' ? SELDOM_MS : OFTEN_MS)
+
+queryClient.getQueryCache().subscribe((event) => {
+  if (event.type !== 'updated' || event.action.type !== 'failed') return
+  const { error } = event.action
+  if (error instanceof ApiError && error.problem.status === 0) setState('offline')
+})

@@ -11,7 +11,7 @@ import { Link, Outlet, useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { myZone, ZONE_MODES, type ZoneMode, zoneWord } from '../time/zone.ts'
-import { useLiveState } from './live.ts'
+import { useLiveState, useStream } from './live.ts'
 import { LiveDot } from './live-dot.tsx'
 import classes from './shell.module.css'
 import { useGlobalShortcuts } from './shortcuts.ts'
@@ -33,6 +33,7 @@ const TOASTS_SHOWN = 3
 type Open = 'palette' | 'shortcuts' | null
 
 export function Shell() {
+  useStream()
   const [open, setOpen] = useState<Open>(null)
   useGlobalShortcuts({
     onPalette: () => setOpen('palette'),

@@ -6,6 +6,7 @@ import { useEffect, useMemo } from 'react'
 import { runsQuery } from '../../api/runs.ts'
 import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
+import { FreshRows } from '../../components/fresh-rows.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
 import { LOOKS } from '../../components/state.ts'
@@ -52,6 +53,7 @@ export function RunsScreen() {
       )}
       {runs.length > 0 && (
         <Panel title="Latest first" flush>
+          <FreshRows queryKey={options.queryKey} />
           <RunTable runs={runs} label="Runs" withTask />
           {hasNextPage && (
             <div className={classes.more}>

@@ -4,6 +4,7 @@ import { runsOfTaskQuery } from '../../api/runs.ts'
 import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
+import { FreshRows } from '../../components/fresh-rows.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
 import classes from './parts.module.css'
@@ -24,6 +25,7 @@ export function RunsOfTask({ task }: { readonly task: Task }) {
     )
   return (
     <Panel title="Runs, latest first" flush>
+      <FreshRows queryKey={options.queryKey} />
       <RunTable runs={runs} zone={task.timezone} label="Runs" />
       {query.hasNextPage && (
         <div className={classes.more}>

@@ -8,6 +8,7 @@ import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
 import { DeleteTask } from '../../components/delete-task.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { FreshRows } from '../../components/fresh-rows.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { useTitle } from '../../components/title.ts'
 import { FilterBar } from './filter-bar.tsx'
@@ -35,6 +36,7 @@ export function TasksScreen() {
       {query.isPending && <Bones count={8} />}
       {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
       {query.isSuccess && tasks.length === 0 && <Nothing isFiltered={isFiltered} />}
+      <FreshRows queryKey={options.queryKey} />
       {tasks.length > 0 && (
         <TaskList
           tasks={tasks}

@@ -1,0 +1,107 @@
+/**
+ * Puts what the stream tells into what is shown. Rows that are there change in place and never move; rows that
+ * are new come in at the top while the reader watches the top, and wait behind a word about them otherwise.
+ */
+import type { InfiniteData, Query } from '@tanstack/react-query'
+import type { Changes, RunChange } from '../../src/api/schemas/stream.ts'
+import { addFresh } from './fresh.ts'
+import { queryClient } from './query-client.ts'
+import { isOpen, runKeys } from './runs.ts'
+import { dropTask, patchTask } from './task-cache.ts'
+import { taskKeys } from './tasks.ts'
+import type { Page, Run, RunState, Task } from './wire.ts'
+
+/** As many as the API shows a task with. */
+const RECENT_SHOWN = 20
+
+type Pages<T> = InfiniteData<Page<T>, string | null>
+
+export function applyChanges(changes: Changes, { isWatching }: { readonly isWatching: boolean }): void {
+  if (!changes.isComplete) void queryClient.invalidateQueries()
+  for (const id of changes.deletedTasks) dropTask(id)
+  for (const task of changes.tasks) patchTask(task as Task)
+  for (const query of queriesOf(taskKeys.lists)) addTasks(query, changes.tasks as readonly Task[], isWatching)
+  for (const run of changes.runs.toReversed()) {
+    if (!isOpen(run)) noteEnd(run)
+    void queryClient.invalidateQueries({ queryKey: runKeys.one(run.id) })
+  }
+  for (const query of [...queriesOf(runKeys.lists), ...queriesOf(runKeys.ofTasks)])
+    addRuns(query, changes.runs, isWatching)
+}
+
+const queriesOf = (queryKey: readonly unknown[]): Query[] => queryClient.getQueryCache().findAll({ queryKey })
+
+/** A list without filters shows every new task; what a filter lets through only the server knows. */
+function addTasks(query: Query, tasks: readonly Task[], isWatching: boolean): void {
+  const pages = query.state.data as Pages<Task> | undefined
+  const filter = (query.queryKey[1] ?? {}) as Record<string, unknown>
+  const first = pages?.pages[0]
+  if (!pages || !first || Object.values(filter).some((value) => value !== undefined)) return
+  const newest = first.items[0]?.id ?? ''
+  // Ids grow with time: what is greater than the newest one was made after it.
+  const added = tasks.filter(({ id }) => id > newest).toSorted((one, other) => (one.id < other.id ? 1 : -1))
+  if (added.length === 0) return
+  const ids = added.map(({ id }) => id)
+  if (!isWatching) {
+    addFresh(query.queryHash, ids)
+    return
+  }
+  const shown = added.map((task) => ({ recent: [], ...task }))
+  queryClient.setQueryData<Pages<Task>>(query.queryKey, withFirst(pages, [...shown, ...first.items]))
+}
+
+/** The latest runs of a task, once one more has ended. */
+function noteEnd(run: RunChange): void {
+  const add = (task: Task): Task => {
+    if (!task.recent || task.id !== run.taskId || run.endedAt === null) return task
+    const durationMs = run.startedAt === null ? null : Date.parse(run.endedAt) - Date.parse(run.startedAt)
+    const ended = { ...run, endedAt: run.endedAt, state: run.state as 'completed', durationMs }
+    const others = task.recent.filter(({ id }) => id !== run.id)
+    return { ...task, recent: [ended, ...others].slice(0, RECENT_SHOWN) }
+  }
+  queryClient.setQueryData<Task>(taskKeys.one(run.taskId), (task) => task && add(task))
+  queryClient.setQueriesData<Pages<Task>>({ queryKey: taskKeys.lists }, (data) => data && mapItems(data, add))
+}
+
+function addRuns(query: Query, runs: readonly RunChange[], isWatching: boolean): void {
+  const pages = query.state.data as Pages<Run> | undefined
+  const first = pages?.pages[0]
+  if (!pages || !first) return
+  const news = new Map(runs.filter((run) => concerns(query, run)).map((run) => [run.id, run]))
+  const known = new Set(pages.pages.flatMap(({ items }) => items.map(({ id }) => id)))
+  // The stream leaves the output out; it is read with the run, or the list.
+  const patched = mapItems(pages, (run) => ({ ...run, ...news.get(run.id) }))
+  const state = stateOf(query)
+  const added = [...news.values()].filter(
+    (run) => !known.has(run.id) && (state === undefined || run.state === state),
+  )
+  const shown = added.map((run): Run => ({ ...run, output: null }))
+  const top = patched.pages[0]?.items ?? []
+  queryClient.setQueryData<Pages<Run>>(
+    query.queryKey,
+    isWatching ? withFirst(patched, [...shown, ...top]) : patched,
+  )
+  if (!isWatching)
+    addFresh(
+      query.queryHash,
+      added.map(({ id }) => id),
+    )
+}
+
+/** `['runs', filter]` is about all tasks, `['runs-of-task', id, state]` about one. */
+function concerns({ queryKey }: Query, run: RunChange): boolean {
+  return queryKey[0] === runKeys.lists[0] || queryKey[1] === run.taskId
+}
+
+function stateOf({ queryKey }: Query): RunState | undefined {
+  if (queryKey[0] === runKeys.lists[0]) return (queryKey[1] as { state?: RunState } | undefined)?.state
+  return (queryKey[2] as RunState | null) ?? undefined
+}
+
+function mapItems<T>(data: Pages<T>, change: (item: T) => T): Pages<T> {
+  return { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(change) })) }
+}
+
+function withFirst<T>(data: Pages<T>, items: readonly T[]): Pages<T> {
+  return { ...data, pages: data.pages.map((page, index) => (index === 0 ? { ...page, items } : page)) }
+}
