@@ -66,7 +66,7 @@ const FULL_PASS_MS = 30_000
 const LEAD_MS = { least: 10, most: 30 }
 const LEAST_ROWS_PER_SHARD = 50
 /** With fewer rows than this in hand, more are read. */
-const LOW_WATER = 1_500
+const LOW_WATER = 4_000
 /** Definitions are read for so many rows at a time: the first are fired while the next are read. */
 const CHUNK = 1_000
 /** While the worker here has no room, it is asked again after this time. */

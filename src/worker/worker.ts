@@ -313,11 +313,10 @@ export class Worker implements Service, LocalWorker {
   #fillPlaces(): void {
     if (this.#isStopping || this.#isSuspended) return
     const places = this.#options.concurrency - (this.#isPlaceKept ? 1 : 0)
-    let taken = 0
-    while (this.#attempts.size < places && taken < this.#queue.length) {
-      void this.#perform(this.#queue[taken++] as Work)
+    while (this.#attempts.size < places && this.#queue.length > 0) {
+      // `shift` moves the beginning of the array, `splice` would move the thousands behind it.
+      void this.#perform(this.#queue.shift() as Work)
     }
-    if (taken > 0) this.#queue.splice(0, taken)
   }
 
   async #perform(work: Work): Promise<void> {
