@@ -4,8 +4,13 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import {
+  findClockChanges,
+  type ObservedClock,
+  observeClock,
+  oracleFires,
+} from '../../../test/checker/cron-oracle.ts'
 import { nextOccurrence, occurrencesBetween } from './occurrences.ts'
-import { findClockChanges, type ObservedClock, observeClock, oracleFires } from './oracle.test-support.ts'
 import type { FoldPolicy, GapPolicy, Plan } from './schedule.ts'
 
 const { BELFRY_FUZZ_CASES = '1' } = process.env

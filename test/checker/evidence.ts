@@ -1,0 +1,173 @@
+/**
+ * All that the checker looks at, as four witnesses wrote it down: the client (what was asked for and what
+ * was answered), the sink (what arrived), the nemesis (what was broken), and the observer (what the tables
+ * said in the end, and each change on the way there). Nothing here comes from the product's code. Instants
+ * are epoch milliseconds.
+ */
+export interface Evidence {
+  readonly requests: readonly ClientRequest[]
+  readonly deliveries: readonly Delivery[]
+  readonly faults: readonly Fault[]
+  readonly tables: Tables
+  readonly bounds?: Partial<Bounds>
+}
+
+export interface Bounds {
+  /** Clocks of two processes on one machine agree to within this. */
+  readonly earlyMs: number
+  /** How late a run may start while nothing is broken. */
+  readonly lateMs: number
+  /** How long after a retry's ceiling it must have been made. */
+  readonly retryMs: number
+  /** How long something that is due may lie about with nobody working on it before it counts as lost. */
+  readonly idleMs: number
+}
+
+/** What reliability-invariants.md calls quiet: never more than a second late. */
+export const QUIET: Bounds = { earlyMs: 5, lateMs: 1_000, retryMs: 2_000, idleMs: 30_000 }
+
+/** One request of a client. Without a status there was no answer: it may have been carried out or not. */
+export interface ClientRequest {
+  readonly verb: 'create' | 'trigger' | 'cancel_run' | 'cancel_task' | 'delete_task' | 'pause' | 'resume'
+  readonly askedAt: number
+  readonly answeredAt: number | null
+  readonly status: number | null
+  /** Requests with one idempotency key are one wish. */
+  readonly idempotencyKey: string | null
+  readonly taskId: string | null
+  readonly runId: string | null
+  /** What was asked to be created, as it was sent. */
+  readonly body: TaskBody | null
+  /** When it was created, as the answer says. */
+  readonly createdAt: number | null
+}
+
+/** The fields of a task that say what is owed; all others are of no concern here. */
+export interface TaskBody {
+  readonly key?: string
+  readonly action: { readonly type: string; readonly url?: string }
+  readonly schedule?: Readonly<Record<string, unknown>> & { readonly type: string }
+  readonly startAt?: string
+  readonly endAt?: string
+  readonly maxRuns?: number
+  readonly overlap?: string
+  readonly priority?: number
+  readonly retry?: { readonly limit?: number; readonly initial?: string; readonly max?: string }
+  readonly concurrencyKey?: string
+  readonly concurrencyLimit?: number
+}
+
+/** One HTTP request that reached the sink, and what the sink did about it. */
+export interface Delivery {
+  readonly path: string
+  readonly receivedAt: number
+  /** When it was answered; null when the answer was never handed over. */
+  answeredAt: number | null
+  /** When the other side was found to have gone before it was answered. */
+  goneAt: number | null
+  status: number | null
+  /** How long the answer asked the sender to stay away. */
+  readonly retryAfterMs: number | null
+  readonly messageId: string
+  readonly taskId: string
+  readonly scheduledFor: number
+  readonly fence: number
+  readonly attempt: number
+}
+
+/** Something that was broken on purpose, from when to when. */
+export interface Fault {
+  readonly kind: 'kill' | 'pause' | 'stop' | 'declare_dead' | 'take_shards' | 'kill_database'
+  readonly from: number
+  readonly until: number
+  /** How long after its end everything must be as before. */
+  readonly recoveryMs: number
+  /** Processes that it touched, by their number; an empty list stands for all of them. */
+  readonly processes: readonly number[]
+}
+
+/** What the observer read. */
+export interface Tables {
+  /** The database's time when it was read. */
+  readonly readAt: number
+  readonly tasks: readonly { readonly id: string; readonly key: string | null }[]
+  readonly live: readonly LiveRow[]
+  readonly history: readonly HistoryRow[]
+  readonly attempts: readonly AttemptRow[]
+  readonly nodes: readonly NodeRow[]
+  readonly gates: readonly { readonly key: string; readonly places: number; readonly held: number }[]
+  /** Each change of a live row, in order; null when nobody was writing them down. */
+  readonly changes: readonly Change[] | null
+  /** Each time a shard changed hands. */
+  readonly owners: readonly OwnerChange[]
+}
+
+export interface LiveRow {
+  readonly runId: string
+  readonly taskId: string
+  readonly kind: string
+  readonly state: string
+  readonly scheduledFor: number
+  readonly wakeAt: number
+  readonly fence: number
+  readonly attempt: number
+  readonly holdsGate: boolean
+}
+
+export interface HistoryRow {
+  readonly runId: string
+  readonly taskId: string
+  readonly kind: string
+  readonly state: string
+  readonly outcome: string | null
+  readonly reason: string | null
+  readonly scheduledFor: number
+  /** The last occurrence that a skip speaks for. */
+  readonly coversUntil: number | null
+  readonly startedAt: number | null
+  readonly endedAt: number
+  readonly fence: number
+  readonly attempt: number
+  readonly losses: number
+  readonly workerId: string | null
+}
+
+/** An attempt that was followed by another. */
+export interface AttemptRow {
+  readonly runId: string
+  readonly number: number
+  readonly fence: number
+  readonly outcome: string
+  readonly startedAt: number | null
+  readonly endedAt: number
+  readonly workerId: string | null
+}
+
+export interface NodeRow {
+  readonly id: string
+  /** The number of its process. */
+  readonly process: number
+  readonly isScheduler: boolean
+  readonly deadAt: number | null
+}
+
+/** A live row came, changed or went. Null stands for there being none. */
+export interface Change {
+  readonly at: number
+  readonly runId: string
+  readonly taskId: string
+  readonly scheduledFor: number
+  readonly shard: number
+  readonly from: string | null
+  readonly to: string | null
+  readonly fenceBefore: number | null
+  readonly fence: number | null
+  readonly workerBefore: string | null
+  readonly workerId: string | null
+}
+
+export interface OwnerChange {
+  readonly at: number
+  readonly shard: number
+  readonly owner: string | null
+}

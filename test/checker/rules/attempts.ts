@@ -1,0 +1,97 @@
+/** The rows of a run fit together: one end, its attempts counted from one, its losses as many as were lost. */
+import type { Book } from '../book.ts'
+import type { HistoryRow } from '../evidence.ts'
+import { type Finding, iso, type Kind } from '../finding.ts'
+
+export function checkAttempts(book: Book): Finding[] {
+  const runs = [...book.history.keys()].flatMap((runId) => checkRun(book, book.history.of(runId)))
+  return [...runs, ...checkLosses(book), ...checkPunctuality(book), ...checkGates(book)]
+}
+
+function checkRun(book: Book, rows: readonly HistoryRow[]): Finding[] {
+  const [row] = rows
+  if (!row) return []
+  const { runId, taskId, attempt, losses } = row
+  const found: Finding[] = []
+  const report = (kind: Kind, what: string) => found.push({ kind, what, taskId, runId })
+  if (rows.length > 1) report('history_doubled', `has ${rows.length} rows of history`)
+  if (book.live.has(runId)) report('inconsistent', `is ${row.state}, and still has a live row`)
+
+  const earlier = book.attempts.of(runId)
+  const numbers = earlier.map(({ number }) => number)
+  // A run that ended while it waited has no last attempt of its own: all of them have rows.
+  const expected = row.outcome === null ? attempt : attempt - 1
+  if (new Set(numbers).size < numbers.length)
+    report('history_doubled', `has attempts ${numbers.join(', ')}, one of them twice`)
+  else if (numbers.length < expected)
+    report(
+      'history_missing',
+      `has made ${attempt} attempts, of which ${numbers.join(', ') || 'none'} are recorded`,
+    )
+  else if (numbers.some((number, i) => number !== i + 1) || numbers.length > expected || attempt < 0)
+    report('inconsistent', `has attempt ${attempt}, and before it attempts ${numbers.join(', ') || 'none'}`)
+
+  const fences = [...new Map(earlier.map(({ number, fence }) => [number, fence])).values(), row.fence]
+  if (fences.some((fence, i) => fence <= (fences[i - 1] ?? -1)))
+    report('fence_not_growing', `has fences ${fences.join(', ')}`)
+  const lost = earlier.filter(({ outcome }) => outcome === 'worker_lost').length
+  if (losses !== lost + (row.outcome === 'worker_lost' ? 1 : 0) && losses !== lost)
+    report('inconsistent', `has ${losses} losses, and ${lost} attempts that were lost`)
+  const recorded = new Map([
+    ...earlier.map(({ fence, number }) => [fence, number] as const),
+    [row.fence, attempt],
+  ])
+  for (const delivery of book.deliveries.of(runId)) {
+    const number = recorded.get(delivery.fence)
+    if (number !== undefined && number !== delivery.attempt)
+      report('inconsistent', `sent attempt ${delivery.attempt} with the fence of attempt ${number}`)
+  }
+  return found
+}
+
+/** A lease is lost only by a worker that something happened to. */
+function checkLosses(book: Book): Finding[] {
+  return book.tables.attempts
+    .filter(({ outcome }) => outcome === 'worker_lost')
+    .filter(({ workerId, endedAt }) => !book.isBroken(workerId, endedAt))
+    .map(({ runId, workerId, number }) => ({
+      kind: 'doubled' as const,
+      what: `lost attempt ${number} with worker ${workerId}, to which nothing had happened`,
+      taskId: book.history.of(runId)[0]?.taskId ?? null,
+      runId,
+    }))
+}
+
+/** For what no sink saw, history has to be believed. */
+function checkPunctuality(book: Book): Finding[] {
+  return book.tables.history.flatMap((row): Finding[] => {
+    const { runId, taskId, startedAt, scheduledFor, attempt, losses, outcome } = row
+    const wish = book.wishes.get(taskId)
+    if (!wish || startedAt === null || attempt !== 1 || book.deliveries.of(runId).length > 0) return []
+    // A worker has a run in hand a little before it is due; what is cancelled then never began.
+    if (outcome === 'cancelled') return []
+    const due = Math.max(scheduledFor, wish.createdAt)
+    if (startedAt < scheduledFor)
+      return [{ kind: 'early', what: `was due at ${iso(scheduledFor)} and began before`, taskId, runId }]
+    if (losses > 0 || wish.body.concurrencyKey !== undefined || startedAt <= book.latestStart(due)) return []
+    return [
+      { kind: 'late', what: `was due at ${iso(due)} and began ${startedAt - due} ms later`, taskId, runId },
+    ]
+  })
+}
+
+/** A place behind a gate is held exactly as long as a live row says so. */
+function checkGates({ tables }: Book): Finding[] {
+  const held = tables.gates.reduce((sum, gate) => sum + gate.held, 0)
+  const holders = tables.live.filter(({ holdsGate }) => holdsGate).length
+  if (held === holders) return []
+  const keys = tables.gates.filter((gate) => gate.held > 0).map(({ key, held }) => `${key} ${held}`)
+  return [
+    {
+      kind: 'inconsistent',
+      what: `gates hold ${held} places (${keys.join(', ')}), and ${holders} live rows stand behind them`,
+      taskId: null,
+      runId: null,
+    },
+  ]
+}

@@ -1,0 +1,188 @@
+/**
+ * Every occurrence that is owed has exactly one entry: a run, or a skip with a reason that holds. Every
+ * entry stands for an occurrence, or for a trigger that somebody pulled.
+ */
+import type { Book, Wish } from '../book.ts'
+import type { HistoryRow, LiveRow } from '../evidence.ts'
+import { type Finding, iso, type Kind } from '../finding.ts'
+import { dueInstants, heirOf } from '../oracle.ts'
+
+/** A request that silences a task may be overtaken by what is under way for this long. */
+const SETTLE_MS = 1_000
+const BY_TIME = 'occurrence'
+
+type Entry = HistoryRow | LiveRow
+
+export function checkLedger(book: Book): Finding[] {
+  return [...book.wishes.values()].flatMap((wish) => [...checkWish(book, wish), ...checkTriggers(book, wish)])
+}
+
+function checkWish(book: Book, wish: Wish): Finding[] {
+  const { taskId } = wish
+  const found: Finding[] = []
+  const report = (kind: Kind, runId: string | null, what: string) => found.push({ kind, what, taskId, runId })
+  const history = book.historyOfTask.of(taskId).filter(({ kind }) => kind === BY_TIME)
+  const entries: Entry[] = [...history, ...book.liveOfTask.of(taskId).filter(({ kind }) => kind === BY_TIME)]
+  const expected = expectedOf(book, wish, history)
+  for (const due of expected.owed) {
+    const ofDue = entries.filter((entry) => covers(entry, due))
+    const runs = new Set(ofDue.map(({ runId }) => runId))
+    const [entry] = ofDue
+    if (!entry && !isStillToCome(book, wish, due)) report(...missing(book, wish, due))
+    else if (!entry) continue
+    else if (runs.size > 1) report('history_doubled', entry.runId, `${iso(due)} has ${runs.size} runs`)
+    else if (!('endedAt' in entry) && isOverdue(book, entry))
+      report('lost', entry.runId, `${iso(due)} is still ${entry.state} with nobody working on it`)
+  }
+  const known = new Set(expected.possible)
+  for (const entry of hasGap(book, wish) ? [] : entries)
+    if (!known.has(entry.scheduledFor) && !isRange(entry))
+      report('unexpected', entry.runId, `${iso(entry.scheduledFor)} is no instant of its schedule`)
+  for (const row of history) if (row.state === 'skipped') found.push(...checkSkip(book, wish, row))
+  return [...found, ...checkSilence(wish, history)]
+}
+
+/** What must be there, and what may be: what is due while a request about the task is under way may or may not. */
+function expectedOf(
+  book: Book,
+  wish: Wish,
+  history: readonly HistoryRow[],
+): { owed: number[]; possible: number[] } {
+  const { readAt } = book.tables
+  const { end } = wish
+  const isChain = wish.body.schedule?.type === 'delay'
+  const instants = isChain ? chain(wish, history) : dueInstants(wish, readAt + 86_400_000)
+  return {
+    owed: instants.filter((due) => due <= readAt && (end === null || due < end.askedAt)),
+    possible: instants.filter((due) => end === null || due <= end.answeredAt + SETTLE_MS),
+  }
+}
+
+/** The instants of a `delay`: the first by time, each other one by the end of the one before. */
+function chain(wish: Wish, history: readonly HistoryRow[]): number[] {
+  const instants = dueInstants(wish, Number.MAX_SAFE_INTEGER)
+  const inOrder = [...history].sort((a, b) => a.endedAt - b.endedAt)
+  const isLast = (row: HistoryRow) => wish.end !== null && row.endedAt >= wish.end.askedAt
+  for (const [i, row] of inOrder.entries()) {
+    const heir = isLast(row) ? null : heirOf(wish, row.endedAt, i + 1)
+    if (heir !== null) instants.push(heir)
+  }
+  return instants
+}
+
+/** A run of a chain was delivered and is not in history: what followed it cannot be told. */
+const hasGap = (book: Book, { taskId, body }: Wish) =>
+  body.schedule?.type === 'delay' &&
+  book.deliveriesOfTask
+    .of(taskId)
+    .some(({ messageId }) => book.history.of(messageId).length === 0 && !book.live.has(messageId))
+
+const isRange = (entry: Entry) => 'coversUntil' in entry && entry.coversUntil !== null
+
+function covers(entry: Entry, due: number): boolean {
+  const until = 'coversUntil' in entry ? (entry.coversUntil ?? entry.scheduledFor) : entry.scheduledFor
+  return entry.scheduledFor <= due && due <= until
+}
+
+/** The row of an earlier occurrence still waits for its time, and this one comes after it. */
+const isStillToCome = (book: Book, { taskId }: Wish, due: number) =>
+  book.liveOfTask
+    .of(taskId)
+    .some(({ kind, state, scheduledFor }) => kind === BY_TIME && state === 'scheduled' && scheduledFor < due)
+
+/** Nothing is known of an occurrence: was it never performed, or performed and forgotten? */
+function missing(book: Book, wish: Wish, due: number): [Kind, string | null, string] {
+  const delivered = book.deliveriesOfTask.of(wish.taskId).filter(({ scheduledFor }) => scheduledFor === due)
+  const done = delivered.find(({ status }) => status !== null && status < 300)
+  if (done) return ['history_missing', done.messageId, `${iso(due)} was delivered and has no row of history`]
+  const ended = book.changesOfTask
+    .of(wish.taskId)
+    .find(({ scheduledFor, from, to }) => scheduledFor === due && from === 'running' && to === null)
+  if (ended) return ['history_missing', ended.runId, `${iso(due)} was ended and has no row of history`]
+  return ['lost', delivered[0]?.messageId ?? null, `${iso(due)} has no run and no skip`]
+}
+
+/** A live row whose time has passed, that no attempt is working on and that waits for none. */
+function isOverdue(book: Book, row: LiveRow): boolean {
+  const { readAt } = book.tables
+  if (row.state === 'retrying' && row.wakeAt > readAt) return false
+  const last = book.deliveries.of(row.runId).at(-1)
+  const isInProgress = last !== undefined && last.answeredAt === null && last.goneAt === null
+  return !isInProgress && book.latestStart(row.wakeAt, book.bounds.idleMs) < readAt
+}
+
+/** A skip must have had a reason. */
+function checkSkip(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
+  const { taskId } = wish
+  const lost = (what: string): Finding[] => [{ kind: 'lost', what, taskId, runId: skip.runId }]
+  switch (skip.reason) {
+    case 'overlap': {
+      if (wish.body.overlap === 'allow')
+        return lost(`${iso(skip.scheduledFor)} was skipped, though overlap is allowed`)
+      const isActive = (row: Entry) =>
+        row.runId !== skip.runId &&
+        row.scheduledFor <= Math.max(skip.endedAt, skip.scheduledFor) &&
+        ('endedAt' in row
+          ? row.state !== 'skipped' && row.endedAt >= skip.scheduledFor - book.bounds.lateMs
+          : true)
+      const others: Entry[] = [...book.historyOfTask.of(taskId), ...book.liveOfTask.of(taskId)]
+      return others.some(isActive)
+        ? []
+        : lost(`${iso(skip.scheduledFor)} was skipped, though nothing was active`)
+    }
+    case 'misfire':
+      return book.latestStart(skip.scheduledFor) > skip.scheduledFor + book.bounds.lateMs
+        ? []
+        : lost(`${iso(skip.scheduledFor)} was called a misfire, though nothing was broken`)
+    case 'paused':
+      return wish.pauses.length > 0
+        ? []
+        : lost(`${iso(skip.scheduledFor)} was skipped as paused, and never was`)
+    case 'cancelled':
+      return wish.end ? [] : lost(`${iso(skip.scheduledFor)} was skipped as cancelled, and never was`)
+    default:
+      return lost(`${iso(skip.scheduledFor)} was skipped for the reason ${skip.reason}, which is none`)
+  }
+}
+
+/** Nothing that is due after a task was silenced begins. */
+function checkSilence(wish: Wish, history: readonly HistoryRow[]): Finding[] {
+  const silences = [
+    ...wish.pauses.map(({ from, to }) => [from.answeredAt, to?.askedAt ?? Number.POSITIVE_INFINITY] as const),
+    ...(wish.end ? [[wish.end.answeredAt, Number.POSITIVE_INFINITY] as const] : []),
+  ]
+  return history
+    .filter((row) => row.state !== 'skipped' && row.startedAt !== null)
+    .filter(({ scheduledFor }) =>
+      silences.some(([from, to]) => scheduledFor > from + SETTLE_MS && scheduledFor < to),
+    )
+    .map(({ runId, taskId, scheduledFor }) => ({
+      kind: 'unexpected' as const,
+      what: `${iso(scheduledFor)} ran, though the task had been silenced before`,
+      taskId,
+      runId,
+    }))
+}
+
+/** Each trigger that was answered has its run, and no other manual run is there. */
+function checkTriggers(book: Book, wish: Wish): Finding[] {
+  const { taskId } = wish
+  const asked = book.requests.filter((request) => request.verb === 'trigger' && request.taskId === taskId)
+  const triggered = new Set(asked.flatMap(({ runId }) => runId ?? []))
+  const isUncertain = asked.some(({ status }) => status === null || status >= 500)
+  const found = [...triggered]
+    .filter((runId) => book.history.of(runId).length === 0)
+    .filter((runId) => {
+      const live = book.live.get(runId)
+      return !live || isOverdue(book, live)
+    })
+    .map((runId): Finding => ({ kind: 'lost', what: 'was triggered and has not run', taskId, runId }))
+  const manual = book.historyOfTask.of(taskId).filter(({ kind }) => kind === 'manual')
+  const unasked = isUncertain ? [] : manual.filter(({ runId }) => !triggered.has(runId))
+  return [
+    ...found,
+    ...unasked.map(
+      ({ runId }): Finding => ({ kind: 'unexpected', what: 'was triggered by nobody', taskId, runId }),
+    ),
+  ]
+}
