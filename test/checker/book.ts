@@ -146,6 +146,7 @@ export function openBook({ requests, deliveries, faults, tables, bounds: stated 
 }
 
 const isOk = ({ status }: ClientRequest) => status !== null && status < 300
+const isRefused = ({ status }: ClientRequest) => status !== null && status >= 300 && status < 500
 
 function wishesOf(requests: readonly ClientRequest[]): Map<string, Wish> {
   const wishes = new Map<string, Wish>()
@@ -162,11 +163,19 @@ function wishesOf(requests: readonly ClientRequest[]): Map<string, Wish> {
 }
 
 function changesOf(requests: readonly ClientRequest[], taskId: string): Pick<Wish, 'end' | 'pauses'> {
-  const about = requests.filter((request) => request.taskId === taskId && isOk(request))
-  const moments = (...verbs: ClientRequest['verb'][]): Moment[] =>
-    about
-      .filter(({ verb }) => verbs.includes(verb))
-      .map(({ askedAt, answeredAt }) => ({ askedAt, answeredAt: answeredAt ?? Number.POSITIVE_INFINITY }))
+  const about = requests.filter((request) => request.taskId === taskId && !isRefused(request))
+  // One wish may have been sent several times: it is asked with the first and certain with the first answer.
+  const moments = (...verbs: ClientRequest['verb'][]): Moment[] => {
+    const found: Moment[] = []
+    let askedAt: number | null = null
+    for (const request of about.filter(({ verb }) => verbs.includes(verb))) {
+      askedAt ??= request.askedAt
+      if (!isOk(request) || request.answeredAt === null) continue
+      found.push({ askedAt, answeredAt: request.answeredAt })
+      askedAt = null
+    }
+    return askedAt === null ? found : [...found, { askedAt, answeredAt: Number.POSITIVE_INFINITY }]
+  }
   const resumes = moments('resume')
   const [end = null] = moments('cancel_task', 'delete_task')
   const pauses = moments('pause').map((from) => ({

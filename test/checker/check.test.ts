@@ -409,6 +409,28 @@ const WRONG: [what: string, kind: Kind, evidence: Evidence][] = [
     }),
   ],
   [
+    'a fire into ready in a shard that is somebody else’s',
+    'stale_accepted',
+    story({
+      requests: [asked('a', once(0)), asked('b', once(-400))],
+      deliveries: [delivered('a', 0), delivered('b', -400)],
+      tables: {
+        history: [ended('b', -400), ended('a', 0)],
+        changes: [
+          ...lived('b', -400, ['scheduled', 'running', null]),
+          ...lived('a', 0, ['scheduled', 'pending']),
+          ...lived('a', 0, ['scheduled', 'pending', 'running', null])
+            .slice(2)
+            .map((change) => ({ ...change, backend: 200 })),
+        ],
+        owners: [
+          { at: T - 9_000, shard: 7, owner: WORKER },
+          { at: T - 100, shard: 7, owner: HEIR },
+        ],
+      },
+    }),
+  ],
+  [
     'a delivery ahead of time',
     'early',
     story({ ...one, deliveries: [delivered('a', 0, { receivedAt: T - 6 })] }),

@@ -17,14 +17,25 @@ export interface Bounds {
   readonly earlyMs: number
   /** How late a run may start while nothing is broken. */
   readonly lateMs: number
+  /** A retry may come this much before the instant that the receiver asked for. */
+  readonly earlyRetryMs: number
   /** How long after a retry's ceiling it must have been made. */
   readonly retryMs: number
-  /** How long something that is due may lie about with nobody working on it before it counts as lost. */
+  /** How long a run may wait for a worker, with nobody working on it, before it counts as lost. */
   readonly idleMs: number
+  /** The same for what nobody has even seen to be due: everything is looked through only now and then. */
+  readonly unseenMs: number
 }
 
 /** What reliability-invariants.md calls quiet: never more than a second late. */
-export const QUIET: Bounds = { earlyMs: 5, lateMs: 1_000, retryMs: 2_000, idleMs: 30_000 }
+export const QUIET: Bounds = {
+  earlyMs: 5,
+  earlyRetryMs: 5,
+  lateMs: 1_000,
+  retryMs: 2_000,
+  idleMs: 30_000,
+  unseenMs: 40_000,
+}
 
 /** One request of a client. Without a status there was no answer: it may have been carried out or not. */
 export interface ClientRequest {
@@ -164,6 +175,8 @@ export interface Change {
   readonly fence: number | null
   readonly workerBefore: string | null
   readonly workerId: string | null
+  /** The connection by which it was made, which belongs to one node. */
+  readonly backend: number
 }
 
 export interface OwnerChange {

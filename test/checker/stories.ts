@@ -136,7 +136,13 @@ export function lived(
         from,
         to,
       },
-      ...{ fenceBefore: from && i - 1, fence: to && i, workerBefore: holder(from), workerId: holder(to) },
+      ...{
+        fenceBefore: from && i - 1,
+        fence: to && i,
+        workerBefore: holder(from),
+        workerId: holder(to),
+        backend: 100,
+      },
       ...more,
     } as Change
   })

@@ -24,11 +24,7 @@ const admin = () =>
 
 /** A database of this test file's own, cloned from the migrated template (or empty), dropped at the end. */
 export async function createTestDatabase({ empty = false } = {}): Promise<{ url: string; db: Database }> {
-  const name = `belfry_${uuidv7().replaceAll('-', '')}`
-  const server = admin()
-  await server.run({ text: `create database ${name}${empty ? '' : ` template ${TEMPLATE}`}`, values: [] })
-  await server.close()
-  const url = withDatabase(inject('postgresUrl'), name)
+  const { url, drop } = await makeDatabase({ empty })
   const db = new Database({
     url,
     applicationName: 'belfry test',
@@ -37,9 +33,23 @@ export async function createTestDatabase({ empty = false } = {}): Promise<{ url:
   })
   whenDone(async () => {
     await db.close()
-    const again = admin()
-    await again.run({ text: `drop database if exists ${name} with (force)`, values: [] })
-    await again.close()
+    await drop()
   })
   return { url, db }
+}
+
+/** The same for whoever drops it themselves. */
+export async function makeDatabase({ empty = false } = {}): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `belfry_${uuidv7().replaceAll('-', '')}`
+  const server = admin()
+  await server.run({ text: `create database ${name}${empty ? '' : ` template ${TEMPLATE}`}`, values: [] })
+  await server.close()
+  return {
+    url: withDatabase(inject('postgresUrl'), name),
+    drop: async () => {
+      const again = admin()
+      await again.run({ text: `drop database if exists ${name} with (force)`, values: [] })
+      await again.close()
+    },
+  }
 }

@@ -71,7 +71,7 @@ function checkRetry(book: Book, first: Delivery, second: Delivery, report: Repor
   const wantedMs = first.retryAfterMs ?? 0
   const waitedMs = second.receivedAt - endedAt
   const latest = book.latestStart(endedAt + Math.max(ceilingMs, wantedMs)) + book.bounds.retryMs
-  if (waitedMs < wantedMs - book.bounds.earlyMs)
+  if (waitedMs < wantedMs - book.bounds.earlyRetryMs)
     report('early', `was to stay away for ${wantedMs} ms and came after ${waitedMs}`)
   if (second.receivedAt > latest)
     report('late', `was to be tried again within ${ceilingMs} ms and was after ${waitedMs}`)

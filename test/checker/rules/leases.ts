@@ -2,8 +2,8 @@
  * The life of each live row, change by change: only moves that exist, fences that only grow, one holder at
  * a time, none of them dead, and no fire by a node that does not own the shard.
  */
-import type { Book } from '../book.ts'
-import type { Change, OwnerChange } from '../evidence.ts'
+import { type Book, Grouped } from '../book.ts'
+import type { Change } from '../evidence.ts'
 import { type Finding, iso, type Kind } from '../finding.ts'
 
 /** Where a live row may go from each state; 'gone' is into history, or away by a user's word. */
@@ -17,58 +17,69 @@ const MOVES: Readonly<Record<string, readonly string[]>> = {
 }
 
 export function checkLeases(book: Book): Finding[] {
-  const deadAt = new Map(
-    book.tables.nodes.flatMap(({ id, deadAt }) => (deadAt === null ? [] : [[id, deadAt]])),
-  )
-  const schedulers = new Set(book.tables.nodes.filter((node) => node.isScheduler).map(({ id }) => id))
-  return [...book.changes.keys()].flatMap((runId) => {
-    const changes = book.changes.of(runId)
-    const found: Finding[] = []
-    const report = (kind: Kind, { taskId }: Change, what: string) => found.push({ kind, what, taskId, runId })
-    let state = 'none'
-    let granted = -1
-    for (const change of changes) {
-      const to = change.to ?? 'gone'
-      if (!MOVES[state]?.includes(to))
-        report('inconsistent', change, `went from ${state} to ${to} at ${iso(change.at)}`)
-      state = to
-      if (change.fence === null) continue
-      if (change.fenceBefore !== null && change.fence < change.fenceBefore)
-        report('fence_not_growing', change, `fell from fence ${change.fenceBefore} to ${change.fence}`)
-      if (!isGrant(change)) continue
-      if (change.from === 'running')
-        report(
-          'two_winners',
-          change,
-          `went from ${change.workerBefore} to ${change.workerId} without being taken back`,
-        )
-      else if (change.fence <= granted)
-        report(
-          'fence_not_growing',
-          change,
-          `was granted with fence ${granted}, and again with ${change.fence}`,
-        )
-      granted = Math.max(granted, change.fence)
-      if ((deadAt.get(change.workerId ?? '') ?? Number.POSITIVE_INFINITY) < change.at)
-        report('stale_accepted', change, `was granted to ${change.workerId}, which was dead by then`)
-      // Only a fire leads straight from waiting for its time to running, and its worker is of the same node.
-      const isFire = change.from === 'scheduled' || change.from === 'retrying'
-      const owner = ownerOf(book.tables.owners, change)
-      if (isFire && owner && schedulers.has(change.workerId ?? '') && owner.owner !== change.workerId)
-        report(
-          'stale_accepted',
-          change,
-          `was fired by ${change.workerId} at ${iso(change.at)}; its shard was ${owner.owner}'s since ${iso(owner.at)}`,
-        )
-    }
-    return found
-  })
+  return [...[...book.changes.keys()].flatMap((runId) => checkLife(book, runId)), ...checkFires(book)]
+}
+
+function checkLife(book: Book, runId: string): Finding[] {
+  const found: Finding[] = []
+  const report = (kind: Kind, { taskId }: Change, what: string) => found.push({ kind, what, taskId, runId })
+  let state = 'none'
+  let granted = -1
+  for (const change of book.changes.of(runId)) {
+    const { at, fence, fenceBefore, workerId, workerBefore } = change
+    const to = change.to ?? 'gone'
+    if (!MOVES[state]?.includes(to))
+      report('inconsistent', change, `went from ${state} to ${to} at ${iso(at)}`)
+    state = to
+    if (fence !== null && fenceBefore !== null && fence < fenceBefore)
+      report('fence_not_growing', change, `fell from fence ${fenceBefore} to ${fence}`)
+    if (!isGrant(change) || fence === null) continue
+    if (change.from === 'running')
+      report('two_winners', change, `went from ${workerBefore} to ${workerId} without being taken back`)
+    else if (fence <= granted)
+      report('fence_not_growing', change, `was granted with fence ${granted}, and again with ${fence}`)
+    granted = Math.max(granted, fence)
+    if (isDead(book, workerId, at))
+      report('stale_accepted', change, `was granted to ${workerId}, which was dead by then`)
+  }
+  return found
 }
 
 /** A worker gets the run: it did not run before, or it was somebody else's, or under another fence. */
 const isGrant = ({ to, from, fence, fenceBefore, workerId, workerBefore }: Change) =>
   to === 'running' && (from !== 'running' || workerId !== workerBefore || fence !== fenceBefore)
 
-function ownerOf(owners: readonly OwnerChange[], { shard, at }: Change): OwnerChange | undefined {
-  return owners.findLast((owner) => owner.shard === shard && owner.at <= at)
+const isDead = ({ tables }: Book, nodeId: string | null, at: number) =>
+  tables.nodes.some(({ id, deadAt }) => id === nodeId && deadAt !== null && deadAt < at)
+
+/** Only a fire leads from waiting for its time to waiting for a worker, or to one of the same node. */
+const isFire = ({ from, to }: Change) =>
+  (from === 'scheduled' || from === 'retrying') && (to === 'pending' || to === 'running')
+
+/** Who fires a row owns its shard at that moment. */
+function checkFires(book: Book): Finding[] {
+  const changes = book.tables.changes ?? []
+  const grants = new Grouped(changes.filter(isGrant), keyOfBackend, ({ at }) => at)
+  const owners = new Grouped(
+    book.tables.owners,
+    ({ shard }) => String(shard),
+    ({ at }) => at,
+  )
+  return changes.filter(isFire).flatMap((change): Finding[] => {
+    const { at, shard, runId, taskId } = change
+    const node = change.workerId ?? nodeBehind(grants, change)
+    const owner = owners.of(String(shard)).findLast((taken) => taken.at <= at)
+    if (!owner || node === undefined || owner.owner === node) return []
+    const what = `was fired by ${node} at ${iso(at)}; its shard was ${owner.owner}'s since ${iso(owner.at)}`
+    return [{ kind: 'stale_accepted', what, taskId, runId }]
+  })
+}
+
+const keyOfBackend = ({ backend }: Change) => String(backend)
+
+/** Whose connection it is: a node takes runs for itself only, so what else the connection did tells. */
+function nodeBehind(grants: Grouped<Change>, change: Change): string | undefined {
+  const byThis = grants.of(keyOfBackend(change))
+  const nearest = byThis.findLast(({ at }) => at <= change.at) ?? byThis[0]
+  return nearest?.workerId ?? undefined
 }

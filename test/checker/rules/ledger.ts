@@ -23,7 +23,12 @@ function checkWish(book: Book, wish: Wish): Finding[] {
   const report = (kind: Kind, runId: string | null, what: string) => found.push({ kind, what, taskId, runId })
   const history = book.historyOfTask.of(taskId).filter(({ kind }) => kind === BY_TIME)
   const entries: Entry[] = [...history, ...book.liveOfTask.of(taskId).filter(({ kind }) => kind === BY_TIME)]
-  const expected = expectedOf(book, wish, history)
+  const expected = expectedOf(
+    book,
+    wish,
+    history,
+    Math.max(book.tables.readAt, ...entries.map((entry) => entry.scheduledFor)),
+  )
   for (const due of expected.owed) {
     const ofDue = entries.filter((entry) => covers(entry, due))
     const runs = new Set(ofDue.map(({ runId }) => runId))
@@ -47,11 +52,12 @@ function expectedOf(
   book: Book,
   wish: Wish,
   history: readonly HistoryRow[],
+  until: number,
 ): { owed: number[]; possible: number[] } {
   const { readAt } = book.tables
   const { end } = wish
   const isChain = wish.body.schedule?.type === 'delay'
-  const instants = isChain ? chain(wish, history) : dueInstants(wish, readAt + 86_400_000)
+  const instants = isChain ? chain(wish, history) : dueInstants(wish, until)
   return {
     owed: instants.filter((due) => due <= readAt && (end === null || due < end.askedAt)),
     possible: instants.filter((due) => end === null || due <= end.answeredAt + SETTLE_MS),
@@ -105,10 +111,11 @@ function missing(book: Book, wish: Wish, due: number): [Kind, string | null, str
 /** A live row whose time has passed, that no attempt is working on and that waits for none. */
 function isOverdue(book: Book, row: LiveRow): boolean {
   const { readAt } = book.tables
-  if (row.state === 'retrying' && row.wakeAt > readAt) return false
+  const isSeen = row.state === 'pending' || row.state === 'running'
+  const boundMs = isSeen ? book.bounds.idleMs : book.bounds.unseenMs
   const last = book.deliveries.of(row.runId).at(-1)
   const isInProgress = last !== undefined && last.answeredAt === null && last.goneAt === null
-  return !isInProgress && book.latestStart(row.wakeAt, book.bounds.idleMs) < readAt
+  return !isInProgress && book.latestStart(row.wakeAt, boundMs) < readAt
 }
 
 /** A skip must have had a reason. */

@@ -61,8 +61,10 @@ function deliveryOf(book: Book, { messageId, fence, receivedAt, answeredAt, gone
 
 /** A run holds its task's place from its first attempt to its end, retries included. */
 function runOf(book: Book, row: HistoryRow): Stretch {
-  const from = book.deliveries.of(row.runId)[0]?.receivedAt ?? row.startedAt ?? row.endedAt
-  return { runId: row.runId, from, to: Math.max(from, row.endedAt) }
+  const deliveries = book.deliveries.of(row.runId)
+  const from = deliveries[0]?.receivedAt ?? row.startedAt ?? row.endedAt
+  const to = deliveries.at(-1)?.answeredAt ?? row.endedAt
+  return { runId: row.runId, from, to: Math.max(from, to) }
 }
 
 function overLimit(

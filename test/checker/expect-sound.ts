@@ -1,0 +1,40 @@
+import { expect } from 'vitest'
+import { check, describe, type Seen } from './check.ts'
+import type { Client } from './client.ts'
+import type { Bounds, Fault, Tables } from './evidence.ts'
+import { observe } from './observe.ts'
+import type { Sink } from './sink.ts'
+
+export interface Trial {
+  /** The database, to be read as it stands now. */
+  readonly url: string
+  readonly client: Client
+  readonly sink: Sink
+  readonly faults: readonly Fault[]
+  readonly bounds?: Partial<Bounds>
+  /** What must have happened for the trial to prove anything. */
+  readonly mustSee?: readonly (keyof Seen)[]
+}
+
+/** Scenarios are not about how soon: what they run on may be busy with other tests. */
+const UNHURRIED: Partial<Bounds> = { lateMs: 30_000, earlyRetryMs: 35 }
+
+/** Reads the tables and has everything judged; fails with all that is wrong. Answers with what it read. */
+export async function expectSound({
+  url,
+  client,
+  sink,
+  faults,
+  bounds = {},
+  mustSee = [],
+}: Trial): Promise<Tables> {
+  const tables = await observe(url)
+  const { requests } = client
+  const { deliveries } = sink
+  const verdict = check(
+    { requests, deliveries, faults, tables, bounds: { ...UNHURRIED, ...bounds } },
+    mustSee,
+  )
+  expect(verdict.kind, describe(verdict)).toBe('valid')
+  return tables
+}
