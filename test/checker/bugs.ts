@@ -1,0 +1,383 @@
+/**
+ * Bugs to plant: each is a change to statements on their way to the database, such as a slip of the pen
+ * would make, and the kind of finding it must lead to. They are told by what a statement does, as loosely
+ * as possible; a bug that no longer finds its statement fails its test and says so.
+ */
+import type { Kind } from './finding.ts'
+
+export interface Edit {
+  readonly where: readonly string[]
+  readonly unless?: readonly string[]
+  readonly change?: readonly (readonly [pattern: string, by: string])[]
+  readonly followedBy?: string
+  readonly delayMs?: number
+  readonly once?: boolean
+}
+
+export interface Bug {
+  readonly name: string
+  /** What the checker must report, and nothing else. */
+  readonly kinds: readonly Kind[]
+  /** Planted in every run of the suite, and not only when all are. */
+  readonly inSuite?: boolean
+  /** Nothing else is broken: a fault would excuse what this bug does. */
+  readonly isCalm?: boolean
+  /** How late a run may be, when lateness is what the bug is about: the machine may be busy with other tests. */
+  readonly lateMs?: number
+  /** For how long to watch, when things go on for ever because of the bug. */
+  readonly watchMs?: number
+  readonly edits: readonly Edit[]
+}
+
+const FIRE = { where: ['from shard', 'update agenda', 'insert into ready'] }
+const CLAIM = { where: ['delete from ready', 'for update skip locked'], unless: ['from gate'] }
+const CLAIM_GATED = { where: ['delete from ready', 'from gate'] }
+const END = {
+  where: ['delete from agenda', 'insert into run \\(', 'started_ms'],
+  unless: ['insert into ready'],
+}
+const RETRY = { where: ["state = 'retrying'", 'insert into attempt', 'retry_ms'] }
+const RECLAIM = { where: ['update agenda', 'insert into ready', "'worker_lost'"] }
+const CREATE = { where: ['insert into task \\(', 'insert into agenda'] }
+const CANCEL_RUNS = { where: ['update agenda set cancel_at'] }
+const SWEEP = { where: ['^\\s*delete from agenda', "state = 'scheduled'", 'returning ordinal'] }
+
+/** About one row in four, by its id. */
+const SOME = (id: string) => `right(${id}::text, 1) < '4'`
+
+export const BUGS: readonly Bug[] = [
+  {
+    name: 'an end is written without comparing its fence',
+    inSuite: true,
+    kinds: ['stale_accepted'],
+    edits: [{ ...END, change: [['a\\.fence = i\\.fence', 'true']] }],
+  },
+  {
+    name: 'a failure is written without comparing its fence',
+    kinds: ['stale_accepted'],
+    edits: [{ ...RETRY, change: [['a\\.fence = i\\.fence', 'true']] }],
+  },
+  {
+    name: 'a fire does not compare the fence of its shard',
+    inSuite: true,
+    kinds: ['stale_accepted'],
+    edits: [
+      {
+        ...FIRE,
+        change: [
+          [
+            '\\(id, fence\\) in \\(select \\* from unnest\\((\\$\\d+)::smallint\\[\\], (\\$\\d+)::bigint\\[\\]\\)\\)\\s+and owner = (\\$\\d+)::uuid',
+            'id = any($1::smallint[]) and $2::bigint[] is not null and $3::uuid is not null',
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'a worker that was declared dead may claim',
+    kinds: ['stale_accepted'],
+    edits: [{ ...CLAIM, change: [['and dead_at is null', '']] }],
+  },
+  {
+    name: 'neither a claim nor a taking back raises the fence',
+    kinds: ['fence_not_growing'],
+    edits: [
+      { ...CLAIM, change: [['fence = a\\.fence \\+ 1', 'fence = a.fence']] },
+      { ...RECLAIM, change: [['fence = a\\.fence \\+ 1', 'fence = a.fence']] },
+    ],
+  },
+  {
+    name: 'what starts from its fire is also put into ready, and a claim does not look at the state',
+    kinds: ['two_winners'],
+    edits: [
+      {
+        ...FIRE,
+        change: [
+          [
+            "from fired where (state = 'pending'|not exists \\(select from alive\\))",
+            'from fired where true',
+          ],
+        ],
+      },
+      { ...CLAIM, change: [["and a\\.state = 'pending'", "and a.state in ('pending', 'running')"]] },
+    ],
+  },
+  {
+    name: 'the reaper takes runs from nodes that live',
+    kinds: ['doubled'],
+    edits: [
+      {
+        where: ['select id from node', 'buried_at is null'],
+        change: [['where dead_at is not null and buried_at is null', '']],
+      },
+    ],
+  },
+  {
+    name: 'an idempotency key is forgotten',
+    kinds: ['doubled'],
+    edits: [
+      {
+        where: ['select fingerprint', 'from idempotency'],
+        change: [['from idempotency where', 'from idempotency where false and']],
+      },
+      {
+        ...CREATE,
+        change: [
+          [
+            'insert into idempotency (.+)\\s+select (\\$\\d+::uuid), (\\$\\d+)',
+            'insert into idempotency $1 select $2, $3 || gen_random_uuid()',
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'the clock is half a second ahead',
+    inSuite: true,
+    kinds: ['early'],
+    edits: [
+      {
+        where: ['clock_timestamp\\(\\) as now$'],
+        change: [['clock_timestamp\\(\\) as now$', "clock_timestamp() + interval '500 ms' as now"]],
+      },
+    ],
+  },
+  {
+    name: 'a retry does not wait as long as the receiver wants',
+    kinds: ['early'],
+    edits: [
+      {
+        ...RETRY,
+        change: [['wake_at = to_timestamp\\(i\\.retry_ms / 1000\\)', 'wake_at = clock_timestamp()']],
+      },
+    ],
+  },
+  {
+    name: 'a fire is held up for five seconds',
+    kinds: ['late'],
+    isCalm: true,
+    lateMs: 3_000,
+    edits: [{ ...FIRE, delayMs: 5_000, once: true }],
+  },
+  {
+    name: 'an end writes two rows of history',
+    inSuite: true,
+    kinds: ['history_doubled'],
+    edits: [
+      {
+        ...END,
+        change: [
+          ['output, error\\s+from ended', 'output, error from ended cross join generate_series(1, 2)'],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'a failed attempt is recorded twice',
+    kinds: ['history_doubled'],
+    edits: [
+      {
+        ...RETRY,
+        change: [
+          [
+            'from before b join input i on i\\.run_id = b\\.run_id',
+            'from before b join input i on i.run_id = b.run_id cross join generate_series(1, 2)',
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'some ends write no history',
+    kinds: ['history_missing'],
+    edits: [
+      {
+        ...END,
+        change: [['output, error\\s+from ended', `output, error from ended where not ${SOME('run_id')}`]],
+      },
+    ],
+  },
+  {
+    name: 'a failed attempt is not recorded',
+    kinds: ['history_missing'],
+    edits: [
+      {
+        ...RETRY,
+        change: [
+          ['from before b join input i on i\\.run_id = b\\.run_id', 'from before b join input i on false'],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'whatever failed is called completed',
+    kinds: ['inconsistent'],
+    edits: [
+      { ...END, change: [['i\\.end_state end as end_state', "'completed'::run_state end as end_state"]] },
+    ],
+  },
+  {
+    name: 'an end does not give back its place behind a wide gate',
+    kinds: ['inconsistent'],
+    edits: [{ ...END, change: [['g\\.id = e\\.gate_id', 'g.id = e.gate_id and g.places < 10']] }],
+  },
+  {
+    name: 'a loss is not counted',
+    kinds: ['inconsistent'],
+    edits: [{ ...RECLAIM, change: [['losses = a\\.losses \\+ 1', 'losses = a.losses']] }],
+  },
+  {
+    name: 'a claim does not count the attempt',
+    kinds: ['inconsistent'],
+    edits: [{ ...CLAIM_GATED, change: [['attempt = a\\.attempt \\+ 1', 'attempt = a.attempt']] }],
+  },
+  {
+    name: 'the cancellation of a running run is answered and not written',
+    kinds: ['inconsistent'],
+    edits: [
+      {
+        ...CANCEL_RUNS,
+        change: [['cancel_at = coalesce\\(cancel_at, now\\(\\)\\)', 'cancel_at = cancel_at']],
+      },
+    ],
+  },
+  {
+    name: 'a claim forgets some of what it took off the lane',
+    inSuite: true,
+    kinds: ['lost'],
+    edits: [
+      {
+        ...CLAIM,
+        change: [["and a\\.state = 'pending'", `and a.state = 'pending' and not ${SOME('a.run_id')}`]],
+      },
+    ],
+  },
+  {
+    name: 'a task is stored without its first row',
+    inSuite: true,
+    kinds: ['lost'],
+    edits: [
+      {
+        ...CREATE,
+        change: [
+          [
+            'from input where run_id is not null',
+            `from input where run_id is not null and not ${SOME('run_id')}`,
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'a task is answered and then taken back',
+    kinds: ['lost'],
+    edits: [
+      {
+        ...CREATE,
+        followedBy: `with gone as (delete from task where action_type = 'sleep' returning id) delete from agenda where task_id in (select id from gone)`,
+      },
+    ],
+  },
+  {
+    name: 'a fire does not always write the next row',
+    kinds: ['lost'],
+    edits: [
+      {
+        ...FIRE,
+        where: [...FIRE.where, 'next_run_id'],
+        change: [
+          ['i\\.next_run_id is not null', `i.next_run_id is not null and not ${SOME('i.next_run_id')}`],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'the end of a chain writes no next row',
+    kinds: ['lost'],
+    edits: [{ ...END, change: [['where e\\.delay_ms is not null', 'where false']] }],
+  },
+  {
+    name: 'a retry loses the run',
+    inSuite: true,
+    kinds: ['lost'],
+    edits: [{ ...RETRY, change: [["set state = 'retrying'", "set state = 'pending'"]] }],
+  },
+  {
+    name: 'what overlaps is dropped without a word',
+    kinds: ['lost'],
+    edits: [
+      {
+        ...FIRE,
+        where: [...FIRE.where, 'dropped'],
+        change: [
+          [
+            "'skipped'::run_state, reason\\s+from dropped",
+            "'skipped'::run_state, reason from dropped where false",
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'the first row is 37 ms off the grid',
+    kinds: ['lost', 'unexpected'],
+    edits: [
+      {
+        ...CREATE,
+        change: [['to_timestamp\\(due_ms / 1000\\)', 'to_timestamp((due_ms + 37) / 1000)']],
+      },
+    ],
+  },
+  {
+    name: 'the cancellation of a task leaves its next row',
+    kinds: ['unexpected'],
+    watchMs: 4_000,
+    edits: [
+      { ...SWEEP, change: [["state = 'scheduled'", "state = 'scheduled' and false"]] },
+      {
+        where: ['select count\\(\\*\\)', 'from agenda', 'delay_ms is not null end'],
+        change: [['where task_id', 'where false and task_id']],
+      },
+    ],
+  },
+  {
+    name: 'a gate lets one too many through',
+    inSuite: true,
+    kinds: ['over_limit'],
+    edits: [
+      {
+        ...CLAIM_GATED,
+        change: [
+          ['places - held as free', 'places - held + 1 as free'],
+          ['held < places', 'held <= places'],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'a task may overlap itself',
+    kinds: ['over_limit'],
+    edits: [
+      {
+        ...FIRE,
+        where: [...FIRE.where, 'exclusive'],
+        change: [['where i\\.exclusive and i\\.runs', 'where false and i.runs']],
+      },
+    ],
+  },
+  {
+    name: 'a gate lets the last in line go first',
+    kinds: ['out_of_order'],
+    edits: [
+      {
+        ...CLAIM_GATED,
+        change: [
+          [
+            'order by priority, wake_at, run_id limit g\\.free',
+            'order by priority desc, wake_at desc, run_id desc limit g.free',
+          ],
+        ],
+      },
+    ],
+  },
+]

@@ -1,0 +1,229 @@
+/**
+ * One experiment: two nodes on a database of their own, a sink, work of every sort, and a nemesis that takes
+ * shards from one of them and then declares it dead while it lives. With a bug, both nodes have it.
+ */
+import { makeDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Belfry, startBelfry } from '../support/process.ts'
+import type { Bug } from './bugs.ts'
+import { check, type Verdict } from './check.ts'
+import { Client } from './client.ts'
+import type { Evidence, Tables } from './evidence.ts'
+import { Nemesis } from './nemesis.ts'
+import { ask, observe, recordChanges } from './observe.ts'
+import { type Sink, startSinkProcess } from './sink.ts'
+import {
+  CANCELLED_RUN,
+  CANCELLED_TASK,
+  ENDLESS,
+  HELD,
+  seededRandom,
+  TICKS,
+  TRIGGERED,
+  workload,
+} from './workload.ts'
+
+const PLANT = new URL('./plant.mjs', import.meta.url).href
+/** A node that is declared dead does not hear of it before its next beat, and that is far away. */
+const FLAGS = [
+  ...['--heartbeat-ms', '60000', '--lease-ms', '180000', '--reaper-ms', '100'],
+  ...['--concurrency', '60', '--log-level', 'warn'],
+]
+/** Tasks that are created by a request each, and once more with the same key. */
+const ONE_BY_ONE = 5
+const LEAD_MS = 400
+const LENGTH_MS = 2_000
+/** How late runs may be that no bug makes late: the machine may be busy with other tests. */
+const LATE_MS = 60_000
+/** Retries are fired a little ahead and not held: test/engine/early-retries.test.ts tells. */
+const EARLY_RETRY_MS = 35
+/** Nothing is on its way any more when nothing has changed for so long. */
+const STILL_MS = 5_000
+/** What a busy node has not seen to be due it finds when it looks through everything, every 30 s. */
+const UNSEEN_MS = 35_000
+/** How long to wait for what a bug may keep from happening. */
+const SOON_MS = 3_000
+/** And what goes on for longer than this may go on for ever. */
+const LONGEST_MS = 60_000
+
+export interface Result {
+  readonly evidence: Evidence
+  readonly verdict: Verdict
+  /** Writes of a node that held nothing any more, and were refused. */
+  readonly refusedWrites: number
+  /** Which edits of the bug have found a statement to change. */
+  readonly foundStatements: readonly number[]
+}
+
+export async function experiment({ bug, seed }: { bug: Bug | null; seed: number }): Promise<Result> {
+  const done: (() => Promise<unknown>)[] = []
+  try {
+    const database = await makeDatabase()
+    done.push(database.drop)
+    await recordChanges(database.url)
+    const sink = await startSinkProcess()
+    done.push(sink.stop)
+    const env = bug ? { PLANTED_BUG: JSON.stringify({ name: bug.name, edits: bug.edits }) } : {}
+    const options = { env, ...(bug ? { nodeArgs: ['--import', PLANT] } : {}) }
+    const start = () => startBelfry(['--database-url', database.url, ...FLAGS], options)
+    const nodes = await Promise.all([start(), start()])
+    done.push(() => Promise.all(nodes.map(end)))
+    return await operate({
+      url: database.url,
+      sink,
+      nodes,
+      seed,
+      isCalm: bug?.isCalm ?? false,
+      lateMs: bug?.lateMs ?? LATE_MS,
+      watchMs: bug?.watchMs ?? LONGEST_MS,
+    })
+  } finally {
+    for (const undo of done.reverse()) await undo()
+  }
+}
+
+interface Stage {
+  readonly url: string
+  readonly sink: Sink
+  readonly nodes: readonly Belfry[]
+  readonly seed: number
+  readonly isCalm: boolean
+  readonly lateMs: number
+  readonly watchMs: number
+}
+
+async function operate({ url, sink, nodes, seed, isCalm, lateMs, watchMs }: Stage): Promise<Result> {
+  const from = Date.now() + LEAD_MS
+  const wanted = workload({ sink, random: seededRandom(seed), from, lengthMs: LENGTH_MS })
+  const client = new Client(nodes[0]?.url ?? '')
+  await client.createTogether(wanted.slice(ONE_BY_ONE))
+  await client.create(wanted.slice(0, ONE_BY_ONE))
+  for (const wish of wanted.slice(0, ONE_BY_ONE)) await client.repeat(wish)
+  await client.change('trigger', client.idOf(`${TRIGGERED}/0`))
+  const held = client.idsOf(HELD)
+  await soon(() => held.every((taskId) => sink.deliveries.some((delivery) => delivery.taskId === taskId)))
+
+  await client.change('cancel_task', client.idOf(`${CANCELLED_TASK}/0`))
+  const nemesis = new Nemesis(url)
+  if (!isCalm) await disturb({ url, sink, nodes, client, nemesis })
+  else sink.release(HELD, 1)
+  await cancelRun(url, client, sink)
+  for (const prefix of ENDLESS)
+    await Promise.all(client.idsOf(prefix).map((taskId) => client.change('cancel_task', taskId)))
+  sink.release(HELD, 2)
+
+  const tables = await untilStill(url, watchMs)
+  const evidence: Evidence = {
+    requests: client.requests,
+    deliveries: sink.deliveries,
+    faults: nemesis.faults,
+    tables,
+    bounds: { lateMs, idleMs: STILL_MS - 1_000, unseenMs: UNSEEN_MS - 1_000, earlyRetryMs: EARLY_RETRY_MS },
+  }
+  const said = nodes.flatMap(({ log }) => log)
+  return {
+    evidence,
+    verdict: check(evidence, ['retries', 'skips', 'reclaims', 'takeovers', 'repetitions']),
+    refusedWrites: said.filter(isRefusal).length,
+    foundStatements: [
+      ...new Set(said.filter(({ msg }) => msg === 'planted').map(({ edit }) => Number(edit))),
+    ].sort(),
+  }
+}
+
+/** One of the nodes loses shards, then its life, and does not know. */
+async function disturb({
+  url,
+  sink,
+  nodes,
+  client,
+  nemesis,
+}: Omit<Stage, 'seed' | 'isCalm' | 'lateMs' | 'watchMs'> & { client: Client; nemesis: Nemesis }) {
+  const victim = await whoHoldsMost(url, nodes, client.idsOf(HELD))
+  client.url = nodes.find((node) => node !== victim.node)?.url ?? ''
+  await nemesis.start()
+  await nemesis.takeShards(victim.id, victim.node.pid, await shardsOf(url, victim.id, client.idsOf(TICKS)))
+  await nemesis.declareDead(victim.id, victim.node.pid, victim.node.exited)
+  // What the victim held is with the survivor by then, and only now does the victim hear how it ended.
+  await soon(() => victim.held.every((runId) => timesDelivered(sink, runId) >= 2))
+  sink.release(HELD, 1)
+  await soon(() => victim.node.log.some(isRefusal))
+  await end(victim.node)
+  await nemesis.stop()
+}
+
+/** A node found out that it no longer held what it wrote about. */
+const isRefusal = ({ msg }: Readonly<Record<string, unknown>>) => String(msg).includes('no longer held')
+
+const timesDelivered = (sink: Sink, runId: string) =>
+  sink.deliveries.filter(({ messageId }) => messageId === runId).length
+
+/** Waits for what a bug may keep from happening. */
+const soon = (isSo: () => boolean, withinMs = SOON_MS) =>
+  eventually(async () => isSo(), { withinMs, everyMs: 5 }).catch(() => {})
+
+async function whoHoldsMost(
+  url: string,
+  nodes: readonly Belfry[],
+  taskIds: readonly string[],
+): Promise<{ node: Belfry; id: string; held: string[] }> {
+  const holders = await ask<{ id: string; process: number; held: string[] }>(
+    url,
+    `select n.id, split_part(n.name, '/', 2)::integer as process, array_agg(a.run_id) filter (where a.run_id is not null) as held
+     from node n left join agenda a on a.worker_id = n.id and a.state = 'running' and a.task_id = any($1)
+     group by n.id order by count(a.run_id) desc`,
+    [taskIds],
+  )
+  const [most] = holders
+  const node = nodes.find(({ pid }) => pid === most?.process)
+  if (!most || !node) throw new Error(`no node is process ${most?.process}`)
+  return { node, id: most.id, held: most.held ?? [] }
+}
+
+/** Shards of a node in which these tasks are due. */
+async function shardsOf(url: string, nodeId: string, taskIds: readonly string[]): Promise<number[]> {
+  const rows = await ask<{ id: number }>(
+    url,
+    'select distinct s.id from shard s join agenda a on a.shard = s.id where s.owner = $1 and a.task_id = any($2)',
+    [nodeId, taskIds],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Cancels a run that is in a worker's hands; when that has had no effect, the sink answers it after all. */
+async function cancelRun(url: string, client: Client, sink: Sink): Promise<void> {
+  const taskId = client.idOf(`${CANCELLED_RUN}/0`)
+  const [run] = await ask<{ id: string }>(
+    url,
+    `select run_id as id from agenda where task_id = $1 and state = 'running'`,
+    [taskId],
+  )
+  if (!run) return
+  await client.cancelRun(taskId, run.id)
+  await soon(() => sink.deliveries.some(({ messageId, goneAt }) => messageId === run.id && goneAt !== null))
+  for (const count of [1, 2]) sink.release(CANCELLED_RUN, count)
+}
+
+/** Waits until everything has ended, or until it is clear that something never will. */
+async function untilStill(url: string, withinMs: number): Promise<Tables> {
+  let last = { text: '', at: 0 }
+  await eventually(
+    async () => {
+      const rows = await ask<{ state: string }>(
+        url,
+        'select run_id, state, fence, (select count(*) from run) from agenda order by run_id',
+      )
+      const text = JSON.stringify(rows)
+      if (text !== last.text) last = { text, at: performance.now() }
+      const isUnseen = rows.some(({ state }) => state === 'scheduled' || state === 'retrying')
+      return rows.length === 0 || performance.now() - last.at > (isUnseen ? UNSEEN_MS : STILL_MS)
+    },
+    { withinMs, everyMs: 100 },
+  ).catch(() => {})
+  return observe(url)
+}
+
+async function end(node: Belfry): Promise<void> {
+  node.kill('SIGKILL')
+  await node.exited
+}
