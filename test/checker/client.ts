@@ -83,7 +83,7 @@ export class Client {
 
   /** Asks until it is answered; each time is the same wish, so a repetition changes nothing. */
   async change(verb: keyof typeof PATHS | 'delete_task', taskId: string): Promise<void> {
-    const idempotencyKey = verb === 'trigger' ? `trigger ${taskId}` : null
+    const idempotencyKey = verb === 'trigger' ? `trigger-${taskId}` : null
     const [method, path] =
       verb === 'delete_task'
         ? ['DELETE', `/v1/tasks/${taskId}`]
