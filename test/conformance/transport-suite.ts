@@ -10,12 +10,13 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import type { TaskDefinition } from '../../src/core/task.ts'
 import { fireAsTheyAre } from '../../src/store/agenda.ts'
 import { Database, type Queryable } from '../../src/store/database.ts'
+import { setQueueLimit } from '../../src/store/gates.ts'
 import { declareDead, handBackRuns, heldRuns, reclaimRuns } from '../../src/store/nodes.ts'
 import { type Ending, endPlainRuns, endRuns, type Retry, retryRuns } from '../../src/store/outcomes.ts'
 import { registerLanes, servedLanes, setQueuePaused } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
 import { cancelRuns, lockRuns } from '../../src/store/task-changes.ts'
-import type { ClaimedRun, Transport } from '../../src/transport/transport.ts'
+import type { ClaimedRun, ClaimRequest, Transport } from '../../src/transport/transport.ts'
 import { aDefinition, aNode, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { makeDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -96,6 +97,10 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
       return { id: lane.id, queue: definition.queue, put }
     }
 
+    const take = async (request: ClaimRequest, from = transport) => [...(await from.claim(request)).runs]
+    const takeGated = async (request: ClaimRequest, from = transport) => [
+      ...(await from.claimGated(request)).runs,
+    ]
     const idsOf = (runs: readonly { runId: string }[]) => runs.map(({ runId }) => runId).sort()
     const aWorker = () => aNode(db, ['worker'])
 
@@ -125,7 +130,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const workerId = await aWorker()
         const before = await liveRow(db, run.runId)
 
-        const claimed = await transport.claim({ workerId, lanes: [lane.id], limit: 10 })
+        const claimed = await take({ workerId, lanes: [lane.id], limit: 10 })
 
         const after = await liveRow(db, run.runId)
         expect(before).toMatchObject({ state: 'pending', attempt: 0, workerId: null })
@@ -142,7 +147,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const dueAt = Date.now() - 12_345
         await lane.put({ dueAt })
 
-        const [claimed] = await transport.claim({ workerId: await aWorker(), lanes: [lane.id], limit: 1 })
+        const [claimed] = await take({ workerId: await aWorker(), lanes: [lane.id], limit: 1 })
 
         expect(claimed?.scheduledFor).toBe(dueAt)
       })
@@ -160,8 +165,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const workerId = await aWorker()
 
         const taken: string[] = []
-        for (let i = 0; i < 5; i++)
-          taken.push(...idsOf(await transport.claim({ workerId, lanes: [lane.id], limit: 1 })))
+        for (let i = 0; i < 5; i++) taken.push(...idsOf(await take({ workerId, lanes: [lane.id], limit: 1 })))
 
         expect(taken).toEqual([urgentEarly, urgent, early, late, idle].map((run) => run?.runId))
       })
@@ -172,7 +176,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const [first] = await one.put({ dueAt: now - 9_000 }, { dueAt: now - 2_000 })
         const [second] = await other.put({ dueAt: now - 8_000 }, { dueAt: now - 1_000 })
 
-        const claimed = await transport.claim({
+        const claimed = await take({
           ...{ workerId: await aWorker(), lanes: [other.id, one.id], limit: 2 },
         })
 
@@ -183,7 +187,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const lane = await aLane()
         await lane.put({ count: 50 })
         const workerId = await aWorker()
-        const claim = (limit: number) => transport.claim({ workerId, lanes: [lane.id], limit })
+        const claim = (limit: number) => take({ workerId, lanes: [lane.id], limit })
 
         const sizes = [(await claim(7)).length, (await claim(1)).length, (await claim(40)).length]
 
@@ -196,18 +200,18 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const [mine, other] = [await aLane(), await aLane()]
         await other.put({})
 
-        expect(await transport.claim({ workerId: await aWorker(), lanes: [mine.id], limit: 10 })).toEqual([])
-        expect(await transport.claim({ workerId: await aWorker(), lanes: [], limit: 10 })).toEqual([])
+        expect(await take({ workerId: await aWorker(), lanes: [mine.id], limit: 10 })).toEqual([])
+        expect(await take({ workerId: await aWorker(), lanes: [], limit: 10 })).toEqual([])
       })
 
       test('finds what came to wait after an empty answer', async () => {
         const lane = await aLane()
         const workerId = await aWorker()
-        expect(await transport.claim({ workerId, lanes: [lane.id], limit: 10 })).toEqual([])
+        expect(await take({ workerId, lanes: [lane.id], limit: 10 })).toEqual([])
 
         const runs = await lane.put({ count: 3 })
 
-        expect(idsOf(await transport.claim({ workerId, lanes: [lane.id], limit: 10 }))).toEqual(idsOf(runs))
+        expect(idsOf(await take({ workerId, lanes: [lane.id], limit: 10 }))).toEqual(idsOf(runs))
       })
 
       test('passes over what was cancelled while it waited, and takes as many others', async () => {
@@ -221,7 +225,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
             await tx.run(cancelRuns({ taskId, runId: null, heirId: uuidv7() }))
           })
 
-        const claimed = await transport.claim({ workerId: await aWorker(), lanes: [lane.id], limit: 2 })
+        const claimed = await take({ workerId: await aWorker(), lanes: [lane.id], limit: 2 })
 
         expect(idsOf(claimed)).toEqual(idsOf(others))
       })
@@ -241,10 +245,11 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
 
         await Promise.all(
           nodes.map(async ({ workerId, claim }) => {
-            for (let misses = 0; misses < 3; ) {
-              const claimed = await claim.claim({ workerId, lanes: [lane.id], limit: 13 })
-              claims.push(claimed)
-              misses = claimed.length === 0 ? misses + 1 : 0
+            // An empty answer that is not short means that nothing waits any more that nobody else is taking.
+            for (let isOver = false; !isOver; ) {
+              const { runs, isShort } = await claim.claim({ workerId, lanes: [lane.id], limit: 13 })
+              claims.push([...runs])
+              isOver = runs.length === 0 && !isShort
             }
           }),
         )
@@ -264,7 +269,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
 
         const claiming = (async () => {
           for (let i = 0; i < 100; i++) {
-            await transport.claim({ workerId, lanes: [lane.id], limit: 1 })
+            await take({ workerId, lanes: [lane.id], limit: 1 })
             hasBegun()
           }
         })()
@@ -287,12 +292,10 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
       const [dead, living] = [await aWorker(), await aWorker()]
       await db.run(declareDead({ nodeId: dead, beat: null, reason: 'lost' }))
 
-      expect(await transport.claim({ workerId: dead, lanes: [lane.id], limit: 5 })).toEqual([])
-      expect(await transport.claim({ workerId: uuidv7(), lanes: [lane.id], limit: 5 })).toEqual([])
+      expect(await take({ workerId: dead, lanes: [lane.id], limit: 5 })).toEqual([])
+      expect(await take({ workerId: uuidv7(), lanes: [lane.id], limit: 5 })).toEqual([])
 
-      expect(idsOf(await transport.claim({ workerId: living, lanes: [lane.id], limit: 5 }))).toEqual(
-        idsOf(runs),
-      )
+      expect(idsOf(await take({ workerId: living, lanes: [lane.id], limit: 5 }))).toEqual(idsOf(runs))
     })
 
     test('what waits in a paused queue goes to nobody who asks which lanes to serve, and waits on', async () => {
@@ -304,7 +307,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
       const claimServed = async () => {
         const served = (await db.run(servedLanes([]))).map(({ id }) => id)
         const lanes = served.filter((id) => id === lane.id)
-        return transport.claim({ workerId, lanes, limit: 10 })
+        return take({ workerId, lanes, limit: 10 })
       }
 
       await pause(true)
@@ -326,14 +329,12 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         for (let round = 0; done.length < runs.length; round++) {
           expect(round).toBeLessThan(30)
           const claims = await Promise.all(
-            workers.map((workerId) => transport.claimGated({ workerId, lanes: [lane.id], limit: 10 })),
+            workers.map((workerId) => takeGated({ workerId, lanes: [lane.id], limit: 10 })),
           )
           const claimed = claims.flat()
           expect(claimed.length).toBeGreaterThan(0)
           expect(claimed.length).toBeLessThanOrEqual(3)
-          expect(
-            await transport.claimGated({ workerId: await aWorker(), lanes: [lane.id], limit: 10 }),
-          ).toEqual([])
+          expect(await takeGated({ workerId: await aWorker(), lanes: [lane.id], limit: 10 })).toEqual([])
           await db.run(endRuns(claimed.map(ending)))
           done.push(...idsOf(claimed))
         }
@@ -355,7 +356,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const order: string[] = []
         for (let i = 0; i < 4; i++) {
           const claims = await Promise.all(
-            workers.map((workerId) => transport.claimGated({ workerId, lanes: [lane.id], limit: 10 })),
+            workers.map((workerId) => takeGated({ workerId, lanes: [lane.id], limit: 10 })),
           )
           const claimed = claims.flat()
           order.push(...idsOf(claimed))
@@ -370,7 +371,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         await one.put({ count: 4 })
         await other.put({ count: 4 })
         const workerId = await aWorker()
-        const claim = () => transport.claimGated({ workerId, lanes: [one.id, other.id], limit: 5 })
+        const claim = () => takeGated({ workerId, lanes: [one.id, other.id], limit: 5 })
 
         expect([(await claim()).length, (await claim()).length, (await claim()).length]).toEqual([5, 3, 0])
       })
@@ -381,10 +382,8 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const dead = await aWorker()
         await db.run(declareDead({ nodeId: dead, beat: null, reason: 'lost' }))
 
-        expect(await transport.claimGated({ workerId: dead, lanes: [lane.id], limit: 5 })).toEqual([])
-        expect(
-          await transport.claimGated({ workerId: await aWorker(), lanes: [lane.id], limit: 5 }),
-        ).toHaveLength(2)
+        expect(await takeGated({ workerId: dead, lanes: [lane.id], limit: 5 })).toEqual([])
+        expect(await takeGated({ workerId: await aWorker(), lanes: [lane.id], limit: 5 })).toHaveLength(2)
       })
 
       test.each([
@@ -394,7 +393,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const lane = await gated(1)
         const [first, second] = (await lane.put({ dueAt: Date.now() - 9_000 }, {})) as [Waiting, Waiting]
         const workerId = await aWorker()
-        const claim = () => transport.claimGated({ workerId, lanes: [lane.id], limit: 5 })
+        const claim = () => takeGated({ workerId, lanes: [lane.id], limit: 5 })
         const [held] = (await claim()) as [ClaimedRun]
         expect(held.runId).toBe(first.runId)
         expect(await claim()).toEqual([])
@@ -414,7 +413,7 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         const lane = await gated(1)
         const [first] = (await lane.put({ dueAt: Date.now() - 9_000 }, {})) as [Waiting]
         const workerId = await aWorker()
-        const claim = () => transport.claimGated({ workerId, lanes: [lane.id], limit: 5 })
+        const claim = () => takeGated({ workerId, lanes: [lane.id], limit: 5 })
         const [held] = (await claim()) as [ClaimedRun]
 
         await giveBack(held)
@@ -428,21 +427,77 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
       })
     })
 
+    describe('of a queue with a limit', () => {
+      /** A queue, a lane of it without a key and one with. */
+      async function aLimitedQueue(limit: number) {
+        const open = await aLane()
+        const keyed = await aLane({ queue: open.queue, concurrencyKey: 'key', concurrencyLimit: 5 })
+        await db.run(setQueueLimit({ projectId: DEFAULT_PROJECT_ID, name: open.queue, limit }))
+        return { open, keyed, lanes: [open.id, keyed.id] }
+      }
+
+      test('no more runs are taken than it has places, over all its lanes and whoever asks', async () => {
+        const { open, keyed, lanes } = await aLimitedQueue(4)
+        const runs = [...(await open.put({ count: 10 })), ...(await keyed.put({ count: 10 }))]
+        const workers = await Promise.all(Array.from({ length: 5 }, aWorker))
+        const done: string[] = []
+
+        for (let round = 0; done.length < runs.length; round++) {
+          expect(round).toBeLessThan(20)
+          const claims = await Promise.all(
+            workers.map((workerId) => takeGated({ workerId, lanes, limit: 10 })),
+          )
+          const claimed = claims.flat()
+          expect(claimed.length).toBeGreaterThan(0)
+          expect(claimed.length).toBeLessThanOrEqual(4)
+          await db.run(endRuns(claimed.map(ending)))
+          done.push(...idsOf(claimed))
+        }
+
+        expect(done.sort()).toEqual(idsOf(runs))
+      })
+
+      test('the best of all its lanes go first', async () => {
+        const { open, keyed, lanes } = await aLimitedQueue(2)
+        const now = Date.now()
+        const [first, fourth] = await open.put({ dueAt: now - 9_000 }, { dueAt: now - 1_000, priority: 1 })
+        const [second, third] = await keyed.put({ dueAt: now - 8_000 }, { dueAt: now - 7_000 })
+        const workerId = await aWorker()
+
+        const best = await takeGated({ workerId, lanes, limit: 10 })
+        await db.run(endRuns(best.map(ending)))
+        const rest = await takeGated({ workerId, lanes, limit: 10 })
+
+        expect(idsOf(best)).toEqual(idsOf([first, second] as Waiting[]))
+        expect(idsOf(rest)).toEqual(idsOf([third, fourth] as Waiting[]))
+      })
+
+      test('a run that is taken back gives up both its places', async () => {
+        const { keyed, lanes } = await aLimitedQueue(1)
+        const [run] = (await keyed.put({})) as [Waiting]
+        const claim = async () => takeGated({ workerId: await aWorker(), lanes, limit: 10 })
+        const [held] = (await claim()) as [ClaimedRun]
+
+        await db.run(reclaimRuns([held]))
+        await db.run(reclaimRuns([held]))
+        await rig.settled()
+
+        expect(idsOf(await claim())).toEqual([run.runId])
+        expect(await claim()).toEqual([])
+      })
+    })
+
     describe('who no longer holds a run', () => {
       /** A run that one worker lost and another has. */
       async function aLostRun() {
         const lane = await aLane()
         await lane.put({})
         const [first, second] = [await aWorker(), await aWorker()]
-        const [stale] = (await transport.claim({ workerId: first, lanes: [lane.id], limit: 1 })) as [
-          ClaimedRun,
-        ]
+        const [stale] = (await take({ workerId: first, lanes: [lane.id], limit: 1 })) as [ClaimedRun]
         await db.run(declareDead({ nodeId: first, beat: null, reason: 'lost' }))
         await db.run(reclaimRuns([stale]))
         await rig.settled()
-        const [held] = (await transport.claim({ workerId: second, lanes: [lane.id], limit: 1 })) as [
-          ClaimedRun,
-        ]
+        const [held] = (await take({ workerId: second, lanes: [lane.id], limit: 1 })) as [ClaimedRun]
         return { stale, held, workerId: second }
       }
 
@@ -477,12 +532,12 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
       const lane = await aLane()
       const [run] = (await lane.put({})) as [Waiting]
       const first = await aWorker()
-      const [lost] = (await transport.claim({ workerId: first, lanes: [lane.id], limit: 1 })) as [ClaimedRun]
+      const [lost] = (await take({ workerId: first, lanes: [lane.id], limit: 1 })) as [ClaimedRun]
       await db.run(sql`update agenda set cancel_at = now() where run_id = ${run.runId}`)
       await db.run(reclaimRuns([lost]))
       await rig.settled()
 
-      const [claimed] = await transport.claim({ workerId: await aWorker(), lanes: [lane.id], limit: 1 })
+      const [claimed] = await take({ workerId: await aWorker(), lanes: [lane.id], limit: 1 })
 
       expect(lost.isCancelled ?? false).toBe(false)
       expect(claimed).toMatchObject({ runId: run.runId, isCancelled: true })
@@ -498,13 +553,13 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         await expect(
           db.transaction(async (tx) => {
             const dying = await rig.connect(tx)
-            expect(await dying.claim({ workerId, lanes: [lane.id], limit: 4 })).toHaveLength(4)
+            expect(await take({ workerId, lanes: [lane.id], limit: 4 }, dying)).toHaveLength(4)
             throw crash
           }),
         ).rejects.toBe(crash)
         await rig.settled()
 
-        const claimed = await transport.claim({ workerId: await aWorker(), lanes: [lane.id], limit: 20 })
+        const claimed = await take({ workerId: await aWorker(), lanes: [lane.id], limit: 20 })
         expect(idsOf(claimed)).toEqual(idsOf(runs))
         expect(claimed.map(({ attempt }) => attempt)).toEqual(runs.map(() => 1))
       })
@@ -516,28 +571,28 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
 
         await db
           .transaction(async (tx) => {
-            await (await rig.connect(tx)).claimGated({ workerId, lanes: [lane.id], limit: 4 })
+            await takeGated({ workerId, lanes: [lane.id], limit: 4 }, await rig.connect(tx))
             throw new Error('the node died')
           })
           .catch(() => {})
         await rig.settled()
 
         const again = { workerId: await aWorker(), lanes: [lane.id], limit: 4 }
-        expect(idsOf(await transport.claimGated(again))).toEqual(idsOf(runs))
+        expect(idsOf(await takeGated(again))).toEqual(idsOf(runs))
       })
 
       test('between a claim and its answer is found by the rows alone, and costs no attempt', async () => {
         const lane = await aLane()
         const runs = await lane.put({ count: 4 })
         const workerId = await aWorker()
-        await transport.claim({ workerId, lanes: [lane.id], limit: 10 })
+        await take({ workerId, lanes: [lane.id], limit: 10 })
 
         const unheard = await db.run(heldRuns({ nodeId: workerId, claimedBefore: Date.now() + 60_000 }))
         await db.run(handBackRuns(unheard))
         await rig.settled()
 
         expect(idsOf(unheard)).toEqual(idsOf(runs))
-        const claimed = await transport.claim({ workerId: await aWorker(), lanes: [lane.id], limit: 10 })
+        const claimed = await take({ workerId: await aWorker(), lanes: [lane.id], limit: 10 })
         expect(idsOf(claimed)).toEqual(idsOf(runs))
         expect(claimed.map(({ attempt, losses }) => ({ attempt, losses }))).toEqual(
           runs.map(() => ({ attempt: 1, losses: 0 })),
@@ -550,16 +605,16 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
       const behindGate = await aLane({ concurrencyKey: `key-${queues}`, concurrencyLimit: 3 })
       const [open, gated] = [await lane.put({ count: 60 }), await behindGate.put({ count: 6 })]
       const workerId = await aWorker()
-      const before = await transport.claim({ workerId, lanes: [lane.id], limit: 20 })
-      const heldBefore = await transport.claimGated({ workerId, lanes: [behindGate.id], limit: 2 })
+      const before = await take({ workerId, lanes: [lane.id], limit: 20 })
+      const heldBefore = await takeGated({ workerId, lanes: [behindGate.id], limit: 2 })
 
       await rig.forget()
       await eventually(() => isReachable(db))
       transport = await rig.connect(db)
       await rig.settled()
 
-      const after = await transport.claim({ workerId, lanes: [lane.id], limit: 100 })
-      const heldAfter = await transport.claimGated({ workerId, lanes: [behindGate.id], limit: 100 })
+      const after = await take({ workerId, lanes: [lane.id], limit: 100 })
+      const heldAfter = await takeGated({ workerId, lanes: [behindGate.id], limit: 100 })
       expect([before.length, after.length]).toEqual([20, 40])
       expect(idsOf([...before, ...after])).toEqual(idsOf(open))
       expect([heldBefore.length, heldAfter.length]).toEqual([2, 1])

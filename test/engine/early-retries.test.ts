@@ -20,6 +20,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
 const RETRY_IN_MS = 8
+const LOOKING = { lookEveryMs: 1_000, lookRows: 1_000, fireBatch: 1_000 }
 
 test.fails('a retry that is fired a little ahead does not begin before its instant', async () => {
   const { db } = await createTestDatabase()
@@ -45,10 +46,10 @@ test.fails('a retry that is fired a little ahead does not begin before its insta
         return { kind: 'completed', output: null }
       },
     },
-    ...{ concurrency: 10, labels: [], graceMs: 0 },
+    ...{ concurrency: 10, labels: [], graceMs: 0, claimEveryMs: 1_000, claimAhead: 0, cancelEveryMs: 1_000 },
   })
   const leases = new ShardLeases({ ...parts, beatMs: 60_000, takeoverMs: 60_000 })
-  const scheduler = new Scheduler({ ...parts, leases, worker, lookAheadMs: 10_000 })
+  const scheduler = new Scheduler({ ...parts, leases, worker, lookAheadMs: 10_000, ...LOOKING })
   await leases.runOnce()
   worker.start()
   whenDone(() => worker.stop())
