@@ -66,6 +66,7 @@ export function workOf({ row, definition, decision }: Decided): Work {
     version: row.version,
     definition,
     scheduledFor: decision.runFor ?? row.scheduledFor,
+    wakeAt: row.wakeAt,
     fence: row.fence + 1,
     attempt: row.attempt + 1,
     losses: row.losses,

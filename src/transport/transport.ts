@@ -10,6 +10,8 @@ export interface ClaimedRun {
   readonly taskId: string
   readonly version: number
   readonly scheduledFor: number
+  /** It may not begin before: the instant of a retry lies behind the one it was scheduled for. */
+  readonly wakeAt: number
   readonly fence: number
   readonly attempt: number
   readonly losses: number

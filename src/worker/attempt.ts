@@ -142,7 +142,7 @@ export class Attempt implements AttemptContext, StopSignal {
   }
 
   #waitMs(): number {
-    return this.work.scheduledFor - this.#clock.now()
+    return Math.max(this.work.scheduledFor, this.work.wakeAt) - this.#clock.now()
   }
 }
 

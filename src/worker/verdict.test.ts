@@ -14,6 +14,7 @@ function verdictOn(outcome: Outcome, work: Partial<Work> = {}, definition: Parti
       taskId: 'task',
       version: 1,
       scheduledFor: 0,
+      wakeAt: 0,
       fence: 4,
       attempt: 1,
       losses: 0,

@@ -17,7 +17,7 @@ export interface Trial {
 }
 
 /** Scenarios are not about how soon: what they run on may be busy with other tests. */
-const UNHURRIED: Partial<Bounds> = { lateMs: 30_000, earlyRetryMs: 35 }
+const UNHURRIED: Partial<Bounds> = { lateMs: 30_000 }
 
 /** Reads the tables and has everything judged; fails with all that is wrong. Answers with what it read. */
 export async function expectSound({

@@ -35,8 +35,6 @@ const LEAD_MS = 400
 const LENGTH_MS = 2_000
 /** How late runs may be that no bug makes late: the machine may be busy with other tests. */
 const LATE_MS = 60_000
-/** Retries are fired a little ahead and not held: test/engine/early-retries.test.ts tells. */
-const EARLY_RETRY_MS = 35
 /** Nothing is on its way any more when nothing has changed for so long. */
 const STILL_MS = 5_000
 /** What a busy node has not seen to be due it finds when it looks through everything, every 30 s. */
@@ -118,7 +116,7 @@ async function operate({ url, sink, nodes, seed, isCalm, lateMs, watchMs }: Stag
     deliveries: sink.deliveries,
     faults: nemesis.faults,
     tables,
-    bounds: { lateMs, idleMs: STILL_MS - 1_000, unseenMs: UNSEEN_MS - 1_000, earlyRetryMs: EARLY_RETRY_MS },
+    bounds: { lateMs, idleMs: STILL_MS - 1_000, unseenMs: UNSEEN_MS - 1_000 },
   }
   const said = nodes.flatMap(({ log }) => log)
   return {
