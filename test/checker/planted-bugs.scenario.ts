@@ -1,22 +1,21 @@
 /**
  * Can the checker see? Bugs are planted in the real program, one at a time, and what comes of it is judged:
  * each must be found and called by its name, and nothing else may be found. Without a bug the verdict must be
- * valid, after a run that has seen everything that is hard to get right. The suite plants some of them;
- * `npm run test:planted-bugs` plants all, with seeds of its own.
+ * valid, after a run that has seen everything that is hard to get right. `npm run test:planted-bugs` runs
+ * this and nothing beside it: a bug shows itself only where the machine leaves it the time to.
  */
 import { beforeAll, expect, test } from 'vitest'
 import { BUGS, type Bug } from './bugs.ts'
 import { describe } from './check.ts'
 import { experiment, type Result } from './experiment.ts'
 
-const { BELFRY_TEST_PLANTED_BUGS: which = 'some', BELFRY_TEST_SEED: seed = '1' } = process.env
+const { BELFRY_TEST_PLANTED_BUGS: which = 'all', BELFRY_TEST_SEED: seed = '1' } = process.env
 /** Each takes some seconds, most of which it waits. */
 const AT_ONCE = 3
 const TIMEOUT_MS = 300_000
 
-/** Some, all, or those whose name has a word in it. */
-const isPlanted = ({ name, inSuite }: Bug) =>
-  which === 'all' || (which === 'some' ? inSuite === true : name.includes(which))
+/** All, or those whose name has a word in it. */
+const isPlanted = ({ name }: Bug) => which === 'all' || name.includes(which)
 const planted = BUGS.filter(isPlanted)
 const results = new Map<Bug | null, Promise<Result>>()
 
