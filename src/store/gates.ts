@@ -14,13 +14,17 @@ export const limitedQueues = () => sql<{ id: number }>`
 export interface WaitingLane {
   readonly id: number
   readonly isGated: boolean
+  /** Where the first lane of the same queue stands that has no turn yet. */
+  readonly nextPriority: number | null
+  readonly nextWakeAt: string | null
 }
 
 /**
  * Lanes in which something waits that is never claimed ahead and may start now: those behind gates that all
  * have a free place, and those of runs that happen at most once. The best come first, and of a limited queue no
- * more than it has free places, because that many lanes are enough to fill them. The lanes that hold anything are
- * found by hopping from one to the next along the index of ready, so only the first of each lane is read.
+ * more than it has free places, because that many lanes are enough to fill them; where the next one stands is told,
+ * so that nobody takes what comes after that. The lanes that hold anything are found by hopping from one to the
+ * next along the index of ready, so only the first of each lane is read.
  */
 export const waitingLanes = ({
   labels,
@@ -37,7 +41,7 @@ export const waitingLanes = ({
       select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
     ) next
   ), open as (
-    select o.lane, o.priority, o.wake_at, w.places - w.held as free, l.has_room is not null or w.id is not null as gated,
+    select o.lane, o.priority, o.wake_at, w.id as queue_gate, w.places - w.held as free, l.has_room is not null or w.id is not null as gated,
            row_number() over (partition by w.id order by o.priority, o.wake_at) as turn
     from occupied o
     cross join lateral (
@@ -50,8 +54,10 @@ export const waitingLanes = ({
     where coalesce(l.has_room, l.strict or w.id is not null) and (w.id is null or w.held < w.places)
       and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
   )
-  select lane as id, gated as "isGated" from open where free is null or turn <= free
-  order by priority, wake_at
+  select o.lane as id, o.gated as "isGated", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt"
+  from open o left join open next on next.queue_gate = o.queue_gate and next.turn = o.free + 1
+  where o.free is null or o.turn <= o.free
+  order by o.priority, o.wake_at
   limit ${limit}`
 
 /** A queue, and how many of its runs may be in progress at once; null for any number. */

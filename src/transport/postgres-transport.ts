@@ -1,6 +1,6 @@
 import type { Queryable } from '../store/database.ts'
 import { list, reading, type Statement, sql } from '../store/sql.ts'
-import type { Claim, ClaimedRun, ClaimRequest, Transport } from './transport.ts'
+import type { Claim, ClaimedRun, ClaimRequest, GatedClaimRequest, Transport } from './transport.ts'
 
 /** Carries runs through the table `ready`: workers pass one another with skip-locked claims. */
 export class PostgresTransport implements Transport {
@@ -14,7 +14,7 @@ export class PostgresTransport implements Transport {
     return this.#answer(takeReady(request))
   }
 
-  claimGated(request: ClaimRequest): Promise<Claim> {
+  claimGated(request: GatedClaimRequest): Promise<Claim> {
     return this.#answer(takeGated(request))
   }
 
@@ -80,14 +80,17 @@ export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) =>
  * more gates of keys are locked than runs are wanted. The gates that a run holds places of are those of the lane
  * it waited in, which need not be the lane that an edit has meant it for since.
  */
-export const takeGated = ({ workerId, lanes, limit }: ClaimRequest) =>
+export const takeGated = ({ workerId, lanes, limit, upTo }: GatedClaimRequest) =>
   reading(
     sql<Answer>`
       with alive as materialized (
         select id from node where id = ${workerId} and dead_at is null for key share
       ), asked as materialized (
-        select i.lane, i.n, l.gate_id, w.id as queue_gate_id
-        from unnest(${list(lanes, (id) => id)}::bigint[]) with ordinality as i(lane, n)
+        select i.lane, i.n, i.last_priority, i.last_wake_at, l.gate_id, w.id as queue_gate_id
+        from unnest(
+          ${list(lanes, (id) => id)}::bigint[], ${list(lanes, (id) => upTo?.get(id)?.priority ?? null)}::smallint[],
+          ${list(lanes, (id) => upTo?.get(id)?.wakeAt ?? null)}::timestamptz[]
+        ) with ordinality as i(lane, last_priority, last_wake_at, n)
         cross join lateral (
           select id as gate_id, project_id, queue from gate where id = i.lane
           union all
@@ -105,7 +108,7 @@ export const takeGated = ({ workerId, lanes, limit }: ClaimRequest) =>
         where g.held < g.places and (a.queue_gate_id is null or a.queue_gate_id in (select id from queues))
         order by a.n limit ${limit} for update of g skip locked
       ), open as materialized (
-        select a.lane, a.gate_id, a.queue_gate_id, w.free as queue_free, least(k.free, w.free, ${limit}) as free
+        select a.lane, a.last_priority, a.last_wake_at, a.gate_id, a.queue_gate_id, w.free as queue_free, least(k.free, w.free, ${limit}) as free
         from asked a
         left join keys k on k.id = a.gate_id
         left join queues w on w.id = a.queue_gate_id
@@ -116,7 +119,8 @@ export const takeGated = ({ workerId, lanes, limit }: ClaimRequest) =>
                  row_number() over (partition by o.queue_gate_id order by next.priority, next.wake_at, next.run_id) as turn
           from open o
           cross join lateral (
-            select ctid as place, priority, wake_at, run_id from ready where lane = o.lane
+            select ctid as place, priority, wake_at, run_id from ready
+            where lane = o.lane and (o.last_priority is null or (priority, wake_at) <= (o.last_priority, o.last_wake_at))
             order by priority, wake_at, run_id limit o.free
           ) next
         ) waiting
@@ -140,7 +144,8 @@ export const takeGated = ({ workerId, lanes, limit }: ClaimRequest) =>
       select run_id as "runId", task_id as "taskId", version, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
              cancel_at is not null as "isCancelled", true as "holdsPlace", "isShort"
       from (select (select count(*) from open) < (select count(*) from asked)
-                or (select count(*) from claimed) < (select count(*) from best) as "isShort") s
+                or (select count(*) from claimed) < (select count(*) from best)
+                or (exists (select from open) and not exists (select from best)) as "isShort") s
       left join claimed on true`,
     claimOf,
   )

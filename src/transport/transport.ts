@@ -40,6 +40,21 @@ export interface ClaimRequest {
   readonly limit: number
 }
 
+/** Where a run stands among those that wait: the lower priority first, then the earlier. */
+export interface Standing {
+  readonly priority: number
+  readonly wakeAt: string
+}
+
+/** A worker asks for runs behind gates. */
+export interface GatedClaimRequest extends ClaimRequest {
+  /**
+   * Where the next of their queue stood when the lanes were chosen. Nothing that comes after it is taken: by the
+   * time of the claim somebody else may have taken what a lane was chosen for, and the next has its turn first.
+   */
+  readonly upTo?: ReadonlyMap<number, Standing>
+}
+
 /** Carries runs that wait to the workers that ask. */
 export interface Transport {
   /** Takes up to `limit` waiting runs of the lanes, in order of priority and due time. */
@@ -48,5 +63,5 @@ export interface Transport {
    * The same for lanes behind gates, the best lane first: takes no more of a lane, nor of all lanes of a queue,
    * than there are free places, and those of a key in strict order.
    */
-  claimGated(request: ClaimRequest): Promise<Claim>
+  claimGated(request: GatedClaimRequest): Promise<Claim>
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../store/database.ts'
 import { countRunning, limitedQueues, waitingLanes } from '../store/gates.ts'
 import { servedLanes } from '../store/queues.ts'
+import type { Standing } from '../transport/transport.ts'
 
 /** A lane that was made, or a change to a queue that nobody spoke of, is noticed within this time. */
 const STALE_MS = 250
@@ -11,6 +12,13 @@ export interface ServedLanesOptions {
   readonly workerId: string
   readonly db: Database
   readonly labels: readonly string[]
+}
+
+/** Lanes in which something waits for a place of its own. */
+export interface WaitingLanes {
+  readonly gated: readonly number[]
+  readonly strict: readonly number[]
+  readonly upTo: ReadonlyMap<number, Standing>
 }
 
 /**
@@ -40,11 +48,15 @@ export class ServedLanes {
   }
 
   /** Lanes in which something waits for a place of its own, and may have one: the best first, as of now. */
-  async waiting(limit: number): Promise<{ gated: number[]; strict: number[] }> {
+  async waiting(limit: number): Promise<WaitingLanes> {
     const { db, labels } = this.#options
     const lanes = await db.run(waitingLanes({ labels, limit }))
     const idsOf = (isGated: boolean) => lanes.filter((lane) => lane.isGated === isGated).map(({ id }) => id)
-    return { gated: idsOf(true), strict: idsOf(false) }
+    const upTo = new Map<number, Standing>()
+    for (const { id, nextPriority, nextWakeAt } of lanes)
+      if (nextPriority !== null && nextWakeAt !== null)
+        upTo.set(id, { priority: nextPriority, wakeAt: nextWakeAt })
+    return { gated: idsOf(true), strict: idsOf(false), upTo }
   }
 
   /** A queue was changed: what is known is not good enough for the next pass. */

@@ -244,10 +244,10 @@ export class Worker implements Service, LocalWorker {
   /** Claims what starts only in a place of its own: it goes before what waits in hand. */
   async #claimIntoPlaces(): Promise<'all' | 'more'> {
     const { transport } = this.#options
-    const { gated, strict } = await this.#lanes.waiting(MAX_WAITING_LANES)
+    const { gated, strict, upTo } = await this.#lanes.waiting(MAX_WAITING_LANES)
     const before = this.#claims
     const found = [
-      await this.#claim(gated, this.#places, (request) => transport.claimGated(request)),
+      await this.#claim(gated, this.#places, (request) => transport.claimGated({ ...request, upTo })),
       await this.#claim(strict, this.#places, (request) => transport.claim(request)),
     ]
     const hasMore = found.includes('more')

@@ -472,6 +472,25 @@ export function transportSuite(name: string, startRig: (databaseUrl: string) => 
         expect(idsOf(rest)).toEqual(idsOf([third, fourth] as Waiting[]))
       })
 
+      test('a claim that comes late takes nothing of its lane that stands behind the next of another', async () => {
+        const { open, keyed } = await aLimitedQueue(1)
+        const now = Date.now()
+        const [first, third] = (await open.put({ dueAt: now - 9_000 }, { dueAt: now - 7_000 })) as Waiting[]
+        await keyed.put({ dueAt: now - 8_000 })
+        const upTo = new Map([[open.id, { priority: 0, wakeAt: new Date(now - 8_000).toISOString() }]])
+        const claim = async () =>
+          transport.claimGated({ workerId: await aWorker(), lanes: [open.id], limit: 1, upTo })
+
+        const inTime = await claim()
+        await db.run(endRuns(inTime.runs.map(ending)))
+        const late = await claim()
+
+        expect(idsOf(inTime.runs)).toEqual([first?.runId])
+        expect(late).toEqual({ runs: [], isShort: true })
+        upTo.clear()
+        expect(idsOf((await claim()).runs)).toEqual([third?.runId])
+      })
+
       test('a run that is taken back gives up both its places', async () => {
         const { keyed, lanes } = await aLimitedQueue(1)
         const [run] = (await keyed.put({})) as [Waiting]
