@@ -35,6 +35,7 @@ export interface Book {
   readonly requests: readonly ClientRequest[]
   readonly tables: Tables
   readonly bounds: Bounds
+  readonly isPooled: boolean
   readonly wishes: ReadonlyMap<string, Wish>
   readonly history: Grouped<HistoryRow>
   readonly historyOfTask: Grouped<HistoryRow>
@@ -75,7 +76,14 @@ export class Grouped<T> {
 
 const COSTS_LEASES: readonly Fault['kind'][] = ['kill', 'pause', 'declare_dead', 'kill_database']
 
-export function openBook({ requests, deliveries, faults, tables, bounds: stated }: Evidence): Book {
+export function openBook({
+  requests,
+  deliveries,
+  faults,
+  tables,
+  bounds: stated,
+  isPooled = false,
+}: Evidence): Book {
   const bounds = { ...QUIET, ...stated }
   const processOf = new Map(tables.nodes.map(({ id, process }) => [id, process]))
   const touches = (fault: Fault, workerId: string | null) =>
@@ -85,6 +93,7 @@ export function openBook({ requests, deliveries, faults, tables, bounds: stated 
     requests,
     tables,
     bounds,
+    isPooled,
     wishes: wishesOf(requests),
     history: new Grouped(
       tables.history,

@@ -221,6 +221,30 @@ const WRONG: [what: string, kind: Kind, evidence: Evidence][] = [
     }),
   ],
   [
+    'a skip for overlap with what had ended',
+    'lost',
+    story({
+      requests: [
+        asked(
+          'a',
+          every({
+            overlap: 'skip',
+            endAt: new Date(T + 3_000).toISOString(),
+            schedule: { type: 'every', interval: '3s' },
+          }),
+        ),
+      ],
+      deliveries: [delivered('a', 0)],
+      tables: {
+        history: [ended('a', 0), skipped('a', 3_000, 'overlap')],
+        changes: [
+          ...lived('a', 0, ['scheduled', 'running', null]),
+          ...lived('a', 3_000, ['scheduled', null], { runId: 'a@3000!' }),
+        ],
+      },
+    }),
+  ],
+  [
     'a skip for a reason that is none',
     'lost',
     story({ ...one, deliveries: [], tables: { history: [skipped('a', 0, 'bad luck')] } }),
@@ -602,7 +626,7 @@ const WRONG: [what: string, kind: Kind, evidence: Evidence][] = [
   [
     'a place that nobody holds',
     'inconsistent',
-    story({ ...one, tables: { ...one.tables, gates: [{ key: 'k', places: 3, held: 1 }] } }),
+    story({ ...one, tables: { ...one.tables, gates: [{ queue: 'default', key: 'k', held: 1 }] } }),
   ],
   [
     'one answer on the path for two runs',
@@ -618,6 +642,19 @@ const WRONG: [what: string, kind: Kind, evidence: Evidence][] = [
     'over_limit',
     story({
       requests: behindKey(),
+      deliveries: [delivered('a', 0), delivered('b', 1)],
+      tables: { history: [ended('a', 0), ended('b', 1)] },
+    }),
+  ],
+  [
+    'more of a queue at once than it may',
+    'over_limit',
+    story({
+      requests: [
+        request('limit_queue', '', T - 900, { taskId: null, queue: { name: 'q', limit: 1 } }),
+        asked('a', { ...once(0), queue: 'q' }),
+        asked('b', { ...once(1), queue: 'q' }),
+      ],
       deliveries: [delivered('a', 0), delivered('b', 1)],
       tables: { history: [ended('a', 0), ended('b', 1)] },
     }),

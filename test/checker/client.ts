@@ -91,6 +91,14 @@ export class Client {
     await this.#insist(verb, () => this.#send({ verb, taskId, idempotencyKey }, method, path))
   }
 
+  /** Says how many runs of a queue may be in progress at once. */
+  async limitQueue(name: string, limit: number): Promise<void> {
+    const body = { concurrencyLimit: limit }
+    await this.#insist(`limit of ${name}`, () =>
+      this.#send({ verb: 'limit_queue', queue: { name, limit } }, 'PATCH', `/v1/queues/${name}`, body),
+    )
+  }
+
   /** Asks that a run be stopped; the answer may be that it has ended. */
   async cancelRun(taskId: string, runId: string): Promise<void> {
     await this.#send({ verb: 'cancel_run', taskId, runId }, 'POST', `/v1/runs/${runId}/cancel`)

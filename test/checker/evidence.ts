@@ -10,6 +10,8 @@ export interface Evidence {
   readonly faults: readonly Fault[]
   readonly tables: Tables
   readonly bounds?: Partial<Bounds>
+  /** Nodes share connections to the database, so that these do not tell who did something. */
+  readonly isPooled?: boolean
 }
 
 export interface Bounds {
@@ -39,7 +41,15 @@ export const QUIET: Bounds = {
 
 /** One request of a client. Without a status there was no answer: it may have been carried out or not. */
 export interface ClientRequest {
-  readonly verb: 'create' | 'trigger' | 'cancel_run' | 'cancel_task' | 'delete_task' | 'pause' | 'resume'
+  readonly verb:
+    | 'create'
+    | 'trigger'
+    | 'cancel_run'
+    | 'cancel_task'
+    | 'delete_task'
+    | 'pause'
+    | 'resume'
+    | 'limit_queue'
   readonly askedAt: number
   readonly answeredAt: number | null
   readonly status: number | null
@@ -51,6 +61,8 @@ export interface ClientRequest {
   readonly body: TaskBody | null
   /** When it was created, as the answer says. */
   readonly createdAt: number | null
+  /** A queue that was given a limit. */
+  readonly queue?: { readonly name: string; readonly limit: number | null }
 }
 
 /** The fields of a task that say what is owed; all others are of no concern here. */
@@ -63,6 +75,7 @@ export interface TaskBody {
   readonly maxRuns?: number
   readonly overlap?: string
   readonly priority?: number
+  readonly queue?: string
   readonly retry?: { readonly limit?: number; readonly initial?: string; readonly max?: string }
   readonly concurrencyKey?: string
   readonly concurrencyLimit?: number
@@ -106,7 +119,8 @@ export interface Tables {
   readonly history: readonly HistoryRow[]
   readonly attempts: readonly AttemptRow[]
   readonly nodes: readonly NodeRow[]
-  readonly gates: readonly { readonly key: string; readonly places: number; readonly held: number }[]
+  /** Of concurrency keys and, without one, of queues. */
+  readonly gates: readonly { readonly queue: string; readonly key: string | null; readonly held: number }[]
   /** Each change of a live row, in order; null when nobody was writing them down. */
   readonly changes: readonly Change[] | null
   /** Each time a shard changed hands. */
@@ -122,7 +136,8 @@ export interface LiveRow {
   readonly wakeAt: number
   readonly fence: number
   readonly attempt: number
-  readonly holdsGate: boolean
+  /** How many gates it holds a place behind. */
+  readonly places: number
 }
 
 export interface HistoryRow {

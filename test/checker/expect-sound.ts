@@ -8,10 +8,12 @@ import type { Sink } from './sink.ts'
 export interface Trial {
   /** The database, to be read as it stands now. */
   readonly url: string
-  readonly client: Client
+  /** Everybody who asked for something. */
+  readonly client: Client | readonly Client[]
   readonly sink: Sink
   readonly faults: readonly Fault[]
   readonly bounds?: Partial<Bounds>
+  readonly isPooled?: boolean
   /** What must have happened for the trial to prove anything. */
   readonly mustSee?: readonly (keyof Seen)[]
 }
@@ -26,13 +28,14 @@ export async function expectSound({
   sink,
   faults,
   bounds = {},
+  isPooled = false,
   mustSee = [],
 }: Trial): Promise<Tables> {
   const tables = await observe(url)
-  const { requests } = client
+  const requests = [client].flat().flatMap((asking: Client) => asking.requests)
   const { deliveries } = sink
   const verdict = check(
-    { requests, deliveries, faults, tables, bounds: { ...UNHURRIED, ...bounds } },
+    { requests, deliveries, faults, tables, isPooled, bounds: { ...UNHURRIED, ...bounds } },
     mustSee,
   )
   expect(verdict.kind, describe(verdict)).toBe('valid')

@@ -17,6 +17,7 @@ import {
   CANCELLED_TASK,
   ENDLESS,
   HELD,
+  NARROW,
   seededRandom,
   TICKS,
   TRIGGERED,
@@ -94,6 +95,7 @@ async function operate({ url, sink, nodes, seed, isCalm, lateMs, watchMs }: Stag
   const from = Date.now() + LEAD_MS
   const wanted = workload({ sink, random: seededRandom(seed), from, lengthMs: LENGTH_MS })
   const client = new Client(nodes[0]?.url ?? '')
+  await client.limitQueue(NARROW.queue, NARROW.limit)
   await client.createTogether(wanted.slice(ONE_BY_ONE))
   await client.create(wanted.slice(0, ONE_BY_ONE))
   for (const wish of wanted.slice(0, ONE_BY_ONE)) await client.repeat(wish)
@@ -122,7 +124,7 @@ async function operate({ url, sink, nodes, seed, isCalm, lateMs, watchMs }: Stag
   return {
     evidence,
     verdict: check(evidence, ['retries', 'skips', 'reclaims', 'takeovers', 'repetitions']),
-    refusedWrites: said.filter(isRefusal).length,
+    refusedWrites: refusalsIn(said),
     foundStatements: [
       ...new Set(said.filter(({ msg }) => msg === 'planted').map(({ edit }) => Number(edit))),
     ].sort(),
@@ -145,13 +147,16 @@ async function disturb({
   // What the victim held is with the survivor by then, and only now does the victim hear how it ended.
   await soon(() => victim.held.every((runId) => timesDelivered(sink, runId) >= 2))
   sink.release(HELD, 1)
-  await soon(() => victim.node.log.some(isRefusal))
+  await soon(() => refusalsIn(victim.node.log) >= victim.held.length)
   await end(victim.node)
   await nemesis.stop()
 }
 
-/** A node found out that it no longer held what it wrote about. */
-const isRefusal = ({ msg }: Readonly<Record<string, unknown>>) => String(msg).includes('no longer held')
+/** How many outcomes a node was told about runs that it no longer held. */
+const refusalsIn = (log: Belfry['log']) =>
+  log
+    .filter(({ msg }) => String(msg).includes('no longer held'))
+    .reduce((sum, { count }) => sum + Number(count), 0)
 
 const timesDelivered = (sink: Sink, runId: string) =>
   sink.deliveries.filter(({ messageId }) => messageId === runId).length

@@ -7,12 +7,15 @@ import { eventually } from '../support/eventually.ts'
 import type { Tables } from './evidence.ts'
 
 /** Asks on a connection for each question: the database is killed and comes back under us. */
-export async function ask<Row>(url: string, text: string, values: unknown[] = []): Promise<Row[]> {
+export const ask = <Row>(url: string, text: string, values: unknown[] = []): Promise<Row[]> =>
+  connected(url, async (client) => (await client.query(text, values)).rows as Row[])
+
+async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
   try {
-    return (await client.query(text, values)).rows as Row[]
+    return await work(client)
   } finally {
     await client.end()
   }
@@ -49,46 +52,42 @@ export async function recordChanges(url: string): Promise<void> {
 
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
-/** Everything there is, as it stands now. */
-export async function observe(url: string): Promise<Tables> {
-  const [clock] = await ask<{ now: number; recorded: boolean }>(
-    url,
+/** Everything there is, as it stands at one instant: a run that ends meanwhile is in one table, not in both. */
+export const observe = (url: string): Promise<Tables> =>
+  connected(url, async (client) => {
+    await client.query('begin isolation level repeatable read read only')
+    return readAll(async (text) => (await client.query(text)).rows)
+  })
+
+async function readAll(read: <Row>(text: string) => Promise<Row[]>): Promise<Tables> {
+  const [clock] = await read<{ now: number; recorded: boolean }>(
     `select ${ms('clock_timestamp()')} as now, to_regclass('observed.change') is not null as recorded`,
   )
   return {
     readAt: clock?.now ?? 0,
-    tasks: await ask(url, 'select id, key from task order by created_at'),
-    live: await ask(
-      url,
-      `select run_id as "runId", task_id as "taskId", kind, state, ${ms('scheduled_for')} as "scheduledFor", ${ms('wake_at')} as "wakeAt",
-              fence, attempt, gate_id is not null as "holdsGate" from agenda`,
-    ),
-    history: await ask(
-      url,
-      `select run_id as "runId", task_id as "taskId", kind, state, outcome, reason, ${ms('scheduled_for')} as "scheduledFor",
-              ${ms('covers_until')} as "coversUntil", ${ms('started_at')} as "startedAt", ${ms('ended_at')} as "endedAt", fence, attempt,
-              losses, worker_id as "workerId" from run order by ended_at`,
-    ),
-    attempts: await ask(
-      url,
-      `select run_id as "runId", number, fence, outcome, ${ms('started_at')} as "startedAt", ${ms('ended_at')} as "endedAt",
-              worker_id as "workerId" from attempt order by ended_at`,
-    ),
-    nodes: await ask(
-      url,
+    tasks: await read('select id, key from task order by created_at'),
+    live: await read(`
+      select run_id as "runId", task_id as "taskId", kind, state, ${ms('scheduled_for')} as "scheduledFor", ${ms('wake_at')} as "wakeAt",
+             fence, attempt, num_nonnulls(gate_id, queue_gate_id) as places from agenda`),
+    history: await read(`
+      select run_id as "runId", task_id as "taskId", kind, state, outcome, reason, ${ms('scheduled_for')} as "scheduledFor",
+             ${ms('covers_until')} as "coversUntil", ${ms('started_at')} as "startedAt", ${ms('ended_at')} as "endedAt", fence, attempt,
+             losses, worker_id as "workerId" from run order by ended_at`),
+    attempts: await read(`
+      select run_id as "runId", number, fence, outcome, ${ms('started_at')} as "startedAt", ${ms('ended_at')} as "endedAt",
+             worker_id as "workerId" from attempt order by ended_at`),
+    nodes: await read(
       `select id, split_part(name, '/', 2)::integer as process, 'scheduler' = any(roles) as "isScheduler", ${ms('dead_at')} as "deadAt" from node`,
     ),
-    gates: await ask(url, 'select key, places, held from gate'),
+    gates: await read('select queue, key, held from gate'),
     changes: clock?.recorded
-      ? await ask(
-          url,
-          `select ${ms('at')} as at, run_id as "runId", task_id as "taskId", ${ms('scheduled_for')} as "scheduledFor", shard, was as from,
-                  is_now as to, fence_before as "fenceBefore", fence, worker_before as "workerBefore", worker_id as "workerId", backend
-           from observed.change order by n`,
-        )
+      ? await read(`
+      select ${ms('at')} as at, run_id as "runId", task_id as "taskId", ${ms('scheduled_for')} as "scheduledFor", shard, was as from,
+             is_now as to, fence_before as "fenceBefore", fence, worker_before as "workerBefore", worker_id as "workerId", backend
+      from observed.change order by n`)
       : null,
     owners: clock?.recorded
-      ? await ask(url, `select ${ms('at')} as at, shard, owner from observed.owner order by n`)
+      ? await read(`select ${ms('at')} as at, shard, owner from observed.owner order by n`)
       : [],
   }
 }

@@ -97,7 +97,7 @@ export const skipped = (taskId: string, due: number, reason: string, more: Parti
 export function live(taskId: string, due: number, more: Partial<LiveRow> = {}): LiveRow {
   return {
     ...{ runId: `${taskId}@${due}`, taskId, kind: 'occurrence', state: 'scheduled', scheduledFor: T + due },
-    ...{ wakeAt: T + due, fence: 0, attempt: 0, holdsGate: false },
+    ...{ wakeAt: T + due, fence: 0, attempt: 0, places: 0 },
     ...more,
   }
 }

@@ -31,6 +31,8 @@ export const TICKS = 'tick'
 export const ENDLESS = [TICKS, 'overlapping', 'cron', 'chain']
 export const CANCELLED_TASK = 'cancelled-task'
 export const CANCELLED_RUN = 'cancelled-run'
+/** A queue whose limit is set before anything is in it. */
+export const NARROW = { queue: 'narrow', limit: 2 }
 export const TRIGGERED = 'triggered'
 
 export function workload({ sink, random, from, lengthMs }: WorkloadOptions): Wanted[] {
@@ -138,6 +140,12 @@ export function workload({ sink, random, from, lengthMs }: WorkloadOptions): Wan
       6,
       () => ({ startAt: at(within(200)), concurrencyKey: 'wide', concurrencyLimit: 50 }),
       () => ({ ms: 20 }),
+    ),
+    ...make(
+      'narrow',
+      12,
+      () => ({ startAt: at(within(200)), queue: NARROW.queue }),
+      () => ({ ms: 40 }),
     ),
     ...make(TRIGGERED, 1, () => ({ schedule: { type: 'manual' } })),
   ]

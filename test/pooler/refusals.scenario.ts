@@ -1,7 +1,7 @@
 /** What stands between Belfry and PostgreSQL is noticed before anything depends on it, and told with what to do. */
 import { expect, test } from 'vitest'
+import { ask } from '../checker/observe.ts'
 import { createTestDatabase, withDatabase } from '../support/database.ts'
-import { ask } from '../support/load.ts'
 import { leftBehind, startPgBouncer } from '../support/pgbouncer.ts'
 import { runBelfry, startBelfry } from '../support/process.ts'
 

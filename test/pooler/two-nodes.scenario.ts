@@ -1,26 +1,20 @@
 /** Two nodes share four connections through a PgBouncer that gives each transaction another session. */
 import { expect, test } from 'vitest'
+import { Client, type Wanted } from '../checker/client.ts'
+import { expectSound } from '../checker/expect-sound.ts'
+import { Nemesis } from '../checker/nemesis.ts'
+import { ask, countEnded, recordChanges, untilEnded } from '../checker/observe.ts'
+import { type Sink, startSink } from '../checker/sink.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import {
-  ask,
-  Client,
-  doubledOccurrences,
-  ledgerOf,
-  lostRuns,
-  untilEnded,
-  type Wanted,
-} from '../support/load.ts'
 import { leftBehind, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { type Belfry, startBelfry } from '../support/process.ts'
-import { type Hit, startSink } from '../support/sink.ts'
-import { startSlowSink } from '../support/slow-sink.ts'
 
 const POOL_SIZE = 4
-const EARLY_TOLERANCE_MS = 5
 /** A dead node is noticed soon, for scenarios that are not about how soon. */
 const QUICK = ['--heartbeat-ms', '300', '--lease-ms', '2000', '--reaper-ms', '300']
-const NEVER_MS = 3_600_000
+/** By then what a fault has held up must have begun. */
+const RECOVERY_MS = 20_000
 
 interface Cluster {
   /** The database itself, for looking at what became of things. */
@@ -33,6 +27,7 @@ interface Cluster {
 
 async function twoNodes(more: (url: string) => readonly string[] = () => QUICK): Promise<Cluster> {
   const { url } = await createTestDatabase()
+  await recordChanges(url)
   const pooler = await startPgBouncer(url, { poolSize: POOL_SIZE })
   const flags = ['--database-url', pooler.url, '--database-pooling', 'transaction', ...more(url)]
   const [one, other] = [await startBelfry(flags), await startBelfry(flags)]
@@ -58,34 +53,34 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
 test('tasks are created, fire on time, recur, are retried and cancelled', async () => {
   const { url, pooler, one, other } = await twoNodes()
-  const sink = await startSink((hit, count) => ({
-    status: hit.path === '/flaky' && count % 2 === 1 ? 500 : 200,
-  }))
-  const create = async (node: Belfry, body: object): Promise<string> => {
-    const answer = await node.request('POST', '/v1/tasks', body)
-    expect(answer.status).toBe(201)
-    return answer.body.id
+  const sink = await startSink()
+  const clients = [new Client(one.url), new Client(other.url)] as const
+  /** Tasks that the two nodes are asked for in turn. */
+  const make = async (prefix: string, count: number, body: (path: string, i: number) => Wanted['body']) => {
+    const wanted = Array.from({ length: count }, (_, i) => {
+      const key = `${prefix}/${i}`
+      return { key, body: body(key, i) }
+    })
+    await Promise.all(clients.map((client, n) => client.create(wanted.filter((_, i) => i % 2 === n))))
+    return clients.flatMap((client) => client.idsOf(prefix))
   }
-  const node = (i: number) => (i % 2 === 0 ? one : other)
-  const webhook = (path: string) => ({ type: 'webhook', url: `${sink.url}${path}` })
-  const many = <T>(count: number, make: (i: number) => Promise<T>) =>
-    Promise.all(Array.from({ length: count }, (_, i) => make(i)))
+  const webhook = (url: string) => ({ type: 'webhook', url })
 
-  const once = await many(60, (i) =>
-    create(node(i), { action: webhook('/once'), schedule: { type: 'once', at: inMs(1_000 + i * 40) } }),
-  )
-  const recurring = await many(10, (i) =>
-    create(node(i), {
-      action: webhook('/every'),
-      schedule: { type: 'every', interval: '500ms' },
-      maxRuns: 6,
-      overlap: 'allow',
-    }),
-  )
-  const flaky = await many(10, (i) =>
-    create(node(i), { action: webhook('/flaky'), retry: { limit: 10, initial: '50ms', max: '200ms' } }),
-  )
-  const asleep = await many(6, (i) => create(node(i), { action: { type: 'sleep', duration: '1h' } }))
+  const once = await make('once', 60, (path, i) => ({
+    action: webhook(sink.url(path)),
+    schedule: { type: 'once', at: inMs(1_000 + i * 40) },
+  }))
+  const recurring = await make('every', 10, (path) => ({
+    action: webhook(sink.url(path)),
+    schedule: { type: 'every', interval: '500ms' },
+    maxRuns: 6,
+    overlap: 'allow',
+  }))
+  const flaky = await make('flaky', 10, (path, i) => ({
+    action: webhook(sink.url(path, { fail: i % 3, status: 500 })),
+    retry: { limit: 10, initial: '50ms', max: '200ms' },
+  }))
+  const asleep = await make('asleep', 6, () => ({ action: { type: 'sleep', duration: '1h' } }))
   const connections = new Set<number>()
   const watching = { isOn: true }
   const watch = (async () => {
@@ -97,7 +92,12 @@ test('tasks are created, fire on time, recur, are retried and cancelled', async 
 
   await eventually(async () => (await running(url, asleep)) === asleep.length)
   const cancelledAt = performance.now()
-  await many(6, (i) => node(i + 1).request('POST', `/v1/tasks/${asleep[i]}/cancel`))
+  // Each by the node that was not asked to create it.
+  await Promise.all(
+    clients.map((client, n) =>
+      Promise.all((clients[1 - n] as Client).idsOf('asleep').map((id) => client.change('cancel_task', id))),
+    ),
+  )
   await untilEnded(url, asleep, { withinMs: 10_000 })
   const cancelMs = performance.now() - cancelledAt
   await untilEnded(url, [...once, ...recurring, ...flaky], { withinMs: 30_000 })
@@ -111,15 +111,21 @@ test('tasks are created, fire on time, recur, are retried and cancelled', async 
     'cancelled within': `${Math.round(cancelMs)} ms`,
     'connections to the server': Math.max(...connections),
   })
-  const states = async (ids: readonly string[]) => (await ledgerOf(url, ids)).map(({ state }) => state)
-  expect(await states(once)).toEqual(once.map(() => 'completed'))
-  expect(new Set(await states(recurring))).toEqual(new Set(['completed']))
-  expect(await ledgerOf(url, recurring)).toHaveLength(60)
-  expect(new Set(await states(flaky))).toEqual(new Set(['completed']))
-  expect((await ledgerOf(url, flaky)).some(({ attempt }) => attempt > 1)).toBe(true)
-  expect(await states(asleep)).toEqual(asleep.map(() => 'cancelled'))
-  expect(earlyAmong(sink.hits)).toEqual([])
-  expect(await doubledOccurrences(url)).toEqual([])
+  const { history } = await expectSound({
+    url,
+    client: clients,
+    sink,
+    faults: [],
+    isPooled: true,
+    mustSee: ['retries'],
+  })
+  const runsOf = (ids: readonly string[]) => history.filter(({ taskId }) => ids.includes(taskId))
+  const states = (ids: readonly string[]) => runsOf(ids).map(({ state }) => state)
+  expect(states(once)).toEqual(once.map(() => 'completed'))
+  expect(states(recurring)).toEqual(Array.from({ length: 60 }, () => 'completed'))
+  expect(states(flaky)).toEqual(flaky.map(() => 'completed'))
+  expect(runsOf(flaky).some(({ attempt }) => attempt > 1)).toBe(true)
+  expect(states(asleep)).toEqual(asleep.map(() => 'cancelled'))
   expect(lateness.max).toBeLessThan(5_000)
   expect(Math.max(...connections)).toBeLessThanOrEqual(POOL_SIZE)
   expect(await leftBehind(pooler.url)).toEqual([])
@@ -155,77 +161,100 @@ test.each([
 })
 
 test('a node that is killed loses its runs to the other', async () => {
-  const held = 20
-  const sink = await startSlowSink((count) => (count <= held ? NEVER_MS : 0))
+  const count = 20
+  const sink = await startSink()
   const { url } = await createTestDatabase()
+  await recordChanges(url)
   const pooler = await startPgBouncer(url, { poolSize: POOL_SIZE })
   const flags = ['--database-url', pooler.url, '--database-pooling', 'transaction', ...QUICK]
   const victim = await startBelfry(flags)
-  const ids = await createMany(victim, held, { type: 'webhook', url: sink.url })
-  await eventually(async () => sink.deliveries.length === held)
+  const client = new Client(victim.url)
+  const make = (prefix: string, action: (path: string) => Wanted['body']['action']) =>
+    client.create(
+      Array.from({ length: count }, (_, i) => ({
+        key: `${prefix}/${i}`,
+        body: { action: action(`${prefix}/${i}`) },
+      })),
+    )
+  await make('held', (path) => ({ type: 'webhook', url: sink.url(path, { hold: 1 }) }))
+  await eventually(async () => sink.deliveries.length === count)
   const heir = await startBelfry(flags)
 
+  const nemesis = new Nemesis(url)
+  const over = nemesis.note('kill', [victim.pid], RECOVERY_MS)
   victim.kill('SIGKILL')
   const killedAt = performance.now()
   await victim.exited
-  const fresh = await createMany(heir, held, { type: 'sleep', duration: '0s' })
-  await eventually(async () => (await ledgerOf(url, fresh)).length === held)
+  over()
+  client.url = heir.url
+  await make('fresh', () => ({ type: 'sleep' as const, duration: '0s' }))
+  await eventually(async () => (await countEnded(url, client.idsOf('fresh'))) === count)
   const shardsAfterMs = performance.now() - killedAt
-  await eventually(async () => (await ledgerOf(url, ids)).length === held, { withinMs: 20_000 })
+  const held = client.idsOf('held')
+  await eventually(async () => (await countEnded(url, held)) === count, { withinMs: 20_000 })
 
   report('killed node behind a pooler', {
     'new work after': seconds(shardsAfterMs),
     'its runs done after': seconds(performance.now() - killedAt),
   })
-  const rows = await ledgerOf(url, ids)
+  const { history } = await expectSound({
+    ...{ url, client, sink, faults: nemesis.faults, isPooled: true },
+    mustSee: ['reclaims', 'repetitions', 'takeovers'],
+  })
+  const rows = history.filter(({ taskId }) => held.includes(taskId))
   expect(rows.map(({ state, attempt, losses }) => ({ state, attempt, losses }))).toEqual(
-    ids.map(() => ({ state: 'completed', attempt: 2, losses: 1 })),
+    held.map(() => ({ state: 'completed', attempt: 2, losses: 1 })),
   )
-  expect(await doubledOccurrences(url)).toEqual([])
   expect(await leftBehind(pooler.url)).toEqual([])
 })
+
+/** One-off tasks due within four seconds. */
+const oneOffs = (sink: Sink, from: number): Wanted[] =>
+  Array.from({ length: 300 }, (_, i) => {
+    const key = `one-off-${from + i}`
+    const url = sink.url(`one-off/${from + i}`, { ms: (i * 13) % 50 })
+    const schedule = { type: 'once', at: inMs(100 + ((i * 7919) % 4_000)) }
+    return { key, body: { key, action: { type: 'webhook', url }, schedule } }
+  })
 
 test.each([
   ['restarted', 'SIGTERM'],
   ['killed', 'SIGKILL'],
 ] as const)('while the pooler is %s in mid-load nothing is lost or doubled', async (how, signal) => {
   const { url, pooler, one, other } = await twoNodes(() => [])
-  const sink = await startSlowSink((count) => (count * 13) % 50)
+  const sink = await startSink()
   const clients = [new Client(one.url), new Client(other.url)]
-  const wanted = (from: number): Wanted[] =>
-    Array.from({ length: 300 }, (_, i) => ({
-      key: `one-off-${from + i}`,
-      body: {
-        action: { type: 'webhook', url: `${sink.url}/${from + i}` },
-        schedule: { type: 'once', at: inMs(100 + ((i * 7919) % 4_000)) },
-      },
-    }))
+  const nemesis = new Nemesis(url)
 
-  const creating = clients.map((client, i) => client.create(wanted(i * 300)))
+  const creating = clients.map((client, i) => client.create(oneOffs(sink, i * 300)))
   const cutAt: number[] = []
   for (const reached of [50, 150, 250]) {
     await eventually(async () => sink.deliveries.length > reached, { everyMs: 5, withinMs: 30_000 })
     cutAt.push(performance.now())
+    const over = nemesis.note('kill_database', [], RECOVERY_MS)
     await pooler.restart(signal)
+    over()
   }
   await Promise.all(creating)
-  const ids = clients.flatMap(({ accepted }) => accepted.map(({ id }) => id))
+  const ids = clients.flatMap((client) => client.idsOf('one-off'))
   await untilEnded(url, ids, { withinMs: 60_000 })
 
-  const lost = await lostRuns(url)
-  const rows = await ledgerOf(url, ids)
+  const { history, attempts } = await expectSound({
+    url,
+    client: clients,
+    sink,
+    faults: nemesis.faults,
+    isPooled: true,
+  })
   report(`pooler ${how} three times`, {
     accepted: ids.length,
     'asked again': clients.reduce((sum, { unanswered }) => sum + unanswered, 0),
     'delivered twice': sink.deliveries.length - new Set(sink.deliveries.map(({ taskId }) => taskId)).size,
-    'taken from a worker': lost.size,
+    'taken from a worker': attempts.length,
     'all done after the last': seconds(performance.now() - (cutAt.at(-1) ?? 0)),
   })
   expect(new Set(ids).size).toBe(600)
-  expect(rows.map(({ state }) => state)).toEqual(ids.map(() => 'completed'))
-  expect(await doubledOccurrences(url)).toEqual([])
-  for (const [messageId, count] of countBy(sink.deliveries.map((delivery) => delivery.messageId)))
-    expect(count, `deliveries of ${messageId}`).toBeLessThanOrEqual(1 + (lost.get(messageId) ?? 0))
+  expect(history.map(({ state }) => state)).toEqual(ids.map(() => 'completed'))
   expect(await ask(url, 'select count(*)::int as dead from node where dead_at is not null')).toEqual([
     { dead: 0 },
   ])
@@ -235,13 +264,6 @@ test.each([
     expect(await node.exited).toMatchObject({ code: 0 })
   }
 })
-
-async function createMany(belfry: Belfry, count: number, action: object): Promise<string[]> {
-  const answers = await Promise.all(
-    Array.from({ length: count }, () => belfry.request('POST', '/v1/tasks', { action })),
-  )
-  return answers.map(({ body }) => body.id)
-}
 
 async function running(url: string, taskIds: readonly string[]): Promise<number> {
   const [row] = await ask<{ count: number }>(
@@ -292,16 +314,4 @@ async function latenessOf(
     [taskIds, nodeId],
   )
   return row as Lateness
-}
-
-function earlyAmong(hits: readonly Hit[]): readonly Hit[] {
-  return hits.filter(
-    ({ at, headers }) => at < Date.parse(String(headers['belfry-scheduled-for'])) - EARLY_TOLERANCE_MS,
-  )
-}
-
-function countBy(values: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
-  return counts
 }

@@ -21,7 +21,7 @@ test('a dead node loses its runs to a living one, within 20 s with default setti
   const victim = await startBelfry(['--database-url', url])
   const client = new Client(victim.url)
   // Half of them hold the last places of a key and of a queue: nothing starts again that does not come free.
-  await victim.request('PATCH', '/v1/queues/narrow', { concurrencyLimit: HELD / 2 })
+  await client.limitQueue('narrow', HELD / 2)
   const gated = { queue: 'narrow', concurrencyKey: 'narrow', concurrencyLimit: HELD / 2 }
   // The first delivery of each message is never answered, so that it is in hand when its sender dies.
   await client.create(

@@ -83,15 +83,11 @@ function checkPunctuality(book: Book): Finding[] {
 /** A place behind a gate is held exactly as long as a live row says so. */
 function checkGates({ tables }: Book): Finding[] {
   const held = tables.gates.reduce((sum, gate) => sum + gate.held, 0)
-  const holders = tables.live.filter(({ holdsGate }) => holdsGate).length
-  if (held === holders) return []
-  const keys = tables.gates.filter((gate) => gate.held > 0).map(({ key, held }) => `${key} ${held}`)
-  return [
-    {
-      kind: 'inconsistent',
-      what: `gates hold ${held} places (${keys.join(', ')}), and ${holders} live rows stand behind them`,
-      taskId: null,
-      runId: null,
-    },
-  ]
+  const named = tables.live.reduce((sum, row) => sum + row.places, 0)
+  if (held === named) return []
+  const gates = tables.gates
+    .filter((gate) => gate.held > 0)
+    .map((gate) => `${gate.queue}/${gate.key} ${gate.held}`)
+  const what = `gates hold ${held} places (${gates.join(', ')}), and live rows name ${named}`
+  return [{ kind: 'inconsistent', what, taskId: null, runId: null }]
 }

@@ -37,9 +37,10 @@ function checkFirst(book: Book, delivery: Delivery, report: Report): void {
     report('inconsistent', `was sent for ${iso(scheduledFor)}, and its row is for ${iso(row.scheduledFor)}`)
   if (receivedAt < scheduledFor - book.bounds.earlyMs)
     report('early', `was due at ${iso(scheduledFor)} and arrived ${scheduledFor - receivedAt} ms before`)
-  // Whoever waits for a place behind a key, or for an earlier run to end, is not late.
+  // Whoever waits for a place behind a key or in a queue is not late.
   const due = Math.max(scheduledFor, wish?.createdAt ?? 0)
-  const isBounded = wish !== undefined && wish.body.concurrencyKey === undefined
+  const isBounded =
+    wish !== undefined && wish.body.concurrencyKey === undefined && wish.body.queue === undefined
   if (isBounded && receivedAt > book.latestStart(due))
     report('late', `was due at ${iso(scheduledFor)} and arrived ${receivedAt - due} ms later`)
 }
@@ -51,8 +52,8 @@ function checkRepetition(book: Book, first: Delivery, second: Delivery, report: 
   const isOver = first.answeredAt !== null && first.answeredAt <= second.receivedAt
   if (second.fence === first.fence && second.attempt === first.attempt)
     report('doubled', `arrived twice with one fence, ${first.fence}`)
-  else if (second.fence === first.fence || second.attempt <= first.attempt)
-    report('fence_not_growing', `arrived with ${fences}`)
+  else if (second.fence === first.fence) report('fence_not_growing', `arrived with ${fences}`)
+  else if (second.attempt <= first.attempt) report('inconsistent', `arrived with ${fences}`)
   else if (record?.outcome === 'worker_lost') {
     if (!book.isBroken(record.workerId, record.endedAt))
       report('doubled', `was taken from worker ${record.workerId}, to which nothing had happened`)

@@ -67,7 +67,7 @@ function checkFires(book: Book): Finding[] {
   )
   return changes.filter(isFire).flatMap((change): Finding[] => {
     const { at, shard, runId, taskId } = change
-    const node = change.workerId ?? nodeBehind(grants, change)
+    const node = change.workerId ?? (book.isPooled ? undefined : nodeBehind(grants, change))
     const owner = owners.of(String(shard)).findLast((taken) => taken.at <= at)
     if (!owner || node === undefined || owner.owner === node) return []
     const what = `was fired by ${node} at ${iso(at)}; its shard was ${owner.owner}'s since ${iso(owner.at)}`
@@ -79,7 +79,8 @@ const keyOfBackend = ({ backend }: Change) => String(backend)
 
 /** Whose connection it is: a node takes runs for itself only, so what else the connection did tells. */
 function nodeBehind(grants: Grouped<Change>, change: Change): string | undefined {
-  const byThis = grants.of(keyOfBackend(change))
-  const nearest = byThis.findLast(({ at }) => at <= change.at) ?? byThis[0]
-  return nearest?.workerId ?? undefined
+  const nodes = new Set(grants.of(keyOfBackend(change)).map(({ workerId }) => workerId))
+  // After a crash the number of a connection may be given out again.
+  const [node] = nodes
+  return nodes.size === 1 ? (node ?? undefined) : undefined
 }

@@ -40,7 +40,8 @@ function checkWish(book: Book, wish: Wish): Finding[] {
       report('lost', entry.runId, `${iso(due)} is still ${entry.state} with nobody working on it`)
   }
   const known = new Set(expected.possible)
-  for (const entry of hasGap(book, wish) ? [] : entries)
+  const isUntold = wish.body.schedule?.type === 'delay' && hasGap(book, taskId)
+  for (const entry of isUntold ? [] : entries)
     if (!known.has(entry.scheduledFor) && !isRange(entry))
       report('unexpected', entry.runId, `${iso(entry.scheduledFor)} is no instant of its schedule`)
   for (const row of history) if (row.state === 'skipped') found.push(...checkSkip(book, wish, row))
@@ -66,19 +67,13 @@ function expectedOf(
 
 /** The instants of a `delay`: the first by time, each other one by the end of the one before. */
 function chain(wish: Wish, history: readonly HistoryRow[]): number[] {
-  const instants = dueInstants(wish, Number.MAX_SAFE_INTEGER)
   const inOrder = [...history].sort((a, b) => a.endedAt - b.endedAt)
-  const isLast = (row: HistoryRow) => wish.end !== null && row.endedAt >= wish.end.askedAt
-  for (const [i, row] of inOrder.entries()) {
-    const heir = isLast(row) ? null : heirOf(wish, row.endedAt, i + 1)
-    if (heir !== null) instants.push(heir)
-  }
-  return instants
+  const heirs = inOrder.flatMap((row, i) => heirOf(wish, row.endedAt, i + 1) ?? [])
+  return [...dueInstants(wish, Number.MAX_SAFE_INTEGER), ...heirs]
 }
 
-/** A run of a chain was delivered and is not in history: what followed it cannot be told. */
-const hasGap = (book: Book, { taskId, body }: Wish) =>
-  body.schedule?.type === 'delay' &&
+/** A run was delivered and is not in history: what followed from it cannot be told. */
+const hasGap = (book: Book, taskId: string) =>
   book.deliveriesOfTask
     .of(taskId)
     .some(({ messageId }) => book.history.of(messageId).length === 0 && !book.live.has(messageId))
@@ -126,14 +121,7 @@ function checkSkip(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
     case 'overlap': {
       if (wish.body.overlap === 'allow')
         return lost(`${iso(skip.scheduledFor)} was skipped, though overlap is allowed`)
-      const isActive = (row: Entry) =>
-        row.runId !== skip.runId &&
-        row.scheduledFor <= Math.max(skip.endedAt, skip.scheduledFor) &&
-        ('endedAt' in row
-          ? row.state !== 'skipped' && row.endedAt >= skip.scheduledFor - book.bounds.lateMs
-          : true)
-      const others: Entry[] = [...book.historyOfTask.of(taskId), ...book.liveOfTask.of(taskId)]
-      return others.some(isActive)
+      return wasActive(book, wish, skip) || hasGap(book, taskId)
         ? []
         : lost(`${iso(skip.scheduledFor)} was skipped, though nothing was active`)
     }
@@ -150,6 +138,29 @@ function checkSkip(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
     default:
       return lost(`${iso(skip.scheduledFor)} was skipped for the reason ${skip.reason}, which is none`)
   }
+}
+
+/** The end of a run is written a little after it, and the skip looks at what is written. */
+const WRITTEN_MS = 1_000
+
+/** Another run of the task was on its way or in progress when one was skipped. */
+function wasActive(book: Book, { taskId }: Wish, skip: HistoryRow): boolean {
+  const changes = book.changesOfTask.of(taskId).filter(({ runId }) => runId !== skip.runId)
+  const [began, ended] = [new Map<string, number>(), new Map<string, number>()]
+  for (const { runId, to, at } of changes)
+    if (to === null) ended.set(runId, at)
+    else if (to !== 'scheduled' && !began.has(runId)) began.set(runId, at)
+  const isOpen = (runId: string) => (ended.get(runId) ?? Number.POSITIVE_INFINITY) > skip.endedAt - WRITTEN_MS
+  if (changes.length > 0)
+    return [...began].some(([runId, at]) => at <= skip.endedAt + WRITTEN_MS && isOpen(runId))
+  const others: Entry[] = [...book.historyOfTask.of(taskId), ...book.liveOfTask.of(taskId)]
+  return others.some(
+    (row) =>
+      row.runId !== skip.runId &&
+      row.scheduledFor <= Math.max(skip.endedAt, skip.scheduledFor) &&
+      (!('endedAt' in row) ||
+        (row.state !== 'skipped' && row.endedAt >= skip.scheduledFor - book.bounds.lateMs)),
+  )
 }
 
 /** Nothing that is due after a task was silenced begins. */

@@ -26,6 +26,11 @@ export function checkLimits(book: Book, tainted: ReadonlySet<string>): Finding[]
     found.push(...tooMany)
     if (limit === 1 && tooMany.length === 0) found.push(...outOfOrder(book, behind, tainted))
   }
+  for (const { name, limit } of limitsOfQueues(book)) {
+    const inQueue = wishes.filter(({ body }) => (body.queue ?? 'default') === name)
+    const stretches = inQueue.flatMap(({ taskId }) => attemptsOf(book, taskId)).filter(isSound)
+    found.push(...overLimit(stretches, limit, `queue ${name}`))
+  }
   for (const { taskId, body } of wishes) {
     if (body.overlap === 'allow') continue
     const runs = book.historyOfTask
@@ -41,6 +46,22 @@ export function checkLimits(book: Book, tainted: ReadonlySet<string>): Finding[]
     )
   }
   return found
+}
+
+/** Queues that had one limit from before their first task on; what changes on the way is not judged. */
+function limitsOfQueues({ requests, wishes }: Book): { name: string; limit: number }[] {
+  const set = requests.flatMap(({ queue, answeredAt, status }) =>
+    queue && status !== null && status < 300
+      ? [{ ...queue, at: answeredAt ?? Number.POSITIVE_INFINITY }]
+      : [],
+  )
+  return set.flatMap(({ name, limit, at }) => {
+    const isAlone = set.filter((other) => other.name === name).length === 1
+    const isFirst = [...wishes.values()].every(
+      ({ body, createdAt }) => body.queue !== name || createdAt >= at,
+    )
+    return limit !== null && isAlone && isFirst ? [{ name, limit }] : []
+  })
 }
 
 /** Attempts of a task, each from its beginning to its end. */
