@@ -1,5 +1,5 @@
 /**
- * The due index is one table cut into shards (ADR 0010), and a look ahead costs what it finds: a few pages a
+ * The due index is one table cut into shards (ADR 0012), and a look ahead costs what it finds: a few pages a
  * shard, however much lies in the future, and however much is dead in front of it.
  */
 import { afterAll, expect, test } from 'vitest'
@@ -8,6 +8,7 @@ import { lookAhead } from '../../src/store/agenda.ts'
 import { Database } from '../../src/store/database.ts'
 import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Plan, planOf } from '../support/plan.ts'
 
 const { url } = await createTestDatabase()
@@ -65,14 +66,20 @@ test('what has ended and is not vacuumed yet is passed over on the index alone',
     sql`delete from agenda where wake_at < ${new Date(now).toISOString()} returning 1`,
   )
   expect(dead.length).toBeGreaterThanOrEqual(20_000)
-  // The first to pass marks in the index what it found dead in the table; everybody after it is spared that.
-  await look(null, now)
+  const bound = SHARDS.length * PAGES_A_SHARD + dead.length / ENTRIES_A_PAGE
 
-  const all = await look(null, now)
+  // Whoever passes marks in the index what it found dead in the table, and those after it are spared that; it
+  // must be dead to everybody, and analysing the table, as autovacuum may be doing, takes a while.
+  const all = await eventually(
+    async () => {
+      const plan = await look(null, now)
+      return plan.pages <= bound && plan
+    },
+    { withinMs: 20_000 },
+  )
   const ahead = await look(now, now + 10_000)
 
   expect(all).toMatchObject({ tablesRead: [], rows: 0 })
-  expect(all.pages).toBeLessThanOrEqual(SHARDS.length * PAGES_A_SHARD + dead.length / ENTRIES_A_PAGE)
   expect(ahead.pages).toBeLessThanOrEqual(SHARDS.length * PAGES_A_SHARD)
 })
 
