@@ -2,9 +2,9 @@
 -- the migrations and compares; `npm run schema` writes it. The migrations also say why, insert the default
 -- project and the rows of the 64 shards, and make the partitions of run and attempt, one a day.
 
-create type agenda_kind as enum ('occurrence', 'manual', 'catchup', 'resume');
+create type agenda_kind as enum ('occurrence', 'manual', 'catchup', 'resume', 'skip');
 
-create type agenda_state as enum ('scheduled', 'pending', 'running', 'retrying');
+create type agenda_state as enum ('scheduled', 'pending', 'running', 'retrying', 'held', 'deferred');
 
 create type run_state as enum ('completed', 'permanently_failed', 'cancelled', 'skipped');
 
@@ -36,6 +36,7 @@ create table agenda (
   losses        smallint not null default 0,
   kind          agenda_kind not null default 'occurrence'::agenda_kind,
   state         agenda_state not null default 'scheduled'::agenda_state,
+  awaited       boolean not null default false,
   constraint agenda_pkey primary key (run_id) with (fillfactor = 70),
   constraint agenda_occurrence_is_unique unique (task_id, scheduled_for, kind, serial),
   constraint agenda_running_has_a_lease check ((state = 'running'::agenda_state) = (worker_id is not null)),
@@ -108,6 +109,20 @@ create table project (
   constraint project_name_key unique (name)
 );
 
+create table blackout (
+  id         uuid not null,
+  project_id uuid not null,
+  name       text not null,
+  effect     text not null,
+  rule       json not null,
+  created_at timestamptz not null default now(),
+  removed_at timestamptz,
+  constraint blackout_pkey primary key (id),
+  constraint blackout_project_id_fkey foreign key (project_id) references project(id),
+  constraint blackout_effect_is_known check (effect = any (array['skip'::text, 'defer'::text]))
+);
+create index blackout_by_project on blackout (project_id, id) where removed_at is null;
+
 create table queue (
   project_id uuid not null,
   name       text not null,
@@ -140,6 +155,7 @@ create table lane (
   queue      text not null,
   labels     text[] not null default '{}'::text[],
   strict     boolean not null,
+  catchup    boolean not null default false,
   constraint lane_pkey primary key (id),
   constraint lane_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name)
 );
@@ -233,9 +249,14 @@ create table task (
   paused_at    timestamptz,
   cancelled_at timestamptz,
   deleted_at   timestamptz,
+  pause_reason text,
+  resume_at    timestamptz,
+  skip_until   timestamptz,
+  skip_reason  text,
   constraint task_pkey primary key (id),
   constraint task_project_id_fkey foreign key (project_id) references project(id),
   constraint task_deleted_is_cancelled check (deleted_at is null or cancelled_at is not null),
+  constraint task_resumes_only_from_a_pause check (resume_at is null or paused_at is not null),
   constraint task_version_is_positive check (version > 0)
 );
 create index task_by_age on task (project_id, id) where deleted_at is null;
@@ -243,6 +264,17 @@ create index task_by_change on task (project_id, updated_at) where updated_at > 
 create unique index task_by_key on task (project_id, key) where key is not null and deleted_at is null;
 create index task_by_tag on task using gin (tags);
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
+
+create table task_pause (
+  task_id       uuid not null,
+  paused_at     timestamptz not null,
+  reason        text,
+  until_at      timestamptz,
+  resumed_at    timestamptz,
+  resume_reason text,
+  constraint task_pause_pkey primary key (task_id, paused_at),
+  constraint task_pause_task_id_fkey foreign key (task_id) references task(id) on delete cascade
+);
 
 create table task_version (
   task_id     uuid not null,

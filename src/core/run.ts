@@ -19,7 +19,18 @@ export const isLiveState = (state: RunState): state is LiveRunState =>
 export type RunKind = 'occurrence' | 'manual' | 'catchup' | 'resume'
 
 /** Why an occurrence did not run. The list is closed: everything that did not run names one of these. */
-export const SKIP_REASONS = ['overlap', 'misfire', 'paused', 'cancelled', 'bounds'] as const
+export const SKIP_REASONS = [
+  'overlap',
+  'overlap_limit',
+  'misfire',
+  'paused',
+  'skip_next',
+  'blackout',
+  'edited',
+  'cancelled',
+  'bounds',
+  'lost',
+] as const
 export type SkipReason = (typeof SKIP_REASONS)[number]
 
 /** How one attempt ended, as it is stored. */
