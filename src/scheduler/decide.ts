@@ -30,7 +30,8 @@ export function decide(due: DueCase): Decision {
   const isMisfire = due.wasUnwatched && now - row.scheduledFor > MISFIRE_GRACE_MS
   const missed = isMisfire ? afterOutage(due) : NOTHING_MISSED
   if (definition.schedule.type === 'once') return isMisfire ? { ...JUST_RUN, ...missed } : JUST_RUN
-  const isLast = definition.maxRuns !== null && row.ordinal >= definition.maxRuns
+  const isLast =
+    definition.schedule.type === 'delay' || (definition.maxRuns !== null && row.ordinal >= definition.maxRuns)
   const passed = Math.max(row.scheduledFor, missed.runFor ?? 0, missed.skip?.until ?? 0)
   return { ...missed, exclusive, isLast, next: nextRow(due, passed) }
 }

@@ -62,6 +62,28 @@ test('what just runs goes apart from what needs a decision', () => {
   })
 })
 
+test('what starts here and is followed by the next goes together, unless there is more to it', () => {
+  const next = { runId: 'next', at: 1 }
+  const recurring = (runId: string, changes: Partial<Decided['decision']> = {}, lane = OPEN): Decided => ({
+    ...decided(runId, { lane }),
+    decision: { ...JUST_RUN, exclusive: true, next, ...changes },
+  })
+  const due = [
+    recurring('a'),
+    recurring('b'),
+    recurring('last', { isLast: true }),
+    recurring('missed', { runFor: 5 }),
+    recurring('elsewhere', {}, 7),
+    decided('one-off'),
+  ]
+
+  expect(shape(grouped(withRoom(due, { free: 9, ahead: 0 }, serves)))).toEqual({
+    start: ['one-off'],
+    follow: ['a', 'b'],
+    each: ['last', 'missed', 'elsewhere'],
+  })
+})
+
 test('all that must wait goes in one statement, so that nothing overtakes what was due earlier', () => {
   const due = [decided('one-off'), decided('recurring', {}, false), decided('later one-off')]
 

@@ -36,24 +36,29 @@ export function withRoom(
 
 /** Firings that one statement can carry out. */
 export interface Group {
-  readonly how: 'start' | 'queue' | 'each'
+  readonly how: 'start' | 'queue' | 'follow' | 'each'
   readonly firings: readonly PlannedFiring[]
 }
 
+/** It starts here, and the only other thing to do is to write what follows. */
+const isFollowed = ({ startNow, decision: { skip, runFor, next, isLast } }: PlannedFiring) =>
+  startNow && skip === null && runFor === null && next !== null && !isLast
+
 /**
- * What just runs has a cheap statement of its own, in which all start or all wait; the rest goes one by one.
+ * What just runs has a cheap statement of its own, in which all start or all wait, and so has what starts and
+ * is followed by the next; the rest goes one by one.
  * All that waits goes in one statement: what is claimed in strict order must not be there before what was
  * due earlier.
  */
 export function grouped(firings: readonly PlannedFiring[]): Group[] {
   const isPlain = ({ decision }: PlannedFiring) => decision === JUST_RUN
   const waitsPlainly = firings.every((firing) => firing.startNow || isPlain(firing))
-  const groups: Record<Group['how'], PlannedFiring[]> = { start: [], queue: [], each: [] }
+  const groups: Record<Group['how'], PlannedFiring[]> = { start: [], follow: [], each: [], queue: [] }
   for (const firing of firings) {
     const how = firing.startNow ? 'start' : waitsPlainly ? 'queue' : 'each'
-    groups[isPlain(firing) ? how : 'each'].push(firing)
+    groups[isPlain(firing) ? how : isFollowed(firing) ? 'follow' : 'each'].push(firing)
   }
-  return (['start', 'each', 'queue'] as const).flatMap((how) =>
+  return (['start', 'follow', 'each', 'queue'] as const).flatMap((how) =>
     groups[how].length > 0 ? [{ how, firings: groups[how] }] : [],
   )
 }

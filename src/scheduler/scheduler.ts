@@ -10,7 +10,14 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import { type DueRow, type FireResult, fire, fireAsTheyAre, lookAhead } from '../store/agenda.ts'
+import {
+  type DueRow,
+  type FireResult,
+  fire,
+  fireAsTheyAre,
+  fireFollowed,
+  lookAhead,
+} from '../store/agenda.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import type { LocalWorker } from '../transport/local-worker.ts'
@@ -71,6 +78,7 @@ const LOW_WATER = 4_000
 const CHUNK = 1_000
 /** While the worker here has no room, it is asked again after this time. */
 const WAIT_FOR_ROOM_MS = 2
+const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
@@ -210,10 +218,16 @@ export class Scheduler implements Service {
     const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
     const rows = firings.map(({ row }) => row)
     const workerId = worker && how !== 'queue' ? worker.id : null
+    if (how === 'follow' && workerId !== null) {
+      const [followed] = await db.run(fireFollowed({ nodeId, shards, workerId, firings }))
+      const left = new Set(followed?.left)
+      if (left.size === 0) return ALL_AS_ASKED
+      return this.#send({ how: 'each', firings: firings.filter(({ row }) => left.has(row.runId)) })
+    }
     const [result] = await db.run(
-      how === 'each'
-        ? fire({ nodeId, shards, workerId, firings })
-        : fireAsTheyAre({ nodeId, shards, workerId, rows }),
+      how === 'start' || how === 'queue'
+        ? fireAsTheyAre({ nodeId, shards, workerId, rows })
+        : fire({ nodeId, shards, workerId, firings }),
     )
     return result
   }
@@ -235,8 +249,8 @@ export class Scheduler implements Service {
       const ran = !blocked.has(row.runId) && runs(decision)
       if (ran && startNow && result?.isWorkerAlive) started.push(workOf(firing))
       else if (ran) isQueued = true
-      const { next } = decision
-      if (next && next.at < this.#horizon.readUntil)
+      const { next, isLast } = decision
+      if (next && !(ran && isLast) && next.at < this.#horizon.readUntil)
         this.#queue.add({ row: followerOf(row, next, ran), definition })
     }
     if (isQueued) wakeUps.announceReady()

@@ -102,9 +102,9 @@ export interface Decision {
   readonly skip: Skip | null
   /** Run it for a later occurrence than the row stands for: the latest of those that were missed. */
   readonly runFor: number | null
-  /** The row that follows. A `delay` row that runs has none: its end writes it. */
+  /** The row that follows. */
   readonly next: { readonly runId: string; readonly at: number } | null
-  /** The task may run this once more and not again, so `next` is only for the case that it does not run. */
+  /** `next` is only for the case that it does not run: it is the last, or its end writes what follows. */
   readonly isLast: boolean
 }
 
@@ -187,6 +187,62 @@ export const fireAsTheyAre = ({ nodeId, shards, workerId, rows }: PlainFireReque
          case when (select count(*) from fired) = ${rows.length}::integer then '{}'
               else array(select unnest(${list(rows, (r) => r.runId)}::uuid[]) except select run_id from fired) end as gone,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
+
+/** Rows that start here, each followed by the next occurrence of its task. */
+export interface FollowedFireRequest extends Omit<FireRequest, 'firings' | 'workerId'> {
+  readonly workerId: string
+  readonly firings: readonly FollowedFiring[]
+}
+
+/** A due row, and the one that follows. */
+export interface FollowedFiring {
+  readonly row: DueRow
+  readonly decision: Pick<Decision, 'exclusive' | 'next'>
+}
+
+/** What came of it: rows that were not fired need `fire`, which knows what to do with them. */
+export interface FollowedFireResult {
+  readonly left: readonly string[]
+}
+
+/**
+ * Fires rows of recurring tasks that start in the worker of this process, as most do, and writes the next
+ * occurrence of each. What was edited, is held up by another run of its task, or has lost its shard or its
+ * worker is left alone and answered. It is `fire` without the cases: half of what that costs is joining them.
+ */
+export const fireFollowed = ({
+  nodeId,
+  shards,
+  workerId,
+  firings,
+}: FollowedFireRequest) => sql<FollowedFireResult>`
+  with owned as materialized (
+    select id from shard
+    where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
+      and owner = ${nodeId}::uuid
+    for key share
+  ), alive as materialized (
+    select id from node where id = ${workerId}::uuid and dead_at is null for key share
+  ), fired as (
+    update agenda a set state = 'running', worker_id = (select id from alive), claimed_at = clock_timestamp(), fence = a.fence + 1,
+      attempt = a.attempt + 1
+    from unnest(
+      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.fence)}::integer[],
+      ${list(firings, (f) => f.decision.exclusive)}::boolean[], ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[],
+      ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[]) as i(run_id, fence, exclusive, next_run_id, next_ms)
+    where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled' and a.delay_ms is null
+      and (select count(*) from owned) = ${shards.length}::integer and (select count(*) from alive) = 1
+      and not (i.exclusive and exists (
+        select from agenda o where o.task_id = a.task_id and o.run_id <> a.run_id and o.state <> 'scheduled'))
+    returning a.run_id, a.task_id, a.project_id, a.shard, a.version, a.ordinal, a.lane, a.priority, i.next_run_id, i.next_ms
+  ), next as (
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority)
+    select next_run_id, task_id, project_id, shard, to_timestamp(next_ms / 1000), to_timestamp(next_ms / 1000), version, ordinal + 1, lane, priority
+    from fired
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+  )
+  select case when (select count(*) from fired) = ${firings.length}::integer then '{}'
+              else array(select unnest(${list(firings, (f) => f.row.runId)}::uuid[]) except select run_id from fired) end as left`
 
 /**
  * Fires rows of any kind: each turns running, pending, or is recorded as skipped, and the next occurrence

@@ -1,6 +1,14 @@
 /** Whoever no longer holds what it believes to hold changes nothing: one test for each statement that writes. */
 import { expect, test } from 'vitest'
-import { type DueRow, type FireRequest, fire, fireAsTheyAre, JUST_RUN } from '../../src/store/agenda.ts'
+import { uuidv7 } from '../../src/core/ids.ts'
+import {
+  type DueRow,
+  type FireRequest,
+  fire,
+  fireAsTheyAre,
+  fireFollowed,
+  JUST_RUN,
+} from '../../src/store/agenda.ts'
 import { declareDead, handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
 import { type Ending, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
 import { takeShards } from '../../src/store/shards.ts'
@@ -92,6 +100,45 @@ test.each([
 
   expect(results.filter(([result]) => result?.gone.length === 0)).toHaveLength(1)
   expect(await liveRow(db, runId)).toMatchObject({ state: 'running', fence: 1, attempt: 1, workerId })
+})
+
+test('a row that is followed fires once, writes what follows once, and is left alone without the right to it', async () => {
+  const [task] = await tasksInAgenda(db)
+  const [runId, nextId] = [task?.runId as string, uuidv7()]
+  const [old, nodeId, workerId] = [await aNode(db), await aNode(db), await aNode(db)]
+  const lost = await ownShards(db, old)
+  const shards = await ownShards(db, nodeId)
+  const row = await dueRow(db, runId)
+  const next = { runId: nextId, at: row.scheduledFor + 60_000 }
+  const firings = [{ row, decision: { exclusive: true, next } }]
+  const stale = [{ row: { ...row, fence: row.fence - 1 }, decision: { exclusive: true, next } }]
+  const dead = await aNode(db)
+  await db.run(declareDead({ nodeId: dead, beat: null, reason: 'lost' }))
+
+  for (const request of [
+    { nodeId: old, shards: lost, workerId, firings },
+    { nodeId, shards, workerId, firings: stale },
+    { nodeId, shards, workerId: dead, firings },
+  ])
+    expect(await db.run(fireFollowed(request))).toEqual([{ left: [runId] }])
+  expect(await liveRow(db, runId)).toMatchObject({ state: 'scheduled', fence: 0, workerId: null })
+  expect(await liveRow(db, nextId)).toBeUndefined()
+
+  const results = await Promise.all(
+    [1, 2, 3].map(() => db.run(fireFollowed({ nodeId, shards, workerId, firings }))),
+  )
+
+  expect(results.filter(([result]) => result?.left.length === 0)).toHaveLength(1)
+  expect(await liveRow(db, runId)).toMatchObject({ state: 'running', fence: 1, attempt: 1, workerId })
+  expect(await liveRow(db, nextId)).toMatchObject({ state: 'scheduled', fence: 0, workerId: null })
+
+  const follower = {
+    row: await dueRow(db, nextId),
+    decision: { exclusive: true, next: { ...next, runId: uuidv7() } },
+  }
+  expect(await db.run(fireFollowed({ nodeId, shards, workerId, firings: [follower] }))).toEqual([
+    { left: [nextId] },
+  ])
 })
 
 test('a row that changed since it was read is not fired', async () => {

@@ -7,7 +7,14 @@ import { afterAll, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { laneOf } from '../../src/core/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { type DueRow, fire, fireAsTheyAre, JUST_RUN, lookAhead } from '../../src/store/agenda.ts'
+import {
+  type DueRow,
+  fire,
+  fireAsTheyAre,
+  fireFollowed,
+  JUST_RUN,
+  lookAhead,
+} from '../../src/store/agenda.ts'
 import { Database } from '../../src/store/database.ts'
 import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/gates.ts'
 import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
@@ -126,6 +133,7 @@ async function explainAll(): Promise<Record<string, string[]>> {
     readDefinitions: await scansOf(readDefinitions(rows)),
     fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows })),
     fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),
+    fireFollowed: await scansOf(fireFollowed({ nodeId, shards, workerId: nodeId, firings: recurring })),
     takeReady: await scansOf(takeReady({ workerId: nodeId, lanes: [0], limit: BATCH })),
     takeGated: await scansOf(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: BATCH }), 2 * PLACES),
     waitingLanes: await scansOf(waitingLanes({ labels: [], limit: BATCH }), 3),
