@@ -99,8 +99,12 @@ export function durationMs(text: string): number {
   return parsed.ms
 }
 
+/** As `toISOString` writes it, which is how our own instants are stored. */
+const CANONICAL_LENGTH = 24
+
 /** The instant that a validated text stands for. */
 export function instantMs(text: string): number {
+  if (text.length === CANONICAL_LENGTH && text.endsWith('Z')) return Date.parse(text)
   const parsed = parseInstant(text)
   if (!parsed.ok) throw new Error(`stored instant '${text}' ${parsed.reason}`)
   return parsed.at
