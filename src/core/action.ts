@@ -25,7 +25,14 @@ export interface HttpAction {
   readonly body?: unknown
   /** Statuses that count as success: numbers, or classes such as `2xx`. Default `['2xx']`. */
   readonly expect?: readonly (number | string)[]
+  /** How many redirects to follow; left out or 0, none. */
+  readonly followRedirects?: number
+  /** How long to wait for a connection, and, once the request is sent, for the head of the answer. */
+  readonly connectTimeout?: string
+  readonly firstByteTimeout?: string
 }
+
+export const MAX_REDIRECTS = 10
 
 /** Simulated work: waits for the duration, then succeeds. */
 export interface SleepAction {

@@ -134,6 +134,12 @@ test('the compatible interface is described with its states and its bound', () =
   expect(page).toContain(`ends at ${LIST_LIMIT.toLocaleString('en').replace(',', ' ')}`)
 })
 
+test('every action is explained', () => {
+  const headings = [...read('docs/reference/actions.md').matchAll(/^## ([a-z]+)$/gm)]
+
+  expect(headings.map(([, type]) => type).sort()).toEqual([...ACTION_TYPES].sort())
+})
+
 test('the README lists every schedule and action, and no other', () => {
   const listed = firstCells(section('README.md', '## What there is'))
 

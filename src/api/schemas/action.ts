@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HTTP_METHODS } from '../../core/action.ts'
+import { HTTP_METHODS, MAX_REDIRECTS } from '../../core/action.ts'
 import { isReservedHeader } from '../../core/reserved-headers.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
 import { durationBetween } from './values.ts'
@@ -64,6 +64,20 @@ export const HttpAction = z
     headers: Headers.optional(),
     body: Body.optional(),
     expect: z.array(ExpectedStatus).min(1).max(20).optional(),
+    followRedirects: z
+      .int()
+      .min(0)
+      .max(MAX_REDIRECTS)
+      .optional()
+      .describe('How many redirects to follow. Default 0: a redirect is an answer like any other.'),
+    connectTimeout: durationBetween(1, DAY_MS, 'from 1ms to 1d')
+      .optional()
+      .describe(
+        'How long to wait for a connection, a free one of the pool included. Default 10s for a new one.',
+      ),
+    firstByteTimeout: durationBetween(1, DAY_MS, 'from 1ms to 1d')
+      .optional()
+      .describe('How long the receiver may take until the head of its answer is there. Default the timeout.'),
   })
   .describe('Any HTTP request.')
   .meta({ id: 'HttpAction' })

@@ -16,6 +16,7 @@ export const HTTP_FAILURE_CODES = [
   'connection_reset',
   'dns_not_found',
   'dns_unavailable',
+  'first_byte_timeout',
   'forbidden_address',
   'invalid_request',
   'network_error',
@@ -83,6 +84,7 @@ const CODES: Readonly<Record<string, HttpFailureCode>> = {
   UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
   UND_ERR_DESTROYED: 'aborted',
   UND_ERR_HEADERS_OVERFLOW: 'protocol_error',
+  UND_ERR_HEADERS_TIMEOUT: 'first_byte_timeout',
   UND_ERR_INVALID_ARG: 'invalid_request',
   UND_ERR_NOT_SUPPORTED: 'invalid_request',
   forbidden_address: 'forbidden_address',
@@ -135,6 +137,8 @@ function messageFor(code: HttpFailureCode, cause: Error, { url, status }: Failed
       return `there is no host named ${url.hostname}`
     case 'dns_unavailable':
       return `the name ${url.hostname} could not be looked up: DNS did not answer`
+    case 'first_byte_timeout':
+      return `${peer} did not answer in time`
     case 'forbidden_address':
       return `requests to ${url.hostname} are refused: its address is ${kindOf(cause)}`
     case 'invalid_request':

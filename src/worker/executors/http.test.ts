@@ -176,6 +176,147 @@ test.each([300, 301, 302, 303, 304, 307, 308])(
   },
 )
 
+/** A server that sends every request on; it remembers what it was sent. */
+async function redirector(status: number, location: (url: string) => string) {
+  const received: Received[] = []
+  const server = await httpServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    received.push({ method: request.method, headers: request.headers, body })
+    response.writeHead(status, { location: location(server.url) }).end()
+  })
+  return { url: server.url, received }
+}
+
+test.each<[number, HttpAction['method'], string, string]>([
+  [301, 'GET', 'GET', ''],
+  [301, 'POST', 'GET', ''],
+  [302, 'POST', 'GET', ''],
+  [302, 'PUT', 'PUT', '{"a":1}'],
+  [303, 'PUT', 'GET', ''],
+  [303, 'HEAD', 'HEAD', ''],
+  [307, 'POST', 'POST', '{"a":1}'],
+  [308, 'DELETE', 'DELETE', '{"a":1}'],
+])('a redirect with %i of a %s that may be followed is a %s', async (status, method, then, body) => {
+  const to = await receiver()
+  const from = await redirector(status, () => to.url)
+  const withBody = method === 'GET' || method === 'HEAD' ? {} : { body: { a: 1 } }
+
+  const outcome = await execute(http(from.url, { method, ...withBody, followRedirects: 1 }), anAttempt())
+
+  expect(outcome).toMatchObject({ kind: 'completed', output: { status: 200 } })
+  expect(to.received).toMatchObject([{ method: then, body }])
+  expect(to.received[0]?.headers['content-type']).toBe(body === '' ? undefined : 'application/json')
+  expect(to.received[0]?.headers['webhook-id']).toBe(from.received[0]?.headers['webhook-id'])
+})
+
+test("headers that a task sets stay with the task's own origin, for all of the way", async () => {
+  const elsewhere = await redirector(307, () => `${home.url}back`)
+  const home = await httpServer((request, response) => {
+    seen.push(request.headers)
+    if (request.url === '/back') response.end()
+    else response.writeHead(307, { location: request.url === '/' ? '/here' : elsewhere.url }).end()
+  })
+  const seen: IncomingHttpHeaders[] = []
+  const headers = { authorization: 'secret', 'x-api-key': 'secret', 'content-type': 'text/plain' }
+
+  const outcome = await execute(
+    http(home.url, { method: 'POST', headers, body: 'x', followRedirects: 5 }),
+    anAttempt(),
+  )
+
+  expect(outcome).toMatchObject({ kind: 'completed' })
+  expect(seen.map(({ authorization }) => authorization)).toEqual(['secret', 'secret', undefined])
+  expect(elsewhere.received[0]?.headers).toMatchObject({ 'content-type': 'text/plain' })
+  for (const name of ['authorization', 'x-api-key'])
+    expect(elsewhere.received[0]?.headers).not.toHaveProperty(name)
+})
+
+test('a loop of redirects ends at its bound, for good', async () => {
+  const { url, received } = await redirector(302, (own) => `${own}again`)
+
+  const outcome = await execute(http(url, { followRedirects: 3 }), anAttempt())
+
+  expect(outcome).toMatchObject({
+    kind: 'failed',
+    retryable: false,
+    error: {
+      code: 'too_many_redirects',
+      message: `more than 3 redirects, the last one from ${new URL(url).host}`,
+    },
+    output: { status: 302 },
+  })
+  expect(received).toHaveLength(4)
+})
+
+test.each([
+  ['file:///etc/passwd', 'must start with http:// or https://, not file:'],
+  ['http://user:password@localhost/', 'must not contain a user name or password; send them in a header'],
+  ['http://[', 'cannot be read as a URL'],
+])('a redirect to %s is refused', async (location, why) => {
+  const { url } = await redirector(302, () => location)
+
+  const outcome = await execute(http(url, { followRedirects: 3 }), anAttempt())
+
+  expect(outcome).toMatchObject({
+    kind: 'failed',
+    retryable: false,
+    error: { code: 'redirect_refused', message: `${new URL(url).host} redirects to an address which ${why}` },
+  })
+})
+
+test('a redirect to an address that must not be reached is refused like a request there', async () => {
+  const { url } = await redirector(302, () => 'http://169.254.169.254/latest/meta-data/')
+
+  const outcome = await execute(http(url, { followRedirects: 3 }), anAttempt())
+
+  expect(outcome).toMatchObject({
+    kind: 'failed',
+    retryable: false,
+    error: { code: 'forbidden_address', message: expect.stringContaining('169.254.169.254') },
+  })
+})
+
+test('a redirect that is expected, or that names no place, is an answer', async () => {
+  const { url } = await redirector(302, (own) => own)
+  const nowhere = await statusServer(302)
+
+  expect(await execute(http(url, { followRedirects: 3, expect: [302] }), anAttempt())).toMatchObject({
+    kind: 'completed',
+  })
+  expect(await execute(http(nowhere.url, { followRedirects: 3 }), anAttempt())).toMatchObject({
+    kind: 'failed',
+    retryable: false,
+    error: { code: 'http_status', message: `HTTP 302 from ${new URL(nowhere.url).host}` },
+  })
+})
+
+test('a receiver that takes longer than it may to answer has timed out', async () => {
+  const { url } = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\n'))
+
+  const outcome = await execute(http(url, { firstByteTimeout: '20ms' }), anAttempt())
+
+  expect(outcome).toMatchObject({
+    kind: 'failed',
+    retryable: true,
+    error: { code: 'first_byte_timeout', message: `${new URL(url).host} did not answer in time` },
+  })
+})
+
+test('who has waited long enough for a connection never sends its request', async () => {
+  const { url, sockets } = await rawServer(() => {})
+  const secure = url.replace('http:', 'https:')
+
+  const outcome = await execute(http(secure, { connectTimeout: '20ms' }), anAttempt())
+
+  expect(outcome).toMatchObject({
+    kind: 'failed',
+    retryable: true,
+    error: { code: 'connect_timeout', message: `no connection to ${new URL(url).host} in time` },
+  })
+  expect(sockets.length).toBeLessThanOrEqual(1)
+})
+
 test.each([429, 503])('Retry-After is honoured with status %i, as seconds or as a date', async (status) => {
   const date = 'Wed, 21 Oct 2026 07:28:00 GMT'
   const seconds = await statusServer(status, { 'retry-after': '7' })

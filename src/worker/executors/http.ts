@@ -1,5 +1,6 @@
 /**
- * Performs `ping`, `webhook` and `http`: one request, and an outcome by its status.
+ * Performs `ping`, `webhook` and `http`: one request, and an outcome by its status. An `http` action may ask for
+ * redirects to be followed; then there is a request for each, and the last answer counts.
  *
  * An expected status completes. Of the others 408, 425, 429 and 5xx ask to come again, as does every
  * failure of the network; any other status is the receiver's last word. A status that is not expected
@@ -10,9 +11,18 @@ import type { HttpAction, PingAction, WebhookAction } from '../../core/action.ts
 import type { Outcome } from '../../core/outcome.ts'
 import { isReservedHeader } from '../../core/reserved-headers.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
+import { durationMs } from '../../core/task.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
-import { type HttpClient, type HttpResponse, type HttpResult, type Target, targetOf } from './http-client.ts'
+import {
+  type HttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpResult,
+  type Target,
+  targetOf,
+} from './http-client.ts'
 import { attemptHeaders } from './http-headers.ts'
+import { type Hop, nextHop } from './redirects.ts'
 import { parseRetryAfter } from './retry-after.ts'
 
 export type HttpLikeAction = PingAction | WebhookAction | HttpAction
@@ -33,17 +43,50 @@ export function createHttpExecutor({ client, userAgent }: HttpExecutorOptions): 
       const forbidden = Object.keys(headersOf(action)).find(isReservedHeader)
       if (forbidden !== undefined) return refused('forbidden_header', `the header ${forbidden} cannot be set`)
 
-      const result = await client.send({
-        target,
-        method: methodOf(action),
-        headers: requestHeaders(action, context, userAgent),
-        body: bodyText(action),
-        signal: context.signal,
-      })
-      return toOutcome(result, { host: target.host, expect: expectOf(action) })
+      const hop = { target, method: methodOf(action), body: bodyText(action), isElsewhere: false }
+      const send = (next: Hop) => client.send(requestOf(action, next, { context, userAgent }))
+      const result = await send(hop)
+      const judging = { host: target.host, expect: expectOf(action), follows: false }
+      if (action.type === 'http' && action.followRedirects) {
+        return follow(result, { hop, send, limit: action.followRedirects, expect: judging.expect })
+      }
+      return toOutcome(result, judging)
     },
   }
 }
+
+interface Following {
+  readonly hop: Hop
+  readonly send: (hop: Hop) => Promise<HttpResult>
+  readonly limit: number
+  readonly expect: Expect
+}
+
+/** Goes where redirects lead until an answer is none, or is expected as it is. */
+async function follow(first: HttpResult, { hop: from, send, limit, expect }: Following): Promise<Outcome> {
+  let result = first
+  let hop = from
+  for (let followed = 0; ; followed++) {
+    const { host } = hop.target
+    const { response } = result
+    const next =
+      response === undefined || isExpected(response.status, expect) ? undefined : nextHop(hop, response)
+    if (next === undefined) return toOutcome(result, { host, expect, follows: true })
+    if (typeof next === 'string')
+      return lost('redirect_refused', `${host} redirects to an address ${next}`, response)
+    if (followed === limit)
+      return lost('too_many_redirects', `more than ${limit} redirects, the last one from ${host}`, response)
+    hop = next
+    result = await send(hop)
+  }
+}
+
+const lost = (code: string, message: string, output: HttpResponse | undefined): Outcome => ({
+  kind: 'failed',
+  error: { code, message },
+  retryable: false,
+  output,
+})
 
 const MAX_TARGETS = 1_000
 
@@ -91,17 +134,35 @@ function bodyText(action: HttpLikeAction): string | undefined {
   return typeof action.body === 'string' ? action.body : JSON.stringify(action.body)
 }
 
-function requestHeaders(action: HttpLikeAction, context: AttemptContext, userAgent: string): string[] {
+interface Sender {
+  readonly context: AttemptContext
+  readonly userAgent: string
+}
+
+function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent }: Sender): HttpRequest {
+  const { target, method, body } = hop
   const headers = attemptHeaders(context, { userAgent, now: Date.now() })
-  let hasContentType = false
+  addOwnHeaders(headers, action, hop)
+  const { signal } = context
+  if (action.type !== 'http') return { target, method, headers, body, signal }
+  const connectTimeoutMs = limitOf(action.connectTimeout)
+  const firstByteTimeoutMs = limitOf(action.firstByteTimeout)
+  return { target, method, headers, body, signal, connectTimeoutMs, firstByteTimeoutMs }
+}
+
+const limitOf = (duration: string | undefined) => (duration === undefined ? undefined : durationMs(duration))
+
+/** What the task sets itself. It goes to the origin that the task names and nowhere else, but for the type of the body. */
+function addOwnHeaders(headers: string[], action: HttpLikeAction, { body, isElsewhere }: Hop): void {
+  let contentType: string | undefined
   for (const [name, value] of Object.entries(headersOf(action))) {
-    headers.push(name, value)
-    hasContentType ||= name.toLowerCase() === 'content-type'
+    if (name.toLowerCase() === 'content-type') contentType = value
+    else if (!isElsewhere) headers.push(name, value)
   }
-  if (!hasContentType && action.type !== 'ping' && action.body !== undefined) {
-    headers.push('content-type', 'application/json')
-  }
-  return headers
+  // A type without a body is only the task's to send, on its own request.
+  if (body !== undefined) headers.push('content-type', contentType ?? 'application/json')
+  else if (contentType !== undefined && bodyText(action) === undefined && !isElsewhere)
+    headers.push('content-type', contentType)
 }
 
 const DEFAULT_EXPECT = ['2xx']
@@ -118,21 +179,29 @@ export function isExpected(status: number, expect: Expect): boolean {
   })
 }
 
-function toOutcome(result: HttpResult, { host, expect }: { host: string; expect: Expect }): Outcome {
+/** What an answer is judged by. */
+interface Judging {
+  readonly host: string
+  readonly expect: Expect
+  /** Whether redirects are followed, so that one that comes to be judged leads nowhere. */
+  readonly follows: boolean
+}
+
+function toOutcome(result: HttpResult, judging: Judging): Outcome {
   const { response } = result
-  if (response !== undefined && !isExpected(response.status, expect))
-    return unexpected(response, { host, expect })
+  if (response !== undefined && !isExpected(response.status, judging.expect))
+    return unexpected(response, judging)
   if (result.ok) return { kind: 'completed', output: result.response }
   return { kind: 'failed', ...result.failure, ...(response === undefined ? {} : { output: response }) }
 }
 
-function unexpected(response: HttpResponse, { host, expect }: { host: string; expect: Expect }): Outcome {
+function unexpected(response: HttpResponse, judging: Judging): Outcome {
   const retryAfterMs = retryAfterOf(response)
   return {
     kind: 'failed',
     error: {
       code: 'http_status',
-      message: statusMessage(response.status, { host, expect }),
+      message: statusMessage(response.status, judging),
       detail: { status: response.status },
     },
     retryable: isRetryable(response.status),
@@ -141,9 +210,10 @@ function unexpected(response: HttpResponse, { host, expect }: { host: string; ex
   }
 }
 
-function statusMessage(status: number, { host, expect }: { host: string; expect: Expect }): string {
+function statusMessage(status: number, { host, expect, follows }: Judging): string {
   const what = `HTTP ${status} from ${host}`
-  if (status >= 300 && status < 400) return `${what}: redirects are not followed, use the final address`
+  if (status >= 300 && status < 400 && !follows)
+    return `${what}: redirects are not followed, use the final address`
   return expect === DEFAULT_EXPECT ? what : `${what}, expected ${expect.join(', ')}`
 }
 

@@ -1,0 +1,38 @@
+/**
+ * Where a redirect leads. The rules are those of browsers, where they are kind to the receiver, and stricter where
+ * a redirect could carry a secret away: headers that the task sets stay with the origin that the task names, for
+ * all of the way that is left, and from https nothing goes on over http.
+ */
+import { parseTargetUrl } from '../../core/target-url.ts'
+import { type HttpResponse, type Target, targetOf } from './http-client.ts'
+
+/** One request on the way to the answer that counts. */
+export interface Hop {
+  readonly target: Target
+  readonly method: string
+  readonly body: string | undefined
+  /** Whether the way has left the origin that the task names. */
+  readonly isElsewhere: boolean
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** The hop that an answer asks for; undefined when it asks for none, and in words why it cannot be made. */
+export function nextHop(hop: Hop, { status, headers }: HttpResponse): Hop | string | undefined {
+  const { location } = headers
+  if (!REDIRECTS.has(status) || location === undefined) return undefined
+  const { url } = hop.target
+  if (!URL.canParse(location, url.href)) return 'which cannot be read as a URL'
+  const next = parseTargetUrl(new URL(location, url).href)
+  if (!next.ok) return `which ${next.reason}`
+  if (url.protocol === 'https:' && next.url.protocol === 'http:') return 'which leaves https for http'
+  const isElsewhere = hop.isElsewhere || next.url.origin !== url.origin
+  const target = targetOf(next.url)
+  if (!becomesGet(status, hop.method)) return { ...hop, target, isElsewhere }
+  return { target, method: hop.method === 'HEAD' ? 'HEAD' : 'GET', body: undefined, isElsewhere }
+}
+
+/** 303 says so; 301 and 302 mean it for a POST, because everybody has read them that way. */
+function becomesGet(status: number, method: string): boolean {
+  return status === 303 || ((status === 301 || status === 302) && method === 'POST')
+}
