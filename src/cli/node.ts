@@ -125,7 +125,7 @@ export async function startNode({
   }
   if (has('worker')) {
     const executor = createExecutors({
-      allowPrivateAddresses: isLoopback(config.host),
+      allowPrivateAddresses: reachesPrivate(config),
       userAgent: `belfry/${version}`,
     })
     worker = new Worker({
@@ -203,6 +203,10 @@ export async function startNode({
 /** Listening needs a session that lasts, which a pooler may not give. */
 const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl: string) =>
   databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
+
+/** Who can ask a server on loopback is on this machine anyway, and reaches what it reaches. */
+const reachesPrivate = ({ privateAddresses, host }: Config) =>
+  privateAddresses === 'auto' ? isLoopback(host) : privateAddresses === 'allow'
 
 /** A part that has nothing to start and is the last to stop. */
 const closing = (database: Database): Service => ({ start: () => {}, stop: () => database.close() })

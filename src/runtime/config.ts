@@ -17,6 +17,10 @@ export type Role = (typeof ROLES)[number]
 export const POOLING = ['session', 'transaction'] as const
 export type Pooling = (typeof POOLING)[number]
 
+/** Whether tasks may reach loopback and private networks. */
+export const PRIVATE_ADDRESSES = ['auto', 'allow', 'refuse'] as const
+export type PrivateAddresses = (typeof PRIVATE_ADDRESSES)[number]
+
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -39,6 +43,8 @@ export interface Config {
   readonly historyDays: number
   /** What the worker of this node can do beyond the ordinary, such as gpu. */
   readonly labels: readonly string[]
+  /** Whether tasks may reach loopback and private networks; `auto`: when the API listens on loopback. */
+  readonly privateAddresses: PrivateAddresses
   /** Which defaults the cadences below have. */
   readonly preset: PresetName
   readonly heartbeatMs: number
@@ -158,6 +164,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
   historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
   labels,
+  privateAddresses: oneOf(
+    PRIVATE_ADDRESSES,
+    'auto',
+    'Whether tasks reach private networks: auto if --host is loopback',
+  ),
   preset: oneOf(PRESET_NAMES, 'default', `Defaults for how often and how much: ${PRESET_NAMES.join(', ')}`),
   heartbeatMs: cadence(5_000, 10, 600_000, 'How often a node shows that it lives'),
   leaseMs: cadence(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
