@@ -198,6 +198,12 @@ create index run_by_state on run (project_id, state, ended_at desc, run_id desc)
 create index run_by_task on run (task_id, scheduled_for desc, run_id desc);
 create index run_by_task_and_state on run (task_id, state, scheduled_for desc, run_id desc) where state <> 'completed'::run_state;
 
+create table run_override (
+  run_id   uuid not null,
+  override json not null,
+  constraint run_override_pkey primary key (run_id)
+);
+
 create table run_retry (
   run_id   uuid not null,
   retry_of uuid not null,

@@ -8,6 +8,7 @@ export const REFUSALS = {
   method_not_allowed: { status: 405, title: 'This address does not take that method' },
   run_active: { status: 409, title: 'A run of this task is still active' },
   run_ended: { status: 409, title: 'The run has ended' },
+  override_outdated: { status: 409, title: 'The override of the run no longer fits its task' },
   task_ended: { status: 409, title: 'The task has ended' },
   key_in_use: { status: 409, title: 'Another task has this key' },
   version_mismatch: { status: 412, title: 'The task was changed in the meantime' },

@@ -5,6 +5,7 @@ import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
+import { forgetOverrides } from '../store/run-overrides.ts'
 import { forgetRetries } from '../store/runs.ts'
 import { forgetTallies } from '../store/tally.ts'
 import { forgetAnswers } from '../store/tasks.ts'
@@ -13,7 +14,7 @@ import { forgetAnswers } from '../store/tasks.ts'
 const BETWEEN_DROPS_MS = 1_000
 const ANSWERS_KEPT_HOURS = 24
 /** A run may go on for long after it was asked for, and its row of history is kept from its end on. */
-const RETRIES_KEPT_LONGER_DAYS = 7
+const ASKED_KEPT_LONGER_DAYS = 7
 const DAY_MS = 86_400_000
 
 export interface HousekeepingOptions {
@@ -56,7 +57,9 @@ export class Housekeeping implements Service {
     await db.run(summariseHistory())
     await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
     await db.run(forgetNodes(deadNodeMinutes))
-    await db.run(forgetRetries(leastUuidAt(Date.now() - (historyDays + RETRIES_KEPT_LONGER_DAYS) * DAY_MS)))
+    const asked = leastUuidAt(Date.now() - (historyDays + ASKED_KEPT_LONGER_DAYS) * DAY_MS)
+    await db.run(forgetRetries(asked))
+    await db.run(forgetOverrides(asked))
     await db.run(forgetTallies(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined

@@ -65,9 +65,9 @@ export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) =>
         update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1, attempt = a.attempt + 1
         from taken t
         where a.run_id = t.run_id and a.state = 'pending'
-        returning a.run_id, a.task_id, a.version, a.scheduled_for, a.wake_at, a.fence, a.attempt, a.losses, a.cancel_at
+        returning a.run_id, a.task_id, a.version, a.kind, a.scheduled_for, a.wake_at, a.fence, a.attempt, a.losses, a.cancel_at
       )
-      select run_id as "runId", task_id as "taskId", version, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
+      select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
              cancel_at is not null as "isCancelled", "isShort"
       from (select (select count(*) from claimed) < (select count(*) from taken) as "isShort") s left join claimed on true`,
     claimOf,
@@ -141,7 +141,7 @@ export const takeGated = ({ workerId, lanes, limit, upTo }: GatedClaimRequest) =
               where p.id is not null group by p.id) p
         where g.id = p.id
       )
-      select run_id as "runId", task_id as "taskId", version, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
+      select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
              cancel_at is not null as "isCancelled", true as "holdsPlace", "isShort"
       from (select (select count(*) from open) < (select count(*) from asked)
                 or (select count(*) from claimed) < (select count(*) from best)

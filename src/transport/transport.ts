@@ -2,6 +2,7 @@
  * What carries runs to workers. PostgreSQL remains the truth whatever the transport: a claim is only
  * valid once it stands there, with a fence, and a transport that forgets everything loses nothing.
  */
+import type { RunKind } from '../core/run.ts'
 import type { TaskDefinition } from '../core/task.ts'
 
 /** The right to work on a run, as the database granted it. */
@@ -9,6 +10,8 @@ export interface ClaimedRun {
   readonly runId: string
   readonly taskId: string
   readonly version: number
+  /** Left out or null: an occurrence, as most are. */
+  readonly kind?: RunKind | null
   readonly scheduledFor: number
   /** It may not begin before: the instant of a retry lies behind the one it was scheduled for. */
   readonly wakeAt: number

@@ -219,6 +219,48 @@ describe('PATCH /v1/queues/{name}', () => {
   })
 })
 
+describe('POST /v1/tasks/{id}/trigger', () => {
+  test.each([
+    ['a list', [], '', 'must be an object, not a list'],
+    ['an action that is text', { action: 'x' }, '/action', 'must be an object, not a string'],
+    ['another type', { action: { type: 'ping' } }, '/action/type', 'cannot be overridden; of a sleep action'],
+    ['an address', { action: { url: 'http://x' } }, '/action/url', 'a trigger may change duration'],
+    ['a member with a slash', { action: { 'a/b': 1 } }, '/action/a~1b', 'cannot be overridden'],
+    ['a bad member', { action: { duration: 'long' } }, '/action/duration', 'cannot be read at "long"'],
+    [
+      'a member too long',
+      { action: { [long(101)]: 1 } },
+      `/action/${long(100)}`,
+      'must not be longer than 100',
+    ],
+    [
+      'a member that is null',
+      { action: { duration: null } },
+      '/action/duration',
+      'must be a string, not null',
+    ],
+    ['a schedule', { schedule: daily }, '/schedule', 'is not a known field'],
+    ['maxRuns', { maxRuns: 1 }, '/maxRuns', 'is not a known field'],
+    ['worker loss', { onWorkerLoss: 'fail' }, '/onWorkerLoss', 'is not a known field'],
+    ['a queue that is none', { queue: 'no such' }, '/queue', 'must be 1 to 100 letters'],
+    ['a priority too low', { priority: 1_001 }, '/priority', 'must be at most 1000'],
+    ['a timeout of zero', { timeout: '0s' }, '/timeout', 'must be from 1ms to 1d'],
+    [
+      'retries that shrink',
+      { retry: { initial: '1m' } },
+      '/retry/max',
+      'is 30s, less than retry.initial (1m)',
+    ],
+    ['an overlap that waits', { overlap: 'queue_one' }, '/overlap', 'must be one of skip, allow'],
+    ['a NUL', { action: { duration: 'a\u0000' } }, '/action/duration', UNSTORABLE],
+  ])('refuses %s', async (_, payload, pointer, says) => {
+    const { body } = await refused('POST', `/v1/tasks/${existing.id}/trigger`, payload)
+
+    expect(body.errors[0].pointer).toBe(pointer)
+    expect(body.errors[0].detail).toContain(says)
+  })
+})
+
 const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('queries', () => {
@@ -443,7 +485,7 @@ describe('bodies', () => {
   })
 
   test('a request that needs no body takes none but an empty one', async () => {
-    for (const verb of ['pause', 'resume', 'cancel', 'trigger']) {
+    for (const verb of ['pause', 'resume', 'cancel']) {
       const { body } = await refused('POST', `/v1/tasks/${existing.id}/${verb}`, { payload: 1 })
       expect(body.errors[0]).toEqual({
         pointer: '/payload',

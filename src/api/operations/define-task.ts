@@ -95,14 +95,18 @@ export function chainDelay(definition: TaskDefinition): number | null {
 }
 
 function withinBounds(definition: TaskDefinition, now: number): TaskDefinition {
-  const { startAt, endAt, retry } = definition
+  const { startAt, endAt } = definition
   if (endAt !== null && instantMs(endAt) <= now) throw invalid('/endAt', 'is in the past')
   if (startAt !== null && endAt !== null && instantMs(endAt) < instantMs(startAt))
     throw invalid('/endAt', 'lies before startAt')
-  if (durationMs(retry.max) < durationMs(retry.initial)) {
-    throw invalid('/retry/max', `is ${retry.max}, less than retry.initial (${retry.initial})`)
-  }
+  refuseShrinking(definition.retry)
   return definition
+}
+
+/** Waits between attempts grow, or stay as they are. */
+export function refuseShrinking(retry: TaskDefinition['retry']): void {
+  if (durationMs(retry.max) >= durationMs(retry.initial)) return
+  throw invalid('/retry/max', `is ${retry.max}, less than retry.initial (${retry.initial})`)
 }
 
 function refuseLongPast(definition: TaskDefinition, at: number, now: number): void {
@@ -122,7 +126,9 @@ const invalid = (pointer: string, detail: string) =>
   new Refusal('invalid_input', `${pointer} ${detail}.`, { problems: [{ pointer, detail }] })
 
 /** Without members that are present but undefined, which would undo a default. */
-function defined<T extends object>(value: T | undefined): { [K in keyof T]?: Exclude<T[K], undefined> } {
+export function defined<T extends object>(
+  value: T | undefined,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value ?? {}).filter(([, member]) => member !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>
   }

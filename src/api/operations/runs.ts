@@ -1,17 +1,24 @@
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidTime, uuidv7 } from '../../core/ids.ts'
 import { isLiveState } from '../../core/run.ts'
+import { applyOverride, type RunOverride } from '../../core/run-override.ts'
+import type { TaskDefinition } from '../../core/task.ts'
 import { type AttemptRow, earlierAttempts } from '../../store/attempts.ts'
+import { readOverrides } from '../../store/run-overrides.ts'
 import { type RunRow, retriesOf, runById } from '../../store/runs.ts'
 import { cancelRuns, lockRuns, lockTask } from '../../store/task-changes.ts'
+import { readDefinitions } from '../../store/tasks.ts'
 import type { Context } from './context.ts'
 import type { Answer, Repeatable } from './idempotency.ts'
 import { changing } from './settle.ts'
 import { triggerTask } from './trigger-task.ts'
 
-/** A run, its ended attempts in order, and the runs that repeat it. */
+/** A run, what it is performed as, its ended attempts in order, and the runs that repeat it. */
 export interface RunWithAttempts {
   readonly run: RunRow
+  /** What it does otherwise than its task says. */
+  readonly override: RunOverride | null
+  readonly action: TaskDefinition['action'] | null
   readonly attempts: readonly AttemptRow[]
   readonly retriedAs: readonly string[]
 }
@@ -25,17 +32,32 @@ export async function getRun(context: Context, id: string): Promise<RunWithAttem
   return found
 }
 
-async function findRun(
-  { db, projectId }: Context,
-  id: string,
-  madeAt: number,
-): Promise<RunWithAttempts | undefined> {
+async function findRun(context: Context, id: string, madeAt: number): Promise<RunWithAttempts | undefined> {
+  const { db, projectId } = context
   const [run] = await db.run(runById({ projectId, id, madeAt }))
   if (!run) return undefined
   const { scheduledFor } = run
   const earlier = await db.run(earlierAttempts({ runId: id, scheduledFor, madeAt }))
   const retries = await db.run(retriesOf({ runId: id, limit: MAX_RETRIES_SHOWN }))
-  return { run, attempts: [...earlier, ...lastAttempt(run)], retriedAs: retries.map((retry) => retry.id) }
+  return {
+    run,
+    ...(await performedAs(context, run)),
+    attempts: [...earlier, ...lastAttempt(run)],
+    retriedAs: retries.map((retry) => retry.id),
+  }
+}
+
+/** What the run does: as its version of the task says, except for what whoever asked for it wanted otherwise. */
+async function performedAs(
+  { db }: Context,
+  { id, kind, taskId, version }: RunRow,
+): Promise<Pick<RunWithAttempts, 'override' | 'action'>> {
+  const [overridden] = kind === 'manual' ? await db.run(readOverrides([id])) : []
+  const override = overridden?.override ?? null
+  const [known] = await db.run(readDefinitions([{ taskId, version }]))
+  const definition = known?.definition ?? null
+  const performed = definition && override ? applyOverride(definition, override) : definition
+  return { override, action: performed?.action ?? null }
 }
 
 /** The attempt that the run itself tells of, once it has ended. */
@@ -59,17 +81,25 @@ function lastAttempt(run: RunRow): AttemptRow[] {
   ]
 }
 
-/** Asks for a run that has ended once more, as a new one of its task. */
+/** Asks for a run that has ended once more, as a new one of its task; what it did otherwise it does again. */
 export async function retryRun(context: Context, id: string, repeat: Repeatable | null): Promise<Answer> {
-  const { run } = await getRun(context, id)
+  const { run, override } = await getRun(context, id)
   if (isLiveState(run.state)) throw stillActive(run)
   try {
-    return await triggerTask(context, { taskId: run.taskId, retryOf: id, repeat })
+    return await triggerTask(context, { taskId: run.taskId, override, retryOf: id, repeat })
   } catch (error) {
-    const isGone = error instanceof Refusal && error.code === 'not_found'
-    if (isGone) throw new Refusal('task_ended', `Run ${id} cannot be run again: its task was deleted.`)
+    if (!(error instanceof Refusal)) throw error
+    if (error.code === 'not_found')
+      throw new Refusal('task_ended', `Run ${id} cannot be run again: its task was deleted.`)
+    if (error.code === 'invalid_input') throw noLongerFits(id, error)
     throw error
   }
+}
+
+/** The task was changed since, and what the run did otherwise means nothing to it any more. */
+function noLongerFits(id: string, { problems, message }: Refusal): Refusal {
+  const detail = `Run ${id} was triggered with an override that the task no longer takes: ${message}`
+  return new Refusal('override_outdated', detail, { problems })
 }
 
 function stillActive({ id, state }: RunRow): Refusal {

@@ -1,16 +1,22 @@
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
+import { applyOverride, type RunOverride } from '../../core/run-override.ts'
+import { insertOverride } from '../../store/run-overrides.ts'
 import { insertRetry, type RunRow } from '../../store/runs.ts'
 import { insertManual } from '../../store/task-changes.ts'
 import { presentRun } from '../present.ts'
+import type { TriggerTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from './idempotency.ts'
+import { overrideOf } from './run-override.ts'
 import { changing, lockLiving } from './settle.ts'
 
 /** A run that somebody asks for. */
 export interface WantedRun {
   readonly taskId: string
+  /** What it shall do otherwise than the task says. */
+  readonly override: TriggerTask | RunOverride | null
   /** The run that it repeats. */
   readonly retryOf: string | null
   readonly repeat: Repeatable | null
@@ -20,23 +26,28 @@ export interface WantedRun {
  * Puts a run of the task on the agenda, due now, whatever its schedule says and also while it is paused. It is
  * performed as the task is defined now, also when it repeats a run of an earlier version.
  */
-export async function triggerTask(context: Context, { taskId, retryOf, repeat }: WantedRun): Promise<Answer> {
-  const { db, clock, projectId, wakeUps } = context
+export async function triggerTask(context: Context, wanted: WantedRun): Promise<Answer> {
+  const { db, clock, projectId, wakeUps, lanes } = context
+  const { taskId, retryOf, repeat } = wanted
   const shard = shardOf(taskId)
   const runId = uuidv7()
   const at = Math.floor(clock.now())
   const answer = await answerOnce(context, repeat, () =>
     changing(db, async (tx) => {
       const { version, definition, name, key } = await lockLiving(tx, projectId, taskId)
+      const override = wanted.override && overrideOf(definition, wanted.override)
+      const performed = override ? applyOverride(definition, override) : definition
       const body = presentRun(pendingRun({ id: runId, taskId, taskName: name ?? key, retryOf, at, version }))
       if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
-      const exclusive = definition.overlap === 'skip'
-      const lane = laneOf(projectId, definition).id
-      const { priority } = definition
+      const exclusive = performed.overlap === 'skip'
+      const lane = laneOf(projectId, performed)
+      if (override) await lanes.ensure(db, [lane])
+      const { priority } = performed
       const [result] = await tx.run(
-        insertManual({ runId, taskId, projectId, shard, at, version, lane, priority, exclusive }),
+        insertManual({ runId, taskId, projectId, shard, at, version, lane: lane.id, priority, exclusive }),
       )
       if (!result?.inserted) throw runActive(result?.blocker ?? null)
+      if (override) await tx.run(insertOverride({ runId, override }))
       if (retryOf !== null) await tx.run(insertRetry({ runId, retryOf }))
       return { status: 201, body }
     }),

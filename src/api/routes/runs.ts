@@ -43,8 +43,8 @@ const retry = {
   tags,
   summary: 'Run a run that has ended once more',
   description:
-    'Makes a new run of its task, due now, that names this one as `retryOf`. It is performed as the task is defined now, and does not ' +
-    'count against `maxRuns`.',
+    'Makes a new run of its task, due now, that names this one as `retryOf`. It is performed as the task is defined now, with the ' +
+    'override of this one if it had any, and does not count against `maxRuns`.',
   params: byId,
   headers: headers.repeatable,
   body: NoBody,
@@ -90,8 +90,10 @@ export function runRoutes(app: App, context: Context): void {
   )
 }
 
-const present = ({ run, attempts, retriedAs }: RunWithAttempts) => ({
+const present = ({ run, override, action, attempts, retriedAs }: RunWithAttempts) => ({
   ...presentRun(run),
+  override,
+  action,
   attempts: attempts.map(presentAttempt),
   retriedAs: [...retriedAs],
 })

@@ -13,7 +13,8 @@ import { presentAttempt, presentRun } from '../present.ts'
 import { headers, idempotencyOf } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
 import { AttemptPage, ListAttempts, ListRunsOfTask, Run, RunPage } from '../schemas/run.ts'
-import { NoBody, Uuid } from '../schemas/values.ts'
+import { TriggerTask } from '../schemas/task.ts'
+import { Uuid } from '../schemas/values.ts'
 
 const tags = ['runs']
 const byId = z.object({ id: Uuid })
@@ -22,9 +23,12 @@ const trigger = {
   operationId: 'triggerTask',
   tags,
   summary: 'Run a task now',
+  description:
+    'Due now, also while the task is paused, and not counted in `maxRuns`. The body may change what this one run does; ' +
+    '`GET /v1/runs/{id}` shows it.',
   params: byId,
   headers: headers.repeatable,
-  body: NoBody,
+  body: TriggerTask.nullish(),
   response: { 201: Run, ...problems(404, 409, 413, 415) },
 }
 
@@ -52,6 +56,7 @@ export function taskRunRoutes(app: App, context: Context): void {
   app.post('/v1/tasks/:id/trigger', { schema: trigger }, async (request, reply) => {
     const { status, body, isReplay } = await triggerTask(context, {
       taskId: request.params.id,
+      override: request.body ?? null,
       retryOf: null,
       repeat: idempotencyOf(request),
     })

@@ -61,6 +61,16 @@ export type Run = z.output<typeof Run>
 export const RunWithAttempts = z
   .object({
     ...runFields,
+    action: z
+      .unknown()
+      .meta({ $ref: '#/components/schemas/Action' })
+      .nullable()
+      .describe('What it does: the action of its version of the task, with the override.'),
+    override: z
+      .unknown()
+      .meta({ $ref: '#/components/schemas/TriggerTask' })
+      .nullable()
+      .describe('What it was asked to do otherwise than the task says.'),
     attempts: z.array(Attempt),
     retriedAs: z.array(Uuid).describe('Runs that were asked for to repeat it: the latest 20.'),
   })

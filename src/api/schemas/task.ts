@@ -89,6 +89,27 @@ export const EditTask = z
   .meta({ id: 'EditTask' })
 export type EditTask = z.output<typeof EditTask>
 
+/** A trigger decides about overlap for itself: it goes beside what is active, or is refused. */
+const TRIGGER_OVERLAPS = ['skip', 'allow'] as const
+
+export const TriggerTask = z
+  .strictObject({
+    action: z
+      .record(z.string().max(100), z.unknown())
+      .optional()
+      .describe(
+        'Members of the action to have otherwise: `body` of a webhook, `headers` (name by name) and `body` of an http, `duration` of a sleep.',
+      ),
+    queue: fields.queue,
+    priority: fields.priority,
+    timeout: fields.timeout,
+    retry: fields.retry,
+    overlap: z.enum(TRIGGER_OVERLAPS).optional().describe('allow: run beside whatever is active.'),
+  })
+  .describe('What this one run does otherwise than the task says.')
+  .meta({ id: 'TriggerTask' })
+export type TriggerTask = z.output<typeof TriggerTask>
+
 export const MAX_BULK = 10_000
 export const CreateTasks = z
   .strictObject({
