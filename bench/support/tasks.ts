@@ -71,6 +71,7 @@ function newTask(at: number, definition: Partial<TaskDefinition>): NewTask {
       endAt: null,
       maxRuns: null,
       anchorAt: new Date(now).toISOString(),
+      seed: null,
       ...TASK_DEFAULTS,
       metadata: {},
       traceparent: null,

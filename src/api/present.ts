@@ -1,5 +1,6 @@
 /** Rows as the API shows them: instants as RFC 3339 in UTC, nothing that is only ours. */
 import type { AttemptOutcome } from '../core/run.ts'
+import { timezoneOf } from '../core/schedule/schedule.ts'
 import type { AttemptRow } from '../store/attempts.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { TaskRow } from '../store/tasks.ts'
@@ -14,7 +15,7 @@ export function presentTask(row: TaskRow): Task {
   const { definition, openRun } = row
   const { traceparent: _, anchorAt: __, action, ...settings } = definition
   const { type, ...payload } = action
-  const timezone = 'timezone' in definition.schedule ? definition.schedule.timezone : null
+  const timezone = timezoneOf(definition.schedule)
   return {
     id: row.id,
     key: row.key,

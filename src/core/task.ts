@@ -34,6 +34,8 @@ export interface TaskDefinition {
   readonly maxRuns: number | null
   /** Origin of the grid of `every` when the schedule names none. */
   readonly anchorAt: string
+  /** What `H` in the schedule is drawn from: the key or the id it had when it first needed one. */
+  readonly seed: string | null
   readonly overlap: OverlapPolicy
   readonly misfire: { readonly policy: MisfirePolicy; readonly window: string }
   readonly retry: { readonly limit: number; readonly initial: string; readonly max: string }
@@ -77,6 +79,7 @@ export function planOf(definition: TaskDefinition): Plan {
     startAt: definition.startAt === null ? null : instantMs(definition.startAt),
     endAt: definition.endAt === null ? null : instantMs(definition.endAt),
     anchorAt: instantMs(definition.anchorAt),
+    seed: definition.seed,
   }
 }
 

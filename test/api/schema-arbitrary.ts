@@ -26,6 +26,14 @@ const RIGHT = {
     '0 0 L * *',
     '0 12 * * 5#3',
     '0 0 15W * *',
+    'H H(0-5) * * *',
+  ),
+  dates: fc.array(
+    fc.oneof(
+      daysFromNow(1, 400),
+      daysFromNow(1, 400).map((at) => at.slice(0, 16)),
+    ),
+    { minLength: 1, maxLength: 4 },
   ),
   url: fc.constantFrom('http://localhost:1/x', 'https://example.com', 'http://[::1]/?a=b'),
   key: fc.constantFrom('a', 'b', 'c'),
@@ -45,6 +53,7 @@ const WRONG: Partial<Record<keyof typeof RIGHT, fc.Arbitrary<unknown>>> = {
   end: wrongInstant,
   zone: fc.constantFrom('+01:00', 'Mars/Base', ''),
   cron: fc.constantFrom('61 * * * *', '* * *', '0 0 30 2 *', '* * * * * * *', '', '@reboot', '* * * * 8'),
+  dates: fc.constantFrom([], ['2027-02-30T00:00'], ['2027-01-01'], [7], 'tomorrow'),
   url: fc.constantFrom('ftp://x', 'http://u:p@x', '//x', ''),
 }
 
@@ -60,6 +69,7 @@ const BY_NAME: Readonly<Record<string, keyof typeof RIGHT>> = {
     endAt: 'end',
     timezone: 'zone',
     expression: 'cron',
+    dates: 'dates',
   },
   ...{ url: 'url', key: 'key', hour: 'hour', minute: 'hour', headers: 'headers' },
 } as const

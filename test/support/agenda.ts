@@ -17,6 +17,7 @@ export function aDefinition(changes: Partial<TaskDefinition> = {}): TaskDefiniti
     endAt: null,
     maxRuns: null,
     anchorAt: '2026-01-01T00:00:00.000Z',
+    seed: null,
     ...TASK_DEFAULTS,
     metadata: {},
     traceparent: null,

@@ -39,7 +39,11 @@ function source(schedule: Schedule): string {
     case 'every':
     case 'delay':
       return `${schedule.type} ${schedule.interval}`
+    case 'dates':
+      return `${schedule.dates.length} dates · ${schedule.timezone}`
     case 'manual':
       return 'manual'
+    case 'several':
+      return schedule.triggers.map(source).join('; ')
   }
 }

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../../core/errors.ts'
 import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
-import type { Schedule } from '../../core/schedule/schedule.ts'
+import { type Schedule, type Trigger, usesSeed } from '../../core/schedule/schedule.ts'
 import { durationMs, instantMs, planOf, TASK_DEFAULTS, type TaskDefinition } from '../../core/task.ts'
 import type { CreateTask, EditTask } from '../schemas/task.ts'
 
@@ -12,18 +12,22 @@ export interface DefineOptions {
   /** Epoch milliseconds, whole. */
   readonly now: number
   readonly traceparent: string | null
+  /** Its key, or its id: what is drawn by chance is drawn from here, so that it can be told beforehand. */
+  readonly seed: string
 }
 
-export function defineTask(input: CreateTask, { now, traceparent }: DefineOptions): TaskDefinition {
+export function defineTask(input: CreateTask, { now, traceparent, seed }: DefineOptions): TaskDefinition {
   const startAt = input.startAt ?? null
+  const schedule = givenSchedule(input.schedule) ?? { type: 'once', at: startAt ?? iso(now) }
   return withinBounds(
     {
       action: input.action as TaskDefinition['action'],
-      schedule: (input.schedule as Schedule | undefined) ?? { type: 'once', at: startAt ?? iso(now) },
+      schedule,
       startAt,
       endAt: input.endAt ?? null,
       maxRuns: input.maxRuns ?? null,
       anchorAt: startAt ?? iso(now),
+      seed: usesSeed(schedule) ? seed : null,
       overlap: input.overlap ?? TASK_DEFAULTS.overlap,
       misfire: { ...TASK_DEFAULTS.misfire, ...defined(input.misfire) },
       retry: { ...TASK_DEFAULTS.retry, ...defined(input.retry) },
@@ -42,17 +46,24 @@ export function defineTask(input: CreateTask, { now, traceparent }: DefineOption
 }
 
 /** Changes what the edit names; objects of settings are merged member by member, everything else replaced. */
-export function redefineTask(before: TaskDefinition, edit: EditTask, now: number): TaskDefinition {
+export function redefineTask(
+  before: TaskDefinition,
+  edit: EditTask,
+  { now, seed }: Pick<DefineOptions, 'now' | 'seed'>,
+): TaskDefinition {
   const startAt = edit.startAt === undefined ? before.startAt : edit.startAt
+  const schedule = givenSchedule(edit.schedule) ?? before.schedule
   const after: TaskDefinition = {
     ...before,
     action: (edit.action as TaskDefinition['action'] | undefined) ?? before.action,
-    schedule: (edit.schedule as Schedule | undefined) ?? before.schedule,
+    schedule,
     startAt,
     endAt: edit.endAt === undefined ? before.endAt : edit.endAt,
     maxRuns: edit.maxRuns === undefined ? before.maxRuns : edit.maxRuns,
     // A grid keeps its phase unless the edit gives it a new start.
     anchorAt: edit.startAt ?? before.anchorAt,
+    // What was drawn once stays, also when the key that it was drawn from changes.
+    seed: before.seed ?? (usesSeed(schedule) ? seed : null),
     overlap: edit.overlap ?? before.overlap,
     misfire: { ...before.misfire, ...defined(edit.misfire) },
     retry: { ...before.retry, ...defined(edit.retry) },
@@ -65,7 +76,22 @@ export function redefineTask(before: TaskDefinition, edit: EditTask, now: number
     concurrencyLimit: edit.concurrencyLimit ?? before.concurrencyLimit,
     metadata: edit.metadata ?? before.metadata,
   }
+  const isWritten = schedule.type === 'dates' || schedule.type === 'several'
+  if (
+    edit.schedule !== undefined &&
+    isWritten &&
+    nextOccurrence({ ...planOf(after), endAt: null }, now) === null
+  )
+    throw invalid('/schedule', 'has no occurrence after now')
   return withinBounds(after, now)
+}
+
+/** A schedule as it is stored, from what was checked when the request came in. */
+export function givenSchedule(given: CreateTask['schedule']): Schedule | undefined {
+  if (!Array.isArray(given)) return given as Schedule | undefined
+  const triggers = given as Trigger[]
+  const [only] = triggers
+  return triggers.length === 1 && only !== undefined ? only : { type: 'several', triggers }
 }
 
 /** The row a new task begins with; null when it only runs when triggered. */
@@ -81,7 +107,9 @@ export function firstRow(
   const isAfterNow = schedule.type !== 'once' && schedule.type !== 'delay' && plan.startAt === null
   const at = isAfterNow ? nextOccurrence(plan, now) : firstOccurrence(plan, from)
   if (at === null)
-    throw invalid('/endAt', 'leaves no occurrence: the schedule has none between now (or startAt) and endAt')
+    throw plan.endAt === null
+      ? invalid('/schedule', `has no occurrence after ${plan.startAt === null ? 'now' : 'startAt'}`)
+      : invalid('/endAt', 'leaves no occurrence: the schedule has none between now (or startAt) and endAt')
   if (schedule.type === 'once') refuseLongPast(definition, at, now)
   return {
     at: schedule.type === 'delay' ? Math.max(at, now) : at,

@@ -30,7 +30,7 @@ export async function editTask(context: Context, { id, edit, expected }: Edit): 
     const task = await lockLiving(tx, projectId, id)
     refuseOtherVersion(task.version, expected)
     const now = Math.floor(clock.now())
-    const definition = redefineTask(task.definition, edit, now)
+    const definition = redefineTask(task.definition, edit, { now, seed: task.key ?? id })
     await lanes.ensure(db, [laneOf(projectId, definition)])
     const [replaced] = await tx.run(
       changes.replaceDefinition({

@@ -1,6 +1,7 @@
 /** What tasks can be shown with besides themselves: how their latest runs went, and when they are due next. */
 import { describeSchedule } from '../../core/schedule/describe.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { timezoneOf } from '../../core/schedule/schedule.ts'
 import { planOf } from '../../core/task.ts'
 import { type RecentRun, recentRuns } from '../../store/runs.ts'
 import type { TaskRow } from '../../store/tasks.ts'
@@ -50,7 +51,7 @@ function presentRecent({
 
 function nextOf({ definition, nextAt }: TaskRow, deadline: number): Pick<Task, 'next' | 'scheduleInWords'> {
   const { schedule } = definition
-  const zone = 'timezone' in schedule ? schedule.timezone : 'UTC'
+  const zone = timezoneOf(schedule) ?? 'UTC'
   const plan = planOf(definition)
   const instants: number[] = []
   for (let at = nextAt; at !== null && instants.length < NEXT_SHOWN; at = nextOccurrence(plan, at)) {

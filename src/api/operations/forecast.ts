@@ -6,6 +6,7 @@
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { countOccurrences, occurrencesBetween } from '../../core/schedule/occurrences.ts'
+import { type Schedule, triggersOf } from '../../core/schedule/schedule.ts'
 import { planOf } from '../../core/task.ts'
 import type { Queryable } from '../../store/database.ts'
 import { type AheadRow, countAhead, type DueMinute, occurrencesAhead } from '../../store/overview.ts'
@@ -89,7 +90,13 @@ export function workOut(
       )
       continue
     }
-    const rule = JSON.stringify([schedule, plan.startAt, plan.endAt])
+    const rule = JSON.stringify([
+      schedule,
+      plan.startAt,
+      plan.endAt,
+      plan.seed,
+      hasGrid(schedule) && plan.anchorAt,
+    ])
     let due = byRule.get(rule)
     if (!due) {
       due = []
@@ -105,6 +112,9 @@ export function workOut(
   }
   return { minutes, isComplete }
 }
+
+/** Grids go through an origin of each task's own. */
+const hasGrid = (schedule: Schedule): boolean => triggersOf(schedule).some(({ type }) => type === 'every')
 
 /** One a second for an hour. */
 const MAX_OF_A_RULE = 3_600

@@ -1,11 +1,12 @@
 import { describeSchedule } from '../../core/schedule/describe.ts'
 import { dstNotes } from '../../core/schedule/dst-notes.ts'
 import { firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
-import type { Plan, Schedule } from '../../core/schedule/schedule.ts'
+import { type Plan, type Schedule, timezoneOf } from '../../core/schedule/schedule.ts'
 import { instantMs } from '../../core/task.ts'
 import { localTime } from '../local-time.ts'
 import { utc } from '../present.ts'
 import type { Preview, PreviewRequest } from '../schemas/schedule.ts'
+import { givenSchedule } from './define-task.ts'
 
 /** Notes are looked for this far ahead, also when the listed instants end sooner. */
 const NOTES_AHEAD_MS = 366 * 86_400_000
@@ -13,13 +14,14 @@ const MAX_NOTES = 10
 
 /** The next instants of a schedule, a sentence about it, and what daylight saving does to it. Pure. */
 export function previewSchedule(request: PreviewRequest, now: number): Preview {
-  const schedule = request.schedule as Schedule
+  const schedule = givenSchedule(request.schedule) as Schedule
   const from = request.from === undefined ? now : instantMs(request.from)
   const startAt = request.startAt === undefined ? null : instantMs(request.startAt)
   const endAt = request.endAt === undefined ? null : instantMs(request.endAt)
-  const plan: Plan = { schedule, startAt, endAt, anchorAt: startAt ?? from }
-  const timezone = 'timezone' in schedule ? schedule.timezone : null
+  const plan: Plan = { schedule, startAt, endAt, anchorAt: startAt ?? from, seed: request.seed ?? null }
+  const timezone = timezoneOf(schedule)
   return {
+    schedule,
     description: describeSchedule(schedule),
     timezone,
     occurrences: upcoming(plan, from, request.count).map((at) => ({

@@ -184,6 +184,10 @@ export const Task = z
     nextFireAt: Stored.nullable().describe('The next occurrence, in UTC.'),
     nextFireLocal: z.string().nullable().describe("The same in the schedule's own zone."),
     timezone: z.string().nullable(),
+    seed: z
+      .string()
+      .nullable()
+      .describe('What H in the schedule is drawn from; null when there is none. A preview takes it.'),
     openRun: z
       .object({
         id: Uuid,

@@ -37,8 +37,15 @@ export function unknownField(name: string, known: readonly string[]): string {
 /** A union told apart by a member: the issue stands at that member and knows what it may hold. */
 function wrongVariant(issue: Issue & { code: 'invalid_union' }): string | undefined {
   const { discriminator, options } = issue as { discriminator?: string; options?: unknown[] }
-  if (discriminator === undefined || options === undefined) return undefined
+  if (discriminator === undefined || options === undefined) return wrongKind(issue)
   return oneOf(options, (issue.input as Record<string, unknown> | undefined)?.[discriminator])
+}
+
+/** A union of values of different kinds, and a value that is of none of them. */
+function wrongKind({ errors, input }: Issue & { code: 'invalid_union' }): string {
+  if (input === undefined) return 'is required'
+  const kinds = errors.flatMap(([first]) => (first?.code === 'invalid_type' ? [nameOf(first.expected)] : []))
+  return `must be ${[...new Set(kinds)].join(' or ')}, not ${kindOf(input)}`
 }
 
 function oneOf(values: readonly unknown[], input: unknown): string {

@@ -24,7 +24,7 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, part: RequestPart)
   if (result.success) return { ok: true, value: result.data }
 
   const problems = new Map<string, Problem>()
-  for (const issue of result.error.issues) {
+  for (const issue of result.error.issues.flatMap(inChosenVariant)) {
     for (const problem of unfold(issue, part, knownFields)) {
       if (problems.size === MAX_PROBLEMS) break
       // The first thing that is wrong with a field is the one to mend.
@@ -32,6 +32,19 @@ export function parse<T>(schema: z.ZodType<T>, data: unknown, part: RequestPart)
     }
   }
   return { ok: false, problems: [...problems.values()] }
+}
+
+/**
+ * A union of values of different kinds: a list is checked as the list it is, and nobody wants to know that it is
+ * no object either. What is of none of the kinds keeps the issue of the union.
+ */
+function inChosenVariant(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const isOtherKind = (issues: readonly z.core.$ZodIssue[]) =>
+    issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0)
+  const chosen = issue.errors.find((issues) => issues.length > 0 && !isOtherKind(issues))
+  if (chosen === undefined) return [issue]
+  return chosen.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })).flatMap(inChosenVariant)
 }
 
 /** Unknown fields are told one by one, each at its own place. */

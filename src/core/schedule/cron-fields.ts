@@ -41,6 +41,8 @@ interface FieldSpec {
   /** The largest step croner accepts: the number of distinct values. */
   readonly maxStep: number
   readonly names: readonly string[]
+  /** The largest value that `H` stands for: every month has a day 28, and Sunday comes once a week. */
+  readonly maxHash: number
   readonly allowed: string
 }
 
@@ -50,22 +52,40 @@ const plain = (name: string, max: number): FieldSpec => ({
   max,
   maxStep: max + 1,
   names: [],
-  allowed: `0–${max}`,
+  maxHash: max,
+  allowed: `0–${max} or H`,
 })
 
 const SPECS: readonly FieldSpec[] = [
   plain('second', 59),
   plain('minute', 59),
   plain('hour', 23),
-  { name: 'day of month', min: 1, max: 31, maxStep: 31, names: [], allowed: '1–31, L, LW or a day with W' },
-  { name: 'month', min: 1, max: 12, maxStep: 12, names: MONTHS, allowed: '1–12 or JAN–DEC' },
+  {
+    name: 'day of month',
+    min: 1,
+    max: 31,
+    maxStep: 31,
+    names: [],
+    maxHash: 28,
+    allowed: '1–31, L, LW, a day with W, or H',
+  },
+  {
+    name: 'month',
+    min: 1,
+    max: 12,
+    maxStep: 12,
+    names: MONTHS,
+    maxHash: 12,
+    allowed: '1–12, JAN–DEC or H',
+  },
   {
     name: 'day of week',
     min: 0,
     max: 7,
     maxStep: 7,
     names: WEEKDAYS,
-    allowed: '0–7 or SUN–SAT, also 5L and MON#2',
+    maxHash: 6,
+    allowed: '0–7 or SUN–SAT, also 5L and MON#2, or H',
   },
 ]
 
@@ -118,8 +138,7 @@ const ITEM = /^(?:(\*)|(\d{1,2}|[A-Z]{3})(?:-(\d{1,2}|[A-Z]{3}))?)(?:\/(\d{1,3})
 function itemProblem(item: string, spec: FieldSpec): string | null {
   if (item === '') return 'an empty item; remove the extra comma'
   const upper = item.toUpperCase()
-  if (/^H(?:$|[/(])/.test(upper))
-    return `${quoted(item)}; H (a hashed value) is not supported yet, write a number`
+  if (/^H(?:$|[^A-Z])/.test(upper)) return hashProblem(item, spec)
   const body = withoutModifier(upper, spec)
   if (body === '') return null
   const match = ITEM.exec(body)
@@ -139,6 +158,73 @@ function itemProblem(item: string, spec: FieldSpec): string | null {
     return `${quoted(item)}; a step needs a range, write ${from}-${spec.max}/${step}`
   }
   return step === undefined ? null : modifierProblem(item, body, upper)
+}
+
+const HASH_ITEM = /^H(?:\((\d{1,2}|[A-Z]{3})-(\d{1,2}|[A-Z]{3})\))?(?:\/(\d{1,3}))?$/
+
+/** The values that an item with `H` is drawn from, and its step; null when it is none. */
+function hashRange(item: string, spec: FieldSpec): HashRange | null {
+  const match = HASH_ITEM.exec(item.toUpperCase())
+  if (match === null) return null
+  const [, from, to, step] = match
+  const low = from === undefined ? spec.min : fieldValue(from, spec)
+  const high = to === undefined ? spec.maxHash : fieldValue(to, spec)
+  if (low === null || high === null) return null
+  return { low, high, step: step === undefined ? null : Number(step) }
+}
+
+interface HashRange {
+  readonly low: number
+  readonly high: number
+  readonly step: number | null
+}
+
+function hashProblem(item: string, spec: FieldSpec): string | null {
+  const { min, maxHash } = spec
+  const range = hashRange(item, spec)
+  if (range === null || range.low > range.high || range.high > maxHash) {
+    return `${quoted(item)}; allowed are H, H(a-b) with ${min} ≤ a ≤ b ≤ ${maxHash}, and steps of both such as H/2`
+  }
+  const values = range.high - range.low + 1
+  if (range.step === null || (range.step >= 1 && range.step <= values)) return null
+  return `${quoted(item)}; allowed steps are 1–${values}`
+}
+
+/** Whether an expression holds an `H`, and so means something else for each task. `THU` holds none. */
+export const holdsHash = (expression: string): boolean => /(?:^|[\s,])h(?=$|[\s,/(])/i.test(expression)
+
+/**
+ * The expression with its `H` put into figures. Each field draws for itself, so that `H H * * *` may be any
+ * minute of the day; steps stay steps, which is what makes a pattern interval-like. Must have passed `checkCron`.
+ */
+export function withoutHash({ fields, draw }: HashedFields): CronFields {
+  const resolve = (text: string, spec: FieldSpec | undefined): string => {
+    if (spec === undefined) return text
+    const items = text.split(',').map((item) => {
+      const range = hashRange(item, spec)
+      if (range === null) return item
+      const { low, high, step } = range
+      const start = low + (draw(spec.name) % (step ?? high - low + 1))
+      return step === null ? String(start) : `${start}-${high}/${step}`
+    })
+    return items.join(',')
+  }
+  const { second, minute, hour, day, month, weekday } = fields
+  return {
+    second: resolve(second, SPECS[0]),
+    minute: resolve(minute, SPECS[1]),
+    hour: resolve(hour, SPECS[2]),
+    day: resolve(day, SPECS[3]),
+    month: resolve(month, SPECS[4]),
+    weekday: resolve(weekday, SPECS[5]),
+  }
+}
+
+/** Fields that may hold `H`, and where its values come from. */
+export interface HashedFields {
+  readonly fields: CronFields
+  /** A whole number, zero or more, for the name of a field. */
+  readonly draw: (field: string) => number
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Schedules in words, for people to check that what they wrote is what they meant. */
 import { parseDuration } from '../duration.ts'
 import { describeCron } from './describe-cron.ts'
-import type { Schedule } from './schedule.ts'
+import type { DatesSchedule, Schedule } from './schedule.ts'
 
 /** An English sentence, without a full stop, for a schedule that has passed `validateSchedule`. */
 export function describeSchedule(schedule: Schedule): string {
@@ -18,9 +18,22 @@ export function describeSchedule(schedule: Schedule): string {
       return `${describeCron(schedule.expression)} (${schedule.timezone})`
     case 'daily':
       return `Every day at ${twoDigits(schedule.hour)}:${twoDigits(schedule.minute)} (${schedule.timezone})`
+    case 'dates':
+      return describeDates(schedule)
     case 'manual':
       return 'Only when triggered'
+    case 'several':
+      return schedule.triggers.map(describeSchedule).join('; ')
   }
+}
+
+/** More dates than this are counted rather than named. */
+const MAX_NAMED_DATES = 5
+
+function describeDates({ dates, timezone }: DatesSchedule): string {
+  const named = dates.slice(0, MAX_NAMED_DATES).map((date) => date.replace(/^(\S{10})T([\d:]+)$/, '$1 at $2'))
+  const more = dates.length - named.length
+  return `On ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''} (${timezone})`
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')

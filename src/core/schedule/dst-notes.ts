@@ -2,10 +2,17 @@
  * What clock changes do to a schedule, said beforehand: which of its wall times are skipped or shown twice,
  * and what happens then. Shown beside a preview, so that nobody learns it on a Sunday morning in March.
  */
+import { instantsOfWall, parseDate } from './dates.ts'
 import { occurrencesBetween } from './occurrences.ts'
-import type { Plan, WallClockSchedule } from './schedule.ts'
+import {
+  type DatesSchedule,
+  type Plan,
+  type Trigger,
+  triggersOf,
+  type WallClockSchedule,
+} from './schedule.ts'
 import { type WallRule, wallRuleOf } from './wall-rule.ts'
-import type { ClockChange } from './zone.ts'
+import { type ClockChange, zoneOf } from './zone.ts'
 
 /** Nobody plans daylight saving further ahead, and each year of it costs a lookup. */
 const MAX_RANGE_MS = 10 * 366 * 86_400_000
@@ -22,11 +29,37 @@ export interface DstNote {
 
 /** Notes on fires in [from, to] that clock changes touch, in order, at most `limit`. */
 export function dstNotes(plan: Plan, from: number, to: number, limit: number): DstNote[] {
-  const { schedule } = plan
-  if (schedule.type !== 'cron' && schedule.type !== 'daily') return []
   const first = Math.max(from, plan.startAt ?? from)
   const last = Math.min(to, plan.endAt ?? to, first + MAX_RANGE_MS)
-  const rule = wallRuleOf(schedule)
+  const notes = triggersOf(plan.schedule).flatMap((trigger) => notesOn(plan, trigger, { first, last, limit }))
+  return notes.sort((a, b) => a.wall.localeCompare(b.wall)).slice(0, limit)
+}
+
+interface NoteRange {
+  readonly first: number
+  readonly last: number
+  readonly limit: number
+}
+
+function notesOn(plan: Plan, trigger: Trigger, range: NoteRange): DstNote[] {
+  switch (trigger.type) {
+    case 'once':
+    case 'every':
+      return []
+    case 'dates':
+      return dateNotes(trigger, range)
+    case 'cron':
+    case 'daily':
+      return wallClockNotes({ ...plan, schedule: trigger }, trigger, range)
+  }
+}
+
+function wallClockNotes(
+  plan: Plan,
+  schedule: WallClockSchedule,
+  { first, last, limit }: NoteRange,
+): DstNote[] {
+  const rule = wallRuleOf(schedule, plan.seed)
   const notes: DstNote[] = []
   // A change just outside the range still repeats wall times inside it.
   const reach = 86_400_000
@@ -37,6 +70,36 @@ export function dstNotes(plan: Plan, from: number, to: number, limit: number): D
     } else {
       notes.push(...foldNotes({ plan, rule, schedule, change, first, last, limit: limit - notes.length }))
     }
+  }
+  return notes
+}
+
+/** Wall times that were written out and that the clocks skip or show twice. */
+function dateNotes(schedule: DatesSchedule, { first, last, limit }: NoteRange): DstNote[] {
+  const { timezone } = schedule
+  const zone = zoneOf(timezone)
+  const notes: DstNote[] = []
+  for (const text of new Set(schedule.dates)) {
+    const date = parseDate(text)
+    if (date.kind !== 'wall' || notes.length >= limit) continue
+    const { wall } = date
+    const [instant = null, second] = instantsOfWall(wall, schedule)
+    if (instant === null || instant < first || instant > last) continue
+    const shown = zone.instantsShowing(wall).length
+    if (shown === 1) continue
+    const said = `${timeOf(wall)} ${shown === 0 ? 'does not exist' : 'comes twice'} on ${dateOf(wall)} in ${timezone}`
+    const effect =
+      shown === 0
+        ? 'fires right after the gap instead'
+        : second === undefined
+          ? `fires only the ${schedule.fold === 'last' ? 'second' : 'first'} time`
+          : 'fires both times'
+    notes.push({
+      instant,
+      wall: wallText(wall),
+      kind: shown === 0 ? 'gap' : 'fold',
+      note: `${said}; ${effect}`,
+    })
   }
   return notes
 }

@@ -123,6 +123,27 @@ test('nothing in range counts as nothing', () => {
   expect(countOccurrences(planOf(hourly, { endAt: noon }), noon, noon + HOUR, 10)).toEqual(nothing)
 })
 
+const several: Schedule = {
+  type: 'several',
+  triggers: [
+    { type: 'cron', expression: '0 */2 * * *', timezone: 'UTC' },
+    { type: 'every', interval: '3h', anchor: '2027-01-01T00:00:00Z' },
+    { type: 'dates', dates: ['2027-01-01T13:30', '2027-01-01T15:00'], timezone: 'UTC' },
+    { type: 'once', at: '2027-01-01T12:10:00Z' },
+  ],
+}
+
+test('several triggers are due where one of them is, and where two are, once', () => {
+  const hours = (...list: number[]) => list.map((hour) => Date.UTC(2027, 0, 1) + hour * HOUR)
+
+  expect([...occurrencesBetween(planOf(several), noon - 1, noon + 6 * HOUR, 20)]).toEqual(
+    hours(12, 12 + 1 / 6, 13.5, 14, 15, 16, 18),
+  )
+  const bounded = planOf(several, { startAt: noon + 1, endAt: noon + 2 * HOUR })
+  expect([...occurrencesBetween(bounded, 0, noon + 6 * HOUR, 20)]).toEqual(hours(12 + 1 / 6, 13.5, 14))
+  expect(countOccurrences(planOf(several), noon, noon + 6 * HOUR, 100)).toMatchObject({ count: 6 })
+})
+
 const instant = fc.integer({ min: noon - 1_000_000, max: noon + 1_000_000 })
 const bound = fc.option(instant, { nil: null })
 const everyPlan = fc

@@ -5,8 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { parseDuration } from '../duration.ts'
+import { nextDate } from './dates.ts'
 import { parseInstant } from './instant.ts'
-import type { DelaySchedule, EverySchedule, Plan } from './schedule.ts'
+import type { DelaySchedule, EverySchedule, Plan, Trigger } from './schedule.ts'
 import { wallRuleOf } from './wall-rule.ts'
 
 /** The first instant strictly after `after` at which the plan is due, or null when there is none by time. */
@@ -62,7 +63,11 @@ export function countOccurrences(plan: Plan, after: number, upTo: number, limit:
   return { count, first, last, atLeast: false }
 }
 
-/** The occurrences in (after, upTo], in order, at most `limit` of them. */
+/**
+ * The occurrences in (after, upTo], in order, at most `limit` of them: of every kind of schedule, several
+ * triggers included, within startAt and endAt. How often a task has run by then (`maxRuns`) is not known here,
+ * and a `delay` has none by time.
+ */
 export function* occurrencesBetween(
   plan: Plan,
   after: number,
@@ -81,18 +86,35 @@ const isPastEnd = ({ endAt }: Plan, instant: number): boolean => endAt !== null 
 function nextUnbounded(plan: Plan, after: number): number | null {
   const { schedule } = plan
   switch (schedule.type) {
-    case 'once': {
-      const at = instant(schedule.at)
-      return at > after ? at : null
-    }
-    case 'every':
-      return nextOnGrid(originOf(plan, schedule), milliseconds(schedule.interval), after)
-    case 'cron':
-    case 'daily':
-      return wallRuleOf(schedule).nextFire(after)
     case 'delay':
     case 'manual':
       return null
+    case 'several': {
+      let earliest: number | null = null
+      for (const trigger of schedule.triggers) {
+        const next = nextOfTrigger(plan, trigger, after)
+        if (next !== null && (earliest === null || next < earliest)) earliest = next
+      }
+      return earliest
+    }
+    default:
+      return nextOfTrigger(plan, schedule, after)
+  }
+}
+
+function nextOfTrigger(plan: Plan, trigger: Trigger, after: number): number | null {
+  switch (trigger.type) {
+    case 'once': {
+      const at = instant(trigger.at)
+      return at > after ? at : null
+    }
+    case 'every':
+      return nextOnGrid(originOf(plan, trigger), milliseconds(trigger.interval), after)
+    case 'cron':
+    case 'daily':
+      return wallRuleOf(trigger, plan.seed).nextFire(after)
+    case 'dates':
+      return nextDate(trigger, after)
   }
 }
 

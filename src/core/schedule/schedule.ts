@@ -2,6 +2,7 @@
  * When a task is due. A schedule is stored as the user wrote it (wall time plus IANA zone for cron and
  * daily); every due instant follows from it by the pure functions in occurrences.ts.
  */
+import { holdsHash } from './cron-fields.ts'
 import type { DaylightSavingChoice } from './daylight-saving.ts'
 
 /** Due once. `at` is an RFC 3339 instant with an offset or Z. */
@@ -39,13 +40,31 @@ export interface DailySchedule extends DaylightSavingChoice {
   readonly timezone: string
 }
 
+/**
+ * Due at each of a list of dates: RFC 3339 instants, or wall times of `timezone` without an offset. The order
+ * is the writer's own; what is named twice is due once.
+ */
+export interface DatesSchedule extends DaylightSavingChoice {
+  readonly type: 'dates'
+  readonly dates: readonly string[]
+  readonly timezone: string
+}
+
 /** Never due by time; runs only when triggered. */
 export interface ManualSchedule {
   readonly type: 'manual'
 }
 
+/** Due whenever one of its triggers is; an instant that two of them share is one occurrence. */
+export interface SeveralSchedule {
+  readonly type: 'several'
+  readonly triggers: readonly Trigger[]
+}
+
 export type WallClockSchedule = CronSchedule | DailySchedule
-export type Schedule = OnceSchedule | EverySchedule | DelaySchedule | WallClockSchedule | ManualSchedule
+/** What is due at instants that follow from itself and the clock: what several of can be joined. */
+export type Trigger = OnceSchedule | EverySchedule | WallClockSchedule | DatesSchedule
+export type Schedule = Trigger | DelaySchedule | ManualSchedule | SeveralSchedule
 export type ScheduleType = Schedule['type']
 export const SCHEDULE_TYPES = [
   'once',
@@ -53,7 +72,9 @@ export const SCHEDULE_TYPES = [
   'delay',
   'cron',
   'daily',
+  'dates',
   'manual',
+  'several',
 ] as const satisfies readonly ScheduleType[]
 
 /** Everything that decides when a task is due. Instants are epoch milliseconds. */
@@ -65,7 +86,33 @@ export interface Plan {
   readonly endAt: number | null
   /** Origin of the grid of an `every` without anchor of its own: `startAt`, else the task's creation. */
   readonly anchorAt: number
+  /** What `H` in a cron expression is drawn from: the same seed, the same values. Left out it is empty. */
+  readonly seed?: string | null
+}
+
+/** The triggers of a schedule: those that were joined, or the one it is; none for `delay` and `manual`. */
+export function triggersOf(schedule: Schedule): readonly Trigger[] {
+  if (schedule.type === 'several') return schedule.triggers
+  return schedule.type === 'delay' || schedule.type === 'manual' ? [] : [schedule]
+}
+
+/** Whether the schedule means something else for each task, because it draws from a seed. */
+export const usesSeed = (schedule: Schedule): boolean =>
+  triggersOf(schedule).some((trigger) => trigger.type === 'cron' && holdsHash(trigger.expression))
+
+/** The zone that all wall times of a schedule are read in; null when it has none, or more than one. */
+export function timezoneOf(schedule: Schedule): string | null {
+  const zones = new Set(
+    triggersOf(schedule).flatMap((trigger) => ('timezone' in trigger ? [trigger.timezone] : [])),
+  )
+  const [zone = null] = zones
+  return zones.size === 1 ? zone : null
 }
 
 export * from './daylight-saving.ts'
-export { type ScheduleProblem, type ScheduleVerdict, validateSchedule } from './validate-schedule.ts'
+export {
+  MAX_TRIGGERS,
+  type ScheduleProblem,
+  type ScheduleVerdict,
+  validateSchedule,
+} from './validate-schedule.ts'

@@ -28,6 +28,10 @@ test.each([
   '0 0 29 2 *',
   '0 0 ? FEB FRI#5',
   '  0   0 * * *  ',
+  'H H(0-7) * * *',
+  'H/15 * * * *',
+  'H(0-29)/10,59 h * * THU',
+  '0 0 30 H(3-12) *',
   '@yearly',
   '@ANNUALLY',
   '@monthly',
@@ -40,16 +44,25 @@ test.each([
 })
 
 test.each([
-  ['0 25 * * *', 'field 2 (hour) is 25; allowed 0–23'],
-  ['0 0 25 * * *', 'field 3 (hour) is 25; allowed 0–23'],
-  ['0,61 * * * *', 'field 1 (minute) contains 61; allowed 0–59'],
+  ['0 25 * * *', 'field 2 (hour) is 25; allowed 0–23 or H'],
+  ['0 0 25 * * *', 'field 3 (hour) is 25; allowed 0–23 or H'],
+  ['0,61 * * * *', 'field 1 (minute) contains 61; allowed 0–59 or H'],
   ['0 22-2 * * *', 'field 2 (hour) is the backward range 22-2; write it as two, such as 22-23,0-2'],
   ['5/15 * * * *', 'field 1 (minute) is "5/15"; a step needs a range, write 5-59/15'],
   ['*/0 * * * *', 'field 1 (minute) is "*/0"; allowed steps are 1–60'],
   ['*/61 * * * *', 'field 1 (minute) is "*/61"; allowed steps are 1–60'],
   ['0,,5 * * * *', 'field 1 (minute) contains an empty item; remove the extra comma'],
-  ['H * * * *', 'field 1 (minute) is "H"; H (a hashed value) is not supported yet, write a number'],
-  ['0 H(0-7) * * *', 'field 2 (hour) is "H(0-7)"; H (a hashed value) is not supported yet, write a number'],
+  [
+    'H(30-60) * * * *',
+    'field 1 (minute) is "H(30-60)"; allowed are H, H(a-b) with 0 ≤ a ≤ b ≤ 59, and steps of both such as H/2',
+  ],
+  [
+    '0 0 H(1-31) * *',
+    'field 3 (day of month) is "H(1-31)"; allowed are H, H(a-b) with 1 ≤ a ≤ b ≤ 28, and steps of both such as H/2',
+  ],
+  ['0 H(0-7)/9 * * *', 'field 2 (hour) is "H(0-7)/9"; allowed steps are 1–8'],
+  ['0 0 30 H *', 'never matches for some values of H: none of its months has such a day'],
+  ['0 0 31 2,4 *', 'never matches: none of its months has such a day'],
   [
     '0 0 * * */2#1',
     'field 5 (day of week) is "*/2#1"; # and L follow a weekday or a range, not a star or step',
@@ -143,6 +156,25 @@ test.each(['every', 'delay'] as const)('the interval of %s lies between 10 ms an
   expect(problemsOf({ type, interval: '5' })).toEqual([
     '/interval has no unit after 5; write "5s" for seconds',
   ])
+})
+
+test('what cannot be joined is told why, each at its place', () => {
+  const triggers = [
+    { type: 'delay', interval: '5s' },
+    { type: 'manual' },
+    { type: 'several', triggers: [] },
+    { type: 'daily', hour: 24, minute: 0, timezone: 'UTC' },
+  ]
+  const schedule = { type: 'several', triggers } as unknown as Schedule
+  const allowed = 'allowed once, every, cron, daily, dates'
+
+  expect(problemsOf(schedule)).toEqual([
+    `/triggers/0/type is delay, which counts from the end of each run and so cannot be joined with others; ${allowed}`,
+    `/triggers/1/type is manual, which adds nothing: every task can be triggered; ${allowed}`,
+    `/triggers/2/type is several; write all triggers in one list; ${allowed}`,
+    '/triggers/3/hour is 24; allowed whole numbers 0–23',
+  ])
+  expect(problemsOf({ type: 'several', triggers: [] })).toEqual(['/triggers holds 0; allowed 1–20 triggers'])
 })
 
 test('instants without an offset are refused', () => {

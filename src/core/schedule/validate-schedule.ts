@@ -4,16 +4,21 @@
  * without an error.
  */
 import { formatDuration, MAX_DURATION_MS, parseDuration } from '../duration.ts'
-import { checkCron } from './cron-fields.ts'
+import { type CronFields, checkCron, holdsHash, withoutHash } from './cron-fields.ts'
 import { CronStepper } from './cron-stepper.ts'
+import { instantsOfWall, MAX_DATES, parseDate } from './dates.ts'
 import { type DaylightSavingChoice, FOLD_POLICIES, GAP_POLICIES } from './daylight-saving.ts'
 import { parseInstant } from './instant.ts'
-import type { Schedule } from './schedule.ts'
-import { zoneProblem } from './zone.ts'
+import type { DatesSchedule, Schedule } from './schedule.ts'
+import { EARLIEST_INSTANT, LATEST_INSTANT, MAX_OFFSET_MS, zoneProblem } from './zone.ts'
 
 /** More often than this a task is a busy loop; the scheduler's own pace is of this order. */
 export const MIN_INTERVAL_MS = 10
 export const MAX_INTERVAL_MS = MAX_DURATION_MS
+/** Each trigger is asked at every step; who needs more of them wants several tasks. */
+export const MAX_TRIGGERS = 20
+/** A list can be wrong in as many places as it has items; this many are told. */
+const MAX_TOLD = 20
 
 /** One thing that is wrong with a schedule, and where. */
 export interface ScheduleProblem {
@@ -55,10 +60,71 @@ function problemsOf(schedule: Schedule): ScheduleProblem[] {
         ...zoneProblems(schedule),
         ...choiceProblems(schedule),
       ]
+    case 'dates':
+      return [...zoneProblems(schedule), ...choiceProblems(schedule), ...dateProblems(schedule)]
     case 'manual':
       return []
+    case 'several':
+      return severalProblems(schedule.triggers)
   }
 }
+
+/** What can be joined is due at instants of its own; the other kinds say here why they are not. */
+function severalProblems(triggers: readonly Schedule[]): ScheduleProblem[] {
+  if (triggers.length === 0 || triggers.length > MAX_TRIGGERS)
+    return [{ pointer: '/triggers', detail: `holds ${triggers.length}; allowed 1–${MAX_TRIGGERS} triggers` }]
+  return triggers
+    .flatMap((trigger, index) => {
+      const place = `/triggers/${index}`
+      const misfit = misfitReason(trigger)
+      if (misfit !== null) return [{ pointer: `${place}/type`, detail: misfit }]
+      return problemsOf(trigger).map(({ pointer, detail }) => ({ pointer: place + pointer, detail }))
+    })
+    .slice(0, MAX_TOLD)
+}
+
+function misfitReason({ type }: Schedule): string | null {
+  const allowed = 'allowed once, every, cron, daily, dates'
+  switch (type) {
+    case 'delay':
+      return `is delay, which counts from the end of each run and so cannot be joined with others; ${allowed}`
+    case 'manual':
+      return `is manual, which adds nothing: every task can be triggered; ${allowed}`
+    case 'several':
+      return `is several; write all triggers in one list; ${allowed}`
+    default:
+      return null
+  }
+}
+
+function dateProblems(schedule: DatesSchedule): ScheduleProblem[] {
+  const { dates, timezone } = schedule
+  if (dates.length === 0 || dates.length > MAX_DATES)
+    return [{ pointer: '/dates', detail: `holds ${dates.length}; allowed 1–${MAX_DATES} dates` }]
+  const isZoneKnown = zoneProblem(timezone) === null
+  const problems: ScheduleProblem[] = []
+  for (const [index, text] of dates.entries()) {
+    if (problems.length === MAX_TOLD) break
+    const date = parseDate(text)
+    const isLost =
+      date.kind === 'wall' &&
+      isZoneKnown &&
+      isPlaced(date.wall) &&
+      instantsOfWall(date.wall, schedule).length === 0
+    const detail =
+      date.kind === 'wrong'
+        ? date.reason
+        : isLost
+          ? `does not exist in ${timezone}, whose clocks skip it, and gap is skip; write another time or gap next`
+          : null
+    if (detail !== null) problems.push({ pointer: `/dates/${index}`, detail })
+  }
+  return problems
+}
+
+/** Whether zones have rules for a wall time, whatever the offset. */
+const isPlaced = (wall: number): boolean =>
+  wall >= EARLIEST_INSTANT + MAX_OFFSET_MS && wall <= LATEST_INSTANT - MAX_OFFSET_MS
 
 function instantProblems(pointer: string, text: string): ScheduleProblem[] {
   const parsed = parseInstant(text)
@@ -78,9 +144,15 @@ function expressionProblems(expression: string): ScheduleProblem[] {
   const pointer = '/expression'
   const checked = checkCron(expression)
   if (!checked.ok) return checked.details.map((detail) => ({ pointer, detail }))
-  if (new CronStepper(checked.fields).next(0) !== null) return []
-  return [{ pointer, detail: 'never matches: none of its months has such a day' }]
+  const drawn = holdsHash(expression) ? everyDraw(checked.fields) : [checked.fields]
+  if (drawn.every((fields) => new CronStepper(fields).next(0) !== null)) return []
+  const when = drawn.length === 1 ? '' : ' for some values of H'
+  return [{ pointer, detail: `never matches${when}: none of its months has such a day` }]
 }
+
+/** The fields for each month that an `H` may stand for. Other fields have a match whatever it stands for. */
+const everyDraw = (fields: CronFields): CronFields[] =>
+  Array.from({ length: 12 }, (_, month) => withoutHash({ fields, draw: () => month }))
 
 function zoneProblems({ timezone }: { readonly timezone: string }): ScheduleProblem[] {
   const detail = zoneProblem(timezone)

@@ -12,8 +12,9 @@
  */
 import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
-import { type CronFields, checkCron } from './cron-fields.ts'
+import { type CronFields, checkCron, holdsHash, withoutHash } from './cron-fields.ts'
 import { CronStepper } from './cron-stepper.ts'
+import { hashOf } from './hash.ts'
 import type { FoldPolicy, GapPolicy, WallClockSchedule } from './schedule.ts'
 import { EARLIEST_INSTANT, LATEST_INSTANT, MAX_OFFSET_MS, type Zone, zoneOf } from './zone.ts'
 
@@ -93,18 +94,26 @@ const isFixedTime = ({ second, minute, hour }: CronFields): boolean => !/[*?/]/.
 
 const rules = new LRUCache<string, WallRule>({ max: MAX_RULES })
 
-/** The rule of a schedule that `validateSchedule` has nothing against. */
-export function wallRuleOf(schedule: WallClockSchedule): WallRule {
+/** The rule of a schedule that `validateSchedule` has nothing against. The seed matters where it holds `H`. */
+export function wallRuleOf(schedule: WallClockSchedule, seed: string | null = null): WallRule {
   const expression = expressionOf(schedule)
-  const key = `${expression}\n${schedule.timezone}\n${schedule.gap}\n${schedule.fold}`
+  const drawnFrom = holdsHash(expression) ? (seed ?? '') : null
+  const key = `${expression}\n${schedule.timezone}\n${schedule.gap}\n${schedule.fold}${drawnFrom === null ? '' : `\n${drawnFrom}`}`
   let rule = rules.get(key)
   if (rule === undefined) {
-    const checked = checkCron(expression)
-    assert(checked.ok, `the stored cron expression "${expression}" is not valid`)
-    rule = new WallRule(checked.fields, schedule)
+    rule = new WallRule(fieldsFor(expression, drawnFrom), schedule)
     rules.set(key, rule)
   }
   return rule
+}
+
+/** The fields of a valid expression; where it holds `H`, with the values that the seed stands for. */
+export function fieldsFor(expression: string, seed: string | null): CronFields {
+  const checked = checkCron(expression)
+  assert(checked.ok, `the stored cron expression "${expression}" is not valid`)
+  const { fields } = checked
+  if (seed === null || !holdsHash(expression)) return fields
+  return withoutHash({ fields, draw: (field) => hashOf(`${seed}\n${field}`) })
 }
 
 const expressionOf = (schedule: WallClockSchedule): string =>

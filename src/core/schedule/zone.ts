@@ -94,6 +94,35 @@ export class Zone {
     }
   }
 
+  /** The instants at which the clocks show a wall time, in order: none in a gap, two in a fold. */
+  instantsShowing(wall: number): number[] {
+    const shown: number[] = []
+    for (const { start, end, offset } of this.#segmentsAround(wall)) {
+      const instant = wall - offset
+      if (instant >= start && instant < end) shown.push(instant)
+    }
+    return shown
+  }
+
+  /** The first instant after the gap that a wall time lies in, or null when the clocks show it. */
+  endOfGap(wall: number): number | null {
+    for (const { start, offset, gapFrom } of this.#segmentsAround(wall)) {
+      if (gapFrom !== null && gapFrom <= wall && wall < start + offset) return start
+    }
+    return null
+  }
+
+  /** Every segment that could show a wall time, whatever the offset is there. */
+  *#segmentsAround(wall: number): Generator<Segment, void, undefined> {
+    const last = Math.min(wall + MAX_OFFSET_MS, LATEST_INSTANT)
+    let instant = Math.max(wall - MAX_OFFSET_MS, EARLIEST_INSTANT)
+    while (instant <= last) {
+      const segment = this.segmentAt(instant)
+      yield segment
+      instant = segment.end
+    }
+  }
+
   #findSegments(index: number): Segment[] {
     const from = index * BLOCK_MS
     const to = from + BLOCK_MS

@@ -27,6 +27,7 @@ const aTask = (part: Partial<Task>): Task => ({
   nextFireAt: null,
   nextFireLocal: null,
   timezone: null,
+  seed: null,
   openRun: null,
   createdAt: '2026-11-16T09:00:00.000Z',
   updatedAt: '2026-11-16T09:00:00.000Z',
@@ -72,6 +73,8 @@ test.each<Partial<Task>>([
     schedule: { type: 'cron', expression: '0 9 L * *', timezone: 'Asia/Kolkata', gap: 'skip', fold: 'both' },
   },
   { schedule: { type: 'daily', hour: 2, minute: 5, timezone: 'UTC' } },
+  { schedule: { type: 'dates', dates: ['2027-01-01T09:00'], timezone: 'UTC' } },
+  { schedule: { type: 'several', triggers: [{ type: 'every', interval: '5m' }] } },
   { startAt: '2026-11-17T02:30:00.000Z', endAt: '2026-12-17T02:30:00.000Z', maxRuns: 3 },
   { name: 'n', key: 'k', owner: 'o', tags: ['a'], labels: ['gpu'], concurrencyKey: 'c', concurrencyLimit: 4 },
 ])('what is not touched in the form stays as it was: %j', (part) => {

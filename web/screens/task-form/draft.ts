@@ -30,6 +30,8 @@ export interface Draft {
   readonly expect: string
   readonly duration: string
   readonly when: Schedule['type']
+  /** A schedule that the form shows and does not edit, as JSON. */
+  readonly kept: string
   readonly interval: string
   /** Where the grid of a fixed rate goes through; kept as it was. */
   readonly anchor: string
@@ -74,6 +76,7 @@ export function emptyDraft(): Draft {
     expect: '',
     duration: '1s',
     when: 'daily',
+    kept: '',
     interval: '1m',
     anchor: '',
     at: '',
@@ -170,6 +173,9 @@ function scheduleFields(schedule: Schedule): Partial<Draft> {
       return { when: 'daily', time: `${two(schedule.hour)}:${two(schedule.minute)}`, ...wallClock(schedule) }
     case 'manual':
       return { when: 'manual' }
+    case 'dates':
+    case 'several':
+      return { when: schedule.type, kept: JSON.stringify(schedule, null, 2) }
   }
 }
 
@@ -223,6 +229,9 @@ export function scheduleOf(draft: Draft): Schedule {
     }
     case 'manual':
       return { type: 'manual' }
+    case 'dates':
+    case 'several':
+      return JSON.parse(draft.kept) as Schedule
   }
 }
 
@@ -280,7 +289,7 @@ export function fullInput(draft: Draft): TaskInput {
     key: orNull(draft.key),
     owner: orNull(draft.owner),
     action: actionOf(draft) as TaskInput['action'],
-    schedule: scheduleOf(draft),
+    schedule: scheduleOf(draft) as TaskInput['schedule'],
     startAt: draft.startAt === '' ? null : instantOf(draft.startAt),
     endAt: draft.endAt === '' ? null : instantOf(draft.endAt),
     maxRuns: draft.maxRuns.trim() === '' ? null : numberOf(draft.maxRuns),

@@ -257,6 +257,8 @@ const PRESETS = [
   { label: 'Last day of the month', expression: '0 9 L * *' },
 ]
 
+const keptType = ({ kept }: Draft): string => (JSON.parse(kept) as { type: string }).type
+
 function When({ draft, change, errorAt }: PartProps) {
   const hasZone = draft.when === 'daily' || draft.when === 'cron'
   return (
@@ -264,7 +266,9 @@ function When({ draft, change, errorAt }: PartProps) {
       <Choice
         label="Schedule"
         value={draft.when}
-        choices={SCHEDULES}
+        choices={
+          draft.kept === '' ? SCHEDULES : [{ value: keptType(draft), label: 'As it is' }, ...SCHEDULES]
+        }
         onChange={(when) => change({ when: when as Draft['when'] })}
       />
       {draft.when === 'daily' && (
@@ -294,6 +298,19 @@ function When({ draft, change, errorAt }: PartProps) {
           value={draft.at}
           error={errorAt('/schedule/at')}
           onChange={(event) => change({ at: event.currentTarget.value })}
+        />
+      )}
+      {draft.kept !== '' && draft.when === keptType(draft) && (
+        <Textarea
+          label="Schedule as JSON"
+          description="It stays as it is; change it through the API, or choose another kind here."
+          autosize
+          minRows={3}
+          maxRows={14}
+          value={draft.kept}
+          error={errorAt('/schedule')}
+          readOnly
+          classNames={{ input: classes.mono ?? '' }}
         />
       )}
       {draft.when === 'manual' && (

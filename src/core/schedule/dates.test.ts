@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { instantsOf, MAX_DATES, nextDate } from './dates.ts'
+import { dstNotes } from './dst-notes.ts'
+import { type DatesSchedule, type Schedule, validateSchedule } from './schedule.ts'
+
+const dates = (list: readonly string[], more: Partial<DatesSchedule> = {}): DatesSchedule => ({
+  type: 'dates',
+  dates: list,
+  timezone: 'Europe/Berlin',
+  ...more,
+})
+const iso = (schedule: DatesSchedule) => instantsOf(schedule).map((at) => new Date(at).toISOString())
+const problemsOf = (schedule: Schedule) => {
+  const verdict = validateSchedule(schedule)
+  return verdict.ok ? [] : verdict.problems.map(({ pointer, detail }) => `${pointer} ${detail}`)
+}
+
+test('wall times are those of the zone, instants are themselves, and each is due once, in order', () => {
+  const list = [
+    '2027-07-01T09:00',
+    '2027-01-01T09:00:30',
+    '2027-01-01T08:00:30Z',
+    '2026-12-24T18:00:00+01:00',
+  ]
+
+  expect(iso(dates(list))).toEqual([
+    '2026-12-24T17:00:00.000Z',
+    '2027-01-01T08:00:30.000Z',
+    '2027-07-01T07:00:00.000Z',
+  ])
+})
+
+test('a wall time in a gap fires right after it, or not at all', () => {
+  const inGap = ['2027-03-28T02:30']
+
+  expect(iso(dates(inGap))).toEqual(['2027-03-28T01:00:00.000Z'])
+  expect(iso(dates(inGap, { gap: 'skip' }))).toEqual([])
+  expect(problemsOf(dates(inGap, { gap: 'skip' }))).toEqual([
+    '/dates/0 does not exist in Europe/Berlin, whose clocks skip it, and gap is skip; write another time or gap next',
+  ])
+})
+
+test.each([
+  ['first', ['2027-10-31T00:30:00.000Z']],
+  ['last', ['2027-10-31T01:30:00.000Z']],
+  ['both', ['2027-10-31T00:30:00.000Z', '2027-10-31T01:30:00.000Z']],
+] as const)('a wall time that comes twice fires as fold %s says', (fold, instants) => {
+  expect(iso(dates(['2027-10-31T02:30'], { fold }))).toEqual(instants)
+})
+
+test('clock changes that touch a date are told', () => {
+  const schedule = dates(['2027-03-28T02:30', '2027-10-31T02:30', '2027-06-01T02:30'])
+  const plan = { schedule, startAt: null, endAt: null, anchorAt: 0 }
+
+  const notes = dstNotes(plan, Date.UTC(2027, 0, 1), Date.UTC(2028, 0, 1), 10)
+
+  expect(notes.map(({ wall, kind }) => [wall, kind])).toEqual([
+    ['2027-03-28T02:30', 'gap'],
+    ['2027-10-31T02:30', 'fold'],
+  ])
+})
+
+test('the next date is the first one strictly after', () => {
+  const schedule = dates(['2027-01-01T00:00:00Z', '2027-01-02T00:00:00Z', '2027-01-03T00:00:00Z'])
+  const [first = 0, second = 0, third = 0] = instantsOf(schedule)
+
+  expect(nextDate(schedule, first - 1)).toBe(first)
+  expect(nextDate(schedule, first)).toBe(second)
+  expect(nextDate(schedule, third - 1)).toBe(third)
+  expect(nextDate(schedule, third)).toBeNull()
+})
+
+test('each wrong date is named', () => {
+  expect(problemsOf(dates(['2027-02-30T09:00', '2027-02-28T24:00', 'tomorrow', '2027-02-28T09:00']))).toEqual(
+    [
+      '/dates/0 names a day that does not exist',
+      '/dates/1 has a time out of range; allowed 00:00:00–23:59:59',
+      '/dates/2 is not a date; write a wall time such as 2027-03-28T09:00, or an instant such as 2027-03-28T09:00:00+02:00',
+    ],
+  )
+  expect(problemsOf(dates([]))).toEqual([`/dates holds 0; allowed 1–${MAX_DATES} dates`])
+  expect(problemsOf(dates(Array(MAX_DATES + 1).fill('2027-02-28T09:00')))).toEqual([
+    `/dates holds ${MAX_DATES + 1}; allowed 1–${MAX_DATES} dates`,
+  ])
+})

@@ -1,0 +1,86 @@
+/**
+ * Dates written out: instants with an offset, or wall times of a zone. Wall times that a clock change skips or
+ * repeats are treated as those of a fixed-time cron pattern are: right after the gap, and at the first showing,
+ * unless the schedule says otherwise.
+ */
+import assert from 'node:assert/strict'
+import { daysFromCivil, daysInMonth } from './civil.ts'
+import { parseInstant } from './instant.ts'
+import type { DatesSchedule } from './schedule.ts'
+import { zoneOf } from './zone.ts'
+
+/** Ten years of working days are 2 500; who has more of them has a calendar, not a list. */
+export const MAX_DATES = 1_000
+
+/** An instant, or a wall time counted as if it were UTC. */
+export type ParsedDate =
+  | { readonly kind: 'instant'; readonly at: number }
+  | { readonly kind: 'wall'; readonly wall: number }
+  | { readonly kind: 'wrong'; readonly reason: string }
+
+const WALL_TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?$/
+
+export function parseDate(text: string): ParsedDate {
+  const match = text.length <= 20 ? WALL_TIME.exec(text) : null
+  if (match === null) {
+    const parsed = parseInstant(text)
+    if (parsed.ok) return { kind: 'instant', at: parsed.at }
+    const reason = parsed.reason.startsWith('is not an instant')
+      ? 'is not a date; write a wall time such as 2027-03-28T09:00, or an instant such as 2027-03-28T09:00:00+02:00'
+      : parsed.reason
+    return { kind: 'wrong', reason }
+  }
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1)
+    .map((t) => Number(t ?? 0))
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month))
+    return { kind: 'wrong', reason: 'names a day that does not exist' }
+  if (hour > 23 || minute > 59 || second > 59)
+    return { kind: 'wrong', reason: 'has a time out of range; allowed 00:00:00–23:59:59' }
+  const seconds = daysFromCivil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second
+  return { kind: 'wall', wall: seconds * 1_000 }
+}
+
+type Placing = Pick<DatesSchedule, 'timezone' | 'gap' | 'fold'>
+
+/** The instants that a wall time stands for: one, none when it is skipped, two when both showings count. */
+export function instantsOfWall(wall: number, { timezone, gap = 'next', fold = 'first' }: Placing): number[] {
+  const zone = zoneOf(timezone)
+  const shown = zone.instantsShowing(wall)
+  const [first] = shown
+  if (first === undefined) {
+    const end = gap === 'next' ? zone.endOfGap(wall) : null
+    return end === null ? [] : [end]
+  }
+  if (fold === 'both') return shown
+  return [fold === 'first' ? first : (shown.at(-1) ?? first)]
+}
+
+/** Definitions are kept by those who step through them, so what was worked out once is found again. */
+const workedOut = new WeakMap<DatesSchedule, readonly number[]>()
+
+/** All instants of a schedule that `validateSchedule` has nothing against, in order, each once. */
+export function instantsOf(schedule: DatesSchedule): readonly number[] {
+  const known = workedOut.get(schedule)
+  if (known !== undefined) return known
+  const instants = schedule.dates.flatMap((text) => {
+    const date = parseDate(text)
+    assert(date.kind !== 'wrong', `the stored date "${text}" is not valid`)
+    return date.kind === 'instant' ? [date.at] : instantsOfWall(date.wall, schedule)
+  })
+  const sorted = [...new Set(instants)].sort((a, b) => a - b)
+  workedOut.set(schedule, sorted)
+  return sorted
+}
+
+/** The first instant after the given one, or null. */
+export function nextDate(schedule: DatesSchedule, after: number): number | null {
+  const instants = instantsOf(schedule)
+  let [low, high] = [0, instants.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((instants[middle] ?? 0) > after) high = middle
+    else low = middle + 1
+  }
+  return instants[low] ?? null
+}

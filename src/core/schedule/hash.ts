@@ -1,0 +1,16 @@
+/**
+ * A number for a text, the same on every machine and in every release: schedules hang on it. FNV-1a over the
+ * UTF-16 units, then the finish of MurmurHash3, without which texts that differ in their last character land
+ * next to each other.
+ */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i)
+    hash = Math.imul(hash ^ (unit & 0xff), 0x01000193)
+    hash = Math.imul(hash ^ (unit >>> 8), 0x01000193)
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

@@ -1,0 +1,105 @@
+/** The whole schedule language through the API: what is stored, what is shown, and that it fires. */
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode } from '../support/node.ts'
+
+const database = await createTestDatabase()
+const node = await startTestNode(database)
+
+const action = { type: 'sleep', duration: '0s' }
+const create = async (task: Record<string, unknown>) => {
+  const { status, body } = await node.request('POST', '/v1/tasks', { action, ...task })
+  expect(status, JSON.stringify(body)).toBe(201)
+  return body
+}
+const preview = async (request: Record<string, unknown>) =>
+  (await node.request('POST', '/v1/schedules/preview', request)).body
+
+const weekday = { type: 'cron', expression: '0 9 * * MON-FRI', timezone: 'Europe/Vienna' }
+const saturday = { type: 'cron', expression: '0 10 * * SAT', timezone: 'Europe/Vienna' }
+
+test('a list of triggers is shown as several, and a list of one as itself', async () => {
+  const both = await create({ schedule: [weekday, saturday] })
+  const one = await create({ schedule: [weekday] })
+
+  expect(both.schedule).toEqual({ type: 'several', triggers: [weekday, saturday] })
+  expect(both.timezone).toBe('Europe/Vienna')
+  expect(one.schedule).toEqual(weekday)
+  const { status, body } = await node.request('PATCH', `/v1/tasks/${both.id}`, { schedule: both.schedule })
+  expect([status, body.schedule]).toEqual([200, both.schedule])
+})
+
+test('an instant that two triggers share runs once, and the bounds are about all of them', async () => {
+  const base = Date.now() + 400
+  const at = (ms: number) => new Date(base + ms).toISOString()
+  const task = await create({
+    schedule: [
+      { type: 'once', at: at(0) },
+      { type: 'dates', dates: [at(0), at(60), at(120), at(180)] },
+      { type: 'every', interval: '60ms', anchor: at(0) },
+    ],
+    overlap: 'allow',
+    startAt: at(0),
+    maxRuns: 3,
+  })
+  expect(task.nextFireAt).toBe(at(0))
+
+  const runs = await eventually(async () => {
+    const { body } = await node.request('GET', `/v1/tasks/${task.id}`)
+    if (body.state !== 'finished') return undefined
+    return (await node.request('GET', `/v1/tasks/${task.id}/runs`)).body.items
+  })
+
+  expect(runs.map((run: { scheduledFor: string }) => run.scheduledFor).sort()).toEqual([
+    at(0),
+    at(60),
+    at(120),
+  ])
+})
+
+test('H follows from the key, stays through edits, and can be previewed', async () => {
+  const schedule = { type: 'cron', expression: 'H H * * *', timezone: 'UTC' }
+  const task = await create({ key: 'nightly', schedule })
+  const before = await preview({ schedule, seed: 'nightly', count: 1 })
+
+  const { body: renamed } = await node.request('PATCH', `/v1/tasks/${task.id}`, { key: 'renamed', name: 'x' })
+  const { body: moved } = await node.request('PATCH', `/v1/tasks/${task.id}`, {
+    schedule: { ...schedule, expression: 'H H * * MON-SUN' },
+  })
+
+  expect(task.seed).toBe('nightly')
+  expect(task.nextFireAt).toBe(before.occurrences[0].at)
+  expect([renamed.seed, moved.seed]).toEqual(['nightly', 'nightly'])
+  expect(moved.nextFireAt).toBe(task.nextFireAt)
+})
+
+test('without a key H follows from the id, and a schedule without H needs no seed', async () => {
+  const task = await create({ schedule: { type: 'cron', expression: 'H H 1 1 *' } })
+  const plain = await create({ schedule: weekday, key: 'plain' })
+
+  const { occurrences } = await preview({ schedule: task.schedule, seed: task.id, count: 1 })
+
+  expect(task.seed).toBe(task.id)
+  expect(occurrences[0].at).toBe(task.nextFireAt)
+  expect(plain.seed).toBeNull()
+})
+
+test('a preview shows several triggers as one list, with the notes on each', async () => {
+  const schedule = [
+    { type: 'daily', hour: 2, minute: 30, timezone: 'Europe/Berlin' },
+    { type: 'dates', dates: ['2027-03-28T02:15', '2027-03-28T12:00'], timezone: 'Europe/Berlin' },
+  ]
+
+  const shown = await preview({ schedule, from: '2027-03-28T00:00:00Z', count: 3 })
+
+  expect(shown.occurrences.map(({ at }: { at: string }) => at)).toEqual([
+    '2027-03-28T01:00:00.000Z',
+    '2027-03-28T10:00:00.000Z',
+    '2027-03-29T00:30:00.000Z',
+  ])
+  expect(shown.notes.slice(0, 2).map(({ wall }: { wall: string }) => wall)).toEqual([
+    '2027-03-28T02:15',
+    '2027-03-28T02:30',
+  ])
+})
