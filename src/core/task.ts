@@ -13,7 +13,7 @@ export const TASK_STATES = ['scheduled', 'pending', 'running', 'paused', 'finish
 export type TaskState = (typeof TASK_STATES)[number]
 
 /** What to do when an occurrence comes due while a run of the same task is active. */
-export const OVERLAP_POLICIES = ['skip', 'allow'] as const
+export const OVERLAP_POLICIES = ['skip', 'allow', 'queue_one', 'queue_all', 'cancel_previous'] as const
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number]
 
 /** What to do with occurrences that came due while no scheduler was there. */
@@ -66,6 +66,24 @@ export const TASK_DEFAULTS = {
   concurrencyKey: null,
   concurrencyLimit: 1,
 } as const
+
+/** How many runs of a task may wait for an earlier one to end under `queue_all`. */
+export const MAX_QUEUED = 100
+
+/** How many runs may wait for an earlier one; null: a run never waits, it runs beside the others or ends them. */
+export function queuedAtMost(overlap: OverlapPolicy): number | null {
+  switch (overlap) {
+    case 'skip':
+      return 0
+    case 'queue_one':
+      return 1
+    case 'queue_all':
+      return MAX_QUEUED
+    case 'allow':
+    case 'cancel_previous':
+      return null
+  }
+}
 
 /** Lateness up to which an occurrence is simply late, whoever was watching. */
 export const MISFIRE_GRACE_MS = 60_000

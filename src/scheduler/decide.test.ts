@@ -81,6 +81,7 @@ test('after an outage the latest missed occurrence runs, and the earlier ones ar
 
   expect(decision).toEqual({
     exclusive: true,
+    turn: null,
     isLast: false,
     runFor: NOON + 5 * HOUR,
     skip: { runId: 'new', reason: 'misfire', until: NOON + 4 * HOUR, count: 5 },

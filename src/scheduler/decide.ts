@@ -4,8 +4,8 @@
  */
 import { countOccurrences, delayMs, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
-import { durationMs, MISFIRE_GRACE_MS, planOf, type TaskDefinition } from '../core/task.ts'
-import { type Decision, type DueRow, JUST_RUN, type Skip } from '../store/agenda.ts'
+import { durationMs, MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
+import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
 import { lastOccurrence } from './last-occurrence.ts'
 
 /** A due row, and all that a decision about it depends on. */
@@ -24,16 +24,35 @@ export const MAX_COUNTED = 1_000
 export function decide(due: DueCase): Decision {
   const { row, definition, now } = due
   if (row.state === 'retrying') return JUST_RUN
-  const exclusive = definition.overlap === 'skip'
-  if (row.kind !== 'occurrence') return exclusive ? { ...JUST_RUN, exclusive } : JUST_RUN
+  const exclusive = definition.overlap !== 'allow'
+  const turn = turnOf(due)
+  const justRun = exclusive || turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN
+  // What has waited was followed by its next row when it began to.
+  if (row.kind !== 'occurrence' || row.state !== 'scheduled') return justRun
 
   const isMisfire = due.wasUnwatched && now - row.scheduledFor > MISFIRE_GRACE_MS
   const missed = isMisfire ? afterOutage(due) : NOTHING_MISSED
-  if (definition.schedule.type === 'once') return isMisfire ? { ...JUST_RUN, ...missed } : JUST_RUN
+  if (definition.schedule.type === 'once') {
+    const decision = turn ? justRun : JUST_RUN
+    return isMisfire ? { ...decision, ...missed } : decision
+  }
   const isLast =
     definition.schedule.type === 'delay' || (definition.maxRuns !== null && row.ordinal >= definition.maxRuns)
   const passed = Math.max(row.scheduledFor, missed.runFor ?? 0, missed.skip?.until ?? 0)
-  return { ...missed, exclusive, isLast, next: nextRow(due, passed) }
+  return { ...missed, exclusive, turn, isLast, next: nextRow(due, passed) }
+}
+
+/** How the row takes its turn; null when it runs at once or is skipped, for which there is a cheaper statement. */
+function turnOf({ row, definition }: DueCase): Turn | null {
+  const { overlap } = definition
+  const mayWait = overlap !== 'skip' && overlap !== 'allow'
+  if (!mayWait && row.state === 'scheduled') return null
+  return {
+    places: queuedAtMost(overlap) ?? 1,
+    beyond: overlap === 'queue_all' ? 'overlap_limit' : 'overlap',
+    supersedes: overlap === 'cancel_previous',
+    deferUntil: null,
+  }
 }
 
 function nextRow({ definition, now, newId }: DueCase, after: number): Decision['next'] {

@@ -1,5 +1,6 @@
 /** From what is due to what is fired: who gets the room there is, and what follows from a fire that was granted. */
 import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda.ts'
+import type { HeldRow } from '../store/fire-in-turn.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Due } from './due-queue.ts'
@@ -36,7 +37,7 @@ export function withRoom(
 
 /** Firings that one statement can carry out. */
 export interface Group {
-  readonly how: 'start' | 'queue' | 'follow' | 'each'
+  readonly how: 'start' | 'queue' | 'follow' | 'each' | 'turn'
   readonly firings: readonly PlannedFiring[]
 }
 
@@ -46,19 +47,26 @@ const isFollowed = ({ startNow, decision: { skip, runFor, next, isLast } }: Plan
 
 /**
  * What just runs has a cheap statement of its own, in which all start or all wait, and so has what starts and
- * is followed by the next; the rest goes one by one.
+ * is followed by the next; what may have to take turns has a dear one; the rest goes one by one.
  * All that waits goes in one statement: what is claimed in strict order must not be there before what was
  * due earlier.
  */
 export function grouped(firings: readonly PlannedFiring[]): Group[] {
   const isPlain = ({ decision }: PlannedFiring) => decision === JUST_RUN
   const waitsPlainly = firings.every((firing) => firing.startNow || isPlain(firing))
-  const groups: Record<Group['how'], PlannedFiring[]> = { start: [], follow: [], each: [], queue: [] }
+  const groups: Record<Group['how'], PlannedFiring[]> = {
+    start: [],
+    follow: [],
+    each: [],
+    queue: [],
+    turn: [],
+  }
   for (const firing of firings) {
     const how = firing.startNow ? 'start' : waitsPlainly ? 'queue' : 'each'
-    groups[isPlain(firing) ? how : isFollowed(firing) ? 'follow' : 'each'].push(firing)
+    const other = firing.decision.turn !== null ? 'turn' : isFollowed(firing) ? 'follow' : 'each'
+    groups[isPlain(firing) ? how : other].push(firing)
   }
-  return (['start', 'follow', 'each', 'queue'] as const).flatMap((how) =>
+  return (['start', 'follow', 'each', 'queue', 'turn'] as const).flatMap((how) =>
     groups[how].length > 0 ? [{ how, firings: groups[how] }] : [],
   )
 }
@@ -76,6 +84,12 @@ export function workOf({ row, definition, decision }: Decided): Work {
     attempt: row.attempt + 1,
     losses: row.losses,
   }
+}
+
+/** A row that the fire has left waiting, as reading it would show it. */
+export function waitingOf({ row, decision }: Decided, { wakeAt }: HeldRow): DueRow {
+  const state = decision.turn?.deferUntil == null ? 'held' : 'deferred'
+  return { ...row, state, wakeAt, fence: row.fence + 1 }
 }
 
 /** The row that the fire has just written, as reading it would show it. */

@@ -20,6 +20,7 @@ import {
 } from '../store/agenda.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
+import { fireInTurn, type HeldRow, type TurnResult } from '../store/fire-in-turn.ts'
 import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
@@ -32,12 +33,14 @@ import {
   grouped,
   type PlannedFiring,
   runs,
+  waitingOf,
   withRoom,
   workOf,
 } from './firing.ts'
 import { Horizon } from './horizon.ts'
 import { Overflow } from './overflow.ts'
 import type { ShardLeases } from './shard-leases.ts'
+import { Superseding } from './superseding.ts'
 
 export interface SchedulerOptions {
   readonly nodeId: string
@@ -89,6 +92,7 @@ export class Scheduler implements Service {
   readonly #horizon: Horizon
   readonly #reading: Loop
   readonly #firing: Loop
+  readonly #superseding: Superseding
   /** Being fired right now: reading them again would fire them twice, in vain. */
   readonly #inFlight = new Set<string>()
   /** Fired since the present reading began, which may have seen them as they were before. */
@@ -101,11 +105,13 @@ export class Scheduler implements Service {
     this.#horizon = new Horizon({ lookAheadMs, lookBackMs, everythingEveryMs: FULL_PASS_MS })
     this.#reading = new Loop({ name: 'look ahead', everyMs, log, runOnce: () => this.readAhead() })
     this.#firing = new Loop({ name: 'fire', everyMs: LONGEST_SLEEP_MS, log, runOnce: () => this.fireDue() })
+    this.#superseding = new Superseding(options)
     leases.onChange(() => this.#shardsChanged())
     wakeUps.onDue((hints) => this.#hinted(hints))
   }
 
   start(): void {
+    this.#superseding.start()
     this.#reading.start()
     this.#firing.start()
   }
@@ -113,6 +119,7 @@ export class Scheduler implements Service {
   async stop(): Promise<void> {
     await this.#reading.stop()
     await this.#firing.stop()
+    await this.#superseding.stop()
   }
 
   /** One reading pass. */
@@ -213,11 +220,15 @@ export class Scheduler implements Service {
     }
   }
 
-  async #send({ how, firings }: Group): Promise<FireResult | undefined> {
+  async #send({ how, firings }: Group): Promise<FireResult | TurnResult | undefined> {
     const { db, nodeId, worker, leases } = this.#options
     const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
     const rows = firings.map(({ row }) => row)
     const workerId = worker && how !== 'queue' ? worker.id : null
+    if (how === 'turn') {
+      const [result] = await db.run(fireInTurn({ nodeId, shards, workerId, firings }))
+      return result
+    }
     if (how === 'follow' && workerId !== null) {
       const [followed] = await db.run(fireFollowed({ nodeId, shards, workerId, firings }))
       const left = new Set(followed?.left)
@@ -233,10 +244,11 @@ export class Scheduler implements Service {
   }
 
   /** Takes in what came of a fire; answers what the worker of this process shall start. */
-  #settle(firings: readonly PlannedFiring[], result: FireResult | undefined): Work[] {
+  #settle(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): Work[] {
     const { wakeUps, leases } = this.#options
     const gone = new Set(result?.gone)
     const blocked = new Set(result?.blocked)
+    const held = new Map(result && 'held' in result ? result.held.map((row) => [row.runId, row]) : [])
     const started: Work[] = []
     let isQueued = false
     for (const firing of firings) {
@@ -247,7 +259,9 @@ export class Scheduler implements Service {
         continue
       }
       const ran = !blocked.has(row.runId) && runs(decision)
-      if (ran && startNow && result?.isWorkerAlive) started.push(workOf(firing))
+      const waiting = held.get(row.runId)
+      if (waiting) this.#wait(firing, waiting)
+      else if (ran && startNow && result?.isWorkerAlive) started.push(workOf(firing))
       else if (ran) isQueued = true
       const { next, isLast } = decision
       if (next && !(ran && isLast) && next.at < this.#horizon.readUntil)
@@ -256,6 +270,13 @@ export class Scheduler implements Service {
     if (isQueued) wakeUps.announceReady()
     if (result && result.lost.length > 0) leases.forget(result.lost)
     return started
+  }
+
+  /** A row could not start: it is looked at again, at the latest when it says; what it waits for may be ended for it. */
+  #wait(firing: PlannedFiring, waiting: HeldRow): void {
+    const row = waitingOf(firing, waiting)
+    if (row.wakeAt < this.#horizon.readUntil) this.#queue.add({ row, definition: firing.definition })
+    if (row.state === 'held' && firing.decision.turn?.supersedes) this.#superseding.add(row)
   }
 
   #decideAll(dues: readonly Due[]): Decided[] {

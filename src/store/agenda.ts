@@ -8,7 +8,8 @@ export interface DueRow {
   readonly taskId: string
   readonly shard: number
   readonly kind: RunKind
-  readonly state: 'scheduled' | 'retrying'
+  /** What is `held` waits for an earlier run to end, what is `deferred` for the end of a blackout. */
+  readonly state: 'scheduled' | 'retrying' | 'held' | 'deferred'
   readonly wakeAt: number
   readonly scheduledFor: number
   readonly version: number
@@ -51,7 +52,7 @@ const selectDue = (q: Stretch) => sql<DueColumns>`
     from agenda
     where shard = s.id and wake_at < to_timestamp(${q.until}::float8 / 1000)
       and wake_at >= coalesce(to_timestamp(${q.from}::float8 / 1000), '-infinity')
-      and state in ('scheduled', 'retrying')
+      and state in ('scheduled', 'retrying', 'held', 'deferred')
     order by wake_at
     limit ${q.limitPerShard}
   ) due`
@@ -96,8 +97,10 @@ function dueRows([columns]: readonly DueColumns[]): DueRow[] {
 
 /** What the scheduler decided about a due row. */
 export interface Decision {
-  /** Skip it when another run of its task is active. */
+  /** Not while another run of its task is active: it is skipped then, or waits for its turn. */
   readonly exclusive: boolean
+  /** Set for a row that may have to wait, or waited before: only `fireInTurn` fires it. */
+  readonly turn: Turn | null
   /** Occurrences from the row's own on that do not run, and why. Without `runFor` nothing runs at all. */
   readonly skip: Skip | null
   /** Run it for a later occurrence than the row stands for: the latest of those that were missed. */
@@ -106,6 +109,18 @@ export interface Decision {
   readonly next: { readonly runId: string; readonly at: number } | null
   /** `next` is only for the case that it does not run: it is the last, or its end writes what follows. */
   readonly isLast: boolean
+}
+
+/** What becomes of a row that cannot start now. */
+export interface Turn {
+  /** It waits while fewer than this wait already. One that makes up for an outage always waits. */
+  readonly places: number
+  /** Why it is skipped when there are as many. */
+  readonly beyond: SkipReason
+  /** It takes the place of those that wait, and the runs that are active are cancelled for it. */
+  readonly supersedes: boolean
+  /** It starts at this instant at the earliest, when a blackout is over. */
+  readonly deferUntil: number | null
 }
 
 /** Occurrences that do not run, and why. */
@@ -119,7 +134,14 @@ export interface Skip {
 }
 
 /** The decision about most rows: run it, whatever else the task may be doing, and nothing follows. */
-export const JUST_RUN: Decision = { exclusive: false, skip: null, runFor: null, next: null, isLast: false }
+export const JUST_RUN: Decision = {
+  exclusive: false,
+  turn: null,
+  skip: null,
+  runFor: null,
+  next: null,
+  isLast: false,
+}
 
 /** A due row and what shall become of it. */
 export interface Firing {

@@ -22,7 +22,7 @@ export interface EndResult {
   readonly ended: number
   /** Places behind gates came free: somebody may be waiting for one. */
   readonly hasFreedGates: boolean
-  /** Next rows of `delay` tasks that these ends have written. */
+  /** Rows that come due by these ends: the next of `delay` tasks, and those that were held for a run that ended. */
   readonly heirs: readonly { readonly shard: number; readonly at: number }[]
 }
 
@@ -54,7 +54,7 @@ export function isPlain(ending: Ending): ending is Ending & PlainEnding {
 
 /**
  * Ends runs that completed, as most do, and nothing follows. What is one of a chain, holds a place
- * behind a gate or was cancelled is left alone and answered: it needs `endRuns`, which also tells whether it
+ * behind a gate, is awaited or was cancelled is left alone and answered: it needs `endRuns`, which also tells whether it
  * is held by another fence.
  */
 export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: readonly string[] }>`
@@ -66,7 +66,7 @@ export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: rea
       ${list(endings, (e) => json(e.output))}::jsonb[])
       as i(run_id, fence, started_ms, ended_ms, output)
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
-      and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null
+      and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited
     returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.fence, a.late_ms, a.attempt,
               a.losses, a.kind, i.started_ms, i.ended_ms, i.output
   ), history as (
@@ -82,8 +82,8 @@ export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: rea
               else array(select unnest(${list(endings, (e) => e.runId)}::uuid[]) except select run_id from history) end as left`
 
 /**
- * Ends runs: the live row goes, the history row comes, and the next row of a `delay` task is written, in
- * one statement. The tasks of chains are locked first, as an edit locks them, so that the next row is one of
+ * Ends runs: the live row goes, the history row comes, the next row of a `delay` task is written, and the first
+ * row that was held for a run that ended is woken, in one statement. The tasks of chains are locked first, as an edit locks them, so that the next row is one of
  * the version that holds by then. A run that a user cancelled ends cancelled whatever its attempt came to.
  */
 export function endRuns(endings: readonly Ending[]) {
@@ -133,9 +133,20 @@ export function endRuns(endings: readonly Ending[]) {
     ), freed as (
       update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
       returning 1
+    ), woken as (
+      update agenda set wake_at = date_trunc('milliseconds', clock_timestamp()), fence = fence + 1
+      where state = 'held' and run_id = any(array(
+        select first.run_id from (select distinct task_id from ended where awaited) t
+        cross join lateral (
+          select run_id from agenda where task_id = t.task_id and state = 'held'
+          order by kind = 'catchup', scheduled_for, run_id limit 1
+        ) first
+        order by first.run_id))
+      returning shard, wake_at
     )
     select (select count(*)::integer from ended) as ended, exists (select from freed) as "hasFreedGates",
-           coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000))) from heirs), '[]') as heirs`
+           coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
+                     from (select * from heirs union all select * from woken) due), '[]') as heirs`
 }
 
 /** An attempt that failed and will be followed by another. */

@@ -45,7 +45,7 @@ export const liveCounts = ({
       order by wake_at limit ${maxPerShard}
     ) a
   )
-  select count(*) filter (where state = 'pending' or (state = 'scheduled' and kind <> 'occurrence'))::integer as pending,
+  select count(*) filter (where state in ('pending', 'held', 'deferred') or (state = 'scheduled' and kind <> 'occurrence'))::integer as pending,
          count(*) filter (where state = 'running')::integer as running,
          (count(*) filter (where state = 'retrying')
           + (select count(*) from ahead where project_id = ${projectId} and state = 'retrying'))::integer as retrying,
@@ -77,7 +77,7 @@ export const countAhead = ({ projectId, until, shards, maxPerShard }: AheadQuery
     select a.* from unnest(${`{${shards.join(',')}}`}::smallint[]) as s(id)
     cross join lateral (
       select shard, project_id, wake_at from agenda
-      where shard = s.id and wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000) and state in ('scheduled', 'retrying')
+      where shard = s.id and wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000) and state in ('scheduled', 'retrying', 'deferred')
       order by wake_at limit ${maxPerShard}
     ) a
   )

@@ -86,8 +86,8 @@ export const runsInWindow = ({
   left join lateral (
     select run_id as id, at from (
       select run_id, at from live
-      where project_id = ${projectId} and state in ('scheduled', 'pending', 'running') and (state <> 'scheduled' or kind <> 'occurrence')
-        and (${state}::text is null or case when state = 'scheduled' then 'pending' else state::text end = ${state})
+      where project_id = ${projectId} and state <> 'retrying' and (state <> 'scheduled' or kind <> 'occurrence')
+        and (${state}::text is null or case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end = ${state})
       union all
       select t.run_id, t.at from tried t join agenda a on a.run_id = t.run_id
       where a.project_id = ${projectId} and a.state = 'retrying' and a.attempt = t.number
@@ -136,7 +136,7 @@ export const runsById = ({
   select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
          (select retry_of from run_retry where run_id = r.id) as "retryOf"
   from (
-    select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason,
+    select run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state, null::text as reason,
            scheduled_for as "scheduledFor", case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
            case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
            version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,

@@ -69,14 +69,14 @@ export const runsOfTask = ({
   select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
          (select retry_of from run_retry where run_id = r.id) as "retryOf"
   from (
-    (select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason, scheduled_for as "scheduledFor",
+    (select run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state, null::text as reason, scheduled_for as "scheduledFor",
             case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
             case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
             version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
             null::jsonb as error, cancel_at as "cancelRequestedAt"
      from agenda
      where project_id = ${projectId} and task_id = ${taskId} and (state <> 'scheduled' or kind <> 'occurrence')
-       and (${state ?? null}::text is null or case when state = 'scheduled' then 'pending' else state::text end = ${state ?? null})
+       and (${state ?? null}::text is null or case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end = ${state ?? null})
        and (${before?.id ?? null}::uuid is null
             or (scheduled_for, run_id) < (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.id ?? null}::uuid))
        and (${from}::float8 is null or scheduled_for >= to_timestamp(${from}::float8 / 1000))
@@ -147,7 +147,7 @@ export const runById = ({
   select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
          (select retry_of from run_retry where run_id = r.id) as "retryOf"
   from (
-  select run_id as id, task_id as "taskId", kind, case when state = 'scheduled' then 'pending' else state::text end as state, null::text as reason,
+  select run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state, null::text as reason,
          scheduled_for as "scheduledFor", case when scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
          case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
          version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,

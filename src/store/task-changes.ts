@@ -161,16 +161,17 @@ export interface ManualRow {
   readonly version: number
   readonly lane: number
   readonly priority: number
-  /** Refuse when a run of the task is active. The fire decides again, one at a time. */
-  readonly exclusive: boolean
+  /** Refuse when more runs than this are active or wait already; null: never. The fire decides again, one at a time. */
+  readonly behindAtMost: number | null
 }
 
 /** Puts a manual run on the agenda, or answers with the run that is in the way. */
 export const insertManual = (row: ManualRow) => sql<{ inserted: boolean; blocker: string | null }>`
   with blocker as (
     select run_id from agenda
-    where ${row.exclusive}::boolean and task_id = ${row.taskId} and (state <> 'scheduled' or kind <> 'occurrence')
-    order by scheduled_for limit 1
+    where ${row.behindAtMost}::integer is not null and task_id = ${row.taskId}
+      and case when state in ('held', 'deferred') then kind <> 'catchup' when state = 'scheduled' then kind = 'manual' else true end
+    order by scheduled_for offset ${row.behindAtMost ?? 0} limit 1
   ), inserted as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane, priority)
     select ${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}::smallint, to_timestamp(${row.at}::float8 / 1000),
@@ -190,7 +191,7 @@ export const lockRuns = ({ taskId, runId }: { taskId: string; runId: string | nu
   order by run_id for update`
 
 /**
- * Ends what is waiting (pending, retrying, or a manual run not yet fired) as cancelled, and asks the
+ * Ends what is waiting (pending, retrying, held, deferred, or a manual run not yet fired) as cancelled, and asks the
  * workers to stop what is running. The rows must be locked before, by `lockRuns`. A row in ready that a claim
  * has locked is left to that claim, which waits for ours in agenda and then finds that it leads nowhere.
  * With `runId` only that run is meant; the chain of a `delay` task then goes on, else it ends.
@@ -212,7 +213,7 @@ export const cancelRuns = ({
   with doomed as (
     delete from agenda
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid)
-      and (state in ('pending', 'retrying') or (state = 'scheduled' and kind <> 'occurrence'))
+      and (state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind <> 'occurrence'))
     returning *
   ), dequeued as (
     delete from ready where ctid = any(array(
@@ -243,6 +244,24 @@ export const cancelRuns = ({
   select run_id as "runId", false as "wasRunning", null::uuid as "workerId", (select wake_at from heirs) as "heirAt" from doomed
   union all
   select run_id, true, worker_id, null from told`
+
+/** Locks the task whatever it is, as every change to it does. */
+export const lockTaskRow = (taskId: string) => sql<{ id: string }>`
+  select id from task where id = ${taskId} for update`
+
+/** The active runs that a held one waits for, as far as nobody has asked them to stop; none when it waits no more. */
+export const activeBefore = ({ taskId, runId }: { taskId: string; runId: string }) => sql<{ runId: string }>`
+  select run_id as "runId" from agenda
+  where task_id = ${taskId} and state in ('pending', 'running', 'retrying') and run_id <> ${runId}::uuid and cancel_at is null
+    and exists (select from agenda where run_id = ${runId}::uuid and state = 'held')`
+
+/** Wakes the first of the runs that wait for an earlier one of their task; no row when none does. */
+export const wakeHeld = (taskId: string) => sql<{ shard: number; at: number }>`
+  update agenda set wake_at = date_trunc('milliseconds', clock_timestamp()), fence = fence + 1
+  where state = 'held' and run_id = (
+    select run_id from agenda where task_id = ${taskId} and state = 'held'
+    order by kind = 'catchup', scheduled_for, run_id limit 1)
+  returning shard, wake_at as at`
 
 /** A stretch of occurrences that did not run, and why. */
 export interface RangeSkip {

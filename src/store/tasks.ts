@@ -163,7 +163,7 @@ const selectTasks = (q: TaskQuery) => sql<TaskRow>`
   cross join lateral (
     select min(wake_at) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
            coalesce(bool_or(state = 'running'), false) as running,
-           coalesce(bool_or(state in ('pending', 'retrying') or (state = 'scheduled' and kind <> 'occurrence')), false) as waiting
+           coalesce(bool_or(state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind <> 'occurrence')), false) as waiting
     from agenda where task_id = t.id
   ) live
   cross join lateral (
@@ -176,7 +176,7 @@ const selectTasks = (q: TaskQuery) => sql<TaskRow>`
       else 'finished' end as state
   ) derived
   left join lateral (
-    select jsonb_build_object('id', run_id, 'state', case when state = 'scheduled' then 'pending' else state::text end, 'attempt', attempt,
+    select jsonb_build_object('id', run_id, 'state', case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end, 'attempt', attempt,
                               'losses', losses, 'scheduledFor', floor(extract(epoch from scheduled_for) * 1000)) as run
     from agenda where task_id = t.id and (state <> 'scheduled' or kind <> 'occurrence')
     order by scheduled_for desc limit 1

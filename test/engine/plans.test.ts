@@ -16,6 +16,7 @@ import {
   lookAhead,
 } from '../../src/store/agenda.ts'
 import { Database } from '../../src/store/database.ts'
+import { fireInTurn } from '../../src/store/fire-in-turn.ts'
 import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/gates.ts'
 import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
 import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
@@ -119,6 +120,13 @@ async function explainAll(): Promise<Record<string, string[]>> {
     startNow: false,
     decision: { ...JUST_RUN, exclusive: true, next: { runId: uuidv7(), at: Date.now() } },
   }))
+  const inTurn = recurring.map((firing) => ({
+    ...firing,
+    decision: {
+      ...firing.decision,
+      turn: { places: 1, beyond: 'overlap' as const, supersedes: true, deferUntil: null },
+    },
+  }))
   const held = rows.map(({ runId, fence }) => ({ runId, fence }))
   const attempt = { startedAt: 0, endedAt: Date.now(), output: null, error: null }
   return {
@@ -134,6 +142,7 @@ async function explainAll(): Promise<Record<string, string[]>> {
     fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows })),
     fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),
     fireFollowed: await scansOf(fireFollowed({ nodeId, shards, workerId: nodeId, firings: recurring })),
+    fireInTurn: await scansOf(fireInTurn({ nodeId, shards, workerId: nodeId, firings: inTurn })),
     takeReady: await scansOf(takeReady({ workerId: nodeId, lanes: [0], limit: BATCH })),
     takeGated: await scansOf(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: BATCH }), 2 * PLACES),
     waitingLanes: await scansOf(waitingLanes({ labels: [], limit: BATCH }), 3),

@@ -31,7 +31,7 @@ export const allEnded = (db: Database, ids: readonly string[], withinMs = 20_000
 export const spansOf = (db: Database, ids: readonly string[]) =>
   db.run(sql<{ taskId: string; startedAt: number; endedAt: number }>`
     select task_id as "taskId", started_at as "startedAt", ended_at as "endedAt" from run
-    where task_id = any(${ids}::uuid[]) order by started_at`)
+    where task_id = any(${ids}::uuid[]) and started_at is not null order by started_at`)
 
 /** The most attempts that were in progress at one instant, by the database's record of them. */
 export async function mostAtOnce(db: Database, ids: readonly string[]): Promise<number> {

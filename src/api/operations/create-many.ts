@@ -2,8 +2,10 @@
  * Making thousands of tasks by one call. Checking, writing and answering them takes a second of work: it is
  * done in turns with everything else, so that what is due on this node still starts on time.
  */
+
 import { type Problem, Refusal } from '../../core/errors.ts'
 import { mapInTurns } from '../../runtime/turns.ts'
+import { changing } from '../../store/changing.ts'
 import type { Queryable } from '../../store/database.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
 import { presentTask } from '../present.ts'
@@ -12,7 +14,6 @@ import { invalidInput, MAX_PROBLEMS, parse } from '../validation/parse.ts'
 import type { Context } from './context.ts'
 import { newTask, rowOf, storeTasks } from './create-task.ts'
 import { type Answer, answerOnce, type FirstAnswer, type Repeatable, remember } from './idempotency.ts'
-import { changing } from './settle.ts'
 
 /** Tasks as they were sent: nothing has been checked yet. */
 export interface CreateManyRequest {

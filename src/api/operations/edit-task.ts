@@ -3,11 +3,13 @@
  * its place and runs, and what follows it is the new definition's. So each occurrence belongs to exactly
  * one version, and none is lost between two.
  */
+
 import { Refusal } from '../../core/errors.ts'
 import { shardOf } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task.ts'
+import { changing } from '../../store/changing.ts'
 import { type Queryable, violatedConstraint } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
 import type { ExpectedVersion } from '../request.ts'
@@ -15,7 +17,7 @@ import type { EditTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import { nextOrdinal, recordPause } from './pause-task.ts'
-import { changing, haltTask, lockLiving, recordDue, writeNext } from './settle.ts'
+import { haltTask, lockLiving, recordDue, writeNext } from './settle.ts'
 
 /** A change to a task, and the version it was made from. */
 export interface Edit {

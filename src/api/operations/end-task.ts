@@ -1,8 +1,9 @@
 import { uuidv7 } from '../../core/ids.ts'
+import { changing } from '../../store/changing.ts'
 import * as changes from '../../store/task-changes.ts'
 import type { Context } from './context.ts'
 import { notFound } from './read-tasks.ts'
-import { changing, haltTask, recordDue } from './settle.ts'
+import { haltTask, recordDue } from './settle.ts'
 
 /** Ends the task: nothing more is due, what waits is cancelled, what runs is told to stop. */
 export async function endTask(

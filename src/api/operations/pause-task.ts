@@ -2,15 +2,17 @@
  * Pausing and resuming. A pause takes the next row away; what would have been due meanwhile is recorded
  * as skipped, up to the pause when it begins, and from there on when it ends or the task is edited.
  */
+
 import { shardOf } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task.ts'
+import { changing } from '../../store/changing.ts'
 import type { Queryable } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
 import type { Context } from './context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
-import { changing, haltTask, lockLiving, recordDue, recordSkipped, writeNext } from './settle.ts'
+import { haltTask, lockLiving, recordDue, recordSkipped, writeNext } from './settle.ts'
 
 export async function pauseTask({ db, projectId }: Context, id: string): Promise<void> {
   await changing(db, async (tx) => {

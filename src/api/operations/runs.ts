@@ -4,13 +4,14 @@ import { isLiveState } from '../../core/run.ts'
 import { applyOverride, type RunOverride } from '../../core/run-override.ts'
 import type { TaskDefinition } from '../../core/task.ts'
 import { type AttemptRow, earlierAttempts } from '../../store/attempts.ts'
+import { changing } from '../../store/changing.ts'
 import { readOverrides } from '../../store/run-overrides.ts'
 import { type RunRow, retriesOf, runById } from '../../store/runs.ts'
-import { cancelRuns, lockRuns, lockTask } from '../../store/task-changes.ts'
+import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/task-changes.ts'
 import { readDefinitions } from '../../store/tasks.ts'
+import type { DueHint } from '../../transport/wake-ups.ts'
 import type { Context } from './context.ts'
 import type { Answer, Repeatable } from './idempotency.ts'
-import { changing } from './settle.ts'
 import { triggerTask } from './trigger-task.ts'
 
 /** A run, what it is performed as, its ended attempts in order, and the runs that repeat it. */
@@ -112,20 +113,24 @@ export async function cancelRun(context: Context, id: string): Promise<RunWithAt
   const { db, wakeUps, projectId } = context
   const { run } = await getRun(context, id)
   const { taskId } = run
+  const woken: DueHint[] = []
   const cancelled =
     run.endedAt !== null
       ? []
       : await changing(db, async (tx) => {
           await tx.run(lockTask(projectId, taskId))
           await tx.run(lockRuns({ taskId, runId: id }))
-          return tx.run(cancelRuns({ taskId, runId: id, heirId: uuidv7() }))
+          const runs = await tx.run(cancelRuns({ taskId, runId: id, heirId: uuidv7() }))
+          woken.push(...(runs.some(({ wasRunning }) => !wasRunning) ? await tx.run(wakeHeld(taskId)) : []))
+          return runs
         })
   if (cancelled.length === 0) {
     const { run: ended } = await getRun(context, id)
     throw new Refusal('run_ended', `Run ${id} has already ended: it is ${ended.state}.`)
   }
   const shard = shardOf(taskId)
-  wakeUps.announceDue(cancelled.flatMap(({ heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }])))
+  const heirs = cancelled.flatMap(({ heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }]))
+  wakeUps.announceDue([...heirs, ...woken])
   if (cancelled.some(({ wasRunning }) => wasRunning)) wakeUps.announceCancel()
   return getRun(context, id)
 }

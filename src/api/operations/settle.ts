@@ -5,26 +5,9 @@ import { laneOf } from '../../core/lane.ts'
 import type { SkipReason } from '../../core/run.ts'
 import { countOccurrences } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task.ts'
-import { type Database, type Queryable, sqlState } from '../../store/database.ts'
+import type { Queryable } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
 import { notFound } from './read-tasks.ts'
-
-const DEADLOCK_DETECTED = '40P01'
-const MAX_TRIES = 5
-
-/**
- * One transaction. Ending several runs of one task at once takes their rows in any order, and so may cross
- * a change that takes them too; PostgreSQL then sends one of the two away, and it may simply begin again.
- */
-export async function changing<T>(db: Database, work: (tx: Queryable) => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await db.transaction(work)
-    } catch (error) {
-      if (tries === MAX_TRIES || sqlState(error) !== DEADLOCK_DETECTED) throw error
-    }
-  }
-}
 
 /** The task, locked, if it can still change. */
 export async function lockLiving(tx: Queryable, projectId: string, id: string): Promise<changes.LockedTask> {

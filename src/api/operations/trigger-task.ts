@@ -2,6 +2,8 @@ import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import { applyOverride, type RunOverride } from '../../core/run-override.ts'
+import { type OverlapPolicy, queuedAtMost } from '../../core/task.ts'
+import { changing } from '../../store/changing.ts'
 import { insertOverride } from '../../store/run-overrides.ts'
 import { insertRetry, type RunRow } from '../../store/runs.ts'
 import { insertManual } from '../../store/task-changes.ts'
@@ -10,7 +12,7 @@ import type { TriggerTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from './idempotency.ts'
 import { overrideOf } from './run-override.ts'
-import { changing, lockLiving } from './settle.ts'
+import { lockLiving } from './settle.ts'
 
 /** A run that somebody asks for. */
 export interface WantedRun {
@@ -39,14 +41,14 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
       const performed = override ? applyOverride(definition, override) : definition
       const body = presentRun(pendingRun({ id: runId, taskId, taskName: name ?? key, retryOf, at, version }))
       if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
-      const exclusive = performed.overlap === 'skip'
+      const behindAtMost = queuedAtMost(performed.overlap)
       const lane = laneOf(projectId, performed)
       if (override) await lanes.ensure(db, [lane])
       const { priority } = performed
       const [result] = await tx.run(
-        insertManual({ runId, taskId, projectId, shard, at, version, lane: lane.id, priority, exclusive }),
+        insertManual({ runId, taskId, projectId, shard, at, version, lane: lane.id, priority, behindAtMost }),
       )
-      if (!result?.inserted) throw runActive(result?.blocker ?? null)
+      if (!result?.inserted) throw runActive(result?.blocker ?? null, performed.overlap)
       if (override) await tx.run(insertOverride({ runId, override }))
       if (retryOf !== null) await tx.run(insertRetry({ runId, retryOf }))
       return { status: 201, body }
@@ -56,8 +58,12 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
   return answer
 }
 
-function runActive(blocker: string | null): Refusal {
-  const message = `Run ${blocker} of this task is still active, and the task's overlap policy is skip.`
+function runActive(blocker: string | null, overlap: OverlapPolicy): Refusal {
+  const policy = `the task's overlap policy is ${overlap}`
+  const message =
+    overlap === 'skip'
+      ? `Run ${blocker} of this task is still active, and ${policy}.`
+      : `Run ${blocker} of this task waits for an earlier one already, and ${policy}, which lets ${queuedAtMost(overlap)} wait.`
   return new Refusal('run_active', message, { extra: { runId: blocker } })
 }
 

@@ -415,7 +415,13 @@ function Bounds({ draft, change, errorAt }: PartProps) {
   )
 }
 
-const OVERLAP_WORDS = { skip: 'skip it', allow: 'run both' }
+const OVERLAP_WORDS = {
+  skip: 'skip it',
+  allow: 'run both',
+  queue_one: 'let one wait',
+  queue_all: 'let all wait',
+  cancel_previous: 'cancel the earlier run',
+}
 const MISFIRE_WORDS = { run_once: 'run once', skip: 'skip them' }
 const LOSS_WORDS = { retry: 'run it again (at least once)', fail: 'give it up (at most once)' }
 

@@ -1,0 +1,72 @@
+import { uuidv7 } from '../core/ids.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import type { DueRow } from '../store/agenda.ts'
+import { changing } from '../store/changing.ts'
+import type { Database } from '../store/database.ts'
+import { activeBefore, cancelRuns, lockRuns, lockTaskRow, wakeHeld } from '../store/task-changes.ts'
+import type { WakeUps } from '../transport/wake-ups.ts'
+
+const IDLE_MS = 60_000
+
+/**
+ * Ends what a held run of a `cancel_previous` task waits for. The held row is stored before anything is
+ * cancelled and looked at again each second, so a node that dies in between leaves it to the next one.
+ */
+export class Superseding implements Service {
+  readonly #db: Database
+  readonly #wakeUps: WakeUps
+  readonly #loop: Loop
+  /** What waits, by task: the latest takes the place of earlier ones. */
+  readonly #waiting = new Map<string, string>()
+
+  constructor({ db, wakeUps, log }: { db: Database; wakeUps: WakeUps; log: Logger }) {
+    this.#db = db
+    this.#wakeUps = wakeUps
+    this.#loop = new Loop({
+      name: 'superseding',
+      everyMs: IDLE_MS,
+      log,
+      runOnce: () => this.runOnce().then(() => undefined),
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** A row is held and takes the place of what is active. */
+  add({ taskId, runId }: DueRow): void {
+    this.#waiting.set(taskId, runId)
+    this.#loop.wake()
+  }
+
+  /** One pass over what waits; what fails here is added again when its row is looked at again. */
+  async runOnce(): Promise<void> {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const [taskId, runId] of waiting) await this.#cancelBefore(taskId, runId)
+  }
+
+  async #cancelBefore(taskId: string, runId: string): Promise<void> {
+    const { hints, hasTold } = await changing(this.#db, async (tx) => {
+      await tx.run(lockTaskRow(taskId))
+      await tx.run(lockRuns({ taskId, runId: null }))
+      const cancelled = []
+      for (const active of await tx.run(activeBefore({ taskId, runId })))
+        cancelled.push(...(await tx.run(cancelRuns({ taskId, runId: active.runId, heirId: uuidv7() }))))
+      const hasEnded = cancelled.some(({ wasRunning }) => !wasRunning)
+      return {
+        hints: hasEnded ? await tx.run(wakeHeld(taskId)) : [],
+        hasTold: cancelled.some(({ wasRunning }) => wasRunning),
+      }
+    })
+    if (hints.length > 0) this.#wakeUps.announceDue(hints)
+    if (hasTold) this.#wakeUps.announceCancel()
+  }
+}

@@ -1,0 +1,298 @@
+/** Overlap: what becomes of a run that comes due while another run of its task is active. */
+import { expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { MAX_QUEUED, type OverlapPolicy } from '../../src/core/task.ts'
+import { type DueRow, JUST_RUN, type Turn } from '../../src/store/agenda.ts'
+import { fireInTurn } from '../../src/store/fire-in-turn.ts'
+import { endPlainRuns, endRuns } from '../../src/store/outcomes.ts'
+import { sql } from '../../src/store/sql.ts'
+import { agendaOf, historyOf } from '../api/rows.ts'
+import { aNode, dueRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { allEnded, mostAtOnce } from '../support/limits.ts'
+import { startTestNode } from '../support/node.ts'
+
+const database = await createTestDatabase()
+const { db } = database
+const node = await startTestNode(database, { concurrency: 20 })
+
+const create = async (fields: Record<string, unknown>) =>
+  (await node.request('POST', '/v1/tasks', fields)).body
+const read = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)).body
+const trigger = (id: string) => node.request('POST', `/v1/tasks/${id}/trigger`)
+const runs = async (id: string) => (await node.request('GET', `/v1/tasks/${id}/runs`)).body.items
+
+const finished = (id: string) => eventually(async () => (await read(id)).state === 'finished')
+
+test('queue_all runs each occurrence, in order, one after the other', async () => {
+  const task = await create({
+    schedule: { type: 'every', interval: '100ms' },
+    action: { type: 'sleep', duration: '250ms' },
+    overlap: 'queue_all',
+    maxRuns: 6,
+  })
+  await finished(task.id)
+
+  const history = await historyOf(db, task.id)
+  expect(history.map(({ state }) => state)).toEqual(Array(6).fill('completed'))
+  expect(history.map(({ scheduledFor }) => scheduledFor - (history[0]?.scheduledFor ?? 0))).toEqual([
+    0, 100, 200, 300, 400, 500,
+  ])
+  expect(await mostAtOnce(db, [task.id])).toBe(1)
+  const started = await db.run(sql<{ ordinal: number }>`
+    select ordinal from run where task_id = ${task.id} order by started_at`)
+  expect(started.map(({ ordinal }) => ordinal)).toEqual([1, 2, 3, 4, 5, 6])
+})
+
+test('queue_one lets the first wait and skips those after it', async () => {
+  const task = await create({
+    schedule: { type: 'manual' },
+    action: { type: 'sleep', duration: '1500ms' },
+    overlap: 'queue_one',
+  })
+  await node.request('PATCH', `/v1/tasks/${task.id}`, {
+    schedule: { type: 'every', interval: '200ms' },
+    endAt: new Date(Date.now() + 1_300).toISOString(),
+  })
+  await finished(task.id)
+
+  const history = await historyOf(db, task.id)
+  const [first, second, ...rest] = history
+  expect([first?.state, second?.state]).toEqual(['completed', 'completed'])
+  expect((second?.scheduledFor ?? 0) - (first?.scheduledFor ?? 0)).toBe(200)
+  expect(rest.length).toBeGreaterThan(1)
+  for (const { state, reason } of rest)
+    expect({ state, reason }).toEqual({ state: 'skipped', reason: 'overlap' })
+  expect(await mostAtOnce(db, [task.id])).toBe(1)
+})
+
+test('cancel_previous ends the earlier run, and the later one starts when it has ended', async () => {
+  const task = await create({
+    schedule: { type: 'every', interval: '700ms' },
+    action: { type: 'sleep', duration: '3s' },
+    overlap: 'cancel_previous',
+    maxRuns: 3,
+  })
+  await finished(task.id)
+
+  const history = await historyOf(db, task.id)
+  expect(history.map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'completed'])
+  expect(await mostAtOnce(db, [task.id])).toBe(1)
+})
+
+test('cancel_previous ends what waits for its retry at once', async () => {
+  const task = await create({
+    schedule: { type: 'manual' },
+    action: { type: 'ping', url: 'http://127.0.0.1:1/' },
+    retry: { limit: 5, initial: '1h', max: '1h' },
+    overlap: 'cancel_previous',
+  })
+  const first = (await trigger(task.id)).body
+  const retrying = async (id: string) =>
+    (await node.request('GET', `/v1/runs/${id}`)).body.state === 'retrying'
+  await eventually(async () => retrying(first.id))
+
+  const second = (await trigger(task.id)).body
+
+  await eventually(async () => (await node.request('GET', `/v1/runs/${first.id}`)).body.state === 'cancelled')
+  await eventually(async () => retrying(second.id))
+})
+
+test('a trigger waits under queue_one, and is refused when one waits already', async () => {
+  const task = await create({
+    schedule: { type: 'manual' },
+    action: { type: 'sleep', duration: '10s' },
+    overlap: 'queue_one',
+  })
+  await trigger(task.id)
+  await eventually(async () => (await read(task.id)).state === 'running')
+
+  const waiting = await trigger(task.id)
+  const refused = await trigger(task.id)
+
+  expect(waiting.status).toBe(201)
+  expect(refused).toMatchObject({ status: 409, body: { code: 'run_active', runId: waiting.body.id } })
+  expect(refused.body.detail).toMatch(/queue_one, which lets 1 wait/)
+  await eventually(async () => (await agendaOf(db, task.id)).some(({ state }) => state === 'held'))
+  expect((await runs(task.id)).map((run: { state: string }) => run.state)).toEqual(['pending', 'running'])
+  await node.request('POST', `/v1/tasks/${task.id}/cancel`)
+  await eventually(async () => (await agendaOf(db, task.id)).length === 0)
+  expect((await historyOf(db, task.id)).map(({ state }) => state)).toEqual(['cancelled', 'cancelled'])
+})
+
+test('cancelling the run that is waited for lets the next one start', async () => {
+  const task = await create({
+    schedule: { type: 'manual' },
+    action: { type: 'sleep', duration: '30s' },
+    overlap: 'queue_all',
+  })
+  const first = (await trigger(task.id)).body
+  await eventually(async () => (await read(task.id)).state === 'running')
+  const second = (await trigger(task.id)).body
+
+  await node.request('POST', `/v1/runs/${first.id}/cancel`)
+
+  await eventually(async () => (await node.request('GET', `/v1/runs/${second.id}`)).body.state === 'running')
+  await node.request('POST', `/v1/tasks/${task.id}/cancel`)
+  await allEnded(db, [task.id])
+  expect(await mostAtOnce(db, [task.id])).toBe(1)
+})
+
+/** What follows looks at single statements: no scheduler owns the shards of this database. */
+const still = await createTestDatabase()
+const nodeId = await aNode(still.db, ['scheduler', 'worker'])
+const shards = await ownShards(still.db, nodeId)
+
+const turn = (overlap: OverlapPolicy, changes: Partial<Turn> = {}): Turn => ({
+  places: overlap === 'queue_one' ? 1 : MAX_QUEUED,
+  beyond: overlap === 'queue_all' ? 'overlap_limit' : 'overlap',
+  supersedes: overlap === 'cancel_previous',
+  deferUntil: null,
+  ...changes,
+})
+
+async function fireOne(row: DueRow, how: Turn) {
+  const decision = { ...JUST_RUN, exclusive: true, turn: how }
+  const request = { nodeId, shards, workerId: nodeId, firings: [{ row, decision, startNow: true }] }
+  const [result] = await still.db.run(fireInTurn(request))
+  return result
+}
+
+/** Another row of the same task, due a little later. */
+async function another(
+  taskId: string,
+  kind: 'occurrence' | 'catchup' = 'occurrence',
+  afterMs = 1,
+): Promise<DueRow> {
+  const runId = uuidv7()
+  await still.db.run(sql`
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind)
+    select ${runId}, task_id, project_id, shard, wake_at, max_at + ${afterMs}::integer * interval '1 millisecond', version, ordinal, ${kind}::agenda_kind
+    from (select *, max(scheduled_for) over () as max_at from agenda where task_id = ${taskId}) rows limit 1`)
+  return dueRow(still.db, runId)
+}
+
+const stateOf = async (runId: string) =>
+  (
+    await still.db.run(
+      sql<{ state: string; awaited: boolean; wakeInMs: number }>`
+        select state, awaited, (extract(epoch from wake_at - clock_timestamp()) * 1000)::float8 as "wakeInMs" from agenda where run_id = ${runId}`,
+    )
+  )[0]
+
+async function aBusyTask() {
+  const [task] = await tasksInAgenda(still.db)
+  const first = await dueRow(still.db, task?.runId as string)
+  await fireOne(first, turn('queue_all'))
+  return { taskId: first.taskId, first }
+}
+
+const ending = (runId: string, fence: number) => ({
+  runId,
+  fence,
+  state: 'completed' as const,
+  outcome: 'completed' as const,
+  startedAt: Date.now(),
+  endedAt: Date.now(),
+  output: null,
+  error: null,
+  heirId: null,
+})
+
+test('the end of a run wakes the first that waits for it, and answers when', async () => {
+  const { taskId, first } = await aBusyTask()
+  const [second, third] = [await another(taskId), await another(taskId)]
+  await fireOne(second, turn('queue_all'))
+  await fireOne(third, turn('queue_all'))
+  expect(await stateOf(first.runId)).toMatchObject({ state: 'running', awaited: true })
+
+  expect(await still.db.run(endPlainRuns([ending(first.runId, 1)]))).toEqual([{ left: [first.runId] }])
+  const [result] = await still.db.run(endRuns([ending(first.runId, 1)]))
+
+  expect(result?.heirs).toMatchObject([{ shard: first.shard }])
+  const woken = await stateOf(second.runId)
+  expect(woken?.state).toBe('held')
+  expect(woken?.wakeInMs).toBeLessThanOrEqual(0)
+  expect((await stateOf(third.runId))?.wakeInMs).toBeGreaterThan(0)
+})
+
+test('one that waits goes before one that comes due after it, whoever is looked at first', async () => {
+  const { taskId, first } = await aBusyTask()
+  const [second, third] = [await another(taskId), await another(taskId)]
+  await fireOne(second, turn('queue_all'))
+  await still.db.run(endRuns([ending(first.runId, 1)]))
+
+  await fireOne(third, turn('queue_all'))
+  expect((await stateOf(third.runId))?.state).toBe('held')
+  await fireOne(await dueRow(still.db, second.runId), turn('queue_all'))
+
+  expect(await stateOf(second.runId)).toMatchObject({ state: 'running', awaited: true })
+})
+
+test('what waits is looked at again though nobody wakes it, and waits on', async () => {
+  const { taskId } = await aBusyTask()
+  const second = await another(taskId)
+  await fireOne(second, turn('queue_one'))
+  expect((await stateOf(second.runId))?.wakeInMs).toBeLessThanOrEqual(1_000)
+
+  const result = await fireOne(await dueRow(still.db, second.runId), turn('queue_one'))
+
+  expect(result?.held).toMatchObject([{ runId: second.runId }])
+  expect((await stateOf(second.runId))?.state).toBe('held')
+})
+
+test('queue_all is bounded: what is beyond is skipped with a reason of its own', async () => {
+  const { taskId } = await aBusyTask()
+  for (let i = 0; i < MAX_QUEUED; i++) await another(taskId)
+  await still.db.run(sql`update agenda set state = 'held' where task_id = ${taskId} and state = 'scheduled'`)
+  const beyond = await another(taskId)
+
+  const result = await fireOne(beyond, turn('queue_all'))
+
+  expect(result?.blocked).toEqual([beyond.runId])
+  expect(await historyOf(still.db, taskId)).toMatchObject([{ state: 'skipped', reason: 'overlap_limit' }])
+})
+
+test('under cancel_previous the latest takes the place of one that waits', async () => {
+  const { taskId } = await aBusyTask()
+  const [second, third] = [await another(taskId), await another(taskId)]
+  await fireOne(second, turn('cancel_previous'))
+
+  await fireOne(third, turn('cancel_previous'))
+
+  expect((await stateOf(third.runId))?.state).toBe('held')
+  expect(await stateOf(second.runId)).toBeUndefined()
+  expect(await historyOf(still.db, taskId)).toMatchObject([
+    { state: 'skipped', reason: 'overlap', scheduledFor: second.scheduledFor },
+  ])
+})
+
+test('a run that makes up for an outage and waits for a worker steps back behind one that is on time', async () => {
+  const [task] = await tasksInAgenda(still.db)
+  const onTime = await dueRow(still.db, task?.runId as string)
+  const late = await another(onTime.taskId, 'catchup', -60_000)
+  const asked = { nodeId, shards, workerId: null }
+  const decision = { ...JUST_RUN, exclusive: true, turn: turn('skip') }
+  await still.db.run(fireInTurn({ ...asked, firings: [{ row: late, decision, startNow: false }] }))
+  expect((await stateOf(late.runId))?.state).toBe('pending')
+
+  await fireOne(onTime, turn('skip', { places: 0 }))
+
+  expect(await stateOf(onTime.runId)).toMatchObject({ state: 'running', awaited: true })
+  expect((await stateOf(late.runId))?.state).toBe('held')
+  const ready = await still.db.run(sql<{ count: number }>`
+    select count(*)::integer as count from ready where run_id = ${late.runId}`)
+  expect(ready).toEqual([{ count: 0 }])
+})
+
+test('of a fire and an end that meet, neither waits for the other, and nothing is stranded', async () => {
+  const { taskId, first } = await aBusyTask()
+  const second = await another(taskId)
+
+  await Promise.all([still.db.run(endRuns([ending(first.runId, 1)])), fireOne(second, turn('queue_all'))])
+
+  const row = await stateOf(second.runId)
+  expect(['running', 'held']).toContain(row?.state)
+  if (row?.state === 'held') expect(row.wakeInMs).toBeLessThanOrEqual(1_000)
+})
