@@ -1,7 +1,12 @@
 /** Instants on the screen: always with their zone, the other zones and the raw instant at hand. */
 import { useSearch } from '@tanstack/react-router'
+import {
+  describeInstant,
+  formatDistance,
+  formatInstant,
+  type InstantStyle,
+} from '../../src/core/words/time.ts'
 import { serverNow, useNow } from '../time/clock.ts'
-import { describeInstant, formatDistance, formatInstant, type InstantStyle } from '../time/format.ts'
 import { myZone, shownZone, UTC, type ZoneMode } from '../time/zone.ts'
 
 /** The zone to show things of a task in, as the reader has chosen it. */

@@ -3,8 +3,8 @@
  * the form say what came of it. A failure reaches the top and has a notch, a skip is hollow.
  */
 import { useNavigate } from '@tanstack/react-router'
+import { formatDuration } from '../../src/core/words/time.ts'
 import type { Task } from '../api/wire.ts'
-import { formatDuration } from '../time/format.ts'
 import classes from './run-strip.module.css'
 import { LOOKS } from './state.ts'
 import { stripOf } from './strip.ts'

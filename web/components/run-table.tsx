@@ -1,10 +1,10 @@
 /** Runs as rows: what became of each, when it was due, how late it began and how long it took. */
 import { Link } from '@tanstack/react-router'
+import { outcomeWords } from '../../src/core/words/outcome.ts'
+import { formatDuration } from '../../src/core/words/time.ts'
 import type { Run } from '../api/wire.ts'
 import { useNow } from '../time/clock.ts'
-import { formatDuration } from '../time/format.ts'
 import { Instant } from './instant.tsx'
-import { outcomeWords } from './outcome.ts'
 import classes from './run-table.module.css'
 import { StateMark } from './state-mark.tsx'
 

@@ -1,6 +1,6 @@
 import { describeSchedule } from '../../src/core/schedule/describe.ts'
+import { zoneWord } from '../../src/core/words/time.ts'
 import type { Schedule } from '../api/wire.ts'
-import { zoneWord } from '../time/zone.ts'
 
 /** A schedule in words; what was written is on hover. */
 export function ScheduleText({ schedule }: { readonly schedule: Schedule }) {

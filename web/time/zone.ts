@@ -5,11 +5,6 @@ export const UTC = 'UTC'
 /** The zone this browser is in. */
 export const myZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone || UTC
 
-/** `Europe/Berlin` is said as Berlin, `America/Argentina/Buenos_Aires` as Buenos Aires. */
-export function zoneWord(zone: string): string {
-  return (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ')
-}
-
 /** UTC first, then the ones given, then every zone the browser knows. Its list has no UTC of its own. */
 export function zoneChoices(...first: readonly string[]): string[] {
   return [...new Set([UTC, ...first.filter((zone) => zone !== ''), ...Intl.supportedValuesOf('timeZone')])]

@@ -1,8 +1,8 @@
+import { formatCount } from '../../../src/core/words/time.ts'
 import type { Node } from '../../api/overview.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import type { AnyState } from '../../components/state.ts'
 import { StateShape } from '../../components/state-mark.tsx'
-import { formatCount } from '../../time/format.ts'
 import classes from './nodes-screen.module.css'
 
 /** A node's state has a shape and a colour of its own kind: those of what its runs would be in. */

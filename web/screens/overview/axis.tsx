@@ -1,6 +1,5 @@
+import { formatClock, zoneWord } from '../../../src/core/words/time.ts'
 import { useShownZone } from '../../components/instant.tsx'
-import { formatClock } from '../../time/format.ts'
-import { zoneWord } from '../../time/zone.ts'
 import classes from './charts.module.css'
 
 /** The instants that a chart begins and ends with, and their zone. */

@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
+import { zoneWord } from '../../../src/core/words/time.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { createTask, taskKeys } from '../../api/tasks.ts'
 import type { TaskInput } from '../../api/wire.ts'
@@ -9,7 +10,7 @@ import { CopyButton } from '../../components/copy.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { CodeBlock } from '../../components/panel.tsx'
 import { tell } from '../../components/toast.tsx'
-import { myZone, zoneWord } from '../../time/zone.ts'
+import { myZone } from '../../time/zone.ts'
 import classes from './first-run.module.css'
 
 const RING: TaskInput = {

@@ -1,5 +1,5 @@
+import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
-import { formatDuration } from '../../time/format.ts'
 import { Axis, Key } from './axis.tsx'
 import classes from './charts.module.css'
 import { decadesOf, logHeight } from './log-scale.ts'

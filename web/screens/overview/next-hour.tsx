@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
+import { formatClock, formatCount } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
 import { useShownZone } from '../../components/instant.tsx'
-import { formatClock, formatCount } from '../../time/format.ts'
 import { Axis } from './axis.tsx'
 import { Bars } from './bars.tsx'
 import classes from './charts.module.css'

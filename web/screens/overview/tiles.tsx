@@ -1,8 +1,8 @@
 /** The numbers that matter, each a way to exactly the things it counts. */
 import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { formatCount, formatDuration, formatShare } from '../../../src/core/words/time.ts'
 import type { Counted, Stats } from '../../api/overview.ts'
-import { formatCount, formatDuration, formatShare } from '../../time/format.ts'
 import classes from './tiles.module.css'
 
 const SOON_MINUTES = 5

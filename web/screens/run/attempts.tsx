@@ -1,11 +1,12 @@
 /** Every attempt with what was sent, what was answered and what went wrong; the last one is open. */
+
+import { actionWords } from '../../../src/core/words/action.ts'
+import { memberOf, outcomeWords } from '../../../src/core/words/outcome.ts'
+import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Action, Attempt, RunWithAttempts, Task } from '../../api/wire.ts'
-import { actionWords } from '../../components/action-words.ts'
 import { Instant } from '../../components/instant.tsx'
-import { memberOf, outcomeWords } from '../../components/outcome.ts'
 import { CodeBlock, Panel } from '../../components/panel.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
-import { formatDuration } from '../../time/format.ts'
 import classes from './attempts.module.css'
 
 interface AttemptsProps {

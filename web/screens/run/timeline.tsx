@@ -2,14 +2,14 @@
  * The life of a run on one line: lateness, attempts and the waits between them, each as wide as it took, with
  * a least width so that nothing vanishes. What is drawn is also said, for those who do not see it.
  */
+
+import { formatClock, formatDuration, zoneWord } from '../../../src/core/words/time.ts'
 import type { RunWithAttempts } from '../../api/wire.ts'
 import { useShownZone } from '../../components/instant.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { LOOKS } from '../../components/state.ts'
 import { StateShape } from '../../components/state-mark.tsx'
 import { useNow } from '../../time/clock.ts'
-import { formatClock, formatDuration } from '../../time/format.ts'
-import { zoneWord } from '../../time/zone.ts'
 import { type Stretch, stretchesOf } from './stretches.ts'
 import classes from './timeline.module.css'
 

@@ -1,9 +1,9 @@
 /** The right side of the form: what the answers on the left amount to, as the server understands them. */
 import { useQuery } from '@tanstack/react-query'
+import { actionWords } from '../../../src/core/words/action.ts'
 import { ApiError } from '../../api/client.ts'
 import { onGridOf, previewQuery } from '../../api/tasks.ts'
 import type { FieldProblem, Preview, Task } from '../../api/wire.ts'
-import { actionWords } from '../../components/action-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { useSettled } from '../../components/settled.ts'

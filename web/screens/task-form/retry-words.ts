@@ -1,5 +1,5 @@
 import { parseDuration } from '../../../src/core/duration.ts'
-import { formatDuration } from '../../time/format.ts'
+import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Draft } from './draft.ts'
 
 const SHOWN_WAITS = 5

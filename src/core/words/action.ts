@@ -1,4 +1,4 @@
-import type { Action } from '../api/wire.ts'
+import type { Action } from '../action.ts'
 
 /** What a task does, in one line: `POST https://example.com/hook`. */
 export function actionWords(action: Action): string {

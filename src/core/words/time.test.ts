@@ -6,7 +6,7 @@ import {
   formatDuration,
   formatInstant,
   formatShare,
-} from './format.ts'
+} from './time.ts'
 
 const NOW = Date.parse('2026-11-16T12:00:00Z')
 const at = (text: string) => Date.parse(text)

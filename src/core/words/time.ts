@@ -1,5 +1,4 @@
 /** Instants and durations as people read them. An instant is never written without its zone. */
-import { zoneWord } from './zone.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -104,4 +103,9 @@ export function formatCount(count: number): string {
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–'
   return `${trimZero((Math.floor((part / whole) * 10_000) / 100).toFixed(2).replace(/(\.\d)0$/, '$1'))} %`
+}
+
+/** `Europe/Berlin` is said as Berlin, `America/Argentina/Buenos_Aires` as Buenos Aires. */
+export function zoneWord(zone: string): string {
+  return (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ')
 }
