@@ -1,6 +1,6 @@
 /** The command line: reads what was typed, hands it to a command, and tells how that ended. */
-import { CommanderError } from 'commander'
-import { CliError, EXIT } from './exit.ts'
+import { type Command, CommanderError } from 'commander'
+import { CliError, EXIT, type FailureDetails } from './exit.ts'
 import { createProgram } from './program.ts'
 import { onStderr } from './terminal.ts'
 import { explainUsage } from './usage.ts'
@@ -14,11 +14,21 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 
 const program = createProgram()
 try {
-  if (process.argv.length <= 2) program.outputHelp()
+  const asked = helpless(process.argv.slice(2))
+  if (asked) asked.outputHelp()
   else await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error)
   setTimeout(() => process.exit(), LINGER_MS).unref()
+}
+
+/** The program, or a group of commands, when that alone was typed: what can follow is shown. */
+function helpless([name, ...rest]: readonly string[]): Command | undefined {
+  if (name === undefined) return program
+  if (rest.length > 0) return undefined
+  return program.commands.find(
+    (group) => group.commands.length > 0 && [group.name(), ...group.aliases()].includes(name),
+  )
 }
 
 /** Tells what went wrong in a sentence and what to do in another; a stack trace is for bugs only. */
@@ -29,7 +39,7 @@ function report(error: unknown): number {
     return tell(message, hint, EXIT.usage)
   }
   const { hint } = error as { hint?: unknown }
-  if (error instanceof CliError) return tell(error.message, error.hint, error.exitCode)
+  if (error instanceof CliError) return tell(error.message, error.hint, error.exitCode, error.details)
   if (error instanceof Error && typeof hint === 'string') return tell(error.message, hint, EXIT.failed)
   if (error instanceof Error && error.name === 'MigrationError') return tell(error.message, null, EXIT.failed)
   tell(`This is a bug in Belfry ${VERSION}. Please report it with the lines below.`, null, EXIT.failed)
@@ -37,8 +47,18 @@ function report(error: unknown): number {
   return EXIT.failed
 }
 
-function tell(message: string, hint: string | null, exitCode: number): number {
-  process.stderr.write(`${onStderr.red('error:')} ${message}\n`)
-  if (hint !== null) process.stderr.write(`${onStderr.cyan('try:')}   ${hint}\n`)
+function tell(
+  message: string,
+  hint: string | null,
+  exitCode: number,
+  { why = [], code }: FailureDetails = {},
+): number {
+  const lines = [
+    `${onStderr.red('error:')} ${message}`,
+    ...why.map((line, index) => `${index === 0 ? onStderr.yellow('why:') : '    '}   ${line}`),
+    ...(hint === null ? [] : [`${onStderr.cyan('try:')}   ${hint}`]),
+    ...(code === undefined ? [] : [onStderr.dim(`code:  ${code}`)]),
+  ]
+  process.stderr.write(`${lines.join('\n')}\n`)
   return exitCode
 }

@@ -5,7 +5,9 @@
 import { Command } from 'commander'
 import { doctorCommand } from './commands/doctor.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { runCommand } from './commands/run.ts'
 import { startCommand } from './commands/start.ts'
+import { taskCommand } from './commands/task.ts'
 import { versionCommand } from './commands/version.ts'
 import { VERSION } from './version.ts'
 
@@ -16,13 +18,14 @@ Start here:
   belfry doctor                  check this machine, changing nothing
 
 A first task, every ten seconds, once Belfry runs:
-  curl http://127.0.0.1:3369/v1/tasks -H 'content-type: application/json' -d \\
-    '{"action":{"type":"sleep","duration":"1s"},"schedule":{"type":"every","interval":"10s"}}'
-  curl http://127.0.0.1:3369/v1/tasks
-  The whole API, with examples: http://127.0.0.1:3369/docs
+  belfry task create hello --every 10s --action sleep:1s
+  belfry task list               what there is, when it fires next, how it went
+  belfry task run hello --wait   run it now
+  In a browser: http://127.0.0.1:3369, with the whole API at /docs. --json is for programs.
+  A Belfry elsewhere is named by --server or BELFRY_SERVER.
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict
-(such as a port that is taken), 6 database or server unreachable, 130 interrupted
+Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict (such as a port
+that is taken), 6 database or server unreachable, 7 the run failed (--wait), 130 interrupted
 `
 
 export function createProgram(): Command {
@@ -39,6 +42,8 @@ export function createProgram(): Command {
     .configureHelp({ subcommandTerm: (command) => command.name(), helpWidth: 98 })
     .addHelpText('after', HELP)
   startCommand(program)
+  taskCommand(program)
+  runCommand(program)
   migrateCommand(program)
   doctorCommand(program)
   versionCommand(program)

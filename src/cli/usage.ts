@@ -12,9 +12,16 @@ export function explainUsage(
     .replace(/^option '(--[a-z-]+) (<.*>)' argument missing$/, '$1 needs a value, $2')
     .replace(/^[a-z]/, (letter) => letter.toUpperCase())
     .replace(/\.$/, '')
-  const command = program.commands.find((known) => known.name() === args[0])
   return {
-    message: `${sentence}.${similar === undefined ? '' : ` Did you mean '${similar}'?`}`,
-    hint: `belfry ${command === undefined ? '' : `${command.name()} `}--help`,
+    message: `${sentence}.${similar === undefined ? '' : ` Did you mean '${similar.replaceAll(', ', "' or '")}'?`}`,
+    hint: `${[...pathTo(program, args), '--help'].join(' ')}`,
   }
+}
+
+/** The names of the commands that were typed, as far as they exist. */
+function pathTo(command: Command, [first, ...rest]: readonly string[]): string[] {
+  const next = command.commands.find(
+    (known) => known.name() === first || known.aliases().includes(first ?? ''),
+  )
+  return [command.name(), ...(next === undefined ? [] : pathTo(next, rest))]
 }

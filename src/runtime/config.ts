@@ -192,7 +192,7 @@ export const CONFIG_KEYS = Object.keys(SETTINGS) as ConfigKey[]
 export const CADENCES = CONFIG_KEYS.filter((key) => SETTINGS[key].isCadence)
 
 /** Variables of the same prefix that other programs of the project read. */
-const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_URL', 'BELFRY_TOKEN']
+const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_SERVER', 'BELFRY_URL', 'BELFRY_TOKEN']
 export const CONFIG_FILE = 'belfry.toml'
 
 /** Where settings are looked for, first things first. */

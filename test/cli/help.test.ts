@@ -13,7 +13,7 @@ test('help teaches on one screen, and at once', async () => {
 
   expect(code).toBe(0)
   expect(stderr).toBe('')
-  for (const word of ['start', 'doctor', 'migrate', 'version', 'curl', '/docs', 'Exit codes'])
+  for (const word of ['start', 'doctor', 'task create', 'run', 'migrate', 'version', '/docs', 'Exit codes'])
     expect(stdout).toContain(word)
   expect(linesOf(stdout)).toBeGreaterThanOrEqual(20)
   expect(linesOf(stdout)).toBeLessThanOrEqual(40)
@@ -45,6 +45,28 @@ test('every command has help that fits one screen', async () => {
     'Examples',
   ])
     expect(stdout).toContain(word)
+})
+
+test('every command for tasks and runs has help that teaches', async () => {
+  const helps = await Promise.all(
+    [
+      ...['list', 'show', 'create', 'edit', 'pause', 'resume', 'run', 'cancel', 'delete'].map((verb) => [
+        'task',
+        verb,
+      ]),
+      ...['list', 'show', 'cancel', 'retry'].map((verb) => ['run', verb]),
+    ].map(async (words) => ({ words, ...(await runBelfry([...words, '--help'])) })),
+  )
+  const [group, alias] = await Promise.all([runBelfry(['task']), runBelfry(['runs'])])
+
+  for (const { words, code, stdout } of helps) {
+    expect(code).toBe(0)
+    expect(stdout).toMatch(new RegExp(`^Usage: belfry ${words[0]} ${words[1]}`))
+    expect(stdout).toContain('--json')
+    expect(linesOf(stdout)).toBeLessThanOrEqual(60)
+  }
+  expect(group.stdout).toContain('belfry task create hello --every 10s --action sleep:1s')
+  expect(alias.stdout).toContain('belfry run list --state permanently_failed')
 })
 
 test('version prints the version, and with --json also what time depends on', async () => {

@@ -1,6 +1,7 @@
 /** The reference pages and the code name the same things: nothing is missing, nothing is made up. */
 import { expect, test } from 'vitest'
 import { LIST_LIMIT } from '../../src/api/routes/compatible-tasks.ts'
+import { TASK_FLAGS } from '../../src/cli/client/task-flags.ts'
 import { EXIT } from '../../src/cli/exit.ts'
 import { ACTION_TYPES } from '../../src/core/action.ts'
 import { REFUSALS } from '../../src/core/errors.ts'
@@ -97,6 +98,12 @@ test('every exit code is explained', () => {
   expect(Object.fromEntries(explained)).toEqual(
     Object.fromEntries(Object.entries(EXIT).map(([name, code]) => [`\`${name}\``, `\`${code}\``])),
   )
+})
+
+test('every flag of a task is explained', () => {
+  const explained = firstCells(section('docs/reference/commands.md', '## A task in flags'))
+
+  expect(explained.filter((cell) => cell.startsWith('--'))).toEqual(TASK_FLAGS)
 })
 
 test('every state of tasks and runs and every reason for a skip is explained', () => {

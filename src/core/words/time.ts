@@ -33,6 +33,7 @@ function partsOf(at: number, zone: string): Record<Part, string> {
   return Object.fromEntries(parts.map(({ type, value }) => [type, value])) as Record<Part, string>
 }
 
+/** How much of an instant is written. */
 export interface InstantStyle {
   /** The present, which decides whether the year is worth a word. */
   readonly now: number

@@ -1,0 +1,29 @@
+import { confirm } from '../client/confirm.ts'
+import { findTask, titleOf } from '../client/find-task.ts'
+import { type ClientFlags, give, serverFrom } from '../client/output.ts'
+import { onStdout as c } from '../terminal.ts'
+
+const EFFECT = {
+  cancel: 'It never fires again.',
+  delete: 'It never fires again and is hidden; its history stays.',
+}
+
+export async function endTask(
+  verb: 'cancel' | 'delete',
+  ref: string,
+  flags: ClientFlags & { readonly yes?: boolean },
+): Promise<void> {
+  const server = serverFrom(flags)
+  const task = await findTask(server, ref)
+  const title = titleOf(task)
+  const run = task.openRun === null ? '' : ` Its ${task.openRun.state} run is cancelled.`
+  const Verb = verb === 'cancel' ? 'Cancel' : 'Delete'
+  await confirm(`${Verb} ${title}? ${EFFECT[verb]}${run}`, flags)
+  if (verb === 'delete') await server.ask('DELETE', `/v1/tasks/${task.id}`)
+  const ended = verb === 'delete' ? task : await server.post(`/v1/tasks/${task.id}/cancel`)
+  give(
+    ended,
+    flags,
+    () => `${c.green('✓')} task ${title} is ${verb === 'delete' ? 'deleted' : 'cancelled'}\n`,
+  )
+}

@@ -1,0 +1,41 @@
+/** Files that flags name, read whole up to a bound; `-` is what is piped in. */
+import { createReadStream } from 'node:fs'
+import { CliError, EXIT } from '../exit.ts'
+import { usage } from './flag-values.ts'
+
+/** More than the server takes of any request of this kind. */
+const MAX_BYTES = 4 * 1024 * 1024
+
+export async function readText(path: string): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of path === '-' ? process.stdin : createReadStream(path)) {
+      chunks.push(chunk as Buffer)
+      size += (chunk as Buffer).length
+      if (size > MAX_BYTES) throw usage(`${path} is larger than ${MAX_BYTES / 1024 / 1024} MiB.`)
+    }
+  } catch (error) {
+    if (error instanceof CliError) throw error
+    throw new CliError(
+      `${path} cannot be read: ${(error as Error).message}.`,
+      'Name a file that exists, or - for what is piped in.',
+      EXIT.usage,
+    )
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** The task that `--file` holds; an empty one without it. */
+export async function readFileFlag(path: unknown): Promise<Record<string, unknown>> {
+  if (path === undefined) return {}
+  const text = await readText(String(path))
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>
+  } catch (error) {
+    throw usage(`${path} is not JSON: ${(error as Error).message}.`)
+  }
+  throw usage(`${path} must hold a task as a JSON object.`)
+}

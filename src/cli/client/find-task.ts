@@ -1,0 +1,61 @@
+/** The task that somebody means: by its id, its key, or its name where only one has it. */
+import type { Task } from '../../api/schemas/task.ts'
+import { isUuid } from '../../core/ids.ts'
+import { CliError, EXIT } from '../exit.ts'
+import { printable } from './printed.ts'
+import { RefusedError } from './problem.ts'
+import { queryOf, type Server } from './server.ts'
+
+/** Names are looked for among so many that contain it. */
+const LOOKED_AT = 200
+
+export type TaskRef = string
+
+export async function findTask(server: Server, ref: TaskRef, include?: string): Promise<Task> {
+  const query = queryOf({ include })
+  if (isUuid(ref)) return server.get<Task>(`/v1/tasks/${ref}${query}`)
+  const byKey = await tasksByKey(server, ref, query)
+  if (byKey) return byKey
+  const named = await tasksByName(server, ref, include)
+  const [task, other] = named
+  if (task && !other) return task
+  if (task) throw ambiguous(ref, named)
+  throw new CliError(
+    `There is no task with the id, key or name '${printable(ref)}'.`,
+    'belfry task list shows what there is.',
+    EXIT.notFound,
+  )
+}
+
+async function tasksByKey(server: Server, key: string, query: string): Promise<Task | null> {
+  // Clients take these out of an address before they send it; no key is called so.
+  if (['', '.', '..'].includes(key)) return null
+  try {
+    return await server.get<Task>(`/v1/tasks/by-key/${encodeURIComponent(key)}${query}`)
+  } catch (error) {
+    if (error instanceof RefusedError && error.problem.status < 500) return null
+    throw error
+  }
+}
+
+async function tasksByName(server: Server, name: string, include: string | undefined): Promise<Task[]> {
+  if (name === '' || name.length > 200) return []
+  const { items } = await server.get<{ items: Task[] }>(
+    `/v1/tasks${queryOf({ q: name, include, limit: LOOKED_AT })}`,
+  )
+  return items.filter((task) => task.name === name)
+}
+
+function ambiguous(name: string, tasks: readonly Task[]): CliError {
+  return new CliError(
+    `${tasks.length} tasks have the name '${printable(name)}'.`,
+    'Name the one you mean by its id.',
+    EXIT.conflict,
+    { why: tasks.slice(0, 10).map(({ id, state, createdAt }) => `${id}  ${state}, created ${createdAt}`) },
+  )
+}
+
+/** What people call a task: its name, else its key, else its id. */
+export function titleOf({ name, key, id }: Pick<Task, 'name' | 'key' | 'id'>): string {
+  return printable(name ?? key ?? id)
+}

@@ -1,0 +1,62 @@
+/** Where results go: tables for people, JSON or one bare value for programs. Talk goes to standard error. */
+import type { Command } from 'commander'
+import { CliError, EXIT } from '../exit.ts'
+import { Server, serverUrl } from './server.ts'
+
+/** Flags that every command of the client has. */
+export interface ClientFlags {
+  readonly server?: string
+  readonly json?: boolean
+  readonly field?: string
+}
+
+export function addClientFlags(command: Command): Command {
+  return command
+    .option('--json', 'As JSON, for programs')
+    .option('--field <name>', 'One value of it, bare; members with dots, such as retry.limit')
+    .option('--server <url>', 'The Belfry to ask (default: BELFRY_SERVER, else http://127.0.0.1:3369)')
+    .helpOption('-h, --help', 'Show this')
+}
+
+export const serverFrom = ({ server }: ClientFlags): Server => new Server(serverUrl(server, process.env))
+
+export function write(text: string): void {
+  process.stdout.write(text)
+}
+
+/** For people, when nobody reads the output as data. */
+export function remark(text: string): void {
+  process.stderr.write(text)
+}
+
+/** Gives a result in the form that was asked for. */
+export function give(result: unknown, { json, field }: ClientFlags, text: () => string): void {
+  if (field !== undefined) write(bare(result, field))
+  else write(json ? `${JSON.stringify(result, null, 2)}\n` : text())
+}
+
+/** One value, or of a list one of each: text as it is, everything else as JSON. */
+function bare(result: unknown, field: string): string {
+  const values = Array.isArray(result) ? result : [result]
+  return values
+    .map((value) => {
+      const found = memberAt(value, field)
+      return `${typeof found === 'string' ? found : JSON.stringify(found)}\n`
+    })
+    .join('')
+}
+
+function memberAt(value: unknown, path: string): unknown {
+  let reached = value
+  for (const name of path.split('.')) {
+    const isObject = typeof reached === 'object' && reached !== null
+    if (!isObject || !Object.hasOwn(reached as object, name))
+      throw new CliError(
+        `There is no ${path} in the result${isObject ? `; there are ${Object.keys(reached as object).join(', ')}` : ''}.`,
+        '--json shows all of it.',
+        EXIT.usage,
+      )
+    reached = (reached as Record<string, unknown>)[name]
+  }
+  return reached
+}

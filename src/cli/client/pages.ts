@@ -1,0 +1,49 @@
+/** Lists, read page by page up to what was asked for. */
+
+import { usage } from './flag-values.ts'
+import { remark } from './output.ts'
+import { queryOf, type Server } from './server.ts'
+
+const MAX_LISTED = 10_000
+/** As many as the server gives at once. */
+const PAGE = 200
+
+interface Page<T> {
+  readonly items: readonly T[]
+  readonly nextCursor: string | null
+}
+
+/** What was found, and whether there is more. */
+export interface Listed<T> {
+  readonly items: readonly T[]
+  readonly hasMore: boolean
+}
+
+export async function readPages<T>(
+  server: Server,
+  path: string,
+  filter: Readonly<Record<string, string | undefined>>,
+  limit: number,
+): Promise<Listed<T>> {
+  const items: T[] = []
+  let cursor: string | null = null
+  do {
+    const query = queryOf({ ...filter, limit: Math.min(PAGE, limit - items.length), cursor })
+    const page: Page<T> = await server.get(path + query)
+    items.push(...page.items)
+    cursor = page.nextCursor
+  } while (cursor !== null && items.length < limit)
+  return { items, hasMore: cursor !== null }
+}
+
+export function readLimit(text: string): number {
+  const limit = Number(text)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LISTED) return limit
+  throw usage(`--limit is '${text}'; it must be a whole number from 1 to ${MAX_LISTED}.`)
+}
+
+/** A list that was cut short says so, apart from the list itself. */
+export function remarkMore({ items, hasMore }: Listed<unknown>): void {
+  if (hasMore)
+    remark(`There is more: these are ${items.length}; --limit ${items.length * 2} shows further ones.\n`)
+}

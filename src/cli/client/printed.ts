@@ -1,0 +1,67 @@
+/**
+ * Text on a terminal. What users have named may hold anything; characters that would move the cursor, change
+ * colours or turn the direction of a line are shown as what they are and never sent as they are.
+ */
+
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => `\\u${hex(character)}`)
+}
+
+/** The same for text of several lines. */
+export function printableLines(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .map((line) => printable(line.replaceAll('\t', '  ')))
+    .join('\n')
+}
+
+const hex = (character: string) => (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are made of them.
+const COLOUR = /\u001b\[\d+m/g
+const segmenter = new Intl.Segmenter()
+
+/** How many places of a line it takes: pictures and ideographs take two. */
+export function widthOf(text: string): number {
+  let width = 0
+  for (const { segment } of segmenter.segment(text.replace(COLOUR, ''))) width += WIDE.test(segment) ? 2 : 1
+  return width
+}
+
+/** Cut to so many places, with a mark where something is missing. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let kept = ''
+  for (const { segment } of segmenter.segment(text)) {
+    if (widthOf(kept + segment) > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+/** Columns under headings; as wide as what stands in them. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = headings.map((heading, column) =>
+    Math.max(widthOf(heading), ...rows.map((row) => widthOf(row[column] ?? ''))),
+  )
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
+      .join('  ')
+      .trimEnd()
+  return [headings, ...rows].map((cells) => `${line(cells)}\n`).join('')
+}
+
+/** Facts, a line each, under one another. */
+export function facts(pairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length))
+  return pairs
+    .map(
+      ([name, text]) => `  ${name.padEnd(width)}  ${text.replaceAll('\n', `\n  ${' '.repeat(width)}  `)}\n`,
+    )
+    .join('')
+}

@@ -1,0 +1,71 @@
+/** When, as it is typed: one flag for each kind of schedule, and some that say more about it. */
+import { readJson, usage } from './flag-values.ts'
+import type { Flags } from './task-flags.ts'
+
+const KINDS = ['every', 'delay', 'cron', 'daily', 'at', 'manual', 'schedule'] as const
+const ON_THE_WALL_CLOCK = ['cron', 'daily']
+
+export const machineZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
+
+/** A new schedule when a flag names a kind; else the current one with what the other flags change about it. */
+export function readSchedule(flags: Flags, current: unknown): unknown {
+  const given = KINDS.filter((kind) => flags[kind] !== undefined)
+  if (given.length > 1)
+    throw usage(`A task has one schedule; ${given.map((kind) => `--${kind}`).join(' and ')} give more.`)
+  const [kind] = given
+  const more = readMore(flags)
+  if (kind === undefined && Object.keys(more).length === 0) return undefined
+  if (kind === undefined && current === undefined)
+    throw usage(`${Object.keys(more).map((name) => `--${name}`)} is about a schedule, and there is none.`)
+  const schedule = kind === undefined ? (current as object) : scheduleOf(kind, flags[kind], zoneOf(current))
+  if (Object.keys(more).length === 0) return schedule
+  if (Array.isArray(schedule)) throw usage('A list of triggers says itself what each of them is like.')
+  return { ...schedule, ...more }
+}
+
+/** Whether the zone of this machine was taken because none was named. */
+export function hasAssumedZone(flags: Flags): boolean {
+  return flags['timezone'] === undefined && ON_THE_WALL_CLOCK.some((kind) => flags[kind] !== undefined)
+}
+
+function scheduleOf(kind: (typeof KINDS)[number], value: unknown, timezone: string): object {
+  switch (kind) {
+    case 'every':
+    case 'delay':
+      return { type: kind, interval: value }
+    case 'at':
+      return { type: 'once', at: value }
+    case 'cron':
+      return { type: 'cron', expression: value, timezone }
+    case 'daily':
+      return { type: 'daily', ...readTime(String(value)), timezone }
+    case 'manual':
+      return { type: 'manual' }
+    case 'schedule':
+      return readWhole(String(value))
+  }
+}
+
+/** A task that has a zone keeps it; a new one gets this machine's. */
+function zoneOf(current: unknown): string {
+  const zone = (current as { readonly timezone?: unknown } | undefined)?.timezone
+  return typeof zone === 'string' ? zone : machineZone()
+}
+
+function readTime(text: string): { hour: number; minute: number } {
+  const [, hour, minute] = /^(\d{1,2}):(\d{2})$/.exec(text) ?? []
+  if (hour === undefined || minute === undefined)
+    throw usage(`--daily is '${text}'; it must be a time such as 09:30.`)
+  return { hour: Number(hour), minute: Number(minute) }
+}
+
+function readWhole(text: string): object {
+  const whole = readJson(text)
+  if (typeof whole === 'object' && whole !== null) return whole
+  throw usage(`--schedule is '${text}'; it must be JSON such as {"type":"every","interval":"10s"}.`)
+}
+
+function readMore(flags: Flags): Record<string, unknown> {
+  const names = ['timezone', 'gap', 'fold', 'anchor'] as const
+  return Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])))
+}

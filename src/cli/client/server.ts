@@ -1,0 +1,137 @@
+/** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
+import { CliError, EXIT } from '../exit.ts'
+import { explainProblem, type Problem } from './problem.ts'
+
+export const DEFAULT_SERVER = 'http://127.0.0.1:3369'
+export const SERVER_VARIABLE = 'BELFRY_SERVER'
+/** Longer than the server takes for anything, so that it is the server that answers. */
+const TIMEOUT_MS = 35_000
+/** The date of an answer has whole seconds: it is believed only where our own clock is farther off than that. */
+const CLOCK_DOUBT_MS = 1_500
+
+/** An answer that is not a refusal. */
+export interface Answer<T> {
+  readonly data: T
+  readonly etag: string | null
+}
+
+export interface RequestOptions {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Where to find it: what the flag says, else the variable, else this machine. */
+export function serverUrl(flag: string | undefined, env: NodeJS.ProcessEnv): string {
+  const given = flag ?? env[SERVER_VARIABLE] ?? ''
+  const [text, name] = [
+    given === '' ? DEFAULT_SERVER : given,
+    flag === undefined ? SERVER_VARIABLE : '--server',
+  ]
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new CliError(
+      `${name} is '${text}'; it must be an address such as ${DEFAULT_SERVER}.`,
+      'Give the address that belfry start has printed.',
+      EXIT.usage,
+    )
+  return url.href.replace(/\/+$/, '')
+}
+
+export class Server {
+  readonly url: string
+  #offsetMs = 0
+
+  constructor(url: string) {
+    this.url = url
+  }
+
+  /** The server's time, as far as its answers told. */
+  now(): number {
+    return Date.now() + this.#offsetMs
+  }
+
+  async get<T>(path: string): Promise<T> {
+    return (await this.ask<T>('GET', path)).data
+  }
+
+  async post<T>(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+    return (await this.ask<T>('POST', path, { body, headers })).data
+  }
+
+  async ask<T>(
+    method: string,
+    path: string,
+    { body, headers = {} }: RequestOptions = {},
+  ): Promise<Answer<T>> {
+    const answer = await this.#send(method, path, {
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const isJson = /[/+]json\b/.test(answer.headers.get('content-type') ?? '')
+    const text = await answer.text().catch((error: unknown) => {
+      throw this.#unreachable(error)
+    })
+    if (!isJson && text !== '') throw this.#stranger(answer)
+    const data = text === '' ? null : JSON.parse(text)
+    if (!answer.ok) throw explainProblem(data as Problem)
+    this.#followClock(answer)
+    return { data: data as T, etag: answer.headers.get('etag') }
+  }
+
+  async #send(method: string, path: string, options: RequestInit): Promise<Response> {
+    try {
+      return await fetch(this.url + path, {
+        ...options,
+        method,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+    } catch (error) {
+      throw this.#unreachable(error)
+    }
+  }
+
+  #followClock(answer: Response): void {
+    const date = Date.parse(answer.headers.get('date') ?? '')
+    if (!Number.isNaN(date) && Math.abs(date + 500 - this.now()) > CLOCK_DOUBT_MS)
+      this.#offsetMs = date + 500 - Date.now()
+  }
+
+  #unreachable(error: unknown): CliError {
+    const reason = reasonOf(error)
+    return new CliError(
+      `No Belfry at ${this.url}${reason === '' ? '' : ` (${reason})`}.`,
+      `Start one: belfry start. One that runs elsewhere is named by --server or ${SERVER_VARIABLE}.`,
+      EXIT.unreachable,
+    )
+  }
+
+  #stranger({ status }: Response): CliError {
+    return new CliError(
+      `What answers at ${this.url} is not Belfry: it said ${status}, and not in JSON.`,
+      `Name a Belfry with --server or ${SERVER_VARIABLE}.`,
+      EXIT.unreachable,
+    )
+  }
+}
+
+/** Why a request failed, from the innermost error that says so. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
+  const inner = error.cause ?? (error as AggregateError).errors?.[0]
+  if (inner instanceof Error) return reasonOf(inner)
+  return (error as NodeJS.ErrnoException).code ?? error.message
+}
+
+/** A query string of what is there; nothing for what is not. */
+export function queryOf(values: Readonly<Record<string, string | number | undefined | null>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null)
+  const pairs = given.map(([name, value]): [string, string] => [name, String(value)])
+  const text = new URLSearchParams(pairs).toString()
+  return text === '' ? '' : `?${text}`
+}

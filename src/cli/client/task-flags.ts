@@ -1,0 +1,250 @@
+/**
+ * The flags of a task, and what the API takes. Values are taken as they were typed: the server alone decides
+ * whether they are right, and what it finds wrong is told by the name of the flag.
+ */
+import { type Command, Option } from 'commander'
+import { readAction } from './action-flags.ts'
+import { readFileFlag } from './file-flag.ts'
+import { readJson, readNumber, usage } from './flag-values.ts'
+import { readSchedule } from './schedule-flags.ts'
+
+export type Flags = Readonly<Record<string, unknown>>
+export type TaskInput = Record<string, unknown>
+
+/** A flag that stands for one field; an empty value takes the field away. */
+interface PlainFlag {
+  readonly flag: string
+  /** The field, or a member of it. */
+  readonly path: readonly [string] | readonly [string, string]
+  readonly holds: 'text' | 'number' | 'list' | 'json'
+  readonly help: string
+  /** Few need it: its name alone is in the help, and docs/reference/commands.md explains it. */
+  readonly isRare?: true
+}
+
+const PLAIN: readonly PlainFlag[] = [
+  { flag: '--key <key>', path: ['key'], holds: 'text', help: 'Your own name for it, unique' },
+  { flag: '--owner <who>', path: ['owner'], holds: 'text', help: 'Whose task it is' },
+  { flag: '--tag <tag>', path: ['tags'], holds: 'list', help: 'A tag; may be repeated' },
+  {
+    flag: '--start-at <instant>',
+    path: ['startAt'],
+    holds: 'text',
+    help: 'Nothing is due before',
+    isRare: true,
+  },
+  { flag: '--end-at <instant>', path: ['endAt'], holds: 'text', help: 'Nothing is due after', isRare: true },
+  { flag: '--max-runs <n>', path: ['maxRuns'], holds: 'number', help: 'At most so many runs', isRare: true },
+  { flag: '--retries <n>', path: ['retry', 'limit'], holds: 'number', help: 'Retries after a failure' },
+  {
+    flag: '--retry-initial <time>',
+    path: ['retry', 'initial'],
+    holds: 'text',
+    help: 'First wait',
+    isRare: true,
+  },
+  { flag: '--retry-max <time>', path: ['retry', 'max'], holds: 'text', help: 'Longest wait', isRare: true },
+  { flag: '--timeout <time>', path: ['timeout'], holds: 'text', help: 'Stop an attempt after' },
+  { flag: '--overlap <policy>', path: ['overlap'], holds: 'text', help: 'Due while a run is active' },
+  {
+    flag: '--misfire <policy>',
+    path: ['misfire', 'policy'],
+    holds: 'text',
+    help: 'Missed in an outage',
+    isRare: true,
+  },
+  {
+    flag: '--misfire-window <time>',
+    path: ['misfire', 'window'],
+    holds: 'text',
+    help: 'If not older than',
+    isRare: true,
+  },
+  {
+    flag: '--on-worker-loss <policy>',
+    path: ['onWorkerLoss'],
+    holds: 'text',
+    help: 'retry or fail',
+    isRare: true,
+  },
+  {
+    flag: '--queue <name>',
+    path: ['queue'],
+    holds: 'text',
+    help: 'Where its runs wait for a worker',
+    isRare: true,
+  },
+  {
+    flag: '--priority <n>',
+    path: ['priority'],
+    holds: 'number',
+    help: 'The smaller number goes first',
+    isRare: true,
+  },
+  {
+    flag: '--label <label>',
+    path: ['labels'],
+    holds: 'list',
+    help: 'What a worker must offer; repeatable',
+    isRare: true,
+  },
+  {
+    flag: '--concurrency-key <key>',
+    path: ['concurrencyKey'],
+    holds: 'text',
+    help: 'Shares places',
+    isRare: true,
+  },
+  {
+    flag: '--concurrency-limit <n>',
+    path: ['concurrencyLimit'],
+    holds: 'number',
+    help: 'How many places',
+    isRare: true,
+  },
+  {
+    flag: '--metadata <json>',
+    path: ['metadata'],
+    holds: 'json',
+    help: 'Anything of yours, as JSON',
+    isRare: true,
+  },
+]
+
+const ACTION = [
+  { flag: '--action <what>', help: 'sleep:1s, ping:URL, webhook:URL, http:URL, or all of it as JSON' },
+  { flag: '--method <method>', help: 'Of http' },
+  { flag: '--header <line>', help: "Of http, such as 'accept: text/plain'; may be repeated", repeats: true },
+  { flag: '--body <json>', help: 'Of webhook and http: JSON, else text; @FILE reads it, @- from a pipe' },
+  { flag: '--expect <statuses>', help: 'Of http: what counts as success, such as 200,3xx', isRare: true },
+] as const
+
+const SCHEDULE = [
+  { flag: '--every <time>', help: 'Each so often, however long runs take' },
+  { flag: '--delay <time>', help: 'So long after each run has ended' },
+  { flag: '--cron <expression>', help: "On the wall clock, such as '30 9 * * MON-FRI'" },
+  { flag: '--daily <hh:mm>', help: 'Every day at this time' },
+  { flag: '--at <instant>', help: 'Once, such as 2027-01-01T09:00:00+01:00' },
+  { flag: '--manual', help: 'Only when triggered' },
+  { flag: '--timezone <zone>', help: "Of --cron and --daily (default: this machine's)" },
+  { flag: '--gap <policy>', help: 'Times that clocks skip: next or skip', isRare: true },
+  { flag: '--fold <policy>', help: 'Times that come twice: first, last or both', isRare: true },
+  { flag: '--anchor <instant>', help: 'The grid of --every goes through it', isRare: true },
+  { flag: '--schedule <json>', help: 'All of it, as the API takes it', isRare: true },
+] as const
+
+const OTHER = [
+  { flag: '--file <file>', help: 'Begin with a task as JSON, as the API takes it; - from a pipe' },
+  { flag: '--set <field=json>', help: 'Any other field; may be repeated', isRare: true, repeats: true },
+] as const
+
+export function addTaskFlags(command: Command): Command {
+  const groups = [
+    { heading: 'What to do:', flags: ACTION },
+    { heading: 'When:', flags: SCHEDULE },
+    { heading: 'How:', flags: PLAIN.map((flag) => ({ ...flag, repeats: flag.holds === 'list' })) },
+    { heading: 'As a whole:', flags: OTHER },
+  ]
+  for (const { heading, flags } of groups)
+    for (const { flag, help, ...rest } of flags) {
+      const option = new Option(flag, help).helpGroup(heading)
+      if ('isRare' in rest) option.hideHelp()
+      command.addOption('repeats' in rest && rest.repeats ? option.argParser(collect) : option)
+    }
+  return command
+}
+
+/** Every flag that says something about a task. */
+export const TASK_FLAGS = [...ACTION, ...SCHEDULE, ...PLAIN, ...OTHER].map(
+  ({ flag }) => flag.split(' ')[0] ?? flag,
+)
+
+/** The names of flags that the help does not explain, in lines that fit beside the rest. */
+export const RARE_FLAGS = `Rarely needed, and explained in docs/reference/commands.md: ${[
+  ...ACTION,
+  ...SCHEDULE,
+  ...PLAIN,
+  ...OTHER,
+]
+  .flatMap((flag) => ('isRare' in flag ? [flag.flag.split(' ')[0]] : []))
+  .join(' ')}`
+  .match(/.{1,98}( |$)/g)
+  ?.join('\n')
+
+const collect = (value: string, before: readonly string[] = []) => [...before, value]
+
+/** What was typed, as what to send. For a change of a task, what stands there now is what the flags change. */
+export async function readTaskFlags(flags: Flags, current: TaskInput = {}): Promise<TaskInput> {
+  const input: TaskInput = { ...(await readFileFlag(flags['file'])) }
+  for (const { flag, path, holds } of PLAIN) {
+    const given = flags[attributeOf(flag)]
+    if (given !== undefined) put(input, path, readValue(given, holds, flag))
+  }
+  for (const setting of (flags['set'] as readonly string[] | undefined) ?? []) {
+    const [, field, text] = /^([A-Za-z]+)=(.*)$/s.exec(setting) ?? []
+    if (field === undefined || text === undefined)
+      throw usage(`--set is '${setting}'; it must be like priority=5.`)
+    input[field] = readJson(text)
+  }
+  const action = await readAction(flags, input['action'] ?? current['action'])
+  if (action !== undefined) input['action'] = action
+  const schedule = readSchedule(flags, input['schedule'] ?? current['schedule'])
+  if (schedule !== undefined) input['schedule'] = schedule
+  return input
+}
+
+/** `--retry-max <time>` is read as retryMax. */
+const attributeOf = (flag: string): string => new Option(flag).attributeName()
+
+function put(input: TaskInput, [field, member]: PlainFlag['path'], value: unknown): void {
+  if (member === undefined) input[field] = value
+  else input[field] = { ...(input[field] as object | undefined), [member]: value }
+}
+
+function readValue(given: unknown, holds: PlainFlag['holds'], flag: string): unknown {
+  if (holds === 'list') return (given as readonly string[]).filter((text) => text !== '')
+  const text = given as string
+  if (holds === 'json') return strictJson(text, flag)
+  if (text === '') return null
+  return holds === 'number' ? readNumber(text) : text
+}
+
+function strictJson(text: string, flag: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw usage(`${flag.split(' ')[0]} is not JSON: ${(error as Error).message}.`)
+  }
+}
+
+const IN_ACTION: Readonly<Record<string, string>> = {
+  '': '--action',
+  method: '--method',
+  headers: '--header',
+  body: '--body',
+  expect: '--expect',
+}
+const IN_SCHEDULE: Readonly<Record<string, string>> = {
+  '': '--schedule',
+  at: '--at',
+  anchor: '--anchor',
+  expression: '--cron',
+  hour: '--daily',
+  minute: '--daily',
+  timezone: '--timezone',
+  gap: '--gap',
+  fold: '--fold',
+}
+
+/** The flag that a field of the API was read from. */
+export function flagAt(pointer: string, flags: Flags): string {
+  const [, field = '', member = ''] = pointer.split('/')
+  if (field === 'name') return 'the name'
+  if (field === 'action') return IN_ACTION[member] ?? '--action'
+  if (field === 'schedule' && member === 'interval')
+    return flags['delay'] === undefined ? '--every' : '--delay'
+  if (field === 'schedule') return IN_SCHEDULE[member] ?? '--schedule'
+  const known = PLAIN.find(({ path }) => path[0] === field && (path[1] ?? member) === member)
+  const plain = known ?? PLAIN.find(({ path }) => path[0] === field)
+  return plain?.flag.split(' ')[0] ?? (pointer.slice(1).replaceAll('/', '.') || 'the task')
+}

@@ -1,0 +1,137 @@
+import { type Command, Option } from 'commander'
+import { addClientFlags } from '../client/output.ts'
+import { addTaskFlags, RARE_FLAGS } from '../client/task-flags.ts'
+
+const TASK = 'Its id, its key, or its name where only one has it'
+
+const HELP = `
+Examples:
+  belfry task create hello --every 10s --action sleep:1s
+  belfry task list --state paused
+  belfry task run hello --wait
+
+belfry task create --help shows every flag. Durations are like 500ms, 30s, 5m, 1h30m, 2d.
+`
+
+const CREATE_HELP = `
+${RARE_FLAGS}
+
+Examples:
+  belfry task create hello --every 10s --action sleep:1s
+  belfry task create morning --cron '30 9 * * MON-FRI' --timezone Europe/Berlin \\
+    --action webhook:https://example.com/hook --body '{"report":"daily"}' --retries 5
+  belfry task create --file task.json --paused
+`
+
+const EDIT_HELP = `
+${RARE_FLAGS}
+
+Only what is named changes; an empty value, as in --owner '', takes a field away. Without --if-version the
+change is made to the task as it is when it is read.
+
+Examples:
+  belfry task edit morning --method GET
+  belfry task edit morning --daily 08:00 --timezone Europe/Berlin --retries 5
+  belfry task edit morning --name 'early morning'
+`
+
+const LIST_HELP = `
+Examples:
+  belfry task list --state paused
+  belfry task list --tag nightly --json
+  belfry task list --search report --field id
+`
+
+const RUN_HELP = `
+A paused task runs too, and stays paused. With --wait it ends with 7 when the run does not complete.
+
+Examples:
+  belfry task run hello --wait
+  belfry task run hello --field id
+`
+
+/** Commands for tasks: a noun, and a verb for each thing that can be done with one. */
+export function taskCommand(program: Command): void {
+  const group = program
+    .command('task')
+    .alias('tasks')
+    .usage('<command> [options]')
+    .description('Create tasks, list and change them, run them now')
+    .helpOption('-h, --help', 'Show help; also after a command')
+    .addHelpText('after', HELP)
+  listCommand(group)
+  showCommand(group)
+  createCommand(group)
+  editCommand(group)
+  changeCommand(group, 'pause', 'Stop firing until resumed')
+  changeCommand(group, 'resume', 'Go on with the next occurrence')
+  runCommand(group)
+  endCommand(group, 'cancel', 'End a task for good; it stays in the list')
+  endCommand(group, 'delete', 'End a task and hide it; its history stays').alias('rm')
+}
+
+function listCommand(group: Command): void {
+  const command = group
+    .command('list')
+    .alias('ls')
+    .description('List tasks, newest first')
+    .option('--state <state>', 'scheduled, pending, running, paused, finished or cancelled')
+    .option('--type <action>', 'ping, webhook, http or sleep')
+    .option('--tag <tag>', 'Those with this tag')
+    .option('--owner <who>', 'Those of this owner')
+    .option('--search <text>', 'Those with this in their name or key')
+    .option('--limit <n>', 'At most so many', '50')
+  addClientFlags(command)
+    .addHelpText('after', LIST_HELP)
+    .action(async (flags) => (await import('../actions/list-tasks.ts')).listTasks(flags))
+}
+
+function showCommand(group: Command): void {
+  addClientFlags(group.command('show').description('Show a task: what, when, how it went'))
+    .argument('<task>', TASK)
+    .action(async (task, flags) => (await import('../actions/show-task.ts')).showTask(task, flags))
+}
+
+function createCommand(group: Command): void {
+  const command = group.command('create').description('Create a task').argument('[name]', 'What to call it')
+  addTaskFlags(command).option('--paused', 'Do not fire before it is resumed')
+  addClientFlags(command)
+    .addHelpText('after', CREATE_HELP)
+    .action(async (name, flags) => (await import('../actions/create-task.ts')).createTask(name, flags))
+}
+
+function editCommand(group: Command): void {
+  const command = group.command('edit').description('Change some of a task').argument('<task>', TASK)
+  addTaskFlags(command)
+    .addOption(new Option('--name <name>', 'Another name').helpGroup('How:'))
+    .option('--if-version <n>', 'Only if the task is still at this version')
+  addClientFlags(command)
+    .addHelpText('after', EDIT_HELP)
+    .action(async (task, flags) => (await import('../actions/edit-task.ts')).editTask(task, flags))
+}
+
+function changeCommand(group: Command, verb: 'pause' | 'resume', description: string): void {
+  addClientFlags(group.command(verb).description(description))
+    .argument('<task>', TASK)
+    .action(async (task, flags) => (await import('../actions/pause-task.ts')).pauseTask(verb, task, flags))
+}
+
+function runCommand(group: Command): void {
+  const command = group
+    .command('run')
+    .alias('trigger')
+    .description('Run a task now, whatever its schedule says')
+    .argument('<task>', TASK)
+    .option('--wait', 'Until the run has ended')
+  addClientFlags(command)
+    .addHelpText('after', RUN_HELP)
+    .action(async (task, flags) => (await import('../actions/run-task.ts')).runTask(task, flags))
+}
+
+function endCommand(group: Command, verb: 'cancel' | 'delete', description: string): Command {
+  const command = group.command(verb).description(description).argument('<task>', TASK)
+  command.option('-y, --yes', 'Do not ask')
+  return addClientFlags(command).action(async (task, flags) =>
+    (await import('../actions/end-task.ts')).endTask(verb, task, flags),
+  )
+}
