@@ -4,6 +4,7 @@ import { startBrowser } from '../support/browser.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
+import { inShell } from '../support/shell.ts'
 import { startSink } from '../support/sink.ts'
 
 const { visit } = await startBrowser()
@@ -51,6 +52,27 @@ test('a task of one’s own is tried before it is saved, in the zone of the brow
       action: { type: 'webhook', url: `${sink.url}/hook`, body: { report: 'daily' } },
     },
   ])
+})
+
+test('the command that the form shows, run in a shell, creates the task that the form creates', async () => {
+  const { page } = await visit(`${node.url}/tasks/new`)
+  await page.getByLabel('Name', { exact: true }).fill(`it's "quoted" & <b>`)
+  await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:9/?a=1&b=$HOME')
+  await page.getByLabel('Body', { exact: true }).fill(`{"it's": ["a\\nb"]}`)
+  await page.getByText('Cron', { exact: true }).click()
+  await page.getByLabel('Cron expression').fill('30 2 * * *')
+  await page.getByText('CLI', { exact: true }).click()
+  const command = (await page.getByRole('region', { name: 'As CLI' }).textContent()) ?? ''
+
+  const { stdout } = await inShell(`${command} --field id`)
+  await page.getByRole('button', { name: 'Create task' }).click()
+  await page.getByRole('heading', { name: `it's "quoted"` }).waitFor()
+
+  const byShell = (await node.request('GET', `/v1/tasks/${stdout.trim()}`)).body
+  const byForm = (await node.request('GET', `/v1/tasks/${page.url().split('/').at(-1)}`)).body
+  const { id: _, createdAt: __, updatedAt: ___, ...wanted } = byForm
+  expect(byShell).toMatchObject(wanted)
+  expect(byForm.name).toBe(`it's "quoted" & <b>`)
 })
 
 test('what is wrong is said at its field while it is typed, and a time that clocks skip is pointed out', async () => {

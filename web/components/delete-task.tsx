@@ -50,8 +50,8 @@ export function DeleteTask({ task, onClose, onDeleted }: DeleteTaskProps) {
           <li>What has run stays in the history. This cannot be undone.</li>
         </ul>
         <CodeBlock
-          label="The same with curl"
-          text={`curl -X DELETE ${location.origin}/v1/tasks/${task.id}`}
+          label="The same in a terminal"
+          text={`belfry task delete ${task.id}\ncurl -X DELETE ${location.origin}/v1/tasks/${task.id}`}
         />
         {error !== null && <Failure error={error} />}
         <div className={classes.buttons}>

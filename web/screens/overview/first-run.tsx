@@ -11,6 +11,7 @@ import { Failure } from '../../components/failure.tsx'
 import { CodeBlock } from '../../components/panel.tsx'
 import { tell } from '../../components/toast.tsx'
 import { myZone } from '../../time/zone.ts'
+import { createCommand } from '../task-form/command.ts'
 import classes from './first-run.module.css'
 
 const RING: TaskInput = {
@@ -29,7 +30,7 @@ export function FirstRun() {
       await navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
     },
   })
-  const curl = `curl ${location.origin}/v1/tasks -H 'content-type: application/json' -d '${JSON.stringify(RING)}'`
+  const command = createCommand(RING, { server: location.origin })
   return (
     <div className={classes.screen}>
       <div>
@@ -65,9 +66,9 @@ export function FirstRun() {
       <section aria-labelledby="terminal" className={classes.terminal}>
         <div className={classes.line}>
           <h2 id="terminal">Or in a terminal</h2>
-          <CopyButton text={curl} />
+          <CopyButton text={command} />
         </div>
-        <CodeBlock text={curl} label="In a terminal" />
+        <CodeBlock text={command} label="In a terminal" />
       </section>
       <p className={classes.small}>Open to this machine only, no key needed.</p>
     </div>

@@ -15,6 +15,7 @@ import { Bones } from '../../components/panel.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
 import { tell } from '../../components/toast.tsx'
+import { editCommand } from './command.ts'
 import { Conflict } from './conflict.tsx'
 import { Consequences, usePreview } from './consequences.tsx'
 import { changesOf, draftOf } from './draft.ts'
@@ -110,6 +111,11 @@ function EditTask({ opened }: { readonly opened: Task }) {
               method="PATCH"
               path={`/v1/tasks/${base.id}`}
               body={changes}
+              command={editCommand(changes, {
+                id: base.id,
+                version: base.version,
+                server: location.origin,
+              })}
               ifMatch={`"${base.version}"`}
             />
           </>

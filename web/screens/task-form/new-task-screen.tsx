@@ -11,6 +11,7 @@ import { Bones } from '../../components/panel.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
 import { tell } from '../../components/toast.tsx'
+import { createCommand } from './command.ts'
 import { Consequences, usePreview } from './consequences.tsx'
 import { type Draft, draftOf, emptyDraft, inputOf } from './draft.ts'
 import classes from './screens.module.css'
@@ -54,6 +55,7 @@ function NewTask({ start }: { readonly start: Draft }) {
       await navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
     },
   })
+  const input = inputOf(draft)
   const refused = save.error instanceof ApiError ? save.error.fields : []
   return (
     <div className={classes.screen}>
@@ -83,7 +85,12 @@ function NewTask({ start }: { readonly start: Draft }) {
           <>
             <Consequences draft={draft} preview={preview} problems={problems} />
             <TestRun draft={draft} />
-            <Twins method="POST" path="/v1/tasks" body={inputOf(draft)} />
+            <Twins
+              method="POST"
+              path="/v1/tasks"
+              body={input}
+              command={createCommand(input, { server: location.origin })}
+            />
           </>
         }
       />

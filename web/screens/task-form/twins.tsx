@@ -4,23 +4,31 @@ import { useState } from 'react'
 import { CopyButton } from '../../components/copy.tsx'
 import { CodeBlock, Panel } from '../../components/panel.tsx'
 import classes from './consequences.module.css'
+import { shellLines } from './shell.ts'
 
 interface TwinsProps {
   readonly method: 'POST' | 'PATCH'
   readonly path: string
   readonly body: unknown
+  readonly command: string
   readonly ifMatch?: string
 }
 
 const FORMS = [
   { value: 'json', label: 'JSON' },
   { value: 'curl', label: 'curl' },
+  { value: 'cli', label: 'CLI' },
 ] as const
+type Form = (typeof FORMS)[number]['value']
 
-export function Twins({ method, path, body, ifMatch }: TwinsProps) {
-  const [form, setForm] = useState<string>('json')
-  const json = JSON.stringify(body, null, 2)
-  const text = form === 'json' ? json : curl({ method, path, json, ifMatch })
+export function Twins({ command, ...request }: TwinsProps) {
+  const [form, setForm] = useState<Form>('json')
+  const texts: Readonly<Record<Form, () => string>> = {
+    json: () => jsonOf(request.body),
+    curl: () => curl(request),
+    cli: () => command,
+  }
+  const text = texts[form]()
   return (
     <Panel title="The same as" aside={<CopyButton text={text} />}>
       <div className={classes.list}>
@@ -32,30 +40,19 @@ export function Twins({ method, path, body, ifMatch }: TwinsProps) {
           onChange={setForm}
           transitionDuration={0}
         />
-        <CodeBlock text={text} label={form === 'json' ? 'As JSON' : 'As curl'} />
+        <CodeBlock text={text} label={`As ${FORMS.find(({ value }) => value === form)?.label}`} />
       </div>
     </Panel>
   )
 }
 
-/** A single quote inside a shell's single quotes has to be left and entered again. */
-const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+const jsonOf = (body: unknown) => JSON.stringify(body, null, 2)
 
-function curl({
-  method,
-  path,
-  json,
-  ifMatch,
-}: {
-  method: string
-  path: string
-  json: string
-  ifMatch: string | undefined
-}): string {
-  return [
-    `curl -X ${method} ${location.origin}${path}`,
-    `-H 'content-type: application/json'`,
-    ...(ifMatch === undefined ? [] : [`-H ${quote(`if-match: ${ifMatch}`)}`]),
-    `-d ${quote(json)}`,
-  ].join(' \\\n  ')
+function curl({ method, path, body, ifMatch }: Omit<TwinsProps, 'command'>): string {
+  return shellLines([
+    ['curl', '-X', method, `${location.origin}${path}`],
+    ['-H', 'content-type: application/json'],
+    ...(ifMatch === undefined ? [] : [['-H', `if-match: ${ifMatch}`]]),
+    ['-d', jsonOf(body)],
+  ])
 }

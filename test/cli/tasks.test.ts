@@ -1,0 +1,336 @@
+/** The commands for tasks and runs: the real program against a real server. */
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { TaskInput } from '../../web/api/wire.ts'
+import { createCommand, editCommand } from '../../web/screens/task-form/command.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode } from '../support/node.ts'
+import { aDirectory, runBelfry } from '../support/process.ts'
+import { inShell } from '../support/shell.ts'
+import { startSink } from '../support/sink.ts'
+
+const ESCAPE = String.fromCharCode(27)
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+const node = await startTestNode(await createTestDatabase())
+const env = { BELFRY_SERVER: node.url }
+const belfry = (...args: string[]) => runBelfry(args, { env })
+const json = async (...args: string[]) => JSON.parse((await belfry(...args, '--json')).stdout)
+const create = async (task: object) => (await node.request('POST', '/v1/tasks', task)).body
+const sleeper = { action: { type: 'sleep', duration: '0s' }, schedule: { type: 'manual' } }
+
+test('a task is created, shown, paused, resumed, edited and deleted by its name', async () => {
+  const created = await belfry(
+    'task',
+    'create',
+    'hello',
+    '--every',
+    '1h',
+    '--action',
+    'sleep:1s',
+    '--tag',
+    'a',
+  )
+  const shown = await json('task', 'show', 'hello')
+  const paused = await belfry('task', 'pause', 'hello')
+  const whilePaused = await json('tasks', 'show', 'hello')
+  const resumed = await belfry('task', 'resume', 'hello')
+  const edited = await belfry('task', 'edit', 'hello', '--every', '2h', '--retries', '7', '--tag', '')
+  const afterwards = await json('task', 'show', 'hello')
+  const deleted = await belfry('task', 'rm', 'hello', '--yes')
+  const gone = await belfry('task', 'show', 'hello')
+
+  expect(created).toMatchObject({ code: 0, stderr: '' })
+  expect(created.stdout).toMatch(
+    /^✓ task hello {2}Every hour\n {2}id {4}[0-9a-f-]{36}\n {2}next {2}.* UTC? · in /,
+  )
+  expect(shown).toMatchObject({ state: 'scheduled', schedule: { interval: '1h' }, tags: ['a'], version: 1 })
+  expect(paused.stdout).toBe('✓ task hello is paused; its occurrences will be recorded as skipped\n')
+  expect(whilePaused.state).toBe('paused')
+  expect(resumed.stdout).toMatch(/^✓ task hello goes on; next /)
+  expect(edited.stdout).toContain('✓ task hello is version 2 now  Every 2 hours')
+  expect(afterwards).toMatchObject({
+    schedule: { interval: '2h' },
+    retry: { limit: 7, initial: '1s' },
+    tags: [],
+  })
+  expect(deleted).toMatchObject({ code: 0, stdout: '✓ task hello is deleted\n' })
+  expect(gone.code).toBe(3)
+  expect(gone.stderr).toContain("There is no task with the id, key or name 'hello'.")
+})
+
+test('a list is a table for people, JSON for programs, and one value a line for shells', async () => {
+  const { id } = await create({ ...sleeper, name: 'listed', tags: ['list'] })
+
+  const table = await belfry('task', 'list', '--tag', 'list')
+  const [line] = await json('task', 'ls', '--tag', 'list')
+  const bare = await belfry('task', 'list', '--tag', 'list', '--field', 'id')
+  const nothing = await belfry('task', 'list', '--tag', 'no such tag')
+
+  expect(table.stdout).toMatch(
+    /^NAME {4}STATE {8}SCHEDULE .* ID\nlisted {2}◔ scheduled {2}Only when triggered /,
+  )
+  expect(line).toMatchObject({ id, name: 'listed' })
+  expect(bare.stdout).toBe(`${id}\n`)
+  expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'No task is like that.\n' })
+})
+
+test('a long list is read page by page, and says that there is more', async () => {
+  const tasks = Array.from({ length: 250 }, (_, n) => ({ ...sleeper, name: `many ${n}`, tags: ['many'] }))
+  await node.request('POST', '/v1/tasks/bulk', { tasks })
+
+  const some = await belfry('task', 'list', '--tag', 'many', '--field', 'name')
+  const all = await belfry('task', 'list', '--tag', 'many', '--limit', '1000', '--field', 'name')
+
+  expect(some.stdout.split('\n')).toHaveLength(51)
+  expect(some.stderr).toMatch(/^There is more: these are 50; --limit 100 /)
+  expect(all.stdout.split('\n')).toHaveLength(251)
+  expect(all.stderr).toBe('')
+})
+
+test('a run is waited for, told attempt by attempt, and decides how the command ends', async () => {
+  const sink = await startSink((_, count) => (count <= 2 ? { status: 503 } : { status: 200, body: 'fine' }))
+  await create({
+    name: 'fragile',
+    action: { type: 'http', url: sink.url, method: 'PUT' },
+    schedule: { type: 'manual' },
+    retry: { limit: 1, initial: '10ms', max: '10ms' },
+  })
+
+  const failed = await belfry('task', 'run', 'fragile', '--wait')
+  const runId = /run show ([0-9a-f-]+)/.exec(failed.stdout)?.[1] ?? ''
+  const shown = await belfry('run', 'show', runId)
+  const again = await belfry('run', 'retry', runId, '--wait', '--json')
+  const listed = await json('run', 'list', '--task', 'fragile')
+
+  expect(failed.code).toBe(7)
+  expect(failed.stdout).toMatch(
+    /✓ task fragile runs now: run .*\n✕ attempt 1: .*503.*\n✕ attempt 2: .*503.*\n✕ permanently failed after 2 attempts/,
+  )
+  expect(shown.stdout).toMatch(
+    /^run {2}✕ permanently failed\n[\s\S]*attempt 1 {2}✕ failed[\s\S]*attempt 2 {2}✕ failed/,
+  )
+  expect(again.code).toBe(0)
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    state: 'completed',
+    retryOf: runId,
+    output: { body: 'fine' },
+  })
+  expect(listed).toMatchObject([{ state: 'completed' }, { state: 'permanently_failed' }])
+})
+
+test('a run in progress is cancelled, once', async () => {
+  await create({ ...sleeper, name: 'slow', action: { type: 'sleep', duration: '1h' } })
+  const { stdout } = await belfry('task', 'run', 'slow', '--field', 'id')
+  const id = stdout.trim()
+
+  const cancelled = await belfry('run', 'cancel', id)
+  await eventually(async () => (await node.request('GET', `/v1/runs/${id}`)).body.state === 'cancelled')
+  const again = await belfry('run', 'cancel', id)
+
+  expect(id).toMatch(UUID)
+  expect(cancelled.code).toBe(0)
+  expect(again.code).toBe(5)
+  expect(again.stderr).toContain(`Run ${id} has already ended: it is cancelled.\ntry:   Run it once more`)
+})
+
+test('a wall time is in the zone of this machine unless another is named, and an edit keeps the one there is', async () => {
+  const options = { env: { ...env, TZ: 'America/New_York' } }
+  const run = (...args: string[]) => runBelfry(args, options)
+
+  const assumed = await run('task', 'create', 'here', '--daily', '02:30', '--action', 'sleep:1s')
+  await run(
+    'task',
+    'create',
+    'there',
+    '--cron',
+    '30 2 * * *',
+    '--timezone',
+    'Europe/Berlin',
+    '--action',
+    'sleep:1s',
+  )
+  await run('task', 'edit', 'there', '--daily', '03:30')
+
+  expect(assumed.stdout).toContain("America/New_York is this machine's zone; --timezone to change")
+  expect(assumed.stdout).toMatch(/next {2}.*, 02:30 New York · in /)
+  expect(assumed.stdout).toMatch(/note {2}02:30 does not exist on /)
+  expect(await json('task', 'show', 'here')).toMatchObject({ timezone: 'America/New_York' })
+  expect(await json('task', 'show', 'there')).toMatchObject({
+    schedule: { type: 'daily', hour: 3, minute: 30, timezone: 'Europe/Berlin' },
+  })
+})
+
+test('what the server refuses is told flag by flag, with what to do, and nothing is stored', async () => {
+  const { code, stdout, stderr } = await belfry(
+    ...['task', 'create', 'wrong', '--cron', '0 25 * * *', '--action', 'webhook:ftp://x', '--retries', 'few'],
+  )
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain('error: The request is not valid.\nwhy:   --action: must start with http')
+  expect(stderr).toContain('--cron: field 2 (hour) is 25; allowed 0–23')
+  expect(stderr).toContain('--retries: must be a number')
+  expect(stderr).toContain('try:   belfry task create --help\ncode:  invalid_input, request ')
+  expect(stderr).not.toContain('    at ')
+  expect((await belfry('task', 'show', 'wrong')).code).toBe(3)
+})
+
+test.each([
+  [['task', 'create', '--action', 'sleep'], "--action is 'sleep'; it must be like sleep:1s"],
+  [['task', 'list', '--limit', '0'], "--limit is '0'; it must be a whole number from 1 to 10000."],
+  [['task', 'list', '--server', 'nowhere'], "--server is 'nowhere'; it must be an address such as"],
+  [['task', 'lst'], "Unknown command 'lst'. Did you mean 'list' or 'ls'?"],
+  [['run', 'show', 'x'], 'The request is not valid.'],
+])('%j is wrong usage', async (args, message) => {
+  const { code, stdout, stderr } = await belfry(...args)
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(`error: ${message}`)
+  expect(stderr).toContain('try:   ')
+  expect(stderr).not.toContain('    at ')
+})
+
+test('ending a task for good has to be said where nobody can be asked', async () => {
+  const { id } = await create({ ...sleeper, name: 'precious' })
+
+  const refused = await belfry('task', 'delete', 'precious')
+  const kept = await node.request('GET', `/v1/tasks/${id}`)
+  const cancelled = await belfry('task', 'cancel', 'precious', '--yes', '--json')
+
+  expect(refused.code).toBe(2)
+  expect(refused.stderr).toContain('Nobody can be asked here.\ntry:   Add --yes to do it.')
+  expect(kept.status).toBe(200)
+  expect(JSON.parse(cancelled.stdout)).toMatchObject({ id, state: 'cancelled' })
+})
+
+test('a name that two tasks have is not guessed at; a key is', async () => {
+  const first = await create({ ...sleeper, name: 'twin' })
+  const second = await create({ ...sleeper, name: 'twin', key: 'the second' })
+
+  const unclear = await belfry('task', 'pause', 'twin')
+  const clear = await belfry('task', 'pause', 'the second', '--json')
+
+  expect(unclear.code).toBe(5)
+  expect(unclear.stderr).toContain("2 tasks have the name 'twin'.")
+  expect(unclear.stderr).toContain(first.id)
+  expect(JSON.parse(clear.stdout)).toMatchObject({ id: second.id, state: 'paused' })
+})
+
+test('an edit of another version than the one that is meant changes nothing', async () => {
+  const { id } = await create({ ...sleeper, name: 'versioned' })
+  await node.request('PATCH', `/v1/tasks/${id}`, { priority: 3 })
+
+  const { code, stderr } = await belfry('task', 'edit', 'versioned', '--if-version', '1', '--priority', '4')
+
+  expect(code).toBe(5)
+  expect(stderr).toContain('The task is at version 2, not 1.')
+  expect(await json('task', 'show', 'versioned')).toMatchObject({ version: 2, priority: 3 })
+})
+
+test('a task comes from a file, from a pipe, and flags say what is different', async () => {
+  const file = join(aDirectory(), 'task.json')
+  writeFileSync(file, JSON.stringify({ ...sleeper, name: 'from a file', priority: 1 }))
+
+  await belfry('task', 'create', '--file', file, '--priority', '2', '--paused')
+
+  expect(await json('task', 'show', 'from a file')).toMatchObject({ priority: 2, state: 'paused' })
+})
+
+test('a name cannot move the cursor or change colours', async () => {
+  await create({ ...sleeper, name: `evil ${ESCAPE}[31m\u202etxt`, tags: ['evil'] })
+
+  const { stdout } = await belfry('task', 'list', '--tag', 'evil')
+
+  expect(stdout).not.toContain(ESCAPE)
+  expect(stdout).toContain('evil \\u001b[31m\\u202etxt')
+})
+
+test('a server that is not there is told of with what to do, within a second or two', async () => {
+  const closed = createServer()
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+  const { port } = closed.address() as AddressInfo
+  await new Promise((resolve) => closed.close(resolve))
+
+  const { code, stdout, stderr } = await runBelfry(['task', 'list', '--server', `http://127.0.0.1:${port}`])
+
+  expect({ code, stdout }).toEqual({ code: 6, stdout: '' })
+  expect(stderr).toBe(
+    `error: No Belfry at http://127.0.0.1:${port} (ECONNREFUSED).\n` +
+      'try:   Start one: belfry start. One that runs elsewhere is named by --server or BELFRY_SERVER.\n',
+  )
+})
+
+test('something else that answers there is not taken for Belfry', async () => {
+  const sink = await startSink(() => ({
+    status: 200,
+    headers: { 'content-type': 'text/html' },
+    body: '<html>',
+  }))
+
+  const { code, stderr } = await runBelfry(['task', 'list', '--server', sink.url])
+
+  expect(code).toBe(6)
+  expect(stderr).toContain(`What answers at ${sink.url} is not Belfry`)
+})
+
+const NASTY = `it's $HOME \`id\` "x" \\ !! *\n& ; | < > # ~ %s {a,b} 💥 שלום`
+
+test.each<[string, TaskInput]>([
+  [
+    'an ordinary one',
+    { name: 'a', action: { type: 'sleep', duration: '1s' }, schedule: { type: 'every', interval: '1h' } },
+  ],
+  [
+    'one that shells would stumble over',
+    {
+      name: NASTY,
+      owner: '--not a flag',
+      action: {
+        type: 'http',
+        url: 'http://127.0.0.1:9/?a=$(id)&b',
+        method: 'POST',
+        headers: { 'x-a': "it's" },
+        body: NASTY,
+      },
+      schedule: { type: 'daily', hour: 2, minute: 30, timezone: 'Europe/Berlin', gap: 'skip' },
+      tags: ["'", '-x', '$x'],
+    },
+  ],
+  [
+    'one whose name begins like a flag',
+    {
+      name: '-rf',
+      action: { type: 'webhook', url: 'http://127.0.0.1:9', body: { a: ["'", 1] } },
+      schedule: { type: 'manual' },
+    },
+  ],
+])('the command for %s, run by a shell, creates the same task', async (_, input) => {
+  const same = ({ body }: { body: Record<string, unknown> }) => {
+    const { id, createdAt, updatedAt, nextFireAt, nextFireLocal, ...rest } = body
+    return rest
+  }
+  const { stdout } = await inShell(`${createCommand(input, { server: node.url })} --field id`)
+
+  const made = await node.request('GET', `/v1/tasks/${stdout.trim()}`)
+  const wanted = await node.request('POST', '/v1/tasks', input)
+  expect(same(made)).toEqual(same(wanted))
+})
+
+test('the command for an edit, run by a shell, makes the same edit', async () => {
+  const { id } = await create({ ...sleeper, name: 'edited', owner: 'somebody', retry: { limit: 2 } })
+
+  await inShell(
+    editCommand({ owner: null, name: NASTY, retry: { limit: 5 } }, { id, version: 1, server: node.url }),
+  )
+
+  expect((await node.request('GET', `/v1/tasks/${id}`)).body).toMatchObject({
+    version: 2,
+    owner: null,
+    name: NASTY,
+    retry: { limit: 5, initial: '1s' },
+  })
+})

@@ -1,0 +1,194 @@
+/**
+ * The command that does the same as the form. What the command line has a flag for is said with it; whatever
+ * has none, or could be read as something else, is said as JSON, which every field takes.
+ */
+import type { TaskInput } from '../../api/wire.ts'
+import { shellLines } from './shell.ts'
+
+/** Where the command line asks when it is told nothing. */
+const DEFAULT_SERVER = 'http://127.0.0.1:3369'
+
+type Words = readonly string[]
+type Fields = Readonly<Record<string, unknown>>
+
+export interface CommandOptions {
+  /** Where this page came from. */
+  readonly server: string
+}
+
+export function createCommand(input: TaskInput, { server }: CommandOptions): string {
+  const { name, ...fields } = input
+  const head = ['belfry', 'task', 'create', ...(isPlainWord(name) ? [name] : [])]
+  const named = name === undefined || isPlainWord(name) ? [] : [setting('name', name)]
+  return shellLines([head, ...named, ...wordsOf(fields), ...serverWords(server)])
+}
+
+export interface EditOptions extends CommandOptions {
+  readonly id: string
+  readonly version: number
+}
+
+export function editCommand(changes: Partial<TaskInput>, { id, version, server }: EditOptions): string {
+  const head = ['belfry', 'task', 'edit', id, '--if-version', String(version)]
+  return shellLines([head, ...wordsOf(changes), ...serverWords(server)])
+}
+
+const serverWords = (server: string): Words[] => (server === DEFAULT_SERVER ? [] : [['--server', server]])
+
+/** One that cannot be taken for a flag. */
+const isPlainWord = (text: unknown): text is string =>
+  typeof text === 'string' && text !== '' && !text.startsWith('-')
+
+const setting = (field: string, value: unknown): Words => ['--set', `${field}=${JSON.stringify(value)}`]
+
+/** Each field as words of the command; several where it has several members. */
+export function wordsOf(fields: Fields): Words[] {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .flatMap(([field, value]) => wordsOfField(field, value))
+}
+
+const TEXT: Readonly<Record<string, string>> = {
+  name: '--name',
+  key: '--key',
+  owner: '--owner',
+  startAt: '--start-at',
+  endAt: '--end-at',
+  overlap: '--overlap',
+  timeout: '--timeout',
+  onWorkerLoss: '--on-worker-loss',
+  queue: '--queue',
+  concurrencyKey: '--concurrency-key',
+}
+const NUMBERS: Readonly<Record<string, string>> = {
+  maxRuns: '--max-runs',
+  priority: '--priority',
+  concurrencyLimit: '--concurrency-limit',
+}
+const LISTS: Readonly<Record<string, string>> = { tags: '--tag', labels: '--label' }
+const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  retry: { limit: '--retries', initial: '--retry-initial', max: '--retry-max' },
+  misfire: { policy: '--misfire', window: '--misfire-window' },
+}
+
+function wordsOfField(field: string, value: unknown): Words[] {
+  const whole = [setting(field, value)]
+  if (field === 'action') return actionWords(value as Fields) ?? [['--action', JSON.stringify(value)]]
+  if (field === 'schedule') return scheduleWords(value as Fields) ?? [['--schedule', JSON.stringify(value)]]
+  const plain = TEXT[field] ?? NUMBERS[field]
+  if (plain !== undefined) {
+    const word = value === null ? '' : TEXT[field] ? textWord(value) : numberWord(value)
+    return word === null ? whole : [[plain, word]]
+  }
+  if (LISTS[field]) return listWords(LISTS[field], value) ?? whole
+  if (MEMBERS[field]) return memberWords(MEMBERS[field], value as Fields) ?? whole
+  return whole
+}
+
+/** Empty text means none at all, so a text that is empty is not said so. */
+const textWord = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+const numberWord = (value: unknown): string | null =>
+  typeof value === 'number' && Number.isFinite(value) ? String(value) : null
+
+function listWords(flag: string, value: unknown): Words[] | null {
+  const items = value as readonly unknown[]
+  if (items.length === 0) return [[flag, '']]
+  const words = items.map(textWord)
+  return words.every((word) => word !== null) ? words.map((word) => [flag, word]) : null
+}
+
+function memberWords(flags: Readonly<Record<string, string>>, value: Fields): Words[] | null {
+  const words = Object.entries(value).map(([member, inner]) => {
+    const flag = flags[member]
+    const word = typeof inner === 'number' ? numberWord(inner) : textWord(inner)
+    return flag === undefined || word === null ? null : [flag, word]
+  })
+  return words.length > 0 && words.every((pair) => pair !== null) ? words : null
+}
+
+const TARGETS: Readonly<Record<string, string>> = {
+  sleep: 'duration',
+  ping: 'url',
+  webhook: 'url',
+  http: 'url',
+}
+/** Flags that say more about an action; the kinds that have none of them refuse them all the same. */
+const PARTS: Readonly<Record<string, (value: unknown) => Words[] | null>> = {
+  method: (value) => (typeof value === 'string' ? [['--method', value]] : null),
+  headers: headerWords,
+  body: (value) => [['--body', bodyWord(value)]],
+  expect: (value) => (isStatusList(value) ? [['--expect', value.join(',')]] : null),
+}
+
+function actionWords({ type, ...members }: Fields): Words[] | null {
+  const member = TARGETS[String(type)] ?? ''
+  const { [member]: target, ...parts } = members
+  if (typeof target !== 'string' || target === '') return null
+  const more = Object.entries(parts).map(([name, value]) => PARTS[name]?.(value) ?? null)
+  if (!more.every((words) => words !== null)) return null
+  return [['--action', `${type}:${target}`], ...more.flat()]
+}
+
+function headerWords(value: unknown): Words[] | null {
+  const headers = Object.entries(value as Readonly<Record<string, string>>)
+  const isPlain = headers.every(
+    ([name, text]) => /^[^:\s]+$/.test(name) && typeof text === 'string' && text === text.trim(),
+  )
+  return isPlain && headers.length > 0
+    ? headers.map(([name, text]) => ['--header', `${name}: ${text}`])
+    : null
+}
+
+/** Text that would be read as JSON, or as the name of a file, is said as a JSON string. */
+function bodyWord(body: unknown): string {
+  if (typeof body !== 'string' || body.startsWith('@')) return JSON.stringify(body)
+  try {
+    JSON.parse(body)
+    return JSON.stringify(body)
+  } catch {
+    return body
+  }
+}
+
+const isStatusList = (value: unknown): value is readonly (string | number)[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((status) => typeof status === 'number' || /^\dxx$/.test(String(status)))
+
+function scheduleWords(schedule: Fields): Words[] | null {
+  const { type, ...members } = schedule
+  const main = kindWords(String(type), members)
+  if (main === null) return null
+  const known = ['timezone', 'gap', 'fold', 'anchor']
+  const rest = Object.entries(members).filter(([name]) => !main.says.includes(name))
+  if (!rest.every(([name, value]) => known.includes(name) && typeof value === 'string')) return null
+  return [main.words, ...rest.map(([name, value]) => [`--${name}`, String(value)])]
+}
+
+interface KindWords {
+  readonly words: Words
+  /** Members that these words say. */
+  readonly says: readonly string[]
+}
+
+function kindWords(
+  type: string,
+  { at, interval, expression, hour, minute, timezone }: Fields,
+): KindWords | null {
+  if (type === 'manual') return { words: ['--manual'], says: [] }
+  if (type === 'once' && typeof at === 'string') return { words: ['--at', at], says: ['at'] }
+  if ((type === 'every' || type === 'delay') && typeof interval === 'string')
+    return { words: [`--${type}`, interval], says: ['interval'] }
+  // Without a zone the command line would take that of its machine.
+  if (typeof timezone !== 'string') return null
+  if (type === 'cron' && typeof expression === 'string')
+    return { words: ['--cron', expression], says: ['expression'] }
+  const isTime = [hour, minute].every(
+    (part) => Number.isInteger(part) && Number(part) >= 0 && Number(part) < 100,
+  )
+  if (type === 'daily' && isTime)
+    return { words: ['--daily', [hour, minute].map(two).join(':')], says: ['hour', 'minute'] }
+  return null
+}
+
+const two = (value: unknown) => String(value).padStart(2, '0')

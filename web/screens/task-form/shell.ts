@@ -1,0 +1,13 @@
+/** Text for a POSIX shell, which must read it as exactly that text. */
+
+const NEEDS_NO_QUOTES = /^[\w/:.,@%+=-]+$/
+
+/** A single quote inside a shell's single quotes has to be left and entered again. */
+export function quote(text: string): string {
+  return NEEDS_NO_QUOTES.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** A command with each of its parts on a line of its own. */
+export function shellLines(parts: readonly (readonly string[])[]): string {
+  return parts.map((words) => words.map(quote).join(' ')).join(' \\\n  ')
+}
