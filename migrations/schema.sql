@@ -287,6 +287,7 @@ create table task_version (
   version     integer not null,
   definition  json not null,
   replaced_at timestamptz not null default now(),
+  due_until   timestamptz,
   constraint task_version_pkey primary key (task_id, version),
   constraint task_version_task_id_fkey foreign key (task_id) references task(id) on delete cascade
 );

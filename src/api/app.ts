@@ -24,6 +24,7 @@ import { createTaskRoutes } from './routes/create-tasks.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { healthRoutes } from './routes/health.ts'
+import { ledgerRoutes } from './routes/ledger.ts'
 import { queueRoutes } from './routes/queues.ts'
 import { readTaskRoutes } from './routes/read-tasks.ts'
 import { runRoutes } from './routes/runs.ts'
@@ -97,6 +98,7 @@ export async function createApp({
   readTaskRoutes(app, context)
   changeTaskRoutes(app, context)
   taskRunRoutes(app, context)
+  ledgerRoutes(app, context)
   runRoutes(app, context)
   scheduleRoutes(app, context)
   queueRoutes(app, context)

@@ -57,6 +57,18 @@ export const replaceDefinition = (edit: TaskEdit) => sql<{ version: number; upda
     tags = ${edit.tags}::text[]
   where id = ${edit.id} returning version, updated_at as "updatedAt"`
 
+/** Notes the last instant whose occurrence is one of a version that was replaced. */
+export const endVersion = ({
+  taskId,
+  version,
+  until,
+}: {
+  taskId: string
+  version: number
+  until: number
+}) => sql`
+  update task_version set due_until = to_timestamp(${until}::float8 / 1000) where task_id = ${taskId} and version = ${version}`
+
 export const markPaused = (taskId: string, nextOrdinal: number) => sql<{ pausedAt: number }>`
   update task set paused_at = now(), updated_at = now(), next_ordinal = ${nextOrdinal} where id = ${taskId}
   returning paused_at as "pausedAt"`
@@ -64,11 +76,13 @@ export const markPaused = (taskId: string, nextOrdinal: number) => sql<{ pausedA
 export const markResumed = (taskId: string) => sql`
   update task set paused_at = null, updated_at = now() where id = ${taskId}`
 
-export const markCancelled = (taskId: string) => sql`
-  update task set cancelled_at = coalesce(cancelled_at, now()), updated_at = now() where id = ${taskId}`
+export const markCancelled = (taskId: string) => sql<{ cancelledAt: number }>`
+  update task set cancelled_at = coalesce(cancelled_at, now()), updated_at = now() where id = ${taskId}
+  returning cancelled_at as "cancelledAt"`
 
-export const markDeleted = (taskId: string) => sql`
-  update task set cancelled_at = coalesce(cancelled_at, now()), deleted_at = now(), updated_at = now() where id = ${taskId}`
+export const markDeleted = (taskId: string) => sql<{ cancelledAt: number }>`
+  update task set cancelled_at = coalesce(cancelled_at, now()), deleted_at = now(), updated_at = now() where id = ${taskId}
+  returning cancelled_at as "cancelledAt"`
 
 /** A waiting occurrence that a change took away or moved. */
 export interface SweptRow {

@@ -10,6 +10,14 @@ import { attemptsOfTask } from '../../src/store/attempts.ts'
 import { changesSince } from '../../src/store/changes.ts'
 import { heldByNodes } from '../../src/store/cluster.ts'
 import {
+  historyBetween,
+  ledgerTask,
+  liveOccurrences,
+  occurrenceBefore,
+  pastVersions,
+  skipBefore,
+} from '../../src/store/ledger.ts'
+import {
   countAhead,
   failedTasks,
   liveCounts,
@@ -115,6 +123,19 @@ async function expectAllByIndex(ids: readonly string[]) {
     pages: 10_000,
     inOrder: true,
   })
+  const ledger = { taskId: busy, from: now - DAY_MS, to: now }
+  await expectByIndex('a ledger: what ran', historyBetween({ ...ledger, limit: LIMIT }), bounds)
+  await expectByIndex('a ledger: a skip before', skipBefore(ledger), {
+    rows: 620,
+    pages: 1_200,
+    inOrder: true,
+  })
+  // The latest occurrence is looked for among many, should they have been asked for by somebody.
+  const before5000 = { rows: 5_000 + 20, pages: 16_000, inOrder: true }
+  await expectByIndex('a ledger: what ran before', occurrenceBefore(ledger), before5000)
+  await expectByIndex('a ledger: what is live', liveOccurrences({ taskId: busy, limit: LIMIT }), bounds)
+  await expectByIndex('a ledger: the task', ledgerTask({ projectId, taskId: busy }), bounds)
+  await expectByIndex('a ledger: its versions', pastVersions({ ...ledger, limit: LIMIT }), bounds)
   await expectByIndex('the beginning of history', historyBegin(), { rows: 2_000, pages: 400 })
 }
 

@@ -47,6 +47,7 @@ export async function editTask(context: Context, { id, edit, expected }: Edit): 
     const { version, updatedAt } = replaced as { version: number; updatedAt: number }
     if (task.pausedAt !== null) {
       await recordPause(tx, { task, projectId, until: updatedAt })
+      await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
       return []
     }
     const change = { task, definition, version, projectId, now }
@@ -95,6 +96,7 @@ async function carryOver(tx: Queryable, change: Change): Promise<number[]> {
     return []
   }
   const { scheduledFor: at, ordinal } = swept
+  await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until: at - 1 }))
   await writeNext(tx, { taskId: task.id, projectId, definition, version, at, ordinal, delayMs })
   return [at]
 }
@@ -107,7 +109,10 @@ async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
   const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
   const row = { taskId: task.id, projectId, definition, version, ordinal, delayMs }
   const isDue = swept !== null && swept.scheduledFor <= now
-  if (definition.maxRuns !== null && ordinal > definition.maxRuns) {
+  const isOver = definition.maxRuns !== null && ordinal > definition.maxRuns
+  const until = isDue && !isOver ? swept.scheduledFor : await passedUntil(tx, change)
+  await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until }))
+  if (isOver) {
     await recordDue(tx, swept, { task, projectId, reason: 'bounds', until: now })
     return []
   }
@@ -127,6 +132,12 @@ async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
     written.push(at)
   }
   return written
+}
+
+/** How far the schedule before has come: up to now, or to a row that was fired a moment ahead. */
+async function passedUntil(tx: Queryable, { task, now }: Pick<Change, 'task' | 'now'>): Promise<number> {
+  const [latest] = await tx.run(changes.latestOccurrence(task.id))
+  return Math.max(now, latest?.until ?? now)
 }
 
 /** Lets the end of an active run write the next row, if the task is such and has one. */
@@ -155,10 +166,8 @@ async function nextAt(
     }
     case 'delay':
       return nextOfChain(task.definition, definition, { now, swept })
-    default: {
-      const [latest] = await tx.run(changes.latestOccurrence(task.id))
-      return nextOccurrence(plan, Math.max(now, latest?.until ?? now))
-    }
+    default:
+      return nextOccurrence(plan, await passedUntil(tx, { task, now }))
   }
 }
 

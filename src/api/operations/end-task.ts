@@ -7,16 +7,17 @@ import { haltTask, recordDue } from './settle.ts'
 
 /** Ends the task: nothing more is due, what waits is cancelled, what runs is told to stop. */
 export async function endTask(
-  { db, clock, projectId, wakeUps }: Context,
+  { db, projectId, wakeUps }: Context,
   id: string,
   how: 'cancel' | 'delete',
 ): Promise<void> {
   await changing(db, async (tx) => {
     const [task] = await tx.run(changes.lockTask(projectId, id))
     if (!task) return notFound(id)
-    await tx.run(how === 'cancel' ? changes.markCancelled(id) : changes.markDeleted(id))
+    const [ended] = await tx.run(how === 'cancel' ? changes.markCancelled(id) : changes.markDeleted(id))
     const swept = await haltTask(tx, id)
-    await recordDue(tx, swept, { task, projectId, reason: 'cancelled', until: Math.floor(clock.now()) })
+    const until = ended?.cancelledAt ?? Number.NEGATIVE_INFINITY
+    await recordDue(tx, swept, { task, projectId, reason: 'cancelled', until })
     await tx.run(changes.lockRuns({ taskId: id, runId: null }))
     await tx.run(changes.cancelRuns({ taskId: id, runId: null, heirId: uuidv7() }))
   })

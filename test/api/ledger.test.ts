@@ -1,0 +1,204 @@
+/** The ledger of a task, over the tables themselves: what was done to a task is accounted for, what was lost is seen. */
+import { expect, test } from 'vitest'
+import { sql } from '../../src/store/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { DAY_MS, makePastDays } from '../support/history.ts'
+import { historyOf, movePause, moveWaiting } from './rows.ts'
+import { createTestApp } from './test-app.ts'
+
+const { db } = await createTestDatabase()
+const { send } = await createTestApp({ db })
+await makePastDays(db, 5)
+
+const iso = (ms: number) => new Date(ms).toISOString()
+const S = 1_000
+const action = { type: 'sleep', duration: '0s' }
+
+/** A task that was made some time ago, due every ten seconds since, with its waiting row where it belongs. */
+async function aTaskOf(agoMs: number, body: Record<string, unknown> = {}) {
+  const created = await send('POST', '/v1/tasks', {
+    action,
+    schedule: { type: 'every', interval: '10s', anchor: '2026-01-01T00:00:00Z' },
+    ...body,
+  })
+  const id: string = created.body.id
+  const madeAt = Math.floor((Date.now() - agoMs) / 10_000) * 10_000
+  await db.run(sql`
+    update task set created_at = to_timestamp(${madeAt}::float8 / 1000), updated_at = to_timestamp(${madeAt}::float8 / 1000) where id = ${id}`)
+  return { id, madeAt }
+}
+
+/** Runs of a task that completed, one for each instant. */
+async function ran(taskId: string, instants: readonly number[], { version = 1, firstOrdinal = 1 } = {}) {
+  await db.run(sql`
+    insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, version, ordinal, kind, state, outcome)
+    select gen_random_uuid(), t.id, t.project_id, to_timestamp(i.at / 1000), to_timestamp(i.at / 1000),
+           to_timestamp(i.at / 1000) + interval '1 second', ${version}, ${firstOrdinal}::integer + i.n::integer - 1, 'occurrence', 'completed', 'completed'
+    from task t, unnest(${`{${instants.join(',')}}`}::float8[]) with ordinality as i(at, n) where t.id = ${taskId}`)
+}
+
+const every10s = (from: number, to: number) =>
+  Array.from({ length: Math.max(0, Math.floor((to - from) / 10_000)) }, (_, i) => from + (i + 1) * 10_000)
+
+const ledgerOf = async (id: string, query = '') => (await send('GET', `/v1/tasks/${id}/ledger${query}`)).body
+
+test('everything that ran is accounted for, and what lies ahead is seen', async () => {
+  const { id, madeAt } = await aTaskOf(100 * S)
+  const next = madeAt + 80 * S
+  await ran(id, every10s(madeAt, next - 10 * S))
+  await moveWaiting(db, id, next)
+
+  const ledger = await ledgerOf(id, `?to=${iso(Date.now() + 60 * S)}`)
+
+  expect(ledger).toMatchObject({ isInOrder: true, historyFrom: null, nextCursor: null })
+  expect(ledger.counts).toMatchObject({ ran: 7, missing: 0, doubled: 0 })
+  expect(ledger.counts.due).toBeGreaterThanOrEqual(2)
+  expect(ledger.counts.upcoming).toBeGreaterThanOrEqual(5)
+  expect(ledger.accounted).toBe(ledger.expected)
+  expect(ledger.items[0]).toMatchObject({ state: 'ran', at: iso(madeAt + 10 * S), runState: 'completed' })
+  expect(ledger.items[0].runIds).toHaveLength(1)
+})
+
+test('a row that was lost, an occurrence without a run and one with two are found', async () => {
+  const { id, madeAt } = await aTaskOf(100 * S)
+  const instants = every10s(madeAt, madeAt + 60 * S)
+  await ran(
+    id,
+    instants.filter((_, i) => i !== 2),
+  )
+  await ran(id, instants.slice(4, 5), { firstOrdinal: 5 })
+  await db.run(sql`delete from agenda where task_id = ${id}`)
+
+  const ledger = await ledgerOf(id, '?show=problems')
+
+  expect(ledger).toMatchObject({ isInOrder: false, counts: { ran: 4, doubled: 1, unexpected: 0 } })
+  expect(ledger.items.map(({ state, at }: { state: string; at: string }) => [state, at])).toEqual([
+    ['missing', iso(instants[2] ?? 0)],
+    ['doubled', iso(instants[4] ?? 0)],
+    ['missing', iso(madeAt + 70 * S)],
+  ])
+  expect(ledger.items[1].runIds).toHaveLength(2)
+  expect(ledger.accounted).toBe(ledger.expected - ledger.counts.missing)
+})
+
+test('a pause is accounted for while it lasts, when it is over, and across an edit', async () => {
+  const { id, madeAt } = await aTaskOf(100 * S)
+  await ran(id, every10s(madeAt, madeAt + 20 * S))
+  await moveWaiting(db, id, madeAt + 30 * S)
+  await send('POST', `/v1/tasks/${id}/pause`)
+  const [{ until = 0 } = {}] = (await historyOf(db, id)).filter(({ reason }) => reason === 'paused')
+  expect(until).toBeGreaterThan(madeAt)
+  await db.run(sql`delete from run where task_id = ${id} and reason = 'paused'`)
+  await movePause(db, id, madeAt + 25 * S)
+
+  const during = await ledgerOf(id)
+  await send('PATCH', `/v1/tasks/${id}`, { name: 'renamed' })
+  await send('POST', `/v1/tasks/${id}/resume`)
+  const after = await ledgerOf(id)
+
+  expect(during).toMatchObject({ isInOrder: true, counts: { ran: 2, missing: 0 } })
+  expect(during.items.at(-1)).toMatchObject({ state: 'skipped', reason: 'paused', runIds: [] })
+  expect(after).toMatchObject({ isInOrder: true, counts: { ran: 2, missing: 0, doubled: 0 } })
+  expect(after.counts.skipped).toBeGreaterThanOrEqual(during.counts.skipped)
+  expect(after.items.at(-1)).toMatchObject({ state: 'skipped', reason: 'paused' })
+  expect(after.items.at(-1).runIds).toHaveLength(1)
+})
+
+test('an edit ends the instants of one version and begins those of the next, also with a row that is due', async () => {
+  const { id, madeAt } = await aTaskOf(100 * S)
+  await ran(id, every10s(madeAt, madeAt + 20 * S))
+  await moveWaiting(db, id, madeAt + 30 * S)
+  await send('PATCH', `/v1/tasks/${id}`, {
+    schedule: { type: 'every', interval: '7s', anchor: '2026-01-01T00:00:00Z' },
+  })
+
+  const ledger = await ledgerOf(id)
+  const [version] = await db.run(
+    sql<{ until: number }>`select due_until as until from task_version where task_id = ${id}`,
+  )
+
+  expect(version?.until).toBe(madeAt + 30 * S)
+  expect(ledger).toMatchObject({ isInOrder: true, counts: { ran: 2, missing: 0, unexpected: 0 } })
+  expect(ledger.counts.due).toBeGreaterThan(5)
+})
+
+test('what a cancelled task still owed is accounted for, and nothing is owed after', async () => {
+  const { id, madeAt } = await aTaskOf(60 * S)
+  await moveWaiting(db, id, madeAt + 10 * S)
+  await send('POST', `/v1/tasks/${id}/cancel`)
+
+  const ledger = await ledgerOf(id, `?to=${iso(Date.now() + 60 * S)}`)
+
+  expect(ledger).toMatchObject({ isInOrder: true, counts: { missing: 0, upcoming: 0 } })
+  expect(ledger.items).toMatchObject([{ state: 'skipped', reason: 'cancelled' }])
+})
+
+test('a skip that began before the stretch accounts for what it covers of it', async () => {
+  const { id, madeAt } = await aTaskOf(100 * S)
+  await moveWaiting(db, id, madeAt + 10 * S)
+  await send('POST', `/v1/tasks/${id}/pause`)
+
+  const ledger = await ledgerOf(id, `?from=${iso(madeAt + 45 * S)}`)
+
+  expect(ledger).toMatchObject({ isInOrder: true })
+  expect(ledger.items[0]).toMatchObject({ state: 'skipped', reason: 'paused', at: iso(madeAt + 50 * S) })
+})
+
+test('what history has forgotten is not called missing', async () => {
+  const { id } = await aTaskOf(20 * DAY_MS, {
+    schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:00:00Z' },
+  })
+
+  const ledger = await ledgerOf(id, `?from=${iso(Date.now() - 19 * DAY_MS)}`)
+
+  expect(Date.parse(ledger.historyFrom)).toBeGreaterThan(Date.now() - 6 * DAY_MS)
+  expect(Date.parse(ledger.items[0].at)).toBeGreaterThanOrEqual(Date.parse(ledger.historyFrom))
+})
+
+test('a stretch that holds too much is refused with the largest that does not', async () => {
+  const { id } = await aTaskOf(2 * DAY_MS)
+  const from = Date.now() - 2 * DAY_MS + 60 * S
+
+  const refused = await send('GET', `/v1/tasks/${id}/ledger?from=${iso(from)}`)
+  const [, largest = ''] = / on, (\S+) is/.exec(refused.body.detail) ?? []
+  const answered = await ledgerOf(id, `?from=${iso(from)}&to=${largest}`)
+
+  expect(refused.status).toBe(422)
+  expect(refused.body.errors).toMatchObject([{ pointer: '?to' }])
+  expect(answered.expected).toBe(10_000)
+})
+
+test('without a beginning a task that is due very often answers for less than a day', async () => {
+  const { id } = await aTaskOf(2 * DAY_MS, {
+    schedule: { type: 'every', interval: '1s', anchor: '2026-01-01T00:00:00Z' },
+  })
+
+  const ledger = await ledgerOf(id)
+
+  expect(Date.parse(ledger.to) - Date.parse(ledger.from)).toBe(3_600_000)
+})
+
+test('entries come in pages, the counts with each of them', async () => {
+  const { id, madeAt } = await aTaskOf(100 * S)
+  await ran(id, every10s(madeAt, madeAt + 80 * S))
+
+  const first = await ledgerOf(id, '?limit=5')
+  const second = await ledgerOf(id, `?limit=5&cursor=${first.nextCursor}`)
+
+  expect(first.items).toHaveLength(5)
+  expect(second.items[0].at).toBe(iso(madeAt + 60 * S))
+  expect(second.counts).toEqual(first.counts)
+})
+
+test('bad questions are refused, and so is a task that is not there', async () => {
+  const { id } = await aTaskOf(60 * S)
+
+  for (const query of [
+    '?from=yesterday',
+    '?show=gaps',
+    '?from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z',
+    '?cursor=x',
+  ])
+    expect([query, (await send('GET', `/v1/tasks/${id}/ledger${query}`)).status]).toEqual([query, 422])
+  expect((await send('GET', '/v1/tasks/01900000-0000-7000-8000-000000000000/ledger')).status).toBe(404)
+})
