@@ -1,5 +1,5 @@
 /** After working so long on end, everything else that the process does has its turn. */
-const TURN_MS = 5
+const TURN_MS = 3
 
 /** Does something with each of many items, in order, without keeping the process from anything else meanwhile. */
 export async function mapInTurns<T, R>(

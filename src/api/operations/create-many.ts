@@ -23,7 +23,7 @@ export interface CreateManyRequest {
 }
 
 /** Stored by one statement. */
-const CHUNK = 500
+const CHUNK = 200
 
 const pointerTo = (index: number) => `/tasks/${index}`
 
