@@ -97,6 +97,8 @@ export class Scheduler implements Service {
   readonly #inFlight = new Set<string>()
   /** Fired since the present reading began, which may have seen them as they were before. */
   #firedMeanwhile: Set<string> | undefined
+  /** Shards that held more than was read of them: the next look reads more of these few. */
+  #fullShards = 0
 
   constructor(options: SchedulerOptions) {
     this.#options = options
@@ -129,12 +131,15 @@ export class Scheduler implements Service {
     if (shards.length === 0) return undefined
     const ranges = this.#horizon.plan(clock.now(), shards, this.#queue.size > LOW_WATER)
     for (const [i, range] of ranges.entries()) {
-      const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, Math.ceil(lookRows / range.shards.length))
+      const share = Math.ceil(lookRows / (this.#fullShards || range.shards.length))
+      const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, share)
       this.#firedMeanwhile = new Set()
       try {
         const rows = await db.run(lookAhead({ ...range, limitPerShard }))
         await this.#enqueue(rows)
-        this.#horizon.settle(range, hasFullShard(rows, limitPerShard))
+        const fullShards = countFull(rows, limitPerShard)
+        if (fullShards > 0 || range.kind !== 'ahead') this.#fullShards = fullShards
+        this.#horizon.settle(range, fullShards > 0)
       } catch (error) {
         for (const unread of ranges.slice(i)) this.#horizon.giveBack(unread)
         throw error
@@ -301,9 +306,10 @@ export class Scheduler implements Service {
   }
 }
 
-function hasFullShard(rows: readonly DueRow[], limitPerShard: number): boolean {
-  if (rows.length < limitPerShard) return false
+/** How many shards had at least as many rows as were read of each. */
+function countFull(rows: readonly DueRow[], limitPerShard: number): number {
+  if (rows.length < limitPerShard) return 0
   const counts = new Map<number, number>()
   for (const { shard } of rows) counts.set(shard, (counts.get(shard) ?? 0) + 1)
-  return Math.max(...counts.values()) >= limitPerShard
+  return [...counts.values()].filter((count) => count >= limitPerShard).length
 }

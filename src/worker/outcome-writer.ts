@@ -25,9 +25,9 @@ const IDLE_MS = 60_000
  * Under a steady load outcomes are written no oftener than this, unless something waits for them: a statement
  * for three costs nearly as much as one for thirty. A lone outcome does not wait.
  */
-const PACE_MS = 15
+const PACE_MS = 30
 /** So many are worth a statement at any time. */
-const PLENTY = 200
+const PLENTY = 300
 /** Code of an outcome whose output or error could not be stored. */
 const UNSTORABLE = 'unstorable_outcome'
 

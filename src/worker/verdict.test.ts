@@ -50,6 +50,17 @@ test('what completed ends completed, under the fence it was held by', () => {
   })
 })
 
+test('an end is awaited when the next occurrence comes soon, a place is held, or a chain goes on', () => {
+  const isAwaited = (definition: Partial<TaskDefinition>, work: Partial<Work> = {}) =>
+    verdictOn({ kind: 'completed', output: null }, work, definition)
+  const every = (interval: string) => ({ schedule: { type: 'every', interval } }) as const
+
+  expect(isAwaited(every('20ms'))).toMatchObject({ isAwaited: true })
+  expect(isAwaited(every('1s'))).toMatchObject({ isAwaited: false })
+  expect(isAwaited({}, { holdsPlace: true })).toMatchObject({ isAwaited: true })
+  expect(isAwaited({ schedule: { type: 'delay', interval: '1h' } })).toMatchObject({ isAwaited: true })
+})
+
 test('what failed is tried again after a delay drawn up to a doubling ceiling', () => {
   expect(verdictOn(failed, { attempt: 1 })).toMatchObject({ kind: 'retry', retry: { retryAt: 2_500 } })
   expect(verdictOn(failed, { attempt: 2 })).toMatchObject({ kind: 'retry', retry: { retryAt: 3_000 } })

@@ -1,7 +1,7 @@
 /** What an attempt's outcome means for its run. Pure: time and chance are arguments. */
 import type { Outcome } from '../core/outcome.ts'
 import { mayRetry, retryDelay } from '../core/retry-policy.ts'
-import { retryPolicyOf } from '../core/task.ts'
+import { durationMs, retryPolicyOf } from '../core/task.ts'
 import type { Ending, Retry } from '../store/outcomes.ts'
 import type { Work } from '../transport/transport.ts'
 
@@ -17,7 +17,7 @@ export type Verdict =
   | {
       readonly kind: 'end'
       readonly ending: Ending
-      /** Something waits for this end: the next row of a chain, or a place behind a gate. */
+      /** Something waits for this end: the next row of a chain, a place behind a gate, an occurrence that comes soon. */
       readonly isAwaited: boolean
     }
   | { readonly kind: 'retry'; readonly retry: Retry }
@@ -85,5 +85,13 @@ function end(
     error,
     heirId: work.definition.schedule.type === 'delay' ? newId() : null,
   }
-  return { kind: 'end', ending, isAwaited: ending.heirId !== null || work.holdsPlace === true }
+  const isAwaited = ending.heirId !== null || work.holdsPlace === true || recursSoon(work)
+  return { kind: 'end', ending, isAwaited }
+}
+
+/** A task whose next occurrence comes within this time is not to find the last one unfinished only on paper. */
+const SOON_MS = 1_000
+
+function recursSoon({ definition: { schedule } }: Work): boolean {
+  return schedule.type === 'every' && durationMs(schedule.interval) < SOON_MS
 }

@@ -51,6 +51,8 @@ const MAX_WAITING_LANES = 500
 /** Whoever found nothing but what somebody else was at asks again after this. */
 const ASK_AGAIN_MS = 5
 /** The worker takes on nothing new while this many outcomes wait to be written. */
+/** What is taken on ahead is this part of a second's work or more. */
+const LEAST_PART_AHEAD = 8
 const MAX_BACKLOG = 10_000
 
 export class Worker implements Service, LocalWorker {
@@ -160,7 +162,11 @@ export class Worker implements Service, LocalWorker {
   }
 
   get room(): number {
-    return this.#hasBacklog || this.#isStopping || this.#isSuspended ? 0 : this.#free + this.#ahead
+    if (this.#hasBacklog || this.#isStopping || this.#isSuspended) return 0
+    // With every place taken and most of a second's work in hand nothing is gained by a few more right now, and
+    // firing them by the handful costs twice as much as together.
+    const isWorthwhile = this.#free > 0 || this.#ahead >= this.#allowedAhead / LEAST_PART_AHEAD
+    return isWorthwhile ? this.#free + this.#ahead : 0
   }
 
   get claimed(): number {
