@@ -101,6 +101,15 @@ create table node (
   constraint node_pkey primary key (id)
 );
 
+create table progress (
+  run_id   uuid not null,
+  fence    integer not null,
+  fraction real,
+  message  text,
+  at       timestamptz not null default clock_timestamp(),
+  constraint progress_pkey primary key (run_id)
+) with (fillfactor = 50);
+
 create table project (
   id         uuid not null,
   name       text not null,
@@ -140,6 +149,7 @@ create table gate (
   key        text,
   places     integer,
   held       integer not null default 0,
+  handler    text,
   constraint gate_pkey primary key (id),
   constraint gate_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name),
   constraint gate_has_places check (places > 0),
@@ -156,6 +166,7 @@ create table lane (
   labels     text[] not null default '{}'::text[],
   strict     boolean not null,
   catchup    boolean not null default false,
+  handler    text,
   constraint lane_pkey primary key (id),
   constraint lane_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name)
 );
@@ -167,6 +178,20 @@ create table ready (
   run_id   uuid not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 create index ready_in_order on ready (lane, priority, wake_at, run_id);
+
+create table remote_worker (
+  id         uuid not null,
+  project_id uuid not null,
+  handlers   text[] not null,
+  labels     text[] not null,
+  queues     text[],
+  token_hash bytea not null,
+  claim_id   uuid,
+  claim_runs uuid[] not null default '{}'::uuid[],
+  constraint remote_worker_pkey primary key (id),
+  constraint remote_worker_id_fkey foreign key (id) references node(id) on delete cascade,
+  constraint remote_worker_project_id_fkey foreign key (project_id) references project(id)
+) with (fillfactor = 50);
 
 create table run (
   run_id        uuid not null,

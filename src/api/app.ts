@@ -11,6 +11,7 @@ import fastify, {
 import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { uuidv7 } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import { parseJsonBodies } from './body-parsing.ts'
 import type { DashboardFiles } from './dashboard-files.ts'
 import { documentation, finishDocument } from './documentation.ts'
@@ -32,6 +33,7 @@ import { scheduleRoutes } from './routes/schedules.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { streamRoutes } from './routes/stream.ts'
 import { taskRunRoutes } from './routes/task-runs.ts'
+import { workerRoutes } from './routes/worker.ts'
 import { answerUnreadable } from './socket-errors.ts'
 import { handleUnknownRoutes } from './unknown-routes.ts'
 import { validatorCompiler } from './validation/parse.ts'
@@ -47,6 +49,8 @@ export type App = FastifyInstance<
 
 export interface AppOptions {
   readonly context: Context
+  /** Attends to workers of the users' own. */
+  readonly remoteWorkers: RemoteWorkers
   readonly log: Logger
   readonly version: string
   /** Answer only to requests for a loopback name: the server is open to this machine alone. */
@@ -62,6 +66,7 @@ const MAX_PARAM_CHARACTERS = 8_192
 
 export async function createApp({
   context,
+  remoteWorkers,
   log,
   version,
   loopbackOnly,
@@ -105,6 +110,7 @@ export async function createApp({
   clusterRoutes(app, context)
   statsRoutes(app, context)
   streamRoutes(app, context, log)
+  workerRoutes(app, context, remoteWorkers)
   healthRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)

@@ -16,12 +16,25 @@ export function documentation(version: string) {
     },
     servers: [{ url: '/' }],
     security: [],
+    components: {
+      securitySchemes: {
+        workerToken: {
+          type: 'http' as const,
+          scheme: 'bearer',
+          description: 'What `POST /v1/worker/register` answers with.',
+        },
+      },
+    },
     tags: [
       { name: 'tasks', description: 'What to do and when.' },
       { name: 'runs', description: 'What became of it.' },
       { name: 'queues', description: 'Where runs wait for a worker.' },
       { name: 'overview', description: 'Is everything on time?' },
       { name: 'cluster', description: 'Who does the work.' },
+      {
+        name: 'workers',
+        description: 'For workers of your own: claiming runs of handlers and reporting on them.',
+      },
       { name: 'schedules', description: 'Looking ahead.' },
       { name: 'health', description: 'For probes and load balancers.' },
       { name: 'compatibility', description: 'The `/tasks` interface.' },

@@ -23,6 +23,7 @@ import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
 import { createExecutors } from '../worker/executors/executors.ts'
+import { RemoteDesk } from '../worker/remote/remote-desk.ts'
 import { Worker } from '../worker/worker.ts'
 import { isLoopback } from './loopback.ts'
 
@@ -173,6 +174,18 @@ export async function startNode({
   }
   let server: HttpServer | null = null
   if (has('api')) {
+    const remoteWorkers = new RemoteDesk({
+      db: engine,
+      transportOn: (queryable) => new PostgresTransport(queryable),
+      wakeUps,
+      definitions,
+      clock,
+      log,
+      claimEveryMs: config.claimEveryMs,
+      heartbeatMs: config.heartbeatMs,
+      leaseMs: config.leaseMs,
+    })
+    services.push(remoteWorkers)
     const context = {
       db,
       clock,
@@ -183,6 +196,7 @@ export async function startNode({
     }
     const app = await createApp({
       context,
+      remoteWorkers,
       log,
       version,
       loopbackOnly: isLoopback(config.host),

@@ -40,6 +40,20 @@ export interface SleepAction {
   readonly duration: string
 }
 
-export type Action = PingAction | WebhookAction | HttpAction | SleepAction
+/** Code in a worker of the user's own: the worker that offers `name` is given the payload. */
+export interface HandlerAction {
+  readonly type: 'handler'
+  readonly name: string
+  /** Any JSON, as it was written. */
+  readonly payload?: unknown
+}
+
+export type Action = PingAction | WebhookAction | HttpAction | SleepAction | HandlerAction
 export type ActionType = Action['type']
-export const ACTION_TYPES = ['ping', 'webhook', 'http', 'sleep'] as const satisfies readonly ActionType[]
+export const ACTION_TYPES = [
+  'ping',
+  'webhook',
+  'http',
+  'sleep',
+  'handler',
+] as const satisfies readonly ActionType[]

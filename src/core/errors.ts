@@ -4,6 +4,7 @@
  */
 export const REFUSALS = {
   malformed_request: { status: 400, title: 'The request could not be read' },
+  unknown_token: { status: 401, title: 'The token was given to no worker' },
   not_found: { status: 404, title: 'There is no such thing' },
   method_not_allowed: { status: 405, title: 'This address does not take that method' },
   run_active: { status: 409, title: 'A run of this task is still active' },
@@ -11,6 +12,7 @@ export const REFUSALS = {
   override_outdated: { status: 409, title: 'The override of the run no longer fits its task' },
   task_ended: { status: 409, title: 'The task has ended' },
   key_in_use: { status: 409, title: 'Another task has this key' },
+  worker_gone: { status: 410, title: 'The worker was declared dead or has left' },
   version_mismatch: { status: 412, title: 'The task was changed in the meantime' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
   unsupported_media_type: { status: 415, title: 'The request body must be JSON' },

@@ -3,6 +3,7 @@ import { laneOf } from './lane.ts'
 import { DEFAULT_PROJECT_ID } from './project.ts'
 
 const plain = {
+  action: { type: 'sleep', duration: '0s' },
   queue: 'default',
   labels: [],
   onWorkerLoss: 'retry',
@@ -42,4 +43,22 @@ test('tasks with one concurrency key share a lane, whatever else they say about 
 
   expect(one.id).toBe(two.id)
   expect(two.gate).toEqual({ key: 'k', places: 5 })
+})
+
+test('a handler has lanes of its own, whatever its payload, and is never claimed ahead', () => {
+  const resize = { ...plain, action: { type: 'handler', name: 'resize', payload: 1 } } as const
+  const lane = laneOf(DEFAULT_PROJECT_ID, resize)
+
+  expect(lane).toMatchObject({ handler: 'resize', isStrict: true })
+  expect(laneOf(DEFAULT_PROJECT_ID, { ...resize, onWorkerLoss: 'fail' }).id).toBe(lane.id)
+  expect(laneOf(DEFAULT_PROJECT_ID, { ...resize, action: { ...resize.action, payload: 2 } }).id).toBe(lane.id)
+  const others = [
+    laneOf(DEFAULT_PROJECT_ID, plain),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, onWorkerLoss: 'fail' }),
+    laneOf(DEFAULT_PROJECT_ID, { ...resize, action: { type: 'handler', name: 'crop' } }),
+    laneOf(DEFAULT_PROJECT_ID, { ...resize, queue: 'images' }),
+    laneOf(DEFAULT_PROJECT_ID, { ...resize, labels: ['gpu'] }),
+    laneOf(DEFAULT_PROJECT_ID, { ...resize, concurrencyKey: 'resize' }),
+  ]
+  expect(others.map(({ id }) => id)).not.toContain(lane.id)
 })

@@ -1,7 +1,8 @@
 /**
- * Lanes keep apart what is claimed differently: by queue, by what a worker must be able to do, and by
- * whether a run may be claimed a little ahead of a free place. A run that must happen at most once is
- * claimed only when it can start, because a worker that dies holding it has spent its only attempt.
+ * Lanes keep apart what is claimed differently: by queue, by what a worker must be able to do, by the handler
+ * that it must offer, and by whether a run may be claimed a little ahead of a free place. A run that must happen
+ * at most once is claimed only when it can start, because a worker that dies holding it has spent its only
+ * attempt; and so is one of a handler, because its worker is somebody else's process.
  */
 import { createHash } from 'node:crypto'
 import { DEFAULT_PROJECT_ID } from './project.ts'
@@ -15,6 +16,8 @@ export interface Lane {
   readonly projectId: string
   readonly queue: string
   readonly labels: readonly string[]
+  /** The handler that a worker must offer; null: what Belfry's own workers perform. */
+  readonly handler: string | null
   readonly isStrict: boolean
   /** Only so many runs of the lane may be in progress at once. */
   readonly gate: { readonly key: string; readonly places: number } | null
@@ -23,19 +26,25 @@ export interface Lane {
 /** The two lanes that exist from the start: the default queue, no labels, claimed ahead or not. */
 export const DEFAULT_LANES = { open: 0, strict: 1 } as const
 
-type LaneFields = 'queue' | 'labels' | 'onWorkerLoss' | 'concurrencyKey' | 'concurrencyLimit'
+type LaneFields = 'action' | 'queue' | 'labels' | 'onWorkerLoss' | 'concurrencyKey' | 'concurrencyLimit'
 
 export function laneOf(projectId: string, definition: Pick<TaskDefinition, LaneFields>): Lane {
   const { queue, onWorkerLoss, concurrencyKey: key } = definition
   const labels = [...new Set(definition.labels)].sort()
-  const isStrict = onWorkerLoss === 'fail'
+  const handler = definition.action.type === 'handler' ? definition.action.name : null
+  const isStrict = onWorkerLoss === 'fail' || handler !== null
   const isDefault =
-    projectId === DEFAULT_PROJECT_ID && queue === DEFAULT_QUEUE && labels.length === 0 && key === null
+    projectId === DEFAULT_PROJECT_ID &&
+    queue === DEFAULT_QUEUE &&
+    labels.length === 0 &&
+    key === null &&
+    handler === null
+  const parts = [projectId, queue, labels, key ?? isStrict]
   const id = isDefault
     ? DEFAULT_LANES[isStrict ? 'strict' : 'open']
-    : hashOf([projectId, queue, labels, key ?? isStrict])
+    : hashOf(handler === null ? parts : [...parts, handler])
   const gate = key === null ? null : { key, places: definition.concurrencyLimit }
-  return { id, projectId, queue, labels, isStrict, gate }
+  return { id, projectId, queue, labels, handler, isStrict, gate }
 }
 
 const HASH_BYTES = 6

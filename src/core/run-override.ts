@@ -23,6 +23,7 @@ export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
   webhook: ['body'],
   http: ['headers', 'body'],
   sleep: ['duration'],
+  handler: ['payload'],
 }
 
 /** What the run is performed as. Settings are merged member by member, headers name by name. */

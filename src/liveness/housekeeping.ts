@@ -5,6 +5,7 @@ import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
+import { forgetProgress } from '../store/remote-workers.ts'
 import { forgetOverrides } from '../store/run-overrides.ts'
 import { forgetRetries } from '../store/runs.ts'
 import { forgetTallies } from '../store/tally.ts'
@@ -16,6 +17,8 @@ const ANSWERS_KEPT_HOURS = 24
 /** A run may go on for long after it was asked for, and its row of history is kept from its end on. */
 const ASKED_KEPT_LONGER_DAYS = 7
 const DAY_MS = 86_400_000
+/** Progress that one pass forgets; the rest waits for the next. */
+const MAX_PROGRESS_FORGOTTEN = 100_000
 
 export interface HousekeepingOptions {
   readonly db: Database
@@ -61,6 +64,7 @@ export class Housekeeping implements Service {
     await db.run(forgetRetries(asked))
     await db.run(forgetOverrides(asked))
     await db.run(forgetTallies(historyDays))
+    await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined
     log.info({ partitions: result.dropped, historyDays }, 'old history dropped')

@@ -18,14 +18,21 @@ export interface NodeRow {
   readonly reason: 'stopped' | 'lost' | null
   /** Slices of the agenda that it watches. */
   readonly shards: number
+  /** What a worker of a user offers; null for other nodes. */
+  readonly offers: {
+    readonly handlers: string[]
+    readonly labels: string[]
+    readonly queues: string[] | null
+  } | null
 }
 
 /** Nodes, living ones first, then those that died last. Dead ones are kept for a week. */
 export const listNodes = (limit: number) => sql<NodeRow>`
   select n.id, n.name, n.version, n.roles, n.concurrency, n.started_at as "startedAt", n.beat_at as "beatAt",
          (extract(epoch from clock_timestamp() - n.beat_at) * 1000)::float8 as "silentMs", n.dead_at as "deadAt", n.reason,
-         (select count(*)::integer from shard where owner = n.id) as shards
-  from node n
+         (select count(*)::integer from shard where owner = n.id) as shards,
+         case when w.id is not null then jsonb_build_object('handlers', w.handlers, 'labels', w.labels, 'queues', w.queues) end as offers
+  from node n left join remote_worker w on w.id = n.id
   order by n.dead_at desc nulls first, n.started_at desc, n.id
   limit ${limit}`
 

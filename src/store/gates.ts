@@ -19,6 +19,18 @@ export interface WaitingLane {
   readonly nextWakeAt: string | null
 }
 
+/** What a worker is able to do, and how many lanes it wants to hear of. */
+export interface Offer {
+  /** The project that it works for; null for a worker of ours, which works for all of them. */
+  readonly projectId?: string | null
+  readonly labels: readonly string[]
+  /** The handlers that it offers; null for a worker of ours, which performs everything else. */
+  readonly handlers?: readonly string[] | null
+  /** The queues that it keeps to; null for all of them. */
+  readonly queues?: readonly string[] | null
+  readonly limit: number
+}
+
 /**
  * Lanes in which something waits that is never claimed ahead and may start now: those behind gates that all
  * have a free place, and those of runs that happen at most once. The best come first, and of a limited queue no
@@ -27,12 +39,12 @@ export interface WaitingLane {
  * next along the index of ready, so only the first of each lane is read.
  */
 export const waitingLanes = ({
+  projectId = null,
   labels,
+  handlers = null,
+  queues = null,
   limit,
-}: {
-  labels: readonly string[]
-  limit: number
-}) => sql<WaitingLane>`
+}: Offer) => sql<WaitingLane>`
   with recursive occupied(lane, priority, wake_at) as (
     (select lane, priority, wake_at from ready order by lane, priority, wake_at limit 1)
     union all
@@ -45,20 +57,25 @@ export const waitingLanes = ({
            row_number() over (partition by w.id order by o.priority, o.wake_at) as turn
     from occupied o
     cross join lateral (
-      select project_id, queue, labels, held < places as has_room, false as strict from gate where id = o.lane
+      select project_id, queue, labels, handler, held < places as has_room, false as strict from gate where id = o.lane
       union all
-      select project_id, queue, labels, null, strict from lane where id = o.lane
+      select project_id, queue, labels, handler, null, strict from lane where id = o.lane
     ) l
     join queue q on q.project_id = l.project_id and q.name = l.queue
     left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
     where coalesce(l.has_room, l.strict or w.id is not null) and (w.id is null or w.held < w.places)
       and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
+      and case when ${textList(handlers)}::text[] is null then l.handler is null else l.handler = any(${textList(handlers)}::text[]) end
+      and (${projectId}::uuid is null or l.project_id = ${projectId}::uuid)
+      and (${textList(queues)}::text[] is null or l.queue = any(${textList(queues)}::text[]))
   )
   select o.lane as id, o.gated as "isGated", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt"
   from open o left join open next on next.queue_gate = o.queue_gate and next.turn = o.free + 1
   where o.free is null or o.turn <= o.free
   order by o.priority, o.wake_at
   limit ${limit}`
+
+const textList = (words: readonly string[] | null) => words && list(words, (word) => word)
 
 /** A queue, and how many of its runs may be in progress at once; null for any number. */
 export interface QueueLimit {

@@ -7,23 +7,24 @@ import { list, sql } from './sql.ts'
 /** Makes lanes, their queues and the gates of both known; a gate gets the number of places that was said last. */
 export const registerLanes = (lanes: readonly Lane[]) => sql`
   with input as materialized (
-    select distinct on (id) id, project_id, queue, array(select jsonb_array_elements_text(labels)) as labels, strict, key, places
+    select distinct on (id) id, project_id, queue, array(select jsonb_array_elements_text(labels)) as labels, strict, handler, key, places
     from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.projectId)}::uuid[],
                 ${list(lanes, (l) => l.queue)}::text[], ${list(lanes, (l) => JSON.stringify(l.labels))}::jsonb[],
-                ${list(lanes, (l) => l.isStrict)}::boolean[], ${list(lanes, (l) => l.gate?.key ?? null)}::text[],
-                ${list(lanes, (l) => l.gate?.places ?? null)}::integer[])
-      with ordinality as i(id, project_id, queue, labels, strict, key, places, n)
+                ${list(lanes, (l) => l.isStrict)}::boolean[], ${list(lanes, (l) => l.handler)}::text[],
+                ${list(lanes, (l) => l.gate?.key ?? null)}::text[], ${list(lanes, (l) => l.gate?.places ?? null)}::integer[])
+      with ordinality as i(id, project_id, queue, labels, strict, handler, key, places, n)
     order by id, n desc
   ), queues as (
     insert into queue (project_id, name) select distinct project_id, queue from input on conflict do nothing
   ), queue_gates as (
     insert into gate (project_id, queue) select distinct project_id, queue from input on conflict do nothing
   ), gates as (
-    insert into gate (id, project_id, queue, labels, key, places)
-    select id, project_id, queue, labels, key, places from input where key is not null order by id
+    insert into gate (id, project_id, queue, labels, handler, key, places)
+    select id, project_id, queue, labels, handler, key, places from input where key is not null order by id
     on conflict (id) do update set places = excluded.places
   )
-  insert into lane (id, project_id, queue, labels, strict) select id, project_id, queue, labels, strict from input where key is null
+  insert into lane (id, project_id, queue, labels, handler, strict)
+  select id, project_id, queue, labels, handler, strict from input where key is null
   on conflict do nothing`
 
 /** Lanes are never removed, so this process makes each of them known once, and again when its places change. */
@@ -47,11 +48,14 @@ export interface ServedLane {
   readonly isStrict: boolean
 }
 
-/** The lanes whose queue is neither paused nor limited and which ask for nothing that the worker is not able to do. */
+/**
+ * The lanes whose queue is neither paused nor limited and which ask for nothing that the worker is not able to do.
+ * Those of handlers are for workers that offer them, and never for ours.
+ */
 export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
   select l.id, l.strict as "isStrict"
   from lane l join queue q on q.project_id = l.project_id and q.name = l.queue
-  where q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
+  where q.paused_at is null and l.handler is null and l.labels <@ ${list(labels, (label) => label)}::text[]
     and not exists (select from gate where project_id = l.project_id and queue = l.queue and key is null and places is not null)`
 
 /** A queue as users see it. */

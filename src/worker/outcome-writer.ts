@@ -71,6 +71,16 @@ export class OutcomeWriter implements Service {
     return this.#plain.some(isIt) || this.#endings.some(isIt) || this.#retries.some(isIt)
   }
 
+  /** Resolves when nothing is left to be written about these runs, whatever came of it. */
+  async written(runIds: ReadonlySet<string>): Promise<void> {
+    const isIt = (outcome: { readonly runId: string }) => runIds.has(outcome.runId)
+    while (this.#plain.some(isIt) || this.#endings.some(isIt) || this.#retries.some(isIt)) {
+      this.#isUrgent = true
+      this.#loop.wake()
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+  }
+
   start(): void {
     this.#loop.start()
   }

@@ -10,6 +10,7 @@ export interface Operation {
   readonly path: string
   readonly summary: string
   readonly tags: readonly string[]
+  readonly security?: unknown
   readonly parameters: readonly { name: string; in: string; required?: boolean; schema: Schema }[]
   readonly requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> }
   readonly responses: Readonly<

@@ -5,10 +5,13 @@ import { createApp } from '../../src/api/app.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { silentLogger } from '../../src/runtime/logger.ts'
 import type { Database } from '../../src/store/database.ts'
+import { Definitions } from '../../src/store/definitions.ts'
 import { readClock } from '../../src/store/nodes.ts'
 import { LaneRegistry } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
+import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
+import { RemoteDesk } from '../../src/worker/remote/remote-desk.ts'
 
 export interface InjectedAnswer {
   readonly status: number
@@ -22,22 +25,39 @@ export async function createTestApp({ db }: { db: Database }) {
   const [reading] = await db.run(readClock()).catch(() => [])
   const offset = (reading?.now ?? Date.now()) - performance.now()
   const clock = { now: () => performance.now() + offset }
+  const wakeUps = new LocalWakeUps()
+  const remoteWorkers = new RemoteDesk({
+    db,
+    transportOn: (queryable) => new PostgresTransport(queryable),
+    wakeUps,
+    definitions: new Definitions(db),
+    clock,
+    log: silentLogger(),
+    claimEveryMs: 1_000,
+    heartbeatMs: 5_000,
+    leaseMs: 15_000,
+  })
+  remoteWorkers.start()
   const context = {
     db,
     clock,
-    wakeUps: new LocalWakeUps(),
+    wakeUps,
     lanes: new LaneRegistry(),
     heartbeatMs: 5_000,
     projectId: DEFAULT_PROJECT_ID,
   }
   const app = await createApp({
     context,
+    remoteWorkers,
     log: silentLogger(),
     version: '0.0.0-test',
     loopbackOnly: true,
     dashboard: null,
   })
-  afterAll(() => app.close())
+  afterAll(async () => {
+    await app.close()
+    await remoteWorkers.stop()
+  })
 
   /** A body that is text is sent as it is, everything else as JSON. */
   const send = async (

@@ -21,6 +21,7 @@ import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/gates
 import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
 import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
 import { registerLanes } from '../../src/store/queues.ts'
+import { recordedAmong, workHeldBy } from '../../src/store/remote-workers.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
 import { readDefinitions } from '../../src/store/tasks.ts'
 import { takeGated, takeReady } from '../../src/transport/postgres-transport.ts'
@@ -146,6 +147,18 @@ async function explainAll(): Promise<Record<string, string[]>> {
     takeReady: await scansOf(takeReady({ workerId: nodeId, lanes: [0], limit: BATCH })),
     takeGated: await scansOf(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: BATCH }), 2 * PLACES),
     waitingLanes: await scansOf(waitingLanes({ labels: [], limit: BATCH }), 3),
+    waitingHandlerLanes: await scansOf(
+      waitingLanes({
+        projectId: DEFAULT_PROJECT_ID,
+        labels: [],
+        handlers: ['a'],
+        queues: ['b'],
+        limit: BATCH,
+      }),
+      3,
+    ),
+    workHeldBy: await scansOf(workHeldBy({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
+    recordedAmong: await scansOf(recordedAmong({ workerId: nodeId, held })),
     countRunning: await scansOf(countRunning({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
     endRuns: await scansOf(
       endRuns(

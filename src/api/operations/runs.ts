@@ -5,6 +5,7 @@ import { applyOverride, type RunOverride } from '../../core/run-override.ts'
 import type { TaskDefinition } from '../../core/task.ts'
 import { type AttemptRow, earlierAttempts } from '../../store/attempts.ts'
 import { changing } from '../../store/changing.ts'
+import { type Progress, progressOf } from '../../store/remote-workers.ts'
 import { readOverrides } from '../../store/run-overrides.ts'
 import { type RunRow, retriesOf, runById } from '../../store/runs.ts'
 import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/task-changes.ts'
@@ -22,6 +23,8 @@ export interface RunWithAttempts {
   readonly action: TaskDefinition['action'] | null
   readonly attempts: readonly AttemptRow[]
   readonly retriedAs: readonly string[]
+  /** How far the attempt in progress says it is. */
+  readonly progress: (Progress & { readonly at: number }) | null
 }
 
 const MAX_RETRIES_SHOWN = 20
@@ -40,11 +43,13 @@ async function findRun(context: Context, id: string, madeAt: number): Promise<Ru
   const { scheduledFor } = run
   const earlier = await db.run(earlierAttempts({ runId: id, scheduledFor, madeAt }))
   const retries = await db.run(retriesOf({ runId: id, limit: MAX_RETRIES_SHOWN }))
+  const [progress] = run.state === 'running' ? await db.run(progressOf({ runId: id, fence: run.fence })) : []
   return {
     run,
     ...(await performedAs(context, run)),
     attempts: [...earlier, ...lastAttempt(run)],
     retriedAs: retries.map((retry) => retry.id),
+    progress: progress ?? null,
   }
 }
 

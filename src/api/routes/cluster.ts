@@ -19,7 +19,7 @@ const nodes = {
 const workers = {
   operationId: 'listWorkers',
   tags,
-  summary: 'Nodes that perform runs',
+  summary: 'Nodes that perform runs, and workers of your own',
   response: { 200: NodeList, ...problems() },
 }
 
@@ -37,7 +37,8 @@ export function clusterRoutes(app: App, context: Context): void {
 
   app.get('/v1/workers', { schema: workers }, async () => {
     const all = await allNodes(context)
-    return { items: all.filter(({ roles }) => roles.includes('worker')).map(presentNode) }
+    const isWorker = ({ roles }: NodeView) => roles.includes('worker') || roles.includes('remote')
+    return { items: all.filter(isWorker).map(presentNode) }
   })
 
   app.get('/v1/shards', { schema: shards }, async () => ({
@@ -56,6 +57,7 @@ function presentNode(node: NodeView): Node {
     detail: sentenceAbout(node),
     concurrency: node.concurrency,
     busy: node.busy,
+    offers: node.offers,
     shards: node.shards,
     startedAt: utc(node.startedAt),
     beatAt: utc(node.beatAt),

@@ -5,6 +5,7 @@
  */
 import type { FastifyError } from 'fastify'
 import { z } from 'zod'
+import type { Action } from '../../core/action.ts'
 import { type Problem, Refusal, type RefusalCode } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
 import type { TaskState } from '../../core/task.ts'
@@ -131,6 +132,12 @@ function present(row: TaskRow): TaskResponse {
     status: STATUS[row.state],
     start_at: started === null ? given : utc(started),
     recurring: schedule.type === 'delay' || schedule.type === 'every' ? schedule.interval : '',
-    command: action.type === 'sleep' ? action.duration : `${action.type} ${action.url}`,
+    command: commandOf(action),
   }
+}
+
+/** What a task does in the one word that this interface has for it. */
+function commandOf(action: Action): string {
+  if (action.type === 'sleep') return action.duration
+  return `${action.type} ${action.type === 'handler' ? action.name : action.url}`
 }

@@ -7,7 +7,7 @@ import { decodeCursor, encodeCursor, isInstant } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
 import { LONGEST_WINDOW_MS, listRuns } from '../operations/list-runs.ts'
 import { cancelRun, getRun, type RunWithAttempts, retryRun } from '../operations/runs.ts'
-import { presentAttempt, presentRun } from '../present.ts'
+import { presentAttempt, presentRun, utc } from '../present.ts'
 import { headers, idempotencyOf } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
 import { ListRuns, Run, RunPage, RunWithAttempts as RunWithAttemptsSchema } from '../schemas/run.ts'
@@ -90,12 +90,13 @@ export function runRoutes(app: App, context: Context): void {
   )
 }
 
-const present = ({ run, override, action, attempts, retriedAs }: RunWithAttempts) => ({
+const present = ({ run, override, action, attempts, retriedAs, progress }: RunWithAttempts) => ({
   ...presentRun(run),
   override,
   action,
   attempts: attempts.map(presentAttempt),
   retriedAs: [...retriedAs],
+  progress: progress && { ...progress, at: utc(progress.at) },
 })
 
 type Position = readonly [us: number, runId: string, windowMs: number]

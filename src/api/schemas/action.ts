@@ -87,6 +87,27 @@ export const SleepAction = z
   .describe('Simulated work.')
   .meta({ id: 'SleepAction' })
 
+/** The name that a worker offers: short enough to be read in a list, and for a label on a chart. */
+export const HandlerName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/,
+    'must be 1 to 100 letters, digits, dots, colons, dashes or underscores',
+  )
+
+const Payload = z
+  .unknown()
+  .refine(
+    (payload) => JSON.stringify(payload).length <= MAX_BODY_CHARACTERS,
+    `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
+  )
+  .describe('Any JSON. The handler is called with it.')
+
+export const HandlerAction = z
+  .strictObject({ type: z.literal('handler'), name: HandlerName, payload: Payload.optional() })
+  .describe("Code in a worker of the user's own, which offers a handler of that name.")
+  .meta({ id: 'HandlerAction' })
+
 export const Action = z
-  .discriminatedUnion('type', [PingAction, WebhookAction, HttpAction, SleepAction])
+  .discriminatedUnion('type', [PingAction, WebhookAction, HttpAction, SleepAction, HandlerAction])
   .meta({ id: 'Action' })

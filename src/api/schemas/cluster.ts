@@ -5,6 +5,9 @@ import { Uuid } from './values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
+/** What a node may be: our own, with any of their roles, and workers of the users' own. */
+const NODE_ROLES = [...ROLES, 'remote'] as const
+
 export const NODE_STATES = ['alive', 'quiet', 'dead'] as const
 
 export const Node = z
@@ -12,7 +15,9 @@ export const Node = z
     id: Uuid,
     name: z.string().describe('Host and process.'),
     version: z.string(),
-    roles: z.array(z.enum(ROLES)),
+    roles: z
+      .array(z.enum(NODE_ROLES))
+      .describe('remote: a worker of a user, which speaks to api nodes and not to the database.'),
     state: z
       .enum(NODE_STATES)
       .describe('quiet: more than two of its beats are missing. dead: its runs were given to others.'),
@@ -27,6 +32,14 @@ export const Node = z
     busy: Counted.describe(
       'Runs that it holds: those in progress, and up to a second of work taken on ahead.',
     ),
+    offers: z
+      .object({
+        handlers: z.array(z.string()),
+        labels: z.array(z.string()),
+        queues: z.array(z.string()).nullable().describe('null: all of them.'),
+      })
+      .nullable()
+      .describe('What a worker of a user offers; null for other nodes.'),
     shards: z.int().describe('Slices of the agenda that it watches.'),
     startedAt: Stored,
     beatAt: Stored.describe('When it last showed that it lives.'),
@@ -44,6 +57,7 @@ export const Node = z
       detail: null,
       concurrency: 50,
       busy: { count: 3, atLeast: false },
+      offers: null,
       shards: 64,
       startedAt: '2026-11-16T08:00:00.000Z',
       beatAt: '2026-11-16T09:00:00.000Z',

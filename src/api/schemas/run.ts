@@ -72,6 +72,14 @@ export const RunWithAttempts = z
       .nullable()
       .describe('What it was asked to do otherwise than the task says.'),
     attempts: z.array(Attempt),
+    progress: z
+      .object({
+        fraction: z.number().nullable().describe('From 0 to 1.'),
+        message: z.string().nullable(),
+        at: Stored.describe('When it was said.'),
+      })
+      .nullable()
+      .describe('How far the attempt in progress says it is; only handlers do.'),
     retriedAs: z.array(Uuid).describe('Runs that were asked for to repeat it: the latest 20.'),
   })
   .meta({ id: 'RunWithAttempts' })

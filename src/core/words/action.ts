@@ -9,6 +9,8 @@ export function actionWords(action: Action): string {
       return `GET ${action.url || '…'}`
     case 'webhook':
       return `POST ${action.url || '…'}`
+    case 'handler':
+      return `handler ${action.name || '…'}`
     case 'http':
       return `${action.method} ${action.url || '…'}`
   }

@@ -1,4 +1,4 @@
-import type { Action } from '../../core/action.ts'
+import type { Action, HandlerAction } from '../../core/action.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import { createHttpExecutor } from './http.ts'
@@ -30,6 +30,8 @@ export function createExecutors({ allowPrivateAddresses, userAgent }: ExecutorsO
           return http.execute(action, context)
         case 'sleep':
           return sleep(action, context)
+        case 'handler':
+          return notOurs(action)
         default:
           return action satisfies never
       }
@@ -37,3 +39,13 @@ export function createExecutors({ allowPrivateAddresses, userAgent }: ExecutorsO
     close: () => client.close(),
   }
 }
+
+/** Runs of handlers wait in lanes that no worker of ours serves; should one get here, it waits for whoever offers it. */
+const notOurs = async ({ name }: HandlerAction): Promise<Outcome> => ({
+  kind: 'failed',
+  retryable: true,
+  error: {
+    code: 'executor_failed',
+    message: `The handler '${name}' is performed by workers that offer it, not here.`,
+  },
+})

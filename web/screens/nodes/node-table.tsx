@@ -51,7 +51,10 @@ function NodeRow({ node }: { readonly node: Node }) {
       <th scope="row" title={node.id}>
         {node.name}
       </th>
-      <td>{node.roles.join(' ')}</td>
+      <td>
+        {node.roles.join(' ')}
+        {node.offers && <div className={classes.small}>{offerOf(node.offers)}</div>}
+      </td>
       <td>{node.version}</td>
       <td>
         {node.concurrency === 0
@@ -67,4 +70,10 @@ function NodeRow({ node }: { readonly node: Node }) {
       </td>
     </tr>
   )
+}
+
+/** What a worker of a user offers: `resize crop · gpu · queue images`. */
+function offerOf({ handlers, labels, queues }: NonNullable<Node['offers']>): string {
+  const words = [handlers.join(' '), labels.join(' '), queues ? `queue ${queues.join(' ')}` : '']
+  return words.filter((word) => word !== '').join(' · ')
 }

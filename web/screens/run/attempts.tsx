@@ -53,6 +53,8 @@ function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: 
 /** Headers and body as they go out, without what Belfry adds itself. */
 function sentBy(action: Action): string {
   if (action.type === 'sleep' || action.type === 'ping') return ''
+  if (action.type === 'handler')
+    return action.payload === undefined ? '' : JSON.stringify(action.payload, null, 2)
   const headers = action.type === 'http' ? Object.entries(action.headers ?? {}) : []
   const body = typeof action.body === 'string' ? action.body : JSON.stringify(action.body, null, 2)
   return [headers.map(([name, value]) => `${name}: ${value}`).join('\n'), body ?? '']

@@ -29,6 +29,8 @@ export interface Draft {
   /** Statuses that count as success, apart by spaces or commas. */
   readonly expect: string
   readonly duration: string
+  readonly handler: string
+  readonly payload: string
   readonly when: Schedule['type']
   /** A schedule that the form shows and does not edit, as JSON. */
   readonly kept: string
@@ -75,6 +77,8 @@ export function emptyDraft(): Draft {
     body: '',
     expect: '',
     duration: '1s',
+    handler: '',
+    payload: '',
     when: 'daily',
     kept: '',
     interval: '1m',
@@ -136,6 +140,8 @@ function actionFields(action: Action): Partial<Draft> {
   switch (action.type) {
     case 'sleep':
       return { action: 'sleep', duration: action.duration }
+    case 'handler':
+      return { action: 'handler', handler: action.name, payload: payloadText(action.payload) }
     case 'ping':
       return { action: 'ping', url: action.url }
     case 'webhook':
@@ -153,6 +159,9 @@ function actionFields(action: Action): Partial<Draft> {
       }
   }
 }
+
+const payloadText = (payload: unknown): string =>
+  payload === undefined ? '' : JSON.stringify(payload, null, 2)
 
 const bodyText = (body: unknown): string => {
   if (body === undefined) return ''
@@ -241,6 +250,10 @@ export function actionOf(draft: Draft): Action {
   switch (draft.action) {
     case 'sleep':
       return { type: 'sleep', duration: draft.duration.trim() }
+    case 'handler': {
+      const payload = draft.payload.trim() === '' ? {} : { payload: jsonOrText(draft.payload) }
+      return { type: 'handler', name: draft.handler.trim(), ...payload }
+    }
     case 'ping':
       return { type: 'ping', url }
     case 'webhook':

@@ -145,6 +145,7 @@ const ACTIONS = [
   { value: 'webhook', label: 'Webhook' },
   { value: 'ping', label: 'Ping' },
   { value: 'http', label: 'HTTP' },
+  { value: 'handler', label: 'Handler' },
   { value: 'sleep', label: 'Sleep' },
 ]
 
@@ -174,6 +175,28 @@ function What({ draft, change, errorAt }: PartProps) {
           error={errorAt('/action/duration')}
           onChange={(event) => change({ duration: event.currentTarget.value })}
         />
+      ) : draft.action === 'handler' ? (
+        <>
+          <TextInput
+            label="Handler"
+            description="The name that a worker of yours offers"
+            placeholder="resize"
+            value={draft.handler}
+            error={errorAt('/action/name')}
+            onChange={(event) => change({ handler: event.currentTarget.value })}
+          />
+          <Textarea
+            label="Payload"
+            description="What the handler is called with: JSON, or any text"
+            autosize
+            minRows={3}
+            maxRows={14}
+            value={draft.payload}
+            error={errorAt('/action/payload')}
+            onChange={(event) => change({ payload: event.currentTarget.value })}
+            classNames={{ input: classes.mono ?? '' }}
+          />
+        </>
       ) : (
         <div className={draft.action === 'http' ? classes.request : undefined}>
           {draft.action === 'http' && (

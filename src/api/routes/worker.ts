@@ -1,0 +1,157 @@
+/** The interface of workers of the users' own. It may be asked of a different node each time. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { instantMs } from '../../core/task.ts'
+import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers.ts'
+import type { App } from '../app.ts'
+import type { Context } from '../operations/context.ts'
+import { utc } from '../present.ts'
+import { problems } from '../schemas/problem-document.ts'
+import { NoBody } from '../schemas/values.ts'
+import {
+  BeatAnswer,
+  BeatWorker,
+  ClaimedRuns,
+  ClaimRuns,
+  Done,
+  Receipts,
+  RegisteredWorker,
+  RegisterWorker,
+  ReportRuns,
+  ReturnRuns,
+} from '../schemas/worker.ts'
+
+const tags = ['workers']
+const security = [{ workerToken: [] }]
+const refusals = problems(401, 410, 413, 415)
+
+const register = {
+  operationId: 'registerWorker',
+  tags,
+  summary: 'Introduce a worker of your own and what it offers',
+  body: RegisterWorker,
+  response: { 201: RegisteredWorker, ...problems(413, 415) },
+}
+
+const claim = {
+  operationId: 'claimRuns',
+  tags,
+  security,
+  summary: 'Take runs to perform, waiting for some',
+  body: ClaimRuns,
+  response: { 200: ClaimedRuns, ...refusals },
+}
+
+const heartbeat = {
+  operationId: 'beatWorker',
+  tags,
+  security,
+  summary: 'Show that the worker lives, and hear what became of its runs',
+  body: BeatWorker,
+  response: { 200: BeatAnswer, ...refusals },
+}
+
+const complete = {
+  operationId: 'completeRuns',
+  tags,
+  security,
+  summary: 'Report how attempts ended',
+  body: ReportRuns,
+  response: { 200: Receipts, ...refusals },
+}
+
+const giveBack = {
+  operationId: 'returnRuns',
+  tags,
+  security,
+  summary: 'Give back runs that were not begun',
+  body: ReturnRuns,
+  response: { 200: Done, ...refusals },
+}
+
+const leave = {
+  operationId: 'stopWorker',
+  tags,
+  security,
+  summary: "Say the worker's last word: it holds nothing any more",
+  body: NoBody,
+  response: { 200: Done, ...refusals },
+}
+
+const DEFAULT_CONCURRENCY = 10
+const DEFAULT_WAIT_MS = 20_000
+/** A request may hold the results and logs of hundreds of runs. */
+const REPORT_LIMIT = 16 * 1024 * 1024
+const BEARER = /^Bearer +(\S+)$/i
+
+export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: RemoteWorkers): void {
+  const whoAsks = ({ headers }: FastifyRequest): Promise<RemoteWorker> =>
+    remoteWorkers.authenticate(BEARER.exec(headers.authorization ?? '')?.[1] ?? null)
+  // Before the server waits for requests to end: those who wait for work would keep it.
+  app.addHook('preClose', async () => remoteWorkers.dismissAll())
+
+  app.post('/v1/worker/register', { schema: register }, async ({ body }, reply) => {
+    const welcome = await remoteWorkers.register({
+      projectId,
+      name: body.name ?? 'unnamed',
+      version: body.version ?? '',
+      handlers: body.handlers,
+      labels: [...new Set(body.labels ?? [])],
+      queues: body.queues ?? null,
+      concurrency: body.concurrency ?? DEFAULT_CONCURRENCY,
+    })
+    return reply.code(201).send({ ...welcome })
+  })
+
+  app.post('/v1/worker/claim', { schema: claim }, async (request, reply) => {
+    const { waitMs = DEFAULT_WAIT_MS, ...wanted } = request.body
+    const worker = await whoAsks(request)
+    const runs = await remoteWorkers.claim(worker, { ...wanted, waitMs }, untilClosed(reply))
+    return { runs: runs.map((run) => ({ ...run, scheduledFor: utc(run.scheduledFor) })) }
+  })
+
+  app.post('/v1/worker/heartbeat', { schema: heartbeat }, async (request) => {
+    const runs = (request.body?.runs ?? []).map(({ runId, fence, progress }) => ({
+      runId,
+      fence,
+      progress: progress ? { fraction: progress.fraction ?? null, message: progress.message ?? null } : null,
+    }))
+    const { cancelled, lost } = await remoteWorkers.heartbeat(await whoAsks(request), runs)
+    return { cancelled: [...cancelled], lost: [...lost] }
+  })
+
+  app.post('/v1/worker/complete', { schema: complete, bodyLimit: REPORT_LIMIT }, async (request) => {
+    const reports = request.body.runs.map(
+      ({ retryable = true, retryAt, error, log = [], result, ...held }) => ({
+        ...held,
+        result,
+        isRetryable: retryable,
+        retryAt: retryAt ? instantMs(retryAt) : null,
+        error: error
+          ? { code: error.code ?? 'handler_failed', message: error.message, stack: error.stack ?? null }
+          : null,
+        log,
+      }),
+    )
+    const receipts = await remoteWorkers.complete(await whoAsks(request), reports)
+    return { runs: receipts.map(({ runId, fence, isRecorded }) => ({ runId, fence, recorded: isRecorded })) }
+  })
+
+  app.post('/v1/worker/return', { schema: giveBack }, async (request) => {
+    await remoteWorkers.giveBack(await whoAsks(request), request.body.runs)
+    return {}
+  })
+
+  app.post('/v1/worker/stop', { schema: leave }, async (request) => {
+    await remoteWorkers.leave(await whoAsks(request))
+    return {}
+  })
+}
+
+/** Fires when whoever asked is no longer there to hear the answer. */
+function untilClosed({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableEnded) controller.abort()
+  })
+  return controller.signal
+}

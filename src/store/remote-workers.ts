@@ -1,0 +1,123 @@
+/** Workers of the users' own: who they are, what they offer, what they hold, and how far it has come. */
+import type { RunKind } from '../core/run.ts'
+import type { NewNode } from './nodes.ts'
+import { list, sql } from './sql.ts'
+
+/** A worker of a user's own as it is known from its registration on. */
+export interface RemoteWorkerRow {
+  readonly id: string
+  readonly projectId: string
+  readonly handlers: readonly string[]
+  readonly labels: readonly string[]
+  /** The queues that it keeps to; null for all of them. */
+  readonly queues: readonly string[] | null
+  readonly tokenHash: Buffer
+}
+
+/** Makes a worker known: a node like any other, and what it offers. */
+export const insertRemoteWorker = (node: Omit<NewNode, 'roles'>, worker: RemoteWorkerRow) => sql`
+  with node as (
+    insert into node (id, name, version, roles, concurrency)
+    values (${node.id}, ${node.name}, ${node.version}, '{remote}', ${node.concurrency})
+  )
+  insert into remote_worker (id, project_id, handlers, labels, queues, token_hash)
+  values (${worker.id}, ${worker.projectId}, ${list(worker.handlers, (name) => name)}::text[], ${list(worker.labels, (label) => label)}::text[],
+          ${worker.queues && list(worker.queues, (name) => name)}::text[], ${worker.tokenHash})`
+
+export const findRemoteWorker = (id: string) => sql<RemoteWorkerRow>`
+  select id, project_id as "projectId", handlers, labels, queues, token_hash as "tokenHash" from remote_worker where id = ${id}`
+
+/** What a worker's latest claim was, and whether it may make another. */
+export interface LatestClaim {
+  readonly claimId: string | null
+  readonly runIds: readonly string[]
+  readonly isDead: boolean
+}
+
+export const latestClaim = (id: string) => sql<LatestClaim>`
+  select w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  from remote_worker w join node n on n.id = w.id where w.id = ${id}`
+
+/** The same, and nobody else can claim for the worker until the transaction ends. */
+export const lockClaims = (id: string) => sql<LatestClaim>`
+  select w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  from remote_worker w join node n on n.id = w.id where w.id = ${id} for update of w`
+
+export const rememberClaim = ({
+  id,
+  claimId,
+  runIds,
+}: {
+  id: string
+  claimId: string
+  runIds: readonly string[]
+}) => sql`
+  update remote_worker set claim_id = ${claimId}, claim_runs = ${list(runIds, (run) => run)}::uuid[] where id = ${id}`
+
+/** A run that a worker holds, as far as a report about it needs to know. */
+export interface HeldWork {
+  readonly runId: string
+  readonly taskId: string
+  readonly version: number
+  /** Null: an occurrence, as most are. */
+  readonly kind: RunKind | null
+  readonly scheduledFor: number
+  readonly wakeAt: number
+  readonly claimedAt: number
+  readonly fence: number
+  readonly attempt: number
+  readonly losses: number
+  readonly isCancelled: boolean
+  readonly holdsPlace: boolean
+}
+
+/** Those of the given runs that a worker holds. Of what it does not hold it may change nothing. */
+export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
+  sql<HeldWork>`
+  select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", claimed_at as "claimedAt",
+         fence, attempt, losses, cancel_at is not null as "isCancelled", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace"
+  from agenda
+  where run_id = any(${list(runIds, (id) => id)}::uuid[]) and worker_id = ${workerId} and state = 'running'`
+
+/** A run and the fence by which somebody held it. */
+interface Held {
+  readonly runId: string
+  readonly fence: number
+}
+
+/** Which of these attempts have been written down as the worker's: it is told so again when it repeats itself. */
+export const recordedAmong = ({ workerId, held }: { workerId: string; held: readonly Held[] }) => sql<Held>`
+  with asked as materialized (
+    select * from unnest(${list(held, (h) => h.runId)}::uuid[], ${list(held, (h) => h.fence)}::integer[]) as i(run_id, fence)
+  )
+  select i.run_id as "runId", i.fence
+  from asked i
+  where exists (select from run r where r.run_id = i.run_id and r.fence = i.fence and r.worker_id = ${workerId}
+                  and r.outcome <> 'worker_lost' and r.ended_at > now() - interval '1 day')
+     or exists (select from attempt a where a.run_id = i.run_id and a.fence = i.fence and a.worker_id = ${workerId}
+                  and a.outcome <> 'worker_lost' and a.ended_at > now() - interval '1 day')`
+
+/** How far an attempt says it is. */
+export interface Progress {
+  /** From 0 to 1; null when only words were given. */
+  readonly fraction: number | null
+  readonly message: string | null
+}
+
+export const saveProgress = (reports: readonly (Held & Progress)[]) => sql`
+  insert into progress (run_id, fence, fraction, message)
+  select * from unnest(${list(reports, (r) => r.runId)}::uuid[], ${list(reports, (r) => r.fence)}::integer[],
+                       ${list(reports, (r) => r.fraction)}::real[], ${list(reports, (r) => r.message)}::text[])
+  on conflict (run_id) do update
+  set fence = excluded.fence, fraction = excluded.fraction, message = excluded.message, at = clock_timestamp()`
+
+/** How far the attempt of a run has come that is held by this fence. */
+export const progressOf = ({ runId, fence }: Held) => sql<Progress & { readonly at: number }>`
+  select fraction, message, at from progress where run_id = ${runId} and fence = ${fence}`
+
+/** Progress that nobody can want to know any more: its run has ended, or nothing was heard of it for a day. */
+export const forgetProgress = (limit: number) => sql`
+  delete from progress where ctid = any(array(
+    select p.ctid from progress p
+    where p.at < now() - interval '1 day' or not exists (select from agenda a where a.run_id = p.run_id)
+    limit ${limit}))`

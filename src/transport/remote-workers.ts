@@ -1,0 +1,116 @@
+/**
+ * Workers of the users' own, as an api node sees them: they ask over HTTP, hold no connection to the database,
+ * and may ask a different node each time. Whatever is decided about them stands in the tables, so that every
+ * node gives the same answer; what one of them keeps in memory is only who waits for work.
+ */
+
+/** Who asks, and for what it may be given runs. */
+export interface RemoteWorker {
+  readonly id: string
+  readonly projectId: string
+  readonly handlers: readonly string[]
+  readonly labels: readonly string[]
+  /** The queues that it keeps to; null for all of them. */
+  readonly queues: readonly string[] | null
+}
+
+/** A worker introduces itself. */
+export interface Introduction extends Omit<RemoteWorker, 'id'> {
+  readonly name: string
+  readonly version: string
+  readonly concurrency: number
+}
+
+/** What a worker is told when it has introduced itself. */
+export interface Welcome {
+  readonly workerId: string
+  /** Proves who asks from now on. It is told once and stored as a hash. */
+  readonly token: string
+  /** How often the worker has to show that it lives. */
+  readonly heartbeatMs: number
+  /** After a silence of this length it is dead and its runs are given to others. */
+  readonly leaseMs: number
+}
+
+/** A worker asks for runs. */
+export interface RemoteClaim {
+  /** The same for a repetition of the same request: it is answered with the same runs. */
+  readonly requestId: string
+  readonly limit: number
+  /** For how long it waits when there is nothing. */
+  readonly waitMs: number
+}
+
+/** A run that was given to a worker. */
+export interface RemoteRun {
+  readonly runId: string
+  readonly taskId: string
+  readonly handler: string
+  readonly payload: unknown
+  readonly scheduledFor: number
+  readonly attempt: number
+  readonly fence: number
+  readonly timeoutMs: number
+  readonly traceparent: string
+}
+
+/** A run and the fence by which it is held. */
+export interface RemoteHeld {
+  readonly runId: string
+  readonly fence: number
+}
+
+/** A run in a worker's hands, and how far it says it is. */
+export interface RemoteStatus extends RemoteHeld {
+  readonly progress: { readonly fraction: number | null; readonly message: string | null } | null
+}
+
+/** What a worker learns about the runs that it named. */
+export interface Standings {
+  /** A user asked that these be stopped. */
+  readonly cancelled: readonly string[]
+  /** These are no longer the worker's: nothing that it reports about them will count. */
+  readonly lost: readonly string[]
+}
+
+/** A line that a handler wrote. */
+export interface LogLine {
+  readonly at: string
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly message: string
+}
+
+/** How an attempt ended, as its worker says. */
+export interface RemoteReport extends RemoteHeld {
+  readonly outcome: 'completed' | 'failed' | 'timed_out' | 'cancelled' | 'lost'
+  readonly result: unknown
+  readonly error: { readonly code: string; readonly message: string; readonly stack: string | null } | null
+  readonly isRetryable: boolean
+  /** Not before this instant shall it be tried again; null leaves it to the task. */
+  readonly retryAt: number | null
+  readonly log: readonly LogLine[]
+}
+
+/** Whether a report counted. */
+export interface Receipt extends RemoteHeld {
+  /** False: the run was no longer the worker's, and what it did counts for nothing. */
+  readonly isRecorded: boolean
+}
+
+/** What api nodes do for workers of the users' own. */
+export interface RemoteWorkers {
+  register(introduction: Introduction): Promise<Welcome>
+  /** The worker that a token was given to; refuses one that nobody was given. */
+  authenticate(token: string | null): Promise<RemoteWorker>
+  /** Waits for runs until there are some, `signal` fires, or the time is up. */
+  claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly RemoteRun[]>
+  /** Takes in that the worker lives. */
+  heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[]): Promise<Standings>
+  complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]>
+  /** Takes back runs that were not begun. */
+  giveBack(worker: RemoteWorker, runs: readonly RemoteHeld[]): Promise<void>
+  /** The worker's last word: it holds nothing any more. */
+  leave(worker: RemoteWorker): Promise<void>
+  /** Answers everybody who waits, with nothing: this node stops. */
+  dismissAll(): void
+}

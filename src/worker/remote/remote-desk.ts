@@ -1,0 +1,344 @@
+/**
+ * Where workers of the users' own are attended to. Everything it answers follows from the tables: any node can
+ * answer any request, and a repetition of a request changes nothing. A worker may change only runs that stand in
+ * its name, and only by the fence by which it holds them.
+ */
+import { LRUCache } from 'lru-cache'
+import { Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import { durationMs } from '../../core/task.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Service } from '../../runtime/service.ts'
+import type { Database, Queryable } from '../../store/database.ts'
+import type { Definitions } from '../../store/definitions.ts'
+import { countRunning, limitedQueues } from '../../store/gates.ts'
+import { beat, declareDead, handBackRuns, reclaimRuns } from '../../store/nodes.ts'
+import {
+  findRemoteWorker,
+  type HeldWork,
+  insertRemoteWorker,
+  latestClaim,
+  recordedAmong,
+  saveProgress,
+  workHeldBy,
+} from '../../store/remote-workers.ts'
+import type {
+  Introduction,
+  Receipt,
+  RemoteClaim,
+  RemoteHeld,
+  RemoteReport,
+  RemoteRun,
+  RemoteStatus,
+  RemoteWorker,
+  RemoteWorkers,
+  Standings,
+  Welcome,
+} from '../../transport/remote-workers.ts'
+import type { ClaimedRun, Transport, Work } from '../../transport/transport.ts'
+import type { WakeUps } from '../../transport/wake-ups.ts'
+import { cancelledEnding, lostEnding, mayBeginAgain } from '../lost-attempt.ts'
+import { OutcomeWriter } from '../outcome-writer.ts'
+import { traceparentFor } from '../traceparent.ts'
+import { judge, type Verdict } from '../verdict.ts'
+import { outcomeOf } from './report.ts'
+import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
+import { gone, WaitingClaims } from './waiting-claims.ts'
+
+export interface RemoteDeskOptions {
+  readonly db: Database
+  readonly transportOn: (db: Queryable) => Transport
+  readonly wakeUps: WakeUps
+  readonly definitions: Definitions
+  readonly clock: Clock
+  readonly log: Logger
+  readonly claimEveryMs: number
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+}
+
+const MAX_WORKERS_KNOWN = 10_000
+/** Payloads of one answer, as characters of JSON: what goes beyond is handed back, and claimed next time. */
+const MAX_ANSWER_CHARACTERS = 8 * 1024 * 1024
+/** So few runs cannot come to more than that. */
+const FEW = 32
+/** For how long what is known about limits of queues is good enough. */
+const LIMITS_STALE_MS = 1_000
+/** Reports wait no longer than this for the database; whoever sent them asks again. */
+const LONGEST_WRITE_MS = 10_000
+/** The node takes on no more reports while this many outcomes wait to be written. */
+const MAX_BACKLOG = 10_000
+
+export class RemoteDesk implements RemoteWorkers, Service {
+  readonly #options: RemoteDeskOptions
+  readonly #claims: WaitingClaims
+  readonly #writer: OutcomeWriter
+  /** Workers by the hash of their token. What a worker offers never changes. */
+  readonly #known = new LRUCache<string, RemoteWorker>({ max: MAX_WORKERS_KNOWN })
+  /** Runs about which an outcome is to be written: a report that is repeated meanwhile adds no second one. */
+  readonly #beingWritten = new Set<string>()
+  #limits = { readAt: Number.NEGATIVE_INFINITY, exist: false }
+
+  constructor(options: RemoteDeskOptions) {
+    this.#options = options
+    const { db, transportOn, wakeUps, log, claimEveryMs: everyMs } = options
+    this.#claims = new WaitingClaims({ db, transportOn, wakeUps, log, everyMs })
+    this.#writer = new OutcomeWriter({ db, wakeUps, log })
+  }
+
+  start(): void {
+    this.#writer.start()
+    this.#claims.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#claims.stop()
+    await this.#writer.stop()
+  }
+
+  dismissAll(): void {
+    this.#claims.dismissAll()
+  }
+
+  async register({ name, version, concurrency, ...offer }: Introduction): Promise<Welcome> {
+    const { db, heartbeatMs, leaseMs } = this.#options
+    const id = uuidv7()
+    const token = newToken(id)
+    await db.run(
+      insertRemoteWorker({ id, name, version, concurrency }, { id, ...offer, tokenHash: hashOf(token) }),
+    )
+    return { workerId: id, token, heartbeatMs, leaseMs }
+  }
+
+  async authenticate(token: string | null): Promise<RemoteWorker> {
+    const id = token === null ? undefined : workerOf(token)
+    if (token === null || id === undefined) throw unknownToken()
+    const key = hashOf(token).toString('base64')
+    const known = this.#known.get(key)
+    if (known) return known
+    const [row] = await this.#options.db.run(findRemoteWorker(id))
+    if (!row || !isHashOf(token, row.tokenHash)) throw unknownToken()
+    const { tokenHash: _, ...worker } = row
+    this.#known.set(key, worker)
+    return worker
+  }
+
+  async claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly RemoteRun[]> {
+    const claimed = await this.#claims.claim(worker, claim, signal)
+    if (claimed.length === 0) return []
+    const works = await this.#worksOf(claimed)
+    const wanted = works.filter(({ isCancelled }) => !isCancelled)
+    for (const work of works) if (work.isCancelled) this.#endCancelled(work)
+    if (wanted.length < works.length) await this.#untilWritten(works.map(({ runId }) => runId))
+    const given = await this.#withinBounds(wanted)
+    await this.#untilDue(given)
+    return given.map(presentRun)
+  }
+
+  async heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[]): Promise<Standings> {
+    const { db } = this.#options
+    const [beaten] = await db.run(beat(worker.id))
+    if (!beaten) throw gone(worker)
+    if (runs.length === 0) return { cancelled: [], lost: [] }
+    const held = await this.#heldOf(worker, runs)
+    const inHand = runs.filter((run) => held.has(run))
+    const told = inHand.flatMap(({ runId, fence, progress }) =>
+      progress ? { runId, fence, ...progress } : [],
+    )
+    if (told.length > 0) await db.run(saveProgress(told))
+    if (inHand.length > 0 && (await this.#areQueuesLimited()))
+      await db.run(countRunning({ workerId: worker.id, runIds: inHand.map(({ runId }) => runId) }))
+    return {
+      cancelled: inHand.filter((run) => held.get(run)?.isCancelled).map(({ runId }) => runId),
+      lost: runs.filter((run) => !held.has(run)).map(({ runId }) => runId),
+    }
+  }
+
+  async complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]> {
+    const { db } = this.#options
+    if (this.#writer.backlog > MAX_BACKLOG) throw busy()
+    const held = await this.#heldOf(worker, reports)
+    const ours = reports.flatMap((report) => {
+      const row = held.get(report)
+      return row ? { report, row } : []
+    })
+    const works = await this.#worksOf(ours.map(({ row }) => row))
+    const byRun = new Map(works.map((work) => [work.runId, work]))
+    const lost: Work[] = []
+    for (const { report, row } of ours) {
+      const work = byRun.get(row.runId)
+      if (!work || this.#beingWritten.has(row.runId)) continue
+      if (report.outcome === 'lost') lost.push(work)
+      else this.#write(row.runId, this.#verdictOn(report, work, row))
+    }
+    await this.#takeBack(lost)
+    await this.#untilWritten([...byRun.keys()])
+    const others = reports.filter((report) => !held.has(report))
+    const before = others.length > 0 ? await db.run(recordedAmong({ workerId: worker.id, held: others })) : []
+    const isRecorded = (report: RemoteReport) => held.has(report) || before.some(isSameAs(report))
+    return reports.map((report) => ({
+      runId: report.runId,
+      fence: report.fence,
+      isRecorded: isRecorded(report),
+    }))
+  }
+
+  async giveBack(worker: RemoteWorker, runs: readonly RemoteHeld[]): Promise<void> {
+    const { db, wakeUps } = this.#options
+    const held = await this.#heldOf(worker, runs)
+    const mine = runs.filter((run) => held.has(run))
+    if (mine.length === 0) return
+    await db.run(handBackRuns(mine))
+    wakeUps.announceReady()
+  }
+
+  /**
+   * Once it is declared dead no claim in its name can succeed. A claim whose answer it never heard may have
+   * been made shortly before: those runs were not begun, so they go back as they came.
+   */
+  async leave(worker: RemoteWorker): Promise<void> {
+    const { db } = this.#options
+    await db.run(declareDead({ nodeId: worker.id, beat: null, reason: 'stopped' }))
+    const [latest] = await db.run(latestClaim(worker.id))
+    const runIds = latest?.runIds ?? []
+    if (runIds.length === 0) return
+    await this.giveBack(worker, await db.run(workHeldBy({ workerId: worker.id, runIds })))
+  }
+
+  /** What the worker holds of what it names, by the very object that names it. */
+  async #heldOf<T extends RemoteHeld>(worker: RemoteWorker, runs: readonly T[]): Promise<Map<T, HeldWork>> {
+    const runIds = runs.map(({ runId }) => runId)
+    const rows = await this.#options.db.run(workHeldBy({ workerId: worker.id, runIds }))
+    const byId = new Map(rows.map((row) => [row.runId, row]))
+    return new Map(
+      runs.flatMap((run): [T, HeldWork][] => {
+        const row = byId.get(run.runId)
+        return row?.fence === run.fence ? [[run, row]] : []
+      }),
+    )
+  }
+
+  async #worksOf<Run extends ClaimedRun>(runs: readonly Run[]): Promise<(Run & Work)[]> {
+    const definitions = await this.#options.definitions.of(runs)
+    return runs.flatMap((run, i) => {
+      const definition = definitions[i]
+      return definition ? [{ ...run, definition }] : []
+    })
+  }
+
+  #verdictOn(report: RemoteReport, work: Work, { claimedAt, wakeAt, scheduledFor }: HeldWork): Verdict {
+    const startedAt = Math.max(claimedAt, wakeAt, scheduledFor)
+    const endedAt = Math.max(startedAt, this.#options.clock.now())
+    const verdict = judge({ work, outcome: outcomeOf(report, work), startedAt, endedAt }, Math.random, uuidv7)
+    if (verdict.kind !== 'retry' || report.retryAt === null) return verdict
+    return {
+      kind: 'retry',
+      retry: { ...verdict.retry, retryAt: Math.max(report.retryAt, Math.ceil(endedAt)) },
+    }
+  }
+
+  #endCancelled(work: Work): void {
+    const ending = cancelledEnding(work, this.#options.clock.now())
+    this.#write(work.runId, { kind: 'end', ending, isAwaited: true })
+  }
+
+  #write(runId: string, verdict: Verdict): void {
+    this.#beingWritten.add(runId)
+    this.#writer.add(verdict)
+  }
+
+  /** Attempts that the worker cannot vouch for: each is a loss, as if it had died. */
+  async #takeBack(lost: readonly Work[]): Promise<void> {
+    const { db, clock, wakeUps } = this.#options
+    const again = lost.filter(mayBeginAgain)
+    for (const work of lost)
+      if (!mayBeginAgain(work))
+        this.#write(work.runId, { kind: 'end', ending: lostEnding(work, clock.now()), isAwaited: true })
+    if (again.length === 0) return
+    await db.run(reclaimRuns(again))
+    wakeUps.announceReady()
+  }
+
+  async #untilWritten(runIds: readonly string[]): Promise<void> {
+    const written = this.#writer.written(new Set(runIds)).then(() => {
+      for (const runId of runIds) this.#beingWritten.delete(runId)
+    })
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), LONGEST_WRITE_MS)
+    })
+    const ended = await Promise.race([written, late])
+    clearTimeout(timer)
+    if (ended === 'late') throw busy()
+  }
+
+  /** As many of the runs as fit into one answer; the others go back, for the next claim. */
+  async #withinBounds(works: readonly Work[]): Promise<readonly Work[]> {
+    if (works.length <= FEW) return works
+    let characters = 0
+    const isWithin = ({ definition }: Work) => {
+      characters += JSON.stringify(definition.action).length
+      return characters <= MAX_ANSWER_CHARACTERS
+    }
+    const count = works.findIndex((work) => !isWithin(work))
+    if (count < 0) return works
+    await this.#options.db.run(handBackRuns(works.slice(count)))
+    this.#options.wakeUps.announceReady()
+    return works.slice(0, count)
+  }
+
+  /** Runs are fired a little ahead of their instant; nobody begins one before. */
+  async #untilDue(works: readonly Work[]): Promise<void> {
+    const dueAt = Math.max(...works.map(({ scheduledFor, wakeAt }) => Math.max(scheduledFor, wakeAt)))
+    for (;;) {
+      const leftMs = dueAt - this.#options.clock.now()
+      if (!(leftMs > 0)) return
+      await new Promise((resolve) => setTimeout(resolve, Math.min(Math.ceil(leftMs), LONGEST_HOLD_MS)))
+    }
+  }
+
+  /** Runs of a queue that has just got a limit may have been claimed by who had not noticed; they are counted. */
+  async #areQueuesLimited(): Promise<boolean> {
+    const now = performance.now()
+    if (now - this.#limits.readAt < LIMITS_STALE_MS) return this.#limits.exist
+    const limited = await this.#options.db.run(limitedQueues())
+    this.#limits = { readAt: now, exist: limited.length > 0 }
+    return this.#limits.exist
+  }
+}
+
+const LONGEST_HOLD_MS = 1_000
+
+function presentRun({ definition, ...run }: Work): RemoteRun {
+  const { action } = definition
+  const isHandler = action.type === 'handler'
+  return {
+    runId: run.runId,
+    taskId: run.taskId,
+    handler: isHandler ? action.name : '',
+    payload: isHandler ? (action.payload ?? null) : null,
+    scheduledFor: run.scheduledFor,
+    attempt: run.attempt,
+    fence: run.fence,
+    timeoutMs: durationMs(definition.timeout),
+    traceparent: traceparentFor(definition.traceparent, run.runId, run.attempt),
+  }
+}
+
+const isSameAs =
+  ({ runId, fence }: RemoteHeld) =>
+  (other: RemoteHeld) =>
+    other.runId === runId && other.fence === fence
+
+const unknownToken = () =>
+  new Refusal(
+    'unknown_token',
+    'Send the token that POST /v1/worker/register has answered with, as Authorization: Bearer <token>.',
+  )
+
+const busy = () =>
+  new Refusal(
+    'unavailable',
+    'Reports could not be written in time. Send the same ones again: none counts twice.',
+  )

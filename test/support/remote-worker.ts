@@ -1,0 +1,46 @@
+/** A worker of a user's own, spoken by hand: each request as the protocol has it, to any node. */
+import { randomUUID } from 'node:crypto'
+import { type Answer, request } from './request.ts'
+
+export interface GivenRun {
+  readonly runId: string
+  readonly taskId: string
+  readonly handler: string
+  readonly payload: unknown
+  readonly attempt: number
+  readonly fence: number
+  readonly scheduledFor: string
+  readonly timeoutMs: number
+}
+
+export interface HandWorker {
+  readonly id: string
+  readonly token: string
+  /** Sends a request of the protocol as this worker. */
+  say(what: string, body?: unknown, url?: string): Promise<Answer>
+  claim(
+    limit: number,
+    options?: { waitMs?: number; requestId?: string; url?: string },
+  ): Promise<readonly GivenRun[]>
+}
+
+export async function aWorker(
+  url: string,
+  offer: { handlers: readonly string[] } & Record<string, unknown>,
+): Promise<HandWorker> {
+  const { status, body } = await request(url, 'POST', '/v1/worker/register', offer)
+  if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`)
+  const { workerId: id, token } = body
+  const say: HandWorker['say'] = (what, said, at = url) =>
+    request(at, 'POST', `/v1/worker/${what}`, said, { authorization: `Bearer ${token}` })
+  return {
+    id,
+    token,
+    say,
+    claim: async (limit, { waitMs = 5_000, requestId = randomUUID(), url: at = url } = {}) => {
+      const answer = await say('claim', { requestId, limit, waitMs }, at)
+      if (answer.status !== 200) throw new Error(`no claim: ${JSON.stringify(answer.body)}`)
+      return answer.body.runs
+    },
+  }
+}
