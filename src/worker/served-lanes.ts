@@ -4,7 +4,7 @@ import { servedLanes } from '../store/queues.ts'
 import type { Standing } from '../transport/transport.ts'
 
 /** A lane that was made, or a change to a queue that nobody spoke of, is noticed within this time. */
-const STALE_MS = 250
+export const STALE_MS = 250
 /** By then everything that was being claimed or fired when a limit was noticed is in this worker's hands. */
 const LATE_START_MS = 15_000
 
@@ -66,11 +66,13 @@ export class ServedLanes {
 
   /**
    * Reads lanes and gates again when that was a while ago. When a queue turns out to have got a limit, those
-   * of the runs in hand that were started before this was known are counted.
+   * of the runs in hand that were started before this was known are counted. Answers after how many
+   * milliseconds what is known may be out of date.
    */
-  async refresh(runsInHand: () => readonly string[]): Promise<void> {
+  async refresh(runsInHand: () => readonly string[]): Promise<number> {
     const now = performance.now()
-    if (now - this.#readAt < STALE_MS) return
+    const age = now - this.#readAt
+    if (age < STALE_MS) return STALE_MS - age
     const { db, labels, workerId } = this.#options
     this.#readAt = now
     const lanes = await db.run(servedLanes(labels))
@@ -80,8 +82,9 @@ export class ServedLanes {
     this.#open = lanes.filter(({ isStrict }) => !isStrict).map(({ id }) => id)
     this.#strict = lanes.filter(({ isStrict }) => isStrict).map(({ id }) => id)
     if ([...limited].some((gate) => !known.has(gate))) this.#countUntil = now + LATE_START_MS
-    if (now > this.#countUntil) return
+    if (now > this.#countUntil) return STALE_MS
     const runIds = runsInHand()
     if (runIds.length > 0) await db.run(countRunning({ workerId, runIds }))
+    return STALE_MS
   }
 }

@@ -212,6 +212,18 @@ test('rows in ready that lead nowhere do not hold up what waits behind them', as
   expect(await db.run(sql`select run_id from ready`)).toEqual([])
 })
 
+test('the first run of a queue that was just made is found when it is announced, not when it is time to look', async () => {
+  const wakeUps = new LocalWakeUps()
+  await startWorker({ wakeUps, claimEveryMs: 600_000, executor: instant })
+
+  for (const queue of ['new', 'newer', 'newest']) {
+    const [runId] = (await waitingRuns(1, { queue })) as [string]
+    wakeUps.announceReady()
+
+    expect(await hasEnded(runId)).toMatchObject({ state: 'completed' })
+  }
+})
+
 test('an outcome that cannot be stored does not hold up the others', async () => {
   const poison: Executor = {
     execute: async (_, { runId }) => ({

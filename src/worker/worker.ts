@@ -20,7 +20,7 @@ import type { Executor } from './executor.ts'
 import { cancelledEnding } from './lost-attempt.ts'
 import { OutcomeWriter } from './outcome-writer.ts'
 import { Returns } from './returns.ts'
-import { ServedLanes } from './served-lanes.ts'
+import { ServedLanes, STALE_MS } from './served-lanes.ts'
 import { Throughput } from './throughput.ts'
 import { type EndedAttempt, judge } from './verdict.ts'
 
@@ -75,6 +75,8 @@ export class Worker implements Service, LocalWorker {
   /** Something waits that is not claimed ahead, and there was no place for it: the next one is kept for it. */
   #isPlaceKept = false
   #isAheadFirst = false
+  /** Somebody said that runs were put into ready, and no pass has begun since. */
+  #isTold = false
   #isStopping = false
   #isSuspended = false
   #onIdle: (() => void) | undefined
@@ -93,6 +95,7 @@ export class Worker implements Service, LocalWorker {
       runOnce: () => this.#cancel(),
     })
     wakeUps.onReady(() => {
+      this.#isTold = true
       this.#hasBacklog = true
       this.#pulling.wake()
     })
@@ -235,7 +238,9 @@ export class Worker implements Service, LocalWorker {
     await this.#returns.resolveDoubt((runId) => this.#holds(runId))
     await this.#beginClaimed('last')
     if (this.#isStopping) return undefined
-    await this.#lanes.refresh(() => this.#inHand)
+    const wasTold = this.#isTold
+    this.#isTold = false
+    const staleInMs = await this.#lanes.refresh(() => this.#inHand)
     const before = this.#claims
     // Neither kind goes first always: one that never runs out would keep the other from every place.
     this.#isAheadFirst = !this.#isAheadFirst
@@ -243,8 +248,9 @@ export class Worker implements Service, LocalWorker {
     const placed = await this.#claimIntoPlaces()
     const late = this.#isAheadFirst ? 'all' : await this.#claimAhead()
     this.#hasBacklog = [early, placed, late].includes('more')
-    if (!this.#hasBacklog || this.#free === 0) return undefined
-    return this.#claims > before ? 0 : ASK_AGAIN_MS
+    if (this.#hasBacklog && this.#free > 0) return this.#claims > before ? 0 : ASK_AGAIN_MS
+    // There was said to be something and nothing was found: it may wait in a lane that is not known yet.
+    return wasTold && this.#claims === before && staleInMs < STALE_MS ? staleInMs : undefined
   }
 
   /** Claims what starts only in a place of its own: it goes before what waits in hand. */
