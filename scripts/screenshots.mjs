@@ -1,0 +1,37 @@
+/**
+ * `npm run screenshots -- [folder] [--minutes 10]`: pictures of every screen of the dashboard with 0, 5 and 5 000
+ * tasks, in light, dark and as wide as a phone, for somebody to look at. `--minutes` lets the server run so long
+ * first, so that the charts have something to show.
+ */
+
+import { spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { prepare } from './bootstrap.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { minutes: { type: 'string', default: '0' } },
+})
+if (!/^\d+$/.test(values.minutes)) {
+  console.error('Usage: npm run screenshots -- [folder] [--minutes 10]')
+  process.exit(2)
+}
+const folder = resolve(positionals[0] ?? mkdtempSync(join(tmpdir(), 'belfry-screenshots-')))
+
+await prepare({ build: true })
+const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+const scenario = join('test', 'browser', 'screenshots.scenario.ts')
+const child = spawn(process.execPath, [vitest, 'run', '--config', 'vitest.scenarios.config.ts', scenario], {
+  cwd: root,
+  stdio: 'inherit',
+  env: { ...process.env, BELFRY_SCREENSHOTS: folder, BELFRY_SCREENSHOT_MINUTES: values.minutes },
+})
+child.once('close', (code) => {
+  if (code === 0) console.log(`The pictures are in ${folder}`)
+  process.exitCode = code ?? 1
+})

@@ -1,0 +1,137 @@
+/**
+ * Pictures of every screen for somebody to look at: with 0, 5 and 5 000 tasks, in light, in dark and as wide as a
+ * phone. It judges nothing but what can be counted: no error on the console, nothing wider than the screen.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { DESK, PHONE, startBrowser } from '../support/browser.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode } from '../support/node.ts'
+import { startSink } from '../support/sink.ts'
+import { FIVE, many } from './seeds.ts'
+
+const FOLDER = process.env['BELFRY_SCREENSHOTS'] ?? ''
+/** How many minutes of history to wait for before the overview is pictured. */
+const HISTORY_MINUTES = Number(process.env['BELFRY_SCREENSHOT_MINUTES'] ?? 0)
+const MINUTE_MS = 60_000
+
+const LOOKS = [
+  { look: 'light', colorScheme: 'light', viewport: DESK },
+  { look: 'dark', colorScheme: 'dark', viewport: DESK },
+  { look: 'phone', colorScheme: 'light', viewport: PHONE },
+] as const
+
+const { visit } = await startBrowser()
+const sink = await startSink(({ path }) =>
+  path === '/broken' ? { status: 503, body: 'upstream is down' } : { status: 200, body: '{"ok":true}' },
+)
+const node = await startTestNode(await createTestDatabase())
+const startedAt = Date.now()
+
+interface Screen {
+  readonly name: string
+  readonly path: string
+  readonly ready: (page: Page) => Promise<unknown>
+}
+
+/** Goes to each screen in each look and keeps a picture of the whole of it. */
+async function picture(count: string, screens: readonly Screen[]): Promise<void> {
+  mkdirSync(FOLDER, { recursive: true })
+  for (const { look, ...options } of LOOKS)
+    for (const { name, path, ready } of screens) {
+      const { page } = await visit(node.url + path, options)
+      await ready(page)
+      await page.getByText('live', { exact: true }).waitFor()
+      await page.screenshot({
+        path: join(FOLDER, `${count}-${name}-${look}.png`),
+        fullPage: count !== '5000',
+      })
+      expect(
+        await page.evaluate('document.documentElement.scrollWidth'),
+        `${name} ${look}`,
+      ).toBeLessThanOrEqual(options.viewport.width)
+      await page.context().close()
+    }
+}
+
+const heading = (name: string | RegExp) => (page: Page) =>
+  page.getByRole('heading', { name }).first().waitFor()
+const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
+const OVERVIEW: Screen = { name: 'overview', path: '/', ready: heading(/occurrences in 24 h/) }
+const NODES: Screen = { name: 'nodes', path: '/nodes', ready: heading('64 shards') }
+
+test('nothing is there', async () => {
+  await picture('0', [
+    { name: 'first-run', path: '/', ready: heading('Nothing is scheduled yet') },
+    { name: 'tasks', path: '/tasks', ready: text('Nothing is scheduled yet') },
+    { name: 'runs', path: '/runs', ready: text('Nothing has run yet') },
+    { name: 'new', path: '/tasks/new', ready: text('Every day at 09:00') },
+    NODES,
+    { name: 'missing', path: '/tasks/x/y/z', ready: heading('There is nothing at this address') },
+  ])
+})
+
+test(
+  'five tasks, one of them failing, one running, one paused',
+  async () => {
+    const ids: Record<string, string> = {}
+    for (const { pause, runs, ...task } of FIVE(sink.url)) {
+      const { body } = await node.request('POST', '/v1/tasks', task)
+      ids[body.name] = body.id
+      if (pause) await node.request('POST', `/v1/tasks/${body.id}/pause`)
+      for (let n = 0; n < runs; n++) {
+        const { body: run } = await node.request('POST', `/v1/tasks/${body.id}/trigger`)
+        const wanted = task.action.type === 'sleep' ? 'running' : null
+        await eventually(async () => {
+          const { state, endedAt } = (await node.request('GET', `/v1/runs/${run.id}`)).body
+          return wanted === null ? endedAt !== null : state === wanted
+        })
+      }
+    }
+    const lastRun = async (name: string) =>
+      (await node.request('GET', `/v1/tasks/${ids[name]}/runs?limit=1`)).body.items[0].id
+    const run = async (name: string, task: string): Promise<Screen> => ({
+      name,
+      path: `/runs/${await lastRun(task)}`,
+      ready: heading('Timeline'),
+    })
+    const backup = `/tasks/${ids['nightly backup']}`
+    const counted = async () => (await node.request('GET', '/v1/stats')).body.lastDay.completed > 0
+    await eventually(counted, { withinMs: 2 * MINUTE_MS, everyMs: 500 })
+    await eventually(async () => Date.now() >= startedAt + HISTORY_MINUTES * MINUTE_MS, {
+      withinMs: (HISTORY_MINUTES + 1) * MINUTE_MS,
+      everyMs: 500,
+    })
+
+    await picture('5', [
+      OVERVIEW,
+      { name: 'tasks', path: '/tasks', ready: text('nightly backup') },
+      { name: 'task', path: backup, ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor() },
+      { name: 'task-upcoming', path: `${backup}?tab=upcoming`, ready: heading('Next times') },
+      { name: 'task-definition', path: `${backup}?tab=definition`, ready: heading('As JSON') },
+      { name: 'edit', path: `${backup}/edit`, ready: text('Every day at 02:30') },
+      { name: 'new-copy', path: `/tasks/new?from=${ids['sync crm']}`, ready: heading('New task') },
+      await run('run-completed', 'nightly backup'),
+      await run('run-failed', 'sync crm'),
+      await run('run-running', 'make thumbnails'),
+      { name: 'runs', path: '/runs', ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor() },
+      NODES,
+    ])
+  },
+  20 * MINUTE_MS,
+)
+
+test('five thousand tasks, with names of all kinds', async () => {
+  await node.request('POST', '/v1/tasks/bulk', { tasks: many(5_000) })
+
+  await picture('5000', [
+    OVERVIEW,
+    { name: 'tasks', path: '/tasks', ready: text('task 4999') },
+    { name: 'tasks-odd', path: '/tasks?tag=odd', ready: text('<b>not bold</b>') },
+    { name: 'runs', path: '/runs', ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor() },
+    NODES,
+  ])
+})
