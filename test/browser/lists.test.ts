@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 
 const COUNT = 1_000
@@ -69,6 +70,37 @@ test('times are shown in the zone that the address chooses, and always with it',
   expect(page.url()).not.toContain('tz=')
 })
 
+test('the same is done to several at once, after saying in numbers what follows', async () => {
+  const { page } = await visit(`${node.url}/tasks?q=task+07&tag=tenth`)
+  const bar = page.getByRole('region', { name: 'What to do to those selected' })
+  const states = async () => {
+    const { body } = await node.request('GET', '/v1/tasks?q=task+07&tag=tenth')
+    return body.items.map(({ state }: { state: string }) => state)
+  }
+
+  await page.getByLabel('Select all shown').check()
+  await bar.getByText('10 selected').waitFor()
+  await page.getByLabel('Select task 0790').uncheck()
+  await bar.getByText('9 selected').waitFor()
+  await bar.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('9 tasks paused.').waitFor()
+  const paused = await states()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await eventually(async () => !(await states()).includes('paused'))
+  await bar.getByRole('button', { name: 'Delete…' }).click()
+  await page
+    .getByRole('dialog', { name: 'Delete 9 tasks?' })
+    .getByText('None of their runs is active now.')
+    .waitFor()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByText('9 tasks deleted.').waitFor()
+  await page.getByRole('status').getByText('1 task', { exact: true }).waitFor()
+
+  expect(paused.filter((state: string) => state === 'paused')).toHaveLength(9)
+  expect(await states()).toEqual(['scheduled'])
+  expect(await bar.count()).toBe(0)
+})
+
 test('everything of a day can be done by keyboard', async () => {
   const { page } = await visit(node.url)
   const press = (...keys: string[]) =>
@@ -79,6 +111,10 @@ test('everything of a day can be done by keyboard', async () => {
   await page.getByText('task 0999').waitFor()
   await press('j', 'j')
   await page.locator('[aria-selected=true]').getByText('task 0998').waitFor()
+  await press('x')
+  await page.getByText('1 selected').waitFor()
+  await press('x')
+  await page.getByText('1 selected').waitFor({ state: 'detached' })
   await press('r')
   await page.getByText('task 0998 runs now.').waitFor()
   await press('p')

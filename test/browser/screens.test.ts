@@ -79,6 +79,15 @@ const SCREENS: readonly Screen[] = [
     },
   },
   {
+    name: 'a choice of tasks',
+    path: () => `${node.url}/tasks`,
+    ready: (page) => page.getByText('nightly backup').waitFor(),
+    open: async (page) => {
+      await page.getByLabel('Select all shown').check()
+      await page.getByText('2 selected').waitFor()
+    },
+  },
+  {
     name: 'the palette',
     path: () => `${node.url}/tasks`,
     ready: (page) => page.getByText('nightly backup').waitFor(),

@@ -19,6 +19,7 @@ export const SHORTCUTS = [
   { keys: ['j'], does: 'Next row' },
   { keys: ['k'], does: 'Row before' },
   { keys: ['Enter'], does: 'Open the row' },
+  { keys: ['x'], does: 'Select the row' },
   { keys: ['r'], does: 'Run the task of the row now' },
   { keys: ['p'], does: 'Pause or resume the task of the row' },
   { keys: ['?'], does: 'This list' },

@@ -7,6 +7,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { memo, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { actionWords } from '../../../src/core/words/action.ts'
+import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Task } from '../../api/wire.ts'
 import { isFree } from '../../app/shortcuts.ts'
 import { Icon } from '../../components/icon.tsx'
@@ -15,6 +16,7 @@ import { RunStrip } from '../../components/run-strip.tsx'
 import { ScheduleText } from '../../components/schedule-text.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import { isOver, runNow, titleOf, togglePause } from '../../components/task-acts.tsx'
+import type { Selection } from './selection.ts'
 import classes from './task-list.module.css'
 
 const ROW_PX = 61
@@ -24,13 +26,14 @@ const AHEAD = 30
 
 interface TaskListProps {
   readonly tasks: readonly Task[]
+  readonly selection: Selection
   readonly hasMore: boolean
   readonly isLoadingMore: boolean
   readonly onMore: () => void
   readonly onDelete: (task: Task) => void
 }
 
-export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: TaskListProps) {
+export function TaskList({ tasks, selection, hasMore, isLoadingMore, onMore, onDelete }: TaskListProps) {
   const list = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   useEffect(() => setTop(list.current?.offsetTop ?? 0), [])
@@ -46,7 +49,11 @@ export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: Ta
   useEffect(() => {
     if (hasMore && !isLoadingMore && last >= tasks.length - AHEAD) onMore()
   }, [hasMore, isLoadingMore, last, tasks.length, onMore])
-  const chosen = useChosenRow(tasks, (index) => rows.scrollToIndex(index, { align: 'auto' }))
+  const { toggle } = selection
+  const chosen = useChosenRow(tasks, {
+    show: (index) => rows.scrollToIndex(index, { align: 'auto' }),
+    toggle,
+  })
   return (
     <div
       className={classes.table}
@@ -57,10 +64,16 @@ export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: Ta
     >
       <div role="rowgroup" className={classes.headings}>
         <div role="row" className={classes.row} aria-rowindex={1}>
+          <span role="columnheader">
+            <SelectAll tasks={tasks} selection={selection} />
+          </span>
           <span role="columnheader">Name</span>
           <span role="columnheader">Schedule</span>
           <span role="columnheader">Next</span>
           <span role="columnheader">Last 20</span>
+          <span role="columnheader" className={classes.late} title="The latest start among the last 20 runs">
+            Late, worst
+          </span>
           <span role="columnheader" className={classes.right}>
             Actions
           </span>
@@ -81,7 +94,12 @@ export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: Ta
               className={classes.place}
               style={{ transform: `translateY(${start - top}px)` }}
             >
-              <TaskRow task={task} onDelete={onDelete} />
+              <TaskRow
+                task={task}
+                isSelected={selection.has(task.id)}
+                onSelect={toggle}
+                onDelete={onDelete}
+              />
             </div>
           )
         })}
@@ -90,18 +108,51 @@ export function TaskList({ tasks, hasMore, isLoadingMore, onMore, onDelete }: Ta
   )
 }
 
+interface SelectAllProps {
+  readonly tasks: readonly Task[]
+  readonly selection: Selection
+}
+
+/** Chooses all that the list has read so far, or none. */
+function SelectAll({ tasks, selection }: SelectAllProps) {
+  const count = selection.tasks.length
+  return (
+    <input
+      type="checkbox"
+      className={classes.check}
+      aria-label="Select all shown"
+      checked={count === tasks.length}
+      ref={(box) => {
+        if (box) box.indeterminate = count > 0 && count < tasks.length
+      }}
+      onChange={() => selection.set(count === tasks.length ? [] : tasks.map(({ id }) => id))}
+    />
+  )
+}
+
 interface TaskRowProps {
   readonly task: Task
+  readonly isSelected: boolean
+  readonly onSelect: (id: string) => void
   readonly onDelete: (task: Task) => void
 }
 
 /** Drawn again when its task has changed, not when the list is scrolled. */
-const TaskRow = memo(function TaskRow({ task, onDelete }: TaskRowProps) {
+const TaskRow = memo(function TaskRow({ task, isSelected, onSelect, onDelete }: TaskRowProps) {
   const title = titleOf(task)
   return (
     <div className={classes.row} data-state={task.state}>
+      <div role="cell" className={classes.select}>
+        <input
+          type="checkbox"
+          className={classes.check}
+          aria-label={`Select ${title}`}
+          checked={isSelected}
+          onChange={() => onSelect(task.id)}
+        />
+      </div>
       <div role="cell" className={classes.name}>
-        <Link to="/tasks/$taskId" params={{ taskId: task.id }} className={classes.title}>
+        <Link to="/tasks/$taskId" params={{ taskId: task.id }} className={classes.title} title={title}>
           {title}
         </Link>
         <span className={classes.under}>
@@ -117,6 +168,9 @@ const TaskRow = memo(function TaskRow({ task, onDelete }: TaskRowProps) {
       </div>
       <div role="cell" className={classes.strip}>
         {task.recent && <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} />}
+      </div>
+      <div role="cell" className={classes.late}>
+        {worstLateness(task)}
       </div>
       <div role="cell" className={classes.acts}>
         <ActionIcon
@@ -152,6 +206,12 @@ const TaskRow = memo(function TaskRow({ task, onDelete }: TaskRowProps) {
   )
 })
 
+/** How late the latest start among the last runs was. */
+function worstLateness({ recent = [] }: Task): string {
+  const known = recent.flatMap(({ latenessMs }) => (latenessMs === null ? [] : [latenessMs]))
+  return known.length === 0 ? '–' : formatDuration(Math.max(...known))
+}
+
 function NextFire({ task }: { readonly task: Task }) {
   if (task.state === 'paused')
     return task.pausedAt ? (
@@ -175,8 +235,13 @@ function NextFire({ task }: { readonly task: Task }) {
   )
 }
 
+interface RowActs {
+  readonly show: (index: number) => void
+  readonly toggle: (id: string) => void
+}
+
 /** Keys that move through the rows and act on the chosen one. */
-function useChosenRow(tasks: readonly Task[], show: (index: number) => void): string | null {
+function useChosenRow(tasks: readonly Task[], { show, toggle }: RowActs): string | null {
   const navigate = useNavigate()
   const [chosen, setChosen] = useState<string | null>(null)
   const onKey = useEffectEvent((event: KeyboardEvent) => {
@@ -192,6 +257,7 @@ function useChosenRow(tasks: readonly Task[], show: (index: number) => void): st
     if (event.key === 'j') return move(index + 1)
     if (event.key === 'k') return move(index - 1)
     if (!task) return
+    if (event.key === 'x') toggle(task.id)
     if (event.key === 'r') void runNow(task)
     if (event.key === 'p' && !isOver(task)) void togglePause(task)
     const isOnControl = (event.target as HTMLElement).closest('a, button') !== null

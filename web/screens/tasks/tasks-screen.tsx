@@ -11,7 +11,9 @@ import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { useTitle } from '../../components/title.ts'
+import { BulkBar } from './bulk-bar.tsx'
 import { FilterBar } from './filter-bar.tsx'
+import { useSelection } from './selection.ts'
 import { TaskList } from './task-list.tsx'
 import classes from './tasks-screen.module.css'
 
@@ -25,6 +27,7 @@ export function TasksScreen() {
   const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const [deleting, setDeleting] = useState<Task | null>(null)
   const tasks = useMemo(() => query.data?.pages.flatMap(({ items }) => items) ?? [], [query.data])
+  const selection = useSelection(tasks)
   const isFiltered = Object.keys(filter).length > 0
   return (
     <div className={classes.screen}>
@@ -40,12 +43,14 @@ export function TasksScreen() {
       {tasks.length > 0 && (
         <TaskList
           tasks={tasks}
+          selection={selection}
           hasMore={query.hasNextPage}
           isLoadingMore={query.isFetchingNextPage}
           onMore={() => void query.fetchNextPage()}
           onDelete={setDeleting}
         />
       )}
+      <BulkBar selection={selection} />
       {deleting && <DeleteTask task={deleting} onClose={() => setDeleting(null)} />}
     </div>
   )

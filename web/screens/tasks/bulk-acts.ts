@@ -1,0 +1,59 @@
+/** The same done to many tasks, a few at a time; what one of them refuses does not keep the others from it. */
+import { ApiError } from '../../api/client.ts'
+import { triggerTask } from '../../api/runs.ts'
+import { dropTask, patchTask } from '../../api/task-cache.ts'
+import { deleteTask, pauseTask, resumeTask } from '../../api/tasks.ts'
+import type { Task } from '../../api/wire.ts'
+
+export const BULK_ACTS = ['run', 'pause', 'resume', 'delete'] as const
+export type BulkAct = (typeof BULK_ACTS)[number]
+
+/** Requests in the air at once: the server is asked by others too. */
+const AT_ONCE = 4
+
+const DO: Readonly<Record<BulkAct, (task: Task) => Promise<unknown>>> = {
+  run: ({ id }) => triggerTask(id),
+  pause: async ({ id }) => patchTask(await pauseTask(id)),
+  resume: async ({ id }) => patchTask(await resumeTask(id)),
+  delete: async ({ id }) => {
+    await deleteTask(id)
+    dropTask(id)
+  },
+}
+
+/** To which of them it can be done at all. */
+export function concerned(act: BulkAct, tasks: readonly Task[]): readonly Task[] {
+  const isOver = (task: Task) => task.state === 'finished' || task.state === 'cancelled'
+  if (act === 'pause') return tasks.filter((task) => task.state !== 'paused' && !isOver(task))
+  if (act === 'resume') return tasks.filter((task) => task.state === 'paused')
+  return act === 'run' ? tasks.filter((task) => task.state !== 'cancelled') : tasks
+}
+
+export interface BulkResult {
+  readonly done: readonly Task[]
+  /** What was refused, and in whose words. */
+  readonly refused: readonly { readonly task: Task; readonly reason: string }[]
+}
+
+export async function doToAll(
+  act: BulkAct,
+  tasks: readonly Task[],
+  onProgress: (count: number) => void = () => {},
+): Promise<BulkResult> {
+  const done: Task[] = []
+  const refused: { task: Task; reason: string }[] = []
+  const waiting = [...tasks]
+  const work = async () => {
+    for (let task = waiting.shift(); task; task = waiting.shift()) {
+      try {
+        await DO[act](task)
+        done.push(task)
+      } catch (error) {
+        refused.push({ task, reason: error instanceof ApiError ? error.problem.detail : String(error) })
+      }
+      onProgress(done.length + refused.length)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return { done, refused }
+}
