@@ -124,7 +124,7 @@ test('a task that fails tells what was answered, and can be run again', async ()
   const { page } = await visit(`${node.url}/tasks/${task.id}`)
 
   await page.getByRole('button', { name: 'Run now' }).click()
-  await page.getByRole('link', { name: 'permanently failed' }).click()
+  await page.getByRole('table', { name: 'Runs' }).getByRole('link', { name: 'permanently failed' }).click()
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   await page.getByText('attempt 2', { exact: true }).waitFor()
   await page.getByRole('region', { name: 'Body of attempt 2' }).getByText('not today').waitFor()
@@ -133,6 +133,50 @@ test('a task that fails tells what was answered, and can be run again', async ()
 
   expect(sink.hits).toHaveLength(3)
   expect(await page.getByText('again for').count()).toBe(1)
+})
+
+test('a run shows what its own version of the task asked for, and secrets only by their length', async () => {
+  const sink = await startSink()
+  const task = await create({
+    name: 'changes its mind',
+    action: {
+      type: 'http',
+      url: `${sink.url}/old`,
+      method: 'POST',
+      headers: { authorization: 'Bearer hunter2' },
+    },
+    schedule: { type: 'manual' },
+  })
+  const { body: run } = await node.request('POST', `/v1/tasks/${task.id}/trigger`)
+  await eventually(async () => (await node.request('GET', `/v1/runs/${run.id}`)).body.endedAt)
+  await node.request('PATCH', `/v1/tasks/${task.id}`, { action: { type: 'ping', url: `${sink.url}/new` } })
+  const { page } = await visit(`${node.url}/runs/${run.id}`)
+
+  await page.getByText(`POST ${sink.url}/old`).waitFor()
+  await page.getByText('As version 1 of the task says it; the task is at version 2 now.').waitFor()
+  await page.getByText('authorization: Bearer ••• (7 characters)').waitFor()
+
+  expect(await page.getByText('hunter2').count()).toBe(0)
+})
+
+test('an edit says what it changes before it is saved', async () => {
+  const task = await create({
+    name: 'to be edited',
+    action: { type: 'sleep', duration: '1s' },
+    schedule: { type: 'daily', hour: 2, minute: 0, timezone: 'Europe/Berlin' },
+  })
+  const { page } = await visit(`${node.url}/tasks/${task.id}/edit`)
+  const consequences = page.getByRole('list', { name: 'Consequences' })
+
+  await page.getByText('Nothing is changed yet.').waitFor()
+  await page.getByLabel('Retries').fill('5')
+  await page.getByLabel('At', { exact: true }).fill('02:30')
+  await consequences.getByText('Next fire moves from').waitFor()
+
+  const told = await consequences.textContent()
+  expect(told).toContain('Version 1 becomes 2.')
+  expect(told).toContain('retry.limit: 3 → 5')
+  expect(told).toContain('schedule.minute: 0 → 30')
 })
 
 test('pausing can be taken back, deleting says first what follows', async () => {

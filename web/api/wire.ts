@@ -3,7 +3,11 @@
  * server gets into the browser.
  */
 import type { z } from 'zod'
-import type { Attempt as WireAttempt, Run as WireRun } from '../../src/api/schemas/run.ts'
+import type {
+  Attempt as WireAttempt,
+  Run as WireRun,
+  RunWithAttempts as WireRunWithAttempts,
+} from '../../src/api/schemas/run.ts'
 import type { Preview as WirePreview } from '../../src/api/schemas/schedule.ts'
 import type { CreateTask as CreateTaskSchema, Task as WireTask } from '../../src/api/schemas/task.ts'
 import type { Action } from '../../src/core/action.ts'
@@ -21,7 +25,10 @@ export type Task = Omit<WireTask, 'action' | 'schedule'> & {
 }
 export type Run = WireRun
 export type Attempt = WireAttempt
-export type RunWithAttempts = Run & { readonly attempts: readonly Attempt[] }
+export type RunWithAttempts = Omit<z.output<typeof WireRunWithAttempts>, 'action'> & {
+  /** What it does, by its own version of the task; null when that is not known any more. */
+  readonly action: Action | null
+}
 export type Preview = WirePreview
 /** What a client sends to create a task. */
 export type TaskInput = z.input<typeof CreateTaskSchema>

@@ -112,7 +112,7 @@ function Places() {
 }
 
 const MODE_WORDS: Readonly<Record<ZoneMode, () => string>> = {
-  task: () => "Task's zone",
+  task: () => 'Task zone',
   mine: () => `My zone (${zoneWord(myZone())})`,
   utc: () => 'UTC',
 }

@@ -1,5 +1,6 @@
 /** Instants on the screen: always with their zone, the other zones and the raw instant at hand. */
 import { useSearch } from '@tanstack/react-router'
+import type { MouseEvent } from 'react'
 import {
   describeInstant,
   formatDistance,
@@ -8,6 +9,7 @@ import {
 } from '../../src/core/words/time.ts'
 import { serverNow, useNow } from '../time/clock.ts'
 import { myZone, shownZone, UTC, type ZoneMode } from '../time/zone.ts'
+import { tell } from './toast.tsx'
 
 /** The zone to show things of a task in, as the reader has chosen it. */
 export function useShownZone(own: string | null | undefined): string {
@@ -26,12 +28,25 @@ export function Instant({ at, zone, precision }: InstantProps) {
   const shown = useShownZone(zone)
   const ms = typeof at === 'number' ? at : Date.parse(at)
   const now = serverNow()
+  const iso = new Date(ms).toISOString()
   const zones = [shown, ...(zone ? [zone] : []), myZone(), UTC]
   return (
-    <time dateTime={new Date(ms).toISOString()} title={describeInstant(ms, zones, now)}>
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a short cut for the mouse; the same text can be selected.
+    <time
+      dateTime={iso}
+      title={`${describeInstant(ms, zones, now)}\nClick to copy`}
+      onClick={(event) => void copy(event, iso)}
+    >
       {formatInstant(ms, shown, { now, ...(precision ? { precision } : {}) })}
     </time>
   )
+}
+
+/** A click on an instant copies it as programs write it, unless it is part of something to be clicked. */
+async function copy(event: MouseEvent, iso: string): Promise<void> {
+  if ((event.target as HTMLElement).closest('a, button') !== null || !navigator.clipboard) return
+  await navigator.clipboard.writeText(iso)
+  tell({ text: `${iso} is copied.` })
 }
 
 /** How far away it is, by the server's clock, counted down each second. */

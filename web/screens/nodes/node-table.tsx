@@ -51,21 +51,21 @@ function NodeRow({ node }: { readonly node: Node }) {
       <th scope="row" title={node.id}>
         {node.name}
       </th>
-      <td>
+      <td data-label="roles">
         {node.roles.join(' ')}
         {node.offers && <div className={classes.small}>{offerOf(node.offers)}</div>}
       </td>
-      <td>{node.version}</td>
-      <td>
+      <td data-label="version">{node.version}</td>
+      <td data-label="runs">
         {node.concurrency === 0
           ? '–'
           : `${formatCount(node.busy.count)}${node.busy.atLeast ? '+' : ''} / ${formatCount(node.concurrency)}`}
       </td>
-      <td>{node.shards}</td>
-      <td>
+      <td data-label="shards">{node.shards}</td>
+      <td data-label="beat">
         <Distance at={node.deadAt ?? node.beatAt} />
       </td>
-      <td>
+      <td data-label="started">
         <Instant at={node.startedAt} />
       </td>
     </tr>

@@ -3,11 +3,12 @@
 import { actionWords } from '../../../src/core/words/action.ts'
 import { memberOf, outcomeWords } from '../../../src/core/words/outcome.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
-import type { Action, Attempt, RunWithAttempts, Task } from '../../api/wire.ts'
+import type { Attempt, RunWithAttempts, Task } from '../../api/wire.ts'
 import { Instant } from '../../components/instant.tsx'
 import { CodeBlock, Panel } from '../../components/panel.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import classes from './attempts.module.css'
+import { requestText } from './request-text.ts'
 
 interface AttemptsProps {
   readonly run: RunWithAttempts
@@ -18,7 +19,7 @@ interface AttemptsProps {
 export function Attempts({ run, task, zone }: AttemptsProps) {
   return (
     <>
-      {task && <Request run={run} task={task} />}
+      <Request run={run} task={task} />
       {run.attempts.length > 0 && (
         <Panel title="Attempts" flush>
           {run.attempts.toReversed().map((attempt, index) => (
@@ -30,36 +31,30 @@ export function Attempts({ run, task, zone }: AttemptsProps) {
   )
 }
 
-/** What was asked for. The definition of an earlier version is not kept where it could be read. */
-function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: Task }) {
-  const sent = sentBy(task.action)
-  const isOlder = run.version !== task.version
+/** What this run asks for: what its own version of the task says, and what was changed for it alone. */
+function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: Task | undefined }) {
+  if (run.action === null) return null
+  const sent = requestText(run.action)
+  const isOlder = task !== undefined && run.version !== task.version
   return (
     <Panel title="Request">
       <div className={classes.details}>
         {isOlder && (
           <p className={classes.small}>
-            This run belongs to version {run.version}; the task is at version {task.version} now, and this is
-            what that one asks for.
+            As version {run.version} of the task says it; the task is at version {task.version} now.
           </p>
         )}
-        <p className={classes.request}>{actionWords(task.action)}</p>
+        {run.override !== null && (
+          <>
+            <p className={classes.small}>Asked to do otherwise than the task says:</p>
+            <CodeBlock label="What was changed for this run" text={JSON.stringify(run.override, null, 2)} />
+          </>
+        )}
+        <p className={classes.request}>{actionWords(run.action)}</p>
         {sent !== '' && <CodeBlock label="What is sent" text={sent} />}
       </div>
     </Panel>
   )
-}
-
-/** Headers and body as they go out, without what Belfry adds itself. */
-function sentBy(action: Action): string {
-  if (action.type === 'sleep' || action.type === 'ping') return ''
-  if (action.type === 'handler')
-    return action.payload === undefined ? '' : JSON.stringify(action.payload, null, 2)
-  const headers = action.type === 'http' ? Object.entries(action.headers ?? {}) : []
-  const body = typeof action.body === 'string' ? action.body : JSON.stringify(action.body, null, 2)
-  return [headers.map(([name, value]) => `${name}: ${value}`).join('\n'), body ?? '']
-    .filter((part) => part !== '')
-    .join('\n\n')
 }
 
 interface AttemptPartProps {

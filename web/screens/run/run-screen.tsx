@@ -118,6 +118,13 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
   )
 }
 
+/** Stored with the end of a run; while its first attempt goes on it follows from when that began. */
+function latenessWords(run: RunWithAttempts): string {
+  if (run.latenessMs !== null) return formatDuration(run.latenessMs)
+  if (run.attempt !== 1 || run.startedAt === null) return '–'
+  return formatDuration(Math.max(0, Date.parse(run.startedAt) - Date.parse(run.scheduledFor)))
+}
+
 function Facts({ run, zone }: { readonly run: RunWithAttempts; readonly zone: string | null }) {
   const words = outcomeWords(run)
   return (
@@ -130,7 +137,7 @@ function Facts({ run, zone }: { readonly run: RunWithAttempts; readonly zone: st
       </div>
       <div>
         <dt>Began late by</dt>
-        <dd>{run.latenessMs === null ? '–' : formatDuration(run.latenessMs)}</dd>
+        <dd>{latenessWords(run)}</dd>
       </div>
       <div>
         <dt>Ended</dt>

@@ -8,7 +8,8 @@ import { Distance, Instant } from '../../components/instant.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { useSettled } from '../../components/settled.ts'
 import classes from './consequences.module.css'
-import { actionOf, type Draft, fullInput, scheduleOf } from './draft.ts'
+import { differences } from './differences.ts'
+import { actionOf, type Draft, draftOf, fullInput, scheduleOf } from './draft.ts'
 import { retryWords } from './retry-words.ts'
 
 const SHOWN_OCCURRENCES = 6
@@ -55,7 +56,7 @@ export function Consequences({ draft, preview, problems, current }: Consequences
         ) : (
           <Occurrences draft={draft} preview={preview} />
         )}
-        {current && <Moves current={current} preview={preview} />}
+        {current && <Moves current={current} draft={draft} preview={preview} />}
         <p className={classes.policy}>{retryWords(draft)}</p>
         <p className={classes.policy}>{misfireWords(draft)}</p>
       </div>
@@ -99,8 +100,17 @@ function Occurrences({ draft, preview }: { readonly draft: Draft; readonly previ
   )
 }
 
+interface MovesProps {
+  readonly current: Task
+  readonly draft: Draft
+  readonly preview: Preview | null
+}
+
 /** What saving changes about a task that exists. */
-function Moves({ current, preview }: { readonly current: Task; readonly preview: Preview | null }) {
+function Moves({ current, draft, preview }: MovesProps) {
+  const changes = differences(fullInput(draftOf(current)), fullInput(draft))
+  if (changes.length === 0) return <p className={classes.policy}>Nothing is changed yet.</p>
+
   const next = preview?.occurrences[0]?.at
   const isMoved =
     current.nextFireAt !== null && next !== undefined && Date.parse(next) !== Date.parse(current.nextFireAt)
@@ -116,8 +126,22 @@ function Moves({ current, preview }: { readonly current: Task; readonly preview:
         </li>
       )}
       {current.openRun && <li>The {current.openRun.state} run keeps the settings it has.</li>}
+      {changes.map(({ path, before, after }) => (
+        <li key={path}>
+          <code>{path}</code>: <del>{valueWords(before)}</del> → <ins>{valueWords(after)}</ins>
+        </li>
+      ))}
     </ul>
   )
+}
+
+/** Long values are cut: the form beside it has them whole. */
+const MAX_VALUE_CHARACTERS = 80
+
+function valueWords(value: unknown): string {
+  if (value === null || value === undefined) return 'none'
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : text
 }
 
 function misfireWords({ misfirePolicy, misfireWindow, when }: Draft): string {

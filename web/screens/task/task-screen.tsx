@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { actionWords } from '../../../src/core/words/action.ts'
+import { formatDuration } from '../../../src/core/words/time.ts'
 import { taskQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
@@ -139,6 +140,14 @@ function Facts({ task }: { readonly task: Task }) {
           </dd>
         </div>
       )}
+      {task.recent?.[0] && (
+        <div>
+          <dt>How it goes</dt>
+          <dd>
+            <Going recent={task.recent} />
+          </dd>
+        </div>
+      )}
       {(task.tags.length > 0 || task.owner) && (
         <div>
           <dt>Tags and owner</dt>
@@ -157,6 +166,26 @@ function Facts({ task }: { readonly task: Task }) {
         </div>
       )}
     </dl>
+  )
+}
+
+/** The latest run, and how long the last ones that completed took. */
+function Going({ recent }: { readonly recent: NonNullable<Task['recent']> }) {
+  const [last] = recent
+  const took = recent
+    .flatMap(({ state, durationMs }) => (state === 'completed' && durationMs !== null ? [durationMs] : []))
+    .toSorted((one, other) => one - other)
+  const percentile = (share: number) => formatDuration(took[Math.ceil(took.length * share) - 1] ?? 0)
+  return (
+    <>
+      {last && (
+        <Link to="/runs/$runId" params={{ runId: last.id }} className={classes.last}>
+          <StateMark state={last.state} {...(last.reason ? { text: `skipped: ${last.reason}` } : {})} />
+        </Link>
+      )}
+      {last?.latenessMs != null && ` ${formatDuration(last.latenessMs)} late`}
+      {took.length > 0 && `, took p50 ${percentile(0.5)}, p95 ${percentile(0.95)}`}
+    </>
   )
 }
 

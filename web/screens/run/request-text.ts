@@ -1,0 +1,23 @@
+/** What a run sends, as text. What is secret by its name is not shown: pages are shared and projected on walls. */
+import type { Action } from '../../api/wire.ts'
+
+/** Headers and body as they go out, without what Belfry adds itself. */
+export function requestText(action: Action): string {
+  if (action.type === 'sleep' || action.type === 'ping') return ''
+  if (action.type === 'handler')
+    return action.payload === undefined ? '' : JSON.stringify(action.payload, null, 2)
+  const headers = action.type === 'http' ? Object.entries(action.headers ?? {}) : []
+  const body = typeof action.body === 'string' ? action.body : JSON.stringify(action.body, null, 2)
+  return [headers.map(([name, value]) => `${name}: ${shown(name, value)}`).join('\n'), body ?? '']
+    .filter((part) => part !== '')
+    .join('\n\n')
+}
+
+const SECRET = /authorization|cookie|token|secret|password|api-?key/i
+
+/** A secret is told by its scheme and its length, which is enough to see that one is there. */
+function shown(name: string, value: string): string {
+  if (!SECRET.test(name)) return value
+  const [, scheme = '', secret = value] = /^([A-Za-z]+ )(.+)$/.exec(value) ?? []
+  return `${scheme}••• (${secret.length} characters)`
+}

@@ -1,0 +1,21 @@
+/** What two states of the same thing have otherwise, member by member. */
+import { isSame } from './draft.ts'
+
+export interface Difference {
+  /** Such as `retry.limit`. */
+  readonly path: string
+  readonly before: unknown
+  readonly after: unknown
+}
+
+export function differences(before: unknown, after: unknown, path = ''): Difference[] {
+  if (isSame(before, after)) return []
+  if (!isObject(before) || !isObject(after)) return [{ path, before, after }]
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].flatMap((name) =>
+    differences(before[name], after[name], path === '' ? name : `${path}.${name}`),
+  )
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
