@@ -133,6 +133,19 @@ test('what a cancelled task still owed is accounted for, and nothing is owed aft
   expect(ledger.items).toMatchObject([{ state: 'skipped', reason: 'cancelled' }])
 })
 
+test('what a pause had passed over when the task was cancelled is accounted for', async () => {
+  const { id, madeAt } = await aTaskOf(60 * S)
+  await moveWaiting(db, id, Date.now() + 5 * S)
+  await send('POST', `/v1/tasks/${id}/pause`)
+  await movePause(db, id, madeAt + 5 * S)
+  await send('POST', `/v1/tasks/${id}/cancel`)
+
+  const ledger = await ledgerOf(id)
+
+  expect(ledger).toMatchObject({ isInOrder: true, counts: { missing: 0 } })
+  expect(ledger.items).toMatchObject([{ state: 'skipped', reason: 'paused', at: iso(madeAt + 10 * S) }])
+})
+
 test('a skip that began before the stretch accounts for what it covers of it', async () => {
   const { id, madeAt } = await aTaskOf(100 * S)
   await moveWaiting(db, id, madeAt + 10 * S)

@@ -2,6 +2,7 @@ import { uuidv7 } from '../../core/ids.ts'
 import { changing } from '../../store/changing.ts'
 import * as changes from '../../store/task-changes.ts'
 import type { Context } from './context.ts'
+import { recordPause } from './pause-task.ts'
 import { notFound } from './read-tasks.ts'
 import { haltTask, recordDue } from './settle.ts'
 
@@ -17,6 +18,7 @@ export async function endTask(
     const [ended] = await tx.run(how === 'cancel' ? changes.markCancelled(id) : changes.markDeleted(id))
     const swept = await haltTask(tx, id)
     const until = ended?.cancelledAt ?? Number.NEGATIVE_INFINITY
+    if (task.pausedAt !== null && task.cancelledAt === null) await recordPause(tx, { task, projectId, until })
     await recordDue(tx, swept, { task, projectId, reason: 'cancelled', until })
     await tx.run(changes.lockRuns({ taskId: id, runId: null }))
     await tx.run(changes.cancelRuns({ taskId: id, runId: null, heirId: uuidv7() }))

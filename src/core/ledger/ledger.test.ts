@@ -187,6 +187,19 @@ describe('what is expected follows from what was in force', () => {
     expect(ledgerOf(aCase({ versions, rows })).counts).toMatchObject({ ran: 2, unexpected: 0, missing: 0 })
   })
 
+  test('a row that was still due after several edits is one of the version it came from', () => {
+    const versions = [
+      { version: 1, definition: definition(), until: T0 + 20 * S },
+      { version: 2, definition: definition({ schedule: { type: 'every', interval: '7s' } }), until: T0 + 20 * S },
+      { version: 3, definition: definition({ schedule: { type: 'every', interval: '9s' } }), until: null },
+    ]
+    const rows = [row(T0 + 10 * S), row(T0 + 20 * S, { version: 3 }), waiting(T0 + 27 * S, { version: 3 })]
+
+    const { counts } = ledgerOf(aCase({ versions, rows, now: T0 + 21 * S, to: T0 + 21 * S }))
+
+    expect(counts).toMatchObject({ ran: 2, unexpected: 0, missing: 0 })
+  })
+
   test('nothing after the task was cancelled', () => {
     const rows = [10, 20].map((s) => row(T0 + s * S))
 

@@ -169,6 +169,11 @@ const MAX_RANGES_SEEN = 8
 const isRange = ({ coversUntil, scheduledFor }: LedgerRow) =>
   coversUntil !== null && coversUntil > scheduledFor
 
+/** An occurrence that has a line; an extra one is known by its row alone. */
+interface Listed extends Expected {
+  readonly isExtra: boolean
+}
+
 /**
  * What is expected, and what else has a row: the occurrences of chains, and those that were fired a moment before
  * an edit or an end that would have prevented them.
@@ -178,20 +183,21 @@ function withRows(
   items: readonly Expected[],
   book: Book,
   cutAt: number,
-): Expected[] {
+): Listed[] {
   const known = new Set(items.map(({ at }) => at))
-  const more: Expected[] = []
+  const listed = items.map((item) => ({ ...item, isExtra: false }))
+  const more: Listed[] = []
   for (const [row] of book.singles) {
     if (!row || known.has(row.scheduledFor)) continue
     const isWithin = row.scheduledFor >= from && row.scheduledFor <= Math.min(to, cutAt)
-    if (isWithin) more.push({ at: row.scheduledFor, version: row.version })
+    if (isWithin) more.push({ at: row.scheduledFor, version: row.version, isExtra: true })
   }
-  return more.length === 0 ? [...items] : [...items, ...more].sort((a, b) => a.at - b.at)
+  return more.length === 0 ? listed : [...listed, ...more].sort((a, b) => a.at - b.at)
 }
 
 function entryOf(
   it: LedgerCase,
-  { at, version }: Expected,
+  { at, version, isExtra }: Listed,
   { found, waiting }: { found: readonly LedgerRow[]; waiting: LedgerRow | undefined },
 ): LedgerEntry {
   const entry = (state: LedgerState, reason: string | null = null): LedgerEntry => ({
@@ -208,7 +214,8 @@ function entryOf(
   if (row) {
     if (row.state === 'skipped') return { ...entry('skipped', row.reason), version: row.version }
     const state = isUnfired(row) ? 'due' : row.endedAt === null ? 'active' : 'ran'
-    return { ...entry(isScheduled(it, row) ? state : 'unexpected'), version: row.version }
+    const isOwed = !isExtra || isScheduled(it, row)
+    return { ...entry(isOwed ? state : 'unexpected'), version: row.version }
   }
   if (waiting && at >= waiting.scheduledFor)
     return { ...entry(at > it.now ? 'upcoming' : 'due'), rows: at === waiting.scheduledFor ? [waiting] : [] }
@@ -216,10 +223,11 @@ function entryOf(
   return entry('missing')
 }
 
-/** An edit may find a row due: it keeps its instant, which is one of the version before. */
+/** Edits may find a row due, again and again: it keeps its instant, which is one of a version before. */
 function isScheduled({ versions }: LedgerCase, row: LedgerRow): boolean {
-  const near = [row.version, row.version - 1].flatMap((version) => definitionOf(versions, version) ?? [])
-  return near.some((definition) => isInstantOf(definition, row.scheduledFor))
+  return versions.some(
+    ({ version, definition }) => version <= row.version && isInstantOf(definition, row.scheduledFor),
+  )
 }
 
 /** Adds an entry, or makes the last one speak for it too. */
