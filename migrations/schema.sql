@@ -67,6 +67,19 @@ create index attempt_by_end on attempt using brin (ended_at) with (autosummarize
 create index attempt_by_run on attempt (run_id, number);
 create index attempt_by_task on attempt (task_id, ended_at desc);
 
+create table audit_progress (
+  is_only        boolean not null default true,
+  walked_to      uuid,
+  next_pass_at   timestamptz not null default now(),
+  began_at       timestamptz not null default now(),
+  tasks          integer not null default 0,
+  round_ended_at timestamptz,
+  round_ms       integer,
+  round_tasks    integer,
+  constraint audit_progress_pkey primary key (is_only),
+  constraint audit_progress_is_one_row check (is_only)
+) with (fillfactor = 50);
+
 create table idempotency (
   project_id  uuid not null,
   key         text not null,
@@ -98,6 +111,7 @@ create table node (
   dead_at     timestamptz,
   buried_at   timestamptz,
   reason      text,
+  labels      text[] not null default '{}'::text[],
   constraint node_pkey primary key (id)
 );
 
@@ -117,6 +131,22 @@ create table project (
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name)
 );
+
+create table audit_finding (
+  id          uuid not null,
+  project_id  uuid not null,
+  task_id     uuid not null,
+  run_id      uuid,
+  kind        text not null,
+  found_at    timestamptz not null default now(),
+  is_repaired boolean not null,
+  missed      integer not null default 0,
+  detail      text not null,
+  constraint audit_finding_pkey primary key (id),
+  constraint audit_finding_project_id_fkey foreign key (project_id) references project(id),
+  constraint audit_finding_kind_is_known check (kind = any (array['next_row_lost'::text, 'ready_row_lost'::text, 'held_by_the_dead'::text]))
+);
+create index audit_finding_by_time on audit_finding (project_id, found_at);
 
 create table blackout (
   id         uuid not null,
@@ -265,25 +295,26 @@ create table tally_progress (
 );
 
 create table task (
-  id           uuid not null,
-  project_id   uuid not null,
-  key          text,
-  name         text,
-  owner        text,
-  action_type  text not null,
-  tags         text[] not null default '{}'::text[],
-  version      integer not null default 1,
-  next_ordinal integer not null default 1,
-  definition   json not null,
-  created_at   timestamptz not null default now(),
-  updated_at   timestamptz not null default now(),
-  paused_at    timestamptz,
-  cancelled_at timestamptz,
-  deleted_at   timestamptz,
-  pause_reason text,
-  resume_at    timestamptz,
-  skip_until   timestamptz,
-  skip_reason  text,
+  id            uuid not null,
+  project_id    uuid not null,
+  key           text,
+  name          text,
+  owner         text,
+  action_type   text not null,
+  tags          text[] not null default '{}'::text[],
+  version       integer not null default 1,
+  next_ordinal  integer not null default 1,
+  definition    json not null,
+  created_at    timestamptz not null default now(),
+  updated_at    timestamptz not null default now(),
+  paused_at     timestamptz,
+  cancelled_at  timestamptz,
+  deleted_at    timestamptz,
+  pause_reason  text,
+  resume_at     timestamptz,
+  skip_until    timestamptz,
+  skip_reason   text,
+  settled_as_of timestamptz,
   constraint task_pkey primary key (id),
   constraint task_project_id_fkey foreign key (project_id) references project(id),
   constraint task_deleted_is_cancelled check (deleted_at is null or cancelled_at is not null),
@@ -294,6 +325,7 @@ create index task_by_age on task (project_id, id) where deleted_at is null;
 create index task_by_change on task (project_id, updated_at) where updated_at > created_at;
 create unique index task_by_key on task (project_id, key) where key is not null and deleted_at is null;
 create index task_by_tag on task using gin (tags);
+create index task_that_goes_on on task (id) where cancelled_at is null and paused_at is null and settled_as_of is distinct from updated_at and (coalesce((definition -> 'schedule'::text) ->> 'type'::text, ''::text) <> all (array['once'::text, 'manual'::text]));
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
 
 create table task_pause (

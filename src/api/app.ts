@@ -18,6 +18,7 @@ import { documentation, finishDocument } from './documentation.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
 import { guardHost } from './host-guard.ts'
 import type { Context } from './operations/context.ts'
+import { auditRoutes } from './routes/audit.ts'
 import { changeTaskRoutes } from './routes/change-tasks.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
@@ -109,6 +110,7 @@ export async function createApp({
   queueRoutes(app, context)
   clusterRoutes(app, context)
   statsRoutes(app, context)
+  auditRoutes(app, context)
   streamRoutes(app, context, log)
   workerRoutes(app, context, remoteWorkers)
   healthRoutes(app, context)

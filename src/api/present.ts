@@ -2,9 +2,11 @@
 import type { AttemptOutcome } from '../core/run.ts'
 import { timezoneOf } from '../core/schedule/schedule.ts'
 import type { AttemptRow } from '../store/attempts.ts'
+import type { AuditSummary as AuditRow } from '../store/audit.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { TaskRow } from '../store/tasks.ts'
 import { localTime } from './local-time.ts'
+import type { AuditSummary } from './schemas/audit.ts'
 import type { Attempt, Run } from './schemas/run.ts'
 import type { Task } from './schemas/task.ts'
 
@@ -98,3 +100,12 @@ function statusOf({ outcome, isFinal }: { outcome: AttemptOutcome; isFinal: bool
   if (outcome === 'completed') return 'completed'
   return isFinal ? 'permanently_failed' : 'failed'
 }
+
+export const presentAudit = (audit: AuditRow | undefined): AuditSummary => ({
+  roundEndedAt: utcOrNull(audit?.roundEndedAt ?? null),
+  roundMs: audit?.roundMs ?? null,
+  tasks: audit?.roundTasks ?? null,
+  repaired: audit?.repaired ?? 0,
+  unrepaired: audit?.unrepaired ?? 0,
+  missed: audit?.missed ?? 0,
+})

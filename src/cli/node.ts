@@ -5,6 +5,7 @@ import { readDashboard } from '../api/dashboard-files.ts'
 import { HttpServer } from '../api/http-server.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
+import { Auditor } from '../liveness/auditor.ts'
 import { ClockSync } from '../liveness/clock-sync.ts'
 import { Heartbeat } from '../liveness/heartbeat.ts'
 import { Housekeeping } from '../liveness/housekeeping.ts'
@@ -93,6 +94,7 @@ export async function startNode({
       version,
       roles: config.roles,
       concurrency: has('worker') ? config.concurrency : 0,
+      labels: has('worker') ? config.labels : [],
     },
     db: engine,
     databaseUrl,
@@ -123,6 +125,7 @@ export async function startNode({
     const { historyDays, deadNodeMinutes, housekeepingMs: everyMs } = config
     services.push(new Housekeeping({ db, log, historyDays, deadNodeMinutes, everyMs }))
     services.push(new Tally({ db, log }))
+    services.push(new Auditor({ db: engine, wakeUps, log }))
   }
   if (has('worker')) {
     const executor = createExecutors({

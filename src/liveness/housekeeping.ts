@@ -2,6 +2,7 @@ import { leastUuidAt } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
+import { forgetFindings } from '../store/audit.ts'
 import type { Database } from '../store/database.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
@@ -65,6 +66,7 @@ export class Housekeeping implements Service {
     await db.run(forgetOverrides(asked))
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
+    await db.run(forgetFindings(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined
     log.info({ partitions: result.dropped, historyDays }, 'old history dropped')

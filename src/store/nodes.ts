@@ -8,11 +8,13 @@ export interface NewNode {
   readonly version: string
   readonly roles: readonly string[]
   readonly concurrency: number
+  /** What it offers to runs that ask for it. */
+  readonly labels?: readonly string[]
 }
 
 export const insertNode = (node: NewNode) => sql`
-  insert into node (id, name, version, roles, concurrency)
-  values (${node.id}, ${node.name}, ${node.version}, ${node.roles}::text[], ${node.concurrency})`
+  insert into node (id, name, version, roles, concurrency, labels)
+  values (${node.id}, ${node.name}, ${node.version}, ${node.roles}::text[], ${node.concurrency}, ${node.labels ?? []}::text[])`
 
 /** Beats once. No row means that this node was declared dead and must stop what it is doing. */
 export const beat = (nodeId: string) => sql<{ beat: number; now: number }>`

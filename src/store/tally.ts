@@ -12,7 +12,7 @@ export interface Tally {
   readonly cancelled: number
   /** Occurrences that did not run. */
   readonly skipped: number
-  /** Those of them that came due while nobody was there. */
+  /** Those of them that came due while nobody was there, or whose row was gone. */
   readonly missed: number
   readonly late: LatenessBuckets
 }
@@ -33,7 +33,7 @@ const UNCOUNTED = 10_000
 
 /** Runs that ended between two instants, counted by what they have in common. Found by time, through the BRIN. */
 export const groupRuns = ({ from, until }: { from: number; until: number }) => sql<Group>`
-  select project_id as "projectId", date_trunc('minute', ended_at) as minute, state, coalesce(reason = 'misfire', false) as "isMissed",
+  select project_id as "projectId", date_trunc('minute', ended_at) as minute, state, coalesce(reason in ('misfire', 'lost'), false) as "isMissed",
          width_bucket(late_ms, ${list(LATENESS_BOUNDS, (bound) => bound)}::bigint[]) as bucket, count(*)::integer as runs,
          sum(case when covers_until is null then 1 else coalesce(covers_count, ${UNCOUNTED}::integer) end)::integer as occurrences
   from run

@@ -5,6 +5,8 @@ import { TASK_FLAGS } from '../../src/cli/client/task-flags.ts'
 import { EXIT } from '../../src/cli/exit.ts'
 import { ACTION_TYPES } from '../../src/core/action.ts'
 import { REFUSALS } from '../../src/core/errors.ts'
+import { FINDING_KINDS } from '../../src/core/finding.ts'
+import { LEDGER_STATES } from '../../src/core/ledger/ledger.ts'
 import { RUN_STATES, SKIP_REASONS } from '../../src/core/run.ts'
 import { FOLD_POLICIES, GAP_POLICIES, SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task.ts'
@@ -90,6 +92,13 @@ test('every preset is explained, setting by setting', () => {
     ),
   ])
   expect(Object.fromEntries(told)).toEqual(Object.fromEntries(set.filter(([name]) => name !== 'default')))
+})
+
+test('every state of a ledger and every finding of the audit is explained', () => {
+  expect(firstCells(section('docs/reference/ledger.md', '## States of an occurrence'))).toEqual([
+    ...LEDGER_STATES,
+  ])
+  expect(firstCells(section('docs/reference/ledger.md', '## The audit'))).toEqual([...FINDING_KINDS])
 })
 
 test('every exit code is explained', () => {

@@ -5,6 +5,7 @@
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { addBuckets, type LatenessBuckets, latenessAt } from '../../core/lateness.ts'
+import { type AuditSummary, auditSummary } from '../../store/audit.ts'
 import type { Queryable } from '../../store/database.ts'
 import {
   type FailedTask,
@@ -14,7 +15,7 @@ import {
   taskCounts,
 } from '../../store/overview.ts'
 import { groupRuns, readProgress, readTallies, type Tally, talliesOf } from '../../store/tally.ts'
-import { utc } from '../present.ts'
+import { presentAudit, utc } from '../present.ts'
 import type { Counted } from '../schemas/counted.ts'
 import type { Stats } from '../schemas/stats.ts'
 import { allNodes, allShards, isWatched, type NodeView } from './cluster.ts'
@@ -35,6 +36,8 @@ const MAX_FAILURES = 2_000
 const MAX_FAILED_TASKS = 200
 const RUNS_OF_A_FAILED_TASK = 50
 const FAILING_SHOWN = 10
+/** Findings of a day that are counted; there are hardly ever any. */
+export const MAX_FINDINGS_COUNTED = 10_000
 /** Minutes that are counted from history itself, because nobody has counted them yet: a day would take too long. */
 const MAX_UNCOUNTED_MINUTES = 3
 
@@ -98,6 +101,7 @@ export async function readStats(context: Context): Promise<Stats> {
       ran: day.completed + day.permanentlyFailed + day.cancelled,
       skipped: day.skipped,
       missed: day.missed,
+      audit: auditOf(present.audit, now),
     }),
     runs: {
       pending: { count: live.pending, atLeast: live.isDueCut },
@@ -117,6 +121,7 @@ export async function readStats(context: Context): Promise<Stats> {
       ...ahead,
       minutes: ahead.minutes.map(({ minute, count }) => ({ at: utc(minute), count })),
     },
+    audit: presentAudit(present.audit),
     nodes: { alive: nodes.filter(({ state }) => state === 'alive').length, quiet, lost },
     shards: {
       total: SHARD_COUNT,
@@ -126,11 +131,19 @@ export async function readStats(context: Context): Promise<Stats> {
   }
 }
 
+/** What the verdict says about the audit. Before the first round has ended it says nothing. */
+const auditOf = (audit: AuditSummary | undefined, now: number) => ({
+  repaired: audit?.repaired ?? 0,
+  unrepaired: audit?.unrepaired ?? 0,
+  silentMs: audit?.roundEndedAt == null ? null : now - audit.roundEndedAt,
+})
+
 interface Present {
   readonly live: LiveCounts
   readonly failed: readonly FailedTask[]
   readonly tasks: { readonly total: number; readonly paused: number; readonly pausedSince: number | null }
   readonly ahead: Forecast
+  readonly audit: AuditSummary | undefined
 }
 
 const NOTHING_LIVE: LiveCounts = {
@@ -158,7 +171,8 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
       runsEach: RUNS_OF_A_FAILED_TASK,
     }),
   )
-  return { live, tasks, failed, ahead: await forecast(tx, projectId, now) }
+  const [audit] = await tx.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
+  return { live, tasks, failed, audit, ahead: await forecast(tx, projectId, now) }
 }
 
 interface Counts {

@@ -10,6 +10,7 @@ const fine: Ingredients = {
   ran: 41_196,
   skipped: 12,
   missed: 0,
+  audit: { repaired: 0, unrepaired: 0, silentMs: 20_000 },
 }
 
 test('when nothing is wrong it says so, and what the day was', () => {
@@ -17,7 +18,7 @@ test('when nothing is wrong it says so, and what the day was', () => {
 
   expect(isFine).toBe(true)
   expect(sentence.replaceAll('\u00a0', ' ')).toBe(
-    'On time. 41 208 occurrences in 24 h: 41 196 ran, 12 skipped, 0 of them missed.',
+    'On time. 41 208 occurrences in 24 h: 41 196 ran, 12 skipped, 0 of them missed. Nothing is unaccounted for.',
   )
 })
 
@@ -32,6 +33,15 @@ test.each([
     'At least 900 runs are late, the oldest by 3 min. ',
   ],
   [{ failing: { count: 2, atLeast: false } }, '2 tasks are failing. '],
+  [
+    { audit: { repaired: 0, unrepaired: 1, silentMs: 0 } },
+    '1 task has no next row, and the audit could not put it back. ',
+  ],
+  [
+    { audit: { repaired: 2, unrepaired: 0, silentMs: 0 } },
+    'The audit found 2 lost rows within 24 h and put them back. ',
+  ],
+  [{ audit: { repaired: 0, unrepaired: 0, silentMs: 3_700_000 } }, 'No audit has come round for 1 h. '],
   [{ lostNodes: 1, quietNodes: 2 }, '1 node died within the last hour. 2 nodes are quiet. '],
 ] satisfies [Partial<Ingredients>, string][])('what is wrong comes first: %j', (wrong, says) => {
   const { isFine, sentence } = verdictOf({ ...fine, ...wrong })

@@ -12,6 +12,16 @@ export interface Ingredients {
   readonly ran: number
   readonly skipped: number
   readonly missed: number
+  readonly audit: AuditIngredients
+}
+
+/** What the audit has to say. */
+export interface AuditIngredients {
+  /** Found out of order within the last day, and put right or not. */
+  readonly repaired: number
+  readonly unrepaired: number
+  /** For how long no round has come to its end; null before the first. */
+  readonly silentMs: number | null
 }
 
 /** The answer to the question whether everything is on time. */
@@ -26,7 +36,9 @@ export function verdictOf(ingredients: Ingredients): Verdict {
   const { ran, skipped, missed } = ingredients
   const day = `${numeral(ran + skipped)} occurrences in 24 h: ${numeral(ran)} ran, ${numeral(skipped)} skipped, ${numeral(missed)} of them missed.`
   const isFine = troubles.length === 0 && missed === 0
-  return { isFine, sentence: [...(isFine ? ['On time.'] : troubles), day].join(' ') }
+  const { silentMs } = ingredients.audit
+  const audited = isFine && silentMs !== null ? ['Nothing is unaccounted for.'] : []
+  return { isFine, sentence: [...(isFine ? ['On time.'] : troubles), day, ...audited].join(' ') }
 }
 
 function troublesOf(it: Ingredients): string[] {
@@ -44,11 +56,25 @@ function troublesOf(it: Ingredients): string[] {
     troubles.push(
       `${more(it.failing)}${of(it.failing.count, 'task')} ${it.failing.count === 1 ? 'is' : 'are'} failing.`,
     )
+  const { repaired, unrepaired, silentMs } = it.audit
+  if (unrepaired > 0)
+    troubles.push(
+      `${of(unrepaired, 'task')} ${unrepaired === 1 ? 'has' : 'have'} no next row, and the audit could not put it back.`,
+    )
+  if (repaired > 0)
+    troubles.push(
+      `The audit found ${of(repaired, 'lost row')} within 24 h and put ${repaired === 1 ? 'it' : 'them'} back.`,
+    )
+  if (silentMs !== null && silentMs > AUDIT_SILENT_MS)
+    troubles.push(`No audit has come round for ${roughly(silentMs)}.`)
   if (it.lostNodes > 0) troubles.push(`${of(it.lostNodes, 'node')} died within the last hour.`)
   if (it.quietNodes > 0)
     troubles.push(`${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'is' : 'are'} quiet.`)
   return troubles
 }
+
+/** A round takes less than a minute; when none has ended for so long, nobody audits. */
+const AUDIT_SILENT_MS = 300_000
 
 const more = ({ atLeast }: Counted) => (atLeast ? 'At least ' : '')
 const of = (count: number, noun: string) => `${numeral(count)} ${noun}${count === 1 ? '' : 's'}`

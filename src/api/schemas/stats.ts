@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AuditSummary } from './audit.ts'
 import { Counted } from './counted.ts'
 import { Uuid } from './values.ts'
 
@@ -16,7 +17,7 @@ const outcomes = {
   permanentlyFailed: z.int(),
   cancelled: z.int(),
   skipped: z.int().describe('Occurrences that did not run, of which one run may speak for many.'),
-  missed: z.int().describe('Those of them that came due while nobody was there.'),
+  missed: z.int().describe('Those of them that came due while nobody was there, or whose row was lost.'),
   latenessMs: Lateness,
 }
 
@@ -72,6 +73,9 @@ export const Stats = z
         isEstimate: z.boolean().describe('Counted in a part of the agenda and scaled up.'),
       })
       .describe('What comes due within the next 60 minutes, beginning with the one that has begun.'),
+    audit: AuditSummary.describe(
+      'Whether every recurring task has its next row, and what was lost and put back.',
+    ),
     nodes: z.object({
       alive: z.int(),
       quiet: z.int(),

@@ -1,0 +1,277 @@
+/**
+ * The audit: whether every task that goes on has the row that it goes on with, and whether every live row has
+ * somebody who will look at it. The walk over the tasks compares two ranges of two indexes, a slice at a time, so
+ * a million tasks in order cost less than a second of a core, and no schedule is computed for any of them.
+ */
+import type { FindingKind } from '../core/finding.ts'
+import { SHARD_COUNT } from '../core/ids.ts'
+import type { TaskDefinition } from '../core/task.ts'
+import { elements, list, reading, sql } from './sql.ts'
+import { withDefinitions } from './stored-definition.ts'
+
+/** How far the walk has come. */
+export interface AuditProgress {
+  readonly walkedTo: string | null
+  readonly beganAt: number
+  readonly tasks: number
+  /** How many tasks the round before had. */
+  readonly roundTasks: number | null
+  readonly now: number
+}
+
+/** The right to do the next slice; no row when it is not time yet or somebody else is at it. */
+export const holdAudit = () => sql<AuditProgress>`
+  select walked_to as "walkedTo", began_at as "beganAt", tasks, round_tasks as "roundTasks", clock_timestamp() as now
+  from audit_progress where next_pass_at <= clock_timestamp() for update skip locked`
+
+/** When the next slice is due; for those who wait for it. */
+export const nextAuditPass = () => sql<{ inMs: number }>`
+  select greatest(0, extract(epoch from next_pass_at - clock_timestamp()) * 1000)::float8 as "inMs" from audit_progress`
+
+/** Notes how far a slice has come. */
+export const saveAudit = ({
+  walkedTo,
+  tasks,
+  pauseMs,
+}: {
+  walkedTo: string
+  tasks: number
+  pauseMs: number
+}) => sql`
+  update audit_progress set walked_to = ${walkedTo}::uuid, tasks = tasks + ${tasks}::integer,
+    next_pass_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond'`
+
+/** Notes that every task was looked at; the next round begins after the pause. */
+export const endAuditRound = ({ tasks, pauseMs }: { tasks: number; pauseMs: number }) => sql`
+  update audit_progress set walked_to = null, tasks = 0, round_tasks = tasks + ${tasks}::integer, round_ended_at = clock_timestamp(),
+    round_ms = (extract(epoch from clock_timestamp() - began_at) * 1000)::integer,
+    next_pass_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond',
+    began_at = clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond'`
+
+/** What a slice of the walk has seen. */
+export interface AuditSlice {
+  readonly examined: number
+  /** The last task of the slice; null when there is none. */
+  readonly last: string | null
+  /** Tasks of which no occurrence lies ahead: mostly they are just being fired. */
+  readonly unsure: readonly string[]
+}
+
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * The next tasks that go on, and which of them have no occurrence ahead. Both sides are read along an index in the
+ * order of ids, and from the index alone.
+ */
+export const auditSlice = ({ after, limit }: { after: string | null; limit: number }) =>
+  reading(
+    sql<{ examined: number; last: string | null; unsure: string }>`
+      with slice as materialized (
+        select id from task
+        where id > ${after ?? NO_ID}::uuid and cancelled_at is null and paused_at is null and settled_as_of is distinct from updated_at
+          and coalesce(definition -> 'schedule' ->> 'type', '') not in ('once', 'manual')
+        order by id limit ${limit}
+      ), last as materialized (
+        select id from slice order by id desc limit 1
+      ), ahead as materialized (
+        select distinct task_id from agenda
+        where task_id > ${after ?? NO_ID}::uuid and task_id <= (select id from last) and scheduled_for > now() and kind = 'occurrence'
+      )
+      select (select count(*)::integer from slice) as examined, (select id from last) as last,
+             array(select id from slice except select task_id from ahead)::text as unsure`,
+    (rows): AuditSlice[] => rows.map((row) => ({ ...row, unsure: elements(row.unsure) })),
+  )
+
+/** Those of some tasks that have nothing to go on with: no row that waits, and no active run whose end writes one. */
+export const withoutNextRow = (taskIds: readonly string[]) => sql<{ id: string }>`
+  select t.id from unnest(${list(taskIds, (id) => id)}::uuid[]) as t(id)
+  where not exists (
+    select from agenda a where a.task_id = t.id
+      and (a.delay_ms is not null or (a.kind in ('occurrence', 'skip') and a.state = 'scheduled')))
+  order by t.id`
+
+/** A task whose next row is gone, and what tells where it should go on. */
+export interface StalledTask {
+  readonly id: string
+  readonly projectId: string
+  readonly version: number
+  readonly definition: TaskDefinition
+  readonly createdAt: number
+  readonly nextOrdinal: number
+  /** The version before had the instants up to here. */
+  readonly takenOverAt: number | null
+  /** When its latest occurrence ended. */
+  readonly lastEndedAt: number | null
+  readonly historyFrom: number
+  readonly now: number
+}
+
+/** Locks a task that goes on, as a change of it would; no row when it does not go on any more. */
+export const lockStalled = (taskId: string) =>
+  reading(
+    sql<StalledTask>`
+      select t.id, t.project_id as "projectId", t.version, t.definition, t.created_at as "createdAt", t.next_ordinal as "nextOrdinal",
+             (select coalesce(due_until, replaced_at) from task_version v where v.task_id = t.id order by version desc limit 1) as "takenOverAt",
+             (select ended_at from run where task_id = t.id and kind = 'occurrence' order by scheduled_for desc, run_id desc limit 1) as "lastEndedAt",
+             (select min(to_timestamp(right(c.relname, 8), 'YYYYMMDD')) from pg_inherits i join pg_class c on c.oid = i.inhrelid
+              where i.inhparent = 'run'::regclass) as "historyFrom",
+             clock_timestamp() as now
+      from task t
+      where t.id = ${taskId} and t.cancelled_at is null and t.paused_at is null
+      for update of t`,
+    withDefinitions,
+  )
+
+/** Notes that a task owes nothing more, as long as it stays as it is. */
+export const settleTask = (taskId: string) =>
+  sql`update task set settled_as_of = updated_at where id = ${taskId}`
+
+/** Something that was out of order. */
+export interface Finding {
+  readonly id: string
+  readonly projectId: string
+  readonly taskId: string
+  readonly runId: string | null
+  readonly kind: FindingKind
+  readonly isRepaired: boolean
+  /** Occurrences that did not run because of it. */
+  readonly missed: number
+  readonly detail: string
+}
+
+export const insertFindings = (findings: readonly Finding[]) => sql`
+  insert into audit_finding (id, project_id, task_id, run_id, kind, is_repaired, missed, detail)
+  select * from unnest(
+    ${list(findings, (f) => f.id)}::uuid[], ${list(findings, (f) => f.projectId)}::uuid[], ${list(findings, (f) => f.taskId)}::uuid[],
+    ${list(findings, (f) => f.runId)}::uuid[], ${list(findings, (f) => f.kind)}::text[], ${list(findings, (f) => f.isRepaired)}::boolean[],
+    ${list(findings, (f) => f.missed)}::integer[], ${list(findings, (f) => f.detail)}::text[])`
+
+/** A live row that nobody will look at. */
+export interface StrandedRow {
+  readonly runId: string
+  readonly taskId: string
+  readonly projectId: string
+  readonly state: 'pending' | 'running'
+  readonly workerId: string | null
+}
+
+/** Where the look at the live rows of one shard goes on. */
+export interface ShardPosition {
+  readonly shard: number
+  readonly from: number | null
+}
+
+/** What a look at the live rows of some shards has seen. */
+export interface StrandedLook {
+  readonly rows: readonly StrandedRow[]
+  /** Where each shard that holds more goes on. */
+  readonly positions: readonly { readonly shard: number; readonly from: number }[]
+}
+
+/**
+ * Rows that have been due for long and that nobody will look at: pending without a row in ready, or running in the name of a
+ * node that is dead and forgotten. A bounded part of each shard is read along the due index.
+ */
+export const strandedRows = ({
+  positions,
+  olderThanMs,
+  maxPerShard,
+}: {
+  positions: readonly ShardPosition[]
+  olderThanMs: number
+  maxPerShard: number
+}) => sql<StrandedLook>`
+  with due as materialized (
+    select a.* from unnest(${list(positions, (p) => p.shard)}::smallint[], ${list(positions, (p) => p.from)}::float8[]) as s(id, from_ms)
+    cross join lateral (
+      select run_id, task_id, project_id, shard, lane, priority, wake_at, state, worker_id from agenda
+      where shard = s.id and wake_at >= coalesce(to_timestamp(s.from_ms / 1000), '-infinity')
+        and wake_at < now() - ${olderThanMs}::integer * interval '1 millisecond'
+      order by wake_at limit ${maxPerShard}
+    ) a
+  ), stranded as (
+    select * from due d
+    where case d.state
+      when 'pending' then not exists (
+        select from ready r where r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id)
+      when 'running' then not exists (select from node n where n.id = d.worker_id and (n.dead_at is null or n.buried_at is null))
+      else false end
+  )
+  select coalesce((select jsonb_agg(jsonb_build_object('runId', run_id, 'taskId', task_id, 'projectId', project_id, 'state', state,
+                                                       'workerId', worker_id)) from stranded), '[]') as rows,
+         coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'from', ceil(extract(epoch from until) * 1000)))
+                   from (select shard, max(wake_at) as until from due group by shard having count(*) >= ${maxPerShard}::integer) full_ones),
+                  '[]') as positions`
+
+/** All shards, from the beginning. */
+export const ALL_SHARDS: readonly ShardPosition[] = Array.from({ length: SHARD_COUNT }, (_, shard) => ({
+  shard,
+  from: null,
+}))
+
+/** Puts pending runs into ready that are not there. One that was claimed meanwhile is left alone. */
+export const requeueStranded = (runIds: readonly string[]) => sql<{ runId: string }>`
+  with stranded as (
+    select a.run_id, a.lane, a.priority, a.wake_at from agenda a
+    where a.run_id = any(${list(runIds, (id) => id)}::uuid[]) and a.state = 'pending'
+      and not exists (
+        select from ready r where r.lane = a.lane and r.priority = a.priority and r.wake_at = a.wake_at and r.run_id = a.run_id)
+    for update of a
+  )
+  insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from stranded
+  returning run_id as "runId"`
+
+/** Lets the reaper look once more for runs in the name of dead nodes. */
+export const unburyNodes = (ids: readonly string[]) => sql<{ id: string }>`
+  update node set buried_at = null where id = any(${list(ids, (id) => id)}::uuid[]) and dead_at is not null and buried_at is not null
+  returning id`
+
+/** How the audit stands, and what it found within the last day. */
+export interface AuditSummary {
+  readonly roundEndedAt: number | null
+  readonly roundMs: number | null
+  readonly roundTasks: number | null
+  readonly repaired: number
+  readonly unrepaired: number
+  readonly missed: number
+}
+
+export const auditSummary = ({ projectId, limit }: { projectId: string; limit: number }) => sql<AuditSummary>`
+  select p.round_ended_at as "roundEndedAt", p.round_ms as "roundMs", p.round_tasks as "roundTasks", f.repaired, f.unrepaired, f.missed
+  from audit_progress p
+  cross join lateral (
+    select count(*) filter (where is_repaired)::integer as repaired, count(*) filter (where not is_repaired)::integer as unrepaired,
+           coalesce(sum(missed), 0)::integer as missed
+    from (
+      select is_repaired, missed from audit_finding
+      where project_id = ${projectId} and found_at > now() - interval '1 day' order by found_at desc, id desc limit ${limit}
+    ) latest
+  ) f`
+
+/** A finding as it is read. */
+export interface FindingRow extends Omit<Finding, 'projectId'> {
+  readonly taskName: string | null
+  readonly foundAt: number
+}
+
+/** What was found, the latest first. Ids carry the time they were made at. */
+export const listFindings = ({
+  projectId,
+  taskId,
+  before,
+  limit,
+}: {
+  projectId: string
+  taskId: string | null
+  before: string | null
+  limit: number
+}) => sql<FindingRow>`
+  select f.id, f.task_id as "taskId", f.run_id as "runId", f.kind, f.is_repaired as "isRepaired", f.missed, f.detail, f.found_at as "foundAt",
+         (select coalesce(name, key) from task where id = f.task_id) as "taskName"
+  from audit_finding f
+  where f.project_id = ${projectId} and (${taskId}::uuid is null or f.task_id = ${taskId}::uuid)
+    and (${before}::uuid is null or f.id < ${before}::uuid)
+  order by f.id desc limit ${limit}`
+
+export const forgetFindings = (olderThanDays: number) => sql`
+  delete from audit_finding where found_at < now() - make_interval(days => ${olderThanDays}::integer)`
