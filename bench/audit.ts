@@ -75,7 +75,10 @@ await benchmark({
     const rows: Row[] = [
       { what: 'tasks of a round', value: String(round.tasks) },
       { what: 'a round takes', value: `${(round.ms / 1_000).toFixed(1)} s` },
-      { what: `CPU of the database, ${wanted} nodes, everything that is done when nothing is due`, value: percent(cost.databaseCpuUs) },
+      {
+        what: `CPU of the database, ${wanted} nodes, everything that is done when nothing is due`,
+        value: percent(cost.databaseCpuUs),
+      },
       { what: `CPU of the ${wanted} nodes`, value: percent(cost.nodeCpuUs) },
       { what: 'a lost row is back, median', value: `${waits[Math.floor(waits.length / 2)]?.toFixed(1)} s` },
       { what: 'a lost row is back, longest', value: `${waits.at(-1)?.toFixed(1)} s` },

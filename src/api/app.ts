@@ -34,6 +34,7 @@ import { scheduleRoutes } from './routes/schedules.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { streamRoutes } from './routes/stream.ts'
 import { taskRunRoutes } from './routes/task-runs.ts'
+import { whyRoutes } from './routes/why.ts'
 import { workerRoutes } from './routes/worker.ts'
 import { answerUnreadable } from './socket-errors.ts'
 import { handleUnknownRoutes } from './unknown-routes.ts'
@@ -105,6 +106,7 @@ export async function createApp({
   changeTaskRoutes(app, context)
   taskRunRoutes(app, context)
   ledgerRoutes(app, context)
+  whyRoutes(app, context)
   runRoutes(app, context)
   scheduleRoutes(app, context)
   queueRoutes(app, context)

@@ -25,7 +25,7 @@ const SLICE_TASKS = 20_000
 const MAX_REPAIRS = 200
 const SHORTEST_PAUSE_MS = 20
 /** Every node asks this often whether it is its turn. */
-const ASK_EVERY_MS = 2_000
+const ASK_EVERY_MS = 5_000
 /** A live row that has been due for this long is looked at. */
 const STRANDED_AFTER_MS = 60_000
 const STRANDED_PER_SHARD = 50

@@ -50,10 +50,19 @@ test('every command has help that fits one screen', async () => {
 test('every command for tasks and runs has help that teaches', async () => {
   const helps = await Promise.all(
     [
-      ...['list', 'show', 'create', 'edit', 'pause', 'resume', 'run', 'cancel', 'delete'].map((verb) => [
-        'task',
-        verb,
-      ]),
+      ...[
+        'list',
+        'show',
+        'why',
+        'ledger',
+        'create',
+        'edit',
+        'pause',
+        'resume',
+        'run',
+        'cancel',
+        'delete',
+      ].map((verb) => ['task', verb]),
       ...['list', 'show', 'cancel', 'retry'].map((verb) => ['run', verb]),
     ].map(async (words) => ({ words, ...(await runBelfry([...words, '--help'])) })),
   )

@@ -10,6 +10,7 @@ import { LEDGER_STATES } from '../../src/core/ledger/ledger.ts'
 import { RUN_STATES, SKIP_REASONS } from '../../src/core/run.ts'
 import { FOLD_POLICIES, GAP_POLICIES, SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task.ts'
+import { WHY_CODES } from '../../src/core/why/why.ts'
 import { CONFIG_KEYS, type ConfigKey, flagOf, SETTINGS, variableOf } from '../../src/runtime/config.ts'
 import { PRESET_NAMES, PRESETS } from '../../src/runtime/presets.ts'
 import { HTTP_FAILURE_CODES } from '../../src/worker/executors/http-failure.ts'
@@ -92,6 +93,10 @@ test('every preset is explained, setting by setting', () => {
     ),
   ])
   expect(Object.fromEntries(told)).toEqual(Object.fromEntries(set.filter(([name]) => name !== 'default')))
+})
+
+test('every cause for not running is explained', () => {
+  expect(firstCells(section('docs/reference/why.md', '## Codes'))).toEqual([...WHY_CODES])
 })
 
 test('every state of a ledger and every finding of the audit is explained', () => {

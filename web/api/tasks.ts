@@ -1,7 +1,16 @@
 /** Tasks: reading and changing them. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { type Answer, ask, get, post, queryOf } from './client.ts'
-import type { ActionType, Page, Preview, Schedule, Task, TaskInput, TaskState } from './wire.ts'
+import type {
+  ActionType,
+  Page,
+  Preview,
+  Schedule,
+  Task,
+  TaskInput,
+  TaskState,
+  WhyNotRunning,
+} from './wire.ts'
 
 /** What a list of tasks can be narrowed down to. */
 export interface TaskFilter {
@@ -36,6 +45,13 @@ export const taskQuery = (id: string) =>
   queryOptions({
     queryKey: taskKeys.one(id),
     queryFn: ({ signal }) => get<Task>(`/v1/tasks/${encodeURIComponent(id)}?include=recent`, signal),
+  })
+
+/** Why a task is not running; asked again whenever the task has changed. */
+export const whyQuery = ({ id, state, version, nextFireAt, openRun }: Task) =>
+  queryOptions({
+    queryKey: ['why', id, { state, version, nextFireAt, run: openRun?.id, runState: openRun?.state }],
+    queryFn: ({ signal }) => get<WhyNotRunning>(`/v1/tasks/${encodeURIComponent(id)}/why`, signal),
   })
 
 /** What decides when a task is due, before it is one. */

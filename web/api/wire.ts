@@ -10,6 +10,7 @@ import type {
 } from '../../src/api/schemas/run.ts'
 import type { Preview as WirePreview } from '../../src/api/schemas/schedule.ts'
 import type { CreateTask as CreateTaskSchema, Task as WireTask } from '../../src/api/schemas/task.ts'
+import type { WhyNotRunning as WireWhy } from '../../src/api/schemas/why.ts'
 import type { Action } from '../../src/core/action.ts'
 import type { Schedule } from '../../src/core/schedule/schedule.ts'
 
@@ -24,6 +25,7 @@ export type Task = Omit<WireTask, 'action' | 'schedule'> & {
   readonly schedule: Schedule
 }
 export type Run = WireRun
+export type WhyNotRunning = WireWhy
 export type Attempt = WireAttempt
 export type RunWithAttempts = Omit<z.output<typeof WireRunWithAttempts>, 'action'> & {
   /** What it does, by its own version of the task; null when that is not known any more. */

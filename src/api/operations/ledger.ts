@@ -1,6 +1,8 @@
 /** The ledger of one task: what is read of it, within which bounds, and how much of it is shown. */
 import { Refusal } from '../../core/errors.ts'
+import { type Expected, type ExpectedSet, expectedBetween } from '../../core/ledger/expected.ts'
 import {
+  expectedStretch,
   isInOrder,
   type Ledger,
   type LedgerCase,
@@ -47,6 +49,24 @@ export interface LedgerView {
   readonly manual: number
   readonly page: readonly LedgerEntry[]
   readonly hasMore: boolean
+}
+
+/** Occurrences that are worked out before others get their turn: a few milliseconds of work. */
+const TURN_OCCURRENCES = 500
+
+/** What is expected, worked out a little at a time: whoever shares this process must not be late for it. */
+async function expectedInTurns(it: LedgerCase): Promise<ExpectedSet> {
+  const { to, limit, ...stretch } = expectedStretch(it)
+  const items: Expected[] = []
+  let from = stretch.from
+  for (;;) {
+    const some = expectedBetween(it, { from, to, limit: Math.min(TURN_OCCURRENCES, limit - items.length) })
+    items.push(...some.items)
+    if (some.cutAt === null) return { items, cutAt: null }
+    if (items.length >= limit) return { items, cutAt: some.cutAt }
+    from = some.cutAt + 1
+    await new Promise(setImmediate)
+  }
 }
 
 /** All statements see one instant, so that a run that ends meanwhile is neither missed nor met twice. */
@@ -110,7 +130,7 @@ async function makeLedger(
     before,
     limit: MAX_LEDGER_OCCURRENCES,
   }
-  const ledger = ledgerOf(it)
+  const ledger = ledgerOf(it, await expectedInTurns(it))
   const lastRow = history.length > MAX_ROWS ? (history[MAX_ROWS - 1]?.scheduledFor ?? null) : null
   const lastVersion = past.length > MAX_VERSIONS ? (past[MAX_VERSIONS]?.until ?? null) : null
   const cuts = [ledger.cutAt, lastRow, lastVersion].filter((at) => at !== null)

@@ -42,6 +42,20 @@ Examples:
   belfry task list --search report --field id
 `
 
+const WHY_HELP = `
+Examples:
+  belfry task why morning
+  belfry task why morning --at 2026-11-16T08:30:00Z
+  belfry task why morning --field code
+`
+
+const LEDGER_HELP = `
+Examples:
+  belfry task ledger hello --since 5m
+  belfry task ledger morning --since 30d --show problems
+  belfry task ledger morning --field isInOrder
+`
+
 const RUN_HELP = `
 A paused task runs too, and stays paused. With --wait it ends with 7 when the run does not complete.
 
@@ -61,6 +75,8 @@ export function taskCommand(program: Command): void {
     .addHelpText('after', HELP)
   listCommand(group)
   showCommand(group)
+  whyCommand(group)
+  ledgerCommand(group)
   createCommand(group)
   editCommand(group)
   changeCommand(group, 'pause', 'Stop firing until resumed')
@@ -90,6 +106,31 @@ function showCommand(group: Command): void {
   addClientFlags(group.command('show').description('Show a task: what, when, how it went'))
     .argument('<task>', TASK)
     .action(async (task, flags) => (await import('../actions/show-task.ts')).showTask(task, flags))
+}
+
+function whyCommand(group: Command): void {
+  const command = group
+    .command('why')
+    .description('Say why a task is not running, and what to do about it')
+    .argument('<task>', TASK)
+    .option('--at <instant>', 'At an instant that has passed, such as 2026-11-16T09:00:00Z')
+  addClientFlags(command)
+    .addHelpText('after', WHY_HELP)
+    .action(async (task, flags) => (await import('../actions/why-task.ts')).whyTask(task, flags))
+}
+
+function ledgerCommand(group: Command): void {
+  const command = group
+    .command('ledger')
+    .description('Set what a task owed against what is recorded')
+    .argument('<task>', TASK)
+    .option('--since <duration>', 'From so long ago, such as 5m or 1d')
+    .option('--from <instant>', 'From an instant (default: a day ago)')
+    .option('--to <instant>', 'Up to an instant (default: now)')
+    .option('--show <state>', 'Only what is missing, skipped, …; problems for all that is not in order')
+  addClientFlags(command)
+    .addHelpText('after', LEDGER_HELP)
+    .action(async (task, flags) => (await import('../actions/ledger-task.ts')).ledgerTask(task, flags))
 }
 
 function createCommand(group: Command): void {

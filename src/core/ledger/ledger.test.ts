@@ -190,7 +190,11 @@ describe('what is expected follows from what was in force', () => {
   test('a row that was still due after several edits is one of the version it came from', () => {
     const versions = [
       { version: 1, definition: definition(), until: T0 + 20 * S },
-      { version: 2, definition: definition({ schedule: { type: 'every', interval: '7s' } }), until: T0 + 20 * S },
+      {
+        version: 2,
+        definition: definition({ schedule: { type: 'every', interval: '7s' } }),
+        until: T0 + 20 * S,
+      },
       { version: 3, definition: definition({ schedule: { type: 'every', interval: '9s' } }), until: null },
     ]
     const rows = [row(T0 + 10 * S), row(T0 + 20 * S, { version: 3 }), waiting(T0 + 27 * S, { version: 3 })]

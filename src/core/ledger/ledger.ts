@@ -78,21 +78,26 @@ export interface Ledger {
   readonly cutAt: number | null
 }
 
-export function ledgerOf(it: LedgerCase): Ledger {
+/** The stretch whose occurrences are to be expected: nothing lies ahead of a task that has nothing to go on with. */
+export function expectedStretch(it: LedgerCase): { from: number; to: number; limit: number } {
+  const to = it.rows.some(isWaiting) ? it.to : Math.min(it.to, it.now)
+  return { from: it.from, to, limit: it.limit }
+}
+
+export function ledgerOf(it: LedgerCase, expected = expectedBetween(it, expectedStretch(it))): Ledger {
   const rows = it.rows.filter(({ kind }) => kind !== 'manual')
   const waiting = rows.find(isWaiting)
-  const to = waiting ? it.to : Math.min(it.to, it.now)
-  const { items, cutAt } = expectedBetween(it, { from: it.from, to, limit: it.limit })
+  const { items, cutAt } = expected
   const book = new Book(rows.filter((row) => !isWaiting(row)))
   const all = withRows(it, items, book, cutAt ?? Number.POSITIVE_INFINITY)
   const counts = Object.fromEntries(LEDGER_STATES.map((state) => [state, 0])) as Record<LedgerState, number>
   const entries: LedgerEntry[] = []
   let ordinal = it.before ? ordinalAfter(it.before) : 1
-  for (const expected of all) {
-    const found = book.at(expected.at)
+  for (const listed of all) {
+    const found = book.at(listed.at)
     for (const row of found) ordinal = Math.max(ordinal, ordinalAfter(row))
-    if (found.length === 0 && ordinal > limitOf(it, expected.version)) continue
-    const entry = entryOf(it, expected, { found, waiting })
+    if (found.length === 0 && ordinal > limitOf(it, listed.version)) continue
+    const entry = entryOf(it, listed, { found, waiting })
     // What lies ahead will be counted when it runs; the row that waits knows how far the counting has come.
     if (entry.rows[0] === waiting && waiting) ordinal = Math.max(ordinal, waiting.ordinal)
     if (entry.state === 'due' || entry.state === 'upcoming') ordinal += 1
@@ -104,8 +109,8 @@ export function ledgerOf(it: LedgerCase): Ledger {
     counts.missing += 1
     entries.push(broken)
   }
-  const expected = Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.unexpected
-  return { entries, counts, expected, cutAt }
+  const owed = Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.unexpected
+  return { entries, counts, expected: owed, cutAt }
 }
 
 /** The row that the task goes on with. */
@@ -178,12 +183,7 @@ interface Listed extends Expected {
  * What is expected, and what else has a row: the occurrences of chains, and those that were fired a moment before
  * an edit or an end that would have prevented them.
  */
-function withRows(
-  { from, to }: LedgerCase,
-  items: readonly Expected[],
-  book: Book,
-  cutAt: number,
-): Listed[] {
+function withRows({ from, to }: LedgerCase, items: readonly Expected[], book: Book, cutAt: number): Listed[] {
   const known = new Set(items.map(({ at }) => at))
   const listed = items.map((item) => ({ ...item, isExtra: false }))
   const more: Listed[] = []

@@ -23,6 +23,7 @@ import { Definition } from './definition.tsx'
 import { RunsOfTask } from './runs-of-task.tsx'
 import classes from './task-screen.module.css'
 import { Upcoming } from './upcoming.tsx'
+import { Why } from './why.tsx'
 
 const route = getRouteApi('/tasks/$taskId')
 
@@ -38,6 +39,7 @@ export function TaskScreen() {
     <div className={classes.screen}>
       <Head task={task} />
       <Facts task={task} />
+      {task.state !== 'running' && <Why task={task} />}
       <Tabs task={task} tab={tab} />
       {tab === 'runs' && <RunsOfTask task={task} />}
       {tab === 'upcoming' && <Upcoming task={task} />}

@@ -1,0 +1,44 @@
+/** Whether a task without any live row still owes something. Pure. */
+import { delayMs, firstOccurrence, nextOccurrence } from '../schedule/occurrences.ts'
+import { planOf, type TaskDefinition } from '../task.ts'
+
+/** Where a task had come to. Instants are epoch milliseconds. */
+export interface NextOwed {
+  readonly definition: TaskDefinition
+  readonly createdAt: number
+  /** The latest occurrence in history, and what the next one would count as. */
+  readonly latest: number | null
+  readonly lastEndedAt: number | null
+  readonly ordinal: number
+  /** History before this instant was dropped. */
+  readonly historyFrom: number
+}
+
+/** Nothing is owed any more, and why; or when something is. */
+export type Owed =
+  | { readonly isOver: true; readonly why: string }
+  | { readonly isOver: false; readonly at: number }
+
+const PAST_END = 'its endAt leaves nothing more'
+
+export function nextOwed(it: NextOwed): Owed {
+  const { definition, createdAt, latest, lastEndedAt, ordinal, historyFrom } = it
+  const { maxRuns } = definition
+  const over = (why: string): Owed => ({ isOver: true, why })
+  const plan = planOf(definition)
+  if (definition.schedule.type === 'once') {
+    const at = firstOccurrence(plan, createdAt)
+    const isKnown = at === null || latest !== null || at < historyFrom
+    return isKnown ? over('it was due once, and that is over') : { isOver: false, at }
+  }
+  if (maxRuns !== null && (ordinal > maxRuns || (latest === null && createdAt < historyFrom)))
+    return over(`it has run ${maxRuns} ${maxRuns === 1 ? 'time' : 'times'}, which is its maxRuns`)
+  if (definition.schedule.type === 'delay') {
+    const first = Math.max(createdAt, plan.startAt ?? createdAt)
+    const at = lastEndedAt === null ? first : Math.floor(lastEndedAt + delayMs(definition.schedule))
+    return plan.endAt !== null && at > plan.endAt ? over(PAST_END) : { isOver: false, at }
+  }
+  const at = nextOccurrence(plan, Math.max(latest ?? createdAt, createdAt))
+  if (at !== null) return { isOver: false, at }
+  return over(plan.endAt === null ? 'its schedule has no instant left' : PAST_END)
+}

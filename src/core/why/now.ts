@@ -1,0 +1,352 @@
+/**
+ * Why a task is not running now. Pure: it sees the task, its live rows and who could serve them, and answers every
+ * cause there is, the one that counts first.
+ */
+import { type NextOwed, nextOwed } from './next-owed.ts'
+import { because, instant, roughly, type Why } from './why.ts'
+
+/** A live row of the task. */
+export interface LiveRun {
+  readonly runId: string
+  readonly kind: string
+  readonly state: 'scheduled' | 'pending' | 'running' | 'retrying' | 'held' | 'deferred'
+  readonly scheduledFor: number
+  readonly wakeAt: number
+  readonly attempt: number
+  readonly workerId: string | null
+  readonly claimedAt: number | null
+  readonly isCancelled: boolean
+}
+
+/** Where the task's runs wait for a worker. */
+export interface Waiting {
+  readonly queue: string
+  readonly queuePausedAt: number | null
+  readonly queueLimit: number | null
+  readonly queueHeld: number
+  readonly key: string | null
+  readonly keyLimit: number | null
+  readonly keyHeld: number
+  readonly labels: readonly string[]
+  /** The handler that a worker of the users' own must offer; null for what nodes perform. */
+  readonly handler: string | null
+  /** Runs that wait there before this one, counted up to a bound. */
+  readonly ahead: number
+}
+
+/** Who could perform it. */
+export interface Workers {
+  readonly alive: number
+  /** Those that offer what the task asks for. */
+  readonly capable: number
+  readonly places: number
+}
+
+/** Who watches the task's part of the agenda. */
+export interface Watcher {
+  readonly shard: number
+  readonly isWatched: boolean
+  readonly watchedUntil: number
+}
+
+/** All that the answer depends on. Instants are epoch milliseconds. */
+export interface NowCase extends NextOwed {
+  readonly now: number
+  readonly pausedAt: number | null
+  readonly pauseReason: string | null
+  readonly resumeAt: number | null
+  readonly cancelledAt: number | null
+  readonly live: readonly LiveRun[]
+  /** The latest run of the task that has ended. */
+  readonly last: { readonly runId: string; readonly state: string; readonly endedAt: number } | null
+  readonly waiting: Waiting
+  readonly workers: Workers
+  readonly watcher: Watcher
+}
+
+/** A row that has been due for less than this is just being fired. */
+const STARTING_MS = 2_000
+
+export function whyNow(it: NowCase): Why[] {
+  const causes = [...activeCauses(it), ...taskCauses(it)]
+  const isRunning = causes.some(({ code }) => code === 'running')
+  const isOver = causes.some(({ code }) => code === 'cancelled' || code === 'finished')
+  if (isRunning || isOver) return causes
+  // What would hold it up once it is due is worth knowing before.
+  const known = new Set(causes.map(({ code }) => code))
+  const hindrances = [...queueCauses(it, null), ...workerCauses(it, null), ...watcherCauses(it)]
+  return [...causes, ...hindrances.filter(({ code }) => !known.has(code) && code !== 'workers_busy')]
+}
+
+const ORDER = ['running', 'pending', 'retrying', 'held', 'deferred'] as const
+
+/** What is on its way: one cause for each state there is. */
+function activeCauses(it: NowCase): Why[] {
+  return ORDER.flatMap((state) => {
+    const run = it.live.find((row) => row.state === state)
+    return run ? activeCause(it, run) : []
+  })
+}
+
+function activeCause(it: NowCase, run: LiveRun): Why[] {
+  const { now } = it
+  const facts = { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor }
+  switch (run.state) {
+    case 'running': {
+      const since = Math.max(run.claimedAt ?? run.scheduledFor, run.scheduledFor)
+      if (since > now) return [starting(run)]
+      const stop = run.isCancelled ? ' It was asked to stop.' : ''
+      return [
+        {
+          code: 'running',
+          sentence: `It is running: run ${run.runId} for ${roughly(now - since)}.${stop}`,
+          facts: {
+            ...facts,
+            since,
+            attempt: run.attempt,
+            ...(run.workerId ? { workerId: run.workerId } : {}),
+          },
+          advice: null,
+        },
+      ]
+    }
+    case 'retrying':
+      return [
+        {
+          code: 'retry_wait',
+          sentence: `Attempt ${run.attempt} of run ${run.runId} failed; the next one is made at ${instant(run.wakeAt)}.`,
+          facts: { ...facts, until: run.wakeAt, attempt: run.attempt },
+          advice: `See what failed with GET /v1/runs/${run.runId}; cancel the run to give up on it.`,
+        },
+      ]
+    case 'held': {
+      const holder = it.live.find(
+        ({ state }) => state === 'running' || state === 'pending' || state === 'retrying',
+      )
+      return [
+        {
+          code: 'overlap',
+          sentence: holder
+            ? `Run ${run.runId} waits until run ${holder.runId} of the same task, which is ${holder.state}, has ended.`
+            : `Run ${run.runId} waits for its turn among the runs of its task.`,
+          facts: {
+            ...facts,
+            runId: holder?.runId ?? run.runId,
+            since: run.scheduledFor,
+            count: it.live.filter(({ state }) => state === 'held').length,
+          },
+          advice: 'Wait for that run or cancel it; with overlap "allow" runs do not wait for one another.',
+        },
+      ]
+    }
+    case 'deferred':
+      return [
+        {
+          code: 'blackout',
+          sentence: `Run ${run.runId} came due during a blackout of the project and waits until it is over, at ${instant(run.wakeAt)}.`,
+          facts: { ...facts, until: run.wakeAt },
+          advice:
+            'Wait for the end of the blackout, remove it, or trigger the task: what is triggered runs nevertheless.',
+        },
+      ]
+    case 'pending': {
+      const held = [...queueCauses(it, run), ...workerCauses(it, run)]
+      return held.slice(0, 1)
+    }
+    default:
+      return []
+  }
+}
+
+/** What keeps the runs of a queue or a key from starting. */
+function queueCauses({ waiting }: NowCase, run: LiveRun | null): Why[] {
+  const { queue, queuePausedAt, queueLimit, queueHeld, key, keyLimit, keyHeld } = waiting
+  const facts = run
+    ? { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor, since: run.wakeAt }
+    : {}
+  const who = run ? `Run ${run.runId} is due and waits` : 'What comes due would wait'
+  const causes: Why[] = []
+  if (queuePausedAt !== null)
+    causes.push({
+      code: 'queue_paused',
+      sentence: `${who}: the queue ${queue} is paused since ${instant(queuePausedAt)}.`,
+      facts: { ...facts, queue, since: queuePausedAt },
+      advice: `Let it go on with POST /v1/queues/${queue}/resume.`,
+    })
+  if (queueLimit !== null && queueHeld >= queueLimit)
+    causes.push({
+      code: 'queue_full',
+      sentence: `${who}: all ${queueLimit} places of the queue ${queue} are taken.`,
+      facts: { ...facts, queue, limit: queueLimit, held: queueHeld },
+      advice: `Wait for a place, or raise the limit with PATCH /v1/queues/${queue}.`,
+    })
+  if (key !== null && keyLimit !== null && keyHeld >= keyLimit)
+    causes.push({
+      code: 'key_full',
+      sentence: `${who}: all ${keyLimit} places of the concurrency key ${key} are taken.`,
+      facts: { ...facts, key, limit: keyLimit, held: keyHeld },
+      advice: "Wait for a place, or raise the task's concurrencyLimit.",
+    })
+  return causes
+}
+
+/** What keeps a run waiting whose queue is open. */
+function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): Why[] {
+  const facts = run
+    ? { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor, since: run.wakeAt }
+    : {}
+  const who = run ? `Run ${run.runId} is due and waits` : 'What comes due would wait'
+  const { labels, ahead, handler } = waiting
+  if (workers.alive === 0 && handler !== null)
+    return [
+      {
+        code: 'no_worker',
+        sentence: `${who}: it needs a worker of yours that offers the handler ${handler}, and none is connected.`,
+        facts: { ...facts, handler, workers: 0 },
+        advice: 'Start a worker that offers this handler.',
+      },
+    ]
+  if (workers.alive === 0)
+    return [
+      {
+        code: 'no_worker',
+        sentence: `${who}: no node with the role worker is alive.`,
+        facts: { ...facts, workers: 0 },
+        advice: 'Start a node with the role worker: belfry start --roles worker.',
+      },
+    ]
+  if (workers.capable === 0) {
+    const needed = [...(handler === null ? [] : [`the handler ${handler}`]), ...labels].join(', ')
+    return [
+      {
+        code: 'no_capable_worker',
+        sentence: `${who}: of ${workers.alive} ${workers.alive === 1 ? 'worker that is' : 'workers that are'} alive none offers ${needed}.`,
+        facts: { ...facts, labels, workers: workers.alive, ...(handler === null ? {} : { handler }) },
+        advice:
+          handler === null
+            ? `Start a worker that does: belfry start --roles worker --labels ${labels.join(',')}.`
+            : 'Start a worker that does, for the queue that the task is in.',
+      },
+    ]
+  }
+  return [
+    {
+      code: 'workers_busy',
+      sentence: run
+        ? `Run ${run.runId} has been due for ${roughly(now - run.wakeAt)} and waits for a free place; ${ahead} wait before it.`
+        : 'All places of the workers are taken.',
+      facts: { ...facts, workers: workers.capable, places: workers.places, ahead },
+      advice: 'Wait, raise --concurrency, or start more workers.',
+    },
+  ]
+}
+
+function watcherCauses({ watcher, now }: NowCase): Why[] {
+  if (watcher.isWatched) return []
+  return [
+    {
+      code: 'shard_unwatched',
+      sentence: `No scheduler has watched shard ${watcher.shard}, where the task is, for ${roughly(now - watcher.watchedUntil)}.`,
+      facts: { shard: watcher.shard, since: watcher.watchedUntil },
+      advice:
+        'Start a node with the role scheduler: belfry start --roles scheduler. What is due is fired as soon as one is there.',
+    },
+  ]
+}
+
+const starting = (run: LiveRun): Why => ({
+  code: 'starting',
+  sentence: `Run ${run.runId} is due and is just being started.`,
+  facts: { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor },
+  advice: null,
+})
+
+/** What the task itself says: it is over, paused, or not due. */
+function taskCauses(it: NowCase): Why[] {
+  const { now, cancelledAt, pausedAt, pauseReason, resumeAt, definition } = it
+  if (cancelledAt !== null)
+    return [
+      {
+        code: 'cancelled',
+        sentence: `The task was cancelled at ${instant(cancelledAt)} and stays so.`,
+        facts: { since: cancelledAt },
+        advice: 'Create a new task.',
+      },
+    ]
+  if (pausedAt !== null) {
+    const until = resumeAt === null ? '' : `, until ${instant(resumeAt)}`
+    return [
+      {
+        code: 'paused',
+        sentence: `The task is paused since ${instant(pausedAt)}${until}${because(pauseReason)}.`,
+        facts: {
+          since: pausedAt,
+          ...(resumeAt === null ? {} : { until: resumeAt }),
+          ...(pauseReason === null ? {} : { reason: pauseReason }),
+        },
+        advice: 'Let it go on with POST /v1/tasks/{id}/resume; a trigger works meanwhile.',
+      },
+    ]
+  }
+  const scheduled = it.live.filter(({ state, kind }) => state === 'scheduled' && kind !== 'resume')
+  const [first] = scheduled.sort((a, b) => a.wakeAt - b.wakeAt)
+  if (first) return [first.wakeAt > now ? notDue(it, first) : dueNow(it, first)]
+  if (it.live.length > 0) return []
+  if (definition.schedule.type === 'manual')
+    return [
+      {
+        code: 'manual_only',
+        sentence: 'The task has no schedule: it runs when it is triggered.',
+        facts: lastOf(it),
+        advice: 'Trigger it with POST /v1/tasks/{id}/trigger, or give it a schedule.',
+      },
+    ]
+  return [withoutRow(it)]
+}
+
+function dueNow(it: NowCase, row: LiveRun): Why {
+  const [unwatched] = watcherCauses(it)
+  const facts = { runId: row.runId, scheduledFor: row.scheduledFor, since: row.wakeAt }
+  if (unwatched)
+    return { ...unwatched, facts: { ...unwatched.facts, ...facts, since: it.watcher.watchedUntil } }
+  if (it.now - row.wakeAt < STARTING_MS) return starting(row)
+  return {
+    code: 'scheduler_behind',
+    sentence: `It has been due for ${roughly(it.now - row.wakeAt)}, and the scheduler of shard ${it.watcher.shard} has not come to it yet.`,
+    facts: { ...facts, shard: it.watcher.shard },
+    advice:
+      'If this lasts, the scheduler has more to do than it can: start another node with the role scheduler.',
+  }
+}
+
+function notDue(it: NowCase, row: LiveRun): Why {
+  const isSkip = row.kind === 'skip'
+  const plain = `It is not due yet: the next time is ${instant(row.wakeAt)}, in ${roughly(row.wakeAt - it.now)}.`
+  return {
+    code: 'not_due',
+    sentence: isSkip ? `${plain} That one is skipped, as somebody asked for.` : plain,
+    facts: { nextAt: row.wakeAt, scheduledFor: row.scheduledFor, ...lastOf(it) },
+    advice: 'Trigger it with POST /v1/tasks/{id}/trigger to run it now.',
+  }
+}
+
+const lastOf = ({ last }: NowCase) => (last ? { runId: last.runId, runState: last.state } : {})
+
+/** Nothing is live: either nothing is owed, or the row that should be there is gone. */
+function withoutRow(it: NowCase): Why {
+  const owed = nextOwed(it)
+  if (owed.isOver)
+    return {
+      code: 'finished',
+      sentence: `The task is finished: ${owed.why}.`,
+      facts: { ...lastOf(it), ...(it.last ? { since: it.last.endedAt } : {}) },
+      advice: 'Trigger it to run it once more, or edit it so that something lies ahead.',
+    }
+  return {
+    code: 'next_row_lost',
+    sentence: `The row that the task should go on with is gone; it was due at ${instant(owed.at)}.`,
+    facts: { nextAt: owed.at, ...lastOf(it) },
+    advice:
+      'The audit puts it back within a minute as long as a node with the role liveness runs; GET /v1/audit tells.',
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * Why a task was not running at an instant that has passed. Pure: it sees what history, versions and pauses tell about that
+ * instant. What nobody wrote down (which worker had a free place, whether a queue was full) is not guessed at.
+ */
+import { expectedBetween, type Owing } from '../ledger/expected.ts'
+import { because, instant, roughly, type Why, type WhyCode } from './why.ts'
+
+/** A run of the task that was due at or before the instant, live or ended. */
+export interface PastRun {
+  readonly runId: string
+  readonly kind: string
+  readonly state: string
+  readonly reason: string | null
+  readonly scheduledFor: number
+  readonly coversUntil: number | null
+  /** When the last attempt began. */
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  /** From the due instant to the beginning of the first attempt. */
+  readonly lateMs: number | null
+  readonly attempt: number
+}
+
+/** An attempt of a run that was followed by another. */
+export interface PastAttempt {
+  readonly runId: string
+  readonly number: number
+  readonly outcome: string
+  readonly startedAt: number | null
+  readonly endedAt: number
+}
+
+/** A pause of the task. */
+export interface Pause {
+  readonly pausedAt: number
+  readonly resumedAt: number | null
+  readonly reason: string | null
+}
+
+/** A blackout of the project that covered the instant. */
+export interface PastBlackout {
+  readonly name: string
+  readonly until: number | null
+}
+
+/** All that the answer depends on. */
+export interface ThenCase extends Owing {
+  readonly at: number
+  readonly now: number
+  /** History before this instant was dropped. */
+  readonly historyFrom: number
+  /** Those that were due at or before the instant, the latest first. */
+  readonly runs: readonly PastRun[]
+  readonly attempts: readonly PastAttempt[]
+  readonly pause: Pause | null
+  readonly blackout: PastBlackout | null
+}
+
+export function whyThen(it: ThenCase): Why[] {
+  const { at, createdAt, historyFrom, endedAt } = it
+  if (at < createdAt)
+    return [
+      {
+        code: 'not_created',
+        sentence: `The task did not exist yet: it was created at ${instant(createdAt)}.`,
+        facts: { since: createdAt },
+        advice: null,
+      },
+    ]
+  const open = it.runs.find((run) => run.state !== 'skipped' && (run.endedAt === null || run.endedAt > at))
+  if (open) return openThen(it, open)
+  if (at < historyFrom)
+    return [
+      {
+        code: 'before_history',
+        sentence: `History of that time was dropped; it begins at ${instant(historyFrom)}.`,
+        facts: { since: historyFrom },
+        advice: 'Keep history for longer with --history-days.',
+      },
+    ]
+  if (endedAt !== null && at >= endedAt)
+    return [
+      {
+        code: 'cancelled',
+        sentence: `The task had been cancelled at ${instant(endedAt)}.`,
+        facts: { since: endedAt },
+        advice: null,
+      },
+    ]
+  const causes = [...pausedThen(it), ...skippedThen(it), ...blackoutThen(it)]
+  return causes.length > 0 ? causes : [betweenRuns(it)]
+}
+
+/** A run was on its way: it ran, waited for its next attempt, or waited for a worker. */
+function openThen({ at, attempts, now }: ThenCase, run: PastRun): Why[] {
+  const facts = { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor }
+  const first = run.lateMs === null ? run.startedAt : run.scheduledFor + run.lateMs
+  const own = attempts.filter(({ runId }) => runId === run.runId)
+  const during = own.find(({ startedAt, endedAt }) => (startedAt ?? endedAt) <= at && at < endedAt)
+  const isLastAttempt = run.startedAt !== null && run.startedAt <= at
+  if (during || isLastAttempt)
+    return [
+      {
+        code: 'running',
+        sentence: `It was running: attempt ${during?.number ?? run.attempt} of run ${run.runId}.`,
+        facts: {
+          ...facts,
+          attempt: during?.number ?? run.attempt,
+          ...sinceUntil(during?.startedAt ?? run.startedAt, during?.endedAt ?? run.endedAt),
+        },
+        advice: null,
+      },
+    ]
+  const before = own.filter(({ endedAt }) => endedAt <= at).at(-1)
+  if (before && before.outcome !== 'worker_lost')
+    return [
+      {
+        code: 'retry_wait',
+        sentence: `Attempt ${before.number} of run ${run.runId} had failed, and the next one had not begun.`,
+        facts: {
+          ...facts,
+          attempt: before.number,
+          ...sinceUntil(before.endedAt, nextStart(own, before, run)),
+        },
+        advice: `See what failed with GET /v1/runs/${run.runId}.`,
+      },
+    ]
+  const since = before?.endedAt ?? run.scheduledFor
+  const until = before ? nextStart(own, before, run) : first
+  const waited =
+    until === null
+      ? `until ${instant(run.endedAt ?? now)}, without ever beginning`
+      : `for ${roughly(until - since)}`
+  const lost = before ? 'its worker had died, and ' : ''
+  return [
+    {
+      code: 'waited',
+      sentence: `Run ${run.runId} was due and waited ${waited}: ${lost}what it waited for is not recorded (a scheduler, a place in its queue or key, or a free worker).`,
+      facts: { ...facts, ...sinceUntil(since, until) },
+      advice: 'Ask while it happens to learn which; GET /v1/stats tells how late runs were by the minute.',
+    },
+  ]
+}
+
+const nextStart = (own: readonly PastAttempt[], { number }: PastAttempt, run: PastRun): number | null =>
+  own.find((attempt) => attempt.number === number + 1)?.startedAt ?? run.startedAt
+
+const sinceUntil = (since: number | null, until: number | null) => ({
+  ...(since === null ? {} : { since }),
+  ...(until === null ? {} : { until }),
+})
+
+function pausedThen({ pause }: ThenCase): Why[] {
+  if (!pause) return []
+  const until = pause.resumedAt === null ? ' and still is' : ` until ${instant(pause.resumedAt)}`
+  return [
+    {
+      code: 'paused',
+      sentence: `The task was paused at ${instant(pause.pausedAt)}${until}${because(pause.reason)}.`,
+      facts: {
+        ...sinceUntil(pause.pausedAt, pause.resumedAt),
+        ...(pause.reason === null ? {} : { reason: pause.reason }),
+      },
+      advice: pause.resumedAt === null ? 'Let it go on with POST /v1/tasks/{id}/resume.' : null,
+    },
+  ]
+}
+
+const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: string | null }>> = {
+  overlap: {
+    code: 'overlap',
+    why: 'another run of the task was active',
+    advice: 'With overlap "allow" runs do not hinder one another; with "queue_one" or "queue_all" they wait.',
+  },
+  overlap_limit: {
+    code: 'overlap',
+    why: 'another run was active, and as many as may wait were waiting',
+    advice: 'Runs take longer than the time between them.',
+  },
+  misfire: {
+    code: 'misfire',
+    why: 'no scheduler was there when it came due, and the misfire policy does not run it',
+    advice: 'The misfire policy of the task says what becomes of what was missed.',
+  },
+  paused: { code: 'paused', why: 'the task was paused', advice: null },
+  skip_next: { code: 'skip_next', why: 'somebody had asked to skip it', advice: null },
+  blackout: { code: 'blackout', why: 'a blackout of the project was in force', advice: null },
+  edited: { code: 'edited', why: 'an edit gave the task another schedule before it was fired', advice: null },
+  cancelled: { code: 'cancelled', why: 'the task was cancelled before it was fired', advice: null },
+  bounds: { code: 'bounds', why: 'an edit lowered maxRuns below it', advice: null },
+  lost: {
+    code: 'lost',
+    why: 'the row that should have fired it was gone',
+    advice: 'The audit put the task back on the agenda; GET /v1/audit tells when.',
+  },
+}
+
+/** What was due last did not run. */
+function skippedThen({ runs, at, pause }: ThenCase): Why[] {
+  const [latest] = runs.filter(({ kind }) => kind !== 'manual')
+  if (latest?.state !== 'skipped' || latest.reason === null) return []
+  const known = SKIPPED[latest.reason]
+  if (!known || (known.code === 'paused' && pause)) return []
+  const until = latest.coversUntil ?? latest.scheduledFor
+  const due = Math.min(until, at)
+  const what =
+    until > latest.scheduledFor
+      ? `What was due from ${instant(latest.scheduledFor)} to ${instant(until)}`
+      : `What was due at ${instant(latest.scheduledFor)}`
+  const holder = known.code === 'overlap' ? runs.find((run) => wasOpenAt(run, latest)) : undefined
+  return [
+    {
+      code: known.code,
+      sentence: `${what} was skipped: ${known.why}${holder ? ` (run ${holder.runId})` : ''}.`,
+      facts: {
+        runId: holder?.runId ?? latest.runId,
+        runState: holder?.state ?? latest.state,
+        scheduledFor: due,
+        reason: latest.reason,
+        ...(until > latest.scheduledFor ? { since: latest.scheduledFor, until } : {}),
+      },
+      advice: known.advice,
+    },
+  ]
+}
+
+/** Whether a run was on its way when another one was skipped. */
+const wasOpenAt = (run: PastRun, skip: PastRun): boolean =>
+  run.runId !== skip.runId &&
+  run.state !== 'skipped' &&
+  (run.endedAt === null || run.endedAt >= (skip.endedAt ?? skip.scheduledFor) - WRITTEN_MS)
+
+/** An end is written a little after it. */
+const WRITTEN_MS = 1_000
+
+function blackoutThen({ blackout }: ThenCase): Why[] {
+  if (!blackout) return []
+  const until = blackout.until === null ? '' : ` until ${instant(blackout.until)}`
+  return [
+    {
+      code: 'blackout',
+      sentence: `The blackout ${blackout.name} was in force${until}: nothing of the project started by time.`,
+      facts: { name: blackout.name, ...(blackout.until === null ? {} : { until: blackout.until }) },
+      advice: null,
+    },
+  ]
+}
+
+/** Far enough to find the next instant of any schedule that has one. */
+const HORIZON_MS = 10 * 366 * 86_400_000
+
+/** It had nothing to do just then: the run before was over, the next one not due. */
+function betweenRuns(it: ThenCase): Why {
+  const { at, runs } = it
+  const [latest] = runs
+  const { items } = expectedBetween(it, { from: at + 1, to: at + HORIZON_MS, limit: 1 })
+  const [next] = items
+  const before = latest
+    ? ` Run ${latest.runId} had ended ${roughly(at - (latest.endedAt ?? at))} before.`
+    : ''
+  const facts = latest ? { runId: latest.runId, runState: latest.state } : {}
+  if (next)
+    return {
+      code: 'not_due',
+      sentence: `It was not due: the next time was ${instant(next.at)}.${before}`,
+      facts: { ...facts, nextAt: next.at },
+      advice: null,
+    }
+  const isByTime = it.versions.some(
+    ({ definition }) => !['delay', 'manual'].includes(definition.schedule.type),
+  )
+  return {
+    code: isByTime ? 'finished' : 'not_due',
+    sentence: `Nothing more was due at that time.${before}`,
+    facts,
+    advice: null,
+  }
+}

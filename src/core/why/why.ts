@@ -1,0 +1,91 @@
+/**
+ * Why a task is not running. A closed list of causes, each with a sentence, the facts behind it and what to do about
+ * it; docs/reference/why.md explains them one by one. What decides is in now.ts and then.ts.
+ */
+
+/** The causes. A code never changes its meaning. */
+export const WHY_CODES = [
+  'running',
+  'starting',
+  'retry_wait',
+  'overlap',
+  'blackout',
+  'queue_paused',
+  'queue_full',
+  'key_full',
+  'no_worker',
+  'no_capable_worker',
+  'workers_busy',
+  'shard_unwatched',
+  'scheduler_behind',
+  'paused',
+  'not_due',
+  'manual_only',
+  'finished',
+  'cancelled',
+  'next_row_lost',
+  'misfire',
+  'skip_next',
+  'edited',
+  'bounds',
+  'lost',
+  'waited',
+  'not_created',
+  'before_history',
+] as const
+export type WhyCode = (typeof WHY_CODES)[number]
+
+/** What a cause is about. Instants are epoch milliseconds. */
+export interface WhyFacts {
+  /** The run that it is about, or that is in the way. */
+  readonly runId?: string
+  readonly runState?: string
+  /** When what it is about was due. */
+  readonly scheduledFor?: number
+  readonly since?: number
+  readonly until?: number
+  /** When the task is due next. */
+  readonly nextAt?: number
+  readonly attempt?: number
+  readonly workerId?: string
+  readonly queue?: string
+  readonly key?: string
+  readonly limit?: number
+  readonly held?: number
+  readonly labels?: readonly string[]
+  readonly handler?: string
+  readonly workers?: number
+  readonly places?: number
+  /** Runs that wait before this one, counted up to a bound. */
+  readonly ahead?: number
+  readonly shard?: number
+  readonly reason?: string
+  readonly count?: number
+  readonly name?: string
+}
+
+/** One cause. */
+export interface Why {
+  readonly code: WhyCode
+  readonly sentence: string
+  readonly facts: WhyFacts
+  /** What to do about it; null when there is nothing to be done. */
+  readonly advice: string | null
+}
+
+export const instant = (ms: number): string => new Date(ms).toISOString()
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+/** A length of time in one unit, rounded down. */
+export function roughly(ms: number): string {
+  const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['ms', 1]
+  return `${Math.max(0, Math.floor(ms / unitMs))} ${unit}`
+}
+
+export const because = (reason: string | null | undefined): string => (reason ? ` (${reason})` : '')
