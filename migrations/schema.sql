@@ -328,6 +328,17 @@ create index task_by_tag on task using gin (tags);
 create index task_that_goes_on on task (id) where cancelled_at is null and paused_at is null and settled_as_of is distinct from updated_at and (coalesce((definition -> 'schedule'::text) ->> 'type'::text, ''::text) <> all (array['once'::text, 'manual'::text]));
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
 
+create table task_edit (
+  task_id     uuid not null,
+  version     integer not null,
+  made_at     timestamptz not null,
+  made_by     text,
+  reason      text,
+  rollback_of integer,
+  constraint task_edit_pkey primary key (task_id, version),
+  constraint task_edit_task_id_fkey foreign key (task_id) references task(id) on delete cascade
+);
+
 create table task_pause (
   task_id       uuid not null,
   paused_at     timestamptz not null,
@@ -345,6 +356,10 @@ create table task_version (
   definition  json not null,
   replaced_at timestamptz not null default now(),
   due_until   timestamptz,
+  key         text,
+  name        text,
+  owner       text,
+  tags        text[] not null default '{}'::text[],
   constraint task_version_pkey primary key (task_id, version),
   constraint task_version_task_id_fkey foreign key (task_id) references task(id) on delete cascade
 );

@@ -35,6 +35,7 @@ import { statsRoutes } from './routes/stats.ts'
 import { streamRoutes } from './routes/stream.ts'
 import { taskRunRoutes } from './routes/task-runs.ts'
 import { whyRoutes } from './routes/why.ts'
+import { versionRoutes } from './routes/versions.ts'
 import { workerRoutes } from './routes/worker.ts'
 import { answerUnreadable } from './socket-errors.ts'
 import { handleUnknownRoutes } from './unknown-routes.ts'
@@ -104,6 +105,7 @@ export async function createApp({
   createTaskRoutes(app, context)
   readTaskRoutes(app, context)
   changeTaskRoutes(app, context)
+  versionRoutes(app, context)
   taskRunRoutes(app, context)
   ledgerRoutes(app, context)
   whyRoutes(app, context)

@@ -4,11 +4,14 @@ import { timezoneOf } from '../core/schedule/schedule.ts'
 import type { AttemptRow } from '../store/attempts.ts'
 import type { AuditSummary as AuditRow } from '../store/audit.ts'
 import type { RunRow } from '../store/runs.ts'
+import type { VersionRow } from '../store/task-versions.ts'
 import type { TaskRow } from '../store/tasks.ts'
 import { localTime } from './local-time.ts'
+import type { ComparedVersion } from './operations/task-versions.ts'
 import type { AuditSummary } from './schemas/audit.ts'
 import type { Attempt, Run } from './schemas/run.ts'
 import type { Task } from './schemas/task.ts'
+import type { TaskVersion } from './schemas/version.ts'
 
 export const utc = (ms: number): string => new Date(ms).toISOString()
 const utcOrNull = (ms: number | null): string | null => (ms === null ? null : utc(ms))
@@ -47,6 +50,27 @@ export function presentTask(row: TaskRow): Task {
     cancelledAt: utcOrNull(row.cancelledAt),
   }
 }
+
+/** All that a user decided in a version, under the names that requests have for it. */
+export function definedFields({ key, name, owner, tags, definition }: VersionRow): TaskVersion['definition'] {
+  const { traceparent: _, anchorAt: __, seed: ___, ...fields } = definition
+  return { key, name, owner, tags, ...fields, labels: [...fields.labels] }
+}
+
+export const presentVersionSummary = ({ row, changes }: ComparedVersion) => ({
+  version: row.version,
+  isCurrent: row.isCurrent,
+  madeAt: utc(row.madeAt),
+  madeBy: row.madeBy,
+  reason: row.reason,
+  rollbackOf: row.rollbackOf,
+  changes: [...changes],
+})
+
+export const presentVersion = (version: ComparedVersion): TaskVersion => ({
+  ...presentVersionSummary(version),
+  definition: definedFields(version.row),
+})
 
 /** Attempts beyond the first, not counting those that only replaced a dead worker's. */
 function retriesOf({ attempt, losses }: { attempt: number; losses: number }): number {

@@ -30,6 +30,9 @@ export function traceparentOf(request: FastifyRequest): string | null {
   return typeof value === 'string' && TRACEPARENT.test(value) ? value : null
 }
 
+/** Who asks, as far as the server knows: where the request came from. */
+export const callerOf = (request: FastifyRequest): string | null => request.ip ?? null
+
 export const etag = (version: number): string => `"${version}"`
 
 /** What the caller believes about the task it changes: its version, that it exists, or nothing at all. */

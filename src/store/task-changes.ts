@@ -50,7 +50,8 @@ export interface TaskEdit {
 /** Replaces the definition and keeps the old one for the runs that belong to it. */
 export const replaceDefinition = (edit: TaskEdit) => sql<{ version: number; updatedAt: number }>`
   with kept as (
-    insert into task_version (task_id, version, definition) select id, version, definition from task where id = ${edit.id}
+    insert into task_version (task_id, version, definition, key, name, owner, tags)
+    select id, version, definition, key, name, owner, tags from task where id = ${edit.id}
   )
   update task set version = version + 1, updated_at = now(), definition = ${storedForm(edit.definition)}::json,
     action_type = ${edit.definition.action.type}, key = ${edit.key}, name = ${edit.name}, owner = ${edit.owner},

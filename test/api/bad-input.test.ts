@@ -261,6 +261,27 @@ describe('POST /v1/tasks/{id}/trigger', () => {
   })
 })
 
+describe('POST /v1/tasks/{id}/rollback', () => {
+  test.each([
+    ['nothing', {}, '/version', 'is required'],
+    ['no body', null, '', 'must be an object, not null'],
+    ['version 0', { version: 0 }, '/version', 'must be at least 1'],
+    ['a version as text', { version: '1' }, '/version', 'must be a number, not a string'],
+    ['half a version', { version: 1.5 }, '/version', 'must be a whole number'],
+    ['a version beyond counting', { version: 1e300 }, '/version', 'must be at most'],
+    ['the present version', { version: 1 }, '/version', 'is the version that the task is at'],
+    ['a version that is none', { version: 2 }, '/version', 'is none of this task; it has versions 1 to 1'],
+    ['an empty reason', { version: 1, reason: '' }, '/reason', 'must not be empty'],
+    ['a reason too long', { version: 1, reason: long(501) }, '/reason', 'must not be longer than 500'],
+    ['an unknown field', { versions: 1 }, '/versions', 'the nearest is version'],
+  ])('refuses %s', async (_, payload, pointer, says) => {
+    const { body } = await refused('POST', `/v1/tasks/${existing.id}/rollback`, payload)
+
+    const problem = body.errors.find((error: { pointer: string }) => error.pointer === pointer)
+    expect(problem?.detail).toContain(says)
+  })
+})
+
 const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('queries', () => {
@@ -306,6 +327,11 @@ describe('queries', () => {
     [`${runs}?cursor=${cursorOf([0.5, run.id])}`, '?cursor', 'is not a cursor'],
     [`${runs}?cursor=${cursorOf([Date.UTC(9990, 0, 1), run.id])}`, '?cursor', 'is not a cursor'],
     [`${runs}?cursor=${cursorOf([1, 'no id'])}`, '?cursor', 'is not a cursor'],
+    [`${tasks}/${existing.id}/versions?cursor=${cursorOf([0])}`, '?cursor', 'is not a cursor'],
+    [`${tasks}/${existing.id}/versions?cursor=${cursorOf([1e10])}`, '?cursor', 'is not a cursor'],
+    [`${tasks}/${existing.id}/versions?limit=0`, '?limit', 'must be a whole number from 1 to 200'],
+    [`${tasks}/${existing.id}/versions/0`, '{version}', 'must be a whole number from 1 on'],
+    [`${tasks}/${existing.id}/versions/9999999999`, '{version}', 'must be a whole number from 1 on'],
     [`${runs}?limits=1`, '?limits', 'the nearest is limit'],
     ['/v1/stream?taskId=1', '?taskId', 'must be a UUID'],
     ['/v1/stream?since=1', '?since', 'is not a known field; the nearest is taskId'],
@@ -363,14 +389,22 @@ describe('addresses', () => {
     ['POST', '/v1/tasks/{id}/resume'],
     ['POST', '/v1/tasks/{id}/cancel'],
     ['POST', '/v1/tasks/{id}/trigger'],
+    ['GET', '/v1/tasks/{id}/versions'],
+    ['GET', '/v1/tasks/{id}/versions/1'],
+    ['POST', '/v1/tasks/{id}/rollback'],
     ['GET', '/v1/tasks/{id}/runs'],
     ['GET', '/v1/tasks/{id}/attempts'],
     ['GET', '/v1/runs/{id}'],
     ['POST', '/v1/runs/{id}/cancel'],
     ['POST', '/v1/runs/{id}/retry'],
   ]
+  /** A body with which nothing is wrong. */
+  const rightBody = (method: string, route: string) => {
+    if (method === 'PATCH') return { name: 'x' }
+    return route.endsWith('/rollback') ? { version: 1 } : undefined
+  }
   test.each(routes)('%s %s refuses what is no id', async (method, route) => {
-    const payload = method === 'PATCH' ? { name: 'x' } : undefined
+    const payload = rightBody(method, route)
     for (const id of ids) {
       const { body } = await refused(method, route.replace('{id}', id), payload)
       expect(body.errors[0].pointer).toBe('{id}')
@@ -378,7 +412,7 @@ describe('addresses', () => {
   })
 
   test.each(routes)('%s %s does not find what does not exist', async (method, route) => {
-    const payload = method === 'PATCH' ? { name: 'x' } : undefined
+    const payload = rightBody(method, route)
     for (const id of ['01900000-0000-7000-8000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'])
       await refused(method, route.replace('{id}', id), payload, {}, 404)
   })

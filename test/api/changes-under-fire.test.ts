@@ -94,6 +94,13 @@ test(`each occurrence leaves one row, whatever changes meanwhile (seed ${SEED})`
           : { schedule: { type: schedule, interval: `${pick([10, 12, 20])}ms` } }),
       }),
     async ({ id }) => {
+      const { version } = (await request('GET', `/v1/tasks/${id}`)).body
+      const earlier = 1 + Math.floor(random() * (version - 1))
+      return version === 1
+        ? { status: 200 }
+        : request('POST', `/v1/tasks/${id}/rollback`, { version: earlier })
+    },
+    async ({ id }) => {
       const { openRun } = (await request('GET', `/v1/tasks/${id}`)).body
       return openRun ? request('POST', `/v1/runs/${openRun.id}/cancel`) : { status: 200 }
     },

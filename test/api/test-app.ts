@@ -112,6 +112,7 @@ export async function storedIn(db: Database): Promise<string> {
   const [row] = await db.run(sql<{ digest: string }>`
     select md5(concat((select string_agg(t::text, ',' order by t.id) from task t),
                       (select string_agg(v::text, ',' order by v.task_id, v.version) from task_version v),
+                      (select string_agg(e::text, ',' order by e.task_id, e.version) from task_edit e),
                       (select string_agg(a::text, ',' order by a.run_id) from agenda a),
                       (select string_agg(r::text, ',' order by r.run_id) from run r),
                       (select string_agg(o::text, ',' order by o.run_id) from run_override o),

@@ -72,6 +72,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
     id: task.taskId,
     edit: { action: { type: 'sleep', duration: '5s' } },
     expected: null,
+    by: null,
   })
   await ending
 

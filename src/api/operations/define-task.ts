@@ -122,7 +122,7 @@ export function chainDelay(definition: TaskDefinition): number | null {
   return definition.schedule.type === 'delay' ? delayMs(definition.schedule) : null
 }
 
-function withinBounds(definition: TaskDefinition, now: number): TaskDefinition {
+export function withinBounds(definition: TaskDefinition, now: number): TaskDefinition {
   const { startAt, endAt } = definition
   if (endAt !== null && instantMs(endAt) <= now) throw invalid('/endAt', 'is in the past')
   if (startAt !== null && endAt !== null && instantMs(endAt) < instantMs(startAt))

@@ -12,6 +12,7 @@ import { planOf, type TaskDefinition } from '../../core/task.ts'
 import { changing } from '../../store/changing.ts'
 import { type Queryable, violatedConstraint } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
+import { type EditNote, insertEdit } from '../../store/task-versions.ts'
 import type { ExpectedVersion } from '../request.ts'
 import type { EditTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
@@ -19,31 +20,57 @@ import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import { nextOrdinal, recordPause } from './pause-task.ts'
 import { haltTask, lockLiving, recordDue, writeNext } from './settle.ts'
 
-/** A change to a task, and the version it was made from. */
+/** A change to a task, the version it was made from, and who makes it. */
 export interface Edit {
   readonly id: string
   readonly edit: EditTask
   readonly expected: ExpectedVersion
+  readonly by: string | null
 }
 
-export async function editTask(context: Context, { id, edit, expected }: Edit): Promise<void> {
+export function editTask(context: Context, { id, edit, expected, by }: Edit): Promise<void> {
+  const note = { by, reason: edit.reason ?? null, rollbackOf: null }
+  return redefine(context, { id, expected, note }, async (task, now) => ({
+    key: edit.key === undefined ? task.key : edit.key,
+    name: edit.name === undefined ? task.name : edit.name,
+    owner: edit.owner === undefined ? task.owner : edit.owner,
+    tags: edit.tags === undefined ? task.tags : [...new Set(edit.tags)],
+    definition: redefineTask(task.definition, edit, { now, seed: task.key ?? id }),
+    isRetimed: changesTiming(edit),
+  }))
+}
+
+/** What is to be redefined, from which version, and the note that goes with it. */
+export interface Redefinition {
+  readonly id: string
+  readonly expected: ExpectedVersion
+  readonly note: EditNote
+}
+
+/** A task as it shall be. */
+export interface Redefined extends Omit<changes.TaskEdit, 'id'> {
+  /** When it is due may have changed, and not only what it does. */
+  readonly isRetimed: boolean
+}
+
+/** Makes a new version of a task, which holds from now on. */
+export async function redefine(
+  context: Context,
+  { id, expected, note }: Redefinition,
+  toBe: (task: changes.LockedTask, now: number, tx: Queryable) => Promise<Redefined>,
+): Promise<void> {
   const { db, clock, projectId, wakeUps, lanes } = context
+  let key: string | null = null
   const work = changing(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
     refuseOtherVersion(task.version, expected)
     const now = Math.floor(clock.now())
-    const definition = redefineTask(task.definition, edit, { now, seed: task.key ?? id })
+    const { isRetimed, ...redefined } = await toBe(task, now, tx)
+    const { definition } = redefined
+    key = redefined.key
     await lanes.ensure(db, [laneOf(projectId, definition)])
-    const [replaced] = await tx.run(
-      changes.replaceDefinition({
-        id,
-        key: edit.key === undefined ? task.key : edit.key,
-        name: edit.name === undefined ? task.name : edit.name,
-        owner: edit.owner === undefined ? task.owner : edit.owner,
-        tags: edit.tags === undefined ? task.tags : [...new Set(edit.tags)],
-        definition,
-      }),
-    )
+    const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
+    await tx.run(insertEdit(id, note))
     const { version, updatedAt } = replaced as { version: number; updatedAt: number }
     if (task.pausedAt !== null) {
       await recordPause(tx, { task, projectId, until: updatedAt })
@@ -51,10 +78,10 @@ export async function editTask(context: Context, { id, edit, expected }: Edit): 
       return []
     }
     const change = { task, definition, version, projectId, now }
-    return changesTiming(edit) ? reschedule(tx, change) : carryOver(tx, change)
+    return isRetimed ? reschedule(tx, change) : carryOver(tx, change)
   })
   const due = await work.catch((error: unknown) => {
-    if (violatedConstraint(error) === 'task_by_key') throw keyInUse(edit.key ?? '')
+    if (violatedConstraint(error) === 'task_by_key') throw keyInUse(key ?? '')
     throw error
   })
   const shard = shardOf(id)

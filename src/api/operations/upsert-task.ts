@@ -14,6 +14,7 @@ export interface UpsertRequest {
   readonly input: CreateTask
   readonly traceparent: string | null
   readonly expected: ExpectedVersion
+  readonly by: string | null
 }
 
 /** Creates the task with this key or replaces all of it. One that appears meanwhile is replaced, not doubled. */
@@ -21,12 +22,12 @@ export async function upsertTask(
   context: Context,
   request: UpsertRequest,
 ): Promise<{ row: TaskRow; isNew: boolean }> {
-  const { key, input, traceparent, expected } = request
+  const { key, input, traceparent, expected, by } = request
   for (let isSecondTry = false; ; isSecondTry = true) {
     const [existing] = await context.db.run(findTasks({ projectId: context.projectId, key, limit: 1 }))
     if (existing) {
       const edit = replacement(input, context.clock.now())
-      await editTask(context, { id: existing.id, edit, expected })
+      await editTask(context, { id: existing.id, edit, expected, by })
       return { row: await getTask(context, existing.id), isNew: false }
     }
     if (expected !== null)

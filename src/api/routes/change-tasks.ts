@@ -7,7 +7,7 @@ import { endTask } from '../operations/end-task.ts'
 import { pauseTask, resumeTask } from '../operations/pause-task.ts'
 import { getTask } from '../operations/read-tasks.ts'
 import { presentTask } from '../present.ts'
-import { etag, expectedVersion, headers } from '../request.ts'
+import { callerOf, etag, expectedVersion, headers } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
 import { EditTask, Task } from '../schemas/task.ts'
 import { NoBody, Uuid } from '../schemas/values.ts'
@@ -45,7 +45,12 @@ const change = (operationId: string, summary: string) => ({
 export function changeTaskRoutes(app: App, context: Context): void {
   app.patch('/v1/tasks/:id', { schema: edit }, async (request, reply) => {
     const { id } = request.params
-    await editTask(context, { id, edit: request.body, expected: expectedVersion(request) })
+    await editTask(context, {
+      id,
+      edit: request.body,
+      expected: expectedVersion(request),
+      by: callerOf(request),
+    })
     const row = await getTask(context, id)
     reply.header('etag', etag(row.version))
     return presentTask(row)

@@ -6,7 +6,7 @@ import { createManyTasks } from '../operations/create-many.ts'
 import { createTask } from '../operations/create-task.ts'
 import { upsertTask } from '../operations/upsert-task.ts'
 import { presentTask } from '../present.ts'
-import { etag, expectedVersion, headers, idempotencyOf, traceparentOf } from '../request.ts'
+import { callerOf, etag, expectedVersion, headers, idempotencyOf, traceparentOf } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
 import { CreateTask, CreateTasks, MAX_BULK, Task, TaskItems, TaskKey } from '../schemas/task.ts'
 import { invalidInput, validatorCompiler } from '../validation/parse.ts'
@@ -88,6 +88,7 @@ export function createTaskRoutes(app: App, context: Context): void {
       input: request.body,
       traceparent: traceparentOf(request),
       expected: expectedVersion(request),
+      by: callerOf(request),
     })
     reply.header('location', `/v1/tasks/${row.id}`).header('etag', etag(row.version))
     return reply.code(isNew ? 201 : 200).send(presentTask(row))

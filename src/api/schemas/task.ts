@@ -83,9 +83,15 @@ const fields = {
 export const CreateTask = z.strictObject(fields).meta({ id: 'CreateTask' })
 export type CreateTask = z.output<typeof CreateTask>
 
+/** A word on why something is changed, kept with the version that comes of it. */
+export const Reason = label(500).describe('Why it is changed, for those who read the versions later.')
+
 export const EditTask = z
-  .strictObject({ ...fields, action: Action.optional() })
-  .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
+  .strictObject({ ...fields, action: Action.optional(), reason: Reason.optional() })
+  .refine(
+    (edit) => Object.keys(edit).some((field) => field !== 'reason'),
+    'must name at least one field to change',
+  )
   .meta({ id: 'EditTask' })
 export type EditTask = z.output<typeof EditTask>
 

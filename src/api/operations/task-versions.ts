@@ -1,0 +1,34 @@
+import { Refusal } from '../../core/errors.ts'
+import { changesBetween, type FieldChange } from '../../core/version-diff.ts'
+import { type VersionRow, versionsOf } from '../../store/task-versions.ts'
+import { definedFields } from '../present.ts'
+import type { Context } from './context.ts'
+import { getTask } from './read-tasks.ts'
+
+/** A version, and what it changed of the one before. */
+export interface ComparedVersion {
+  readonly row: VersionRow
+  readonly changes: readonly FieldChange[]
+}
+
+/** A page of versions, the latest first, with one more when there are more. */
+export async function listVersions(
+  context: Context,
+  { taskId, before, limit }: { taskId: string; before: number | null; limit: number },
+): Promise<ComparedVersion[]> {
+  await getTask(context, taskId)
+  const rows = await context.db.run(versionsOf({ taskId, before, limit: limit + 1 }))
+  return rows.map((row, i) => ({ row, changes: changesOf(row, rows[i + 1]) }))
+}
+
+export async function getVersion(
+  context: Context,
+  { taskId, version }: { taskId: string; version: number },
+): Promise<ComparedVersion> {
+  const [found] = await listVersions(context, { taskId, before: version + 1, limit: 1 })
+  if (found?.row.version === version) return found
+  throw new Refusal('not_found', `There is no version ${version} of task ${taskId}.`)
+}
+
+const changesOf = (row: VersionRow, previous: VersionRow | undefined): FieldChange[] =>
+  previous === undefined ? [] : changesBetween(definedFields(previous), definedFields(row))
