@@ -2,7 +2,7 @@
 -- the migrations and compares; `npm run schema` writes it. The migrations also say why, insert the default
 -- project and the rows of the 64 shards, and make the partitions of run and attempt, one a day.
 
-create type agenda_kind as enum ('occurrence', 'manual', 'catchup', 'resume', 'skip');
+create type agenda_kind as enum ('occurrence', 'manual', 'catchup', 'resume', 'skip', 'backfill');
 
 create type agenda_state as enum ('scheduled', 'pending', 'running', 'retrying', 'held', 'deferred');
 
@@ -327,6 +327,45 @@ create unique index task_by_key on task (project_id, key) where key is not null 
 create index task_by_tag on task using gin (tags);
 create index task_that_goes_on on task (id) where cancelled_at is null and paused_at is null and settled_as_of is distinct from updated_at and (coalesce((definition -> 'schedule'::text) ->> 'type'::text, ''::text) <> all (array['once'::text, 'manual'::text]));
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
+
+create table backfill (
+  id           uuid not null,
+  project_id   uuid not null,
+  task_id      uuid not null,
+  number       integer not null,
+  version      integer not null,
+  from_at      timestamptz not null,
+  to_at        timestamptz not null,
+  newest_first boolean not null,
+  one_by_one   boolean not null,
+  force        boolean not null,
+  rate         text,
+  max_runs     integer,
+  state        text not null default 'running'::text,
+  occurrences  integer not null,
+  position     timestamptz,
+  started      integer not null default 0,
+  passed_over  integer not null default 0,
+  is_written   boolean not null default false,
+  next_at      timestamptz not null,
+  look_at      timestamptz not null,
+  created_at   timestamptz not null default now(),
+  ended_at     timestamptz,
+  made_by      text,
+  reason       text,
+  completed    integer,
+  failed       integer,
+  cancelled    integer,
+  constraint backfill_pkey primary key (id),
+  constraint backfill_of_task_is_numbered unique (task_id, number),
+  constraint backfill_project_id_fkey foreign key (project_id) references project(id),
+  constraint backfill_task_id_fkey foreign key (task_id) references task(id),
+  constraint backfill_ends_once check ((state = 'running'::text) = (ended_at is null)),
+  constraint backfill_state_is_known check (state = any (array['running'::text, 'completed'::text, 'cancelled'::text]))
+);
+create index backfill_by_end on backfill (ended_at) where ended_at is not null;
+create unique index backfill_one_at_a_time on backfill (task_id) where state = 'running'::text;
+create index backfill_to_look_at on backfill (look_at) where state = 'running'::text;
 
 create table task_edit (
   task_id     uuid not null,

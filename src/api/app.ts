@@ -19,6 +19,7 @@ import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
 import { guardHost } from './host-guard.ts'
 import type { Context } from './operations/context.ts'
 import { auditRoutes } from './routes/audit.ts'
+import { backfillRoutes } from './routes/backfills.ts'
 import { changeTaskRoutes } from './routes/change-tasks.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
@@ -34,8 +35,8 @@ import { scheduleRoutes } from './routes/schedules.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { streamRoutes } from './routes/stream.ts'
 import { taskRunRoutes } from './routes/task-runs.ts'
-import { whyRoutes } from './routes/why.ts'
 import { versionRoutes } from './routes/versions.ts'
+import { whyRoutes } from './routes/why.ts'
 import { workerRoutes } from './routes/worker.ts'
 import { answerUnreadable } from './socket-errors.ts'
 import { handleUnknownRoutes } from './unknown-routes.ts'
@@ -106,6 +107,7 @@ export async function createApp({
   readTaskRoutes(app, context)
   changeTaskRoutes(app, context)
   versionRoutes(app, context)
+  backfillRoutes(app, context)
   taskRunRoutes(app, context)
   ledgerRoutes(app, context)
   whyRoutes(app, context)

@@ -28,6 +28,7 @@ export function documentation(version: string) {
     tags: [
       { name: 'tasks', description: 'What to do and when.' },
       { name: 'runs', description: 'What became of it.' },
+      { name: 'backfills', description: 'Making up for what is past.' },
       { name: 'queues', description: 'Where runs wait for a worker.' },
       { name: 'overview', description: 'Is everything on time?' },
       { name: 'cluster', description: 'Who does the work.' },

@@ -3,12 +3,14 @@ import type { AttemptOutcome } from '../core/run.ts'
 import { timezoneOf } from '../core/schedule/schedule.ts'
 import type { AttemptRow } from '../store/attempts.ts'
 import type { AuditSummary as AuditRow } from '../store/audit.ts'
+import type { BackfillCounts, BackfillRow } from '../store/backfills.ts'
 import type { RunRow } from '../store/runs.ts'
 import type { VersionRow } from '../store/task-versions.ts'
 import type { TaskRow } from '../store/tasks.ts'
 import { localTime } from './local-time.ts'
 import type { ComparedVersion } from './operations/task-versions.ts'
 import type { AuditSummary } from './schemas/audit.ts'
+import type { Backfill } from './schemas/backfill.ts'
 import type { Attempt, Run } from './schemas/run.ts'
 import type { Task } from './schemas/task.ts'
 import type { TaskVersion } from './schemas/version.ts'
@@ -90,7 +92,8 @@ export function presentRun(row: RunRow): Run {
     startedAt: utcOrNull(row.startedAt),
     endedAt: utcOrNull(row.endedAt),
     retryAt: utcOrNull(row.retryAt),
-    latenessMs: row.lateMs,
+    // What is made up for was never due when it ran.
+    latenessMs: row.kind === 'backfill' ? null : row.lateMs,
     attempt: row.attempt,
     retries: retriesOf(row),
     losses: row.losses,
@@ -101,6 +104,37 @@ export function presentRun(row: RunRow): Run {
     covers: row.coversUntil === null ? null : { until: utc(row.coversUntil), count: row.coversCount },
     output: row.output,
     error: row.error,
+  }
+}
+
+export function presentBackfill(row: BackfillRow & BackfillCounts): Backfill {
+  const left = row.occurrences - row.started - row.passedOver
+  return {
+    id: row.id,
+    taskId: row.taskId,
+    state: row.state,
+    version: row.version,
+    from: utc(row.from),
+    to: utc(row.to),
+    order: row.newestFirst ? 'newest_first' : 'oldest_first',
+    rate: row.rate,
+    overlap: row.oneByOne ? 'queue_all' : 'allow',
+    maxRuns: row.maxRuns,
+    force: row.force,
+    reason: row.reason,
+    madeBy: row.madeBy,
+    createdAt: utc(row.createdAt),
+    endedAt: utcOrNull(row.endedAt),
+    position: utcOrNull(row.position),
+    occurrences: row.occurrences,
+    remaining: row.isWritten || row.state !== 'running' ? 0 : left,
+    passedOver: row.passedOver,
+    started: row.started,
+    waiting: row.waiting,
+    running: row.running,
+    completed: row.completed,
+    failed: row.failed,
+    cancelled: row.cancelled,
   }
 }
 

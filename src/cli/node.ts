@@ -15,6 +15,7 @@ import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config, Role } from '../runtime/config.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { type Service, startAll, stopAll } from '../runtime/service.ts'
+import { Backfiller } from '../scheduler/backfiller.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import { ShardLeases } from '../scheduler/shard-leases.ts'
 import { Database } from '../store/database.ts'
@@ -173,7 +174,7 @@ export async function startNode({
       lookRows: config.lookRows,
       fireBatch: config.fireBatch,
     })
-    services.push(leases, scheduler)
+    services.push(leases, scheduler, new Backfiller({ db: engine, definitions, wakeUps, log }))
   }
   let server: HttpServer | null = null
   if (has('api')) {

@@ -15,8 +15,8 @@ export type EndedRunState = Exclude<RunState, LiveRunState>
 export const isLiveState = (state: RunState): state is LiveRunState =>
   state === 'pending' || state === 'running' || state === 'retrying'
 
-/** Where a run came from: its schedule, a user's trigger, an outage, the end of a pause. */
-export type RunKind = 'occurrence' | 'manual' | 'catchup' | 'resume'
+/** Where a run came from: its schedule, a user's trigger, an outage, the end of a pause, a range of the past. */
+export type RunKind = 'occurrence' | 'manual' | 'catchup' | 'resume' | 'backfill'
 
 /** Why an occurrence did not run. The list is closed: everything that did not run names one of these. */
 export const SKIP_REASONS = [

@@ -3,6 +3,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { forgetFindings } from '../store/audit.ts'
+import { forgetBackfills } from '../store/backfills.ts'
 import type { Database } from '../store/database.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
@@ -64,6 +65,7 @@ export class Housekeeping implements Service {
     const asked = leastUuidAt(Date.now() - (historyDays + ASKED_KEPT_LONGER_DAYS) * DAY_MS)
     await db.run(forgetRetries(asked))
     await db.run(forgetOverrides(asked))
+    await db.run(forgetBackfills(historyDays + ASKED_KEPT_LONGER_DAYS))
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetFindings(historyDays))

@@ -23,7 +23,8 @@ export const MAX_COUNTED = 1_000
 
 export function decide(due: DueCase): Decision {
   const { row, definition, now } = due
-  if (row.state === 'retrying') return JUST_RUN
+  // Whoever writes the runs of a backfill sees to it that they come in turn.
+  if (row.state === 'retrying' || row.kind === 'backfill') return JUST_RUN
   const exclusive = definition.overlap !== 'allow'
   const turn = turnOf(due)
   const justRun = exclusive || turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN

@@ -255,7 +255,7 @@ export const fireFollowed = ({
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled' and a.delay_ms is null
       and (select count(*) from owned) = ${shards.length}::integer and (select count(*) from alive) = 1
       and not (i.exclusive and exists (
-        select from agenda o where o.task_id = a.task_id and o.run_id <> a.run_id and o.state <> 'scheduled'))
+        select from agenda o where o.task_id = a.task_id and o.run_id <> a.run_id and o.state <> 'scheduled' and o.kind <> 'backfill'))
     returning a.run_id, a.task_id, a.project_id, a.shard, a.version, a.ordinal, a.lane, a.priority, i.next_run_id, i.next_ms
   ), next as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority)
@@ -295,7 +295,7 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
   ), blocked as materialized (
     select i.run_id from input i join agenda a on a.run_id = i.run_id
     where i.exclusive and i.runs and exists (
-      select from agenda o where o.task_id = a.task_id and o.run_id <> a.run_id and o.state <> 'scheduled')
+      select from agenda o where o.task_id = a.task_id and o.run_id <> a.run_id and o.state <> 'scheduled' and o.kind <> 'backfill')
   ), fired as (
     update agenda a set
       state = case when i.worker_id is null then 'pending'::agenda_state else 'running' end,

@@ -67,7 +67,7 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
     for update of o skip locked
   ), active as materialized (
     select o.run_id, o.task_id from input i join agenda o on o.task_id = i.task_id and o.run_id <> i.run_id
-    where i.exclusive and o.state in ('pending', 'running', 'retrying') and o.run_id not in (select run_id from yielding)
+    where i.exclusive and o.state in ('pending', 'running', 'retrying') and o.kind <> 'backfill' and o.run_id not in (select run_id from yielding)
   ), line as materialized (
     select i.run_id, count(*)::integer as length, count(*) filter (where o.kind <> 'catchup')::integer as on_time
     from input i join agenda o on o.task_id = i.task_id and o.run_id <> i.run_id

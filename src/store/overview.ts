@@ -49,8 +49,8 @@ export const liveCounts = ({
          count(*) filter (where state = 'running')::integer as running,
          (count(*) filter (where state = 'retrying')
           + (select count(*) from ahead where project_id = ${projectId} and state = 'retrying'))::integer as retrying,
-         count(*) filter (where state <> 'running' and wake_at < now() - ${lateAfterMs}::integer * interval '1 millisecond')::integer as late,
-         min(wake_at) filter (where state <> 'running' and wake_at < now() - ${lateAfterMs}::integer * interval '1 millisecond') as "oldestLateAt",
+         count(*) filter (where state <> 'running' and kind <> 'backfill' and wake_at < now() - ${lateAfterMs}::integer * interval '1 millisecond')::integer as late,
+         min(wake_at) filter (where state <> 'running' and kind <> 'backfill' and wake_at < now() - ${lateAfterMs}::integer * interval '1 millisecond') as "oldestLateAt",
          coalesce((select max(n) from (select count(*) as n from due group by shard) c), 0) >= ${maxPerShard}::integer as "isDueCut",
          coalesce((select max(n) from (select count(*) as n from ahead group by shard) c), 0) >= ${maxPerShard}::integer as "isAheadCut"
   from due where project_id = ${projectId}`

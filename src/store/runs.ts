@@ -126,9 +126,9 @@ export const recentRuns = ({ taskIds, limit }: { taskIds: readonly string[]; lim
     select json_agg(json_build_object(
              'id', run_id, 'state', state, 'reason', reason, 'scheduledFor', floor(date_part('epoch', scheduled_for) * 1000),
              'startedAt', floor(date_part('epoch', started_at) * 1000), 'endedAt', floor(date_part('epoch', ended_at) * 1000),
-             'lateMs', late_ms) order by scheduled_for desc, run_id desc) as runs
+             'lateMs', case when kind <> 'backfill' then late_ms end) order by scheduled_for desc, run_id desc) as runs
     from (
-      select run_id, state, reason, scheduled_for, started_at, ended_at, late_ms from run
+      select run_id, kind, state, reason, scheduled_for, started_at, ended_at, late_ms from run
       where task_id = t.id order by scheduled_for desc, run_id desc limit ${limit}
     ) latest
   ) recent

@@ -34,7 +34,7 @@ const UNCOUNTED = 10_000
 /** Runs that ended between two instants, counted by what they have in common. Found by time, through the BRIN. */
 export const groupRuns = ({ from, until }: { from: number; until: number }) => sql<Group>`
   select project_id as "projectId", date_trunc('minute', ended_at) as minute, state, coalesce(reason in ('misfire', 'lost'), false) as "isMissed",
-         width_bucket(late_ms, ${list(LATENESS_BOUNDS, (bound) => bound)}::bigint[]) as bucket, count(*)::integer as runs,
+         case when kind <> 'backfill' then width_bucket(late_ms, ${list(LATENESS_BOUNDS, (bound) => bound)}::bigint[]) end as bucket, count(*)::integer as runs,
          sum(case when covers_until is null then 1 else coalesce(covers_count, ${UNCOUNTED}::integer) end)::integer as occurrences
   from run
   where ended_at >= to_timestamp(${from}::float8 / 1000) and ended_at < to_timestamp(${until}::float8 / 1000)

@@ -185,7 +185,7 @@ export const insertManual = (row: ManualRow) => sql<{ inserted: boolean; blocker
   with blocker as (
     select run_id from agenda
     where ${row.behindAtMost}::integer is not null and task_id = ${row.taskId}
-      and case when state in ('held', 'deferred') then kind <> 'catchup' when state = 'scheduled' then kind = 'manual' else true end
+      and case when state in ('held', 'deferred') then kind <> 'catchup' when state = 'scheduled' then kind = 'manual' else kind <> 'backfill' end
     order by scheduled_for offset ${row.behindAtMost ?? 0} limit 1
   ), inserted as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane, priority)
@@ -267,7 +267,7 @@ export const lockTaskRow = (taskId: string) => sql<{ id: string }>`
 /** The active runs that a held one waits for, as far as nobody has asked them to stop; none when it waits no more. */
 export const activeBefore = ({ taskId, runId }: { taskId: string; runId: string }) => sql<{ runId: string }>`
   select run_id as "runId" from agenda
-  where task_id = ${taskId} and state in ('pending', 'running', 'retrying') and run_id <> ${runId}::uuid and cancel_at is null
+  where task_id = ${taskId} and state in ('pending', 'running', 'retrying') and kind <> 'backfill' and run_id <> ${runId}::uuid and cancel_at is null
     and exists (select from agenda where run_id = ${runId}::uuid and state = 'held')`
 
 /** Wakes the first of the runs that wait for an earlier one of their task; no row when none does. */

@@ -282,6 +282,37 @@ describe('POST /v1/tasks/{id}/rollback', () => {
   })
 })
 
+describe('POST /v1/tasks/{id}/backfill', () => {
+  const [from, to] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
+  test.each([
+    ['nothing', {}, '/from', 'is required'],
+    ['no body', null, '', 'must be an object, not null'],
+    ['no end', { from }, '/to', 'is required'],
+    ['a beginning that is none', { from: 'monday', to }, '/from', 'is not an instant'],
+    ['a range of nothing', { from, to: from }, '/to', 'must lie after from'],
+    ['a range that goes back', { from: to, to: from }, '/to', 'must lie after from'],
+    ['the future', { from, to: '2099-01-01T00:00:00Z' }, '/to', 'lies in the future'],
+    ['too much', { from: '1990-01-01T00:00:00Z', to }, '/from', 'holds more than 100000 occurrences'],
+    ['another order', { from, to, order: 'random' }, '/order', 'must be one of oldest_first, newest_first'],
+    ['a rate that is a number', { from, to, rate: 10 }, '/rate', 'must be a string, not a number'],
+    ['a rate of days', { from, to, rate: '10/d' }, '/rate', 'such as 10/s, 100/m or 1000/h'],
+    ['a rate of none', { from, to, rate: '0/s' }, '/rate', 'such as 10/s'],
+    ['a rate without bounds', { from, to, rate: '5000/s' }, '/rate', 'must not be more than 1000/s'],
+    ['an overlap that skips', { from, to, overlap: 'skip' }, '/overlap', 'must be one of queue_all, allow'],
+    ['no runs', { from, to, maxRuns: 0 }, '/maxRuns', 'must be at least 1'],
+    ['too many runs', { from, to, maxRuns: 100_001 }, '/maxRuns', 'must be at most 100000'],
+    ['a dry run in words', { from, to, dryRun: 'yes' }, '/dryRun', 'must be true or false'],
+    ['force as a number', { from, to, force: 1 }, '/force', 'must be true or false'],
+    ['a reason too long', { from, to, reason: long(501) }, '/reason', 'must not be longer than 500'],
+    ['an unknown field', { from, to, until: to }, '/until', 'is not a known field'],
+  ])('refuses %s', async (_, payload, pointer, says) => {
+    const { body } = await refused('POST', `/v1/tasks/${existing.id}/backfill`, payload)
+
+    const problem = body.errors.find((error: { pointer: string }) => error.pointer === pointer)
+    expect(problem?.detail).toContain(says)
+  })
+})
+
 const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('queries', () => {
@@ -332,6 +363,8 @@ describe('queries', () => {
     [`${tasks}/${existing.id}/versions?limit=0`, '?limit', 'must be a whole number from 1 to 200'],
     [`${tasks}/${existing.id}/versions/0`, '{version}', 'must be a whole number from 1 on'],
     [`${tasks}/${existing.id}/versions/9999999999`, '{version}', 'must be a whole number from 1 on'],
+    [`${tasks}/${existing.id}/backfills?cursor=${cursorOf([0])}`, '?cursor', 'is not a cursor'],
+    [`${tasks}/${existing.id}/backfills?cursor=${cursorOf(['1'])}`, '?cursor', 'is not a cursor'],
     [`${runs}?limits=1`, '?limits', 'the nearest is limit'],
     ['/v1/stream?taskId=1', '?taskId', 'must be a UUID'],
     ['/v1/stream?since=1', '?since', 'is not a known field; the nearest is taskId'],
@@ -392,6 +425,10 @@ describe('addresses', () => {
     ['GET', '/v1/tasks/{id}/versions'],
     ['GET', '/v1/tasks/{id}/versions/1'],
     ['POST', '/v1/tasks/{id}/rollback'],
+    ['POST', '/v1/tasks/{id}/backfill'],
+    ['GET', '/v1/tasks/{id}/backfills'],
+    ['GET', '/v1/backfills/{id}'],
+    ['POST', '/v1/backfills/{id}/cancel'],
     ['GET', '/v1/tasks/{id}/runs'],
     ['GET', '/v1/tasks/{id}/attempts'],
     ['GET', '/v1/runs/{id}'],
@@ -401,6 +438,7 @@ describe('addresses', () => {
   /** A body with which nothing is wrong. */
   const rightBody = (method: string, route: string) => {
     if (method === 'PATCH') return { name: 'x' }
+    if (route.endsWith('/backfill')) return { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }
     return route.endsWith('/rollback') ? { version: 1 } : undefined
   }
   test.each(routes)('%s %s refuses what is no id', async (method, route) => {

@@ -1,4 +1,5 @@
 import { uuidv7 } from '../../core/ids.ts'
+import { cancelBackfills } from '../../store/backfills.ts'
 import { changing } from '../../store/changing.ts'
 import * as changes from '../../store/task-changes.ts'
 import type { Context } from './context.ts'
@@ -20,6 +21,8 @@ export async function endTask(
     const until = ended?.cancelledAt ?? Number.NEGATIVE_INFINITY
     if (task.pausedAt !== null && task.cancelledAt === null) await recordPause(tx, { task, projectId, until })
     await recordDue(tx, swept, { task, projectId, reason: 'cancelled', until })
+    // Before the runs are cancelled: whoever is writing some of a backfill is waited for.
+    await tx.run(cancelBackfills({ taskId: id, id: null }))
     await tx.run(changes.lockRuns({ taskId: id, runId: null }))
     await tx.run(changes.cancelRuns({ taskId: id, runId: null, heirId: uuidv7() }))
   })

@@ -4,6 +4,7 @@ import { isLiveState } from '../../core/run.ts'
 import { applyOverride, type RunOverride } from '../../core/run-override.ts'
 import type { TaskDefinition } from '../../core/task.ts'
 import { type AttemptRow, earlierAttempts } from '../../store/attempts.ts'
+import { backfillOfRun } from '../../store/backfills.ts'
 import { changing } from '../../store/changing.ts'
 import { type Progress, progressOf } from '../../store/remote-workers.ts'
 import { readOverrides } from '../../store/run-overrides.ts'
@@ -21,6 +22,8 @@ export interface RunWithAttempts {
   /** What it does otherwise than its task says. */
   readonly override: RunOverride | null
   readonly action: TaskDefinition['action'] | null
+  /** The backfill that it is one of. */
+  readonly backfillId: string | null
   readonly attempts: readonly AttemptRow[]
   readonly retriedAs: readonly string[]
   /** How far the attempt in progress says it is. */
@@ -47,6 +50,7 @@ async function findRun(context: Context, id: string, madeAt: number): Promise<Ru
   return {
     run,
     ...(await performedAs(context, run)),
+    backfillId: await backfillIdOf(context, run),
     attempts: [...earlier, ...lastAttempt(run)],
     retriedAs: retries.map((retry) => retry.id),
     progress: progress ?? null,
@@ -64,6 +68,11 @@ async function performedAs(
   const definition = known?.definition ?? null
   const performed = definition && override ? applyOverride(definition, override) : definition
   return { override, action: performed?.action ?? null }
+}
+
+async function backfillIdOf({ db }: Context, { id: runId, kind, taskId }: RunRow): Promise<string | null> {
+  const [backfill] = kind === 'backfill' ? await db.run(backfillOfRun({ runId, taskId })) : []
+  return backfill?.id ?? null
 }
 
 /** The attempt that the run itself tells of, once it has ended. */

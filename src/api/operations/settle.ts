@@ -13,9 +13,14 @@ import { notFound } from './read-tasks.ts'
 export async function lockLiving(tx: Queryable, projectId: string, id: string): Promise<changes.LockedTask> {
   const [task] = await tx.run(changes.lockTask(projectId, id))
   if (!task) return notFound(id)
-  if (task.cancelledAt !== null)
-    throw new Refusal('task_ended', `Task ${id} was cancelled and stays so. Delete it to give its key back.`)
+  refuseEnded(task)
   return task
+}
+
+/** What was cancelled stays so. */
+export function refuseEnded({ id, cancelledAt }: { id: string; cancelledAt: number | null }): void {
+  if (cancelledAt === null) return
+  throw new Refusal('task_ended', `Task ${id} was cancelled and stays so. Delete it to give its key back.`)
 }
 
 /** A fire that is under way may write one more row behind the sweep's back, hardly ever more. */

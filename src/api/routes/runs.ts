@@ -90,8 +90,9 @@ export function runRoutes(app: App, context: Context): void {
   )
 }
 
-const present = ({ run, override, action, attempts, retriedAs, progress }: RunWithAttempts) => ({
+const present = ({ run, override, action, backfillId, attempts, retriedAs, progress }: RunWithAttempts) => ({
   ...presentRun(run),
+  backfillId,
   override,
   action,
   attempts: attempts.map(presentAttempt),

@@ -30,7 +30,7 @@ const runFields = {
   taskId: Uuid,
   taskName: z.string().nullable().describe('The name of its task, or its key when it has none.'),
   retryOf: Uuid.nullable().describe('The run that it was asked for to repeat.'),
-  kind: z.enum(['occurrence', 'manual', 'catchup', 'resume']),
+  kind: z.enum(['occurrence', 'manual', 'catchup', 'resume', 'backfill']),
   state: z.enum(RUN_STATES),
   reason: z.string().nullable().describe('Why it was skipped.'),
   scheduledFor: Stored,
@@ -66,6 +66,7 @@ export const RunWithAttempts = z
       .meta({ $ref: '#/components/schemas/Action' })
       .nullable()
       .describe('What it does: the action of its version of the task, with the override.'),
+    backfillId: Uuid.nullable().describe('The backfill that it is one of.'),
     override: z
       .unknown()
       .meta({ $ref: '#/components/schemas/TriggerTask' })

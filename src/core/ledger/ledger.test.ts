@@ -256,3 +256,19 @@ test('counting stops at the limit and says how far it came', () => {
   expect(ledger.cutAt).toBe(T0 + 30 * S)
   expect(ledger.expected).toBe(3)
 })
+
+test('a backfill makes up for what is missing, doubles nothing, and is not owed where it is beyond the schedule', () => {
+  const fill = (at: number) => row(at, { kind: 'backfill', ordinal: 99 })
+  const rows = [
+    fill(T0 - 30 * S),
+    ...[row(T0 + 10 * S), fill(T0 + 10 * S)],
+    fill(T0 + 20 * S),
+    ...[30, 40, 50, 60].map((s) => row(T0 + s * S)),
+    waiting(T0 + 70 * S),
+  ]
+
+  const { counts, expected } = ledgerOf(aCase({ rows }))
+
+  expect([expected, counts.ran]).toEqual([6, 6])
+  expect([counts.missing, counts.doubled, counts.unexpected]).toEqual([0, 0, 0])
+})

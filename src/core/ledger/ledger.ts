@@ -85,7 +85,8 @@ export function expectedStretch(it: LedgerCase): { from: number; to: number; lim
 }
 
 export function ledgerOf(it: LedgerCase, expected = expectedBetween(it, expectedStretch(it))): Ledger {
-  const rows = it.rows.filter(({ kind }) => kind !== 'manual')
+  const rows = it.rows.filter(({ kind }) => kind !== 'manual' && kind !== 'backfill')
+  const filled = filledIn(it.rows)
   const waiting = rows.find(isWaiting)
   const { items, cutAt } = expected
   const book = new Book(rows.filter((row) => !isWaiting(row)))
@@ -97,7 +98,8 @@ export function ledgerOf(it: LedgerCase, expected = expectedBetween(it, expected
     const found = book.at(listed.at)
     for (const row of found) ordinal = Math.max(ordinal, ordinalAfter(row))
     if (found.length === 0 && ordinal > limitOf(it, listed.version)) continue
-    const entry = entryOf(it, listed, { found, waiting })
+    const accounts = found.length > 0 ? found : (filled.get(listed.at) ?? [])
+    const entry = entryOf(it, listed, { found: accounts, waiting })
     // What lies ahead will be counted when it runs; the row that waits knows how far the counting has come.
     if (entry.rows[0] === waiting && waiting) ordinal = Math.max(ordinal, waiting.ordinal)
     if (entry.state === 'due' || entry.state === 'upcoming') ordinal += 1
@@ -112,6 +114,13 @@ export function ledgerOf(it: LedgerCase, expected = expectedBetween(it, expected
   const owed = Object.values(counts).reduce((sum, count) => sum + count, 0) - counts.unexpected
   return { entries, counts, expected: owed, cutAt }
 }
+
+/**
+ * Runs of backfills, by the instants they make up for; the latest where there are several. They account for what nothing else
+ * does, and never double what has a row of its own.
+ */
+const filledIn = (rows: readonly LedgerRow[]): ReadonlyMap<number, readonly LedgerRow[]> =>
+  new Map(rows.filter(({ kind }) => kind === 'backfill').map((row) => [row.scheduledFor, [row]]))
 
 /** The row that the task goes on with. */
 const isWaiting = ({ state, kind }: LedgerRow) =>

@@ -53,6 +53,7 @@ const KINDS: Readonly<Record<Run['kind'], string>> = {
   manual: 'by hand',
   catchup: 'caught up',
   resume: 'on resuming',
+  backfill: 'by a backfill',
 }
 
 function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Task | undefined }) {

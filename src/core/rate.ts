@@ -1,0 +1,26 @@
+/** How often something may begin, written as a number and a unit of time: `10/s`, `100/m`, `1000/h`. */
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
+const MAX_PER_SECOND = 1_000
+
+export type ParsedRate =
+  | { readonly ok: true; readonly gapMs: number }
+  | { readonly ok: false; readonly reason: string }
+
+/** The time from one beginning to the next that a rate asks for. */
+export function parseRate(text: string): ParsedRate {
+  const [, count, unit] = /^([1-9]\d{0,6})\/([smh])$/.exec(text) ?? []
+  if (count === undefined || unit === undefined)
+    return { ok: false, reason: 'must be a number by second, minute or hour, such as 10/s, 100/m or 1000/h' }
+  const gapMs = (UNIT_MS[unit] ?? 0) / Number(count)
+  if (gapMs < 1_000 / MAX_PER_SECOND)
+    return { ok: false, reason: `must not be more than ${MAX_PER_SECOND}/s` }
+  return { ok: true, gapMs }
+}
+
+/** The gap of a rate that was validated before it was stored. */
+export function rateGapMs(text: string): number {
+  const parsed = parseRate(text)
+  if (!parsed.ok) throw new Error(`stored rate '${text}' ${parsed.reason}`)
+  return parsed.gapMs
+}

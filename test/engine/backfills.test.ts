@@ -1,0 +1,242 @@
+/**
+ * Writing the runs of backfills, without anybody who runs them: several writers at once, writers that die in the middle,
+ * and a hundred thousand occurrences.
+ */
+import { expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import { silentLogger } from '../../src/runtime/logger.ts'
+import { Backfiller } from '../../src/scheduler/backfiller.ts'
+import {
+  findBackfills,
+  forgetBackfills,
+  holdBackfill,
+  insertBackfill,
+  liveRuns,
+  type NewBackfill,
+  unfilled,
+} from '../../src/store/backfills.ts'
+import type { Database, Queryable } from '../../src/store/database.ts'
+import { Definitions } from '../../src/store/definitions.ts'
+import { type Statement, sql } from '../../src/store/sql.ts'
+import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
+import { tasksInAgenda } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { makePastDays } from '../support/history.ts'
+import { planOf } from '../support/plan.ts'
+
+const { db } = await createTestDatabase()
+const SECOND = { type: 'every', interval: '1s', anchor: '2026-01-01T00:00:00Z' } as const
+const FROM = Date.UTC(2026, 0, 1)
+const FAR = Date.now() + 365 * 86_400_000
+
+const writer = (database: Database = db) =>
+  new Backfiller({
+    db: database,
+    definitions: new Definitions(db),
+    wakeUps: new LocalWakeUps(),
+    log: silentLogger(),
+  })
+
+async function aTask(): Promise<string> {
+  const [task] = await tasksInAgenda(db, { dueAt: FAR, definition: { schedule: SECOND, overlap: 'allow' } })
+  return task?.taskId as string
+}
+
+async function aBackfill(occurrences: number, more: Partial<NewBackfill> = {}) {
+  const backfill: NewBackfill = {
+    id: uuidv7(),
+    taskId: await aTask(),
+    projectId: DEFAULT_PROJECT_ID,
+    version: 1,
+    from: FROM,
+    to: FROM + occurrences * 1_000,
+    newestFirst: false,
+    oneByOne: false,
+    force: false,
+    rate: null,
+    maxRuns: null,
+    occurrences,
+    madeBy: null,
+    reason: null,
+    ...more,
+  }
+  await db.run(insertBackfill(backfill))
+  return backfill
+}
+
+const read = async (id: string) =>
+  (await db.run(findBackfills({ projectId: DEFAULT_PROJECT_ID, id, limit: 1 })))[0]
+
+/** What is on the agenda completes, all of it. */
+const completeAll = (taskId: string) =>
+  db.run(sql`
+    with ended as (delete from agenda where task_id = ${taskId} and kind = 'backfill' returning *)
+    insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, version, ordinal, kind, state, outcome)
+    select run_id, task_id, project_id, scheduled_for, now(), now(), version, ordinal, kind, 'completed', 'completed' from ended`)
+
+/** Lets nobody wait for the time at which a backfill is to be looked at. */
+const lookNow = () => db.run(sql`update backfill set look_at = now() where state = 'running'`)
+
+const instantsOf = (taskId: string) =>
+  db.run(sql<{ instants: number; runs: number }>`
+    select count(distinct scheduled_for)::integer as instants, count(*)::integer as runs from run
+    where task_id = ${taskId} and kind = 'backfill'`)
+
+test('of several writers one writes each slice, and every occurrence is written once', async () => {
+  const { id, taskId } = await aBackfill(3_000)
+  const writers = [1, 2, 3, 4].map(() => writer())
+
+  while ((await read(id))?.state === 'running') {
+    await lookNow()
+    await Promise.all(writers.map((one) => one.runOnce()))
+    await completeAll(taskId)
+  }
+
+  expect(await instantsOf(taskId)).toEqual([{ instants: 3_000, runs: 3_000 }])
+  expect(await read(id)).toMatchObject({
+    state: 'completed',
+    started: 3_000,
+    completed: 3_000,
+    passedOver: 0,
+  })
+})
+
+/** A database whose connection breaks in the middle of a transaction, at its nth statement. */
+function breakingAt(n: number): Database {
+  return {
+    run: db.run.bind(db),
+    transaction: <T>(work: (tx: Queryable) => Promise<T>) =>
+      db.transaction((tx) => {
+        let count = 0
+        const run = <Row>(statement: Statement<Row>) => {
+          count += 1
+          if (count === n) throw new Error('the connection broke')
+          return tx.run(statement)
+        }
+        return work({ run } as Queryable)
+      }),
+  } as unknown as Database
+}
+
+test('a writer that dies at any statement leaves nothing half done', async () => {
+  for (const newestFirst of [false, true]) {
+    const { id, taskId } = await aBackfill(600, { newestFirst })
+    for (let n = 1; n <= 5; n++) {
+      const before = await read(id)
+      await lookNow()
+      await expect(writer(breakingAt(n)).runOnce()).rejects.toThrow('the connection broke')
+      expect(await read(id)).toEqual(before)
+    }
+
+    while ((await read(id))?.state === 'running') {
+      await lookNow()
+      await writer().runOnce()
+      await completeAll(taskId)
+    }
+
+    expect(await instantsOf(taskId)).toEqual([{ instants: 600, runs: 600 }])
+  }
+})
+
+test('under a rate runs are written a little ahead, evenly, and a writer that comes later goes on in step', async () => {
+  const { id, taskId } = await aBackfill(100, { rate: '10/s' })
+  const wakes = async () =>
+    (
+      await db.run(sql<{ at: number }>`
+        select wake_at as at from agenda where task_id = ${taskId} and kind = 'backfill' order by wake_at`)
+    ).map(({ at }) => at)
+
+  await writer().runOnce()
+  const first = await wakes()
+  await db.run(
+    sql`update backfill set next_at = next_at - interval '1500 ms', look_at = now() where id = ${id}`,
+  )
+  await db.run(
+    sql`update agenda set wake_at = wake_at - interval '1500 ms' where task_id = ${taskId} and kind = 'backfill'`,
+  )
+  await writer().runOnce()
+  const second = await wakes()
+
+  expect(first).toHaveLength(21)
+  expect(second.length).toBeGreaterThan(first.length + 5)
+  const gaps = second.slice(1).map((at, i) => at - (second[i] ?? 0))
+  for (const gap of gaps) expect(Math.abs(gap - 100)).toBeLessThanOrEqual(2)
+  await db.run(sql`update backfill set state = 'cancelled', ended_at = now() where id = ${id}`)
+})
+
+test('one by one nothing is written while something of the task is active', async () => {
+  const { id, taskId } = await aBackfill(10, { oneByOne: true })
+  await db.run(sql`
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, state)
+    values (${uuidv7()}, ${taskId}, ${DEFAULT_PROJECT_ID}, 0, now(), now(), 1, 0, 'manual', 'pending')`)
+
+  await writer().runOnce()
+  const blocked = await read(id)
+  await db.run(sql`delete from agenda where task_id = ${taskId} and kind = 'manual'`)
+  await lookNow()
+  await writer().runOnce()
+  await lookNow()
+  await writer().runOnce()
+
+  expect(blocked).toMatchObject({ started: 0 })
+  expect(await read(id)).toMatchObject({ started: 1, waiting: 1 })
+  await db.run(sql`update backfill set state = 'cancelled', ended_at = now() where id = ${id}`)
+})
+
+test('a hundred thousand occurrences go through in slices, and no statement reads a table', {
+  timeout: 120_000,
+}, async () => {
+  const OCCURRENCES = 100_000
+  await makePastDays(db, 30)
+  await db.run(sql`analyze`)
+  const backfill = await aBackfill(OCCURRENCES)
+  const { id, taskId, from } = backfill
+  const one = writer()
+  let slices = 0
+  const startedAt = performance.now()
+
+  const plans = async () => {
+    const instants = Array.from({ length: 700 }, (_, i) => from + (OCCURRENCES / 2 + i) * 1_000)
+    const statements = [
+      unfilled({ taskId, instants, force: false }),
+      liveRuns({ taskId, number: 1 }),
+      findBackfills({ projectId: DEFAULT_PROJECT_ID, id, limit: 1 }),
+      holdBackfill(),
+    ]
+    return Promise.all(statements.map((statement) => planOf(db, statement)))
+  }
+  let halfway: Awaited<ReturnType<typeof plans>> = []
+  while ((await read(id))?.state === 'running') {
+    await lookNow()
+    await one.runOnce()
+    await completeAll(taskId)
+    slices += 1
+    if (slices === 100) halfway = await plans()
+  }
+
+  process.stdout.write(
+    `  ${OCCURRENCES} occurrences in ${slices} slices, ${(performance.now() - startedAt).toFixed(0)} ms\n`,
+  )
+  // The other days are empty, and reading nothing is as good by one way as by another.
+  const today = `run_${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`
+  expect(await instantsOf(taskId)).toEqual([{ instants: OCCURRENCES, runs: OCCURRENCES }])
+  for (const { tablesRead, rows } of [...halfway, ...(await plans())]) {
+    expect(tablesRead.filter((table) => table === 'agenda' || table === today)).toEqual([])
+    expect(rows).toBeLessThan(5_000)
+  }
+})
+
+test('a backfill is forgotten with the history of its runs', async () => {
+  const { id } = await aBackfill(1)
+  await db.run(
+    sql`update backfill set state = 'cancelled', ended_at = now() - interval '10 days' where id = ${id}`,
+  )
+
+  await db.run(forgetBackfills(11))
+  const kept = await read(id)
+  await db.run(forgetBackfills(9))
+
+  expect(kept).toMatchObject({ id, state: 'cancelled' })
+  expect(await read(id)).toBeUndefined()
+})
