@@ -56,6 +56,28 @@ Examples:
   belfry task ledger morning --field isInOrder
 `
 
+const VERSIONS_HELP = `
+Examples:
+  belfry task versions morning
+  belfry task versions morning 2 --field definition.schedule
+`
+
+const ROLLBACK_HELP = `
+Nothing is undone: it makes a new version, which replaces what is not yet due.
+
+Examples:
+  belfry task rollback morning 2 --reason 'the new address was wrong'
+`
+
+const BACKFILL_HELP = `
+Occurrences that have completed need no run. Runs of a backfill go behind everything that is on time. With
+--wait it ends with 7 when not all of them complete.
+
+Examples:
+  belfry task backfill morning --from 2026-11-01T00:00:00Z --dry-run
+  belfry task backfill morning --from 2026-11-01T00:00:00Z --to 2026-11-08T00:00:00Z --rate 10/s --wait
+`
+
 const RUN_HELP = `
 A paused task runs too, and stays paused. With --wait it ends with 7 when the run does not complete.
 
@@ -82,6 +104,9 @@ export function taskCommand(program: Command): void {
   changeCommand(group, 'pause', 'Stop firing until resumed')
   changeCommand(group, 'resume', 'Go on with the next occurrence')
   runCommand(group)
+  backfillCommand(group)
+  versionsCommand(group)
+  rollbackCommand(group)
   endCommand(group, 'cancel', 'End a task for good; it stays in the list')
   endCommand(group, 'delete', 'End a task and hide it; its history stays').alias('rm')
 }
@@ -167,6 +192,55 @@ function runCommand(group: Command): void {
   addClientFlags(command)
     .addHelpText('after', RUN_HELP)
     .action(async (task, flags) => (await import('../actions/run-task.ts')).runTask(task, flags))
+}
+
+function backfillCommand(group: Command): void {
+  const command = group
+    .command('backfill')
+    .description('Run a task for occurrences of the past')
+    .argument('<task>', TASK)
+    .requiredOption('--from <instant>', 'Where the range begins')
+    .option('--to <instant>', 'Where it ends, itself not included (default: now)')
+    .option('--dry-run', 'Only say what it would do')
+    .option('--rate <rate>', 'How many may begin, such as 10/s, 100/m or 1000/h')
+    .option('--order <order>', 'oldest_first (default) or newest_first')
+    .option('--overlap <policy>', 'queue_all or allow (default: as the task says)')
+    .option('--max-runs <n>', 'Stop after so many')
+    .option('--force', 'Also what has completed')
+    .option('--reason <text>', 'Why, for those who look at it later')
+    .option('--wait', 'Until it has ended')
+  addClientFlags(command)
+    .addHelpText('after', BACKFILL_HELP)
+    .action(async (task, flags) => (await import('../actions/backfill-task.ts')).backfillTask(task, flags))
+}
+
+function versionsCommand(group: Command): void {
+  const command = group
+    .command('versions')
+    .description('Show what a task was, who changed it and why')
+    .argument('<task>', TASK)
+    .argument('[version]', 'Show all of this one')
+    .option('--limit <n>', 'At most so many', '20')
+  addClientFlags(command)
+    .addHelpText('after', VERSIONS_HELP)
+    .action(async (task, version, flags) =>
+      (await import('../actions/task-versions.ts')).taskVersions(task, version, flags),
+    )
+}
+
+function rollbackCommand(group: Command): void {
+  const command = group
+    .command('rollback')
+    .description('Make an earlier version of a task hold again')
+    .argument('<task>', TASK)
+    .argument('<version>', 'Its number')
+    .option('--reason <text>', 'Why, for those who read the versions later')
+    .option('--if-version <n>', 'Only if the task is still at this version')
+  addClientFlags(command)
+    .addHelpText('after', ROLLBACK_HELP)
+    .action(async (task, version, flags) =>
+      (await import('../actions/task-versions.ts')).rollbackTask(task, version, flags),
+    )
 }
 
 function endCommand(group: Command, verb: 'cancel' | 'delete', description: string): Command {

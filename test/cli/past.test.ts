@@ -1,0 +1,56 @@
+/** What a task was and what it left undone, on the command line. */
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { startTestNode } from '../support/node.ts'
+import { runBelfry } from '../support/process.ts'
+
+const node = await startTestNode(await createTestDatabase())
+const belfry = (...args: string[]) => runBelfry(args, { env: { BELFRY_SERVER: node.url } })
+const create = async (name: string) =>
+  (
+    await node.request('POST', '/v1/tasks', {
+      name,
+      action: { type: 'sleep', duration: '0s' },
+      schedule: { type: 'daily', hour: 9, minute: 0, timezone: 'UTC' },
+      overlap: 'allow',
+    })
+  ).body
+
+test('versions are listed with what changed, and one is made to hold again', async () => {
+  await create('past')
+  await belfry('task', 'edit', 'past', '--timeout', '5m')
+
+  const listed = await belfry('task', 'versions', 'past')
+  const one = await belfry('task', 'versions', 'past', '1', '--field', 'definition.timeout')
+  const back = await belfry('task', 'rollback', 'past', '1', '--reason', 'too short')
+  const again = await belfry('task', 'rollback', 'past', '9')
+  const [latest] = JSON.parse((await belfry('task', 'versions', 'past', '--json')).stdout)
+
+  expect(listed.stdout).toMatch(/^version 2 .* holds now\n {2}timeout: 20m → 5m\nversion 1 /)
+  expect(one.stdout).toBe('20m\n')
+  expect(back.stdout).toBe('✓ task past is version 3 now, as version 1 was\n')
+  expect(again).toMatchObject({ code: 2 })
+  expect(again.stderr).toContain('it has versions 1 to 3')
+  expect(latest).toMatchObject({ version: 3, rollbackOf: 1, reason: 'too short' })
+})
+
+test('a backfill is tried, begun and waited for', async () => {
+  await create('filled')
+  const range = ['--from', '2026-01-01T00:00:00Z', '--to', '2026-01-04T00:00:00Z']
+
+  const dry = await belfry('task', 'backfill', 'filled', ...range, '--dry-run')
+  const done = await belfry('task', 'backfill', 'filled', ...range, '--wait')
+  const nothing = await belfry('task', 'backfill', 'filled', ...range, '--dry-run', '--field', 'runs')
+  const wrong = await belfry('task', 'backfill', 'filled', ...range, '--rate', '10/d')
+
+  expect(dry.stdout).toBe(
+    '3 runs for 3 occurrences; 0 need none\n  2026-01-01T09:00:00.000Z\n  2026-01-02T09:00:00.000Z\n  2026-01-03T09:00:00.000Z\n',
+  )
+  expect(done.stdout).toMatch(
+    /^✓ task filled: backfill completed; 3 runs, 3 completed, 0 failed, 0 cancelled; 0 needed none\n/,
+  )
+  expect(done.code).toBe(0)
+  expect(nothing.stdout).toBe('0\n')
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toContain('10/s, 100/m or 1000/h')
+})
