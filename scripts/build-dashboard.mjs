@@ -41,13 +41,28 @@ export async function buildDashboard() {
     compressAll(join(draft, 'assets'))
     writeFileSync(join(draft, STAMP), hash)
     const old = `${target}.old-${process.pid}`
-    if (existsSync(target)) renameSync(target, old)
+    if (existsSync(target)) moveAway(target, old)
     renameSync(draft, target)
     rmSync(old, { recursive: true, force: true })
   } finally {
     if (NODE_ENV === undefined) delete process.env.NODE_ENV
     else process.env.NODE_ENV = NODE_ENV
     rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+/**
+ * A directory of a lower layer of a container cannot be renamed; there it is removed instead.
+ *
+ * @param {string} from
+ * @param {string} to
+ */
+function moveAway(from, to) {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EXDEV') throw error
+    rmSync(from, { recursive: true, force: true })
   }
 }
 

@@ -2,70 +2,31 @@
  * A real browser against a real server. One Chromium for each test file, a fresh context for each page, and an
  * account of everything that went wrong in it: errors on the console, failed requests, requests to elsewhere.
  */
-import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { ensureBuilt, withBootstrapLock } from './bootstrap-lock.ts'
+import { canInstall, findBrowser, installBrowser, missingBrowser } from './chromium.ts'
 import { whenDone } from './cleanup.ts'
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-const ELSEWHERE = [
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  '/Applications/Chromium.app/Contents/MacOS/Chromium',
-  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
-]
 /** Slow machines run several tests at once; waiting longer costs nothing when all is well. */
 const WAIT_MS = 15_000
 export const PHONE = { width: 390, height: 844 }
 export const DESK = { width: 1280, height: 900 }
 
-/** The browser to test with: the one that BELFRY_TEST_BROWSER names, else the first that is installed. */
-function findBrowser(): string | undefined {
-  const chosen = process.env['BELFRY_TEST_BROWSER']
-  if (chosen !== undefined) return existsSync(chosen) ? chosen : undefined
-  const onPath = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
-  return [...onPath, ...ELSEWHERE].find(isProgram)
-}
-
 /** Where it is missing and may be installed, it is; several test files at once do that one after the other. */
 async function ensureBrowser(): Promise<string> {
-  const found = findBrowser()
+  const found = findBrowser(process.env)
   if (found !== undefined) return found
-  if (
-    process.env['BELFRY_TEST_BROWSER'] === undefined &&
-    process.getuid?.() === 0 &&
-    isProgram('/usr/bin/apt-get')
-  )
+  let tried: string | null = null
+  if (canInstall(process.env))
     await withBootstrapLock(async () => {
-      if (findBrowser() === undefined) installDebianChromium()
+      if (findBrowser(process.env) === undefined) tried = installBrowser(process.env)
     })
-  const installed = findBrowser()
+  const installed = findBrowser(process.env)
   if (installed !== undefined) return installed
-  throw new Error(
-    'The tests of the dashboard need a Chromium or Chrome, and there is none. ' +
-      'On Debian and Ubuntu: apt-get install chromium. On Fedora: dnf install chromium. On macOS: brew install --cask chromium. ' +
-      'One that lies elsewhere is named by BELFRY_TEST_BROWSER.',
-  )
-}
-
-function installDebianChromium(): void {
-  const options = { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } } as const
-  spawnSync('apt-get', ['update'], options)
-  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], options)
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  throw missingBrowser(process.env, tried)
 }
 
 export interface Visit {
