@@ -50,6 +50,24 @@ test('a run that is looked at goes on by itself', async () => {
   expect(await page.getByRole('button', { name: 'Run it again' }).count()).toBe(1)
 })
 
+test('a task that somebody deletes is gone wherever it is shown', async () => {
+  const { id } = await create('soon gone')
+  const { page } = await visit(`${url}/tasks/${id}`)
+  const { page: form } = await visit(`${url}/tasks/${id}/edit`)
+  await page.getByRole('heading', { name: 'soon gone' }).waitFor()
+  await form.getByLabel('Retries').fill('9')
+  await page.getByText('live', { exact: true }).waitFor()
+  await form.getByText('live', { exact: true }).waitFor()
+
+  await node.request('DELETE', `/v1/tasks/${id}`)
+  await page.getByText('soon gone was deleted.').waitFor()
+  await form.getByText('soon gone was deleted.').waitFor()
+
+  expect(await page.getByRole('button', { name: 'Run now' }).count()).toBe(0)
+  expect(await form.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true)
+  expect(await form.getByLabel('Retries').inputValue()).toBe('9')
+})
+
 test('who reads further down is told of what is new, and shown it when asking', async () => {
   await node.request('POST', '/v1/tasks/bulk', {
     tasks: Array.from({ length: 60 }, (_, n) => sleepTask(`filler ${n}`)),

@@ -93,7 +93,8 @@ function readProblem(answer: Response, text: string): Problem {
 function unreachable(cause: unknown): ApiError {
   const problem = {
     title: 'The server does not answer',
-    detail: 'It may be stopped or starting again. This page keeps trying.',
+    detail:
+      'It may be stopped or starting again. What was asked for may not have been done: try again when it is back.',
     status: 0,
     code: 'unreachable',
   }

@@ -3,6 +3,7 @@
  * leaves out, such as the latest runs, stay as they are known.
  */
 import type { InfiniteData } from '@tanstack/react-query'
+import { markGone } from './gone.ts'
 import { queryClient } from './query-client.ts'
 import { taskKeys } from './tasks.ts'
 import type { Page, Task } from './wire.ts'
@@ -14,9 +15,9 @@ export function patchTask(task: Task): void {
   mapItems((items) => items.map((item) => (item.id === task.id ? { ...item, ...task } : item)))
 }
 
-/** Takes a task that is gone off every list. */
+/** Takes a task that is gone off every list; pages that show it keep what they know of it, and say so. */
 export function dropTask(id: string): void {
-  queryClient.removeQueries({ queryKey: taskKeys.one(id) })
+  markGone(id)
   mapItems((items) => items.filter((item) => item.id !== id))
 }
 

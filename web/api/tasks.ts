@@ -76,8 +76,9 @@ export const previewQuery = (input: PreviewInput | null) =>
     staleTime: 30_000,
   })
 
-export const createTask = (input: TaskInput): Promise<Task> =>
-  post('/v1/tasks', input, { 'idempotency-key': crypto.randomUUID() })
+/** With the same key the same task is created once, however often it is asked for. */
+export const createTask = (input: TaskInput, key: string = crypto.randomUUID()): Promise<Task> =>
+  post('/v1/tasks', input, { 'idempotency-key': key })
 
 /** Changes a task that still is at the version one has seen; refused with 412 when it is not. */
 export const editTask = (id: string, edit: Partial<TaskInput>, version: number): Promise<Answer<Task>> =>

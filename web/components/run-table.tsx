@@ -55,7 +55,7 @@ function RunRow({ run, zone, withTask }: RunRowProps) {
       </td>
       {withTask && (
         <td className={classes.task}>
-          <Link to="/tasks/$taskId" params={{ taskId: run.taskId }}>
+          <Link to="/tasks/$taskId" params={{ taskId: run.taskId }} title={run.taskName ?? run.taskId}>
             {run.taskName ?? run.taskId.slice(0, 13)}
           </Link>
         </td>

@@ -9,6 +9,7 @@ const TARGETS: Readonly<Record<string, string>> = {
   ping: 'url',
   webhook: 'url',
   http: 'url',
+  handler: 'name',
 }
 
 /** A new action when `--action` names one; else the current one with what the other flags change about it. */
@@ -30,7 +31,9 @@ function readWhat(text: string): Record<string, unknown> {
   const [, type = '', target = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? []
   const member = TARGETS[type]
   if (member === undefined || target === '')
-    throw usage(`--action is '${text}'; it must be like sleep:1s, ping:URL, webhook:URL or http:URL.`)
+    throw usage(
+      `--action is '${text}'; it must be like sleep:1s, ping:URL, webhook:URL, http:URL or handler:NAME.`,
+    )
   return { type, [member]: target }
 }
 

@@ -112,7 +112,7 @@ const PLAIN: readonly PlainFlag[] = [
 ]
 
 const ACTION = [
-  { flag: '--action <what>', help: 'sleep:1s, ping:URL, webhook:URL, http:URL, or all of it as JSON' },
+  { flag: '--action <what>', help: 'sleep:1s, ping:URL, webhook:URL, http:URL, handler:NAME, or JSON' },
   { flag: '--method <method>', help: 'Of http' },
   { flag: '--header <line>', help: "Of http, such as 'accept: text/plain'; may be repeated", repeats: true },
   { flag: '--body <json>', help: 'Of webhook and http: JSON, else text; @FILE reads it, @- from a pipe' },

@@ -23,7 +23,7 @@ const RING: TaskInput = {
 export function FirstRun() {
   const navigate = useNavigate()
   const create = useMutation({
-    mutationFn: createTask,
+    mutationFn: (input: TaskInput) => createTask(input),
     onSuccess: async (task) => {
       queryClient.setQueryData(taskKeys.one(task.id), task)
       tell({ text: `${task.name} is created.` })

@@ -135,7 +135,7 @@ function Output({ attempt: { number, output } }: { readonly attempt: Attempt }) 
       <CodeBlock label={`Response of attempt ${number}`} text={JSON.stringify(head, null, 2)} />
       {body !== '' && (
         <>
-          <h3>Body</h3>
+          <h3>Body{memberOf(output, 'truncated') === true && ', of which the beginning was kept'}</h3>
           <CodeBlock label={`Body of attempt ${number}`} text={body} />
         </>
       )}

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { outcomeWords } from '../../../src/core/words/outcome.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
+import { useIsGone } from '../../api/gone.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { cancelRun, isOpen, retryRun, runKeys, runQuery } from '../../api/runs.ts'
 import { taskQuery } from '../../api/tasks.ts'
@@ -34,13 +35,17 @@ export function RunScreen() {
     ...runQuery(runId),
     refetchInterval: ({ state }) => (state.data && !isOpen(state.data) ? false : refreshMs()),
   })
-  const { data: task } = useQuery({ ...taskQuery(run?.taskId ?? ''), enabled: run !== undefined })
+  const isGone = useIsGone(run?.taskId ?? '')
+  const { data: task } = useQuery({
+    ...taskQuery(run?.taskId ?? ''),
+    enabled: run !== undefined && !isGone,
+  })
   if (error && !run) return <Failure error={error} onRetry={() => void refetch()} />
   if (!run) return <Bones count={4} />
   const zone = task?.timezone ?? null
   return (
     <div className={classes.screen}>
-      <Head run={run} task={task} />
+      <Head run={run} task={isGone ? undefined : task} />
       <Facts run={run} zone={zone} />
       {run.attempt > 0 && <Timeline run={run} zone={zone} />}
       <Attempts run={run} task={task} zone={zone} />

@@ -111,6 +111,7 @@ const TARGETS: Readonly<Record<string, string>> = {
   ping: 'url',
   webhook: 'url',
   http: 'url',
+  handler: 'name',
 }
 /** Flags that say more about an action; the kinds that have none of them refuse them all the same. */
 const PARTS: Readonly<Record<string, (value: unknown) => Words[] | null>> = {

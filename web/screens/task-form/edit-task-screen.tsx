@@ -7,10 +7,12 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ApiError, get } from '../../api/client.ts'
+import { useIsGone } from '../../api/gone.ts'
 import { patchTask } from '../../api/task-cache.ts'
 import { editTask, taskQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
+import { GoneTask } from '../../components/gone-task.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
@@ -30,7 +32,13 @@ export function EditTaskScreen() {
   useTitle('Edit')
   const { taskId } = route.useParams()
   // What is being edited must not change under the reader's hands.
-  const { data, error } = useQuery({ ...taskQuery(taskId), staleTime: 0, refetchOnWindowFocus: false })
+  const enabled = !useIsGone(taskId)
+  const { data, error } = useQuery({
+    ...taskQuery(taskId),
+    staleTime: 0,
+    refetchOnWindowFocus: false,
+    enabled,
+  })
   const [base, setBase] = useState<Task | null>(null)
   if (base === null && data) setBase(data)
   if (error && base === null) return <Failure error={error} />
@@ -43,6 +51,7 @@ function EditTask({ opened }: { readonly opened: Task }) {
   const [base, setBase] = useState(opened)
   const [draft, setDraft] = useState(() => draftOf(opened))
   const [theirs, setTheirs] = useState<Task | null>(null)
+  const isGone = useIsGone(opened.id)
   const { preview, problems } = usePreview(draft, base)
   const changes = changesOf(draftOf(base), draft)
   const hasChanges = Object.keys(changes).length > 0
@@ -73,6 +82,7 @@ function EditTask({ opened }: { readonly opened: Task }) {
           {titleOf(base)}
         </Link>
       </h1>
+      {isGone && <GoneTask title={titleOf(base)} />}
       {theirs && (
         <Conflict
           base={base}
@@ -92,7 +102,11 @@ function EditTask({ opened }: { readonly opened: Task }) {
         onSave={() => hasChanges && save.mutate(base.version)}
         buttons={
           <>
-            <Button type="submit" loading={save.isPending} disabled={!hasChanges || theirs !== null}>
+            <Button
+              type="submit"
+              loading={save.isPending}
+              disabled={!hasChanges || theirs !== null || isGone}
+            >
               Save
             </Button>
             <Button

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { createTask, pauseTask, taskKeys, taskQuery } from '../../api/tasks.ts'
@@ -39,13 +39,23 @@ function copyOf(task: Task): Draft {
   return { ...draftOf(task), name: `Copy of ${titleOf(task)}`.slice(0, 200), key: '' }
 }
 
+/** One key for as long as the same is asked for: what was answered to nobody is not done twice. */
+function useKeyFor(): (text: string) => string {
+  const asked = useRef({ text: '', key: '' })
+  return (text) => {
+    if (asked.current.text !== text) asked.current = { text, key: crypto.randomUUID() }
+    return asked.current.key
+  }
+}
+
 function NewTask({ start }: { readonly start: Draft }) {
   const navigate = useNavigate()
   const [draft, setDraft] = useState(start)
+  const keyFor = useKeyFor()
   const { preview, problems } = usePreview(draft)
   const save = useMutation({
     mutationFn: async ({ isPaused }: { isPaused: boolean }) => {
-      const task = await createTask(inputOf(draft))
+      const task = await createTask(inputOf(draft), keyFor(JSON.stringify(inputOf(draft))))
       return isPaused ? pauseTask(task.id) : task
     },
     onSuccess: async (task) => {

@@ -5,12 +5,14 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { actionWords } from '../../../src/core/words/action.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
+import { useIsGone } from '../../api/gone.ts'
 import { taskQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
 import { TASK_TABS, type TaskTab } from '../../app/router.tsx'
 import { DeleteTask } from '../../components/delete-task.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { GoneTask } from '../../components/gone-task.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { Bones } from '../../components/panel.tsx'
@@ -30,9 +32,11 @@ const route = getRouteApi('/tasks/$taskId')
 export function TaskScreen() {
   const { taskId } = route.useParams()
   const { tab = 'runs' } = route.useSearch()
-  const query = useQuery({ ...taskQuery(taskId), refetchInterval: refreshMs })
+  const isGone = useIsGone(taskId)
+  const query = useQuery({ ...taskQuery(taskId), refetchInterval: refreshMs, enabled: !isGone })
   const { data: task, error, refetch } = query
   useTitle(task ? titleOf(task) : 'Task')
+  if (isGone) return <GoneTask title={task ? titleOf(task) : 'This task'} />
   if (error && !task) return <Failure error={error} onRetry={() => void refetch()} />
   if (!task) return <Bones count={5} />
   return (

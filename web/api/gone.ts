@@ -1,0 +1,22 @@
+/** Tasks that somebody deleted while they were shown here. A page that shows one says so. */
+import { useSyncExternalStore } from 'react'
+
+const gone = new Set<string>()
+const listeners = new Set<() => void>()
+/** More are not remembered: whoever has so many pages open reads them again. */
+const MOST_REMEMBERED = 10_000
+
+export function markGone(id: string): void {
+  if (gone.size > MOST_REMEMBERED) gone.clear()
+  gone.add(id)
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+export function useIsGone(id: string): boolean {
+  return useSyncExternalStore(subscribe, () => gone.has(id))
+}
