@@ -52,8 +52,10 @@ test('a run that is looked at goes on by itself', async () => {
 
 test('a task that somebody deletes is gone wherever it is shown', async () => {
   const { id } = await create('soon gone')
-  const { page } = await visit(`${url}/tasks/${id}`)
-  const { page: form } = await visit(`${url}/tasks/${id}/edit`)
+  // What is asked about it in the moment in which it goes is not found.
+  const expected = /404/
+  const { page } = await visit(`${url}/tasks/${id}`, { expected })
+  const { page: form } = await visit(`${url}/tasks/${id}/edit`, { expected })
   await page.getByRole('heading', { name: 'soon gone' }).waitFor()
   await form.getByLabel('Retries').fill('9')
   await page.getByText('live', { exact: true }).waitFor()
