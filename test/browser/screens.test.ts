@@ -117,6 +117,11 @@ const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor(),
   },
   { name: 'upcoming', path: () => `${node.url}/tasks/${taskId}?tab=upcoming`, ready: heading('Next times') },
+  {
+    name: 'ledger',
+    path: () => `${node.url}/tasks/${taskId}?tab=ledger`,
+    ready: heading('Owed and accounted for'),
+  },
   { name: 'definition', path: () => `${node.url}/tasks/${taskId}?tab=definition`, ready: heading('As JSON') },
   {
     name: 'runs',

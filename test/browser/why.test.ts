@@ -1,11 +1,31 @@
 /** A task says on its page why it is not running, and goes on saying what is so. */
 import { test } from 'vitest'
+import { sql } from '../../src/store/sql.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startTestNode } from '../support/node.ts'
 
 const { visit } = await startBrowser()
-const node = await startTestNode(await createTestDatabase())
+const database = await createTestDatabase()
+const { db } = database
+const node = await startTestNode(database)
+
+test('the ledger of a task says whether anything was missed, and shows what was', async () => {
+  const { body: task } = await node.request('POST', '/v1/tasks', {
+    name: 'with a gap',
+    schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:30:00Z' },
+    action: { type: 'sleep', duration: '0s' },
+  })
+  const { page } = await visit(`${node.url}/tasks/${task.id}?tab=ledger`)
+  await page.getByText('Everything is accounted for.').waitFor()
+  // Nobody recorded anything about the hours since it is said to have been made.
+  await db.run(sql`update task set created_at = now() - interval '5 hours' where id = ${task.id}`)
+
+  await page.reload()
+
+  await page.getByText('Not everything is in order.').waitFor()
+  await page.getByRole('list', { name: 'Occurrences' }).getByText('5 occurrences').waitFor()
+})
 
 test('the page of a task says why it is not running, what to do, and when that has changed', async () => {
   const { body: task } = await node.request('POST', '/v1/tasks', {

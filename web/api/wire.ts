@@ -3,6 +3,7 @@
  * server gets into the browser.
  */
 import type { z } from 'zod'
+import type { Ledger as WireLedger, LedgerEntry as WireLedgerEntry } from '../../src/api/schemas/ledger.ts'
 import type {
   Attempt as WireAttempt,
   Run as WireRun,
@@ -26,6 +27,8 @@ export type Task = Omit<WireTask, 'action' | 'schedule'> & {
 }
 export type Run = WireRun
 export type WhyNotRunning = WireWhy
+export type Ledger = WireLedger
+export type LedgerEntry = WireLedgerEntry
 export type Attempt = WireAttempt
 export type RunWithAttempts = Omit<z.output<typeof WireRunWithAttempts>, 'action'> & {
   /** What it does, by its own version of the task; null when that is not known any more. */

@@ -40,7 +40,7 @@ const newTask = createRoute({
   },
 })
 
-export const TASK_TABS = ['runs', 'upcoming', 'definition'] as const
+export const TASK_TABS = ['runs', 'upcoming', 'ledger', 'definition'] as const
 export type TaskTab = (typeof TASK_TABS)[number]
 
 const task = createRoute({

@@ -22,6 +22,7 @@ import { StateMark } from '../../components/state-mark.tsx'
 import { isOver, runNow, titleOf, togglePause } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
 import { Definition } from './definition.tsx'
+import { Ledger } from './ledger.tsx'
 import { RunsOfTask } from './runs-of-task.tsx'
 import classes from './task-screen.module.css'
 import { Upcoming } from './upcoming.tsx'
@@ -47,6 +48,7 @@ export function TaskScreen() {
       <Tabs task={task} tab={tab} />
       {tab === 'runs' && <RunsOfTask task={task} />}
       {tab === 'upcoming' && <Upcoming task={task} />}
+      {tab === 'ledger' && <Ledger task={task} />}
       {tab === 'definition' && <Definition task={task} />}
     </div>
   )
@@ -222,6 +224,7 @@ function nothingNext(task: Task) {
 const TAB_WORDS: Readonly<Record<TaskTab, string>> = {
   runs: 'Runs',
   upcoming: 'Upcoming',
+  ledger: 'Ledger',
   definition: 'Definition',
 }
 

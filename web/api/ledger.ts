@@ -1,0 +1,17 @@
+/** The ledger of a task. */
+import { queryOptions } from '@tanstack/react-query'
+import { get, queryOf } from './client.ts'
+import type { Ledger } from './wire.ts'
+
+export type LedgerShow = 'problems' | 'skipped' | 'ran'
+
+const SHOWN = 200
+
+/** The last day, or less of a task that is due very often. */
+export const ledgerQuery = (taskId: string, show: LedgerShow) =>
+  queryOptions({
+    queryKey: ['ledger', taskId, show],
+    queryFn: ({ signal }) =>
+      get<Ledger>(`/v1/tasks/${encodeURIComponent(taskId)}/ledger${queryOf({ show, limit: SHOWN })}`, signal),
+    refetchInterval: 10_000,
+  })

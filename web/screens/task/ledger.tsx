@@ -1,0 +1,91 @@
+import { NativeSelect } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type LedgerShow, ledgerQuery } from '../../api/ledger.ts'
+import type { LedgerEntry, Ledger as LedgerOfTask, Task } from '../../api/wire.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Instant } from '../../components/instant.tsx'
+import { Bones, Panel } from '../../components/panel.tsx'
+import classes from './parts.module.css'
+
+const SHOWN: readonly { value: LedgerShow; label: string }[] = [
+  { value: 'problems', label: 'What is not in order' },
+  { value: 'skipped', label: 'What was skipped' },
+  { value: 'ran', label: 'What ran' },
+]
+
+/** What the task owed in the last day against what is recorded. */
+export function Ledger({ task }: { readonly task: Task }) {
+  const [show, setShow] = useState<LedgerShow>('problems')
+  const { data, error, refetch } = useQuery({
+    ...ledgerQuery(task.id, show),
+    placeholderData: keepPreviousData,
+  })
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
+  if (!data) return <Bones count={3} />
+  const choice = (
+    <NativeSelect
+      aria-label="Which occurrences"
+      size="xs"
+      value={show}
+      onChange={({ currentTarget }) => setShow(currentTarget.value as LedgerShow)}
+      data={[...SHOWN]}
+    />
+  )
+  return (
+    <Panel title="Owed and accounted for" aside={choice} flush>
+      <Summary ledger={data} zone={task.timezone} />
+      {data.items.length > 0 && <Entries items={data.items} zone={task.timezone} />}
+    </Panel>
+  )
+}
+
+function Summary({ ledger, zone }: { readonly ledger: LedgerOfTask; readonly zone: string | null }) {
+  const { from, to, sentence, isInOrder, historyFrom } = ledger
+  return (
+    <div className={classes.summary}>
+      <p>
+        <strong>{isInOrder ? 'Everything is accounted for.' : 'Not everything is in order.'}</strong>{' '}
+        {sentence}
+      </p>
+      <p className={classes.far}>
+        <Instant at={from} zone={zone} /> to <Instant at={to} zone={zone} />
+        {historyFrom && (
+          <>
+            ; history before <Instant at={historyFrom} zone={zone} /> was dropped and is not judged
+          </>
+        )}
+      </p>
+    </div>
+  )
+}
+
+function Entries({ items, zone }: { readonly items: readonly LedgerEntry[]; readonly zone: string | null }) {
+  return (
+    <ol className={classes.times} aria-label="Occurrences">
+      {items.map(({ at, until, count, state, reason, runIds }) => (
+        <li key={at + state}>
+          <span>
+            <Instant at={at} zone={zone} />
+            {until && (
+              <>
+                {' '}
+                to <Instant at={until} zone={zone} />, {count} occurrences
+              </>
+            )}
+          </span>
+          <span className={classes.far}>
+            {state}
+            {reason && `: ${reason}`}{' '}
+            {runIds.map((runId) => (
+              <Link key={runId} to="/runs/$runId" params={{ runId }}>
+                run
+              </Link>
+            ))}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
