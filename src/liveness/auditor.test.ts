@@ -186,6 +186,21 @@ test('what nobody can know any more is told and not guessed at', async () => {
   expect(await findingsOf(id)).toMatchObject([{ isRepaired: false }])
 })
 
+test('a task that cannot be put back is told, once, and holds up no other', async () => {
+  const broken = await aTask(every('1h'))
+  const other = await aTask(every('1h'))
+  for (const id of [broken, other]) await lose(id)
+  await db.run(sql`
+    update task set definition = (definition::jsonb || '{"schedule": {"type": "every", "interval": "soon"}}')::json where id = ${broken}`)
+
+  await round()
+  await round()
+
+  expect(await findingsOf(broken)).toMatchObject([{ isRepaired: false, kind: 'next_row_lost' }])
+  expect(await rowsOf(other)).toHaveLength(1)
+  await db.run(sql`update task set cancelled_at = now() where id = ${broken}`)
+})
+
 test('ten auditors at once put a task back once', async () => {
   const id = await aTask(every('10s'))
   await age(id, 60 * S)

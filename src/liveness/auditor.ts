@@ -29,6 +29,8 @@ const ASK_EVERY_MS = 5_000
 /** A live row that has been due for this long is looked at. */
 const STRANDED_AFTER_MS = 60_000
 const STRANDED_PER_SHARD = 50
+/** Characters of a finding. */
+const MAX_DETAIL = 500
 
 /**
  * Looks, round after round, whether every task that goes on has its next row and every live row has somebody who will
@@ -103,6 +105,9 @@ export class Auditor implements Service {
       if (done.at !== null) wakeUps.announceDue([{ shard: shardOf(taskId), at: done.at }])
     } catch (error) {
       log.error({ err: error, task: taskId }, 'a task has no next row, and the audit could not put it back')
+      const why = error instanceof Error ? error.message : String(error)
+      const detail = `The task has no next row, and could not be put back: ${why}`.slice(0, MAX_DETAIL)
+      await db.run(audit.noteUnrepaired({ id: uuidv7(), taskId, detail }))
     }
   }
 

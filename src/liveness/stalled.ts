@@ -81,10 +81,9 @@ function resumedAfter({ definition, latest, takenOverAt, createdAt }: Stalled): 
 }
 
 /** A chain goes on after the end of its last run, however long that is ago. */
-function chain({ definition, lastEndedAt, createdAt, now }: Stalled, intervalMs: number): Remedy {
+function chain({ definition, lastEndedAt, createdAt }: Stalled, intervalMs: number): Remedy {
   const { startAt, endAt } = planOf(definition)
-  const at =
-    lastEndedAt === null ? Math.max(createdAt, startAt ?? createdAt) : Math.floor(lastEndedAt + intervalMs)
-  if (endAt !== null && at > endAt) return { kind: 'settle' }
-  return { kind: 'go_on', at: Math.min(at, Math.max(at, Math.floor(now))), lost: null }
+  const first = Math.max(createdAt, startAt ?? createdAt)
+  const at = lastEndedAt === null ? first : Math.floor(lastEndedAt + intervalMs)
+  return endAt !== null && at > endAt ? { kind: 'settle' } : { kind: 'go_on', at, lost: null }
 }

@@ -146,6 +146,15 @@ export const insertFindings = (findings: readonly Finding[]) => sql`
     ${list(findings, (f) => f.runId)}::uuid[], ${list(findings, (f) => f.kind)}::text[], ${list(findings, (f) => f.isRepaired)}::boolean[],
     ${list(findings, (f) => f.missed)}::integer[], ${list(findings, (f) => f.detail)}::text[])`
 
+/** Notes that a task could not be put back; once a day, however often it is tried. */
+export const noteUnrepaired = ({ id, taskId, detail }: Pick<Finding, 'id' | 'taskId' | 'detail'>) => sql`
+  insert into audit_finding (id, project_id, task_id, kind, is_repaired, detail)
+  select ${id}::uuid, t.project_id, t.id, 'next_row_lost', false, ${detail}
+  from task t
+  where t.id = ${taskId} and not exists (
+    select from audit_finding f
+    where f.project_id = t.project_id and f.found_at > now() - interval '1 day' and f.task_id = t.id and not f.is_repaired)`
+
 /** A live row that nobody will look at. */
 export interface StrandedRow {
   readonly runId: string

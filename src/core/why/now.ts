@@ -291,7 +291,7 @@ function taskCauses(it: NowCase): Why[] {
   const scheduled = it.live.filter(({ state, kind }) => state === 'scheduled' && kind !== 'resume')
   const [first] = scheduled.sort((a, b) => a.wakeAt - b.wakeAt)
   if (first) return [first.wakeAt > now ? notDue(it, first) : dueNow(it, first)]
-  if (it.live.length > 0) return []
+  if (it.live.some(({ state }) => state !== 'scheduled')) return besideActive(it)
   if (definition.schedule.type === 'manual')
     return [
       {
@@ -302,6 +302,14 @@ function taskCauses(it: NowCase): Why[] {
       },
     ]
   return [withoutRow(it)]
+}
+
+/** While a run is on its way its grid must have the next row already; a chain gets it when the run ends. */
+function besideActive(it: NowCase): Why[] {
+  const { type } = it.definition.schedule
+  if (type === 'delay' || type === 'manual' || type === 'once') return []
+  const cause = withoutRow(it)
+  return cause.code === 'next_row_lost' ? [cause] : []
 }
 
 function dueNow(it: NowCase, row: LiveRun): Why {

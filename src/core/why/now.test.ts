@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import { TASK_DEFAULTS, type TaskDefinition } from '../task.ts'
+import { type LiveRun, type NowCase, whyNow } from './now.ts'
+
+const NOW = Date.UTC(2026, 5, 1)
+const S = 1_000
+
+const definition = (changes: Partial<TaskDefinition> = {}): TaskDefinition =>
+  ({
+    action: { type: 'sleep', duration: '0s' },
+    schedule: { type: 'every', interval: '1h' },
+    startAt: null,
+    endAt: null,
+    maxRuns: null,
+    anchorAt: '2026-01-01T00:00:00Z',
+    ...TASK_DEFAULTS,
+    metadata: {},
+    traceparent: null,
+    ...changes,
+  }) as TaskDefinition
+
+const run = (changes: Partial<LiveRun> = {}): LiveRun => ({
+  runId: 'r1',
+  kind: 'occurrence',
+  state: 'scheduled',
+  scheduledFor: NOW - 10 * S,
+  wakeAt: NOW - 10 * S,
+  attempt: 1,
+  workerId: null,
+  claimedAt: null,
+  isCancelled: false,
+  ...changes,
+})
+
+const aCase = (changes: Partial<NowCase> = {}): NowCase => ({
+  now: NOW,
+  definition: definition(),
+  createdAt: NOW - 86_400 * S,
+  pausedAt: null,
+  pauseReason: null,
+  resumeAt: null,
+  cancelledAt: null,
+  live: [],
+  last: null,
+  waiting: {
+    queue: 'default',
+    queuePausedAt: null,
+    queueLimit: null,
+    queueHeld: 0,
+    key: null,
+    keyLimit: null,
+    keyHeld: 0,
+    labels: [],
+    handler: null,
+    ahead: 0,
+  },
+  workers: { alive: 1, capable: 1, places: 10 },
+  watcher: { shard: 1, isWatched: true, watchedUntil: NOW },
+  latest: null,
+  lastEndedAt: null,
+  ordinal: 1,
+  historyFrom: 0,
+  ...changes,
+})
+
+const codes = (it: NowCase) => whyNow(it).map(({ code }) => code)
+
+test('there is always a cause, whatever rows are left', () => {
+  expect(codes(aCase({ live: [run({ kind: 'resume', state: 'scheduled' })] }))).toEqual(['next_row_lost'])
+  expect(codes(aCase({ live: [run({ kind: 'catchup' })] }))).toEqual(['scheduler_behind'])
+  expect(codes(aCase())).toEqual(['next_row_lost'])
+})
+
+test('while a run is on its way the next row must be there, but not of a chain nor after the last run', () => {
+  const live = [run({ state: 'running', claimedAt: NOW - 5 * S })]
+
+  expect(codes(aCase({ live, latest: NOW - 10 * S }))).toEqual(['running', 'next_row_lost'])
+  expect(codes(aCase({ live, definition: definition({ maxRuns: 1 }), ordinal: 2 }))).toEqual(['running'])
+  expect(
+    codes(aCase({ live, definition: definition({ schedule: { type: 'delay', interval: '1h' } }) })),
+  ).toEqual(['running'])
+})
+
+test('a blackout is told by the run that waits for its end', () => {
+  const live = [run({ state: 'deferred', wakeAt: NOW + 60 * S }), run({ runId: 'r2', wakeAt: NOW + 90 * S })]
+
+  expect(whyNow(aCase({ live }))).toMatchObject([
+    { code: 'blackout', facts: { runId: 'r1', until: NOW + 60 * S } },
+    { code: 'not_due', facts: { nextAt: NOW + 90 * S } },
+  ])
+})
+
+test('a paused task says until when and why', () => {
+  const [cause] = whyNow(aCase({ pausedAt: NOW - S, resumeAt: NOW + S, pauseReason: 'deploy' }))
+
+  expect(cause).toMatchObject({ code: 'paused', facts: { until: NOW + S, reason: 'deploy' } })
+  expect(cause?.sentence).toContain('(deploy)')
+})
+
+test('what would hold it up is told before it is due, and not after it is over', () => {
+  const closed = { ...aCase().waiting, queuePausedAt: NOW - S }
+  const watcher = { shard: 1, isWatched: false, watchedUntil: NOW - 9 * S }
+  const live = [run({ wakeAt: NOW + 60 * S })]
+
+  expect(codes(aCase({ live, waiting: closed, watcher }))).toEqual([
+    'not_due',
+    'queue_paused',
+    'shard_unwatched',
+  ])
+  expect(codes(aCase({ cancelledAt: NOW - S, waiting: closed, watcher }))).toEqual(['cancelled'])
+})
