@@ -63,6 +63,12 @@ await benchmark({
     const once: [string, string][] = [
       ['the overview', '/v1/stats?'],
       ['nodes', '/v1/nodes?'],
+      ['why a task is not running', `/v1/tasks/${busy}/why?`],
+      ['why it was not, half way back', `/v1/tasks/${busy}/why?at=${ago(0.5)}`],
+      [
+        'its ledger of the last hour',
+        `/v1/tasks/${busy}/ledger?from=${new Date(Date.now() - 3_600_000).toISOString()}`,
+      ],
     ]
     const rows: Row[] = []
     for (const [question, address] of once) rows.push(await walk(question, `${node?.url}${address}`, 1))
