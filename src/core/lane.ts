@@ -47,6 +47,9 @@ export function laneOf(projectId: string, definition: Pick<TaskDefinition, LaneF
   return { id, projectId, queue, labels, handler, isStrict, gate }
 }
 
+/** The lane of runs that make up for an outage, beside the lane they would have waited in. */
+export const lateLaneOf = (lane: number): number => hashOf(['late', lane])
+
 const HASH_BYTES = 6
 
 /** 48 bits: a safe integer, and too many values for two lanes ever to meet. */

@@ -17,8 +17,19 @@ export const OVERLAP_POLICIES = ['skip', 'allow', 'queue_one', 'queue_all', 'can
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number]
 
 /** What to do with occurrences that came due while no scheduler was there. */
-export const MISFIRE_POLICIES = ['run_once', 'skip'] as const
+export const MISFIRE_POLICIES = ['run_once', 'run_all', 'skip', 'fail'] as const
 export type MisfirePolicy = (typeof MISFIRE_POLICIES)[number]
+
+/** What to do with them, and with how many. */
+export interface Misfire {
+  readonly policy: MisfirePolicy
+  /** What is older is not run any more. */
+  readonly window: string
+  /** Under `run_all` the latest so many are run. */
+  readonly cap: number
+  /** Under `run_all` no more than so many come due in a second. */
+  readonly rate: number
+}
 
 /** What to do with a run whose worker died: `retry` is at least once, `fail` is at most once. */
 export const WORKER_LOSS_POLICIES = ['retry', 'fail'] as const
@@ -37,7 +48,7 @@ export interface TaskDefinition {
   /** What `H` in the schedule is drawn from: the key or the id it had when it first needed one. */
   readonly seed: string | null
   readonly overlap: OverlapPolicy
-  readonly misfire: { readonly policy: MisfirePolicy; readonly window: string }
+  readonly misfire: Misfire
   readonly retry: { readonly limit: number; readonly initial: string; readonly max: string }
   readonly timeout: string
   readonly onWorkerLoss: WorkerLossPolicy
@@ -56,7 +67,7 @@ export interface TaskDefinition {
 
 export const TASK_DEFAULTS = {
   overlap: 'skip',
-  misfire: { policy: 'run_once', window: '1d' },
+  misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
   retry: { limit: 3, initial: '1s', max: '30s' },
   timeout: '20m',
   onWorkerLoss: 'retry',

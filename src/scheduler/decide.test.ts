@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
-import type { TaskDefinition } from '../core/task.ts'
+import { TASK_DEFAULTS, type TaskDefinition } from '../core/task.ts'
 import { type DueRow, JUST_RUN } from '../store/agenda.ts'
 import { type DueCase, decide } from './decide.ts'
 
@@ -82,6 +82,7 @@ test('after an outage the latest missed occurrence runs, and the earlier ones ar
   expect(decision).toEqual({
     exclusive: true,
     turn: null,
+    recovery: null,
     isLast: false,
     runFor: NOON + 5 * HOUR,
     skip: { runId: 'new', reason: 'misfire', until: NOON + 4 * HOUR, count: 5 },
@@ -98,7 +99,7 @@ test('a single missed occurrence runs late', () => {
 })
 
 test('the policy skip records all that were missed and goes on with the next', () => {
-  const definition = { ...hourly, misfire: { policy: 'skip', window: '1d' } } as const
+  const definition = { ...hourly, misfire: { ...TASK_DEFAULTS.misfire, policy: 'skip' } } as const
 
   expect(decide(due(definition, { now: NOON + 5.5 * HOUR, wasUnwatched: true }))).toMatchObject({
     runFor: null,
@@ -108,7 +109,7 @@ test('the policy skip records all that were missed and goes on with the next', (
 })
 
 test('what was missed longer ago than the window is not run any more', () => {
-  const once = aDefinition({ misfire: { policy: 'run_once', window: '1h' } })
+  const once = aDefinition({ misfire: { ...TASK_DEFAULTS.misfire, window: '1h' } })
 
   expect(decide(due(once, { now: NOON + 2 * HOUR, wasUnwatched: true }))).toMatchObject({
     runFor: null,
@@ -148,4 +149,62 @@ test('a delay has no occurrence after its endAt, also when this one does not run
   })
 
   expect(decide(due(delay)).next).toBeNull()
+})
+
+const runAll = (changes: Partial<TaskDefinition['misfire']> = {}) => ({
+  ...hourly,
+  misfire: { ...TASK_DEFAULTS.misfire, policy: 'run_all' as const, ...changes },
+})
+
+test('run_all makes up for each occurrence, spread by the rate, and goes on with the next', () => {
+  const decision = decide(due(runAll({ rate: 2 }), { now: NOON + 2.5 * HOUR, wasUnwatched: true }))
+
+  expect(decision).toMatchObject({ skip: null, runFor: null, isLast: false, next: { at: NOON + 3 * HOUR } })
+  expect(decision.recovery?.late).toEqual(
+    [0, 1, 2].map((n) => ({ runId: 'new', at: NOON + n * HOUR, wakeAt: NOON + 2.5 * HOUR + n * 500 })),
+  )
+})
+
+test('run_all skips what is older than the window, and all but the latest beyond the cap', () => {
+  const case_ = { now: NOON + 5.5 * HOUR, wasUnwatched: true }
+  const at = (decision: ReturnType<typeof decide>) =>
+    decision.recovery?.late.map((late) => (late.at - NOON) / HOUR)
+
+  const capped = decide(due(runAll({ cap: 2 }), case_))
+  expect(at(capped)).toEqual([4, 5])
+  expect(capped.skip).toMatchObject({ reason: 'misfire', until: NOON + 3 * HOUR, count: 4 })
+
+  const windowed = decide(due(runAll({ window: '2h' }), case_))
+  expect(at(windowed)).toEqual([4, 5])
+  expect(windowed.skip).toMatchObject({ until: NOON + 3 * HOUR, count: 4 })
+
+  const old = decide(due(runAll({ window: '1m' }), case_))
+  expect(old).toMatchObject({ recovery: null, skip: { until: NOON + 5 * HOUR, count: 6 } })
+})
+
+test('run_all makes up for no more than maxRuns leaves, and then the task is over', () => {
+  const decision = decide(
+    due({ ...runAll(), maxRuns: 3 }, { now: NOON + 5.5 * HOUR, wasUnwatched: true, row: { ordinal: 2 } }),
+  )
+
+  expect(decision.recovery?.late.map(({ at }) => at)).toEqual([NOON, NOON + HOUR])
+  expect(decision.isLast).toBe(true)
+})
+
+test('fail runs nothing, and what was missed has failed', () => {
+  const definition = { ...hourly, misfire: { ...TASK_DEFAULTS.misfire, policy: 'fail' as const } }
+
+  expect(decide(due(definition, { now: NOON + 5.5 * HOUR, wasUnwatched: true }))).toMatchObject({
+    runFor: null,
+    skip: { until: NOON + 5 * HOUR, count: 6 },
+    recovery: { late: [], hasFailed: true },
+    next: { at: NOON + 6 * HOUR },
+  })
+})
+
+test('what makes up for an outage waits for its turn and supersedes nothing', () => {
+  const late = due({ ...hourly, overlap: 'cancel_previous' }, { row: { kind: 'catchup' } })
+
+  expect(decide(late)).toMatchObject({ exclusive: true, next: null, turn: { supersedes: false } })
+  expect(decide(due({ ...hourly, overlap: 'allow' }, { row: { kind: 'catchup' } })).exclusive).toBe(false)
 })

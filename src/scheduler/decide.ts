@@ -2,11 +2,13 @@
  * What to do with a row that has come due. Pure: it sees the row, its definition and the time, and
  * answers what the one statement that fires it shall do.
  */
+import { lateLaneOf } from '../core/lane.ts'
 import { countOccurrences, delayMs, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 import { durationMs, MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
 import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
-import { lastOccurrence } from './last-occurrence.ts'
+import type { LateOccurrence, Recovery } from '../store/catch-up.ts'
+import { lastOccurrence, lastOccurrences } from './last-occurrence.ts'
 
 /** A due row, and all that a decision about it depends on. */
 export interface DueCase {
@@ -39,19 +41,30 @@ export function decide(due: DueCase): Decision {
   }
   const isLast =
     definition.schedule.type === 'delay' || (definition.maxRuns !== null && row.ordinal >= definition.maxRuns)
-  const passed = Math.max(row.scheduledFor, missed.runFor ?? 0, missed.skip?.until ?? 0)
-  return { ...missed, exclusive, turn, isLast, next: nextRow(due, passed) }
+  const last = missed.recovery?.late.at(-1)?.at ?? 0
+  const passed = Math.max(row.scheduledFor, missed.runFor ?? 0, missed.skip?.until ?? 0, last)
+  const next = nextRow(due, passed)
+  return missed.recovery
+    ? { ...missed, exclusive, turn: null, isLast: isOver(due, missed.recovery), next }
+    : { ...missed, exclusive, turn, isLast, next }
+}
+
+/** What makes up for the outage uses up the runs that the task may have. */
+function isOver({ row, definition: { maxRuns } }: DueCase, { late }: Recovery): boolean {
+  return maxRuns !== null && row.ordinal + late.length > maxRuns
 }
 
 /** How the row takes its turn; null when it runs at once or is skipped, for which there is a cheaper statement. */
 function turnOf({ row, definition }: DueCase): Turn | null {
   const { overlap } = definition
   const mayWait = overlap !== 'skip' && overlap !== 'allow'
-  if (!mayWait && row.state === 'scheduled') return null
+  // What makes up for an outage waits for its turn, and may have to step back behind what is on time.
+  const meetsLate = row.kind === 'catchup' || (overlap === 'skip' && definition.misfire.policy === 'run_all')
+  if (!mayWait && !meetsLate && row.state === 'scheduled') return null
   return {
     places: queuedAtMost(overlap) ?? 1,
     beyond: overlap === 'queue_all' ? 'overlap_limit' : 'overlap',
-    supersedes: overlap === 'cancel_previous',
+    supersedes: overlap === 'cancel_previous' && row.kind !== 'catchup',
     deferUntil: null,
   }
 }
@@ -65,12 +78,14 @@ function nextRow({ definition, now, newId }: DueCase, after: number): Decision['
     : { runId: newId(), at: Math.ceil(at) }
 }
 
-type Missed = Pick<Decision, 'skip' | 'runFor'>
-const NOTHING_MISSED: Missed = { skip: null, runFor: null }
+type Missed = Pick<Decision, 'skip' | 'runFor' | 'recovery'>
+const NOTHING_MISSED: Missed = { skip: null, runFor: null, recovery: null }
 
 /** Carries out the misfire policy for the row's own occurrence and all that were missed after it. */
-function afterOutage({ row, definition, now, newId }: DueCase): Missed {
+function afterOutage(due: DueCase): Missed {
+  const { row, definition, now, newId } = due
   const plan = planOf(definition)
+  const { policy } = definition.misfire
   const latest = lastOccurrence(plan, { from: row.scheduledFor, to: now })
   const isTooOld = latest < now - durationMs(definition.misfire.window)
   const skip = (until: number): Skip => ({
@@ -79,9 +94,34 @@ function afterOutage({ row, definition, now, newId }: DueCase): Missed {
     until,
     count: countMissed(plan, row.scheduledFor, until),
   })
-  if (definition.misfire.policy === 'skip' || isTooOld) return { skip: skip(latest), runFor: null }
+  const recovery = { late: [], hasFailed: true, lane: lateLaneOf(row.lane) }
+  if (policy === 'fail') return { skip: skip(latest), runFor: null, recovery }
+  if (policy === 'skip' || isTooOld) return { ...NOTHING_MISSED, skip: skip(latest) }
+  // A chain has no more than one to make up for, and goes on when that has ended.
+  if (policy === 'run_all' && definition.schedule.type !== 'delay') {
+    const late = lateOccurrences(due, plan)
+    const before = (late[0]?.at ?? 0) - 1
+    const isAll = before < row.scheduledFor
+    return {
+      skip: isAll ? null : skip(lastOccurrence(plan, { from: row.scheduledFor, to: before })),
+      runFor: null,
+      recovery: { ...recovery, late, hasFailed: false },
+    }
+  }
   if (latest === row.scheduledFor) return NOTHING_MISSED
-  return { skip: skip(lastOccurrence(plan, { from: row.scheduledFor, to: latest - 1 })), runFor: latest }
+  const skipped = skip(lastOccurrence(plan, { from: row.scheduledFor, to: latest - 1 }))
+  return { ...NOTHING_MISSED, skip: skipped, runFor: latest }
+}
+
+/** The latest of the missed occurrences, as many as are made up for, each due a little after the one before. */
+function lateOccurrences({ row, definition, now, newId }: DueCase, plan: Plan): LateOccurrence[] {
+  const { window, cap, rate } = definition.misfire
+  const from = Math.max(row.scheduledFor, Math.ceil(now - durationMs(window)))
+  const instants = lastOccurrences(plan, { from, to: now, limit: cap })
+  const left = definition.maxRuns === null ? cap : definition.maxRuns - row.ordinal + 1
+  return instants
+    .slice(0, Math.max(1, left))
+    .map((at, n) => ({ runId: newId(), at, wakeAt: Math.floor(now + (n * 1_000) / rate) }))
 }
 
 /** How many occurrences lie between two of them, both included; null when they are too many to count. */

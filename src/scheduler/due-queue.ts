@@ -40,9 +40,10 @@ export class DueQueue {
 
   /**
    * Takes what is due up to an instant, at most `limit` and at most one a task: the statement that fires
-   * them decides about overlap by what it sees, and two of one task would not see each other.
+   * them decides about overlap by what it sees, and two of one task would not see each other. Nothing is
+   * taken of a task of which another statement is firing a row just now.
    */
-  takeDue(upTo: number, limit: number): Due[] {
+  takeDue(upTo: number, limit: number, isBusy: (taskId: string) => boolean = () => false): Due[] {
     while ((this.#later.first?.row.wakeAt ?? Number.POSITIVE_INFINITY) <= upTo)
       this.#due.push(this.#later.pop() as Due)
     const taken: Due[] = []
@@ -52,7 +53,7 @@ export class DueQueue {
       const due = this.#due.pop()
       if (!due) break
       if (!this.holds(due.row)) continue
-      if (tasks.has(due.row.taskId)) {
+      if (tasks.has(due.row.taskId) || isBusy(due.row.taskId)) {
         heldBack.push(due)
         continue
       }

@@ -95,13 +95,13 @@ test('all that must wait goes in one statement, so that nothing overtakes what w
 test('the row that follows counts only what ran', () => {
   const { row } = decided('a', { ordinal: 4, priority: 3 })
 
-  expect(followerOf(row, { runId: 'b', at: 9 }, true)).toMatchObject({
+  expect(followerOf(row, { runId: 'b', at: 9 }, 1)).toMatchObject({
     runId: 'b',
     wakeAt: 9,
     ordinal: 5,
     priority: 3,
   })
-  expect(followerOf(row, { runId: 'b', at: 9 }, false)).toMatchObject({
+  expect(followerOf(row, { runId: 'b', at: 9 }, 0)).toMatchObject({
     ordinal: 4,
     fence: 0,
     state: 'scheduled',

@@ -12,7 +12,8 @@ export interface Decided extends Due {
 
 export type PlannedFiring = Decided & Firing
 
-export const runs = ({ skip, runFor }: Decision) => skip === null || runFor !== null
+export const runs = ({ skip, runFor, recovery }: Decision) =>
+  recovery === null && (skip === null || runFor !== null)
 
 /** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
 export function withRoom(
@@ -37,7 +38,7 @@ export function withRoom(
 
 /** Firings that one statement can carry out. */
 export interface Group {
-  readonly how: 'start' | 'queue' | 'follow' | 'each' | 'turn'
+  readonly how: 'start' | 'queue' | 'follow' | 'each' | 'turn' | 'recover'
   readonly firings: readonly PlannedFiring[]
 }
 
@@ -60,15 +61,22 @@ export function grouped(firings: readonly PlannedFiring[]): Group[] {
     each: [],
     queue: [],
     turn: [],
+    recover: [],
   }
   for (const firing of firings) {
     const how = firing.startNow ? 'start' : waitsPlainly ? 'queue' : 'each'
-    const other = firing.decision.turn !== null ? 'turn' : isFollowed(firing) ? 'follow' : 'each'
-    groups[isPlain(firing) ? how : other].push(firing)
+    groups[isPlain(firing) ? how : statementFor(firing)].push(firing)
   }
-  return (['start', 'follow', 'each', 'queue', 'turn'] as const).flatMap((how) =>
+  return (['start', 'follow', 'each', 'queue', 'turn', 'recover'] as const).flatMap((how) =>
     groups[how].length > 0 ? [{ how, firings: groups[how] }] : [],
   )
+}
+
+function statementFor(firing: PlannedFiring): Group['how'] {
+  const { turn, recovery } = firing.decision
+  if (recovery !== null) return 'recover'
+  if (turn !== null) return 'turn'
+  return isFollowed(firing) ? 'follow' : 'each'
 }
 
 /** The claim that the fire has granted: its statement did not answer rows that are as they were asked for. */
@@ -96,14 +104,14 @@ export function waitingOf({ row, decision }: Decided, { wakeAt }: HeldRow): DueR
 export function followerOf(
   { taskId, shard, version, ordinal, lane, priority }: DueRow,
   next: { runId: string; at: number },
-  ran: boolean,
+  ran: number,
 ): DueRow {
   return {
     runId: next.runId,
     taskId,
     shard,
     version,
-    ordinal: ordinal + (ran ? 1 : 0),
+    ordinal: ordinal + ran,
     kind: 'occurrence',
     state: 'scheduled',
     wakeAt: next.at,

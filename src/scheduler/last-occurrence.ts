@@ -1,4 +1,4 @@
-import { nextOccurrence } from '../core/schedule/occurrences.ts'
+import { nextOccurrence, occurrencesBetween } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 
 const FIRST_STEP_BACK_MS = 1_000
@@ -14,5 +14,17 @@ export function lastOccurrence(plan: Plan, { from, to }: { from: number; to: num
     for (let at = nextOccurrence(plan, start); at !== null && at <= to; at = nextOccurrence(plan, at))
       last = at
     if (last !== null) return last
+  }
+}
+
+/** The last occurrences at or after an instant and up to another, at most so many, in order. */
+export function lastOccurrences(
+  plan: Plan,
+  { from, to, limit }: { from: number; to: number; limit: number },
+): number[] {
+  for (let step = FIRST_STEP_BACK_MS; ; step *= 4) {
+    const after = Math.max(from - 1, to - step)
+    const found = [...occurrencesBetween(plan, after, to, Number.MAX_SAFE_INTEGER)]
+    if (found.length >= limit || after === from - 1) return found.slice(-limit)
   }
 }

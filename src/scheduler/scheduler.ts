@@ -18,6 +18,7 @@ import {
   fireFollowed,
   lookAhead,
 } from '../store/agenda.ts'
+import { recover } from '../store/catch-up.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { fireInTurn, type HeldRow, type TurnResult } from '../store/fire-in-turn.ts'
@@ -38,6 +39,7 @@ import {
   workOf,
 } from './firing.ts'
 import { Horizon } from './horizon.ts'
+import { LateLane } from './late-lane.ts'
 import { Overflow } from './overflow.ts'
 import type { ShardLeases } from './shard-leases.ts'
 import { Superseding } from './superseding.ts'
@@ -93,8 +95,11 @@ export class Scheduler implements Service {
   readonly #reading: Loop
   readonly #firing: Loop
   readonly #superseding: Superseding
+  readonly #late: LateLane
   /** Being fired right now: reading them again would fire them twice, in vain. */
   readonly #inFlight = new Set<string>()
+  /** The tasks of which a row is being fired right now, at most one of each. */
+  readonly #tasks = new Set<string>()
   /** Fired since the present reading began, which may have seen them as they were before. */
   #firedMeanwhile: Set<string> | undefined
   /** Shards that held more than was read of them: the next look reads more of these few. */
@@ -108,12 +113,17 @@ export class Scheduler implements Service {
     this.#reading = new Loop({ name: 'look ahead', everyMs, log, runOnce: () => this.readAhead() })
     this.#firing = new Loop({ name: 'fire', everyMs: LONGEST_SLEEP_MS, log, runOnce: () => this.fireDue() })
     this.#superseding = new Superseding(options)
+    this.#late = new LateLane(options, {
+      isBusy: (taskId) => this.#tasks.has(taskId),
+      decide: (dues) => this.#decideAll(dues),
+    })
     leases.onChange(() => this.#shardsChanged())
     wakeUps.onDue((hints) => this.#hinted(hints))
   }
 
   start(): void {
     this.#superseding.start()
+    this.#late.start()
     this.#reading.start()
     this.#firing.start()
   }
@@ -122,6 +132,7 @@ export class Scheduler implements Service {
     await this.#reading.stop()
     await this.#firing.stop()
     await this.#superseding.stop()
+    await this.#late.stop()
   }
 
   /** One reading pass. */
@@ -174,10 +185,13 @@ export class Scheduler implements Service {
     const now = clock.now()
     const limit = this.#howManyToFire(now)
     if (limit === 0) return WAIT_FOR_ROOM_MS
-    const dues = this.#queue.takeDue(now + LEAD_MS.most, limit).filter(({ row }) => leases.get(row.shard))
+    const dues = this.#queue
+      .takeDue(now + LEAD_MS.most, limit, (taskId) => this.#late.isBusy(taskId))
+      .filter(({ row }) => leases.get(row.shard))
     // Only what was fired makes room for what was cut off: without that, reading again would find the same.
     if (dues.length > 0 && this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
     if (dues.length > 0) await this.#fire(dues)
+    else if ((this.#queue.nextAt ?? Number.POSITIVE_INFINITY) <= now + LEAD_MS.most) return WAIT_FOR_ROOM_MS
     const nextAt = this.#queue.nextAt
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS.least - clock.now())
   }
@@ -196,7 +210,10 @@ export class Scheduler implements Service {
 
   async #fire(dues: readonly Due[]): Promise<void> {
     const { worker } = this.#options
-    for (const { row } of dues) this.#inFlight.add(row.runId)
+    for (const { row } of dues) {
+      this.#inFlight.add(row.runId)
+      this.#tasks.add(row.taskId)
+    }
     const decided = this.#decideAll(dues)
     const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
     const groups = grouped(withRoom(decided, room, (lane) => worker?.serves(lane)))
@@ -205,6 +222,7 @@ export class Scheduler implements Service {
     const results = await Promise.allSettled(groups.map((group) => this.#fireGroup(group)))
     for (const { row } of dues) {
       this.#inFlight.delete(row.runId)
+      this.#tasks.delete(row.taskId)
       this.#firedMeanwhile?.add(row.runId)
     }
     for (const result of results) if (result.status === 'rejected') throw result.reason
@@ -230,6 +248,10 @@ export class Scheduler implements Service {
     const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
     const rows = firings.map(({ row }) => row)
     const workerId = worker && how !== 'queue' ? worker.id : null
+    if (how === 'recover') {
+      const [result] = await db.run(recover({ nodeId, shards, workerId, firings }))
+      return result
+    }
     if (how === 'turn') {
       const [result] = await db.run(fireInTurn({ nodeId, shards, workerId, firings }))
       return result
@@ -250,12 +272,14 @@ export class Scheduler implements Service {
 
   /** Takes in what came of a fire; answers what the worker of this process shall start. */
   #settle(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): Work[] {
-    const { wakeUps, leases } = this.#options
+    const { wakeUps, leases, clock } = this.#options
     const gone = new Set(result?.gone)
     const blocked = new Set(result?.blocked)
     const held = new Map(result && 'held' in result ? result.held.map((row) => [row.runId, row]) : [])
     const started: Work[] = []
     let isQueued = false
+    // What is due already must not wait for a pass that reaches so far back, also while nothing was read ahead yet.
+    const knownUntil = Math.max(this.#horizon.readUntil, clock.now())
     for (const firing of firings) {
       const { row, decision, definition, startNow } = firing
       if (gone.has(row.runId)) {
@@ -268,9 +292,10 @@ export class Scheduler implements Service {
       if (waiting) this.#wait(firing, waiting)
       else if (ran && startNow && result?.isWorkerAlive) started.push(workOf(firing))
       else if (ran) isQueued = true
-      const { next, isLast } = decision
-      if (next && !(ran && isLast) && next.at < this.#horizon.readUntil)
-        this.#queue.add({ row: followerOf(row, next, ran), definition })
+      const { next, isLast, recovery } = decision
+      if (recovery) this.#late.wake()
+      if (next && !((ran || recovery) && isLast) && next.at < knownUntil)
+        this.#queue.add({ row: followerOf(row, next, recovery?.late.length ?? (ran ? 1 : 0)), definition })
     }
     if (isQueued) wakeUps.announceReady()
     if (result && result.lost.length > 0) leases.forget(result.lost)
@@ -297,6 +322,7 @@ export class Scheduler implements Service {
 
   #hinted(hints: readonly DueHint[]): void {
     if (this.#horizon.hint(hints, this.#options.clock.now())) this.#reading.wake()
+    this.#late.hint()
   }
 
   #shardsChanged(): void {

@@ -1,5 +1,6 @@
 /** The due index: what comes due soon, and firing it. */
 import type { RunKind, SkipReason } from '../core/run.ts'
+import type { Recovery } from './catch-up.ts'
 import { elements, list, reading, sql } from './sql.ts'
 
 /** A row that somebody must look at when its instant comes. */
@@ -34,7 +35,7 @@ export interface Stretch {
 type DueColumns = Readonly<Record<keyof DueRow, string | null>>
 
 /**
- * Reads what comes due in the given shards between two instants. One index range a shard: a single
+ * Reads what comes due in the given shards between two instants, but for what makes up for an outage. One index range a shard: a single
  * `shard = any(…) order by wake_at` would read every row of all of them before it knew the first. The answer
  * comes by columns: as thousands of rows the driver would spend five times as long on it.
  */
@@ -52,7 +53,7 @@ const selectDue = (q: Stretch) => sql<DueColumns>`
     from agenda
     where shard = s.id and wake_at < to_timestamp(${q.until}::float8 / 1000)
       and wake_at >= coalesce(to_timestamp(${q.from}::float8 / 1000), '-infinity')
-      and state in ('scheduled', 'retrying', 'held', 'deferred')
+      and state in ('scheduled', 'retrying', 'held', 'deferred') and (kind <> 'catchup' or state = 'retrying')
     order by wake_at
     limit ${q.limitPerShard}
   ) due`
@@ -101,6 +102,8 @@ export interface Decision {
   readonly exclusive: boolean
   /** Set for a row that may have to wait, or waited before: only `fireInTurn` fires it. */
   readonly turn: Turn | null
+  /** Set for a row that was missed and is not simply run or skipped: only `recover` carries it out. */
+  readonly recovery: Recovery | null
   /** Occurrences from the row's own on that do not run, and why. Without `runFor` nothing runs at all. */
   readonly skip: Skip | null
   /** Run it for a later occurrence than the row stands for: the latest of those that were missed. */
@@ -137,6 +140,7 @@ export interface Skip {
 export const JUST_RUN: Decision = {
   exclusive: false,
   turn: null,
+  recovery: null,
   skip: null,
   runFor: null,
   next: null,

@@ -59,7 +59,7 @@ export const waitingLanes = ({
     cross join lateral (
       select project_id, queue, labels, handler, held < places as has_room, false as strict from gate where id = o.lane
       union all
-      select project_id, queue, labels, handler, null, strict from lane where id = o.lane
+      select project_id, queue, labels, handler, null, strict and not catchup from lane where id = o.lane
     ) l
     join queue q on q.project_id = l.project_id and q.name = l.queue
     left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null

@@ -46,6 +46,8 @@ const MAX_LANES_KNOWN = 100_000
 export interface ServedLane {
   readonly id: number
   readonly isStrict: boolean
+  /** What waits there makes up for an outage, and is served last. */
+  readonly isLate: boolean
 }
 
 /**
@@ -53,7 +55,7 @@ export interface ServedLane {
  * Those of handlers are for workers that offer them, and never for ours.
  */
 export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
-  select l.id, l.strict as "isStrict"
+  select l.id, l.strict as "isStrict", l.catchup as "isLate"
   from lane l join queue q on q.project_id = l.project_id and q.name = l.queue
   where q.paused_at is null and l.handler is null and l.labels <@ ${list(labels, (label) => label)}::text[]
     and not exists (select from gate where project_id = l.project_id and queue = l.queue and key is null and places is not null)`

@@ -13,7 +13,7 @@ test('what comes back is what was stored, whatever was decided', () => {
     startAt: '2027-01-01T00:00:00Z',
     maxRuns: 3,
     overlap: 'allow',
-    misfire: { policy: 'run_once', window: '2d' },
+    misfire: { policy: 'run_once', window: '2d', cap: 100, rate: 10 },
     retry: { limit: 0, initial: '1s', max: '30s' },
     labels: ['gpu'],
     priority: -5,
@@ -38,7 +38,7 @@ test('what is not stored means the same for ever', () => {
     endAt: null,
     maxRuns: null,
     overlap: 'skip',
-    misfire: { policy: 'run_once', window: '1d' },
+    misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
     retry: { limit: 3, initial: '1s', max: '30s' },
     timeout: '20m',
     onWorkerLoss: 'retry',
@@ -49,5 +49,6 @@ test('what is not stored means the same for ever', () => {
     concurrencyLimit: 1,
     metadata: {},
     traceparent: null,
+    seed: null,
   })
 })

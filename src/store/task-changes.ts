@@ -131,10 +131,10 @@ export const latestOccurrence = (taskId: string) => sql<{
 }>`
   select max(until) as until, max(next_ordinal) as "nextOrdinal" from (
     (select scheduled_for as until, ordinal + 1 as next_ordinal from agenda
-     where task_id = ${taskId} and kind = 'occurrence' and state <> 'scheduled' order by scheduled_for desc limit 1)
+     where task_id = ${taskId} and (kind = 'catchup' or kind = 'occurrence' and state <> 'scheduled') order by scheduled_for desc limit 1)
     union all
-    (select greatest(scheduled_for, covers_until), case when state = 'skipped' then ordinal else ordinal + 1 end from run
-     where task_id = ${taskId} and kind = 'occurrence' order by scheduled_for desc, run_id desc limit 1)
+    (select greatest(scheduled_for, covers_until), case when reason is null then ordinal + 1 else ordinal end from run
+     where task_id = ${taskId} and kind in ('occurrence', 'catchup') order by scheduled_for desc, run_id desc limit 1)
   ) latest`
 
 /** Whether an instant was ever an occurrence of the task that came to something. */

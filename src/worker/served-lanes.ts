@@ -29,6 +29,7 @@ export class ServedLanes {
   readonly #options: ServedLanesOptions
   #strict: number[] = []
   #open: number[] = []
+  #late: number[] = []
   #limited: ReadonlySet<number> | undefined
   #countUntil = Number.NEGATIVE_INFINITY
   #readAt = Number.NEGATIVE_INFINITY
@@ -40,6 +41,11 @@ export class ServedLanes {
   /** Lanes whose runs may be claimed ahead of a free place. */
   get open(): readonly number[] {
     return this.#open
+  }
+
+  /** Lanes of what makes up for an outage. */
+  get late(): readonly number[] {
+    return this.#late
   }
 
   serves(lane: number): 'ahead' | 'free' | undefined {
@@ -79,8 +85,10 @@ export class ServedLanes {
     const limited = new Set((await db.run(limitedQueues())).map(({ id }) => id))
     const known = this.#limited ?? limited
     this.#limited = limited
-    this.#open = lanes.filter(({ isStrict }) => !isStrict).map(({ id }) => id)
-    this.#strict = lanes.filter(({ isStrict }) => isStrict).map(({ id }) => id)
+    const onTime = lanes.filter(({ isLate }) => !isLate)
+    this.#open = onTime.filter(({ isStrict }) => !isStrict).map(({ id }) => id)
+    this.#strict = onTime.filter(({ isStrict }) => isStrict).map(({ id }) => id)
+    this.#late = lanes.filter(({ isLate }) => isLate).map(({ id }) => id)
     if ([...limited].some((gate) => !known.has(gate))) this.#countUntil = now + LATE_START_MS
     if (now > this.#countUntil) return STALE_MS
     const runIds = runsInHand()

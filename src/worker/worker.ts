@@ -50,9 +50,14 @@ export interface WorkerOptions {
 const MAX_WAITING_LANES = 500
 /** Whoever found nothing but what somebody else was at asks again after this. */
 const ASK_AGAIN_MS = 5
-/** The worker takes on nothing new while this many outcomes wait to be written. */
+/** Of its places a worker gives at most this part to what makes up for an outage. */
+const LATE_SHARE = 0.5
+/** Nobody speaks of such runs, so that nothing on time waits for a claim of them: they are looked for, so often and for so long. */
+const LATE_PACE_MS = 15
+const LATE_LINGER_MS = 5_000
 /** What is taken on ahead is this part of a second's work or more. */
 const LEAST_PART_AHEAD = 8
+/** The worker takes on nothing new while this many outcomes wait to be written. */
 const MAX_BACKLOG = 10_000
 
 export class Worker implements Service, LocalWorker {
@@ -77,6 +82,9 @@ export class Worker implements Service, LocalWorker {
   #isAheadFirst = false
   /** Somebody said that runs were put into ready, and no pass has begun since. */
   #isTold = false
+  /** Runs in hand that make up for an outage, and until when there are likely to be more. */
+  readonly #late = new Set<string>()
+  #lateUntil = Number.NEGATIVE_INFINITY
   #isStopping = false
   #isSuspended = false
   #onIdle: (() => void) | undefined
@@ -249,8 +257,34 @@ export class Worker implements Service, LocalWorker {
     const late = this.#isAheadFirst ? 'all' : await this.#claimAhead()
     this.#hasBacklog = [early, placed, late].includes('more')
     if (this.#hasBacklog && this.#free > 0) return this.#claims > before ? 0 : ASK_AGAIN_MS
+    if (!this.#hasBacklog) {
+      const lateInMs = await this.#claimLate()
+      if (lateInMs !== undefined) return lateInMs
+    }
     // There was said to be something and nothing was found: it may wait in a lane that is not known yet.
     return wasTold && this.#claims === before && staleInMs < STALE_MS ? staleInMs : undefined
+  }
+
+  /**
+   * Claims what makes up for an outage, once nothing else waits, and into a part of the places only: what is on
+   * time must find one free.
+   */
+  async #claimLate(): Promise<number | undefined> {
+    const { transport, concurrency } = this.#options
+    const lanes = this.#lanes.late
+    if (lanes.length === 0) return undefined
+    const isLate = ({ runId }: { readonly runId: string }) => this.#late.has(runId)
+    const inHand = [...this.#attempts.values()].filter(({ work }) => isLate(work)).length
+    const places =
+      Math.max(1, Math.floor(concurrency * LATE_SHARE)) - inHand - this.#queue.filter(isLate).length
+    const limit = Math.min(this.#free, places)
+    const first = this.#claimed.length
+    await this.#claim(lanes, limit, (request) => transport.claim(request))
+    const claimed = this.#claimed.slice(first)
+    for (const { runId } of claimed) this.#late.add(runId)
+    await this.#beginClaimed('last')
+    if (claimed.length > 0) this.#lateUntil = performance.now() + LATE_LINGER_MS
+    return performance.now() < this.#lateUntil ? LATE_PACE_MS : undefined
   }
 
   /** Claims what starts only in a place of its own: it goes before what waits in hand. */
@@ -337,6 +371,7 @@ export class Worker implements Service, LocalWorker {
     this.#attempts.set(work.runId, attempt)
     const ended = await attempt.perform(executor)
     this.#attempts.delete(work.runId)
+    this.#late.delete(work.runId)
     this.#throughput.count()
     if (ended) this.#settle(attempt, ended)
     this.#freed()

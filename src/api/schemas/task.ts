@@ -43,6 +43,18 @@ const fields = {
     .strictObject({
       policy: z.enum(MISFIRE_POLICIES).optional(),
       window: durationBetween(0, 366 * DAY_MS, 'from 0s to 366d').optional(),
+      cap: z
+        .int()
+        .min(1)
+        .max(10_000)
+        .optional()
+        .describe('Under run_all: the latest so many are run. Default 100.'),
+      rate: z
+        .number()
+        .min(0.01)
+        .max(1_000)
+        .optional()
+        .describe('Under run_all: no more than so many come due in a second. Default 10.'),
     })
     .optional()
     .describe('For what came due while nobody was there. Default run_once within 1d.'),
@@ -176,7 +188,12 @@ export const Task = z
     endAt: Stored.nullable(),
     maxRuns: z.int().nullable(),
     overlap: z.enum(OVERLAP_POLICIES),
-    misfire: z.object({ policy: z.enum(MISFIRE_POLICIES), window: z.string() }),
+    misfire: z.object({
+      policy: z.enum(MISFIRE_POLICIES),
+      window: z.string(),
+      cap: z.int(),
+      rate: z.number(),
+    }),
     retry: z.object({ limit: z.int(), initial: z.string(), max: z.string() }),
     timeout: z.string(),
     onWorkerLoss: z.enum(WORKER_LOSS_POLICIES),

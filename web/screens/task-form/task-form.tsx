@@ -446,7 +446,12 @@ const OVERLAP_WORDS = {
   queue_all: 'let all wait',
   cancel_previous: 'cancel the earlier run',
 }
-const MISFIRE_WORDS = { run_once: 'run once', skip: 'skip them' }
+const MISFIRE_WORDS = {
+  run_once: 'run once',
+  run_all: 'run all of them',
+  skip: 'skip them',
+  fail: 'let them fail',
+}
 const LOSS_WORDS = { retry: 'run it again (at least once)', fail: 'give it up (at most once)' }
 
 const options = <T extends string>(values: readonly T[], words: Readonly<Record<string, string>>) =>

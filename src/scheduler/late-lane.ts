@@ -1,0 +1,132 @@
+/**
+ * Fires what makes up for an outage, beside what is on time and never in front of it: a few rows at a time, in a
+ * loop of its own, and none while enough of them wait for a worker. They always go through ready, where they
+ * wait in lanes that workers serve last.
+ */
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import type { DueRow } from '../store/agenda.ts'
+import { readLate } from '../store/catch-up.ts'
+import type { Database } from '../store/database.ts'
+import type { Definitions } from '../store/definitions.ts'
+import { fireInTurn } from '../store/fire-in-turn.ts'
+import type { Decided } from './firing.ts'
+import type { ShardLeases } from './shard-leases.ts'
+
+export interface LateLaneOptions {
+  readonly nodeId: string
+  readonly db: Database
+  readonly definitions: Definitions
+  readonly clock: Clock
+  readonly log: Logger
+  readonly leases: ShardLeases
+}
+
+/** Few enough that what is on time hardly notices the statement that fires them. */
+const BATCH = 40
+/** Another batch follows after this. */
+const PACE_MS = 15
+/** Nothing here has an instant of its own to keep: rows that are nearly due go with the others. */
+const LEAD_MS = 50
+/** After something was fired, word that there is more is listened to for this long. */
+const LINGER_MS = 10_000
+/** Without anything to fire, it is looked for this often. */
+const EVERY_MS = 1_000
+/** While so many wait for workers, no more are fired. */
+const MAX_WAITING = 400
+
+/** What the scheduler knows: whether a task is being fired just now, and what to do with a row. */
+export interface Firings {
+  isBusy(taskId: string): boolean
+  decide(rows: readonly { row: DueRow; definition: Decided['definition'] }[]): readonly Decided[]
+}
+
+export class LateLane implements Service {
+  readonly #options: LateLaneOptions
+  readonly #firings: Firings
+  readonly #loop: Loop
+  /** Tasks of which a row is being fired here: overlap is decided by one statement at a time. */
+  readonly #tasks = new Set<string>()
+  #begunAt = Number.NEGATIVE_INFINITY
+  #busyUntil = Number.NEGATIVE_INFINITY
+
+  constructor(options: LateLaneOptions, firings: Firings) {
+    this.#options = options
+    this.#firings = firings
+    this.#loop = new Loop({
+      name: 'late lane',
+      everyMs: EVERY_MS,
+      log: options.log,
+      runOnce: () => this.runOnce(),
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** There is something to make up for. */
+  wake(): void {
+    this.#busyUntil = performance.now() + LINGER_MS
+    this.#loop.wake()
+  }
+
+  /** Something has come due, which only concerns this lane while it has something to do. */
+  hint(): void {
+    if (performance.now() < this.#busyUntil) this.#loop.wake()
+  }
+
+  /** A row of the task is being fired here: others of it must wait for what comes of that. */
+  isBusy(taskId: string): boolean {
+    return this.#tasks.has(taskId)
+  }
+
+  /** One pass; answers how long to rest until the next. */
+  async runOnce(): Promise<number | undefined> {
+    const { db, clock, leases } = this.#options
+    const early = this.#begunAt + PACE_MS - performance.now()
+    if (early > 0) return early
+    this.#begunAt = performance.now()
+    const shards = leases.ids.filter((id) => leases.get(id))
+    if (shards.length === 0) return undefined
+    const rows = await db.run(
+      readLate({ shards, now: clock.now() + LEAD_MS, limit: BATCH, maxWaiting: MAX_WAITING }),
+    )
+    if (rows.length === 0) return undefined
+    this.#busyUntil = performance.now() + LINGER_MS
+    await this.#fire(rows)
+    return rows.length === BATCH ? PACE_MS : EVERY_MS / 4
+  }
+
+  async #fire(rows: readonly DueRow[]): Promise<void> {
+    const { db, nodeId, leases, definitions } = this.#options
+    const read = await definitions.of(rows)
+    const known = rows.flatMap((row, i) => {
+      const definition = read[i]
+      return definition ? [{ row, definition }] : []
+    })
+    // From here to the statement nothing is awaited, so that nobody else begins with one of these tasks.
+    const mine = known.filter(({ row }) => this.#take(row.taskId))
+    try {
+      const firings = this.#firings.decide(mine).map((decided) => ({ ...decided, startNow: false }))
+      if (firings.length === 0) return
+      const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
+      const [result] = await db.run(fireInTurn({ nodeId, shards, workerId: null, firings }))
+      if (result && result.lost.length > 0) leases.forget(result.lost)
+    } finally {
+      for (const { row } of mine) this.#tasks.delete(row.taskId)
+    }
+  }
+
+  #take(taskId: string): boolean {
+    if (this.#tasks.has(taskId) || this.#firings.isBusy(taskId)) return false
+    this.#tasks.add(taskId)
+    return true
+  }
+}

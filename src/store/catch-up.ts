@@ -1,0 +1,125 @@
+/** What an outage leaves behind: the rows that make up for it, and reading them, which nothing on time waits for. */
+import type { DueRow, FireRequest, FireResult } from './agenda.ts'
+import { list, reading, sql } from './sql.ts'
+
+/** A missed occurrence that still runs. */
+export interface LateOccurrence {
+  readonly runId: string
+  readonly at: number
+  /** When it is due to be made up for: they are spread, so that they do not all come at once. */
+  readonly wakeAt: number
+}
+
+/** What becomes of the occurrences of a task that were missed. */
+export interface Recovery {
+  /** Those that are run, in order. */
+  readonly late: readonly LateOccurrence[]
+  /** Those that are not, named by the decision's `skip`, have failed rather than been skipped. */
+  readonly hasFailed: boolean
+  /** The lane in which late runs of the row's own lane wait. */
+  readonly lane: number
+}
+
+/** What waits in a queue and makes up for an outage goes behind everything that is on time. */
+export const LATE_PRIORITY = 10_000
+
+/**
+ * Puts what makes up for an outage in the place of the row that was missed: a row for each occurrence that
+ * still runs, one of history that speaks for those that do not, and the row of the next occurrence, in one
+ * statement. Runs of a key or a handler stay in their lane, where places are counted and workers of users ask;
+ * there they go behind by their priority.
+ */
+export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireResult>`
+  with owned as materialized (
+    select id from shard
+    where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
+      and owner = ${nodeId}::uuid
+    for key share
+  ), asked as materialized (
+    select * from unnest(
+      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[], ${list(firings, (f) => f.row.fence)}::integer[],
+      ${list(firings, (f) => f.decision.recovery?.late.length ?? 0)}::integer[], ${list(firings, (f) => f.decision.recovery?.hasFailed ?? false)}::boolean[],
+      ${list(firings, (f) => f.decision.recovery?.lane ?? null)}::bigint[], ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[],
+      ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
+      ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[],
+      ${list(firings, (f) => f.decision.isLast)}::boolean[])
+      as i(run_id, shard, fence, late_count, has_failed, late_lane, skip_id, until_ms, count, next_run_id, next_ms, is_last)
+  ), gone as (
+    delete from agenda a using asked i
+    where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled' and i.shard in (select id from owned)
+    returning a.*, i.late_count, i.has_failed, i.late_lane, i.skip_id, i.until_ms, i.count, i.next_run_id, i.next_ms, i.is_last
+  ), lanes as (
+    insert into lane (id, project_id, queue, labels, strict, catchup)
+    select distinct g.late_lane, l.project_id, l.queue, l.labels, l.strict, true
+    from gone g join lane l on l.id = g.lane and l.handler is null where g.late_count > 0
+    on conflict do nothing
+  ), late as (
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, lane, priority)
+    select i.run_id, g.task_id, g.project_id, g.shard, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000), g.version,
+           g.ordinal + i.n, 'catchup', case when l.id is null then g.lane else g.late_lane end,
+           least(g.priority, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
+    from unnest(
+      ${list(lateOf(firings), (l) => l.missed)}::uuid[], ${list(lateOf(firings), (l) => l.n)}::integer[], ${list(lateOf(firings), (l) => l.runId)}::uuid[],
+      ${list(lateOf(firings), (l) => l.at)}::float8[], ${list(lateOf(firings), (l) => l.wakeAt)}::float8[]) as i(missed, n, run_id, at_ms, wake_ms)
+    join gone g on g.run_id = i.missed
+    left join lane l on l.id = g.lane and l.handler is null
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+  ), next as (
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
+    select next_run_id, task_id, project_id, shard, to_timestamp(next_ms / 1000), to_timestamp(next_ms / 1000), version,
+           ordinal + late_count, lane, priority, delay_ms
+    from gone where next_run_id is not null and not is_last
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+  ), history as (
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, kind, state,
+                     reason, error)
+    select skip_id, task_id, project_id, scheduled_for, clock_timestamp(), to_timestamp(until_ms / 1000), count, version, ordinal, kind,
+           case when has_failed then 'permanently_failed'::run_state else 'skipped' end, 'misfire',
+           case when has_failed then jsonb_build_object('code', 'misfired', 'message',
+             'It came due while no scheduler was there, and the misfire policy of its task is fail.') end
+    from gone where skip_id is not null
+  )
+  select true as "isWorkerAlive", '{}'::uuid[] as blocked, array(select run_id from asked where run_id not in (select run_id from gone)) as gone,
+         array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
+
+function lateOf(firings: FireRequest['firings']) {
+  return firings.flatMap(({ row, decision }) =>
+    (decision.recovery?.late ?? []).map((occurrence, n) => ({ ...occurrence, n, missed: row.runId })),
+  )
+}
+
+/** Which late rows to read. */
+export interface LateQuery {
+  readonly shards: readonly number[]
+  readonly now: number
+  readonly limit: number
+  /** Nothing while so many wait for workers already: they are served last, and what is read must not be in the way. */
+  readonly maxWaiting: number
+}
+
+type SelectedLate = DueRow & { readonly waiting: number }
+
+/**
+ * Rows that make up for an outage and have come due, the earliest of each shard first. They are found in front
+ * of the due index, because whatever else is due there does not stay for long.
+ */
+export const readLate = (query: LateQuery) =>
+  reading(selectLate(query), (rows): DueRow[] => rows.map(({ waiting: _, ...row }) => row))
+
+const selectLate = ({ shards, now, limit, maxWaiting }: LateQuery) => sql<SelectedLate>`
+  with waiting as materialized (
+    select count(*) as count from (
+      select from lane l cross join lateral (select from ready where lane = l.id limit ${maxWaiting}) r
+      where l.catchup limit ${maxWaiting}) first
+  )
+  select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version, ordinal,
+         fence, attempt, losses, lane, priority, waiting.count as waiting
+  from waiting
+  cross join unnest(${list(shards, (id) => id)}::smallint[]) as s(id)
+  cross join lateral (
+    select * from agenda
+    where shard = s.id and wake_at <= to_timestamp(${now}::float8 / 1000) and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
+    order by wake_at limit ${limit}
+  ) due
+  where waiting.count < ${maxWaiting}
+  order by priority, wake_at limit ${limit}`
