@@ -49,6 +49,9 @@ export function presentTask(row: TaskRow): Task {
     createdAt: utc(row.createdAt),
     updatedAt: utc(row.updatedAt),
     pausedAt: utcOrNull(row.pausedAt),
+    pauseReason: row.pauseReason,
+    resumeAt: utcOrNull(row.resumeAt),
+    skipNext: row.skipUntil === null ? null : { until: utc(row.skipUntil), reason: row.skipReason },
     cancelledAt: utcOrNull(row.cancelledAt),
   }
 }

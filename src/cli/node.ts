@@ -3,6 +3,8 @@ import { hostname } from 'node:os'
 import { createApp } from '../api/app.ts'
 import { readDashboard } from '../api/dashboard-files.ts'
 import { HttpServer } from '../api/http-server.ts'
+import { endPauseOnTime } from '../api/operations/pause-task.ts'
+import { skipOnTime } from '../api/operations/skip-next.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
 import { Auditor } from '../liveness/auditor.ts'
@@ -86,6 +88,15 @@ export async function startNode({
     ? new PostgresWakeUps({ nodeId: id, db: engine, listenUrl: listenUrlOf(config, databaseUrl), clock, log })
     : null
   const wakeUps = distant ?? new LocalWakeUps()
+
+  const context = {
+    db,
+    clock,
+    wakeUps,
+    lanes: new LaneRegistry(),
+    heartbeatMs: config.heartbeatMs,
+    projectId: DEFAULT_PROJECT_ID,
+  }
 
   let worker: Worker | null = null
   const heartbeat = new Heartbeat({
@@ -173,6 +184,8 @@ export async function startNode({
       lookEveryMs: config.lookEveryMs,
       lookRows: config.lookRows,
       fireBatch: config.fireBatch,
+      carryOut: ({ kind, runId }) =>
+        kind === 'resume' ? endPauseOnTime(context, runId) : skipOnTime(context, runId),
     })
     services.push(leases, scheduler, new Backfiller({ db: engine, definitions, wakeUps, log }))
   }
@@ -190,14 +203,6 @@ export async function startNode({
       leaseMs: config.leaseMs,
     })
     services.push(remoteWorkers)
-    const context = {
-      db,
-      clock,
-      wakeUps,
-      lanes: new LaneRegistry(),
-      heartbeatMs: config.heartbeatMs,
-      projectId: DEFAULT_PROJECT_ID,
-    }
     const app = await createApp({
       context,
       remoteWorkers,

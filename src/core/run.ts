@@ -15,8 +15,11 @@ export type EndedRunState = Exclude<RunState, LiveRunState>
 export const isLiveState = (state: RunState): state is LiveRunState =>
   state === 'pending' || state === 'running' || state === 'retrying'
 
-/** Where a run came from: its schedule, a user's trigger, an outage, the end of a pause, a range of the past. */
+/** Where a run came from: its schedule, a user's trigger, an outage, a range of the past. `resume` ends a pause, and is never a run. */
 export type RunKind = 'occurrence' | 'manual' | 'catchup' | 'resume' | 'backfill'
+
+/** What a row of the agenda is about: a run, or something to be done to its task. */
+export type AgendaKind = RunKind | 'skip'
 
 /** Why an occurrence did not run. The list is closed: everything that did not run names one of these. */
 export const SKIP_REASONS = [

@@ -27,6 +27,7 @@ import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import { decide } from './decide.ts'
 import { type Due, DueQueue } from './due-queue.ts'
+import { Duties, type Duty } from './duties.ts'
 import {
   type Decided,
   followerOf,
@@ -54,6 +55,8 @@ export interface SchedulerOptions {
   readonly wakeUps: WakeUps
   /** The worker of this process, if it has one. */
   readonly worker: LocalWorker | null
+  /** Does to a task what a row asks for that has come due and is no run. */
+  carryOut(duty: Duty): Promise<void>
   /** How far ahead rows are read. */
   readonly lookAheadMs: number
   /** How often that is done. */
@@ -96,6 +99,7 @@ export class Scheduler implements Service {
   readonly #firing: Loop
   readonly #superseding: Superseding
   readonly #late: LateLane
+  readonly #duties: Duties
   /** Being fired right now: reading them again would fire them twice, in vain. */
   readonly #inFlight = new Set<string>()
   /** The tasks of which a row is being fired right now, at most one of each. */
@@ -113,6 +117,7 @@ export class Scheduler implements Service {
     this.#reading = new Loop({ name: 'look ahead', everyMs, log, runOnce: () => this.readAhead() })
     this.#firing = new Loop({ name: 'fire', everyMs: LONGEST_SLEEP_MS, log, runOnce: () => this.fireDue() })
     this.#superseding = new Superseding(options)
+    this.#duties = new Duties(options)
     this.#late = new LateLane(options, {
       isBusy: (taskId) => this.#tasks.has(taskId),
       decide: (dues) => this.#decideAll(dues),
@@ -124,6 +129,7 @@ export class Scheduler implements Service {
   start(): void {
     this.#superseding.start()
     this.#late.start()
+    this.#duties.start()
     this.#reading.start()
     this.#firing.start()
   }
@@ -133,6 +139,7 @@ export class Scheduler implements Service {
     await this.#firing.stop()
     await this.#superseding.stop()
     await this.#late.stop()
+    await this.#duties.stop()
   }
 
   /** One reading pass. */
@@ -208,8 +215,9 @@ export class Scheduler implements Service {
     )
   }
 
-  async #fire(dues: readonly Due[]): Promise<void> {
+  async #fire(due: readonly Due[]): Promise<void> {
     const { worker } = this.#options
+    const dues = due.filter((one) => !this.#isDuty(one))
     for (const { row } of dues) {
       this.#inFlight.add(row.runId)
       this.#tasks.add(row.taskId)
@@ -226,6 +234,13 @@ export class Scheduler implements Service {
       this.#firedMeanwhile?.add(row.runId)
     }
     for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
+  /** What is to be done to a task rather than run is handed on; its row goes when it has been done. */
+  #isDuty({ row }: Due): boolean {
+    if (row.kind !== 'resume' && row.kind !== 'skip') return false
+    this.#duties.add(row)
+    return true
   }
 
   async #fireGroup(group: Group): Promise<void> {

@@ -1,5 +1,5 @@
 /** The due index: what comes due soon, and firing it. */
-import type { RunKind, SkipReason } from '../core/run.ts'
+import type { AgendaKind, SkipReason } from '../core/run.ts'
 import type { Recovery } from './catch-up.ts'
 import { elements, list, reading, sql } from './sql.ts'
 
@@ -8,7 +8,7 @@ export interface DueRow {
   readonly runId: string
   readonly taskId: string
   readonly shard: number
-  readonly kind: RunKind
+  readonly kind: AgendaKind
   /** What is `held` waits for an earlier run to end, what is `deferred` for the end of a blackout. */
   readonly state: 'scheduled' | 'retrying' | 'held' | 'deferred'
   readonly wakeAt: number
@@ -64,7 +64,7 @@ function dueRows([columns]: readonly DueColumns[]): DueRow[] {
   const words = (name: keyof DueRow) => elements(columns[name])
   const numbers = (name: keyof DueRow) => words(name).map(Number)
   const taskId = words('taskId')
-  const kind = words('kind') as RunKind[]
+  const kind = words('kind') as AgendaKind[]
   const state = words('state') as DueRow['state'][]
   const [shard, wakeAt, scheduledFor] = [numbers('shard'), numbers('wakeAt'), numbers('scheduledFor')]
   const [version, ordinal, fence] = [numbers('version'), numbers('ordinal'), numbers('fence')]

@@ -72,7 +72,7 @@ const selectChanges = ({ projectId, since, madeSince, limit, livePerShard }: Cha
   ), items as materialized (
     select 'live' as kind, run_id as id, state || '/' || fence || '/' || (cancel_at is not null)::integer as stamp,
            greatest(wake_at, claimed_at, cancel_at) as at
-    from live where project_id = ${projectId} and state <> 'retrying' and (state <> 'scheduled' or kind <> 'occurrence')
+    from live where project_id = ${projectId} and state <> 'retrying' and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
     union all
     select 'retrying', t.run_id, t.number::text, t.ended_at from tried t
     cross join lateral (

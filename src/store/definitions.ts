@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { RunKind } from '../core/run.ts'
+import type { AgendaKind } from '../core/run.ts'
 import { applyOverride } from '../core/run-override.ts'
 import type { TaskDefinition } from '../core/task.ts'
 import type { Queryable } from './database.ts'
@@ -10,7 +10,7 @@ import { type DefinitionKey, readDefinitions } from './tasks.ts'
 export interface DefinedRun extends DefinitionKey {
   readonly runId: string
   /** Left out or null: an occurrence, as most are. */
-  readonly kind?: RunKind | null
+  readonly kind?: AgendaKind | null
 }
 
 const MAX_DEFINITIONS_CACHED = 20_000

@@ -45,7 +45,7 @@ export const liveCounts = ({
       order by wake_at limit ${maxPerShard}
     ) a
   )
-  select count(*) filter (where state in ('pending', 'held', 'deferred') or (state = 'scheduled' and kind <> 'occurrence'))::integer as pending,
+  select count(*) filter (where state in ('pending', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip')))::integer as pending,
          count(*) filter (where state = 'running')::integer as running,
          (count(*) filter (where state = 'retrying')
           + (select count(*) from ahead where project_id = ${projectId} and state = 'retrying'))::integer as retrying,

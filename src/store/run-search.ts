@@ -86,7 +86,7 @@ export const runsInWindow = ({
   left join lateral (
     select run_id as id, at from (
       select run_id, at from live
-      where project_id = ${projectId} and state <> 'retrying' and (state <> 'scheduled' or kind <> 'occurrence')
+      where project_id = ${projectId} and state <> 'retrying' and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
         and (${state}::text is null or case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end = ${state})
       union all
       select t.run_id, t.at from tried t join agenda a on a.run_id = t.run_id
@@ -141,7 +141,7 @@ export const runsById = ({
            case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
            version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
            null::jsonb as error, cancel_at as "cancelRequestedAt"
-    from agenda where run_id = any(${list(ids, (id) => id)}::uuid[]) and (state <> 'scheduled' or kind <> 'occurrence')
+    from agenda where run_id = any(${list(ids, (id) => id)}::uuid[]) and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
     union all
     select run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count, version,
            attempt, losses, fence, late_ms, worker_id, outcome, output, error, null

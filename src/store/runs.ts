@@ -75,7 +75,7 @@ export const runsOfTask = ({
             version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
             null::jsonb as error, cancel_at as "cancelRequestedAt"
      from agenda
-     where project_id = ${projectId} and task_id = ${taskId} and (state <> 'scheduled' or kind <> 'occurrence')
+     where project_id = ${projectId} and task_id = ${taskId} and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
        and (${state ?? null}::text is null or case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end = ${state ?? null})
        and (${before?.id ?? null}::uuid is null
             or (scheduled_for, run_id) < (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.id ?? null}::uuid))
@@ -152,7 +152,7 @@ export const runById = ({
          case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
          version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
          null::jsonb as error, cancel_at as "cancelRequestedAt"
-  from agenda where project_id = ${projectId} and run_id = ${id} and (state <> 'scheduled' or kind <> 'occurrence')
+  from agenda where project_id = ${projectId} and run_id = ${id} and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
   union all
   select run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count, version,
          attempt, losses, fence, late_ms, worker_id, outcome, output, error, null

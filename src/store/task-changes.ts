@@ -25,13 +25,15 @@ export interface LockedTask {
   readonly updatedAt: number
   readonly pausedAt: number | null
   readonly cancelledAt: number | null
+  /** Occurrences up to here are skipped, because a user said so. */
+  readonly skipUntil: number | null
 }
 
 export const lockTask = (projectId: string, taskId: string) =>
   reading(
     sql<LockedTask>`
       select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", updated_at as "updatedAt",
-             paused_at as "pausedAt", cancelled_at as "cancelledAt"
+             paused_at as "pausedAt", cancelled_at as "cancelledAt", skip_until as "skipUntil"
       from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null
       for update`,
     withDefinitions,
@@ -70,12 +72,78 @@ export const endVersion = ({
 }) => sql`
   update task_version set due_until = to_timestamp(${until}::float8 / 1000) where task_id = ${taskId} and version = ${version}`
 
-export const markPaused = (taskId: string, nextOrdinal: number) => sql<{ pausedAt: number }>`
-  update task set paused_at = now(), updated_at = now(), next_ordinal = ${nextOrdinal} where id = ${taskId}
+/** What a pause says about itself. */
+export interface PauseWords {
+  readonly reason: string | null
+  /** When it ends by itself. */
+  readonly until: number | null
+}
+
+export const markPaused = (taskId: string, nextOrdinal: number, { reason, until }: PauseWords) => sql<{
+  pausedAt: number
+}>`
+  with noted as (
+    insert into task_pause (task_id, paused_at, reason, until_at)
+    values (${taskId}, now(), ${reason}, to_timestamp(${until}::float8 / 1000))
+  )
+  update task set paused_at = now(), updated_at = now(), next_ordinal = ${nextOrdinal}, pause_reason = ${reason},
+    resume_at = to_timestamp(${until}::float8 / 1000)
+  where id = ${taskId}
   returning paused_at as "pausedAt"`
 
-export const markResumed = (taskId: string) => sql`
-  update task set paused_at = null, updated_at = now() where id = ${taskId}`
+/** Changes what a pause says about itself. It stays recorded up to where it was: `updated_at` is left alone. */
+export const rewordPause = (taskId: string, { reason, until }: PauseWords) => sql`
+  with noted as (
+    update task_pause p set reason = ${reason}, until_at = to_timestamp(${until}::float8 / 1000)
+    from task t where t.id = ${taskId} and p.task_id = t.id and p.paused_at = t.paused_at
+  )
+  update task set pause_reason = ${reason}, resume_at = to_timestamp(${until}::float8 / 1000) where id = ${taskId}`
+
+export const markResumed = (taskId: string, reason: string | null) => sql`
+  with noted as (
+    update task_pause p set resumed_at = clock_timestamp(), resume_reason = ${reason}
+    from task t where t.id = ${taskId} and p.task_id = t.id and p.resumed_at is null
+  )
+  update task set paused_at = null, pause_reason = null, resume_at = null, updated_at = now() where id = ${taskId}`
+
+/** Something to be done to a task at an instant, as a row that is no run: ending a pause, skipping an occurrence. */
+export interface DutyRow {
+  readonly runId: string
+  readonly taskId: string
+  readonly projectId: string
+  readonly shard: number
+  readonly at: number
+  readonly version: number
+  readonly kind: 'resume' | 'skip'
+}
+
+export const insertDuty = (row: DutyRow) => sql`
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind)
+  values (${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}, to_timestamp(${row.at}::float8 / 1000),
+          to_timestamp(${row.at}::float8 / 1000), ${row.version}, 0, ${row.kind})
+  on conflict on constraint agenda_occurrence_is_unique do nothing`
+
+/** Takes back what was to be done to a task; answers the instants it was to be done at. */
+export const sweepDuties = (taskId: string, kinds: readonly DutyRow['kind'][]) => sql<{ at: number }>`
+  delete from agenda where task_id = ${taskId} and kind = any(${kinds}::agenda_kind[]) returning scheduled_for as at`
+
+/** Takes a duty that has come due, for whoever carries it out; no row when it was taken back. */
+export const takeDuty = (runId: string) => sql<{ taskId: string; at: number; kind: DutyRow['kind'] }>`
+  delete from agenda where run_id = ${runId} and kind in ('resume', 'skip')
+  returning task_id as "taskId", scheduled_for as at, kind`
+
+export const dutyOf = (runId: string) => sql<{ taskId: string }>`
+  select task_id as "taskId" from agenda where run_id = ${runId} and kind in ('resume', 'skip')`
+
+/** Takes back what makes up for an outage and was not fired yet. */
+export const sweepLate = (taskId: string) => sql<{ at: number; ordinal: number }>`
+  delete from agenda where task_id = ${taskId} and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
+  returning scheduled_for as at, ordinal`
+
+/** Lets occurrences up to an instant be skipped; null: none. */
+export const markSkipped = (taskId: string, until: number | null, reason: string | null) => sql`
+  update task set skip_until = to_timestamp(${until}::float8 / 1000), skip_reason = ${reason}, updated_at = greatest(updated_at, case when paused_at is null then now() else updated_at end)
+  where id = ${taskId}`
 
 export const markCancelled = (taskId: string) => sql<{ cancelledAt: number }>`
   update task set cancelled_at = coalesce(cancelled_at, now()), updated_at = now() where id = ${taskId}
@@ -228,7 +296,7 @@ export const cancelRuns = ({
   with doomed as (
     delete from agenda
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid)
-      and (state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind <> 'occurrence'))
+      and (state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip')))
     returning *
   ), dequeued as (
     delete from ready where ctid = any(array(

@@ -25,6 +25,10 @@ export interface TaskRow {
   readonly createdAt: number
   readonly updatedAt: number
   readonly pausedAt: number | null
+  readonly pauseReason: string | null
+  readonly resumeAt: number | null
+  readonly skipUntil: number | null
+  readonly skipReason: string | null
   readonly cancelledAt: number | null
   readonly deletedAt: number | null
   readonly state: TaskState
@@ -144,6 +148,7 @@ export const findTasks = (q: TaskQuery) => reading(selectTasks(q), withDefinitio
 const selectTasks = (q: TaskQuery) => sql<TaskRow>`
   select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition,
          t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
+         t.pause_reason as "pauseReason", t.resume_at as "resumeAt", t.skip_until as "skipUntil", t.skip_reason as "skipReason",
          t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
   from (
     select * from task
@@ -163,7 +168,7 @@ const selectTasks = (q: TaskQuery) => sql<TaskRow>`
   cross join lateral (
     select min(wake_at) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
            coalesce(bool_or(state = 'running'), false) as running,
-           coalesce(bool_or(state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind <> 'occurrence')), false) as waiting
+           coalesce(bool_or(state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip'))), false) as waiting
     from agenda where task_id = t.id
   ) live
   cross join lateral (
@@ -178,7 +183,7 @@ const selectTasks = (q: TaskQuery) => sql<TaskRow>`
   left join lateral (
     select jsonb_build_object('id', run_id, 'state', case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end, 'attempt', attempt,
                               'losses', losses, 'scheduledFor', floor(extract(epoch from scheduled_for) * 1000)) as run
-    from agenda where task_id = t.id and (state <> 'scheduled' or kind <> 'occurrence')
+    from agenda where task_id = t.id and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
     order by scheduled_for desc limit 1
   ) open on true
   where ${q.state ?? null}::text is null or derived.state = ${q.state ?? null}

@@ -43,7 +43,14 @@ test('a retry that is fired a little ahead does not begin before its instant', a
     ...{ concurrency: 10, labels: [], graceMs: 0, claimEveryMs: 1_000, claimAhead: 0, cancelEveryMs: 1_000 },
   })
   const leases = new ShardLeases({ ...parts, beatMs: 60_000, takeoverMs: 60_000 })
-  const scheduler = new Scheduler({ ...parts, leases, worker, lookAheadMs: 10_000, ...LOOKING })
+  const scheduler = new Scheduler({
+    ...parts,
+    leases,
+    worker,
+    lookAheadMs: 10_000,
+    carryOut: async () => {},
+    ...LOOKING,
+  })
   await leases.runOnce()
   worker.start()
   whenDone(() => worker.stop())

@@ -17,8 +17,9 @@ import type { ExpectedVersion } from '../request.ts'
 import type { EditTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
-import { nextOrdinal, recordPause } from './pause-task.ts'
-import { haltTask, lockLiving, recordDue, writeNext } from './settle.ts'
+import { recordPause } from './pause-task.ts'
+import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
+import { dropSkips } from './skip-next.ts'
 
 /** A change to a task, the version it was made from, and who makes it. */
 export interface Edit {
@@ -154,10 +155,8 @@ async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
   }
   if (!isDue && (await continueChain(tx, change))) return []
   const at = await nextAt(tx, change, swept)
-  if (at !== null && !written.includes(at)) {
-    await writeNext(tx, { ...row, at })
-    written.push(at)
-  }
+  await dropSkips(tx, task, { projectId, now })
+  if (at !== null && !written.includes(at)) written.push(await writeAhead(tx, { ...row, at }, task.skipUntil))
   return written
 }
 

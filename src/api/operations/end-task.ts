@@ -17,6 +17,7 @@ export async function endTask(
     const [task] = await tx.run(changes.lockTask(projectId, id))
     if (!task) return notFound(id)
     const [ended] = await tx.run(how === 'cancel' ? changes.markCancelled(id) : changes.markDeleted(id))
+    await tx.run(changes.sweepDuties(id, ['resume', 'skip']))
     const swept = await haltTask(tx, id)
     const until = ended?.cancelledAt ?? Number.NEGATIVE_INFINITY
     if (task.pausedAt !== null && task.cancelledAt === null) await recordPause(tx, { task, projectId, until })

@@ -3,45 +3,115 @@
  * as skipped, up to the pause when it begins, and from there on when it ends or the task is edited.
  */
 
-import { shardOf } from '../../core/ids.ts'
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
-import { planOf, type TaskDefinition } from '../../core/task.ts'
+import { instantMs, planOf, type TaskDefinition } from '../../core/task.ts'
 import { changing } from '../../store/changing.ts'
 import type { Queryable } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
+import type { PauseTask, ResumeTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
-import { haltTask, lockLiving, recordDue, recordSkipped, writeNext } from './settle.ts'
+import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
+import { dropSkips } from './skip-next.ts'
 
-export async function pauseTask({ db, projectId }: Context, id: string): Promise<void> {
+/** Pauses a task, or gives the pause that it is in another reason or end. */
+export async function pauseTask(context: Context, id: string, words: PauseTask = {}): Promise<void> {
+  const { db, projectId, clock, wakeUps } = context
+  const until = words.until == null ? null : instantMs(words.until)
+  if (until !== null && until <= clock.now()) throw inThePast()
+  const said = { reason: words.reason ?? null, until }
   await changing(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
-    if (task.pausedAt !== null) return
+    if (task.pausedAt !== null && Object.keys(words).length === 0) return
+    await tx.run(changes.sweepDuties(id, ['resume']))
+    if (task.pausedAt === null) await dropSkips(tx, task, { projectId, now: clock.now() })
+    if (until !== null)
+      await tx.run(
+        changes.insertDuty({
+          runId: uuidv7(),
+          taskId: id,
+          projectId,
+          shard: shardOf(id),
+          at: until,
+          version: task.version,
+          kind: 'resume',
+        }),
+      )
+    if (task.pausedAt !== null) {
+      await tx.run(changes.rewordPause(id, said))
+      return
+    }
+    // What makes up for an outage has waited too long to go on waiting for the end of a pause.
+    await recordLate(tx, task, projectId)
     const swept = await haltTask(tx, id)
     const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
-    const [paused] = await tx.run(changes.markPaused(id, ordinal))
-    const until = paused?.pausedAt ?? Number.NEGATIVE_INFINITY
-    await recordDue(tx, swept, { task, projectId, reason: 'paused', until })
+    const [paused] = await tx.run(changes.markPaused(id, ordinal, said))
+    const pausedAt = paused?.pausedAt ?? Number.NEGATIVE_INFINITY
+    await recordDue(tx, swept, { task, projectId, reason: 'paused', until: pausedAt })
+  })
+  if (until !== null) wakeUps.announceDue([{ shard: shardOf(id), at: until }])
+}
+
+function inThePast(): Refusal {
+  const problems = [{ pointer: '/until', detail: 'must lie in the future' }]
+  return new Refusal('invalid_input', '/until must lie in the future: it is when the task goes on.', {
+    problems,
   })
 }
 
-/** What the next occurrence counts as when there is no row that says so. */
-export async function nextOrdinal(tx: Queryable, task: changes.LockedTask): Promise<number> {
-  const [latest] = await tx.run(changes.latestOccurrence(task.id))
-  return Math.max(task.nextOrdinal, latest?.nextOrdinal ?? 1)
+/** Takes back what makes up for an outage and has not begun, and records it as passed over. */
+async function recordLate(tx: Queryable, task: changes.LockedTask, projectId: string): Promise<void> {
+  const late = await tx.run(changes.sweepLate(task.id))
+  for (const { at, ordinal } of late) {
+    const { id: taskId, version } = task
+    const skip = { runId: uuidv7(), taskId, projectId, version, ordinal, reason: 'paused' as const }
+    await tx.run(changes.insertSkip({ ...skip, first: at, last: at, count: 1 }))
+  }
 }
 
-export async function resumeTask({ db, clock, projectId, wakeUps }: Context, id: string): Promise<void> {
+export async function resumeTask(context: Context, id: string, { reason }: ResumeTask = {}): Promise<void> {
+  const { db, clock, projectId, wakeUps } = context
   const dueAt = await changing(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
     if (task.pausedAt === null) return null
-    const now = Math.floor(clock.now())
-    await recordPause(tx, { task, projectId, until: now })
-    await tx.run(changes.markResumed(id))
-    return goOn(tx, { task, projectId, now })
+    await tx.run(changes.sweepDuties(id, ['resume']))
+    return endPause(tx, { task, projectId, now: Math.floor(clock.now()), reason: reason ?? null })
   })
   if (dueAt !== null) wakeUps.announceDue([{ shard: shardOf(id), at: dueAt }])
+}
+
+/**
+ * Ends a pause whose end has come. It ends at the instant it was to end at, also when nobody was there: what
+ * came due since then was missed, and follows the misfire policy.
+ */
+export async function endPauseOnTime({ db, projectId, wakeUps }: Context, runId: string): Promise<void> {
+  const due = await changing(db, async (tx) => {
+    const [duty] = await tx.run(changes.dutyOf(runId))
+    if (!duty) return null
+    const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
+    const [taken] = await tx.run(changes.takeDuty(runId))
+    if (!task || !taken || task.pausedAt === null) return null
+    const at = await endPause(tx, { task, projectId, now: taken.at, reason: null })
+    return at === null ? null : { shard: shardOf(task.id), at }
+  })
+  if (due) wakeUps.announceDue([due])
+}
+
+interface PauseEnd {
+  readonly task: changes.LockedTask
+  readonly projectId: string
+  readonly now: number
+  readonly reason: string | null
+}
+
+async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEnd): Promise<number | null> {
+  await recordPause(tx, { task, projectId, until: now })
+  await tx.run(changes.markResumed(task.id, reason))
+  if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(changes.markSkipped(task.id, null, null))
+  return goOn(tx, { task, projectId, now })
 }
 
 interface PausedStretch {
@@ -80,8 +150,8 @@ async function goOn(
   const [latest] = await tx.run(changes.latestOccurrence(taskId))
   const at = afterPause(definition, { now, latest: latest?.until ?? null })
   if (at === null) return null
-  await writeNext(tx, { taskId, projectId, definition, version, at, ordinal, delayMs })
-  return at
+  const next = { taskId, projectId, definition, version, at, ordinal, delayMs }
+  return writeAhead(tx, next, task.skipUntil)
 }
 
 /** A one-off whose instant passed during the pause is over; a chain starts again now. */

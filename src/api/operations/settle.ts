@@ -3,7 +3,7 @@ import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import type { SkipReason } from '../../core/run.ts'
-import { countOccurrences } from '../../core/schedule/occurrences.ts'
+import { countOccurrences, delayMs, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task.ts'
 import type { Queryable } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
@@ -39,6 +39,12 @@ export async function haltTask(tx: Queryable, taskId: string): Promise<changes.S
   throw new Error(`the waiting rows of task ${taskId} did not settle in ${MAX_SWEEPS} sweeps`)
 }
 
+/** What the next occurrence counts as when there is no row that says so. */
+export async function nextOrdinal(tx: Queryable, task: changes.LockedTask): Promise<number> {
+  const [latest] = await tx.run(changes.latestOccurrence(task.id))
+  return Math.max(task.nextOrdinal, latest?.nextOrdinal ?? 1)
+}
+
 /** What the next occurrence of a task follows from. */
 export interface NextOccurrence {
   readonly taskId: string
@@ -64,6 +70,37 @@ export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<vo
       priority: definition.priority,
     }),
   )
+}
+
+/** What follows an occurrence that does not run, seen from it. */
+export function instantAfter(definition: TaskDefinition, at: number): number | null {
+  const { schedule } = definition
+  const plan = planOf(definition)
+  if (schedule.type !== 'delay') return nextOccurrence(plan, at)
+  const next = at + delayMs(schedule)
+  return plan.endAt !== null && next > plan.endAt ? null : next
+}
+
+/**
+ * Writes what the task goes on with: the next occurrence, or, when a user said to skip up to an instant, a row
+ * that skips on time and the first occurrence after that. Answers when something is due.
+ */
+export async function writeAhead(
+  tx: Queryable,
+  next: NextOccurrence,
+  skipUntil: number | null,
+): Promise<number> {
+  const { taskId, projectId, definition, version, at } = next
+  if (skipUntil === null || at > skipUntil) {
+    await writeNext(tx, next)
+    return at
+  }
+  let after: number | null = at
+  while (after !== null && after <= skipUntil) after = instantAfter(definition, after)
+  const shard = shardOf(taskId)
+  await tx.run(changes.insertDuty({ runId: uuidv7(), taskId, projectId, shard, at, version, kind: 'skip' }))
+  if (after !== null) await writeNext(tx, { ...next, at: after })
+  return at
 }
 
 /** More occurrences than this are not counted one by one. */

@@ -6,10 +6,11 @@ import { editTask } from '../operations/edit-task.ts'
 import { endTask } from '../operations/end-task.ts'
 import { pauseTask, resumeTask } from '../operations/pause-task.ts'
 import { getTask } from '../operations/read-tasks.ts'
+import { skipNext, unskipNext } from '../operations/skip-next.ts'
 import { presentTask } from '../present.ts'
 import { callerOf, etag, expectedVersion, headers } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { EditTask, Task } from '../schemas/task.ts'
+import { EditTask, PauseTask, ResumeTask, SkipNext, Task } from '../schemas/task.ts'
 import { NoBody, Uuid } from '../schemas/values.ts'
 
 const tags = ['tasks']
@@ -42,6 +43,21 @@ const change = (operationId: string, summary: string) => ({
   response: { 200: Task, ...problems(404, 409, 413, 415) },
 })
 
+const skip = {
+  ...change('skipNextOfTask', 'Skip the next occurrence, or several'),
+  description:
+    'They are recorded as skipped when their instants come. Asking again replaces what was asked before.',
+  body: SkipNext.nullish(),
+}
+
+const unskip = {
+  operationId: 'unskipNextOfTask',
+  tags,
+  summary: 'Let what was to be skipped run after all',
+  params: byId,
+  response: { 200: Task, ...problems(404, 409, 413, 415) },
+}
+
 export function changeTaskRoutes(app: App, context: Context): void {
   app.patch('/v1/tasks/:id', { schema: edit }, async (request, reply) => {
     const { id } = request.params
@@ -61,15 +77,28 @@ export function changeTaskRoutes(app: App, context: Context): void {
     return reply.code(204).send(null)
   })
 
-  const pause = change('pauseTask', 'Stop firing until resumed')
-  app.post('/v1/tasks/:id/pause', { schema: pause }, async ({ params }) => {
-    await pauseTask(context, params.id)
+  const pause = {
+    ...change('pauseTask', 'Stop firing until resumed, or until an instant'),
+    body: PauseTask.nullish(),
+  }
+  app.post('/v1/tasks/:id/pause', { schema: pause }, async ({ params, body }) => {
+    await pauseTask(context, params.id, body ?? {})
     return presentTask(await getTask(context, params.id))
   })
 
-  const resume = change('resumeTask', 'Go on with the next occurrence')
-  app.post('/v1/tasks/:id/resume', { schema: resume }, async ({ params }) => {
-    await resumeTask(context, params.id)
+  const resume = { ...change('resumeTask', 'Go on with the next occurrence'), body: ResumeTask.nullish() }
+  app.post('/v1/tasks/:id/resume', { schema: resume }, async ({ params, body }) => {
+    await resumeTask(context, params.id, body ?? {})
+    return presentTask(await getTask(context, params.id))
+  })
+
+  app.post('/v1/tasks/:id/skip-next', { schema: skip }, async ({ params, body }) => {
+    await skipNext(context, params.id, body ?? {})
+    return presentTask(await getTask(context, params.id))
+  })
+
+  app.delete('/v1/tasks/:id/skip-next', { schema: unskip }, async ({ params }) => {
+    await unskipNext(context, params.id)
     return presentTask(await getTask(context, params.id))
   })
 

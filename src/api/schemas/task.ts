@@ -128,6 +128,31 @@ export const TriggerTask = z
   .meta({ id: 'TriggerTask' })
 export type TriggerTask = z.output<typeof TriggerTask>
 
+const Words = label(500).nullable().optional()
+
+export const PauseTask = z
+  .strictObject({
+    reason: Words.describe('Why, for whoever looks at the task meanwhile.'),
+    until: Instant.nullable()
+      .optional()
+      .describe('When it goes on by itself. Left out or null: when it is resumed.'),
+  })
+  .meta({ id: 'PauseTask' })
+export type PauseTask = z.output<typeof PauseTask>
+
+export const ResumeTask = z
+  .strictObject({ reason: Words.describe('Why, kept with the pause that it ends.') })
+  .meta({ id: 'ResumeTask' })
+export type ResumeTask = z.output<typeof ResumeTask>
+
+export const SkipNext = z
+  .strictObject({
+    count: z.int().min(1).max(1_000).optional().describe('How many of the next occurrences. Default 1.'),
+    reason: Words.describe('Why, for whoever looks at the task meanwhile.'),
+  })
+  .meta({ id: 'SkipNext' })
+export type SkipNext = z.output<typeof SkipNext>
+
 export const MAX_BULK = 10_000
 export const CreateTasks = z
   .strictObject({
@@ -224,6 +249,12 @@ export const Task = z
     createdAt: Stored,
     updatedAt: Stored,
     pausedAt: Stored.nullable(),
+    pauseReason: z.string().nullable(),
+    resumeAt: Stored.nullable().describe('When a pause ends by itself.'),
+    skipNext: z
+      .object({ until: Stored, reason: z.string().nullable() })
+      .nullable()
+      .describe('Occurrences up to this instant are skipped, because somebody asked for it.'),
     cancelledAt: Stored.nullable(),
     recent: z
       .array(RecentRun)

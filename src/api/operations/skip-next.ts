@@ -1,0 +1,105 @@
+/**
+ * Skipping the next occurrences. Which ones they are is settled when it is asked for: all up to an instant, so
+ * that neither a pause nor an edit makes others of them. A row of its own comes due at each of them and records
+ * that it was skipped; the task's next row lies behind them. Until then it can be taken back.
+ */
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { changing } from '../../store/changing.ts'
+import type { Queryable } from '../../store/database.ts'
+import * as changes from '../../store/task-changes.ts'
+import type { SkipNext } from '../schemas/task.ts'
+import type { Context } from './context.ts'
+import { chainDelay } from './define-task.ts'
+import { haltTask, instantAfter, lockLiving, nextOrdinal, writeAhead } from './settle.ts'
+
+/** Skips the next occurrences of a task; asking again replaces what was asked before. */
+export async function skipNext(context: Context, id: string, wish: SkipNext): Promise<void> {
+  const { db, projectId, wakeUps, clock } = context
+  const at = await changing(db, async (tx) => {
+    const task = await lockLiving(tx, projectId, id)
+    const next = await takeNext(tx, task, projectId, clock.now())
+    if (next === null) throw nothingAhead(task)
+    let until = next.at
+    for (let i = 1; i < (wish.count ?? 1); i++) until = instantAfter(task.definition, until) ?? until
+    await tx.run(changes.markSkipped(id, until, wish.reason ?? null))
+    return writeAhead(tx, next, until)
+  })
+  wakeUps.announceDue([{ shard: shardOf(id), at }])
+}
+
+/** Lets what was to be skipped, and was not yet, run after all. */
+export async function unskipNext({ db, projectId, wakeUps, clock }: Context, id: string): Promise<void> {
+  const at = await changing(db, async (tx) => {
+    const task = await lockLiving(tx, projectId, id)
+    if (task.skipUntil === null) return null
+    await tx.run(changes.markSkipped(id, null, null))
+    if (task.pausedAt !== null) return null
+    const next = await takeNext(tx, task, projectId, clock.now())
+    return next && writeAhead(tx, next, null)
+  })
+  if (at !== null) wakeUps.announceDue([{ shard: shardOf(id), at }])
+}
+
+/** Takes back the rows ahead of a task; answers the earliest as the one to go on with. */
+async function takeNext(tx: Queryable, task: changes.LockedTask, projectId: string, now: number) {
+  if (task.pausedAt !== null) return null
+  const { id: taskId, definition, version } = task
+  const skips = await dropSkips(tx, task, { projectId, now })
+  const swept = await haltTask(tx, taskId)
+  const at = Math.min(...skips, swept?.scheduledFor ?? Number.POSITIVE_INFINITY)
+  if (!Number.isFinite(at)) return null
+  const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
+  return { taskId, projectId, definition, version, at, ordinal, delayMs: chainDelay(definition) }
+}
+
+/** Takes back the rows that skip; those that are due are recorded, the others answered. */
+export async function dropSkips(
+  tx: Queryable,
+  task: changes.LockedTask,
+  { projectId, now }: { projectId: string; now: number },
+): Promise<number[]> {
+  if (task.skipUntil === null) return []
+  const skips = (await tx.run(changes.sweepDuties(task.id, ['skip']))).map(({ at }) => at)
+  for (const at of skips.filter((skip) => skip <= now)) await recordSkip(tx, task, projectId, at)
+  return skips.filter((at) => at > now)
+}
+
+/** An occurrence that was to be skipped has come: records it and goes on to the next one. */
+export async function skipOnTime({ db, projectId, wakeUps }: Context, runId: string): Promise<void> {
+  const due = await changing(db, async (tx) => {
+    const [duty] = await tx.run(changes.dutyOf(runId))
+    if (!duty) return null
+    const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
+    const [taken] = await tx.run(changes.takeDuty(runId))
+    if (!task || !taken) return null
+    await recordSkip(tx, task, projectId, taken.at)
+    const at = instantAfter(task.definition, taken.at)
+    if (at === null || task.skipUntil === null || at > task.skipUntil) {
+      await tx.run(changes.markSkipped(task.id, null, null))
+      return null
+    }
+    const shard = shardOf(task.id)
+    const { id: taskId, version } = task
+    await tx.run(changes.insertDuty({ runId: uuidv7(), taskId, projectId, shard, at, version, kind: 'skip' }))
+    return { shard, at }
+  })
+  if (due) wakeUps.announceDue([due])
+}
+
+async function recordSkip(tx: Queryable, task: changes.LockedTask, projectId: string, at: number) {
+  const { id: taskId, version } = task
+  const ordinal = await nextOrdinal(tx, task)
+  const skip = { runId: uuidv7(), taskId, projectId, version, ordinal, reason: 'skip_next' as const }
+  await tx.run(changes.insertSkip({ ...skip, first: at, last: at, count: 1 }))
+}
+
+function nothingAhead({ id, pausedAt, definition }: changes.LockedTask): Refusal {
+  const why =
+    pausedAt !== null
+      ? 'it is paused; resume it first'
+      : definition.schedule.type === 'delay'
+        ? 'its next occurrence is known when its run has ended'
+        : 'it has no occurrence ahead'
+  return new Refusal('nothing_ahead', `Task ${id} has nothing to skip: ${why}.`)
+}
