@@ -20,6 +20,7 @@ import { guardHost } from './host-guard.ts'
 import type { Context } from './operations/context.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { backfillRoutes } from './routes/backfills.ts'
+import { blackoutRoutes } from './routes/blackouts.ts'
 import { changeTaskRoutes } from './routes/change-tasks.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
@@ -114,6 +115,7 @@ export async function createApp({
   runRoutes(app, context)
   scheduleRoutes(app, context)
   queueRoutes(app, context)
+  blackoutRoutes(app, context)
   clusterRoutes(app, context)
   statsRoutes(app, context)
   auditRoutes(app, context)

@@ -18,6 +18,7 @@ import type { Config, Role } from '../runtime/config.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { type Service, startAll, stopAll } from '../runtime/service.ts'
 import { Backfiller } from '../scheduler/backfiller.ts'
+import { BlackoutBook } from '../scheduler/blackout-book.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import { ShardLeases } from '../scheduler/shard-leases.ts'
 import { Database } from '../store/database.ts'
@@ -171,6 +172,7 @@ export async function startNode({
       beatMs: config.shardBeatMs,
       takeoverMs: config.shardTakeoverMs,
     })
+    const blackouts = new BlackoutBook({ db: engine, wakeUps, log })
     const scheduler = new Scheduler({
       nodeId: id,
       db: engine,
@@ -184,10 +186,11 @@ export async function startNode({
       lookEveryMs: config.lookEveryMs,
       lookRows: config.lookRows,
       fireBatch: config.fireBatch,
+      blackouts,
       carryOut: ({ kind, runId }) =>
         kind === 'resume' ? endPauseOnTime(context, runId) : skipOnTime(context, runId),
     })
-    services.push(leases, scheduler, new Backfiller({ db: engine, definitions, wakeUps, log }))
+    services.push(leases, blackouts, scheduler, new Backfiller({ db: engine, definitions, wakeUps, log }))
   }
   let server: HttpServer | null = null
   if (has('api')) {

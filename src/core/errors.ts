@@ -15,6 +15,7 @@ export const REFUSALS = {
   backfill_impossible: { status: 409, title: 'The task has no occurrences in the past' },
   task_ended: { status: 409, title: 'The task has ended' },
   nothing_ahead: { status: 409, title: 'The task has nothing ahead' },
+  too_many_blackouts: { status: 409, title: 'The project has too many blackouts' },
   key_in_use: { status: 409, title: 'Another task has this key' },
   worker_gone: { status: 410, title: 'The worker was declared dead or has left' },
   version_mismatch: { status: 412, title: 'The task was changed in the meantime' },

@@ -8,6 +8,7 @@ import type { Plan } from '../core/schedule/schedule.ts'
 import { durationMs, MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
 import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
 import type { LateOccurrence, Recovery } from '../store/catch-up.ts'
+import type { Blackouts } from './blackout-book.ts'
 import { lastOccurrence, lastOccurrences } from './last-occurrence.ts'
 
 /** A due row, and all that a decision about it depends on. */
@@ -17,6 +18,8 @@ export interface DueCase {
   readonly now: number
   /** Nobody was watching the row's shard when it came due. */
   readonly wasUnwatched: boolean
+  /** The blackouts of its project, if there are any. */
+  readonly blackouts?: Blackouts | null
   readonly newId: () => string
 }
 
@@ -31,7 +34,9 @@ export function decide(due: DueCase): Decision {
   const turn = turnOf(due)
   const justRun = exclusive || turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN
   // What has waited was followed by its next row when it began to.
-  if (row.kind !== 'occurrence' || row.state !== 'scheduled') return justRun
+  if (row.kind !== 'occurrence' || row.state !== 'scheduled') return putOff(due, justRun)
+  const inBlackout = blackedOut(due)
+  if (inBlackout) return inBlackout
 
   const isMisfire = due.wasUnwatched && now - row.scheduledFor > MISFIRE_GRACE_MS
   const missed = isMisfire ? afterOutage(due) : NOTHING_MISSED
@@ -39,8 +44,7 @@ export function decide(due: DueCase): Decision {
     const decision = turn ? justRun : JUST_RUN
     return isMisfire ? { ...decision, ...missed } : decision
   }
-  const isLast =
-    definition.schedule.type === 'delay' || (definition.maxRuns !== null && row.ordinal >= definition.maxRuns)
+  const isLast = hasNoNext(due)
   const last = missed.recovery?.late.at(-1)?.at ?? 0
   const passed = Math.max(row.scheduledFor, missed.runFor ?? 0, missed.skip?.until ?? 0, last)
   const next = nextRow(due, passed)
@@ -48,6 +52,44 @@ export function decide(due: DueCase): Decision {
     ? { ...missed, exclusive, turn: null, isLast: isOver(due, missed.recovery), next }
     : { ...missed, exclusive, turn, isLast, next }
 }
+
+/** What waited, or makes up for an outage, does not start while a blackout is in force. */
+function putOff({ row, now, blackouts }: DueCase, decision: Decision): Decision {
+  const window =
+    row.kind === 'manual' || row.state === 'held' ? null : blackouts?.at(Math.max(now, row.wakeAt))
+  if (!window || decision.turn === null) return decision
+  return { ...decision, turn: { ...decision.turn, deferUntil: window.until } }
+}
+
+/** What becomes of an occurrence within a blackout; null when it is in none. */
+function blackedOut(due: DueCase): Decision | null {
+  const { row, definition, now, blackouts, newId } = due
+  const window = blackouts?.at(row.scheduledFor)
+  if (!window) return null
+  const exclusive = definition.overlap !== 'allow'
+  if (window.effect === 'defer') {
+    // A window that is over by now puts nothing off: it is simply late.
+    if (window.until <= now) return null
+    const turn = { ...turnFor(due), deferUntil: window.until }
+    const isLast = hasNoNext(due)
+    return { ...JUST_RUN, exclusive, turn, isLast, next: nextOf(due, row.scheduledFor) }
+  }
+  const plan = planOf(definition)
+  const until = lastOccurrence(plan, { from: row.scheduledFor, to: Math.min(now, window.until - 1) })
+  const skip: Skip = {
+    runId: newId(),
+    reason: 'blackout',
+    until,
+    count: countMissed(plan, row.scheduledFor, until),
+  }
+  return { ...JUST_RUN, exclusive, skip, next: nextOf(due, until) }
+}
+
+const hasNoNext = ({ row, definition: { schedule, maxRuns } }: DueCase): boolean =>
+  schedule.type === 'delay' || (maxRuns !== null && row.ordinal >= maxRuns)
+
+const nextOf = (due: DueCase, after: number) =>
+  due.definition.schedule.type === 'once' ? null : nextRow(due, after)
 
 /** What makes up for the outage uses up the runs that the task may have. */
 function isOver({ row, definition: { maxRuns } }: DueCase, { late }: Recovery): boolean {
@@ -61,6 +103,10 @@ function turnOf({ row, definition }: DueCase): Turn | null {
   // What makes up for an outage waits for its turn, and may have to step back behind what is on time.
   const meetsLate = row.kind === 'catchup' || (overlap === 'skip' && definition.misfire.policy === 'run_all')
   if (!mayWait && !meetsLate && row.state === 'scheduled') return null
+  return turnFor({ row, definition })
+}
+
+function turnFor({ row, definition: { overlap } }: Pick<DueCase, 'row' | 'definition'>): Turn {
   return {
     places: queuedAtMost(overlap) ?? 1,
     beyond: overlap === 'queue_all' ? 'overlap_limit' : 'overlap',
@@ -86,7 +132,9 @@ function afterOutage(due: DueCase): Missed {
   const { row, definition, now, newId } = due
   const plan = planOf(definition)
   const { policy } = definition.misfire
-  const latest = lastOccurrence(plan, { from: row.scheduledFor, to: now })
+  // What lies in a blackout after it is not this policy's to decide.
+  const end = Math.min(now, (due.blackouts?.nextAfter(row.scheduledFor) ?? Number.POSITIVE_INFINITY) - 1)
+  const latest = lastOccurrence(plan, { from: row.scheduledFor, to: end })
   const isTooOld = latest < now - durationMs(definition.misfire.window)
   const skip = (until: number): Skip => ({
     runId: newId(),
@@ -99,7 +147,7 @@ function afterOutage(due: DueCase): Missed {
   if (policy === 'skip' || isTooOld) return { ...NOTHING_MISSED, skip: skip(latest) }
   // A chain has no more than one to make up for, and goes on when that has ended.
   if (policy === 'run_all' && definition.schedule.type !== 'delay') {
-    const late = lateOccurrences(due, plan)
+    const late = lateOccurrences(due, plan, end)
     const before = (late[0]?.at ?? 0) - 1
     const isAll = before < row.scheduledFor
     return {
@@ -114,10 +162,14 @@ function afterOutage(due: DueCase): Missed {
 }
 
 /** The latest of the missed occurrences, as many as are made up for, each due a little after the one before. */
-function lateOccurrences({ row, definition, now, newId }: DueCase, plan: Plan): LateOccurrence[] {
+function lateOccurrences(
+  { row, definition, now, newId }: DueCase,
+  plan: Plan,
+  end: number,
+): LateOccurrence[] {
   const { window, cap, rate } = definition.misfire
   const from = Math.max(row.scheduledFor, Math.ceil(now - durationMs(window)))
-  const instants = lastOccurrences(plan, { from, to: now, limit: cap })
+  const instants = lastOccurrences(plan, { from, to: end, limit: cap })
   const left = definition.maxRuns === null ? cap : definition.maxRuns - row.ordinal + 1
   return instants
     .slice(0, Math.max(1, left))

@@ -12,6 +12,7 @@ import { readLate } from '../store/catch-up.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { fireInTurn } from '../store/fire-in-turn.ts'
+import type { BlackoutBook } from './blackout-book.ts'
 import type { Decided } from './firing.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
@@ -22,6 +23,7 @@ export interface LateLaneOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly leases: ShardLeases
+  readonly blackouts: BlackoutBook
 }
 
 /** Few enough that what is on time hardly notices the statement that fires them. */
@@ -107,6 +109,7 @@ export class LateLane implements Service {
   async #fire(rows: readonly DueRow[]): Promise<void> {
     const { db, nodeId, leases, definitions } = this.#options
     const read = await definitions.of(rows)
+    await this.#options.blackouts.learn(rows)
     const known = rows.flatMap((row, i) => {
       const definition = read[i]
       return definition ? [{ row, definition }] : []

@@ -25,6 +25,7 @@ import { fireInTurn, type HeldRow, type TurnResult } from '../store/fire-in-turn
 import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
+import type { BlackoutBook } from './blackout-book.ts'
 import { decide } from './decide.ts'
 import { type Due, DueQueue } from './due-queue.ts'
 import { Duties, type Duty } from './duties.ts'
@@ -53,6 +54,7 @@ export interface SchedulerOptions {
   readonly log: Logger
   readonly leases: ShardLeases
   readonly wakeUps: WakeUps
+  readonly blackouts: BlackoutBook
   /** The worker of this process, if it has one. */
   readonly worker: LocalWorker | null
   /** Does to a task what a row asks for that has come due and is no run. */
@@ -222,6 +224,7 @@ export class Scheduler implements Service {
       this.#inFlight.add(row.runId)
       this.#tasks.add(row.taskId)
     }
+    await this.#learnProjects(dues)
     const decided = this.#decideAll(dues)
     const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
     const groups = grouped(withRoom(decided, room, (lane) => worker?.serves(lane)))
@@ -234,6 +237,22 @@ export class Scheduler implements Service {
       this.#firedMeanwhile?.add(row.runId)
     }
     for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
+  /** Whether a blackout is in force depends on the project, which is asked for only while there are any. */
+  async #learnProjects(dues: readonly Due[]): Promise<void> {
+    const { blackouts } = this.#options
+    if (blackouts.isEmpty) return
+    try {
+      await blackouts.learn(dues.map(({ row }) => row))
+    } catch (error) {
+      for (const { row, definition } of dues) {
+        this.#inFlight.delete(row.runId)
+        this.#tasks.delete(row.taskId)
+        this.#queue.add({ row, definition })
+      }
+      throw error
+    }
   }
 
   /** What is to be done to a task rather than run is handed on; its row goes when it has been done. */
@@ -331,7 +350,20 @@ export class Scheduler implements Service {
       const held = leases.get(row.shard)
       if (!held) return []
       const wasUnwatched = row.scheduledFor > held.unwatched.from && row.scheduledFor <= held.unwatched.to
-      return [{ row, definition, decision: decide({ row, definition, now, wasUnwatched, newId: uuidv7 }) }]
+      return [
+        {
+          row,
+          definition,
+          decision: decide({
+            row,
+            definition,
+            now,
+            wasUnwatched,
+            blackouts: this.#options.blackouts.of(row.taskId),
+            newId: uuidv7,
+          }),
+        },
+      ]
     })
   }
 

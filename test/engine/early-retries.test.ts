@@ -1,6 +1,7 @@
 /** A retry is fired a little ahead like everything else, and like everything else held until its instant. */
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/runtime/logger.ts'
+import { BlackoutBook } from '../../src/scheduler/blackout-book.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
 import { ShardLeases } from '../../src/scheduler/shard-leases.ts'
 import { Definitions } from '../../src/store/definitions.ts'
@@ -49,6 +50,7 @@ test('a retry that is fired a little ahead does not begin before its instant', a
     worker,
     lookAheadMs: 10_000,
     carryOut: async () => {},
+    blackouts: new BlackoutBook(parts),
     ...LOOKING,
   })
   await leases.runOnce()

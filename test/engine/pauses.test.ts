@@ -99,7 +99,7 @@ test('a pause cannot end in the past, and a deleted task is not resumed', async 
   const task = await create({ schedule: { type: 'every', interval: '1h' } })
 
   const refused = await post(task.id, 'pause', { until: '2020-01-01T00:00:00Z' })
-  expect(refused).toMatchObject({ status: 422, body: { problems: [{ pointer: '/until' }] } })
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/until' }] } })
   expect((await read(task.id)).state).toBe('scheduled')
 
   await post(task.id, 'pause', { until: iso(Date.now() + MINUTE) })
@@ -173,6 +173,6 @@ test('a task with nothing ahead has nothing to skip', async () => {
   expect(await post(manual.id, 'skip-next')).toMatchObject({ status: 409, body: { code: 'nothing_ahead' } })
   expect(await post(manual.id, 'skip-next', { count: 0 })).toMatchObject({
     status: 422,
-    body: { problems: [{ pointer: '/count' }] },
+    body: { errors: [{ pointer: '/count' }] },
   })
 })

@@ -1,0 +1,101 @@
+/**
+ * Blackouts: windows in which nothing of a project starts by time. A window is an instant to another, or recurs on
+ * the wall clock of a zone. Pure: whichever node asks gets the same answer. The rule must have been validated.
+ */
+import { nextOccurrence } from './schedule/occurrences.ts'
+import type { Plan, Schedule } from './schedule/schedule.ts'
+import { durationMs, instantMs } from './task.ts'
+
+export const BLACKOUT_EFFECTS = ['skip', 'defer'] as const
+/** What becomes of an occurrence within: it is skipped, or the latest of its task runs when the window is over. */
+export type BlackoutEffect = (typeof BLACKOUT_EFFECTS)[number]
+
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+export type Weekday = (typeof WEEKDAYS)[number]
+
+/** From one instant to another. */
+export interface RangeRule {
+  readonly type: 'range'
+  readonly from: string
+  readonly to: string
+}
+
+/** So long from each instant that a cron expression matches. */
+export interface CronRule {
+  readonly type: 'cron'
+  readonly expression: string
+  readonly timezone: string
+  readonly duration: string
+}
+
+/** From one wall time to the next other one, beginning on certain days of the week. */
+export interface WeeklyRule {
+  readonly type: 'weekly'
+  readonly days: readonly Weekday[]
+  readonly from: string
+  readonly to: string
+  readonly timezone: string
+}
+
+export type BlackoutRule = RangeRule | CronRule | WeeklyRule
+
+/** One window, with its beginning and without its end. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+const planOfSchedule = (schedule: Schedule): Plan =>
+  ({ schedule, startAt: null, endAt: null, anchorAt: 0, jitterMs: 0 }) as Plan
+
+/** No day is longer, whatever its clocks do, and no window of a week is longer than a day. */
+const LONGEST_DAY_MS = 27 * 3_600_000
+
+/** The window that holds an instant; of several that overlap, the one that began first. */
+export function spanAt(rule: BlackoutRule, at: number): Span | null {
+  if (rule.type === 'range') {
+    const span = { from: instantMs(rule.from), to: instantMs(rule.to) }
+    return span.from <= at && at < span.to ? span : null
+  }
+  const reach = rule.type === 'cron' ? durationMs(rule.duration) : LONGEST_DAY_MS
+  for (
+    let span = spanAfter(rule, at - reach);
+    span !== null && span.from <= at;
+    span = spanAfter(rule, span.from)
+  )
+    if (at < span.to) return span
+  return null
+}
+
+/** The first window that begins after an instant. */
+export function spanAfter(rule: BlackoutRule, after: number): Span | null {
+  switch (rule.type) {
+    case 'range': {
+      const from = instantMs(rule.from)
+      return from > after ? { from, to: instantMs(rule.to) } : null
+    }
+    case 'cron': {
+      const { expression, timezone } = rule
+      const from = nextOccurrence(planOfSchedule({ type: 'cron', expression, timezone }), after)
+      return from === null ? null : { from, to: from + durationMs(rule.duration) }
+    }
+    case 'weekly':
+      return weeklyAfter(rule, after)
+  }
+}
+
+function weeklyAfter({ days, from, to, timezone }: WeeklyRule, after: number): Span | null {
+  const [hour, minute] = wallTime(from)
+  const expression = `${minute} ${hour} * * ${days.join(',').toUpperCase()}`
+  const begin = nextOccurrence(planOfSchedule({ type: 'cron', expression, timezone }), after)
+  if (begin === null) return null
+  const [endHour, endMinute] = wallTime(to)
+  const daily = planOfSchedule({ type: 'daily', hour: endHour, minute: endMinute, timezone })
+  return { from: begin, to: nextOccurrence(daily, begin) ?? begin }
+}
+
+/** Hours and minutes of a wall time such as 22:30. */
+function wallTime(text: string): [hour: number, minute: number] {
+  const [hour = 0, minute = 0] = text.split(':').map(Number)
+  return [hour, minute]
+}

@@ -1,0 +1,98 @@
+import { LRUCache } from 'lru-cache'
+import { type BlackoutEffect, spanAfter, spanAt } from '../core/blackout.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import { type BlackoutRow, projectsOf, readBlackouts } from '../store/blackouts.ts'
+import type { Queryable } from '../store/database.ts'
+import type { WakeUps } from '../transport/wake-ups.ts'
+
+/** A window that nobody spoke of is noticed within this time. */
+const EVERY_MS = 2_000
+const MAX_TASKS_KNOWN = 100_000
+
+/** A window in force at an instant. */
+export interface InForce {
+  readonly effect: BlackoutEffect
+  readonly until: number
+}
+
+/** The blackouts of one project, as a decision asks for them. */
+export interface Blackouts {
+  at(instant: number): InForce | null
+  /** When the first window begins after an instant. */
+  nextAfter(instant: number): number | null
+}
+
+/**
+ * The blackouts of all projects, read again now and then and whenever somebody says that they changed. While
+ * there are none, which is most of the time, nobody pays for them.
+ */
+export class BlackoutBook implements Service {
+  readonly #db: Queryable
+  readonly #loop: Loop
+  readonly #projects = new LRUCache<string, string>({ max: MAX_TASKS_KNOWN })
+  #byProject = new Map<string, BlackoutRow[]>()
+
+  constructor({ db, wakeUps, log }: { db: Queryable; wakeUps: WakeUps; log: Logger }) {
+    this.#db = db
+    this.#loop = new Loop({ name: 'blackouts', everyMs: EVERY_MS, log, runOnce: () => this.read() })
+    wakeUps.onQueues(() => this.#loop.wake())
+  }
+
+  /** Resolves when the book was read: nothing is fired before that. */
+  async start(): Promise<void> {
+    await this.read()
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  get isEmpty(): boolean {
+    return this.#byProject.size === 0
+  }
+
+  /** Reads all there are. */
+  async read(): Promise<undefined> {
+    const byProject = new Map<string, BlackoutRow[]>()
+    for (const row of await this.#db.run(readBlackouts()))
+      byProject.set(row.projectId, [...(byProject.get(row.projectId) ?? []), row])
+    this.#byProject = byProject
+  }
+
+  /** Learns which projects tasks belong to, while that matters. */
+  async learn(rows: readonly { readonly taskId: string }[]): Promise<void> {
+    if (this.isEmpty) return
+    const unknown = rows.map(({ taskId }) => taskId).filter((id) => !this.#projects.has(id))
+    if (unknown.length === 0) return
+    for (const { taskId, projectId } of await this.#db.run(projectsOf(unknown)))
+      this.#projects.set(taskId, projectId)
+  }
+
+  /** The blackouts of a task's project; null when there are none. */
+  of(taskId: string): Blackouts | null {
+    if (this.#byProject.size === 0) return null
+    const rows = this.#byProject.get(this.#projects.get(taskId) ?? '')
+    return rows
+      ? { at: (instant) => inForce(rows, instant), nextAfter: (instant) => nextAfter(rows, instant) }
+      : null
+  }
+}
+
+/** Of several windows those that skip count first, and of these the one that lasts longest. */
+function inForce(rows: readonly BlackoutRow[], instant: number): InForce | null {
+  const found = rows.flatMap(({ effect, rule }) => {
+    const span = spanAt(rule, instant)
+    return span ? [{ effect, until: span.to }] : []
+  })
+  const skipping = found.filter(({ effect }) => effect === 'skip')
+  const [first] = (skipping.length > 0 ? skipping : found).sort((a, b) => b.until - a.until)
+  return first ?? null
+}
+
+function nextAfter(rows: readonly BlackoutRow[], instant: number): number | null {
+  const begins = rows.flatMap(({ rule }) => spanAfter(rule, instant)?.from ?? [])
+  return begins.length === 0 ? null : Math.min(...begins)
+}
