@@ -32,6 +32,9 @@ const aTask = (part: Partial<Task>): Task => ({
   createdAt: '2026-11-16T09:00:00.000Z',
   updatedAt: '2026-11-16T09:00:00.000Z',
   pausedAt: null,
+  pauseReason: null,
+  resumeAt: null,
+  skipNext: null,
   cancelledAt: null,
   ...part,
 })
