@@ -3,6 +3,7 @@
  * loop of its own, and none while enough of them wait for a worker. They always go through ready, where they
  * wait in lanes that workers serve last.
  */
+import type { OverlapPolicy } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -103,7 +104,8 @@ export class LateLane implements Service {
     if (rows.length === 0) return undefined
     this.#busyUntil = performance.now() + LINGER_MS
     await this.#fire(rows)
-    return rows.length === BATCH ? PACE_MS : EVERY_MS / 4
+    // Of most tasks one row goes at a time, so there may be more however few were read.
+    return PACE_MS
   }
 
   async #fire(rows: readonly DueRow[]): Promise<void> {
@@ -115,7 +117,7 @@ export class LateLane implements Service {
       return definition ? [{ row, definition }] : []
     })
     // From here to the statement nothing is awaited, so that nobody else begins with one of these tasks.
-    const mine = known.filter(({ row }) => this.#take(row.taskId))
+    const mine = known.filter(({ row, definition }) => this.#take(row.taskId, definition.overlap))
     try {
       const firings = this.#firings.decide(mine).map((decided) => ({ ...decided, startNow: false }))
       if (firings.length === 0) return
@@ -127,8 +129,9 @@ export class LateLane implements Service {
     }
   }
 
-  #take(taskId: string): boolean {
-    if (this.#tasks.has(taskId) || this.#firings.isBusy(taskId)) return false
+  /** Several rows of a task may go in one statement only where none of them asks about the others. */
+  #take(taskId: string, overlap: OverlapPolicy): boolean {
+    if (this.#firings.isBusy(taskId) || (this.#tasks.has(taskId) && overlap !== 'allow')) return false
     this.#tasks.add(taskId)
     return true
   }
