@@ -561,13 +561,11 @@ describe('bodies', () => {
   })
 
   test('a request that needs no body takes none but an empty one', async () => {
-    for (const verb of ['pause', 'resume', 'cancel']) {
-      const { body } = await refused('POST', `/v1/tasks/${existing.id}/${verb}`, { payload: 1 })
-      expect(body.errors[0]).toEqual({
-        pointer: '/payload',
-        detail: 'is not a known field; there are none here',
-      })
-    }
+    const { body } = await refused('POST', `/v1/tasks/${existing.id}/cancel`, { payload: 1 })
+    expect(body.errors[0]).toEqual({
+      pointer: '/payload',
+      detail: 'is not a known field; there are none here',
+    })
     await refused('POST', `/v1/runs/${run.id}/cancel`, [])
     await refused('POST', `/v1/runs/${run.id}/retry`, { input: 1 })
   })

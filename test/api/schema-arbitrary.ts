@@ -105,7 +105,10 @@ function ofType(
       return text(schema)
     case 'integer':
     case 'number':
-      return fc.integer({ min: Number(schema['minimum'] ?? -5), max: Number(schema['maximum'] ?? 100) })
+      return fc.integer({
+        min: Math.ceil(Number(schema['minimum'] ?? -5)),
+        max: Number(schema['maximum'] ?? 100),
+      })
     case 'boolean':
       return fc.boolean()
     case 'null':
