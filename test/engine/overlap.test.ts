@@ -10,7 +10,7 @@ import { agendaOf, historyOf } from '../api/rows.ts'
 import { aNode, dueRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { allEnded, mostAtOnce } from '../support/limits.ts'
+import { mostAtOnce } from '../support/limits.ts'
 import { startTestNode } from '../support/node.ts'
 
 const database = await createTestDatabase()
@@ -135,7 +135,7 @@ test('cancelling the run that is waited for lets the next one start', async () =
 
   await eventually(async () => (await node.request('GET', `/v1/runs/${second.id}`)).body.state === 'running')
   await node.request('POST', `/v1/tasks/${task.id}/cancel`)
-  await allEnded(db, [task.id])
+  await eventually(async () => (await agendaOf(db, task.id)).length === 0)
   expect(await mostAtOnce(db, [task.id])).toBe(1)
 })
 
