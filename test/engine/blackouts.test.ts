@@ -22,7 +22,7 @@ async function aNodeWith(effect: 'skip' | 'defer', lastsMs: number) {
 }
 
 test('what falls inside is skipped with a reason, a trigger runs, and after it all goes on', async () => {
-  const { db, node, until, create } = await aNodeWith('skip', 1_500)
+  const { db, node, until, create } = await aNodeWith('skip', 4_000)
   const task = await create({ schedule: { type: 'every', interval: '100ms', anchor: iso(Date.now() + 300) } })
 
   const { status } = await node.request('POST', `/v1/tasks/${task.id}/trigger`)
@@ -41,7 +41,7 @@ test('what falls inside is skipped with a reason, a trigger runs, and after it a
 })
 
 test('what is put off runs once at the end, the latest of its task', async () => {
-  const { db, until, create } = await aNodeWith('defer', 1_500)
+  const { db, until, create } = await aNodeWith('defer', 4_000)
   const task = await create({
     schedule: { type: 'every', interval: '200ms', anchor: iso(until - 700) },
     endAt: iso(until - 50),

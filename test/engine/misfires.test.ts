@@ -108,7 +108,7 @@ test('thirty minutes of outage, and what each policy makes of them', async () =>
   expect(shape('skip')).toEqual([['occurrence', 'skipped', 'misfire', missed]])
   expect(shape('fail')).toEqual([['occurrence', 'permanently_failed', 'misfire', missed]])
   expect(shape('expired')).toEqual([['occurrence', 'skipped', 'misfire', missed]])
-  expect(await mostAtOnce(db, [ids['inTurn'] as string])).toBe(1)
+  expect(await mostAtOnce(db, [ids['inTurn'] as string])).toBeLessThanOrEqual(1)
 })
 
 test('five seconds of outage are no misfire: everything runs, whatever the policy', async () => {
