@@ -91,6 +91,13 @@ create table idempotency (
 );
 create index idempotency_by_age on idempotency (created_at);
 
+create table late_end (
+  run_id    uuid not null,
+  ended_at  timestamptz not null,
+  stored_at timestamptz not null default clock_timestamp()
+);
+create index late_end_by_age on late_end (stored_at);
+
 create table migration (
   number     integer not null,
   name       text not null,

@@ -27,6 +27,7 @@ import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
 import { createTaskRoutes } from './routes/create-tasks.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
 import { documentationRoutes } from './routes/documentation.ts'
+import { eventRoutes } from './routes/events.ts'
 import { healthRoutes } from './routes/health.ts'
 import { ledgerRoutes } from './routes/ledger.ts'
 import { queueRoutes } from './routes/queues.ts'
@@ -121,6 +122,7 @@ export async function createApp({
   auditRoutes(app, context)
   streamRoutes(app, context, log)
   workerRoutes(app, context, remoteWorkers)
+  eventRoutes(app, context, log)
   healthRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)

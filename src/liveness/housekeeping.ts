@@ -5,6 +5,7 @@ import type { Service } from '../runtime/service.ts'
 import { forgetFindings } from '../store/audit.ts'
 import { forgetBackfills } from '../store/backfills.ts'
 import type { Database } from '../store/database.ts'
+import { forgetLateEnds } from '../store/ended-runs.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
 import { forgetProgress } from '../store/remote-workers.ts'
@@ -69,6 +70,7 @@ export class Housekeeping implements Service {
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetFindings(historyDays))
+    await db.run(forgetLateEnds(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined
     log.info({ partitions: result.dropped, historyDays }, 'old history dropped')

@@ -32,6 +32,9 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** The server's own limit comes first; this one is for a server that does not answer at all. */
 const CLIENT_TIMEOUT_MARGIN_MS = 2_000
 
+/** A transaction that we left alone for so long is over: a node that was stopped must not hold what others need. */
+const IDLE_IN_TRANSACTION_MS = 60_000
+
 const SNAPSHOT = 'set transaction isolation level repeatable read, read only; set local enable_seqscan = off'
 
 const TIMESTAMPTZ = 1184
@@ -152,6 +155,7 @@ const rowsOf = <Row>({ read }: Statement<Row>, answer: unknown[]): Row[] =>
 function settingsFor({ statementTimeoutMs, favourIndexes = false }: DatabaseOptions): Record<string, string> {
   return {
     statement_timeout: String(Math.round(statementTimeoutMs)),
+    idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_MS),
     timezone: "'UTC'",
     datestyle: "'ISO'",
     jit: 'off',

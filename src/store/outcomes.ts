@@ -1,4 +1,5 @@
 /** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
+import { LATE_END_MS } from '../core/frontier.ts'
 import type { AttemptOutcome } from '../core/run.ts'
 import { list, sql } from './sql.ts'
 
@@ -54,8 +55,8 @@ export function isPlain(ending: Ending): ending is Ending & PlainEnding {
 
 /**
  * Ends runs that completed, as most do, and nothing follows. What is one of a chain, holds a place
- * behind a gate, is awaited or was cancelled is left alone and answered: it needs `endRuns`, which also tells whether it
- * is held by another fence.
+ * behind a gate, is awaited, was cancelled or ended long ago is left alone and answered: it needs `endRuns`, which also
+ * tells whether it is held by another fence.
  */
 export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: readonly string[] }>`
   with ended as (
@@ -67,6 +68,7 @@ export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: rea
       as i(run_id, fence, started_ms, ended_ms, output)
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
       and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited
+      and i.ended_ms >= (select date_part('epoch', statement_timestamp()) * 1000 - ${LATE_END_MS}::integer)
     returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.fence, a.late_ms, a.attempt,
               a.losses, a.kind, i.started_ms, i.ended_ms, i.output
   ), history as (
@@ -84,7 +86,8 @@ export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: rea
 /**
  * Ends runs: the live row goes, the history row comes, the next row of a `delay` task is written, and the first
  * row that was held for a run that ended is woken, in one statement. The tasks of chains are locked first, as an edit locks them, so that the next row is one of
- * the version that holds by then. A run that a user cancelled ends cancelled whatever its attempt came to.
+ * the version that holds by then. A run that a user cancelled ends cancelled whatever its attempt came to. What is
+ * stored long after it happened is noted, for whoever follows history and looks at its latest stretch only.
  */
 export function endRuns(endings: readonly Ending[]) {
   const chains = endings.filter(({ heirId }) => heirId !== null)
@@ -125,6 +128,9 @@ export function endRuns(endings: readonly Ending[]) {
              coalesce(late_ms, floor(date_part('epoch', started_at - scheduled_for) * 1000)), attempt, losses, kind, end_state, outcome,
              output, error
       from ended
+    ), noted as (
+      insert into late_end (run_id, ended_at)
+      select run_id, ended_at from ended where ended_at < statement_timestamp() - ${LATE_END_MS}::integer * interval '1 millisecond'
     ), places as (
       select p.id, count(*) as count from ended cross join lateral (values (gate_id), (queue_gate_id)) p(id)
       where p.id is not null group by p.id

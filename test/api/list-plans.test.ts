@@ -9,6 +9,7 @@ import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
 import { attemptsOfTask } from '../../src/store/attempts.ts'
 import { changesSince } from '../../src/store/changes.ts'
 import { heldByNodes } from '../../src/store/cluster.ts'
+import { endedRuns, endsBetween, endsOfTransactions, lateEnds } from '../../src/store/ended-runs.ts'
 import {
   historyBetween,
   ledgerTask,
@@ -176,6 +177,37 @@ async function expectOverviewByIndex() {
   })
 }
 
+/** Whoever follows history reads its latest stretch, or one further back, and nothing else of it. */
+async function expectEventsByIndex(ids: readonly string[]) {
+  const stretch = { rows: 4 * RANGE_PAGES * 45, pages: 5 * RANGE_PAGES + 400 }
+  const [seen] = await db.run(sql<{ xmax: number }>`
+    select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as xmax`)
+  const xmax = seen?.xmax ?? 0
+  const from = { xmax: 3, fromUs: 0, pending: [] }
+  const to = { xmax, fromUs: now * 1_000, pending: [] }
+  const after = { us: (now - 2 * DAY_MS) * 1_000 + 1_000, id: NO_ID }
+  const query = { from, to, after: null, limit: LIMIT }
+  const latest = endsBetween({ ...query, fromUs: (now - 20_000) * 1_000, untilUs: null })
+  await expectByIndex('what has just ended', latest, stretch)
+  const back = { fromUs: (now - 2 * DAY_MS) * 1_000, untilUs: (now - 2 * DAY_MS + 5_000) * 1_000 }
+  await expectByIndex('what ended two days ago', endsBetween({ ...query, ...back, after }), stretch)
+  const strays = { untilUs: back.untilUs, after: null, limit: LIMIT }
+  const long = { xids: [xmax - 1], fromUs: back.fromUs }
+  await expectByIndex('what a long transaction wrote', endsOfTransactions({ ...strays, long, xmax }), stretch)
+  await expectByIndex('what was stored late', lateEnds({ ...strays, storedFromUs: back.fromUs }), {
+    rows: LIMIT,
+    pages: 20,
+    inOrder: true,
+  })
+  const places = await db.run(sql<{ id: string; us: number }>`
+    select run_id as id, (extract(epoch from ended_at) * 1000000)::bigint as us from run
+    where run_id = any(${`{${ids.join(',')}}`}::uuid[])`)
+  await expectByIndex('ended runs by place', endedRuns({ places, xmax }), {
+    rows: 6 * ids.length,
+    pages: 2_000,
+  })
+}
+
 test('every list is read by index, analysed empty, then full, then analysed', {
   timeout: 120_000,
 }, async () => {
@@ -195,10 +227,12 @@ test('every list is read by index, analysed empty, then full, then analysed', {
   const ids = (await db.run(sql<{ id: string }>`select run_id as id from run limit 50`)).map(({ id }) => id)
   await expectAllByIndex(ids)
   await expectOverviewByIndex()
+  await expectEventsByIndex(ids)
 
   await db.run(sql`analyze`)
   await expectAllByIndex(ids)
   await expectOverviewByIndex()
+  await expectEventsByIndex(ids)
 })
 
 async function summarise() {

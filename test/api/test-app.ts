@@ -76,7 +76,7 @@ export async function createTestApp({ db }: { db: Database }) {
       },
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
     }
-    if (url.split('?')[0] === '/v1/stream')
+    if (['/v1/stream', '/v1/events'].includes(url.split('?')[0] ?? ''))
       return beginning(await app.inject({ ...request, payloadAsStream: true }))
     const answer = await app.inject(request)
     const isJson = /json/.test(String(answer.headers['content-type']))

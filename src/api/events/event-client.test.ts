@@ -1,0 +1,77 @@
+/** A client that does not read, over a real socket. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, expect, test } from 'vitest'
+import { EventClient } from './event-client.ts'
+
+const server = createServer()
+await once(server.listen(0, '127.0.0.1'), 'listening')
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+/** Both ends of a stream. The client reads nothing until it is told to. */
+async function connect(stuckMs: number) {
+  const arrived = once(server, 'request')
+  const asked = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' })
+  asked.on('error', () => {})
+  asked.end()
+  const [, response] = (await arrived) as [IncomingMessage, ServerResponse]
+  const client = new EventClient({ response, headers: { 'x-test': 'yes' }, stuckMs })
+  client.adviseRetry(1)
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  return { response, client, asked, answer }
+}
+
+const big = { event: 'e', data: JSON.stringify('x'.repeat(256 * 1024)), id: '1' }
+
+/** Sends until the client has to be waited for. */
+async function fill(client: EventClient): Promise<void> {
+  for (let i = 0; i < 500; i++) {
+    client.send(big)
+    const isWaiting = await Promise.race([
+      client.hasRead().then(() => false),
+      new Promise((r) => setTimeout(r, 20, true)),
+    ])
+    if (isWaiting) return
+  }
+  throw new Error('the client took everything without reading')
+}
+
+test('a client that does not read is known after a while, and finds a last word when it does', async () => {
+  const { client, answer } = await connect(50)
+  await fill(client)
+
+  const hasRead = await client.hasRead()
+  client.end('end', '{"reason":"behind"}')
+  let text = ''
+  for await (const chunk of answer) text = (text + chunk).slice(-200)
+
+  expect(hasRead).toBe(false)
+  expect(client.gone.aborted).toBe(true)
+  expect(text).toMatch(/event: end\ndata: \{"reason":"behind"\}\n\n$/)
+})
+
+test('a client that reads again is waited for', async () => {
+  const { client, answer, response } = await connect(60_000)
+  await fill(client)
+
+  const reading = client.hasRead()
+  answer.resume()
+
+  expect(await reading).toBe(true)
+  response.destroy()
+})
+
+test('a client that goes away is noticed, also while it is waited for', async () => {
+  const { client, asked } = await connect(60_000)
+  await fill(client)
+
+  const reading = client.hasRead()
+  asked.destroy()
+  await reading
+
+  expect(client.gone.aborted).toBe(true)
+})
