@@ -36,6 +36,7 @@ import { runRoutes } from './routes/runs.ts'
 import { scheduleRoutes } from './routes/schedules.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { streamRoutes } from './routes/stream.ts'
+import { subscriptionRoutes } from './routes/subscriptions.ts'
 import { taskRunRoutes } from './routes/task-runs.ts'
 import { versionRoutes } from './routes/versions.ts'
 import { whyRoutes } from './routes/why.ts'
@@ -123,6 +124,7 @@ export async function createApp({
   streamRoutes(app, context, log)
   workerRoutes(app, context, remoteWorkers)
   eventRoutes(app, context, log)
+  subscriptionRoutes(app, context)
   healthRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)

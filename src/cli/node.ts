@@ -29,6 +29,7 @@ import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
 import { createExecutors } from '../worker/executors/executors.ts'
 import { RemoteDesk } from '../worker/remote/remote-desk.ts'
+import { Deliverer } from '../worker/subscriptions/deliverer.ts'
 import { Worker } from '../worker/worker.ts'
 import { isLoopback } from './loopback.ts'
 
@@ -59,6 +60,8 @@ export interface Node {
 }
 
 const ENGINE_CONNECTIONS = 8
+/** A receiver of events may take a third of a lease to answer: with the default settings that is 10 s. */
+const LEASES_OF_SUBSCRIPTIONS = 2
 /** An engine statement that takes longer than this is better tried again. */
 const ENGINE_STATEMENT_TIMEOUT_MS = 10_000
 
@@ -162,6 +165,15 @@ export async function startNode({
       graceMs: config.shutdownGraceMs,
     })
     services.push(worker)
+    services.push(
+      new Deliverer({
+        db,
+        log,
+        userAgent: `belfry/${version}`,
+        allowPrivateAddresses: reachesPrivate(config),
+        leaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,
+      }),
+    )
   }
   if (has('scheduler')) {
     const leases = new ShardLeases({

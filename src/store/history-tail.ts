@@ -161,10 +161,7 @@ export class HistoryTail {
   }
 
   async #begin(): Promise<void> {
-    const [mark] = await this.#db.run(markTransactions())
-    const [seen] = await this.#db.run(currentSnapshot())
-    const markUs = mark?.us ?? 0
-    this.#front = nextFrontier(frontierAt(markUs - LONGEST_TRANSACTION_US), seen?.snapshot ?? '', markUs)
+    this.#front = (await currentPosition(this.#db)).from
     this.#lookIn(EVERY_MS)
   }
 
@@ -216,6 +213,15 @@ export class HistoryTail {
     this.#kept += look.rows.length
     while (this.#kept > MAX_KEPT_ROWS) this.#kept -= this.#looks.shift()?.rows.length ?? 0
   }
+}
+
+/** The position behind all that has been committed. */
+export async function currentPosition(db: Database): Promise<EventPosition> {
+  const [mark] = await db.run(markTransactions())
+  const [seen] = await db.run(currentSnapshot())
+  const markUs = mark?.us ?? 0
+  const before = frontierAt(markUs - LONGEST_TRANSACTION_US)
+  return { from: nextFrontier(before, seen?.snapshot ?? '', markUs), to: null, at: null }
 }
 
 /** What of a look somebody has not seen. */

@@ -59,10 +59,15 @@ const known: Record<'tasks' | 'runs' | 'backfills' | 'keys', string[]> = {
   runs: [],
   backfills: [],
   keys: ['a'],
+const known: Record<'tasks' | 'runs' | 'keys' | 'subscriptions', string[]> = {
+  subscriptions: [],
 }
 const remember = (list: string[], value: unknown) => {
   if (typeof value === 'string') list.splice(0, list.length, ...[value, ...list].slice(0, MAX_KNOWN))
 }
+
+for (let i = 0; i < 5; i++)
+  remember(known.subscriptions, (await send('POST', '/v1/subscriptions', { url: 'http://x' })).body.id)
 
 /** Nobody runs anything here, so what can be run again is put there. */
 const { body: finished } = await send('POST', '/v1/tasks', {
@@ -107,6 +112,7 @@ function addressOf({ operation, parameters, pick }: FuzzRequest): string {
 
 function knownAt(path: string): readonly string[] {
   if (path.includes('{key}')) return known.keys
+  if (path.startsWith('/v1/subscriptions/')) return Array(MAX_KNOWN).fill(known.subscriptions).flat()
   if (path.endsWith('/retry')) return ended.map(({ id }) => id)
   if (path.includes('/backfills/{')) return known.backfills
   return path.includes('/runs/{') ? known.runs : known.tasks
@@ -155,6 +161,9 @@ test('every answer is one that the document promises', async () => {
       succeeded.add(operation.operationId)
       if (operation.operationId === 'stopWorker') await register()
       remember(whereKnown(answer.body), answer.body?.id)
+      remember(answer.body?.scheduledFor ? known.runs : known.tasks, answer.body?.id)
+      if (operation.path.startsWith('/v1/subscriptions')) remember(known.subscriptions, answer.body?.id)
+      else remember(answer.body?.scheduledFor ? known.runs : known.tasks, answer.body?.id)
       remember(known.keys, answer.body?.key)
     }),
     {

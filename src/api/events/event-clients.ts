@@ -1,16 +1,15 @@
 /** All who follow what ends on this node: letting them in, telling them what they want, sending them away. */
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../core/errors.ts'
-import { type EventPosition, formatPosition, frontierAt, parsePosition } from '../../core/frontier.ts'
+import { type EventPosition, formatPosition, parsePosition } from '../../core/frontier.ts'
 import { type EndedRun, type EventFilter, eventOf, isWanted } from '../../core/run-event.ts'
-import { parseInstant } from '../../core/schedule/instant.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { HistoryPage, HistoryTail } from '../../store/history-tail.ts'
 import { utc } from '../present.ts'
 import type { EventsEnd, EventsGap, EventsHello } from '../schemas/events.ts'
-import { invalidInput } from '../validation/parse.ts'
 import { EventClient } from './event-client.ts'
+import { positionAfter } from './position-after.ts'
 
 export const MAX_EVENT_STREAMS = 500
 /** Browsers come again after this long. */
@@ -40,13 +39,7 @@ export function startOf({
 }): EventStart {
   if (lastEventId !== null && lastEventId !== '') return parsePosition(lastEventId) ?? 'unknown'
   if (after === undefined) return 'now'
-  const position = parsePosition(after)
-  if (position !== null) return position
-  const instant = parseInstant(after)
-  if (instant.ok && instant.at >= 0) return { from: frontierAt(instant.at * 1_000), to: null, at: null }
-  throw invalidInput([
-    { pointer: '?after', detail: 'must be the id of an event, or an instant such as 2026-11-16T09:00:00Z' },
-  ])
+  return positionAfter(after, '?after')
 }
 
 export interface EventClientsOptions {

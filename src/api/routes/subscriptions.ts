@@ -1,0 +1,147 @@
+/** Being told by webhook how runs end. */
+import { z } from 'zod'
+import { formatDuration } from '../../core/duration.ts'
+import { isUuid } from '../../core/ids.ts'
+import { findSubscriptions, type SubscriptionRow } from '../../store/subscriptions.ts'
+import type { App } from '../app.ts'
+import { decodeCursor, pageOf } from '../cursor.ts'
+import type { Context } from '../operations/context.ts'
+import {
+  changeSubscription,
+  createSubscription,
+  getSubscription,
+  removeSubscription,
+  wakeSubscription,
+} from '../operations/subscriptions.ts'
+import { utc } from '../present.ts'
+import { problems } from '../schemas/problem-document.ts'
+import {
+  CreatedSubscription,
+  CreateSubscription,
+  EditSubscription,
+  ListSubscriptions,
+  ResumeSubscription,
+  Subscription,
+  SubscriptionPage,
+} from '../schemas/subscription.ts'
+import { Uuid } from '../schemas/values.ts'
+
+const tags = ['events']
+const byId = z.object({ id: Uuid })
+
+const create = {
+  operationId: 'createSubscription',
+  tags,
+  summary: 'Have events sent to a URL',
+  description:
+    'Each event is POSTed at least once, those of one task in order, signed as Standard Webhooks has it. What is not answered with a 2xx is sent again, ' +
+    'less and less often; nothing of its task overtakes it.',
+  body: CreateSubscription,
+  response: { 201: CreatedSubscription, ...problems(409, 413, 415) },
+}
+
+const list = {
+  operationId: 'listSubscriptions',
+  tags,
+  summary: 'Subscriptions, oldest first',
+  querystring: ListSubscriptions,
+  response: { 200: SubscriptionPage, ...problems() },
+}
+
+const read = {
+  operationId: 'getSubscription',
+  tags,
+  summary: 'Read a subscription, and how far it was told',
+  params: byId,
+  response: { 200: Subscription, ...problems(404) },
+}
+
+const edit = {
+  operationId: 'editSubscription',
+  tags,
+  summary: 'Change a subscription',
+  description:
+    'One that is failing is tried again at once. One that was disabled stays so until it is resumed.',
+  params: byId,
+  body: EditSubscription,
+  response: { 200: Subscription, ...problems(404, 413, 415) },
+}
+
+const remove = {
+  operationId: 'deleteSubscription',
+  tags,
+  summary: 'Send nothing more',
+  params: byId,
+  response: { 204: z.null(), ...problems(404, 413, 415) },
+}
+
+const resume = {
+  operationId: 'resumeSubscription',
+  tags,
+  summary: 'Go on with a subscription where it stopped, or elsewhere',
+  params: byId,
+  body: ResumeSubscription,
+  response: { 200: Subscription, ...problems(404, 413, 415) },
+}
+
+export function subscriptionRoutes(app: App, context: Context): void {
+  app.post('/v1/subscriptions', { schema: create }, async ({ body }, reply) => {
+    const row = await createSubscription(context, body)
+    reply.header('location', `/v1/subscriptions/${row.id}`)
+    return reply.code(201).send({ ...present(row), secret: row.secret })
+  })
+
+  app.get('/v1/subscriptions', { schema: list }, async ({ query: { limit, cursor } }) => {
+    const [after = null] = decodeCursor(cursor, isPosition) ?? []
+    const { db, projectId } = context
+    const rows = await db.run(findSubscriptions({ projectId, after, limit: limit + 1 }))
+    return pageOf(rows, { limit, present, position: ({ id }) => [id] })
+  })
+
+  app.get('/v1/subscriptions/:id', { schema: read }, async ({ params }) =>
+    present(await getSubscription(context, params.id)),
+  )
+
+  app.patch('/v1/subscriptions/:id', { schema: edit }, async ({ params, body }) =>
+    present(await changeSubscription(context, params.id, body)),
+  )
+
+  app.delete('/v1/subscriptions/:id', { schema: remove }, async ({ params }, reply) => {
+    await removeSubscription(context, params.id)
+    return reply.code(204).send(null)
+  })
+
+  app.post('/v1/subscriptions/:id/resume', { schema: resume }, async ({ params, body }) =>
+    present(await wakeSubscription(context, params.id, body?.after)),
+  )
+}
+
+const isPosition = (value: unknown): value is readonly [id: string] =>
+  Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' && isUuid(value[0])
+
+const utcOrNull = (at: number | null) => (at === null ? null : utc(at))
+
+function present(row: SubscriptionRow): Subscription {
+  const { lastEventId, lastEventAt, lastError, disabledAt, failingSince, failures } = row
+  const isFailing = failures > 0 && disabledAt === null
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    filter: row.filter as Subscription['filter'],
+    batchSize: row.batchSize,
+    giveUpAfter: formatDuration(row.giveUpAfterMs),
+    state: disabledAt === null ? (isFailing ? 'failing' : 'active') : 'disabled',
+    position: row.position,
+    delivered: row.delivered,
+    lastEvent:
+      lastEventId === null || lastEventAt === null ? null : { id: lastEventId, endedAt: utc(lastEventAt) },
+    failingSince: utcOrNull(failingSince),
+    failures,
+    retryAt: isFailing ? utcOrNull(row.retryAt) : null,
+    lastError: lastError && { code: lastError.code, message: lastError.message, at: utc(lastError.at) },
+    disabledAt: utcOrNull(disabledAt),
+    createdAt: utc(row.createdAt),
+    updatedAt: utc(row.updatedAt),
+  }
+}

@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { ACTION_TYPES } from '../../core/action.ts'
+import { ENDED_STATES } from '../../core/run-event.ts'
+import { parseTargetUrl } from '../../core/target-url.ts'
+import { secretProblem } from '../../core/webhook-signature.ts'
+import { Cursor, Limit } from './page.ts'
+import { QueueName } from './task.ts'
+import { durationBetween, Uuid } from './values.ts'
+
+const Stored = z.string().meta({ format: 'date-time' })
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const MAX_WANTED = 100
+
+const some = <T extends z.ZodType>(item: T) => z.array(item).min(1).max(MAX_WANTED).optional()
+
+export const EventFilter = z
+  .strictObject({
+    states: some(z.enum(ENDED_STATES)),
+    taskIds: some(Uuid),
+    tags: some(z.string().min(1).max(100)),
+    types: some(z.enum(ACTION_TYPES)),
+    queues: some(QueueName),
+    owners: some(z.string().min(1).max(200)),
+  })
+  .describe('Which events to tell: one of each list that is given must match. An empty filter matches all.')
+  .meta({ id: 'EventFilter' })
+
+const Url = z
+  .string()
+  .max(4_096)
+  .superRefine((text, context) => {
+    const target = parseTargetUrl(text)
+    if (!target.ok) context.addIssue({ code: 'custom', message: target.reason })
+  })
+  .meta({ format: 'uri', example: 'https://example.com/events' })
+
+const Secret = z
+  .string()
+  .max(200)
+  .superRefine((text, context) => {
+    const message = secretProblem(text)
+    if (message !== null) context.addIssue({ code: 'custom', message })
+  })
+  .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' })
+  .describe('Signs what is sent, as Standard Webhooks has it. Made when none is given.')
+
+const After = z
+  .string()
+  .min(1)
+  .max(4_000)
+  .describe('Begin behind the event with this id, or with what ended at this instant. Default now.')
+
+const settings = {
+  name: z.string().min(1).max(200).nullable().optional(),
+  url: Url,
+  filter: EventFilter.optional(),
+  batchSize: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('1, the default: a POST for each event. More: a POST for up to so many, as an array.'),
+  giveUpAfter: durationBetween(MINUTE_MS, 30 * DAY_MS, 'from 1m to 30d')
+    .optional()
+    .describe('A subscription that has been failing for so long is disabled. Default 1d.'),
+  secret: Secret.optional(),
+}
+
+export const CreateSubscription = z
+  .strictObject({ ...settings, after: After.optional() })
+  .meta({ id: 'CreateSubscription' })
+export type CreateSubscription = z.output<typeof CreateSubscription>
+
+export const EditSubscription = z
+  .strictObject({ ...settings, url: Url.optional() })
+  .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
+  .meta({ id: 'EditSubscription' })
+export type EditSubscription = z.output<typeof EditSubscription>
+
+export const ResumeSubscription = z.strictObject({ after: After.optional() }).nullish()
+
+const fields = {
+  id: Uuid,
+  name: z.string().nullable(),
+  url: z.string(),
+  filter: EventFilter,
+  batchSize: z.int(),
+  giveUpAfter: z.string(),
+  state: z
+    .enum(['active', 'failing', 'disabled'])
+    .describe('failing: tried again at `retryAt`. disabled: not tried until it is resumed.'),
+  position: z.string().describe('How far everything was delivered; `after` takes it.'),
+  delivered: z.int().describe('Events that were delivered, repetitions included.'),
+  lastEvent: z.object({ id: z.string(), endedAt: Stored }).nullable(),
+  failingSince: Stored.nullable(),
+  failures: z.int().describe('In a row.'),
+  retryAt: Stored.nullable(),
+  lastError: z.object({ code: z.string(), message: z.string(), at: Stored }).nullable(),
+  disabledAt: Stored.nullable(),
+  createdAt: Stored,
+  updatedAt: Stored,
+}
+
+export const Subscription = z.object(fields).meta({ id: 'Subscription' })
+export type Subscription = z.output<typeof Subscription>
+
+export const CreatedSubscription = z
+  .object({ ...fields, secret: z.string().describe('Shown this once.') })
+  .meta({ id: 'CreatedSubscription' })
+
+export const SubscriptionPage = z
+  .object({ items: z.array(Subscription), nextCursor: z.string().nullable() })
+  .meta({ id: 'SubscriptionPage' })
+
+export const ListSubscriptions = z.strictObject({ limit: Limit, cursor: Cursor })

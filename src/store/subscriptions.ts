@@ -1,0 +1,198 @@
+/** Subscriptions: who is told by webhook how runs end, how far they were told, and who tells them. */
+import type { EventFilter } from '../core/run-event.ts'
+import { sql } from './sql.ts'
+
+/** Why a subscription is not delivered to. */
+export interface DeliveryError {
+  readonly code: string
+  readonly message: string
+  readonly at: number
+}
+
+/** A subscription as it is stored. */
+export interface SubscriptionRow {
+  readonly id: string
+  readonly projectId: string
+  readonly name: string | null
+  readonly url: string
+  readonly filter: EventFilter
+  readonly batchSize: number
+  readonly giveUpAfterMs: number
+  readonly secret: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly position: string
+  readonly fence: number
+  readonly delivered: number
+  readonly lastEventId: string | null
+  readonly lastEventAt: number | null
+  readonly failingSince: number | null
+  readonly failures: number
+  readonly retryAt: number | null
+  readonly lastError: DeliveryError | null
+  readonly disabledAt: number | null
+}
+
+/** What a user decides about a subscription. */
+export interface SubscriptionSettings {
+  readonly name: string | null
+  readonly url: string
+  readonly filter: EventFilter
+  readonly batchSize: number
+  readonly giveUpAfterMs: number
+  readonly secret: string
+}
+
+export interface NewSubscription extends SubscriptionSettings {
+  readonly id: string
+  readonly projectId: string
+  readonly position: string
+}
+
+/** Makes a subscription unless the project has as many as it may. */
+export const insertSubscription = (s: NewSubscription, most: number) => sql<{ id: string }>`
+  insert into subscription (id, project_id, name, url, filter, batch_size, give_up_after_ms, secret, position)
+  select ${s.id}::uuid, ${s.projectId}::uuid, ${s.name}, ${s.url}, ${JSON.stringify(s.filter)}::jsonb, ${s.batchSize}::integer, ${s.giveUpAfterMs}::bigint,
+         ${s.secret}, ${s.position}
+  where (select count(*) from subscription where project_id = ${s.projectId}) < ${most}::integer
+  returning id`
+
+/** Subscriptions of a project, oldest first; with an id that one. */
+export const findSubscriptions = ({
+  projectId,
+  id = null,
+  after = null,
+  limit,
+}: {
+  projectId: string
+  id?: string | null
+  after?: string | null
+  limit: number
+}) => sql<SubscriptionRow>`
+  select id, project_id as "projectId", name, url, filter, batch_size as "batchSize", give_up_after_ms as "giveUpAfterMs", secret,
+         created_at as "createdAt", updated_at as "updatedAt", position, fence, delivered, last_event_id as "lastEventId",
+         last_event_at as "lastEventAt", failing_since as "failingSince", failures, case when isfinite(retry_at) then retry_at end as "retryAt",
+         last_error as "lastError", disabled_at as "disabledAt"
+  from subscription
+  where project_id = ${projectId} and (${id}::uuid is null or id = ${id}::uuid) and (${after}::uuid is null or id > ${after}::uuid)
+  order by id limit ${limit}`
+
+/** Changes what a user decides; what is null stays. Whoever delivers learns of it with the next write. */
+export const editSubscription = (
+  { projectId, id }: { projectId: string; id: string },
+  edit: Partial<SubscriptionSettings>,
+) => sql<{ id: string }>`
+  update subscription set
+    name = case when ${edit.name !== undefined}::boolean then ${edit.name ?? null} else name end,
+    url = coalesce(${edit.url ?? null}, url),
+    filter = coalesce(${edit.filter === undefined ? null : JSON.stringify(edit.filter)}::jsonb, filter),
+    batch_size = coalesce(${edit.batchSize ?? null}::integer, batch_size),
+    give_up_after_ms = coalesce(${edit.giveUpAfterMs ?? null}::bigint, give_up_after_ms),
+    secret = coalesce(${edit.secret ?? null}, secret),
+    retry_at = '-infinity', updated_at = now()
+  where project_id = ${projectId} and id = ${id}
+  returning id`
+
+export const deleteSubscription = ({ projectId, id }: { projectId: string; id: string }) => sql<{
+  id: string
+}>`
+  delete from subscription where project_id = ${projectId} and id = ${id} returning id`
+
+/** Lets a subscription go on, from where it stopped or from another position. Whoever delivers now finds it lost. */
+export const resumeSubscription = ({
+  projectId,
+  id,
+  position,
+}: {
+  projectId: string
+  id: string
+  position: string | null
+}) => sql<{ id: string }>`
+  update subscription set disabled_at = null, failing_since = null, failures = 0, retry_at = '-infinity', last_error = null,
+    position = coalesce(${position}, position), fence = fence + 1, updated_at = now()
+  where project_id = ${projectId} and id = ${id}
+  returning id`
+
+/** A subscription that this node may deliver for. */
+export type LeasedSubscription = Pick<
+  SubscriptionRow,
+  'id' | 'projectId' | 'url' | 'filter' | 'batchSize' | 'secret' | 'position' | 'fence' | 'failures'
+> & { readonly holder: string }
+
+/** What may change while a subscription is delivered. */
+export type DeliverySettings = Pick<SubscriptionRow, 'url' | 'filter' | 'batchSize' | 'secret' | 'failures'>
+
+/**
+ * Takes subscriptions that nobody delivers for and that are due. The lease of a node that died runs out by itself;
+ * until then what it sent may still be on its way, and nobody else may send.
+ */
+export const leaseSubscriptions = ({
+  leaseMs,
+  limit,
+}: {
+  leaseMs: number
+  limit: number
+}) => sql<LeasedSubscription>`
+  update subscription set holder = gen_random_uuid(), fence = fence + 1, leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
+  where id = any(array(
+    select id from subscription
+    where disabled_at is null and leased_until <= now() and retry_at <= now()
+    order by leased_until, id limit ${limit} for update skip locked))
+  returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, position, fence, failures, holder`
+
+/** What was delivered since the last time this was said. */
+export interface Progress {
+  readonly id: string
+  readonly fence: number
+  /** How far everything was delivered; null when that is to stay as it is. */
+  readonly position: string | null
+  readonly delivered: number
+  readonly lastEvent: { readonly id: string; readonly at: number } | null
+  readonly leaseMs: number
+}
+
+/** Notes how far a subscription was delivered and keeps the lease; no row for whoever has lost it. */
+export const saveDelivered = ({
+  id,
+  fence,
+  position,
+  delivered,
+  lastEvent,
+  leaseMs,
+}: Progress) => sql<DeliverySettings>`
+  update subscription set position = coalesce(${position}, position), delivered = delivered + ${delivered}::integer,
+    last_event_id = coalesce(${lastEvent?.id ?? null}, last_event_id),
+    last_event_at = coalesce(to_timestamp(${lastEvent?.at ?? null}::float8 / 1000), last_event_at),
+    failing_since = case when ${delivered > 0}::boolean then null else failing_since end,
+    failures = case when ${delivered > 0}::boolean then 0 else failures end,
+    last_error = case when ${delivered > 0}::boolean then null else last_error end,
+    leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
+  where id = ${id} and fence = ${fence} and disabled_at is null
+  returning url, filter, batch_size as "batchSize", secret, failures`
+
+/** What went wrong, and when to try again. */
+export interface DeliveryFailure {
+  readonly id: string
+  readonly fence: number
+  readonly error: { readonly code: string; readonly message: string }
+  readonly retryInMs: number
+  /** Trying again is of no use. */
+  readonly isFinal: boolean
+}
+
+/** Notes a failure and gives the lease back; a subscription that has been failing for too long is disabled. */
+export const saveFailed = ({ id, fence, error, retryInMs, isFinal }: DeliveryFailure) => sql<{
+  disabledAt: number | null
+}>`
+  update subscription set failures = failures + 1, failing_since = coalesce(failing_since, now()),
+    retry_at = now() + ${retryInMs}::float8 * interval '1 millisecond',
+    last_error = ${JSON.stringify(error)}::jsonb || jsonb_build_object('at', floor(extract(epoch from now()) * 1000)),
+    disabled_at = case when ${isFinal}::boolean or now() - coalesce(failing_since, now()) >= give_up_after_ms * interval '1 millisecond'
+                       then now() end,
+    holder = null, leased_until = '-infinity'
+  where id = ${id} and fence = ${fence}
+  returning disabled_at as "disabledAt"`
+
+/** Gives a lease back, held or lost, once nothing is on its way any more: nobody need wait until it runs out. */
+export const releaseSubscription = ({ id, holder }: { id: string; holder: string }) => sql`
+  update subscription set holder = null, leased_until = '-infinity' where id = ${id} and holder = ${holder}`

@@ -1,0 +1,239 @@
+/** Events by webhook, from real nodes to a real receiver. */
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { sql } from '../../src/store/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestNode } from '../support/node.ts'
+import { type Hit, startSink } from '../support/sink.ts'
+
+const database = await createTestDatabase()
+const { db } = database
+const node = await startTestNode(database)
+
+const create = async (fields: Record<string, unknown> = {}) => {
+  const task = {
+    action: { type: 'sleep', duration: '0s' },
+    schedule: { type: 'manual' },
+    overlap: 'allow',
+    ...fields,
+  }
+  return (await node.request('POST', '/v1/tasks', task)).body.id as string
+}
+const trigger = async (id: string) =>
+  (await node.request('POST', `/v1/tasks/${id}/trigger`)).body.id as string
+
+async function subscribe(fields: Record<string, unknown>) {
+  const { status, body } = await node.request('POST', '/v1/subscriptions', fields)
+  expect(status).toBe(201)
+  return body
+}
+const read = async (id: string) => (await node.request('GET', `/v1/subscriptions/${id}`)).body
+
+const eventsOf = (hits: readonly Hit[]) =>
+  hits.flatMap(
+    ({ body }) =>
+      JSON.parse(body) as { id: string; type: string; data: { run: { id: string } } }[] | { id: string },
+  )
+const runIdsOf = (hits: readonly Hit[]) =>
+  eventsOf(hits).map((event) => (event as { id: string }).id.split('.')[0])
+
+test('an event is sent as a signed CloudEvent, under an id that is its own', async () => {
+  const sink = await startSink()
+  const secret = `whsec_${Buffer.from('a secret of some thirty-two bytes').toString('base64')}`
+  const taskId = await create({ name: 'signed' })
+  const subscription = await subscribe({
+    url: `${sink.url}/hook`,
+    secret,
+    filter: { taskIds: [taskId.toUpperCase()] },
+  })
+
+  const runId = await trigger(taskId)
+  await trigger(await create())
+  const hit = await eventually(async () => sink.hits[0])
+
+  const [id, timestamp] = [hit.headers['webhook-id'], hit.headers['webhook-timestamp']]
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${hit.body}`).digest('base64')
+  expect(hit).toMatchObject({ method: 'POST', path: '/hook' })
+  expect(hit.headers).toMatchObject({
+    'webhook-id': `${runId}.ended`,
+    'webhook-signature': `v1,${signature}`,
+    'content-type': 'application/cloudevents+json',
+    'belfry-subscription-id': subscription.id,
+  })
+  expect(JSON.parse(hit.body)).toMatchObject({
+    id,
+    type: 'belfry.run.completed',
+    subject: taskId,
+    data: { run: { id: runId } },
+  })
+  const told = await eventually(async () => {
+    const now = await read(subscription.id)
+    return now.delivered === 1 ? now : undefined
+  })
+  expect(told).toMatchObject({
+    state: 'active',
+    lastEvent: { id: `${runId}.ended` },
+    failures: 0,
+    lastError: null,
+  })
+  expect(told.secret).toBeUndefined()
+  expect(sink.hits).toHaveLength(1)
+})
+
+test('several events go into one message where a subscription asks for it', async () => {
+  const sink = await startSink()
+  const taskId = await create()
+  const since = new Date(Date.now() - 60_000).toISOString()
+  const runs = await Promise.all(Array.from({ length: 25 }, () => trigger(taskId)))
+  await eventually(async () => {
+    const { body } = await node.request('GET', `/v1/runs?taskId=${taskId}&state=completed&limit=100`)
+    return body.items.length === runs.length
+  })
+
+  await subscribe({ url: sink.url, batchSize: 10, after: since, filter: { taskIds: [taskId] } })
+  await eventually(async () => runIdsOf(sink.hits).length >= runs.length)
+
+  expect(runIdsOf(sink.hits).toSorted()).toEqual(runs.toSorted())
+  expect(sink.hits.map(({ body }) => JSON.parse(body).length)).toEqual([10, 10, 5])
+  expect(sink.hits[0]?.headers['content-type']).toBe('application/cloudevents-batch+json')
+})
+
+test('what is not taken is sent again, under the same id, and nothing of its task overtakes it', async () => {
+  const failures = new Map<string, number>()
+  const sink = await startSink((hit) => {
+    const id = String(hit.headers['webhook-id'])
+    const count = failures.get(id) ?? 0
+    failures.set(id, count + 1)
+    return { status: count === 0 ? 503 : 204, headers: { 'retry-after': '0' } }
+  })
+  const taskId = await create()
+  const subscription = await subscribe({ url: sink.url, filter: { taskIds: [taskId] } })
+  const runs: string[] = []
+  for (let i = 0; i < 3; i++) {
+    const id = await trigger(taskId)
+    await eventually(async () => (await node.request('GET', `/v1/runs/${id}`)).body.endedAt !== null)
+    runs.push(id)
+  }
+  const failing = await eventually(async () => {
+    const now = await read(subscription.id)
+    return now.state === 'failing' ? now : undefined
+  })
+  await eventually(async () => (await read(subscription.id)).delivered >= 3, { withinMs: 30_000 })
+
+  const ids = runIdsOf(sink.hits)
+  expect(failing).toMatchObject({
+    lastError: { code: 'http_status', message: expect.stringContaining('503') },
+  })
+  expect(ids.filter((id, i) => ids.indexOf(id) === i)).toEqual(runs)
+  for (const [i, id] of runs.entries())
+    if (i > 0) expect(ids.indexOf(id)).toBeGreaterThan(ids.lastIndexOf(runs[i - 1] as string))
+})
+
+test('a receiver that is gone disables its subscription, which says where it stopped and goes on when resumed', async () => {
+  let status = 410
+  const sink = await startSink(() => ({ status }))
+  const taskId = await create()
+  const { id, position } = await subscribe({ url: sink.url, filter: { taskIds: [taskId] } })
+  const runId = await trigger(taskId)
+
+  const disabled = await eventually(async () => {
+    const now = await read(id)
+    return now.state === 'disabled' ? now : undefined
+  })
+  const later = await trigger(taskId)
+  status = 200
+  const resumed = await node.request('POST', `/v1/subscriptions/${id}/resume`)
+  await eventually(async () => runIdsOf(sink.hits).includes(later))
+  await node.request('POST', `/v1/subscriptions/${id}/resume`, { after: position })
+  await eventually(async () => runIdsOf(sink.hits).filter((hit) => hit === later).length === 2, {
+    withinMs: 20_000,
+  })
+
+  expect(disabled).toMatchObject({
+    disabledAt: expect.any(String),
+    delivered: 0,
+    lastError: { code: 'http_status', message: expect.stringContaining('410') },
+  })
+  expect(resumed.body).toMatchObject({ state: 'active', failures: 0, lastError: null })
+  expect(runIdsOf(sink.hits)).toEqual([runId, runId, later, runId, later])
+})
+
+test('a subscription that has been failing for as long as it may is disabled', async () => {
+  const sink = await startSink(() => ({ status: 500 }))
+  const taskId = await create()
+  const { id } = await subscribe({ url: sink.url, giveUpAfter: '1h', filter: { taskIds: [taskId] } })
+  await trigger(taskId)
+  await eventually(async () => (await read(id)).state === 'failing')
+
+  await db.run(
+    sql`update subscription set failing_since = now() - interval '2 hours', retry_at = '-infinity' where id = ${id}`,
+  )
+  const disabled = await eventually(async () => {
+    const now = await read(id)
+    return now.state === 'disabled' ? now : undefined
+  })
+
+  expect(disabled).toMatchObject({ lastError: { code: 'http_status' }, retryAt: null })
+})
+
+test('an address that is always refused is never sent to', async () => {
+  const taskId = await create()
+  const { id } = await subscribe({ url: 'http://169.254.169.254/latest', filter: { taskIds: [taskId] } })
+  await trigger(taskId)
+
+  const disabled = await eventually(async () => {
+    const now = await read(id)
+    return now.state === 'disabled' ? now : undefined
+  })
+
+  expect(disabled.lastError).toMatchObject({ code: 'forbidden_address' })
+})
+
+test('a change is picked up by whoever delivers, and a deleted subscription is told nothing more', async () => {
+  const [before, after] = [await startSink(), await startSink()]
+  const taskId = await create()
+  const { id } = await subscribe({ url: before.url, filter: { taskIds: [taskId] } })
+  await trigger(taskId)
+  await eventually(async () => before.hits.length === 1)
+
+  const { body } = await node.request('PATCH', `/v1/subscriptions/${id}`, { url: after.url, name: 'moved' })
+  await eventually(
+    async () => {
+      await trigger(taskId)
+      return after.hits.length > 0
+    },
+    { withinMs: 30_000, everyMs: 500 },
+  )
+  const removed = await node.request('DELETE', `/v1/subscriptions/${id}`)
+
+  expect(body).toMatchObject({ id, name: 'moved', url: after.url })
+  expect(removed.status).toBe(204)
+  expect((await node.request('GET', `/v1/subscriptions/${id}`)).status).toBe(404)
+})
+
+test.each([
+  [{}, '/url'],
+  [{ url: 'ftp://x' }, '/url'],
+  [{ url: 'http://user:pass@x' }, '/url'],
+  [{ url: 'http://x', batchSize: 0 }, '/batchSize'],
+  [{ url: 'http://x', batchSize: 101 }, '/batchSize'],
+  [{ url: 'http://x', giveUpAfter: '1s' }, '/giveUpAfter'],
+  [{ url: 'http://x', secret: 'hunter2' }, '/secret'],
+  [{ url: 'http://x', secret: 'whsec_c2hvcnQ=' }, '/secret'],
+  [{ url: 'http://x', after: 'yesterday' }, '/after'],
+  [{ url: 'http://x', filter: { states: [] } }, '/filter/states'],
+  [{ url: 'http://x', filter: { states: ['running'] } }, '/filter/states/0'],
+  [{ url: 'http://x', filter: { colour: 'red' } }, '/filter/colour'],
+  [{ url: 'http://x', events: [] }, '/events'],
+])('refuses %j and stores nothing', async (fields, pointer) => {
+  const count = async () => (await db.run(sql<{ n: number }>`select count(*) as n from subscription`))[0]?.n
+  const before = await count()
+
+  const { status, body } = await node.request('POST', '/v1/subscriptions', fields)
+
+  expect(status).toBe(422)
+  expect(body.errors[0].pointer).toBe(pointer)
+  expect(await count()).toBe(before)
+})
