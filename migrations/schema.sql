@@ -80,6 +80,16 @@ create table audit_progress (
   constraint audit_progress_is_one_row check (is_only)
 ) with (fillfactor = 50);
 
+create table dead_letter_settled (
+  run_id     uuid not null,
+  ended_at   timestamptz not null,
+  how        text not null,
+  settled_at timestamptz not null default now(),
+  constraint dead_letter_settled_pkey primary key (run_id),
+  constraint dead_letter_settled_is_known check (how = any (array['redriven'::text, 'dismissed'::text]))
+);
+create index dead_letter_settled_by_age on dead_letter_settled (ended_at);
+
 create table idempotency (
   project_id  uuid not null,
   key         text not null,
@@ -216,6 +226,27 @@ create table ready (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 create index ready_in_order on ready (lane, priority, wake_at, run_id);
 
+create table redrive (
+  id           uuid not null,
+  project_id   uuid not null,
+  filter       jsonb not null,
+  rate         double precision not null,
+  state        text not null default 'running'::text,
+  created_at   timestamptz not null default now(),
+  ended_at     timestamptz,
+  redriven     integer not null default 0,
+  refused      integer not null default 0,
+  waiting      integer not null default 0,
+  last_error   text,
+  fence        bigint not null default 0,
+  leased_until timestamptz not null default '-infinity'::timestamptz,
+  constraint redrive_pkey primary key (id),
+  constraint redrive_project_id_fkey foreign key (project_id) references project(id),
+  constraint redrive_rate_is_positive check (rate > 0::double precision),
+  constraint redrive_state_is_known check (state = any (array['running'::text, 'completed'::text, 'cancelled'::text, 'expired'::text]))
+);
+create index redrive_by_age on redrive (project_id, id);
+
 create table remote_worker (
   id         uuid not null,
   project_id uuid not null,
@@ -281,6 +312,36 @@ create table shard (
   watched_until timestamptz not null default now(),
   constraint shard_pkey primary key (id)
 ) with (fillfactor = 50);
+
+create table subscription (
+  id               uuid not null,
+  project_id       uuid not null,
+  name             text,
+  url              text not null,
+  filter           jsonb not null default '{}'::jsonb,
+  batch_size       integer not null default 1,
+  give_up_after_ms bigint not null,
+  secret           text not null,
+  created_at       timestamptz not null default now(),
+  updated_at       timestamptz not null default now(),
+  position         text not null,
+  holder           uuid,
+  fence            bigint not null default 0,
+  leased_until     timestamptz not null default '-infinity'::timestamptz,
+  delivered        bigint not null default 0,
+  last_event_id    text,
+  last_event_at    timestamptz,
+  failing_since    timestamptz,
+  failures         integer not null default 0,
+  retry_at         timestamptz not null default '-infinity'::timestamptz,
+  last_error       jsonb,
+  disabled_at      timestamptz,
+  constraint subscription_pkey primary key (id),
+  constraint subscription_project_id_fkey foreign key (project_id) references project(id),
+  constraint subscription_batch_is_positive check (batch_size > 0),
+  constraint subscription_disabled_has_a_reason check (disabled_at is null or last_error is not null)
+) with (fillfactor = 50);
+create index subscription_by_age on subscription (project_id, id);
 
 create table tally (
   project_id         uuid not null,
@@ -410,6 +471,12 @@ create table task_version (
   constraint task_version_task_id_fkey foreign key (task_id) references task(id) on delete cascade
 );
 
+create function common_message(error jsonb) returns text language sql immutable as $$
+  select regexp_replace(regexp_replace(left(coalesce(error ->> 'message', ''), 300),
+           '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|\m[0-9a-fA-F]{16,}\M', '…', 'g'),
+           '\d+', '…', 'g')
+$$;
+
 create function drop_partitions(days_kept integer) returns integer language plpgsql as $$
 declare
   first_kept text := to_char((now() at time zone 'UTC')::date - days_kept, 'YYYYMMDD');
@@ -452,6 +519,10 @@ begin
   end loop;
   return made;
 end $$;
+
+create function error_fingerprint(error jsonb) returns text language sql immutable as $$
+  select left(md5(concat_ws('|', coalesce(error ->> 'code', ''), coalesce(error -> 'detail' ->> 'status', ''), common_message(error))), 16)
+$$;
 
 create function summarise_history() returns integer language plpgsql as $$
 declare

@@ -26,6 +26,7 @@ import { clusterRoutes } from './routes/cluster.ts'
 import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
 import { createTaskRoutes } from './routes/create-tasks.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
+import { deadLetterRoutes } from './routes/dead-letters.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { eventRoutes } from './routes/events.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -125,6 +126,7 @@ export async function createApp({
   workerRoutes(app, context, remoteWorkers)
   eventRoutes(app, context, log)
   subscriptionRoutes(app, context)
+  deadLetterRoutes(app, context)
   healthRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)

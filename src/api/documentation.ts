@@ -30,6 +30,7 @@ export function documentation(version: string) {
       { name: 'runs', description: 'What became of it.' },
       { name: 'backfills', description: 'Making up for what is past.' },
       { name: 'events', description: 'Being told what became of it.' },
+      { name: 'dead letters', description: 'What failed for good.' },
       { name: 'queues', description: 'Where runs wait for a worker.' },
       { name: 'blackouts', description: 'Windows in which nothing starts by time.' },
       { name: 'overview', description: 'Is everything on time?' },

@@ -5,6 +5,7 @@ import { readDashboard } from '../api/dashboard-files.ts'
 import { HttpServer } from '../api/http-server.ts'
 import { endPauseOnTime } from '../api/operations/pause-task.ts'
 import { skipOnTime } from '../api/operations/skip-next.ts'
+import { Redriver } from '../api/redrive/redriver.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
 import { Auditor } from '../liveness/auditor.ts'
@@ -226,6 +227,7 @@ export async function startNode({
       loopbackOnly: isLoopback(config.host),
       dashboard: readDashboard(dashboardDir),
     })
+    services.push(new Redriver({ context, log }))
     server = new HttpServer({ app, host: config.host, port: config.port })
     services.push(server)
   }

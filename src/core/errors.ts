@@ -18,6 +18,7 @@ export const REFUSALS = {
   too_many_blackouts: { status: 409, title: 'The project has too many blackouts' },
   key_in_use: { status: 409, title: 'Another task has this key' },
   worker_gone: { status: 410, title: 'The worker was declared dead or has left' },
+  redrive_ended: { status: 409, title: 'The redrive has ended' },
   too_many_subscriptions: { status: 409, title: 'The project has as many subscriptions as it may' },
   version_mismatch: { status: 412, title: 'The task was changed in the meantime' },
   payload_too_large: { status: 413, title: 'The request body is too large' },

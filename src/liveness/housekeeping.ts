@@ -5,9 +5,11 @@ import type { Service } from '../runtime/service.ts'
 import { forgetFindings } from '../store/audit.ts'
 import { forgetBackfills } from '../store/backfills.ts'
 import type { Database } from '../store/database.ts'
+import { forgetSettled } from '../store/dead-letters.ts'
 import { forgetLateEnds } from '../store/ended-runs.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
+import { forgetRedrives } from '../store/redrives.ts'
 import { forgetProgress } from '../store/remote-workers.ts'
 import { forgetOverrides } from '../store/run-overrides.ts'
 import { forgetRetries } from '../store/runs.ts'
@@ -71,6 +73,8 @@ export class Housekeeping implements Service {
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetFindings(historyDays))
     await db.run(forgetLateEnds(historyDays))
+    await db.run(forgetSettled(historyDays))
+    await db.run(forgetRedrives(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined
     log.info({ partitions: result.dropped, historyDays }, 'old history dropped')

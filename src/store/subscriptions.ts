@@ -43,6 +43,7 @@ export interface SubscriptionSettings {
   readonly secret: string
 }
 
+/** A subscription to make, and where it begins. */
 export interface NewSubscription extends SubscriptionSettings {
   readonly id: string
   readonly projectId: string

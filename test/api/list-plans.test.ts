@@ -9,6 +9,7 @@ import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
 import { attemptsOfTask } from '../../src/store/attempts.ts'
 import { changesSince } from '../../src/store/changes.ts'
 import { heldByNodes } from '../../src/store/cluster.ts'
+import { groupDeadLetters, lastExamined, openDeadLetters } from '../../src/store/dead-letters.ts'
 import { endedRuns, endsBetween, endsOfTransactions, lateEnds } from '../../src/store/ended-runs.ts'
 import {
   historyBetween,
@@ -177,6 +178,21 @@ async function expectOverviewByIndex() {
   })
 }
 
+/** Dead letters are found along the index of what did not complete. */
+async function expectDeadLettersByIndex() {
+  const query = {
+    projectId,
+    filter: {},
+    before: { us: now * 1_000, id: NO_ID },
+    limit: LIMIT,
+    maxExamined: 500,
+  }
+  const bounds = { rows: 4 * 500, pages: 6_000, inOrder: true }
+  await expectByIndex('open dead letters', openDeadLetters(query), bounds)
+  await expectByIndex('how far they were looked for', lastExamined(query), bounds)
+  await expectByIndex('groups of dead letters', groupDeadLetters({ ...query, by: 'error' }), bounds)
+}
+
 /** Whoever follows history reads its latest stretch, or one further back, and nothing else of it. */
 async function expectEventsByIndex(ids: readonly string[]) {
   const stretch = { rows: 4 * RANGE_PAGES * 45, pages: 5 * RANGE_PAGES + 400 }
@@ -228,11 +244,13 @@ test('every list is read by index, analysed empty, then full, then analysed', {
   await expectAllByIndex(ids)
   await expectOverviewByIndex()
   await expectEventsByIndex(ids)
+  await expectDeadLettersByIndex()
 
   await db.run(sql`analyze`)
   await expectAllByIndex(ids)
   await expectOverviewByIndex()
   await expectEventsByIndex(ids)
+  await expectDeadLettersByIndex()
 })
 
 async function summarise() {

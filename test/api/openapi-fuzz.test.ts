@@ -54,20 +54,23 @@ function requestOf(operation: Operation): fc.Arbitrary<FuzzRequest> {
 const request = fc.oneof(...operations.map(requestOf))
 
 /** Ids and keys from answers, so that requests find something. */
-const known: Record<'tasks' | 'runs' | 'backfills' | 'keys', string[]> = {
+const known: Record<'tasks' | 'runs' | 'backfills' | 'subscriptions' | 'redrives' | 'keys', string[]> = {
   tasks: [],
   runs: [],
   backfills: [],
-  keys: ['a'],
-const known: Record<'tasks' | 'runs' | 'keys' | 'subscriptions', string[]> = {
   subscriptions: [],
+  redrives: [],
+  keys: ['a'],
 }
 const remember = (list: string[], value: unknown) => {
   if (typeof value === 'string') list.splice(0, list.length, ...[value, ...list].slice(0, MAX_KNOWN))
 }
 
-for (let i = 0; i < 5; i++)
+/** So few are made by chance that some are made beforehand. */
+for (let i = 0; i < 5; i++) {
   remember(known.subscriptions, (await send('POST', '/v1/subscriptions', { url: 'http://x' })).body.id)
+  remember(known.redrives, (await send('POST', '/v1/dead-letters/redrive', { filter: {} })).body.id)
+}
 
 /** Nobody runs anything here, so what can be run again is put there. */
 const { body: finished } = await send('POST', '/v1/tasks', {
@@ -112,9 +115,10 @@ function addressOf({ operation, parameters, pick }: FuzzRequest): string {
 
 function knownAt(path: string): readonly string[] {
   if (path.includes('{key}')) return known.keys
-  if (path.startsWith('/v1/subscriptions/')) return Array(MAX_KNOWN).fill(known.subscriptions).flat()
   if (path.endsWith('/retry')) return ended.map(({ id }) => id)
   if (path.includes('/backfills/{')) return known.backfills
+  if (path.includes('/redrives/{')) return Array(MAX_KNOWN).fill(known.redrives).flat()
+  if (path.includes('/subscriptions/{')) return Array(MAX_KNOWN).fill(known.subscriptions).flat()
   return path.includes('/runs/{') ? known.runs : known.tasks
 }
 
@@ -134,6 +138,8 @@ function bodyOf({ operation, body }: FuzzRequest): unknown {
 
 function whereKnown(body: Record<string, unknown> | null): string[] {
   if (body?.['scheduledFor']) return known.runs
+  if (body?.['batchSize'] !== undefined) return known.subscriptions
+  if (body?.['redriven'] !== undefined) return known.redrives
   return body?.['passedOver'] === undefined ? known.tasks : known.backfills
 }
 
@@ -161,9 +167,6 @@ test('every answer is one that the document promises', async () => {
       succeeded.add(operation.operationId)
       if (operation.operationId === 'stopWorker') await register()
       remember(whereKnown(answer.body), answer.body?.id)
-      remember(answer.body?.scheduledFor ? known.runs : known.tasks, answer.body?.id)
-      if (operation.path.startsWith('/v1/subscriptions')) remember(known.subscriptions, answer.body?.id)
-      else remember(answer.body?.scheduledFor ? known.runs : known.tasks, answer.body?.id)
       remember(known.keys, answer.body?.key)
     }),
     {

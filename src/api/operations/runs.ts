@@ -6,8 +6,11 @@ import type { TaskDefinition } from '../../core/task.ts'
 import { type AttemptRow, earlierAttempts } from '../../store/attempts.ts'
 import { backfillOfRun } from '../../store/backfills.ts'
 import { changing } from '../../store/changing.ts'
+import type { Queryable } from '../../store/database.ts'
+import { settleDeadLetters } from '../../store/dead-letters.ts'
 import { type Progress, progressOf } from '../../store/remote-workers.ts'
 import { readOverrides } from '../../store/run-overrides.ts'
+import type { RunPosition } from '../../store/run-search.ts'
 import { type RunRow, retriesOf, runById } from '../../store/runs.ts'
 import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/task-changes.ts'
 import { readDefinitions } from '../../store/tasks.ts'
@@ -98,10 +101,35 @@ function lastAttempt(run: RunRow): AttemptRow[] {
 
 /** Asks for a run that has ended once more, as a new one of its task; what it did otherwise it does again. */
 export async function retryRun(context: Context, id: string, repeat: Repeatable | null): Promise<Answer> {
-  const { run, override } = await getRun(context, id)
-  if (isLiveState(run.state)) throw stillActive(run)
+  const found = await getRun(context, id)
+  if (isLiveState(found.run.state)) throw stillActive(found.run)
+  return repeatRun(context, found, repeat, async (tx) => {
+    const { state, endedAt } = found.run
+    if (state === 'permanently_failed' && endedAt !== null)
+      await tx.run(settleDeadLetters({ letters: [{ id, us: endedAt * 1_000 }], how: 'redriven' }))
+  })
+}
+
+/** Somebody has taken care of a dead letter already. */
+export class AlreadySettled extends Error {}
+
+/** Runs a dead letter again, unless somebody has taken care of it already. */
+export async function redriveRun(context: Context, letter: RunPosition): Promise<void> {
+  const found = await getRun(context, letter.id)
+  await repeatRun(context, found, null, async (tx) => {
+    const settled = await tx.run(settleDeadLetters({ letters: [letter], how: 'redriven' }))
+    if (settled.length === 0) throw new AlreadySettled()
+  })
+}
+
+async function repeatRun(
+  context: Context,
+  { run: { id, taskId }, override }: RunWithAttempts,
+  repeat: Repeatable | null,
+  within: (tx: Queryable) => Promise<void>,
+): Promise<Answer> {
   try {
-    return await triggerTask(context, { taskId: run.taskId, override, retryOf: id, repeat })
+    return await triggerTask(context, { taskId, override, retryOf: id, repeat, within })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     if (error.code === 'not_found')

@@ -4,6 +4,7 @@ import { laneOf } from '../../core/lane.ts'
 import { applyOverride, type RunOverride } from '../../core/run-override.ts'
 import { type OverlapPolicy, queuedAtMost } from '../../core/task.ts'
 import { changing } from '../../store/changing.ts'
+import type { Queryable } from '../../store/database.ts'
 import { insertOverride } from '../../store/run-overrides.ts'
 import { insertRetry, type RunRow } from '../../store/runs.ts'
 import { insertManual } from '../../store/task-changes.ts'
@@ -22,6 +23,8 @@ export interface WantedRun {
   /** The run that it repeats. */
   readonly retryOf: string | null
   readonly repeat: Repeatable | null
+  /** What else becomes true with it, or keeps it from being made. */
+  readonly within?: (tx: Queryable) => Promise<void>
 }
 
 /**
@@ -51,6 +54,7 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
       if (!result?.inserted) throw runActive(result?.blocker ?? null, performed.overlap)
       if (override) await tx.run(insertOverride({ runId, override }))
       if (retryOf !== null) await tx.run(insertRetry({ runId, retryOf }))
+      await wanted.within?.(tx)
       return { status: 201, body }
     }),
   )

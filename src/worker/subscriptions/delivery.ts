@@ -93,12 +93,12 @@ export class Delivery {
         const wanted = page.rows.filter(
           (run) => run.projectId === subscription.projectId && isWanted(run, this.#settings.filter),
         )
-        const failure = await this.#deliverPage(wanted, (run) =>
-          run === undefined ? position : page.positionAt(run),
+        const { count, failure } = await this.#deliverPage(wanted, (last) =>
+          last === undefined ? position : page.positionAt(last),
         )
-        if (failure) return this.#fail(failure)
-        if (this.#stopping.signal.aborted) return
-        position = page.next
+        const last = wanted[count - 1]
+        position = count === wanted.length ? page.next : last === undefined ? position : page.positionAt(last)
+        if (failure) return this.#fail(failure, position)
       }
       const isDue = performance.now() - this.#savedAt >= leaseMs / 6
       if (this.#unsaved > 0 || isDue) await this.#save(position)
@@ -107,52 +107,57 @@ export class Delivery {
   }
 
   /**
-   * Delivers a page and answers with the first failure. `positionBehind` tells where the page stands behind a run, or
-   * before all of it.
+   * Delivers a page. Answers how much of it from its beginning on was taken, and the first failure: then nothing more
+   * is sent. What failed before is tried alone first, so that it does not have others sent again each time.
    */
   async #deliverPage(
     wanted: readonly EndedRun[],
-    positionBehind: (run: EndedRun | undefined) => EventPosition,
-  ): Promise<Undelivered | null> {
-    const groups = this.#groupsOf(wanted)
+    positionBehind: (last: EndedRun | undefined) => EventPosition,
+  ): Promise<{ count: number; failure: Undelivered | null }> {
+    const lanes = this.#lanesOf(wanted)
     const done = new Set<EndedRun>()
+    let count = 0
     let failure: Undelivered | null = null
-    /** How many from the beginning of the page were delivered, all of them. */
-    let prefix = 0
-    const advance = () => {
-      while (prefix < wanted.length && done.has(wanted[prefix] as EndedRun)) prefix++
-    }
+    let broken: unknown
     let isSaving = false
-    const saveNowAndThen = async () => {
-      if (isSaving || performance.now() - this.#savedAt < SAVE_EVERY_MS) return
-      isSaving = true
+    const advance = () => {
+      while (count < wanted.length && done.has(wanted[count] as EndedRun)) count++
+    }
+    const deliver = async (message: readonly EndedRun[]): Promise<boolean> => {
+      const undelivered = await this.#post(message)
+      if (undelivered) {
+        failure ??= undelivered
+        return false
+      }
+      for (const run of message) done.add(run)
       advance()
-      await this.#save(positionBehind(wanted[prefix - 1]))
-      isSaving = false
+      this.#count(message)
+      if (!isSaving && performance.now() - this.#savedAt >= SAVE_EVERY_MS) {
+        isSaving = true
+        await this.#save(positionBehind(wanted[count - 1]))
+        isSaving = false
+      }
+      return true
     }
     const work = async () => {
-      for (let lane = groups.shift(); lane; lane = groups.shift()) {
-        for (const runs of lane) {
-          if (failure?.isFinal || this.#stopping.signal.aborted) return
-          const undelivered = await this.#post(runs)
-          if (undelivered) {
-            failure ??= undelivered
-            break
-          }
-          for (const run of runs) done.add(run)
-          this.#count(runs)
-          await saveNowAndThen()
-        }
-      }
+      for (let lane = lanes.shift(); lane; lane = lanes.shift())
+        for (const message of lane)
+          if (failure || broken || this.#stopping.signal.aborted || !(await deliver(message))) return
     }
-    await Promise.all(Array.from({ length: LANES }, work))
-    advance()
-    if (prefix < wanted.length) await this.#save(positionBehind(wanted[prefix - 1]))
-    return failure
+    // Whoever finds the lease lost stops the others, and nothing is on its way any more when that is told.
+    const worker = () =>
+      work().catch((error: unknown) => {
+        broken ??= error
+      })
+    const first = this.#settings.failures > 0 ? lanes[0]?.shift() : undefined
+    if (first && !(await deliver(first))) return { count, failure }
+    await Promise.all(Array.from({ length: LANES }, worker))
+    if (broken) throw broken
+    return { count, failure }
   }
 
   /** What goes one after another, in messages; single events of different tasks do not wait for one another. */
-  #groupsOf(wanted: readonly EndedRun[]): EndedRun[][][] {
+  #lanesOf(wanted: readonly EndedRun[]): EndedRun[][][] {
     const { batchSize } = this.#settings
     if (batchSize > 1) {
       const batches: EndedRun[][] = []
@@ -232,8 +237,9 @@ export class Delivery {
     if (position !== null) this.#savedAt = askedAt
   }
 
-  async #fail({ error, isFinal, retryAfterMs }: Undelivered): Promise<void> {
+  async #fail({ error, isFinal, retryAfterMs }: Undelivered, position: EventPosition): Promise<void> {
     const { db, subscription, random = Math.random } = this.#options
+    await this.#save(position)
     const { id, fence } = subscription
     const { failures } = this.#settings
     const longest = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(failures, 20))
