@@ -1,13 +1,15 @@
 /**
  * Builds what is out of date of the two halves: the dashboard in `dist/web`, and `dist/main.js`, the program,
- * from `src/cli/main.ts`. Dependencies of the program stay outside the bundle. `dist/.stamp` says what it was
+ * from `src/cli/main.ts`, with `dist/worker.js`, what others import, and its types. Dependencies of the program stay outside the bundle. `dist/.stamp` says what it was
  * built from and is written last, so a build cut short is built again. The new program takes the place of the
  * old one in one step: there is never a moment without one.
  */
 
+import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { buildDashboard, isDashboardBuilt } from './build-dashboard.mjs'
 import { hashOf } from './source-hash.mjs'
 
@@ -33,9 +35,15 @@ function isProgramBuilt() {
 async function buildProgram() {
   const { build: bundle } = await import('esbuild')
   const hash = hashOf(INPUTS)
+  const declared = declareTypes()
   const { outputFiles } = await bundle({
     absWorkingDir: root,
-    entryPoints: { main: 'src/cli/main.ts', 'beat-thread': 'src/liveness/beat-thread.js' },
+    entryPoints: {
+      main: 'src/cli/main.ts',
+      'beat-thread': 'src/liveness/beat-thread.js',
+      worker: 'src/sdk/worker.ts',
+      'worker-beat-thread': 'src/sdk/worker-beat-thread.js',
+    },
     outdir: 'dist',
     bundle: true,
     packages: 'external',
@@ -54,8 +62,15 @@ async function buildProgram() {
   // The names of parts change with their content, so new ones stand beside the old until main.js names them.
   const [entry, parts] = [outputFiles.filter(isEntry), outputFiles.filter((file) => !isEntry(file))]
   for (const { path, contents } of [...parts, ...entry]) replaceFile(path, contents)
-  removeAllBut(['web', ...outputFiles.map(({ path }) => basename(path))])
+  await declared
+  removeAllBut(['web', 'types', ...outputFiles.map(({ path }) => basename(path))])
   writeFileSync(stamp, hash)
+}
+
+/** The types of what others import, in `dist/types`. */
+async function declareTypes() {
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  await promisify(execFile)(process.execPath, [tsc, '-p', join(root, 'src/sdk/tsconfig.json')])
 }
 
 function isEntry(/** @type {{ path: string }} */ { path }) {

@@ -76,6 +76,7 @@ export interface TaskBody {
   readonly overlap?: string
   readonly priority?: number
   readonly queue?: string
+  readonly queueTimeout?: string
   readonly retry?: { readonly limit?: number; readonly initial?: string; readonly max?: string }
   readonly concurrencyKey?: string
   readonly concurrencyLimit?: number
@@ -174,6 +175,8 @@ export interface NodeRow {
   /** The number of its process. */
   readonly process: number
   readonly isScheduler: boolean
+  /** A worker of a user's own, for which api nodes claim. */
+  readonly isRemote?: boolean
   readonly deadAt: number | null
 }
 

@@ -77,7 +77,7 @@ async function readAll(read: <Row>(text: string) => Promise<Row[]>): Promise<Tab
       select run_id as "runId", number, fence, outcome, ${ms('started_at')} as "startedAt", ${ms('ended_at')} as "endedAt",
              worker_id as "workerId" from attempt order by ended_at`),
     nodes: await read(
-      `select id, split_part(name, '/', 2)::integer as process, 'scheduler' = any(roles) as "isScheduler", ${ms('dead_at')} as "deadAt" from node`,
+      `select id, coalesce(substring(name from '/(\\d+)$')::integer, 0) as process, 'scheduler' = any(roles) as "isScheduler", 'remote' = any(roles) as "isRemote", ${ms('dead_at')} as "deadAt" from node`,
     ),
     gates: await read('select queue, key, held from gate'),
     changes: clock?.recorded

@@ -59,7 +59,10 @@ const isFire = ({ from, to }: Change) =>
 /** Who fires a row owns its shard at that moment. */
 function checkFires(book: Book): Finding[] {
   const changes = book.tables.changes ?? []
-  const grants = new Grouped(changes.filter(isGrant), keyOfBackend, ({ at }) => at)
+  // An api node takes runs for others, too: those say nothing about whose connection it is.
+  const remote = new Set(book.tables.nodes.flatMap(({ id, isRemote }) => (isRemote ? [id] : [])))
+  const isOwn = (change: Change) => isGrant(change) && !remote.has(change.workerId ?? '')
+  const grants = new Grouped(changes.filter(isOwn), keyOfBackend, ({ at }) => at)
   const owners = new Grouped(
     book.tables.owners,
     ({ shard }) => String(shard),

@@ -1,0 +1,22 @@
+/** What a handler throws to say more than that it failed. */
+
+/** There is no use in trying again: the run ends, however many retries its task allows. */
+export class NonRetryable extends Error {
+  override readonly name = 'NonRetryable'
+}
+
+/** Try again, not before an instant: a Date, or milliseconds from now. Counts as one of the task's retries. */
+export class RetryAt extends Error {
+  override readonly name = 'RetryAt'
+  readonly at: Date
+
+  constructor(
+    when: Date | number,
+    message = 'The handler asked to be called again later.',
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.at = when instanceof Date ? when : new Date(Date.now() + when)
+    if (Number.isNaN(this.at.getTime())) throw new TypeError('RetryAt takes a Date, or milliseconds from now')
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Reports how attempts ended: while one request is under way the reports of others gather and go with the next. What
+ * was not heard is sent again, by the same fence, until it is; a report that Belfry refuses does not hold up the others.
+ */
+import type { Report } from './attempt.ts'
+import { type Connection, Refused } from './connection.ts'
+
+const MAX_REPORTS = 200
+const MAX_CHARACTERS = 8 * 1024 * 1024
+const AGAIN_MS = { first: 100, longest: 3_000 }
+
+/** A report, and what it comes to as JSON. */
+interface Written {
+  readonly report: Report
+  readonly size: number
+}
+
+export class Reports {
+  readonly #connection: Connection
+  readonly #warn: (message: string) => void
+  #waiting: Written[] = []
+  #sending: Promise<void> | undefined
+  /** Fewer while one that is refused is looked for. */
+  #limit = MAX_REPORTS
+  token: string | undefined
+
+  constructor(connection: Connection, warn: (message: string) => void) {
+    this.#connection = connection
+    this.#warn = warn
+  }
+
+  /** Reports that Belfry has not heard yet. */
+  get unheard(): number {
+    return this.#waiting.length
+  }
+
+  add(report: Report): void {
+    this.#waiting.push(written(report))
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined
+    })
+  }
+
+  /** Resolves when everything has been heard, there is nobody left who could be told, or the time is up. */
+  async flush(withinMs: number): Promise<void> {
+    const late = setTimeout(() => this.forget(), withinMs)
+    while (this.#sending) await this.#sending
+    clearTimeout(late)
+  }
+
+  /** Nothing that waits here counts any more. */
+  forget(): void {
+    this.#waiting = []
+  }
+
+  async #sendAll(): Promise<void> {
+    // Those that end in the same moment go together.
+    await new Promise(setImmediate)
+    for (let failures = 0; this.#waiting.length > 0; ) {
+      const batch = this.#next()
+      const { token } = this
+      if (token === undefined) return
+      try {
+        const runs = batch.map(({ report }) => report)
+        await this.#connection.post('/v1/worker/complete', { runs }, { token })
+        this.#drop(batch)
+        this.#limit = Math.min(MAX_REPORTS, this.#limit * 2)
+        failures = 0
+      } catch (error) {
+        if (error instanceof Refused && error.status < 500 && error.status !== 429)
+          this.#settleRefused(batch, error)
+        else await pause(Math.min(AGAIN_MS.longest, AGAIN_MS.first * 2 ** Math.min(failures++, 10)))
+      }
+    }
+  }
+
+  #next(): readonly Written[] {
+    const batch: Written[] = []
+    let characters = 0
+    for (const one of this.#waiting.slice(0, this.#limit)) {
+      characters += one.size
+      if (batch.length > 0 && characters > MAX_CHARACTERS) break
+      batch.push(one)
+    }
+    return batch
+  }
+
+  #drop(batch: readonly Written[]): void {
+    const heard = new Set(batch)
+    this.#waiting = this.#waiting.filter((one) => !heard.has(one))
+  }
+
+  /** Batches are halved until the one that is refused is alone; then it goes without what it had to say. */
+  #settleRefused(batch: readonly Written[], error: Refused): void {
+    if (error.status === 401 || error.status === 410) {
+      this.#drop(batch)
+      return
+    }
+    this.#limit = Math.max(1, Math.floor(batch.length / 2))
+    const [one] = batch
+    if (batch.length > 1 || !one) return
+    this.#warn(`a report about run ${one.report.runId} was refused: ${error.message}`)
+    const { runId, fence, outcome, retryable, error: failure } = one.report
+    const isBare = !('result' in one.report) && !('log' in one.report)
+    this.#drop(batch)
+    if (isBare) return
+    const bare = { runId, fence, outcome, ...(retryable === undefined ? {} : { retryable }) }
+    this.#waiting.unshift(
+      written(
+        failure
+          ? { ...bare, error: { code: failure.code, message: 'What it said could not be stored.' } }
+          : bare,
+      ),
+    )
+  }
+}
+
+/** A result that cannot be written as JSON is a fault of the handler, and no reason to stop reporting. */
+function written(report: Report): Written {
+  try {
+    return { report, size: JSON.stringify(report).length }
+  } catch (error) {
+    const { runId, fence } = report
+    const message = `What the handler returned cannot be written as JSON: ${error instanceof Error ? error.message : error}`
+    return written({
+      runId,
+      fence,
+      outcome: 'failed',
+      retryable: false,
+      error: { code: 'handler_failed', message },
+    })
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

@@ -1,0 +1,32 @@
+/** A line that a handler wrote. */
+export interface LogLine {
+  readonly at: string
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly message: string
+}
+
+/** What is kept of an attempt's log, counted from its beginning. */
+const MAX_LINES = 499
+const MAX_CHARACTERS = 60_000
+const MAX_LINE_CHARACTERS = 4_000
+
+/** The lines of one attempt, up to a bound; the last one says how many were left out. */
+export class RunLog {
+  readonly #lines: LogLine[] = []
+  #characters = 0
+  #omitted = 0
+
+  write(level: LogLine['level'], message: string): void {
+    const text = String(message).slice(0, MAX_LINE_CHARACTERS)
+    this.#characters += text.length
+    if (this.#omitted > 0 || this.#lines.length >= MAX_LINES || this.#characters > MAX_CHARACTERS)
+      this.#omitted++
+    else this.#lines.push({ at: new Date().toISOString(), level, message: text })
+  }
+
+  get lines(): readonly LogLine[] {
+    if (this.#omitted === 0) return this.#lines
+    const message = `… and ${this.#omitted} more lines, which were not kept`
+    return [...this.#lines, { at: new Date().toISOString(), level: 'warn', message }]
+  }
+}

@@ -1,0 +1,401 @@
+/** The worker of the package against a real node: what a handler is given, when it must stop, what is reported. */
+import { expect, test } from 'vitest'
+import { whenDone } from '../../test/support/cleanup.ts'
+import { createTestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { startTestNode } from '../../test/support/node.ts'
+import { startProxy } from '../../test/support/proxy.ts'
+import {
+  type Handler,
+  type HandlerContext,
+  NonRetryable,
+  RetryAt,
+  Stopped,
+  Worker,
+  type WorkerOptions,
+} from './worker.ts'
+
+const node = await startTestNode(await createTestDatabase())
+
+let names = 0
+const aName = () => `sdk-${++names}`
+
+async function aWorker(
+  handlers: Record<string, Handler<never>>,
+  options: WorkerOptions = {},
+): Promise<Worker> {
+  const worker = new Worker({ server: node.url, log: () => {}, ...options })
+  for (const [name, handler] of Object.entries(handlers)) worker.handle(name, handler)
+  await worker.start()
+  whenDone(() => worker.stop())
+  return worker
+}
+const create = async (name: string, fields: Record<string, unknown> = {}, payload: unknown = null) => {
+  const action = { type: 'handler', name, payload }
+  const { status, body } = await node.request('POST', '/v1/tasks', { action, ...fields })
+  expect(status).toBe(201)
+  return body.id as string
+}
+const runOf = async (taskId: string, at = node) => {
+  const { body } = await at.request('GET', `/v1/tasks/${taskId}/runs`)
+  const [run] = body.items
+  return run ? (await at.request('GET', `/v1/runs/${run.id}`)).body : undefined
+}
+const ended = (taskId: string, withinMs = 15_000) =>
+  eventually(
+    async () => {
+      const run = await runOf(taskId)
+      return run?.endedAt ? run : undefined
+    },
+    { withinMs },
+  )
+const untilAborted = ({ signal }: HandlerContext) =>
+  new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+
+test('a handler gets the payload and a context, and what it returns is kept', async () => {
+  const name = aName()
+  const seen: unknown[] = []
+  await aWorker({
+    [name]: async (payload: { a: number }, ctx) => {
+      seen.push(payload, ctx.attempt, ctx.runId, ctx.traceparent)
+      ctx.log('begun')
+      ctx.log('odd', 'warn')
+      return { twice: payload.a * 2 }
+    },
+  })
+
+  const run = await ended(await create(name, {}, { a: 21 }))
+
+  expect(run).toMatchObject({ state: 'completed', output: { result: { twice: 42 } } })
+  expect(run.output.log).toMatchObject([
+    { level: 'info', message: 'begun' },
+    { level: 'warn', message: 'odd' },
+  ])
+  expect(seen).toEqual([{ a: 21 }, 1, run.id, expect.stringMatching(/^00-[0-9a-f]{32}-/)])
+})
+
+test('what a handler throws decides whether and when it is called again', async () => {
+  const [plain, never, later, odd] = [aName(), aName(), aName(), aName()]
+  const at = new Date(Date.now() + 3_600_000 * 50)
+  await aWorker({
+    [plain]: async () => {
+      throw new TypeError('no such file')
+    },
+    [never]: async () => {
+      throw new NonRetryable('there is no such customer')
+    },
+    [later]: async () => {
+      throw new RetryAt(at, 'the quota is used up')
+    },
+    [odd]: async () => {
+      throw 'just text'
+    },
+  })
+
+  const retried = await ended(await create(plain, { retry: { limit: 1, initial: '10ms', max: '10ms' } }))
+  expect(retried).toMatchObject({
+    state: 'permanently_failed',
+    attempt: 2,
+    error: { code: 'handler_failed', message: 'no such file' },
+  })
+  expect(retried.error.detail.stack).toContain('worker.test')
+  expect(await ended(await create(never))).toMatchObject({
+    state: 'permanently_failed',
+    attempt: 1,
+    error: { message: 'there is no such customer' },
+  })
+  const postponed = await create(later)
+  expect(
+    await eventually(async () => {
+      const run = await runOf(postponed)
+      return run?.state === 'retrying' ? run : undefined
+    }),
+  ).toMatchObject({ retryAt: at.toISOString() })
+  expect(await ended(await create(odd, { retry: { limit: 0 } }))).toMatchObject({
+    error: { message: 'just text' },
+  })
+})
+
+test('a handler is stopped at the time limit of its task', async () => {
+  const name = aName()
+  const reasons: unknown[] = []
+  await aWorker({
+    [name]: async (_, ctx) => {
+      await untilAborted(ctx).catch((reason) => {
+        reasons.push(reason)
+        return 'too late'
+      })
+    },
+  })
+
+  const run = await ended(await create(name, { timeout: '200ms', retry: { limit: 0 } }))
+
+  expect(run).toMatchObject({ state: 'permanently_failed', error: { code: 'timed_out' } })
+  expect(reasons).toEqual([expect.any(Stopped)])
+  expect(reasons[0]).toMatchObject({ why: 'timed_out' })
+})
+
+test('a cancellation reaches a handler within seconds, and what it returns then changes nothing', async () => {
+  const [obedient, stubborn] = [aName(), aName()]
+  const stoppedAt = new Map<string, number>()
+  await aWorker({
+    [obedient]: async (_, ctx) => {
+      ctx.signal.addEventListener('abort', () => stoppedAt.set(obedient, performance.now()))
+      await untilAborted(ctx)
+    },
+    [stubborn]: async (_, ctx) => {
+      await untilAborted(ctx).catch(() => {})
+      stoppedAt.set(stubborn, performance.now())
+      return 'done all the same'
+    },
+  })
+  const ids = [await create(obedient), await create(stubborn)]
+  const runs = await Promise.all(
+    ids.map((id) =>
+      eventually(async () => {
+        const run = await runOf(id)
+        return run?.state === 'running' ? run : undefined
+      }),
+    ),
+  )
+
+  const cancelledAt = performance.now()
+  for (const run of runs) await node.request('POST', `/v1/runs/${run.id}/cancel`)
+  const [first, second] = await Promise.all(ids.map((id) => ended(id)))
+
+  expect(first).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'cancelled' }] })
+  expect(second).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'completed' }] })
+  // STATUS_MS is 1.5 s; the rest is for a busy machine.
+  for (const at of stoppedAt.values()) expect(at - cancelledAt).toBeLessThan(5_000)
+})
+
+test('progress is shown while a run goes on', async () => {
+  const name = aName()
+  let release = () => {}
+  await aWorker({
+    [name]: async (_, ctx) => {
+      ctx.progress(0.25, 'a quarter')
+      await ctx.heartbeat()
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+    },
+  })
+  const taskId = await create(name)
+
+  const run = await eventually(async () => {
+    const one = await runOf(taskId)
+    return one?.progress ? one : undefined
+  })
+
+  expect(run.progress).toMatchObject({ fraction: 0.25, message: 'a quarter' })
+  release()
+  expect(await ended(taskId)).toMatchObject({ state: 'completed', progress: null })
+})
+
+test('no more runs are performed at once than were asked for', async () => {
+  const name = aName()
+  let now = 0
+  let most = 0
+  await aWorker(
+    {
+      [name]: async () => {
+        most = Math.max(most, ++now)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        now--
+      },
+    },
+    { concurrency: 3 },
+  )
+  const tasks = Array.from({ length: 30 }, () => ({ action: { type: 'handler', name } }))
+  const { body } = await node.request('POST', '/v1/tasks/bulk', { tasks })
+
+  for (const { id } of body.items) await ended(id)
+
+  expect(most).toBe(3)
+})
+
+test('a worker that is cut off stops its runs before they are given away, and goes on afterwards', async () => {
+  const name = aName()
+  // Beats are short here, so that what follows from their absence is seen within seconds.
+  const quick = await startTestNode(await createTestDatabase(), {
+    heartbeatMs: 300,
+    leaseMs: 3_000,
+    reaperMs: 300,
+  })
+  const proxy = await startProxy(quick.url)
+  const stopped: { reason: unknown; at: number }[] = []
+  let calls = 0
+  const worker = await aWorker(
+    {
+      [name]: async (_, ctx) => {
+        if (++calls > 1) return 'the second time'
+        await untilAborted(ctx).catch((reason) => {
+          stopped.push({ reason, at: Date.now() })
+          throw reason
+        })
+        return 'never'
+      },
+    },
+    { server: proxy.url },
+  )
+  const id = worker.id
+  const { body: task } = await quick.request('POST', '/v1/tasks', { action: { type: 'handler', name } })
+  await eventually(async () => (await runOf(task.id, quick))?.state === 'running')
+
+  proxy.cut()
+  await eventually(async () => stopped.length > 0)
+  const lost = await eventually(async () => {
+    const run = await runOf(task.id, quick)
+    return run?.losses === 1 ? run : undefined
+  })
+  proxy.mend()
+
+  const [attempt] = lost.attempts
+  expect(stopped[0]?.reason).toMatchObject({ why: 'lease_lost' })
+  expect(stopped[0]?.at).toBeLessThan(Date.parse(attempt.endedAt))
+  const finished = await eventually(async () => {
+    const run = await runOf(task.id, quick)
+    return run?.endedAt ? run : undefined
+  })
+  expect(finished).toMatchObject({ state: 'completed', output: { result: 'the second time' } })
+  expect(worker.id).not.toBe(id)
+})
+
+test('a worker that stops finishes what it has begun and takes on no more', async () => {
+  const name = aName()
+  const begun: string[] = []
+  let release = () => {}
+  const worker = await aWorker(
+    {
+      [name]: async (payload: string) => {
+        begun.push(payload)
+        await new Promise<void>((resolve) => {
+          release = resolve
+        })
+        return 'finished'
+      },
+    },
+    { concurrency: 1 },
+  )
+  const first = await create(name, {}, 'first')
+  await eventually(async () => begun.length === 1)
+  const second = await create(name, {}, 'second')
+
+  const stopping = worker.stop()
+  release()
+  await stopping
+
+  expect(await ended(first)).toMatchObject({ state: 'completed', output: { result: 'finished' } })
+  expect(begun).toEqual(['first'])
+  expect(await runOf(second)).toMatchObject({ state: 'pending', attempt: 0 })
+})
+
+test('what does not end within the grace period is stopped, and tried again elsewhere', async () => {
+  const name = aName()
+  const worker = await aWorker({ [name]: (_, ctx) => untilAborted(ctx) }, { graceMs: 50 })
+  const taskId = await create(name, { retry: { limit: 2, initial: '1h', max: '1h' } })
+  await eventually(async () => (await runOf(taskId))?.state === 'running')
+
+  await worker.stop()
+
+  expect(await runOf(taskId)).toMatchObject({
+    state: 'retrying',
+    attempts: [{ outcome: 'failed', error: { code: 'worker_stopped' } }],
+  })
+})
+
+test('a worker that nobody hears can be stopped all the same', async () => {
+  const quick = await startTestNode(await createTestDatabase(), {
+    heartbeatMs: 300,
+    leaseMs: 3_000,
+    reaperMs: 300,
+  })
+  const proxy = await startProxy(quick.url)
+  const name = aName()
+  let release = () => {}
+  const worker = await aWorker(
+    {
+      [name]: () =>
+        new Promise<void>((resolve) => {
+          release = resolve
+        }),
+    },
+    { server: proxy.url },
+  )
+  const { body: task } = await quick.request('POST', '/v1/tasks', { action: { type: 'handler', name } })
+  await eventually(async () => (await runOf(task.id, quick))?.state === 'running')
+
+  proxy.cut()
+  release()
+  await worker.stop()
+
+  // What it could not report is taken from it, as from the dead.
+  const lost = await eventually(async () => {
+    const run = await runOf(task.id, quick)
+    return run?.losses === 1 ? run : undefined
+  })
+  expect(lost).toMatchObject({ state: 'pending' })
+})
+
+test('a worker that waits for a server that is not there can be stopped', async () => {
+  const controller = new AbortController()
+  const said: string[] = []
+  const worker = new Worker({
+    server: 'http://127.0.0.1:1',
+    log: (_, message) => {
+      said.push(message)
+      controller.abort()
+    },
+  })
+
+  await worker.handle('a', () => {}).run({ signal: controller.signal })
+
+  expect(said[0]).toContain('cannot register')
+})
+
+test('results that cannot be stored as they are do not hold up others', async () => {
+  const [circular, nul, big, fine] = [aName(), aName(), aName(), aName()]
+  await aWorker({
+    [circular]: async () => {
+      const self: Record<string, unknown> = {}
+      self['self'] = self
+      return self
+    },
+    [nul]: async (_, ctx) => {
+      ctx.log('a\0b \ud800')
+      return { text: 'a\0b', half: '\udc00', kept: '\\u0000' }
+    },
+    [big]: async () => 'x'.repeat(100_000),
+    [fine]: async () => undefined,
+  })
+  const deep = JSON.parse(`${'['.repeat(30)}${']'.repeat(30)}`)
+  const ids = await Promise.all([circular, nul, big, fine].map((name) => create(name, {}, deep)))
+
+  const [first, second, third, fourth] = await Promise.all(ids.map((id) => ended(id)))
+
+  expect(first).toMatchObject({ state: 'permanently_failed', error: { code: 'handler_failed' } })
+  expect(first.error.message).toContain('cannot be written as JSON')
+  expect(second).toMatchObject({
+    state: 'completed',
+    output: {
+      result: { text: 'a\ufffdb', half: '\ufffd', kept: '\\u0000' },
+      log: [{ message: 'a\ufffdb \ufffd' }],
+    },
+  })
+  expect(third.output.resultOmitted).toContain('100002 characters')
+  expect(fourth).toMatchObject({ state: 'completed', output: null })
+})
+
+test('a worker that was set up wrongly says what would be right', async () => {
+  expect(() => new Worker({ server: 'nowhere' })).toThrow(/must be an address such as http/)
+  expect(() => new Worker({ server: 'ftp://x' })).toThrow(/must begin with http/)
+  expect(() => new Worker({ concurrency: 0 })).toThrow(/concurrency must be a whole number/)
+  await expect(new Worker({ server: node.url }).start()).rejects.toThrow(/call handle/)
+  const worker = new Worker({ server: node.url }).handle('a b', () => {})
+  await expect(worker.start()).rejects.toThrow(/must be 1 to 100 letters/)
+  expect(() => new Worker().handle('a', () => {}).handle('a', () => {})).toThrow(/offered already/)
+  expect(() => new RetryAt(Number.NaN)).toThrow(/takes a Date/)
+})
