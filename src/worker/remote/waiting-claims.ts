@@ -38,6 +38,8 @@ interface Waiting {
   readonly worker: RemoteWorker
   readonly claim: RemoteClaim
   isBeingMade: boolean
+  /** Its time was up while it was being made. */
+  isOver: boolean
   /** Answers it; whoever comes second is not heard. */
   settle(runs: readonly ClaimedRun[]): void
   fail(error: unknown): void
@@ -97,7 +99,8 @@ export class WaitingClaims implements Service {
   #wait(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly ClaimedRun[]> {
     // Of two claims of one worker the later one counts: it has given up on the other.
     const before = this.#waiting.get(worker.id)
-    if (before && !before.isBeingMade) before.settle([])
+    if (before?.isBeingMade) before.isOver = true
+    else before?.settle([])
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(timer)
@@ -108,6 +111,7 @@ export class WaitingClaims implements Service {
         worker,
         claim,
         isBeingMade: false,
+        isOver: false,
         settle: (runs) => {
           end()
           resolve(runs)
@@ -118,6 +122,7 @@ export class WaitingClaims implements Service {
         },
       }
       const giveUp = () => {
+        waiting.isOver = true
         if (!waiting.isBeingMade) waiting.settle([])
       }
       const timer = setTimeout(giveUp, claim.waitMs)
@@ -195,6 +200,7 @@ export class WaitingClaims implements Service {
       return NOTHING
     } finally {
       waiting.isBeingMade = false
+      if (waiting.isOver || this.#isDismissed) waiting.settle([])
     }
   }
 
