@@ -90,6 +90,14 @@ create table dead_letter_settled (
 );
 create index dead_letter_settled_by_age on dead_letter_settled (ended_at);
 
+create table expiry (
+  run_id     uuid not null,
+  attempt    smallint not null,
+  expires_at timestamptz not null,
+  constraint expiry_pkey primary key (run_id)
+) with (fillfactor = 70);
+create index expiry_in_order on expiry (expires_at);
+
 create table idempotency (
   project_id  uuid not null,
   key         text not null,

@@ -10,6 +10,7 @@ import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
 import { Auditor } from '../liveness/auditor.ts'
 import { ClockSync } from '../liveness/clock-sync.ts'
+import { Expiry } from '../liveness/expiry.ts'
 import { Heartbeat } from '../liveness/heartbeat.ts'
 import { Housekeeping } from '../liveness/housekeeping.ts'
 import { Reaper } from '../liveness/reaper.ts'
@@ -29,6 +30,7 @@ import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
 import { createExecutors } from '../worker/executors/executors.ts'
+import { Overruns } from '../worker/remote/overruns.ts'
 import { RemoteDesk } from '../worker/remote/remote-desk.ts'
 import { Deliverer } from '../worker/subscriptions/deliverer.ts'
 import { Worker } from '../worker/worker.ts'
@@ -143,6 +145,8 @@ export async function startNode({
     services.push(new Housekeeping({ db, log, historyDays, deadNodeMinutes, everyMs }))
     services.push(new Tally({ db, log }))
     services.push(new Auditor({ db: engine, wakeUps, log }))
+    services.push(new Expiry({ db, wakeUps, log }))
+    services.push(new Overruns({ db: engine, definitions, wakeUps, clock, log }))
   }
   if (has('worker')) {
     const executor = createExecutors({

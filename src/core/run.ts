@@ -33,6 +33,7 @@ export const SKIP_REASONS = [
   'cancelled',
   'bounds',
   'lost',
+  'queue_timeout',
 ] as const
 export type SkipReason = (typeof SKIP_REASONS)[number]
 

@@ -51,6 +51,8 @@ export interface TaskDefinition {
   readonly misfire: Misfire
   readonly retry: { readonly limit: number; readonly initial: string; readonly max: string }
   readonly timeout: string
+  /** For how long a run may wait for a worker; null for as long as it takes. */
+  readonly queueTimeout: string | null
   readonly onWorkerLoss: WorkerLossPolicy
   readonly queue: string
   /** Among what waits in a queue the smaller number goes first. */
@@ -70,6 +72,7 @@ export const TASK_DEFAULTS = {
   misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
   retry: { limit: 3, initial: '1s', max: '30s' },
   timeout: '20m',
+  queueTimeout: null,
   onWorkerLoss: 'retry',
   queue: 'default',
   priority: 0,

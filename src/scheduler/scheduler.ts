@@ -6,6 +6,7 @@
  */
 
 import { uuidv7 } from '../core/ids.ts'
+import { durationMs } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -21,6 +22,7 @@ import {
 import { recover } from '../store/catch-up.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
+import { limitWaits } from '../store/expiry.ts'
 import { fireInTurn, type HeldRow, type TurnResult } from '../store/fire-in-turn.ts'
 import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
@@ -266,6 +268,7 @@ export class Scheduler implements Service {
     const { worker } = this.#options
     const wanted = group.firings.filter(({ startNow }) => startNow).length
     try {
+      await this.#limitWaits(group.firings)
       const started = this.#settle(group.firings, await this.#send(group))
       worker?.release(wanted - started.length)
       worker?.begin(started)
@@ -275,6 +278,14 @@ export class Scheduler implements Service {
       for (const { row, definition } of group.firings) this.#queue.add({ row, definition })
       throw error
     }
+  }
+
+  /** Runs that may wait only so long are noted before they are fired; few tasks ask for it. */
+  async #limitWaits(firings: readonly PlannedFiring[]): Promise<void> {
+    const waits = firings.flatMap(({ row: { runId, attempt, wakeAt }, definition: { queueTimeout } }) =>
+      queueTimeout === null ? [] : [{ runId, attempt, wakeAt, waitMs: durationMs(queueTimeout) }],
+    )
+    if (waits.length > 0) await this.#options.db.run(limitWaits(waits))
   }
 
   async #send({ how, firings }: Group): Promise<FireResult | TurnResult | undefined> {

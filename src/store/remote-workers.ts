@@ -1,4 +1,5 @@
 /** Workers of the users' own: who they are, what they offer, what they hold, and how far it has come. */
+import { SHARD_COUNT } from '../core/ids.ts'
 import type { RunKind } from '../core/run.ts'
 import type { NewNode } from './nodes.ts'
 import { list, sql } from './sql.ts'
@@ -68,6 +69,7 @@ export interface HeldWork {
   readonly attempt: number
   readonly losses: number
   readonly isCancelled: boolean
+  readonly cancelledAt: number | null
   readonly holdsPlace: boolean
 }
 
@@ -75,9 +77,28 @@ export interface HeldWork {
 export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
   sql<HeldWork>`
   select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", claimed_at as "claimedAt",
-         fence, attempt, losses, cancel_at is not null as "isCancelled", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace"
+         fence, attempt, losses, cancel_at is not null as "isCancelled", cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace"
   from agenda
   where run_id = any(${list(runIds, (id) => id)}::uuid[]) and worker_id = ${workerId} and state = 'running'`
+
+/** Whether any worker of a user lives: one row, or none. */
+export const livesRemote = () => sql<{ id: string }>`
+  select n.id from node n join remote_worker w on w.id = n.id where n.dead_at is null limit 1`
+
+/**
+ * Everything that workers of the users' own have in hand. There is no index by worker; what is in progress was due, so
+ * the beginning of each shard is read, up to now, and nothing of what lies ahead.
+ */
+export const workOfRemotes = () => sql<HeldWork>`
+  select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+  cross join lateral (
+    select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor",
+           wake_at as "wakeAt", claimed_at as "claimedAt", fence, attempt, losses, cancel_at is not null as "isCancelled",
+           cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace", worker_id
+    from agenda
+    where shard = s.id and wake_at <= now() + interval '1 second' and state = 'running'
+  ) a
+  where exists (select from remote_worker w where w.id = a.worker_id)`
 
 /** A run and the fence by which somebody held it. */
 interface Held {

@@ -41,6 +41,7 @@ test('what is not stored means the same for ever', () => {
     misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
     retry: { limit: 3, initial: '1s', max: '30s' },
     timeout: '20m',
+    queueTimeout: null,
     onWorkerLoss: 'retry',
     queue: 'default',
     priority: 0,

@@ -16,12 +16,13 @@ import {
   lookAhead,
 } from '../../src/store/agenda.ts'
 import { Database } from '../../src/store/database.ts'
+import { endExpired, limitWaits } from '../../src/store/expiry.ts'
 import { fireInTurn } from '../../src/store/fire-in-turn.ts'
 import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/gates.ts'
 import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
 import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
 import { registerLanes } from '../../src/store/queues.ts'
-import { recordedAmong, workHeldBy } from '../../src/store/remote-workers.ts'
+import { recordedAmong, workHeldBy, workOfRemotes } from '../../src/store/remote-workers.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
 import { readDefinitions } from '../../src/store/tasks.ts'
 import { takeGated, takeReady } from '../../src/transport/postgres-transport.ts'
@@ -93,7 +94,7 @@ const gatedLanes = gated.map(({ id }) => id)
 await db.run(registerLanes(gated))
 await db.run(setQueueLimit({ projectId: DEFAULT_PROJECT_ID, name: 'narrow', limit: PLACES }))
 
-const BIG = ['agenda', 'ready', 'task', 'run', 'attempt']
+const BIG = ['agenda', 'ready', 'task', 'run', 'attempt', 'expiry']
 
 async function fillTables(): Promise<void> {
   await db.run(sql`
@@ -157,6 +158,9 @@ async function explainAll(): Promise<Record<string, string[]>> {
       }),
       3,
     ),
+    workOfRemotes: await scansOf(workOfRemotes()),
+    limitWaits: await scansOf(limitWaits(rows.map((row) => ({ ...row, waitMs: 1_000 })))),
+    endExpired: await scansOf(endExpired(BATCH)),
     workHeldBy: await scansOf(workHeldBy({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
     recordedAmong: await scansOf(recordedAmong({ workerId: nodeId, held })),
     countRunning: await scansOf(countRunning({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
@@ -185,7 +189,7 @@ const expectNoTableIsRead = (plans: Record<string, string[]>) => {
   expect(plans['lookAhead'], 'a shard is walked in the order of its index').not.toContain('Sort')
   for (const [statement, scans] of Object.entries(plans)) {
     expect(scans, `${statement} reads ${scans.join(', ')}`).not.toContainEqual(
-      expect.stringMatching(/^(Seq|Bitmap Heap) Scan on (agenda|ready|task|run|attempt)$/),
+      expect.stringMatching(/^(Seq|Bitmap Heap) Scan on (agenda|ready|task|run|attempt|expiry)$/),
     )
   }
 }
@@ -202,6 +206,9 @@ test('no hot statement reads a table, analysed empty, then filled, then analysed
     await db.run(
       sql`insert into ready (lane, priority, wake_at, run_id) select ${lane}, 0, wake_at, run_id from agenda limit 20000`,
     )
+  await db.run(
+    sql`insert into expiry (run_id, attempt, expires_at) select run_id, 0, now() + interval '1 hour' * (random() - 0.1) from agenda limit 20000`,
+  )
   expectNoTableIsRead(await explainAll())
 
   await db.run(sql`analyze`)

@@ -67,6 +67,10 @@ const fields = {
     .optional()
     .describe('Exponential with full jitter. Default 3 retries from 1s up to 30s.'),
   timeout: durationBetween(1, DAY_MS, 'from 1ms to 1d').optional().describe('Of one attempt. Default 20m.'),
+  queueTimeout: durationBetween(1_000, 366 * DAY_MS, 'from 1s to 366d')
+    .nullable()
+    .optional()
+    .describe('For how long a run that is due may wait for a worker. Default as long as it takes.'),
   onWorkerLoss: z
     .enum(WORKER_LOSS_POLICIES)
     .optional()
@@ -221,6 +225,7 @@ export const Task = z
     }),
     retry: z.object({ limit: z.int(), initial: z.string(), max: z.string() }),
     timeout: z.string(),
+    queueTimeout: z.string().nullable(),
     onWorkerLoss: z.enum(WORKER_LOSS_POLICIES),
     queue: z.string(),
     priority: z.int(),

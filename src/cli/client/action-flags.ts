@@ -38,11 +38,15 @@ function readWhat(text: string): Record<string, unknown> {
 }
 
 async function readParts(flags: Flags): Promise<Record<string, unknown> | undefined> {
-  const { method, header, body, expect } = flags as Record<string, string | readonly string[] | undefined>
+  const { method, header, body, payload, expect } = flags as Record<
+    string,
+    string | readonly string[] | undefined
+  >
   const parts = {
     ...(method === undefined ? {} : { method }),
     ...(header === undefined ? {} : { headers: readHeaders(header as readonly string[]) }),
     ...(body === undefined ? {} : { body: await readBody(body as string) }),
+    ...(payload === undefined ? {} : { payload: await readBody(payload as string) }),
     ...(expect === undefined ? {} : { expect: readStatuses(expect as string) }),
   }
   return Object.keys(parts).length === 0 ? undefined : parts

@@ -45,6 +45,13 @@ const PLAIN: readonly PlainFlag[] = [
   },
   { flag: '--retry-max <time>', path: ['retry', 'max'], holds: 'text', help: 'Longest wait', isRare: true },
   { flag: '--timeout <time>', path: ['timeout'], holds: 'text', help: 'Stop an attempt after' },
+  {
+    flag: '--queue-timeout <time>',
+    path: ['queueTimeout'],
+    holds: 'text',
+    help: 'Give up waiting for a worker after',
+    isRare: true,
+  },
   { flag: '--overlap <policy>', path: ['overlap'], holds: 'text', help: 'Due while a run is active' },
   {
     flag: '--misfire <policy>',
@@ -116,6 +123,7 @@ const ACTION = [
   { flag: '--method <method>', help: 'Of http' },
   { flag: '--header <line>', help: "Of http, such as 'accept: text/plain'; may be repeated", repeats: true },
   { flag: '--body <json>', help: 'Of webhook and http: JSON, else text; @FILE reads it, @- from a pipe' },
+  { flag: '--payload <json>', help: 'Of handler: JSON, else text; @FILE reads it, @- from a pipe' },
   { flag: '--expect <statuses>', help: 'Of http: what counts as success, such as 200,3xx', isRare: true },
 ] as const
 

@@ -135,6 +135,10 @@ function checkSkip(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
         : lost(`${iso(skip.scheduledFor)} was skipped as paused, and never was`)
     case 'cancelled':
       return wish.end ? [] : lost(`${iso(skip.scheduledFor)} was skipped as cancelled, and never was`)
+    case 'queue_timeout':
+      return wish.body.queueTimeout !== undefined
+        ? []
+        : lost(`${iso(skip.scheduledFor)} was skipped for having waited too long, and was allowed to`)
     default:
       return lost(`${iso(skip.scheduledFor)} was skipped for the reason ${skip.reason}, which is none`)
   }

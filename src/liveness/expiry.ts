@@ -1,0 +1,50 @@
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import type { Database } from '../store/database.ts'
+import { endExpired } from '../store/expiry.ts'
+import type { WakeUps } from '../transport/wake-ups.ts'
+
+export interface ExpiryOptions {
+  readonly db: Database
+  readonly wakeUps: WakeUps
+  readonly log: Logger
+}
+
+const EVERY_MS = 1_000
+/** Waits that are looked at in one pass; while there are more, one pass follows another. */
+const BATCH = 1_000
+const AGAIN_MS = 20
+
+/**
+ * Ends runs that have waited for a worker for longer than their task allows. Safe on every node at once: nodes pass
+ * by one another's rows, and a run ends only while it still waits.
+ */
+export class Expiry implements Service {
+  readonly #options: ExpiryOptions
+  readonly #loop: Loop
+
+  constructor(options: ExpiryOptions) {
+    this.#options = options
+    const { log } = options
+    this.#loop = new Loop({ name: 'expiry', everyMs: EVERY_MS, log, runOnce: () => this.runOnce() })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** One pass; tests call this instead of waiting for the timer. */
+  async runOnce(): Promise<number | undefined> {
+    const { db, wakeUps, log } = this.#options
+    const [expired] = await db.run(endExpired(BATCH))
+    if (!expired) return undefined
+    if (expired.heirs.length > 0) wakeUps.announceDue(expired.heirs)
+    if (expired.ended > 0) log.info({ count: expired.ended }, 'runs ended that had waited for too long')
+    return expired.due === BATCH ? AGAIN_MS : undefined
+  }
+}
