@@ -5,6 +5,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { type EventSource, openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
+import { asInLists } from '../support/run-in-lists.ts'
 import { startSink } from '../support/sink.ts'
 
 const database = await createTestDatabase()
@@ -62,12 +63,7 @@ test('tells what runs on another node: made, run, ended, with the task as it is'
 
   expect(made.data.tasks).toMatchObject([{ id: taskId, name: 'watched', state: 'scheduled' }])
   const [run] = data.runs.filter(({ id }: { id: string }) => id === runId)
-  const {
-    output: _,
-    attempts: __,
-    retriedAs: ___,
-    ...whole
-  } = (await worker.request('GET', `/v1/runs/${runId}`)).body
+  const { output: _, ...whole } = asInLists((await worker.request('GET', `/v1/runs/${runId}`)).body)
   expect(run).toEqual(whole)
   expect(data.tasks).toMatchObject([{ id: taskId, state: 'scheduled', nextFireAt: expect.any(String) }])
 })

@@ -25,8 +25,10 @@ export function TasksScreen() {
   const { tz: _, ...filter } = filters as typeof filters & { tz?: string }
   const options = tasksQuery(filter)
   const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
-  const [deleting, setDeleting] = useState<Task | null>(null)
+  const [asked, setAsked] = useState<Task | null>(null)
   const tasks = useMemo(() => query.data?.pages.flatMap(({ items }) => items) ?? [], [query.data])
+  // What is said before deleting is said of the task as it is by then, not of the row that was clicked.
+  const deleting = asked && (tasks.find(({ id }) => id === asked.id) ?? asked)
   const selection = useSelection(tasks)
   const isFiltered = Object.keys(filter).length > 0
   return (
@@ -47,11 +49,11 @@ export function TasksScreen() {
           hasMore={query.hasNextPage}
           isLoadingMore={query.isFetchingNextPage}
           onMore={() => void query.fetchNextPage()}
-          onDelete={setDeleting}
+          onDelete={setAsked}
         />
       )}
       <BulkBar selection={selection} />
-      {deleting && <DeleteTask task={deleting} onClose={() => setDeleting(null)} />}
+      {deleting && <DeleteTask task={deleting} onClose={() => setAsked(null)} />}
     </div>
   )
 }
