@@ -321,6 +321,17 @@ create table shard (
   constraint shard_pkey primary key (id)
 ) with (fillfactor = 50);
 
+create table signing_secret (
+  id         uuid not null,
+  project_id uuid not null,
+  secret     bytea not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  constraint signing_secret_pkey primary key (id),
+  constraint signing_secret_project_id_fkey foreign key (project_id) references project(id)
+);
+create index signing_secret_by_project on signing_secret (project_id, id);
+
 create table subscription (
   id               uuid not null,
   project_id       uuid not null,

@@ -74,6 +74,7 @@ function newTask(at: number, definition: Partial<TaskDefinition>): NewTask {
       seed: null,
       ...TASK_DEFAULTS,
       metadata: {},
+      projectId: DEFAULT_PROJECT_ID,
       traceparent: null,
       ...definition,
     },

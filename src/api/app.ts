@@ -35,6 +35,7 @@ import { queueRoutes } from './routes/queues.ts'
 import { readTaskRoutes } from './routes/read-tasks.ts'
 import { runRoutes } from './routes/runs.ts'
 import { scheduleRoutes } from './routes/schedules.ts'
+import { signingSecretRoutes } from './routes/signing-secrets.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { streamRoutes } from './routes/stream.ts'
 import { subscriptionRoutes } from './routes/subscriptions.ts'
@@ -119,6 +120,7 @@ export async function createApp({
   scheduleRoutes(app, context)
   queueRoutes(app, context)
   blackoutRoutes(app, context)
+  signingSecretRoutes(app, context)
   clusterRoutes(app, context)
   statsRoutes(app, context)
   auditRoutes(app, context)

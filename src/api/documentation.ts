@@ -33,6 +33,7 @@ export function documentation(version: string) {
       { name: 'dead letters', description: 'What failed for good.' },
       { name: 'queues', description: 'Where runs wait for a worker.' },
       { name: 'blackouts', description: 'Windows in which nothing starts by time.' },
+      { name: 'signing secrets', description: 'What outgoing requests are signed with.' },
       { name: 'overview', description: 'Is everything on time?' },
       { name: 'cluster', description: 'Who does the work.' },
       {

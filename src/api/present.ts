@@ -20,7 +20,7 @@ const utcOrNull = (ms: number | null): string | null => (ms === null ? null : ut
 
 export function presentTask(row: TaskRow): Task {
   const { definition, openRun } = row
-  const { traceparent: _, anchorAt: __, action, ...settings } = definition
+  const { traceparent: _, anchorAt: __, projectId: ___, action, ...settings } = definition
   const { type, ...payload } = action
   const timezone = timezoneOf(definition.schedule)
   return {

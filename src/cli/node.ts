@@ -32,6 +32,7 @@ import { LocalWakeUps } from '../transport/wake-ups.ts'
 import { createExecutors } from '../worker/executors/executors.ts'
 import { Overruns } from '../worker/remote/overruns.ts'
 import { RemoteDesk } from '../worker/remote/remote-desk.ts'
+import { SecretSigner } from '../worker/signer.ts'
 import { Deliverer } from '../worker/subscriptions/deliverer.ts'
 import { Worker } from '../worker/worker.ts'
 import { isLoopback } from './loopback.ts'
@@ -149,9 +150,12 @@ export async function startNode({
     services.push(new Overruns({ db: engine, definitions, wakeUps, clock, log }))
   }
   if (has('worker')) {
+    const signer = new SecretSigner({ db: engine, clock, log })
+    services.push(signer)
     const executor = createExecutors({
       allowPrivateAddresses: reachesPrivate(config),
       userAgent: `belfry/${version}`,
+      signer,
     })
     worker = new Worker({
       nodeId: id,

@@ -20,6 +20,7 @@ export const REFUSALS = {
   worker_gone: { status: 410, title: 'The worker was declared dead or has left' },
   redrive_ended: { status: 409, title: 'The redrive has ended' },
   too_many_subscriptions: { status: 409, title: 'The project has as many subscriptions as it may' },
+  too_many_secrets: { status: 409, title: 'Enough signing secrets are in use' },
   version_mismatch: { status: 412, title: 'The task was changed in the meantime' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
   unsupported_media_type: { status: 415, title: 'The request body must be JSON' },

@@ -63,6 +63,10 @@ export interface TaskDefinition {
   readonly concurrencyKey: string | null
   readonly concurrencyLimit: number
   readonly metadata: Readonly<Record<string, unknown>>
+  /** Whose task it is: its requests are signed with the secrets of this project. A task never changes it. */
+  readonly projectId: string
+  /** An id of the user's own that goes wherever the work goes: into requests, messages and logs. */
+  readonly tracingId: string | null
   /** W3C trace context of the request that created the task; its runs continue that trace. */
   readonly traceparent: string | null
 }
@@ -79,6 +83,7 @@ export const TASK_DEFAULTS = {
   labels: [],
   concurrencyKey: null,
   concurrencyLimit: 1,
+  tracingId: null,
 } as const
 
 /** How many runs of a task may wait for an earlier one to end under `queue_all`. */

@@ -18,6 +18,8 @@ test('what comes back is what was stored, whatever was decided', () => {
     labels: ['gpu'],
     priority: -5,
     concurrencyKey: 'billing',
+    projectId: '00000000-0000-7000-8000-000000000002',
+    tracingId: 'order 7',
     metadata: { retry: { limit: 3, initial: '1s', max: '30s' } },
   })
 
@@ -49,6 +51,8 @@ test('what is not stored means the same for ever', () => {
     concurrencyKey: null,
     concurrencyLimit: 1,
     metadata: {},
+    projectId: '00000000-0000-7000-8000-000000000001',
+    tracingId: null,
     traceparent: null,
     seed: null,
   })

@@ -3,6 +3,7 @@
  * action and a schedule only, and each run of a one-off reads its definition once, so what is left out is
  * saved when the task is made, when it runs and whenever it is listed.
  */
+import { DEFAULT_PROJECT_ID } from '../core/project.ts'
 import type { TaskDefinition } from '../core/task.ts'
 
 /**
@@ -26,6 +27,8 @@ const UNSTORED = {
   concurrencyKey: null,
   concurrencyLimit: 1,
   metadata: {},
+  projectId: DEFAULT_PROJECT_ID,
+  tracingId: null,
   traceparent: null,
 } as const satisfies Partial<TaskDefinition>
 
@@ -63,6 +66,8 @@ export function wholeDefinition(stored: StoredDefinition): TaskDefinition {
     concurrencyKey: stored.concurrencyKey ?? UNSTORED.concurrencyKey,
     concurrencyLimit: stored.concurrencyLimit ?? UNSTORED.concurrencyLimit,
     metadata: stored.metadata ?? UNSTORED.metadata,
+    projectId: stored.projectId ?? UNSTORED.projectId,
+    tracingId: stored.tracingId ?? UNSTORED.tracingId,
     traceparent: stored.traceparent ?? UNSTORED.traceparent,
   }
 }

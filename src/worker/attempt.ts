@@ -48,6 +48,14 @@ export class Attempt implements AttemptContext, StopSignal {
     return this.work.fence
   }
 
+  get projectId(): string {
+    return this.work.definition.projectId
+  }
+
+  get tracingId(): string | null {
+    return this.work.definition.tracingId
+  }
+
   get hasBegun(): boolean {
     return this.#hasBegun
   }

@@ -20,6 +20,10 @@ export interface AttemptContext {
   /** 1 for the first attempt. */
   readonly attempt: number
   readonly fence: number
+  /** Whose run it is. */
+  readonly projectId: string
+  /** The id that the user gave to the task, to follow it by. */
+  readonly tracingId: string | null
   /** W3C trace context that continues the trace the task was created in, or starts one. */
   readonly traceparent: string
   /** Fires when the attempt must end: its time limit, a cancellation, a lost lease, or shutdown. */

@@ -393,6 +393,7 @@ export class Worker implements Service, LocalWorker {
         attempt: work.attempt,
         fence: work.fence,
         trace,
+        ...(attempt.tracingId === null ? {} : { tracingId: attempt.tracingId }),
         next: verdict.kind,
         error,
       },

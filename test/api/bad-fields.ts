@@ -169,6 +169,10 @@ export const FIELD_CASES: Case[] = [
   ['metadata too large', { metadata: { a: long(16_384) } }, '/metadata', 'must not be larger than 16384 characters'],
   ['NUL in metadata', { metadata: { a: { b: NUL } } }, '/metadata/a/b', UNSTORABLE],
   ['NUL in a name of metadata', { metadata: { [NUL]: 1 } }, '/metadata', 'field name that cannot be stored'],
+  ['an empty tracing id', { tracingId: '' }, '/tracingId', 'must be 1 to 256 visible ASCII characters'],
+  ['a tracing id with a line break', { tracingId: 'a\r\nb: c' }, '/tracingId', 'must be 1 to 256 visible ASCII characters'],
+  ['a tracing id too long', { tracingId: long(257) }, '/tracingId', 'must be 1 to 256 visible ASCII characters'],
+  ['a tracing id that is a number', { tracingId: 7 }, '/tracingId', 'must be a string, not a number'],
   ['an unknown field', { nmae: 'x' }, '/nmae', 'is not a known field; the nearest is name'],
   ['an unknown field with a slash', { 'a/b~c': 1 }, '/a~1b~0c', 'is not a known field'],
 ]

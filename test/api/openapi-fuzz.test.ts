@@ -54,13 +54,17 @@ function requestOf(operation: Operation): fc.Arbitrary<FuzzRequest> {
 const request = fc.oneof(...operations.map(requestOf))
 
 /** Ids and keys from answers, so that requests find something. */
-const known: Record<'tasks' | 'runs' | 'backfills' | 'subscriptions' | 'redrives' | 'keys', string[]> = {
+const known: Record<
+  'tasks' | 'runs' | 'backfills' | 'subscriptions' | 'redrives' | 'keys' | 'secrets',
+  string[]
+> = {
   tasks: [],
   runs: [],
   backfills: [],
   subscriptions: [],
   redrives: [],
   keys: ['a'],
+  secrets: [],
 }
 const remember = (list: string[], value: unknown) => {
   if (typeof value === 'string') list.splice(0, list.length, ...[value, ...list].slice(0, MAX_KNOWN))
@@ -115,6 +119,7 @@ function addressOf({ operation, parameters, pick }: FuzzRequest): string {
 
 function knownAt(path: string): readonly string[] {
   if (path.includes('{key}')) return known.keys
+  if (path.startsWith('/v1/signing-secrets/')) return known.secrets
   if (path.endsWith('/retry')) return ended.map(({ id }) => id)
   if (path.includes('/backfills/{')) return known.backfills
   if (path.includes('/redrives/{')) return Array(MAX_KNOWN).fill(known.redrives).flat()
@@ -140,6 +145,7 @@ function whereKnown(body: Record<string, unknown> | null): string[] {
   if (body?.['scheduledFor']) return known.runs
   if (body?.['batchSize'] !== undefined) return known.subscriptions
   if (body?.['redriven'] !== undefined) return known.redrives
+  if (body?.['secret']) return known.secrets
   return body?.['passedOver'] === undefined ? known.tasks : known.backfills
 }
 

@@ -117,6 +117,7 @@ export async function storedIn(db: Database): Promise<string> {
                       (select string_agg(r::text, ',' order by r.run_id) from run r),
                       (select string_agg(o::text, ',' order by o.run_id) from run_override o),
                       (select string_agg(b::text, ',' order by b.id) from backfill b),
+                      (select string_agg(s::text, ',' order by s.id) from signing_secret s),
                       (select string_agg(i::text, ',' order by i.key) from idempotency i))) as digest`)
   return row?.digest ?? ''
 }

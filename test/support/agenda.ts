@@ -20,6 +20,7 @@ export function aDefinition(changes: Partial<TaskDefinition> = {}): TaskDefiniti
     seed: null,
     ...TASK_DEFAULTS,
     metadata: {},
+    projectId: DEFAULT_PROJECT_ID,
     traceparent: null,
     ...changes,
   }

@@ -64,7 +64,7 @@ export function newTask(
 ): { task: NewTask; lane: Lane } {
   const id = uuidv7()
   const now = Math.floor(clock.now())
-  const definition = defineTask(input, { now, traceparent, seed: input.key ?? id })
+  const definition = defineTask(input, { now, traceparent, projectId, seed: input.key ?? id })
   const lane = laneOf(projectId, definition)
   const first = firstRow(definition, now)
   const task = {

@@ -12,11 +12,15 @@ export interface DefineOptions {
   /** Epoch milliseconds, whole. */
   readonly now: number
   readonly traceparent: string | null
+  readonly projectId: string
   /** Its key, or its id: what is drawn by chance is drawn from here, so that it can be told beforehand. */
   readonly seed: string
 }
 
-export function defineTask(input: CreateTask, { now, traceparent, seed }: DefineOptions): TaskDefinition {
+export function defineTask(
+  input: CreateTask,
+  { now, traceparent, projectId, seed }: DefineOptions,
+): TaskDefinition {
   const startAt = input.startAt ?? null
   const schedule = givenSchedule(input.schedule) ?? { type: 'once', at: startAt ?? iso(now) }
   return withinBounds(
@@ -40,6 +44,8 @@ export function defineTask(input: CreateTask, { now, traceparent, seed }: Define
       concurrencyKey: input.concurrencyKey ?? TASK_DEFAULTS.concurrencyKey,
       concurrencyLimit: input.concurrencyLimit ?? TASK_DEFAULTS.concurrencyLimit,
       metadata: input.metadata ?? {},
+      projectId,
+      tracingId: input.tracingId ?? TASK_DEFAULTS.tracingId,
       traceparent,
     },
     now,
@@ -77,6 +83,7 @@ export function redefineTask(
     concurrencyKey: edit.concurrencyKey === undefined ? before.concurrencyKey : edit.concurrencyKey,
     concurrencyLimit: edit.concurrencyLimit ?? before.concurrencyLimit,
     metadata: edit.metadata ?? before.metadata,
+    tracingId: edit.tracingId === undefined ? before.tracingId : edit.tracingId,
   }
   const isWritten = schedule.type === 'dates' || schedule.type === 'several'
   if (

@@ -56,6 +56,7 @@ function replacement({ key: _, ...input }: CreateTask, now: number): EditTask {
     maxRuns: null,
     tags: [],
     metadata: {},
+    tracingId: TASK_DEFAULTS.tracingId,
     overlap: TASK_DEFAULTS.overlap,
     timeout: TASK_DEFAULTS.timeout,
     onWorkerLoss: TASK_DEFAULTS.onWorkerLoss,

@@ -29,6 +29,12 @@ const Metadata = z
     'must not be larger than 16384 characters as JSON',
   )
 
+/** It travels in a header, so it is made of what headers are made of. */
+const TracingId = z
+  .string()
+  .regex(/^[\x21-\x7e]([\x20-\x7e]{0,254}[\x21-\x7e])?$/, 'must be 1 to 256 visible ASCII characters')
+  .describe('An id of your own that its requests, messages and log lines carry, in `belfry-tracing-id`.')
+
 const fields = {
   name: label(200).nullable().optional(),
   key: TaskKey.nullable().optional(),
@@ -94,6 +100,7 @@ const fields = {
   labels: z.array(label(100)).max(20).optional().describe('What a worker must offer to run it, such as gpu.'),
   tags: z.array(label(100)).max(50).optional(),
   metadata: Metadata.optional(),
+  tracingId: TracingId.nullable().optional(),
 }
 
 export const CreateTask = z.strictObject(fields).meta({ id: 'CreateTask' })
@@ -234,6 +241,7 @@ export const Task = z
     concurrencyLimit: z.int(),
     tags: z.array(z.string()),
     metadata: z.record(z.string(), z.unknown()),
+    tracingId: z.string().nullable(),
     nextFireAt: Stored.nullable().describe('The next occurrence, in UTC.'),
     nextFireLocal: z.string().nullable().describe("The same in the schedule's own zone."),
     timezone: z.string().nullable(),

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from 'vitest'
 import type { Action } from '../../core/action.ts'
 import { createExecutors } from './executors.ts'
-import { anAttempt, httpServer } from './test-support.ts'
+import { anAttempt, httpServer, unsigned } from './test-support.ts'
 
-const executors = createExecutors({ allowPrivateAddresses: true, userAgent: 'belfry/0' })
-const guarded = createExecutors({ allowPrivateAddresses: false, userAgent: 'belfry/0' })
+const executors = createExecutors({ allowPrivateAddresses: true, userAgent: 'belfry/0', signer: unsigned })
+const guarded = createExecutors({ allowPrivateAddresses: false, userAgent: 'belfry/0', signer: unsigned })
 afterAll(() => Promise.all([executors.close(), guarded.close()]))
 
 test('every action type is performed', async () => {

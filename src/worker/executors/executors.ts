@@ -1,6 +1,7 @@
 import type { Action, HandlerAction } from '../../core/action.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
+import type { Signer } from '../signer.ts'
 import { createHttpExecutor } from './http.ts'
 import { HttpClient } from './http-client.ts'
 import { sleep } from './sleep.ts'
@@ -10,6 +11,8 @@ export interface ExecutorsOptions {
   readonly allowPrivateAddresses: boolean
   /** Sent as `user-agent`, such as `belfry/1.0.0`. */
   readonly userAgent: string
+  /** Signs the requests of projects that have secrets. */
+  readonly signer: Signer
 }
 
 /** Every executor of a worker behind one door; they share one HTTP client. */
@@ -17,9 +20,9 @@ export interface Executors extends Executor {
   close(): Promise<void>
 }
 
-export function createExecutors({ allowPrivateAddresses, userAgent }: ExecutorsOptions): Executors {
+export function createExecutors({ allowPrivateAddresses, userAgent, signer }: ExecutorsOptions): Executors {
   const client = new HttpClient({ allowPrivate: allowPrivateAddresses })
-  const http = createHttpExecutor({ client, userAgent })
+  const http = createHttpExecutor({ client, userAgent, signer })
 
   return {
     execute(action: Action, context: AttemptContext): Promise<Outcome> {

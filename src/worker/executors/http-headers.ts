@@ -1,20 +1,28 @@
 /** The request headers that every call carries; core/reserved-headers.ts keeps users from setting them. */
 import type { AttemptContext } from '../executor.ts'
+import type { Signer } from '../signer.ts'
+
+/** Who sends, when, and what. */
+export interface Sending {
+  readonly userAgent: string
+  readonly now: number
+  readonly body: string | undefined
+  readonly signer: Signer
+}
 
 /** Names and values in turn, as undici takes them. `webhook-id` is the run's, so receivers can de-duplicate. */
-export function attemptHeaders(
-  context: AttemptContext,
-  { userAgent, now }: { userAgent: string; now: number },
-): string[] {
-  return [
+export function attemptHeaders(context: AttemptContext, { userAgent, now, body, signer }: Sending): string[] {
+  const id = context.runId
+  const timestamp = String(Math.floor(now / 1000))
+  const headers = [
     'user-agent',
     userAgent,
     'accept-encoding',
     'identity',
     'webhook-id',
-    context.runId,
+    id,
     'webhook-timestamp',
-    String(Math.floor(now / 1000)),
+    timestamp,
     'belfry-task-id',
     context.taskId,
     'belfry-scheduled-for',
@@ -26,4 +34,8 @@ export function attemptHeaders(
     'traceparent',
     context.traceparent,
   ]
+  if (context.tracingId !== null) headers.push('belfry-tracing-id', context.tracingId)
+  const signature = signer.sign(context.projectId, { id, timestamp, body: body ?? '' })
+  if (signature !== undefined) headers.push('webhook-signature', signature)
+  return headers
 }

@@ -3,10 +3,10 @@ import { afterAll, expect, test } from 'vitest'
 import type { HttpAction } from '../../core/action.ts'
 import { createHttpExecutor, isExpected } from './http.ts'
 import { HttpClient } from './http-client.ts'
-import { anAttempt, httpServer, rawServer } from './test-support.ts'
+import { anAttempt, httpServer, rawServer, unsigned } from './test-support.ts'
 
 const client = new HttpClient({ allowPrivate: true })
-const { execute } = createHttpExecutor({ client, userAgent: 'belfry/1.2.3' })
+const { execute } = createHttpExecutor({ client, userAgent: 'belfry/1.2.3', signer: unsigned })
 afterAll(() => client.close())
 
 interface Received {

@@ -13,6 +13,7 @@ import { isReservedHeader } from '../../core/reserved-headers.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
 import { durationMs } from '../../core/task.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
+import type { Signer } from '../signer.ts'
 import {
   type HttpClient,
   type HttpRequest,
@@ -31,10 +32,15 @@ export interface HttpExecutorOptions {
   readonly client: HttpClient
   /** Sent as `user-agent`, such as `belfry/1.0.0`. */
   readonly userAgent: string
+  readonly signer: Signer
 }
 
 /** The executor of everything that is one HTTP request. It does not own the client. */
-export function createHttpExecutor({ client, userAgent }: HttpExecutorOptions): Executor<HttpLikeAction> {
+export function createHttpExecutor({
+  client,
+  userAgent,
+  signer,
+}: HttpExecutorOptions): Executor<HttpLikeAction> {
   const targets = new Targets()
   return {
     async execute(action, context) {
@@ -44,7 +50,7 @@ export function createHttpExecutor({ client, userAgent }: HttpExecutorOptions): 
       if (forbidden !== undefined) return refused('forbidden_header', `the header ${forbidden} cannot be set`)
 
       const hop = { target, method: methodOf(action), body: bodyText(action), isElsewhere: false }
-      const send = (next: Hop) => client.send(requestOf(action, next, { context, userAgent }))
+      const send = (next: Hop) => client.send(requestOf(action, next, { context, userAgent, signer }))
       const result = await send(hop)
       const judging = { host: target.host, expect: expectOf(action), follows: false }
       if (action.type === 'http' && action.followRedirects) {
@@ -137,11 +143,12 @@ function bodyText(action: HttpLikeAction): string | undefined {
 interface Sender {
   readonly context: AttemptContext
   readonly userAgent: string
+  readonly signer: Signer
 }
 
-function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent }: Sender): HttpRequest {
+function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent, signer }: Sender): HttpRequest {
   const { target, method, body } = hop
-  const headers = attemptHeaders(context, { userAgent, now: Date.now() })
+  const headers = attemptHeaders(context, { userAgent, signer, body, now: Date.now() })
   addOwnHeaders(headers, action, hop)
   const { signal } = context
   if (action.type !== 'http') return { target, method, headers, body, signal }

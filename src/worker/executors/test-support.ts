@@ -2,7 +2,9 @@
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createNetServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../core/project.ts'
 import type { AttemptContext } from '../executor.ts'
+import type { Signer } from '../signer.ts'
 
 export interface TestServer {
   readonly url: string
@@ -52,12 +54,17 @@ export async function closedPort(): Promise<number> {
   return port
 }
 
+/** For projects without secrets. */
+export const unsigned: Signer = { sign: () => undefined }
+
 export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContext => ({
   runId: '0198c0de-0000-7000-8000-000000000001',
   taskId: '0198c0de-0000-7000-8000-000000000002',
   scheduledFor: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
   attempt: 2,
   fence: 7,
+  projectId: DEFAULT_PROJECT_ID,
+  tracingId: null,
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   signal: new AbortController().signal,
   ...override,

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { durationMs } from '../../core/task.ts'
+import type { SigningSecretRow } from '../../store/signing-secrets.ts'
+import type { App } from '../app.ts'
+import type { Context } from '../operations/context.ts'
+import { allSigningSecrets, makeSigningSecret, revokeSigningSecret } from '../operations/signing-secrets.ts'
+import { utc } from '../present.ts'
+import { problems } from '../schemas/problem-document.ts'
+import {
+  NewSigningSecret,
+  RotateSigningSecret,
+  type SigningSecret,
+  SigningSecretList,
+} from '../schemas/signing-secret.ts'
+import { NoBody, Uuid } from '../schemas/values.ts'
+
+const tags = ['signing secrets']
+const DEFAULT_KEEP = '1d'
+
+const list = {
+  operationId: 'listSigningSecrets',
+  tags,
+  summary: 'The signing secrets in use, without what is secret of them',
+  response: { 200: SigningSecretList, ...problems() },
+}
+
+const create = {
+  operationId: 'createSigningSecret',
+  tags,
+  summary: 'Make a secret that outgoing requests are signed with; two may be in use',
+  body: NoBody,
+  response: { 201: NewSigningSecret, ...problems(409, 413, 415) },
+}
+
+const rotate = {
+  operationId: 'rotateSigningSecret',
+  tags,
+  summary: 'Make a new secret, and keep the old one in use for a while',
+  body: RotateSigningSecret,
+  response: { 201: NewSigningSecret, ...problems(409, 413, 415) },
+}
+
+const revoke = {
+  operationId: 'revokeSigningSecret',
+  tags,
+  summary: 'Stop using a secret',
+  params: z.object({ id: Uuid }),
+  response: { 204: z.null().describe('No longer in use.'), ...problems(404) },
+}
+
+export function signingSecretRoutes(app: App, context: Context): void {
+  app.get('/v1/signing-secrets', { schema: list }, async () => ({
+    items: (await allSigningSecrets(context)).map(present),
+  }))
+
+  app.post('/v1/signing-secrets', { schema: create }, async (_request, reply) => {
+    const { secret, ...row } = await makeSigningSecret(context, { othersExpireInMs: null })
+    return reply.code(201).send({ ...present(row), secret })
+  })
+
+  app.post('/v1/signing-secrets/rotate', { schema: rotate }, async ({ body }, reply) => {
+    const othersExpireInMs = durationMs(body?.keepOldFor ?? DEFAULT_KEEP)
+    const { secret, ...row } = await makeSigningSecret(context, { othersExpireInMs })
+    return reply.code(201).send({ ...present(row), secret })
+  })
+
+  app.delete('/v1/signing-secrets/:id', { schema: revoke }, async ({ params }, reply) => {
+    await revokeSigningSecret(context, params.id)
+    return reply.code(204).send(null)
+  })
+}
+
+function present({ id, createdAt, expiresAt }: SigningSecretRow): SigningSecret {
+  return { id, createdAt: utc(createdAt), expiresAt: expiresAt === null ? null : utc(expiresAt) }
+}

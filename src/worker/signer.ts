@@ -1,0 +1,87 @@
+/**
+ * Signs outgoing requests in the manner of Standard Webhooks: HMAC-SHA256 over the message id, its timestamp and its
+ * body, once with each secret of the project that is in use. Where there are no secrets it costs a look at an
+ * empty map.
+ */
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import type { Queryable } from '../store/database.ts'
+import { liveSecrets } from '../store/signing-secrets.ts'
+
+/** What is signed. */
+export interface SignedMessage {
+  readonly id: string
+  /** Seconds since 1970, as it is sent. */
+  readonly timestamp: string
+  readonly body: string
+}
+
+/** Signs messages in the name of projects. */
+export interface Signer {
+  /** The value of `webhook-signature`; undefined for a project without secrets. */
+  sign(projectId: string, message: SignedMessage): string | undefined
+}
+
+export interface SecretSignerOptions {
+  readonly db: Queryable
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** How often secrets are read: by then every worker knows a new one, and has forgotten one that was revoked. */
+export const READ_SECRETS_EVERY_MS = 5_000
+
+interface Key {
+  readonly key: KeyObject
+  readonly expiresAt: number | null
+}
+
+/** A signer that follows the secrets in the database. It has read them once before its start is over. */
+export class SecretSigner implements Signer, Service {
+  readonly #options: SecretSignerOptions
+  readonly #loop: Loop
+  #keys: ReadonlyMap<string, readonly Key[]> = new Map()
+
+  constructor(options: SecretSignerOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: 'signing secrets',
+      everyMs: READ_SECRETS_EVERY_MS,
+      log: options.log,
+      runOnce: () => this.runOnce(),
+    })
+  }
+
+  async start(): Promise<void> {
+    await this.runOnce()
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** Reads the secrets anew; tests call this instead of waiting. */
+  async runOnce(): Promise<undefined> {
+    const keys = new Map<string, Key[]>()
+    for (const { projectId, secret, expiresAt } of await this.#options.db.run(liveSecrets())) {
+      const known = keys.get(projectId) ?? []
+      keys.set(projectId, [...known, { key: createSecretKey(secret), expiresAt }])
+    }
+    this.#keys = keys
+  }
+
+  sign(projectId: string, { id, timestamp, body }: SignedMessage): string | undefined {
+    if (this.#keys.size === 0) return undefined
+    const now = this.#options.clock.now()
+    const inUse = this.#keys.get(projectId)?.filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+    if (inUse === undefined || inUse.length === 0) return undefined
+    const content = `${id}.${timestamp}.${body}`
+    return inUse
+      .map(({ key }) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`)
+      .join(' ')
+  }
+}
