@@ -32,6 +32,8 @@ function placeholder(key: ConfigKey): string {
       host: 'address',
       roles: 'list',
       labels: 'list',
+      privateAddresses: 'mode',
+      smtpFrom: 'address',
     }[key as string] ??
     flagOf(key).split('-').pop() ??
     ''

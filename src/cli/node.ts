@@ -8,6 +8,7 @@ import { skipOnTime } from '../api/operations/skip-next.ts'
 import { Redriver } from '../api/redrive/redriver.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
+import { parseSmtpUrl } from '../core/smtp-url.ts'
 import { Auditor } from '../liveness/auditor.ts'
 import { ClockSync } from '../liveness/clock-sync.ts'
 import { Expiry } from '../liveness/expiry.ts'
@@ -29,7 +30,7 @@ import { LaneRegistry } from '../store/queues.ts'
 import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
-import { createExecutors } from '../worker/executors/executors.ts'
+import { createExecutors, type MailOptions } from '../worker/executors/executors.ts'
 import { Overruns } from '../worker/remote/overruns.ts'
 import { RemoteDesk } from '../worker/remote/remote-desk.ts'
 import { SecretSigner } from '../worker/signer.ts'
@@ -156,6 +157,7 @@ export async function startNode({
       allowPrivateAddresses: reachesPrivate(config),
       userAgent: `belfry/${version}`,
       signer,
+      mail: mailOf(config),
     })
     worker = new Worker({
       nodeId: id,
@@ -251,6 +253,12 @@ export async function startNode({
 /** Listening needs a session that lasts, which a pooler may not give. */
 const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl: string) =>
   databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
+
+/** The setting was read before, so what cannot be read is not there. */
+function mailOf({ smtpUrl, smtpFrom }: Config): MailOptions | null {
+  const parsed = smtpUrl === null ? null : parseSmtpUrl(smtpUrl)
+  return parsed?.ok ? { server: parsed.server, from: smtpFrom } : null
+}
 
 /** Who can ask a server on loopback is on this machine anyway, and reaches what it reaches. */
 const reachesPrivate = ({ privateAddresses, host }: Config) =>

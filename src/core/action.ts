@@ -34,6 +34,27 @@ export interface HttpAction {
 
 export const MAX_REDIRECTS = 10
 
+/** A message to an incoming webhook of Slack, or of something that speaks the same. */
+export interface SlackAction {
+  readonly type: 'slack'
+  readonly url: string
+  readonly text?: string
+  readonly blocks?: readonly unknown[]
+}
+
+/** A message through the mail server of the installation. Addresses are like `Ada <ada@example.com>`. */
+export interface EmailAction {
+  readonly type: 'email'
+  readonly to: string | readonly string[]
+  readonly cc?: string | readonly string[]
+  readonly bcc?: string | readonly string[]
+  readonly from?: string
+  readonly replyTo?: string
+  readonly subject: string
+  readonly text?: string
+  readonly html?: string
+}
+
 /** Simulated work: waits for the duration, then succeeds. */
 export interface SleepAction {
   readonly type: 'sleep'
@@ -48,12 +69,36 @@ export interface HandlerAction {
   readonly payload?: unknown
 }
 
-export type Action = PingAction | WebhookAction | HttpAction | SleepAction | HandlerAction
+export type Action =
+  | PingAction
+  | WebhookAction
+  | HttpAction
+  | SlackAction
+  | EmailAction
+  | SleepAction
+  | HandlerAction
 export type ActionType = Action['type']
+
+/** Where an action goes, in a word: an address, a recipient, how long it takes. */
+export function targetOfAction(action: Action): string {
+  switch (action.type) {
+    case 'sleep':
+      return action.duration
+    case 'handler':
+      return action.name
+    case 'email':
+      return typeof action.to === 'string' ? action.to : action.to.join(', ')
+    default:
+      return action.url
+  }
+}
+
 export const ACTION_TYPES = [
   'ping',
   'webhook',
   'http',
+  'slack',
+  'email',
   'sleep',
   'handler',
 ] as const satisfies readonly ActionType[]

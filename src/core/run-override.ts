@@ -22,6 +22,8 @@ export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
   ping: [],
   webhook: ['body'],
   http: ['headers', 'body'],
+  slack: ['text', 'blocks'],
+  email: ['subject', 'text', 'html'],
   sleep: ['duration'],
   handler: ['payload'],
 }

@@ -152,3 +152,23 @@ test('a preset does not make those look seldom who hear no wake-ups', () => {
 
   expect(read({ flags })).toMatchObject({ lookEveryMs: 200, claimEveryMs: 200, lookAheadMs: 1_200_000 })
 })
+
+test.each([
+  'mail.example.com',
+  'http://mail.example.com',
+  'smtp://',
+  'smtp://mail.example.com/path',
+  'smtp://a:%zz@mail.example.com',
+  'smtp://mail.example.com?tls=no',
+])('%s is no mail server, and is not repeated', (smtpUrl) => {
+  const read = () => readConfig({ flags: { smtpUrl }, env: {}, file: null, cwd: '/' })
+
+  expect(read).toThrow(/^--smtp-url is '…'; it must be like smtp:/)
+})
+
+test('a sender is one address', () => {
+  const read = (smtpFrom: string) => readConfig({ flags: { smtpFrom }, env: {}, file: null, cwd: '/' })
+
+  expect(read('Belfry <belfry@example.com>').smtpFrom).toBe('Belfry <belfry@example.com>')
+  expect(() => read('nobody')).toThrow("--smtp-from is 'nobody'; it must be one address")
+})

@@ -6,6 +6,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
+import { parseEmailAddress } from '../core/email-address.ts'
+import { parseSmtpUrl } from '../core/smtp-url.ts'
 import { contradiction } from './consistency.ts'
 import { nearest } from './nearest.ts'
 import { PRESET_NAMES, PRESETS, type PresetName } from './presets.ts'
@@ -45,6 +47,10 @@ export interface Config {
   readonly labels: readonly string[]
   /** Whether tasks may reach loopback and private networks; `auto`: when the API listens on loopback. */
   readonly privateAddresses: PrivateAddresses
+  /** The mail server that `email` actions go through; null where there is none. */
+  readonly smtpUrl: string | null
+  /** Who sends where an action does not say. */
+  readonly smtpFrom: string | null
   /** Which defaults the cadences below have. */
   readonly preset: PresetName
   readonly heartbeatMs: number
@@ -137,7 +143,7 @@ const roles: Setting<readonly Role[]> = {
 const LABEL = /^[^\s,]{1,100}$/
 const labels: Setting<readonly string[]> = {
   default: [],
-  help: 'What the worker of this node offers, as tasks may ask for it: a list such as gpu,eu',
+  help: 'What its worker offers, as tasks may ask for it, such as gpu,eu',
   parse: (value) => {
     const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : value
     if (!Array.isArray(names) || !names.every((name) => typeof name === 'string' && LABEL.test(name))) {
@@ -167,8 +173,22 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   privateAddresses: oneOf(
     PRIVATE_ADDRESSES,
     'auto',
-    'Whether tasks reach private networks: auto if --host is loopback',
+    'Whether tasks reach private networks: auto, allow, refuse',
   ),
+  smtpUrl: {
+    ...text('Mail server, such as smtp://user:password@host:587'),
+    parse: (value) => {
+      const parsed = typeof value === 'string' ? parseSmtpUrl(value) : null
+      return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a text')
+    },
+  },
+  smtpFrom: {
+    ...text('Sender of emails where an action names none'),
+    parse: (value) => {
+      const parsed = typeof value === 'string' ? parseEmailAddress(value) : null
+      return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a text')
+    },
+  },
   preset: oneOf(PRESET_NAMES, 'default', `Defaults for how often and how much: ${PRESET_NAMES.join(', ')}`),
   heartbeatMs: cadence(5_000, 10, 600_000, 'How often a node shows that it lives'),
   leaseMs: cadence(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
@@ -245,7 +265,7 @@ export const variableOf = (key: ConfigKey) => `BELFRY_${snake(key).toUpperCase()
 const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** Addresses that may hold a password. */
-const SECRETS: readonly ConfigKey[] = ['databaseUrl', 'databaseDirectUrl']
+const SECRETS: readonly ConfigKey[] = ['databaseUrl', 'databaseDirectUrl', 'smtpUrl']
 
 function parse(key: ConfigKey, { value, name }: { value: unknown; name: string }): unknown {
   try {

@@ -337,7 +337,7 @@ describe('queries', () => {
     [
       `${tasks}?type=pong`,
       '?type',
-      'must be one of ping, webhook, http, sleep, handler; the nearest is ping',
+      'must be one of ping, webhook, http, slack, email, sleep, handler; the nearest is ping',
     ],
     [`${tasks}?tag=`, '?tag', 'must not be empty'],
     [`${tasks}?tag=${long(101)}`, '?tag', 'must not be longer than 100 characters'],

@@ -23,6 +23,7 @@ const PERMISSIVE = [
   'CC0-1.0',
   'ISC',
   'MIT',
+  'MIT-0',
   'Unlicense',
 ]
 /** Tools that are not shipped may also be under licences that ask something of those who change them. */

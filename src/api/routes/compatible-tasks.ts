@@ -5,7 +5,7 @@
  */
 import type { FastifyError } from 'fastify'
 import { z } from 'zod'
-import type { Action } from '../../core/action.ts'
+import { type Action, targetOfAction } from '../../core/action.ts'
 import { type Problem, Refusal, type RefusalCode } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
 import type { TaskState } from '../../core/task.ts'
@@ -139,5 +139,5 @@ function present(row: TaskRow): TaskResponse {
 /** What a task does in the one word that this interface has for it. */
 function commandOf(action: Action): string {
   if (action.type === 'sleep') return action.duration
-  return `${action.type} ${action.type === 'handler' ? action.name : action.url}`
+  return `${action.type} ${targetOfAction(action)}`
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { HTTP_METHODS, MAX_REDIRECTS } from '../../core/action.ts'
+import { hasControlCharacters, parseEmailAddress } from '../../core/email-address.ts'
 import { isReservedHeader } from '../../core/reserved-headers.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
 import { durationBetween } from './values.ts'
@@ -82,6 +83,78 @@ export const HttpAction = z
   .describe('Any HTTP request.')
   .meta({ id: 'HttpAction' })
 
+const SLACK_TEXT = 40_000
+const SLACK_BLOCKS = 50
+
+export const SlackAction = z
+  .strictObject({
+    type: z.literal('slack'),
+    url: TargetUrl,
+    text: z.string().min(1).max(SLACK_TEXT).optional(),
+    blocks: z
+      .array(z.record(z.string().max(200), z.unknown()))
+      .min(1)
+      .max(SLACK_BLOCKS)
+      .refine(
+        (blocks) => JSON.stringify(blocks).length <= MAX_BODY_CHARACTERS,
+        `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
+      )
+      .optional()
+      .describe('Blocks of Block Kit. With them `text` is what notifications show.'),
+  })
+  .refine(({ text, blocks }) => text !== undefined || blocks !== undefined, {
+    path: ['text'],
+    message: 'is required, unless there are blocks',
+  })
+  .describe('A message to an incoming webhook of Slack.')
+  .meta({ id: 'SlackAction' })
+
+const MAX_RECIPIENTS = 100
+
+const Address = z
+  .string()
+  .max(500)
+  .superRefine((text, context) => {
+    const parsed = parseEmailAddress(text)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
+  })
+  .meta({ example: 'Ada <ada@example.com>' })
+
+/** One address, or a list of them. */
+const Addresses = z.union([Address, z.array(Address).min(1).max(MAX_RECIPIENTS)])
+const countOf = (addresses: string | readonly string[] | undefined) =>
+  addresses === undefined ? 0 : typeof addresses === 'string' ? 1 : addresses.length
+
+export const EmailAction = z
+  .strictObject({
+    type: z.literal('email'),
+    to: Addresses.describe(`Up to ${MAX_RECIPIENTS} recipients, those of cc and bcc included.`),
+    cc: Addresses.optional(),
+    bcc: Addresses.optional(),
+    from: Address.optional().describe('Left out: the sender that the server is configured with.'),
+    replyTo: Address.optional(),
+    subject: z
+      .string()
+      .min(1)
+      .max(500)
+      .refine(
+        (text) => !hasControlCharacters(text),
+        'must not contain line breaks or other control characters',
+      ),
+    text: z.string().min(1).max(MAX_BODY_CHARACTERS).optional(),
+    html: z.string().min(1).max(MAX_BODY_CHARACTERS).optional(),
+  })
+  .refine(({ text, html }) => text !== undefined || html !== undefined, {
+    path: ['text'],
+    message: 'is required, unless there is html',
+  })
+  .refine(({ to, cc, bcc }) => countOf(to) + countOf(cc) + countOf(bcc) <= MAX_RECIPIENTS, {
+    path: ['to'],
+    message: `must not name more than ${MAX_RECIPIENTS} recipients, together with cc and bcc`,
+  })
+  .describe('An email through the mail server that Belfry is configured with.')
+  .meta({ id: 'EmailAction' })
+
 export const SleepAction = z
   .strictObject({ type: z.literal('sleep'), duration: durationBetween(0, DAY_MS, 'from 0s to 1d') })
   .describe('Simulated work.')
@@ -109,5 +182,13 @@ export const HandlerAction = z
   .meta({ id: 'HandlerAction' })
 
 export const Action = z
-  .discriminatedUnion('type', [PingAction, WebhookAction, HttpAction, SleepAction, HandlerAction])
+  .discriminatedUnion('type', [
+    PingAction,
+    WebhookAction,
+    HttpAction,
+    SlackAction,
+    EmailAction,
+    SleepAction,
+    HandlerAction,
+  ])
   .meta({ id: 'Action' })

@@ -1,4 +1,4 @@
-import type { Action } from '../action.ts'
+import { type Action, targetOfAction } from '../action.ts'
 
 /** What a task does, in one line: `POST https://example.com/hook`. */
 export function actionWords(action: Action): string {
@@ -13,5 +13,9 @@ export function actionWords(action: Action): string {
       return `handler ${action.name || '…'}`
     case 'http':
       return `${action.method} ${action.url || '…'}`
+    case 'slack':
+      return `message to ${action.url || '…'}`
+    case 'email':
+      return `email to ${targetOfAction(action) || '…'}`
   }
 }

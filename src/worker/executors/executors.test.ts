@@ -3,8 +3,18 @@ import type { Action } from '../../core/action.ts'
 import { createExecutors } from './executors.ts'
 import { anAttempt, httpServer, unsigned } from './test-support.ts'
 
-const executors = createExecutors({ allowPrivateAddresses: true, userAgent: 'belfry/0', signer: unsigned })
-const guarded = createExecutors({ allowPrivateAddresses: false, userAgent: 'belfry/0', signer: unsigned })
+const executors = createExecutors({
+  allowPrivateAddresses: true,
+  userAgent: 'belfry/0',
+  signer: unsigned,
+  mail: null,
+})
+const guarded = createExecutors({
+  allowPrivateAddresses: false,
+  userAgent: 'belfry/0',
+  signer: unsigned,
+  mail: null,
+})
 afterAll(() => Promise.all([executors.close(), guarded.close()]))
 
 test('every action type is performed', async () => {

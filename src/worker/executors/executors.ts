@@ -2,9 +2,12 @@ import type { Action, HandlerAction } from '../../core/action.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import type { Signer } from '../signer.ts'
+import { createEmailExecutor } from './email.ts'
 import { createHttpExecutor } from './http.ts'
 import { HttpClient } from './http-client.ts'
+import { createSlackExecutor } from './slack.ts'
 import { sleep } from './sleep.ts'
+import { SmtpPool, type SmtpPoolOptions } from './smtp-pool.ts'
 
 export interface ExecutorsOptions {
   /** Whether tasks may reach loopback and private networks. Metadata services stay out of reach. */
@@ -13,6 +16,13 @@ export interface ExecutorsOptions {
   readonly userAgent: string
   /** Signs the requests of projects that have secrets. */
   readonly signer: Signer
+  /** The mail server, and who sends where an action does not say; null where there is none. */
+  readonly mail: MailOptions | null
+}
+
+/** How messages leave the installation. */
+export interface MailOptions extends SmtpPoolOptions {
+  readonly from: string | null
 }
 
 /** Every executor of a worker behind one door; they share one HTTP client. */
@@ -20,9 +30,16 @@ export interface Executors extends Executor {
   close(): Promise<void>
 }
 
-export function createExecutors({ allowPrivateAddresses, userAgent, signer }: ExecutorsOptions): Executors {
+export function createExecutors({
+  allowPrivateAddresses,
+  userAgent,
+  signer,
+  mail,
+}: ExecutorsOptions): Executors {
   const client = new HttpClient({ allowPrivate: allowPrivateAddresses })
   const http = createHttpExecutor({ client, userAgent, signer })
+  const slack = createSlackExecutor({ client, userAgent })
+  const email = createEmailExecutor({ pool: mail && new SmtpPool(mail), defaultFrom: mail?.from ?? null })
 
   return {
     execute(action: Action, context: AttemptContext): Promise<Outcome> {
@@ -31,6 +48,10 @@ export function createExecutors({ allowPrivateAddresses, userAgent, signer }: Ex
         case 'webhook':
         case 'http':
           return http.execute(action, context)
+        case 'slack':
+          return slack.execute(action, context)
+        case 'email':
+          return email.execute(action, context)
         case 'sleep':
           return sleep(action, context)
         case 'handler':
@@ -39,7 +60,10 @@ export function createExecutors({ allowPrivateAddresses, userAgent, signer }: Ex
           return action satisfies never
       }
     },
-    close: () => client.close(),
+    close: async () => {
+      await email.close?.()
+      await client.close()
+    },
   }
 }
 

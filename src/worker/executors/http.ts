@@ -97,7 +97,7 @@ const lost = (code: string, message: string, output: HttpResponse | undefined): 
 const MAX_TARGETS = 1_000
 
 /** Addresses that were read before. Reading one costs as much as the rest of a request that is made of it. */
-class Targets {
+export class Targets {
   readonly #known = new LRUCache<string, Target>({ max: MAX_TARGETS })
 
   /** Where the address leads, or why it leads nowhere. */
@@ -225,11 +225,12 @@ function statusMessage(status: number, { host, expect, follows }: Judging): stri
 }
 
 /** Statuses that say "not now" rather than "no". */
-function isRetryable(status: number): boolean {
+export function isRetryable(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status < 600)
 }
 
-function retryAfterOf({ status, headers }: HttpResponse): number | undefined {
+/** When the receiver wants to be asked again, if it says so. */
+export function retryAfterOf({ status, headers }: HttpResponse): number | undefined {
   const value = headers['retry-after']
   if (value === undefined || (status !== 429 && status !== 503)) return undefined
   return parseRetryAfter(value, { date: headers.date, now: Date.now() })

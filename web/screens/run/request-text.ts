@@ -6,6 +6,10 @@ export function requestText(action: Action): string {
   if (action.type === 'sleep' || action.type === 'ping') return ''
   if (action.type === 'handler')
     return action.payload === undefined ? '' : JSON.stringify(action.payload, null, 2)
+  if (action.type === 'slack' || action.type === 'email') {
+    const { type: _, ...message } = action
+    return JSON.stringify(message, null, 2)
+  }
   const headers = action.type === 'http' ? Object.entries(action.headers ?? {}) : []
   const body = typeof action.body === 'string' ? action.body : JSON.stringify(action.body, null, 2)
   return [headers.map(([name, value]) => `${name}: ${shown(name, value)}`).join('\n'), body ?? '']

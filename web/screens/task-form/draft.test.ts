@@ -57,6 +57,30 @@ test('a new task says only what was decided', () => {
 
 test.each<Partial<Task>>([
   { action: { type: 'ping', url: 'https://example.com/' } },
+  {
+    action: {
+      type: 'http',
+      url: 'https://example.com/',
+      method: 'GET',
+      followRedirects: 3,
+      connectTimeout: '1s',
+      firstByteTimeout: '5s',
+    },
+  },
+  { action: { type: 'slack', url: 'https://example.com/', text: 'hello' } },
+  { action: { type: 'slack', url: 'https://example.com/', blocks: [{ type: 'divider' }] } },
+  { action: { type: 'email', to: 'ada@example.com', subject: 'hello', text: 'you' } },
+  {
+    action: {
+      type: 'email',
+      to: ['Ada <ada@example.com>', 'bob@example.com'],
+      subject: 'hello',
+      text: 'you',
+      html: '<p>you</p>',
+      cc: 'carol@example.com',
+      from: 'us@example.com',
+    },
+  },
   { action: { type: 'webhook', url: 'https://example.com/', body: { a: [1, null] } } },
   { action: { type: 'webhook', url: 'https://example.com/', body: 'plain text' } },
   {

@@ -31,6 +31,13 @@ export interface Draft {
   readonly duration: string
   readonly handler: string
   readonly payload: string
+  /** Recipients of an email, apart by commas or lines. */
+  readonly to: string
+  readonly subject: string
+  /** The text of a message to Slack or of an email. */
+  readonly message: string
+  /** What else an action says, as JSON with its type: the form does not show it, and keeps it as it was. */
+  readonly keptOfAction: string
   readonly when: Schedule['type']
   /** A schedule that the form shows and does not edit, as JSON. */
   readonly kept: string
@@ -79,6 +86,10 @@ export function emptyDraft(): Draft {
     duration: '1s',
     handler: '',
     payload: '',
+    to: '',
+    subject: '',
+    message: '',
+    keptOfAction: '',
     when: 'daily',
     kept: '',
     interval: '1m',
@@ -116,6 +127,7 @@ export function draftOf(task: Task): Draft {
     owner: task.owner ?? '',
     tags: task.tags,
     ...actionFields(task.action),
+    keptOfAction: keptOf(task.action),
     ...scheduleFields(task.schedule),
     startAt: localOf(task.startAt),
     endAt: localOf(task.endAt),
@@ -157,11 +169,45 @@ function actionFields(action: Action): Partial<Draft> {
         body: bodyText(action.body),
         expect: (action.expect ?? []).join(', '),
       }
+    case 'slack':
+      return { action: 'slack', url: action.url, message: action.text ?? '' }
+    case 'email':
+      return {
+        action: 'email',
+        to: typeof action.to === 'string' ? action.to : action.to.join('\n'),
+        subject: action.subject,
+        message: action.text ?? '',
+      }
   }
 }
 
 const payloadText = (payload: unknown): string =>
   payload === undefined ? '' : JSON.stringify(payload, null, 2)
+
+/** Members that have a field in the form, over all actions. */
+const SHOWN = [
+  'url',
+  'method',
+  'headers',
+  'body',
+  'expect',
+  'duration',
+  'to',
+  'subject',
+  'text',
+  'name',
+  'payload',
+]
+
+function keptOf(action: Action): string {
+  const kept = Object.entries(action).filter(([name]) => !SHOWN.includes(name))
+  return kept.length > 1 ? JSON.stringify(Object.fromEntries(kept)) : ''
+}
+
+function keptFor({ action, keptOfAction }: Draft): object {
+  const kept = keptOfAction === '' ? {} : (JSON.parse(keptOfAction) as { type?: string })
+  return 'type' in kept && kept.type === action ? kept : {}
+}
 
 const bodyText = (body: unknown): string => {
   if (body === undefined) return ''
@@ -266,9 +312,25 @@ export function actionOf(draft: Draft): Action {
         ...headersOf(draft.headers),
         ...body,
         ...expectOf(draft.expect),
+        ...keptFor(draft),
       }
+    case 'slack':
+      return { type: 'slack', url, ...messageOf(draft), ...keptFor(draft) }
+    case 'email': {
+      const to = draft.to.split(/[,;\n]/).flatMap((address) => address.trim() || [])
+      const recipients = to.length === 1 ? (to[0] ?? '') : to
+      return {
+        type: 'email',
+        to: recipients,
+        subject: draft.subject.trim(),
+        ...messageOf(draft),
+        ...keptFor(draft),
+      }
+    }
   }
 }
+
+const messageOf = ({ message }: Draft) => (message.trim() === '' ? {} : { text: message })
 
 /** The API sends text as it is and everything else as JSON, so both come out as they were typed. */
 function jsonOrText(text: string): unknown {

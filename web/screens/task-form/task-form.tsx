@@ -145,6 +145,8 @@ const ACTIONS = [
   { value: 'webhook', label: 'Webhook' },
   { value: 'ping', label: 'Ping' },
   { value: 'http', label: 'HTTP' },
+  { value: 'slack', label: 'Slack' },
+  { value: 'email', label: 'Email' },
   { value: 'handler', label: 'Handler' },
   { value: 'sleep', label: 'Sleep' },
 ]
@@ -175,6 +177,26 @@ function What({ draft, change, errorAt }: PartProps) {
           error={errorAt('/action/duration')}
           onChange={(event) => change({ duration: event.currentTarget.value })}
         />
+      ) : draft.action === 'email' ? (
+        <>
+          <Textarea
+            label="To"
+            description="Addresses, one a line or with commas between them"
+            placeholder="Ada <ada@example.com>"
+            autosize
+            minRows={1}
+            maxRows={6}
+            value={draft.to}
+            error={errorAt('/action/to')}
+            onChange={(event) => change({ to: event.currentTarget.value })}
+          />
+          <TextInput
+            label="Subject"
+            value={draft.subject}
+            error={errorAt('/action/subject')}
+            onChange={(event) => change({ subject: event.currentTarget.value })}
+          />
+        </>
       ) : draft.action === 'handler' ? (
         <>
           <TextInput
@@ -214,7 +236,9 @@ function What({ draft, change, errorAt }: PartProps) {
                 ? 'Gets a GET.'
                 : draft.action === 'webhook'
                   ? 'Gets a POST.'
-                  : undefined
+                  : draft.action === 'slack'
+                    ? 'The incoming webhook. Whoever knows it can write to the channel.'
+                    : undefined
             }
             type="url"
             placeholder="https://example.com/hook"
@@ -223,6 +247,17 @@ function What({ draft, change, errorAt }: PartProps) {
             onChange={(event) => change({ url: event.currentTarget.value })}
           />
         </div>
+      )}
+      {(draft.action === 'slack' || draft.action === 'email') && (
+        <Textarea
+          label="Message"
+          autosize
+          minRows={3}
+          maxRows={14}
+          value={draft.message}
+          error={errorAt('/action/text')}
+          onChange={(event) => change({ message: event.currentTarget.value })}
+        />
       )}
       {draft.action === 'http' && (
         <Textarea

@@ -1,0 +1,167 @@
+/**
+ * Performs `email`: one message to all its recipients, through the installation's own mail server.
+ *
+ * The server's word decides: 4xx is "not now", 5xx is "no". A message that it took for some recipients and not for
+ * others has failed for good, and says for whom: sending it again would reach the others twice. All attempts of
+ * a run carry one Message-ID, so that a mailbox which gets a message twice can tell.
+ */
+import { domainToASCII } from 'node:url'
+import type { EmailAction } from '../../core/action.ts'
+import { type EmailAddress, parseEmailAddress } from '../../core/email-address.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { AttemptContext, Executor } from '../executor.ts'
+import type { RefusedRecipient, SmtpError, SmtpPool, SmtpReceipt } from './smtp-pool.ts'
+
+export interface EmailExecutorOptions {
+  /** Null where no mail server is configured. */
+  readonly pool: SmtpPool | null
+  /** Who sends where the action does not say. */
+  readonly defaultFrom: string | null
+}
+
+/** The executor of messages. It owns the connections to the mail server. */
+export function createEmailExecutor({ pool, defaultFrom }: EmailExecutorOptions): Executor<EmailAction> {
+  return {
+    async execute(action, context) {
+      if (pool === null)
+        return failed('email_not_configured', 'this worker has no mail server; set --smtp-url', false)
+      const addressed = addressesOf(action, defaultFrom)
+      if (typeof addressed === 'string') return failed('invalid_email', addressed, false)
+      const { from, recipients } = addressed
+      const messageId = `<${context.runId}@${domainOf(from)}>`
+      const content = await compose(action, { addressed, messageId, context })
+      try {
+        const message = { from: from.address, to: recipients, content }
+        return toOutcome(await pool.send(message, context.signal), messageId)
+      } catch (error) {
+        return toFailure(error as SmtpError, messageId)
+      }
+    },
+    async close() {
+      pool?.close()
+    },
+  }
+}
+
+/** In letters that a header may have. */
+const domainOf = ({ address }: EmailAddress) => domainToASCII(address.split('@')[1] ?? '') || 'belfry.invalid'
+
+interface Addressed {
+  readonly from: EmailAddress
+  readonly to: readonly EmailAddress[]
+  readonly cc: readonly EmailAddress[]
+  readonly replyTo: EmailAddress | undefined
+  /** All who get it, those of bcc included, each once. */
+  readonly recipients: readonly string[]
+}
+
+/** Who sends and who receives, or what is wrong with it. It was checked when the task was made. */
+function addressesOf(action: EmailAction, defaultFrom: string | null): Addressed | string {
+  const sender = action.from ?? defaultFrom
+  if (sender === null) return 'the action names no sender; set from, or --smtp-from'
+  const texts = {
+    from: [sender],
+    to: list(action.to),
+    cc: list(action.cc),
+    bcc: list(action.bcc),
+    replyTo: list(action.replyTo),
+  }
+  const read: Record<string, EmailAddress[]> = {}
+  for (const [field, addresses] of Object.entries(texts)) {
+    read[field] = []
+    for (const text of addresses) {
+      const parsed = parseEmailAddress(text)
+      if (!parsed.ok) return `${field} ${parsed.reason}`
+      read[field].push(parsed.value)
+    }
+  }
+  const { to = [], cc = [], bcc = [] } = read
+  return {
+    from: read['from']?.[0] as EmailAddress,
+    to,
+    cc,
+    replyTo: read['replyTo']?.[0],
+    recipients: [...new Set([...to, ...cc, ...bcc].map(({ address }) => address))],
+  }
+}
+
+const list = (value: string | readonly string[] | undefined): readonly string[] =>
+  value === undefined ? [] : typeof value === 'string' ? [value] : value
+
+interface Composing {
+  readonly addressed: Addressed
+  readonly messageId: string
+  readonly context: AttemptContext
+}
+
+/** The message as it goes over the wire, without those of bcc. */
+async function compose(
+  { subject, text, html }: EmailAction,
+  { addressed: { from, to, cc, replyTo }, messageId, context }: Composing,
+): Promise<Buffer> {
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
+  const message = new MailComposer({
+    from,
+    to: [...to],
+    cc: [...cc],
+    ...(replyTo === undefined ? {} : { replyTo }),
+    subject,
+    ...(text === undefined ? {} : { text }),
+    ...(html === undefined ? {} : { html }),
+    messageId,
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      'Belfry-Task-Id': context.taskId,
+      'Belfry-Scheduled-For': new Date(context.scheduledFor).toISOString(),
+      ...(context.tracingId === null ? {} : { 'Belfry-Tracing-Id': context.tracingId }),
+    },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return message.compile().build()
+}
+
+function toOutcome({ accepted, refused, response }: SmtpReceipt, messageId: string): Outcome {
+  const output = { messageId, accepted, refused: refused.map(shortened), response: short(response) }
+  if (refused.length === 0) return { kind: 'completed', output }
+  const names = refused.map((recipient) => `${recipient.address} (${short(recipient.response)})`).join(', ')
+  const message = `sent to ${accepted.length} of ${accepted.length + refused.length} recipients and not again; refused were ${names}`
+  return { ...failed('recipients_refused', message.slice(0, MAX_MESSAGE), false), output }
+}
+
+/** What the server says is shown, but not without end. */
+const MAX_RESPONSE = 300
+const MAX_MESSAGE = 2_000
+const short = (response: string) => response.slice(0, MAX_RESPONSE)
+const shortened = ({ address, response }: RefusedRecipient) => ({ address, response: short(response) })
+
+function toFailure(error: SmtpError, messageId: string): Outcome {
+  const { code = '', responseCode, response, rejectedErrors = [] } = error
+  const said = short(response ?? error.message)
+  const detail = responseCode === undefined ? {} : { detail: { status: responseCode } }
+  if (code === 'EAUTH') return answered('email_login_refused', `the mail server refused the login: ${said}`)
+  if (rejectedErrors.length > 0) {
+    const refused = rejectedErrors.map(({ recipient = '', response: why = '' }) => ({
+      address: recipient,
+      response: why,
+    }))
+    const isFinal = rejectedErrors.every((each) => (each.responseCode ?? 0) >= 500)
+    return {
+      ...failed('recipients_refused', `the mail server refused all recipients: ${said}`, !isFinal, detail),
+      output: { messageId, accepted: [], refused: refused.map(shortened) },
+    }
+  }
+  if (responseCode !== undefined)
+    return answered('email_refused', `the mail server refused the message: ${said}`)
+  if (code === 'EMESSAGE' || code === 'EENVELOPE') return failed('email_refused', said, false)
+  if (code === 'ETLS')
+    return failed('email_unreachable', `no secure connection to the mail server: ${said}`, true)
+  return failed('email_unreachable', `the mail server cannot be reached: ${said}`, true)
+
+  function answered(kind: string, message: string): Outcome {
+    return failed(kind, message, (responseCode ?? 0) < 500, detail)
+  }
+}
+
+const failed = (code: string, message: string, retryable: boolean, more: object = {}) =>
+  ({ kind: 'failed', error: { code, message, ...more }, retryable }) as const

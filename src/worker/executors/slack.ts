@@ -1,0 +1,106 @@
+/**
+ * Performs `slack`: a message to an incoming webhook. Slack answers `ok`, or with a status and one word that says what
+ * is wrong. Most of them another attempt cannot change; what it can is a limit on the rate, told with 429 and
+ * Retry-After, and Slack's own troubles, told with 5xx.
+ */
+import type { SlackAction } from '../../core/action.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { Executor } from '../executor.ts'
+import type { Signer } from '../signer.ts'
+import { isRetryable, retryAfterOf, Targets } from './http.ts'
+import type { HttpClient, HttpResponse, HttpResult } from './http-client.ts'
+import { attemptHeaders } from './http-headers.ts'
+
+export interface SlackExecutorOptions {
+  readonly client: HttpClient
+  readonly userAgent: string
+}
+
+/** Slack knows us by the address, which is the secret; there is nothing to sign. */
+const UNSIGNED: Signer = { sign: () => undefined }
+
+/** The executor of messages to Slack. It does not own the client. */
+export function createSlackExecutor({ client, userAgent }: SlackExecutorOptions): Executor<SlackAction> {
+  const targets = new Targets()
+  return {
+    async execute({ url, text, blocks }, context) {
+      const target = targets.get(url)
+      if (typeof target === 'string')
+        return {
+          kind: 'failed',
+          error: { code: 'invalid_url', message: `the URL ${target}` },
+          retryable: false,
+        }
+      const body = JSON.stringify({ text, blocks })
+      const headers = attemptHeaders(context, { userAgent, body, signer: UNSIGNED, now: Date.now() })
+      headers.push('content-type', 'application/json')
+      const result = await client.send({ target, method: 'POST', headers, body, signal: context.signal })
+      return toOutcome(result, target.host)
+    },
+  }
+}
+
+function toOutcome(result: HttpResult, host: string): Outcome {
+  const { response } = result
+  if (response === undefined)
+    return result.ok ? completed(result.response) : { kind: 'failed', ...result.failure }
+  const problem = problemOf(response)
+  const isGood = response.status >= 200 && response.status < 300 && problem === undefined
+  if (isGood) return result.ok ? completed(response) : { kind: 'failed', ...result.failure, output: response }
+  return refused(response, { host, problem })
+}
+
+const completed = (output: HttpResponse): Outcome => ({ kind: 'completed', output })
+
+/** Slack's word for what is wrong: the body, or the member `error` of one that says it is not ok. */
+function problemOf({ status, body }: HttpResponse): string | undefined {
+  const word = body.trim()
+  if (WORD.test(word)) return status >= 300 || word in MEANINGS ? word : undefined
+  const match = /^\{\s*"ok"\s*:\s*false\s*,\s*"error"\s*:\s*"([a-z_]{1,60})"/.exec(word)
+  return match?.[1]
+}
+
+const WORD = /^[a-z][a-z_]{0,59}$/
+
+/** What Slack's words mean, and which of them another attempt may change. */
+const MEANINGS: Readonly<Record<string, { readonly means: string; readonly isTransient?: true }>> = {
+  action_prohibited: { means: 'an administrator does not allow this' },
+  channel_is_archived: { means: 'the channel is archived' },
+  channel_not_found: { means: 'there is no such channel' },
+  invalid_blocks: { means: 'the blocks are not as Slack wants them' },
+  invalid_payload: { means: 'the message is not as Slack wants it' },
+  invalid_token: { means: 'the address is not valid any more' },
+  missing_text_or_fallback_or_attachments: { means: 'the message has no text' },
+  no_active_hooks: { means: 'the webhook was disabled' },
+  no_service: { means: 'the webhook was removed or disabled' },
+  no_service_id: { means: 'the address is not complete' },
+  no_team: { means: 'the workspace does not exist any more' },
+  no_text: { means: 'the message has no text' },
+  posting_to_general_channel_denied: { means: 'only some may write to the general channel' },
+  rate_limited: { means: 'too many messages', isTransient: true },
+  rollup_error: { means: 'Slack had trouble of its own', isTransient: true },
+  team_disabled: { means: 'the workspace is disabled' },
+  too_many_attachments: { means: 'the message has too many attachments' },
+  user_not_found: { means: 'there is no such user' },
+}
+
+function refused(
+  response: HttpResponse,
+  { host, problem }: { host: string; problem: string | undefined },
+): Outcome {
+  const { status } = response
+  const known = problem === undefined ? undefined : MEANINGS[problem]
+  const retryAfterMs = retryAfterOf(response)
+  const word = problem === undefined ? '' : `: ${problem}`
+  return {
+    kind: 'failed',
+    error: {
+      code: 'slack_refused',
+      message: `HTTP ${status} from ${host}${word}${known === undefined ? '' : `, ${known.means}`}`,
+      detail: { status, ...(problem === undefined ? {} : { error: problem }) },
+    },
+    retryable: known === undefined ? isRetryable(status) : known.isTransient === true,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    output: response,
+  }
+}
