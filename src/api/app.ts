@@ -30,6 +30,7 @@ import { deadLetterRoutes } from './routes/dead-letters.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { eventRoutes } from './routes/events.ts'
 import { healthRoutes } from './routes/health.ts'
+import { jobRoutes } from './routes/jobs.ts'
 import { ledgerRoutes } from './routes/ledger.ts'
 import { queueRoutes } from './routes/queues.ts'
 import { readTaskRoutes } from './routes/read-tasks.ts'
@@ -130,6 +131,7 @@ export async function createApp({
   subscriptionRoutes(app, context)
   deadLetterRoutes(app, context)
   healthRoutes(app, context)
+  jobRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)
   await app.ready()

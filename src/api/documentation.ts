@@ -42,7 +42,7 @@ export function documentation(version: string) {
       },
       { name: 'schedules', description: 'Looking ahead.' },
       { name: 'health', description: 'For probes and load balancers.' },
-      { name: 'compatibility', description: 'The `/tasks` interface.' },
+      { name: 'compatibility', description: 'The `/tasks` interface, and jobs as four calls.' },
     ],
   }
 }

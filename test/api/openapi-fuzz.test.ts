@@ -135,9 +135,11 @@ async function register(): Promise<void> {
 }
 await register()
 
-function bodyOf({ operation, body }: FuzzRequest): unknown {
-  const { waitMs } = (body ?? {}) as { waitMs?: unknown }
-  if (operation.operationId !== 'claimRuns' || typeof body !== 'object' || body === null) return body
+function bodyOf({ operation, body, pick }: FuzzRequest): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  if ('job_id' in body) return { ...body, ...namedJob(body, pick) }
+  const { waitMs } = body as { waitMs?: unknown }
+  if (operation.operationId !== 'claimRuns') return body
   return { ...body, waitMs: typeof waitMs === 'number' ? Math.min(waitMs, LONGEST_WAIT_MS) : (waitMs ?? 0) }
 }
 
@@ -147,6 +149,19 @@ function whereKnown(body: Record<string, unknown> | null): string[] {
   if (body?.['redriven'] !== undefined) return known.redrives
   if (body?.['secret']) return known.secrets
   return body?.['passedOver'] === undefined ? known.tasks : known.backfills
+}
+
+/** Jobs are named in bodies: half the time it is one that is there, and its user. */
+const jobs: { job_id: string; user_id: string }[] = []
+for (let i = 0; i < MAX_KNOWN; i++) {
+  const job = { user_id: `user ${i}`, schedule: '1h', code_location: 'http://localhost/' }
+  jobs.push((await send('POST', '/submit_job', job)).body)
+}
+
+function namedJob(body: object, pick: number): object {
+  const job = jobs[pick]
+  if (job === undefined) return {}
+  return { job_id: job.job_id, ...('user_id' in body ? { user_id: job.user_id } : {}) }
 }
 
 function headersOf({ operation, parameters }: FuzzRequest): Record<string, string> {

@@ -1,0 +1,188 @@
+/**
+ * Jobs, as four calls: submit, retrieve all of a user, delete, and the history of one. A job is a task that pings
+ * its `code_location`, a user is the owner of tasks, and an execution is a run. A thin translation onto the
+ * operations of `/v1`; docs/reference/compatibility.md describes it.
+ */
+import { z } from 'zod'
+import { targetOfAction } from '../../core/action.ts'
+import { parseDuration } from '../../core/duration.ts'
+import { type Problem, Refusal } from '../../core/errors.ts'
+import type { RunState } from '../../core/run.ts'
+import { parseInstant } from '../../core/schedule/instant.ts'
+import type { Schedule } from '../../core/schedule/schedule.ts'
+import { type RunRow, runsOfTask } from '../../store/runs.ts'
+import { findTasks, type TaskRow } from '../../store/tasks.ts'
+import type { App } from '../app.ts'
+import type { Context } from '../operations/context.ts'
+import { createTask } from '../operations/create-task.ts'
+import { endTask } from '../operations/end-task.ts'
+import { getTask, notFound } from '../operations/read-tasks.ts'
+import { utc } from '../present.ts'
+import { traceparentOf } from '../request.ts'
+import {
+  DeletedJob,
+  DeleteJob,
+  type EXECUTION_STATUSES,
+  Execution,
+  GetExecHistory,
+  Job,
+  RetrieveAllJobs,
+  SubmitJob,
+} from '../schemas/job.ts'
+import { problems } from '../schemas/problem-document.ts'
+import { CreateTask } from '../schemas/task.ts'
+import { invalidInput, parse } from '../validation/parse.ts'
+
+/** The lists have no pages; they end here. */
+export const JOB_LIST_LIMIT = 1_000
+
+const tags = ['compatibility']
+
+const submit = {
+  operationId: 'submitJob',
+  tags,
+  summary: 'Submit a job that calls a URL',
+  body: SubmitJob,
+  response: { 200: Job, ...problems(413, 415) },
+}
+
+const retrieve = {
+  operationId: 'retrieveAllJobs',
+  tags,
+  summary: `The newest ${JOB_LIST_LIMIT} jobs of a user`,
+  body: RetrieveAllJobs,
+  response: { 200: z.array(Job), ...problems(413, 415) },
+}
+
+const remove = {
+  operationId: 'deleteJob',
+  tags,
+  summary: 'Delete a job of a user',
+  body: DeleteJob,
+  response: { 200: DeletedJob, ...problems(404, 413, 415) },
+}
+
+const history = {
+  operationId: 'getExecHistory',
+  tags,
+  summary: `The latest ${JOB_LIST_LIMIT} executions of a job`,
+  body: GetExecHistory,
+  response: { 200: z.array(Execution), ...problems(404, 413, 415) },
+}
+
+export function jobRoutes(app: App, context: Context): void {
+  const { db, projectId } = context
+
+  app.post('/submit_job', { schema: submit }, async (request) => {
+    try {
+      const input = toCreateTask(request.body)
+      const traceparent = traceparentOf(request)
+      return (await createTask(context, { input, traceparent, repeat: null, present })).body as Job
+    } catch (error) {
+      throw error instanceof Refusal ? inItsWords(error) : error
+    }
+  })
+
+  app.post('/retrieve_all_jobs', { schema: retrieve }, async ({ body }) => {
+    const rows = await db.run(findTasks({ projectId, owner: body.user_id, limit: JOB_LIST_LIMIT }))
+    return rows.map(present)
+  })
+
+  app.post('/delete_job', { schema: remove }, async ({ body: { user_id, job_id } }) => {
+    // Somebody else's job is as good as none.
+    if ((await getTask(context, job_id)).owner !== user_id) notFound(job_id)
+    await endTask(context, job_id, 'delete')
+    return { user_id, job_id }
+  })
+
+  app.post('/get_exec_history', { schema: history }, async ({ body: { job_id } }) => {
+    await getTask(context, job_id)
+    const statement = runsOfTask({ projectId, taskId: job_id, limit: JOB_LIST_LIMIT })
+    return (await db.snapshot((tx) => tx.run(statement), { inOrder: true })).map(presentExecution)
+  })
+}
+
+function toCreateTask({ user_id, schedule, code_location }: SubmitJob): CreateTask {
+  const task = {
+    owner: user_id,
+    action: { type: 'ping', url: code_location },
+    schedule: readSchedule(schedule.trim()),
+  }
+  const parsed = parse(CreateTask, task, 'body')
+  if (!parsed.ok) throw invalidInput(parsed.problems)
+  return parsed.value
+}
+
+/** An instant, an interval, or else a cron expression, which says best what is wrong with something that is none. */
+function readSchedule(text: string): unknown {
+  if (parseInstant(text).ok) return { type: 'once', at: text }
+  if (parseDuration(text).ok) return { type: 'every', interval: text }
+  return { type: 'cron', expression: text, timezone: 'UTC' }
+}
+
+const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
+  ['/owner', '/user_id'],
+  ['/action', '/code_location'],
+  ['/schedule', '/schedule'],
+]
+
+/** A refusal with the names that this interface has for things. */
+function inItsWords(refusal: Refusal): Refusal {
+  if (refusal.problems.length === 0) return refusal
+  return invalidInput(refusal.problems.map(translated))
+}
+
+function translated({ pointer, detail }: Problem): Problem {
+  return { pointer: FIELDS.find(([prefix]) => pointer.startsWith(prefix))?.[1] ?? pointer, detail }
+}
+
+function present({ id, owner, definition, openRun, nextAt }: TaskRow): Job {
+  const next = openRun?.scheduledFor ?? nextAt
+  return {
+    user_id: owner ?? '',
+    job_id: id,
+    schedule: writtenSchedule(definition.schedule),
+    code_location: targetOfAction(definition.action),
+    next_execution: next === null ? null : utc(next),
+  }
+}
+
+/** As `submit_job` would take it, where it could be. */
+function writtenSchedule(schedule: Schedule): string {
+  switch (schedule.type) {
+    case 'once':
+      return schedule.at
+    case 'every':
+    case 'delay':
+      return schedule.interval
+    case 'cron':
+      return schedule.expression
+    case 'daily':
+      return `${schedule.minute} ${schedule.hour} * * *`
+    case 'manual':
+      return ''
+    default:
+      return JSON.stringify(schedule)
+  }
+}
+
+const STATUS: Readonly<Record<RunState, (typeof EXECUTION_STATUSES)[number]>> = {
+  pending: 'SCHEDULED',
+  running: 'RUNNING',
+  retrying: 'RETRYING',
+  completed: 'COMPLETED',
+  permanently_failed: 'FAILED',
+  cancelled: 'CANCELLED',
+  skipped: 'SKIPPED',
+}
+
+function presentExecution({ id, taskId, state, scheduledFor, startedAt, endedAt }: RunRow): Execution {
+  return {
+    job_id: taskId,
+    execution_id: id,
+    status: STATUS[state],
+    scheduled_for: utc(scheduledFor),
+    started_at: startedAt === null ? null : utc(startedAt),
+    ended_at: endedAt === null ? null : utc(endedAt),
+  }
+}
