@@ -22,9 +22,9 @@ export async function startPeer<Told extends object>(
   let heard = 0
   const port = new Promise<number>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)))
-    child.on('message', (message: Told | { port: number } | { hasSecrets: number }) => {
+    child.on('message', (message: Told | { port: number } | { heard: true }) => {
       if ('port' in message) resolve(message.port)
-      else if ('hasSecrets' in message) heard++
+      else if ('heard' in message) heard++
       else told.push(message)
     })
   })

@@ -32,7 +32,7 @@ const server = createServer((request, response) => {
 
 process.on('message', (message) => {
   secrets = /** @type {{ secrets: string[] }} */ (message).secrets
-  process.send?.({ hasSecrets: secrets.length })
+  process.send?.({ heard: true })
 })
 process.on('disconnect', () => process.exit())
 server.listen(0, '127.0.0.1', () => {

@@ -1,0 +1,113 @@
+/**
+ * Runs inside a network and a mount namespace of its own, where every address that must not be reached is this machine's, and
+ * a canary listens behind each of them. Starts the real program there, has it call those addresses in all the ways
+ * there are, and prints what became of the runs and what the canaries saw, as JSON. There is no way out of here: a mistake hits
+ * a canary and nobody else.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+
+const { main, databaseUrl, mode, forbidden, reachable, hosts, dir, tasks } = JSON.parse(
+  readFileSync(process.argv[2] ?? '', 'utf8'),
+)
+const PORT = 8080
+
+const ip = (/** @type {string[]} */ ...args) => execFileSync('ip', args)
+ip('link', 'set', 'lo', 'up')
+for (const address of [...forbidden, ...reachable]) {
+  const bits = address.includes(':') ? 128 : 32
+  // Those of loopback are there already.
+  try {
+    ip('addr', 'add', `${address}/${bits}`, 'dev', 'lo')
+  } catch {}
+}
+writeFileSync(
+  `${dir}/hosts`,
+  `127.0.0.1 localhost\n${hosts.map(([name, address]) => `${address} ${name}`).join('\n')}\n`,
+)
+execFileSync('mount', ['--bind', `${dir}/hosts`, '/etc/hosts'])
+
+/** @type {string[]} */
+const hits = []
+const canary = createServer((socket) => {
+  const address = (socket.localAddress ?? '').replace(/^::ffff:/, '')
+  const isReachable = reachable.includes(address)
+  if (!isReachable) hits.push(address)
+  socket.on('error', () => {})
+  socket.on('data', (data) => {
+    // Whoever may be reached sends everybody on to where they say they want to go.
+    const [, to = ''] = /^[A-Z]+ \/\?to=(\S*) HTTP/.exec(data.toString('latin1')) ?? []
+    const location = to === '' ? '' : `location: ${decodeURIComponent(to)}\r\n`
+    socket.end(
+      `HTTP/1.1 ${to === '' ? 200 : 307} X\r\n${location}connection: close\r\ncontent-length: 0\r\n\r\n`,
+    )
+  })
+})
+await new Promise((resolve) =>
+  canary.listen({ port: PORT, host: '::', ipv6Only: false }, () => resolve(undefined)),
+)
+
+// The canaries sing when somebody does come: without this, silence would mean nothing.
+for (const host of forbidden)
+  await new Promise((resolve) => {
+    const socket = connect({ port: PORT, host, timeout: 2_000 }, () => socket.end('x'))
+    socket.on('close', resolve)
+    socket.on('error', resolve)
+    socket.on('timeout', () => socket.destroy())
+    socket.resume()
+  })
+const control = hits.splice(0)
+
+const belfry = spawn(
+  process.execPath,
+  [
+    main,
+    'start',
+    '--port',
+    '0',
+    '--database-url',
+    databaseUrl,
+    '--private-addresses',
+    mode,
+    '--concurrency',
+    '100',
+  ],
+  { cwd: dir, stdio: ['ignore', 'pipe', 'inherit'] },
+)
+const url = await new Promise((resolve, reject) => {
+  let said = ''
+  belfry.once('exit', (code) => reject(new Error(`the program ended with ${code}: ${said}`)))
+  belfry.stdout.on('data', (data) => {
+    said += data
+    const [, found] = /API {2,}(http:\S+)\/v1\/tasks/.exec(said) ?? []
+    if (found && /Ready\./.test(said)) resolve(found)
+  })
+})
+
+const request = async (method, path, body) => {
+  const answer = await fetch(url + path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, body: await answer.json() }
+}
+const outcomes = []
+const created = await request('POST', '/v1/tasks/bulk', { tasks })
+for (const [i, { id }] of (created.body.items ?? []).entries()) {
+  for (;;) {
+    const { body } = await request('GET', `/v1/tasks/${id}/runs`)
+    const [run] = body.items
+    if (run?.endedAt) {
+      outcomes.push({ url: tasks[i].action.url, state: run.state, code: run.error?.code ?? null })
+      break
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+const exited = new Promise((resolve) => belfry.once('exit', resolve))
+belfry.kill('SIGTERM')
+await exited
+const report = { created: created.status, problem: created.body.detail ?? null, control, hits, outcomes }
+process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit(0))
