@@ -8,9 +8,11 @@ import { startPeer } from './peer.ts'
 
 const MIB = 1024 * 1024
 /** Each harm comes this often at once. */
-const AT_ONCE = 4
+const AT_ONCE = 3
 /** Beyond what the program needs to do anything at all. */
 const MAX_GROWTH_MIB = 100
+/** For machines that do much else at the same time. */
+const TIME_LIMIT_MS = 150_000
 
 type Expected = { readonly state: string; readonly code?: string; readonly output?: object }
 const failed = (code: string, output?: object): Expected => ({
@@ -47,69 +49,84 @@ const HARMS: Readonly<Record<string, readonly [more: object, expected: Expected]
 
 const database = await createTestDatabase()
 
-test('harm has the one right outcome, costs little memory, and nobody else anything', async () => {
-  const sink = await startPeer<{ poured: number }>('./hostile-process.mjs')
-  const url = `http://127.0.0.1:${sink.port}`
-  const belfry = await startBelfry(['--database-url', database.url, '--concurrency', '200'])
-  const task = (path: string, more: object = {}) => ({
-    name: path,
-    action: { type: 'http', url: url + path, ...more },
-    retry: { limit: 0 },
-    timeout: '5s',
-  })
-  await ended(
-    belfry,
-    await create(
+test(
+  'harm has the one right outcome, costs little memory, and nobody else anything',
+  async () => {
+    const sink = await startPeer<{ poured: number }>('./hostile-process.mjs')
+    const url = `http://127.0.0.1:${sink.port}`
+    const belfry = await startBelfry(['--database-url', database.url, '--concurrency', '200'])
+    const task = (path: string, more: object = {}) => ({
+      name: path,
+      action: { type: 'http', url: url + path, ...more },
+      retry: { limit: 0 },
+      timeout: '5s',
+    })
+    await ended(
       belfry,
-      Array.from({ length: 100 }, () => task('/fine')),
-    ),
-  )
-  const before = residentMib(belfry.pid)
+      await create(
+        belfry,
+        Array.from({ length: 100 }, () => task('/fine')),
+      ),
+    )
+    const before = residentMib(belfry.pid)
 
-  const harmful = Object.entries(HARMS).flatMap(([path, [more]]) =>
-    Array.from({ length: AT_ONCE }, () => task(path, more)),
-  )
-  const ids = await create(belfry, harmful)
-  const good = await ended(
-    belfry,
-    await create(
+    const harmful = Object.entries(HARMS).flatMap(([path, [more]]) =>
+      Array.from({ length: AT_ONCE }, () => task(path, more)),
+    )
+    const ids = await create(belfry, harmful)
+    const good = await ended(
       belfry,
-      Array.from({ length: 50 }, () => task('/fine')),
-    ),
-  )
-  const runs = await ended(belfry, ids)
+      await create(
+        belfry,
+        Array.from({ length: 50 }, () => task('/fine')),
+      ),
+    )
+    const runs = await ended(belfry, ids)
 
-  for (const [i, run] of runs.entries()) {
-    const path = harmful[i]?.name ?? ''
-    const [, expected] = HARMS[path] ?? [{}, failed('no such harm')]
-    const { state, code, output } = expected
-    expect({ path, state: run.state }).toEqual({ path, state })
-    if (code === undefined) expect(run.error, path).toBeNull()
-    else expect(code.split(' or '), `${path}: ${run.error?.message}`).toContain(run.error?.code)
-    if (output !== undefined) expect(run.output, path).toMatchObject(output)
-  }
-  expect(good.map(({ state }) => state)).toEqual(good.map(() => 'completed'))
-  const poured = Math.max(0, ...sink.told.map((message) => message.poured)) / MIB
-  const growth = peakMib(belfry.pid) - before
-  process.stdout.write(
-    `  ${ids.length} harmful calls: +${growth.toFixed(0)} MiB at the peak, ${poured.toFixed(0)} MiB poured\n`,
-  )
-  if (process.platform === 'linux') expect(growth).toBeLessThan(MAX_GROWTH_MIB)
-})
+    for (const [i, run] of runs.entries()) {
+      const path = harmful[i]?.name ?? ''
+      const [, expected] = HARMS[path] ?? [{}, failed('no such harm')]
+      const { state, code, output } = expected
+      expect({ path, state: run.state }).toEqual({ path, state })
+      if (code === undefined) expect(run.error, path).toBeNull()
+      else expect(code.split(' or '), `${path}: ${run.error?.message}`).toContain(run.error?.code)
+      if (output !== undefined) expect(run.output, path).toMatchObject(output)
+    }
+    expect(good.map(({ state }) => state)).toEqual(good.map(() => 'completed'))
+    const poured = Math.max(0, ...sink.told.map((message) => message.poured)) / MIB
+    const growth = peakMib(belfry.pid) - before
+    process.stdout.write(
+      `  ${ids.length} harmful calls: +${growth.toFixed(0)} MiB at the peak, ${poured.toFixed(0)} MiB poured\n`,
+    )
+    if (process.platform === 'linux') expect(growth).toBeLessThan(MAX_GROWTH_MIB)
+  },
+  TIME_LIMIT_MS,
+)
 
-test('what a receiver adds to its answer is nobody else’s answer', async () => {
-  const sink = await startPeer('./hostile-process.mjs')
-  const url = `http://127.0.0.1:${sink.port}`
-  const belfry = await startBelfry(['--database-url', (await createTestDatabase()).url, '--concurrency', '1'])
-  const ping = (path: string) => ({ action: { type: 'ping', url: url + path }, retry: { limit: 0 } })
+test(
+  'what a receiver adds to its answer is nobody else’s answer',
+  async () => {
+    const sink = await startPeer('./hostile-process.mjs')
+    const url = `http://127.0.0.1:${sink.port}`
+    const belfry = await startBelfry([
+      '--database-url',
+      (await createTestDatabase()).url,
+      '--concurrency',
+      '1',
+    ])
+    const ping = (path: string) => ({ action: { type: 'ping', url: url + path }, retry: { limit: 0 } })
 
-  const runs = await ended(
-    belfry,
-    await create(belfry, ['/smuggled', '/fine', '/smuggled', '/fine', '/fine'].map(ping)),
-  )
+    const runs = await ended(
+      belfry,
+      await create(belfry, ['/smuggled', '/fine', '/smuggled', '/fine', '/fine'].map(ping)),
+    )
 
-  expect(runs.map(({ state, output }) => [state, output?.status])).toEqual(runs.map(() => ['completed', 200]))
-})
+    expect(runs.map(({ state, output }) => [state, output?.status])).toEqual(
+      runs.map(() => ['completed', 200]),
+    )
+  },
+  TIME_LIMIT_MS,
+)
 
 async function create(belfry: Belfry, tasks: readonly object[]): Promise<string[]> {
   const { body } = await belfry.request('POST', '/v1/tasks/bulk', { tasks })
@@ -126,7 +143,7 @@ async function ended(belfry: Belfry, ids: readonly string[]) {
           const { body } = await belfry.request('GET', `/v1/tasks/${id}/runs`)
           return body.items[0]?.endedAt ? body.items[0] : undefined
         },
-        { withinMs: 25_000 },
+        { withinMs: 60_000 },
       ),
     )
   }

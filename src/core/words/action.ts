@@ -14,7 +14,8 @@ export function actionWords(action: Action): string {
     case 'http':
       return `${action.method} ${action.url || '…'}`
     case 'slack':
-      return `message to ${action.url || '…'}`
+      // Whoever knows the whole address can write there.
+      return `message to ${URL.canParse(action.url) ? new URL(action.url).host : '…'}`
     case 'email':
       return `email to ${targetOfAction(action) || '…'}`
   }

@@ -6,7 +6,8 @@ export function requestText(action: Action): string {
   if (action.type === 'sleep' || action.type === 'ping') return ''
   if (action.type === 'handler')
     return action.payload === undefined ? '' : JSON.stringify(action.payload, null, 2)
-  if (action.type === 'slack' || action.type === 'email') {
+  if (action.type === 'slack') return JSON.stringify({ text: action.text, blocks: action.blocks }, null, 2)
+  if (action.type === 'email') {
     const { type: _, ...message } = action
     return JSON.stringify(message, null, 2)
   }

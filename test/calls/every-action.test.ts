@@ -1,0 +1,100 @@
+/** Every action there is, by the real program, with a real peer in a process of its own at the other end. */
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { ACTION_TYPES } from '../../src/core/action.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startBelfry } from '../support/process.ts'
+import { startPeer } from './peer.ts'
+
+const CERTIFICATE = fileURLToPath(new URL('./localhost.pem', import.meta.url))
+/** For machines that do much else at the same time. */
+const TIME_LIMIT_MS = 150_000
+const LOGIN = { user: 'belfry', password: 'not-to-be-seen' }
+
+interface Received {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly verified: readonly boolean[]
+}
+
+test(
+  'each does what it says, and no secret is seen on the way',
+  async () => {
+    const receiver = await startPeer<Received>('./receiver-process.mjs')
+    const mail = await startPeer<{ raw: string; isSecure: boolean }>('./smtp-process.mjs', [
+      JSON.stringify({ secure: true, login: LOGIN }),
+    ])
+    const { url: database } = await createTestDatabase()
+    const smtp = `smtps://${LOGIN.user}:${LOGIN.password}@localhost:${mail.port}`
+    const settings = ['--database-url', database, '--smtp-from', 'Belfry <belfry@example.com>']
+    const environment = { BELFRY_SMTP_URL: smtp, NODE_EXTRA_CA_CERTS: CERTIFICATE }
+    const first = await startBelfry([...settings, '--log-level', 'debug'], { env: environment })
+    const { secret } = (await first.request('POST', '/v1/signing-secrets')).body
+    // A node that starts knows the secret from its first request on.
+    first.kill('SIGTERM')
+    await first.exited
+    const belfry = await startBelfry([...settings, '--log-level', 'debug'], { env: environment })
+    await receiver.say({ secrets: [secret] })
+    const worker = await startPeer<{ payload: unknown }>('./handler-process.mjs', [belfry.url])
+    const url = `http://127.0.0.1:${receiver.port}`
+    const slackPeer = await startPeer<Received>('./receiver-process.mjs')
+    const actions: Record<(typeof ACTION_TYPES)[number], object> = {
+      ping: { url: `${url}/ping` },
+      webhook: { url: `${url}/webhook`, body: { report: 1 } },
+      http: { url: `${url}/http`, method: 'DELETE', headers: { 'x-a': 'b' } },
+      slack: { url: `http://127.0.0.1:${slackPeer.port}/services/T/B/x`, text: 'done' },
+      email: { to: ['ada@example.com', 'bob@example.com'], subject: 'report', text: 'done' },
+      sleep: { duration: '10ms' },
+      handler: { name: 'greet', payload: { name: 'Ada' } },
+    }
+
+    const created = await belfry.request('POST', '/v1/tasks/bulk', {
+      tasks: Object.entries(actions).map(([type, more]) => ({
+        name: type,
+        action: { type, ...more },
+        retry: { limit: 0 },
+        tracingId: `trace ${type}`,
+      })),
+    })
+    const runs = await Promise.all(
+      created.body.items.map(({ id }: { id: string }) =>
+        eventually(
+          async () => {
+            const run = (await belfry.request('GET', `/v1/tasks/${id}/runs`)).body.items[0]
+            return run?.endedAt && run
+          },
+          { withinMs: 60_000 },
+        ),
+      ),
+    )
+
+    expect(Object.keys(actions).sort()).toEqual([...ACTION_TYPES].sort())
+    expect(runs.map(({ taskName, state, error }) => ({ taskName, state, error }))).toEqual(
+      Object.keys(actions).map((taskName) => ({ taskName, state: 'completed', error: null })),
+    )
+    expect(receiver.told.map(({ method, path, verified }) => [method, path, ...verified]).sort()).toEqual([
+      ['DELETE', '/http', true],
+      ['GET', '/ping', true],
+      ['POST', '/webhook', true],
+    ])
+    expect(slackPeer.told).toMatchObject([{ method: 'POST', body: '{"text":"done"}' }])
+    expect(slackPeer.told[0]?.headers).not.toHaveProperty('webhook-signature')
+    expect(mail.told).toMatchObject([{ isSecure: true, raw: expect.stringContaining('Subject: report') }])
+    expect(worker.told).toMatchObject([{ payload: { name: 'Ada' } }])
+    const answers = await Promise.all(
+      ['/v1/tasks', '/v1/runs', '/v1/signing-secrets', '/v1/nodes'].map((path) =>
+        belfry.request('GET', path),
+      ),
+    )
+    const seen = [belfry.stdout, belfry.stderr, first.stdout, first.stderr, JSON.stringify(answers)].join(
+      '\n',
+    )
+    for (const word of [LOGIN.password, secret, secret.slice('whsec_'.length)])
+      expect(seen).not.toContain(word)
+    expect(belfry.log.map(({ tracingId }) => tracingId)).toContain('trace webhook')
+  },
+  TIME_LIMIT_MS,
+)
