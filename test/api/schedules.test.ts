@@ -103,3 +103,37 @@ test('a preview shows several triggers as one list, with the notes on each', asy
     '2027-03-28T02:30',
   ])
 })
+
+test('words are stored as the schedule that they mean', async () => {
+  const task = await create({ schedule: 'every weekday at 9:00 (Europe/Vienna)' })
+  const { body: edited } = await node.request('PATCH', `/v1/tasks/${task.id}`, {
+    schedule: 'last day of the month 18:00; every saturday at 10:00',
+  })
+
+  expect(task.schedule).toEqual(weekday)
+  expect(edited.schedule).toEqual({
+    type: 'several',
+    triggers: [
+      { type: 'cron', expression: '0 18 L * *', timezone: 'UTC' },
+      { type: 'cron', expression: '0 10 * * SAT', timezone: 'UTC' },
+    ],
+  })
+})
+
+test('a preview reads words, shows what they mean, and says them in a way that can be read again', async () => {
+  const shown = await preview({ schedule: 'every 15 minutes between 8 and 18 on weekdays', count: 1 })
+
+  expect(shown.schedule).toEqual({ type: 'cron', expression: '*/15 8-17 * * MON-FRI', timezone: 'UTC' })
+  expect(shown.description).toBe('Every 15 minutes between 8 and 18, on weekdays (UTC)')
+  expect((await preview({ schedule: shown.description })).schedule).toEqual(shown.schedule)
+})
+
+test('"in 10 minutes" counts from the moment it is said', async () => {
+  const before = Date.now()
+
+  const task = await create({ schedule: 'in 10 minutes' })
+
+  const ahead = Date.parse(task.schedule.at) - before
+  expect(task.schedule.type).toBe('once')
+  expect(Math.abs(ahead - 600_000)).toBeLessThan(60_000)
+})

@@ -38,6 +38,11 @@ const RIGHT = {
   url: fc.constantFrom('http://localhost:1/x', 'https://example.com', 'http://[::1]/?a=b'),
   key: fc.constantFrom('a', 'b', 'c'),
   hour: fc.integer({ min: 0, max: 23 }),
+  words: fc.constantFrom(
+    'every weekday at 9:00',
+    'every 2 hours',
+    'last day of the month 18:00 (Europe/Vienna)',
+  ),
   headers: fc.constantFrom({}, { accept: 'text/plain' }, { Authorization: 'Bearer x', 'x-y': 'é' }),
 }
 
@@ -53,6 +58,7 @@ const WRONG: Partial<Record<keyof typeof RIGHT, fc.Arbitrary<unknown>>> = {
   end: wrongInstant,
   zone: fc.constantFrom('+01:00', 'Mars/Base', ''),
   cron: fc.constantFrom('61 * * * *', '* * *', '0 0 30 2 *', '* * * * * * *', '', '@reboot', '* * * * 8'),
+  words: fc.constantFrom('soon', '', 'every day at 25:00', 'every weekday'),
   dates: fc.constantFrom([], ['2027-02-30T00:00'], ['2027-01-01'], [7], 'tomorrow'),
   url: fc.constantFrom('ftp://x', 'http://u:p@x', '//x', ''),
 }
@@ -87,7 +93,7 @@ export function arbitraryOf(
   if (variants) return fc.oneof(...variants.map((variant) => inner(variant, name)))
   if (schema['const'] !== undefined) return fc.constant(schema['const'])
   if (Array.isArray(schema['enum'])) return fc.constantFrom(...schema['enum'])
-  const word = BY_NAME[name]
+  const word = name === 'schedule' && schema['type'] === 'string' ? 'words' : BY_NAME[name]
   if (word && schema['type'] !== 'null') {
     const wrong = WRONG[word]
     return manner === 'any' && wrong ? fc.oneof(RIGHT[word], wrong) : RIGHT[word]

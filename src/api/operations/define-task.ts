@@ -5,6 +5,7 @@
 import { Refusal } from '../../core/errors.ts'
 import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { type Schedule, type Trigger, usesSeed } from '../../core/schedule/schedule.ts'
+import { parseWords } from '../../core/schedule/words/parse-words.ts'
 import { durationMs, instantMs, planOf, TASK_DEFAULTS, type TaskDefinition } from '../../core/task.ts'
 import type { CreateTask, EditTask } from '../schemas/task.ts'
 
@@ -22,7 +23,7 @@ export function defineTask(
   { now, traceparent, projectId, seed }: DefineOptions,
 ): TaskDefinition {
   const startAt = input.startAt ?? null
-  const schedule = givenSchedule(input.schedule) ?? { type: 'once', at: startAt ?? iso(now) }
+  const schedule = givenSchedule(input.schedule, now) ?? { type: 'once', at: startAt ?? iso(now) }
   return withinBounds(
     {
       action: input.action as TaskDefinition['action'],
@@ -59,7 +60,7 @@ export function redefineTask(
   { now, seed }: Pick<DefineOptions, 'now' | 'seed'>,
 ): TaskDefinition {
   const startAt = edit.startAt === undefined ? before.startAt : edit.startAt
-  const schedule = givenSchedule(edit.schedule) ?? before.schedule
+  const schedule = givenSchedule(edit.schedule, now) ?? before.schedule
   const after: TaskDefinition = {
     ...before,
     action: (edit.action as TaskDefinition['action'] | undefined) ?? before.action,
@@ -96,7 +97,12 @@ export function redefineTask(
 }
 
 /** A schedule as it is stored, from what was checked when the request came in. */
-export function givenSchedule(given: CreateTask['schedule']): Schedule | undefined {
+export function givenSchedule(given: CreateTask['schedule'], now: number): Schedule | undefined {
+  if (typeof given === 'string') {
+    const parsed = parseWords(given, { now })
+    if (!parsed.ok) throw invalid('/schedule', parsed.reason)
+    return parsed.schedule
+  }
   if (!Array.isArray(given)) return given as Schedule | undefined
   const triggers = given as Trigger[]
   const [only] = triggers

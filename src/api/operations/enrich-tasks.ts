@@ -60,6 +60,6 @@ function nextOf({ definition, nextAt }: TaskRow, deadline: number): Pick<Task, '
   }
   return {
     next: instants.map((at) => ({ at: utc(at), local: localTime(at, zone) })),
-    scheduleInWords: describeSchedule(schedule),
+    scheduleInWords: describeSchedule(schedule, definition.seed),
   }
 }

@@ -14,7 +14,7 @@ const MAX_NOTES = 10
 
 /** The next instants of a schedule, a sentence about it, and what daylight saving does to it. Pure. */
 export function previewSchedule(request: PreviewRequest, now: number): Preview {
-  const schedule = givenSchedule(request.schedule) as Schedule
+  const schedule = givenSchedule(request.schedule, now) as Schedule
   const from = request.from === undefined ? now : instantMs(request.from)
   const startAt = request.startAt === undefined ? null : instantMs(request.startAt)
   const endAt = request.endAt === undefined ? null : instantMs(request.endAt)
@@ -22,7 +22,7 @@ export function previewSchedule(request: PreviewRequest, now: number): Preview {
   const timezone = timezoneOf(schedule)
   return {
     schedule,
-    description: describeSchedule(schedule),
+    description: describeSchedule(schedule, request.seed ?? null),
     timezone,
     occurrences: upcoming(plan, from, request.count).map((at) => ({
       at: utc(at),

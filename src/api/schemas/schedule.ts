@@ -8,6 +8,7 @@ import {
   type Trigger,
   validateSchedule,
 } from '../../core/schedule/schedule.ts'
+import { parseWords } from '../../core/schedule/words/parse-words.ts'
 import { Instant, instantProblem } from './values.ts'
 
 /** The fields are checked in detail by the core, which knows what an expression may hold. */
@@ -72,8 +73,18 @@ const List = Triggers.superRefine((triggers, context) =>
   report({ type: 'several', triggers: triggers as Trigger[] }, ['triggers'], context),
 ).describe('Several triggers: the same as an object of type several.')
 
-/** As an object of some type, or as a list of triggers; it is shown as an object. */
-export const Schedule = z.union([Whole, List]).meta({ id: 'Schedule' })
+/** Read here only to be refused where it is wrong; the operation reads it again, at its own time. */
+const Words = z
+  .string()
+  .superRefine((text, context) => {
+    const parsed = parseWords(text, { now: 0 })
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
+  })
+  .meta({ example: 'every weekday at 9:00 (Europe/Vienna)' })
+  .describe('In words: stored as the schedule that they mean.')
+
+/** As an object of some type, as a list of triggers, or in words; it is shown as an object. */
+export const Schedule = z.union([Whole, List, Words]).meta({ id: 'Schedule' })
 export type Schedule = z.output<typeof Schedule>
 
 /** What the core finds wrong, each at its place. `within` is what a list leaves out of the pointers. */

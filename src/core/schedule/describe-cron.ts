@@ -1,13 +1,22 @@
 /**
- * A cron expression in words. cronstrue phrases the fields; the sentence is put together here, because
+ * A cron expression in words: those of our own grammar where they can say it, so that they can be read back. For
+ * the rest cronstrue phrases the fields; the sentence is put together here, because
  * cronstrue joins the two day fields as if both had to match ("on day 1 of the month, and on Monday") while
  * cron fires when either does, and because it misreads or refuses lists with W, # and L.
  */
 import cronstrue from 'cronstrue'
-import { type CronFields, checkCron } from './cron-fields.ts'
+import { type CronFields, checkCron, holdsHash, withoutHash } from './cron-fields.ts'
+import { hashOf } from './hash.ts'
+import { cronInWords } from './words/cron-words.ts'
 
-/** An English sentence without its full stop; the expression itself when it cannot be put into words. */
-export function describeCron(expression: string): string {
+/**
+ * An English sentence without its full stop; the expression itself when it cannot be put into words. An `H` is
+ * told by what the seed makes of it, when there is one.
+ */
+export function describeCron(expression: string, seed: string | null = null): string {
+  if (holdsHash(expression)) return describeHashed(expression, seed)
+  const words = cronInWords(expression)
+  if (words !== null) return words
   const checked = checkCron(expression)
   try {
     if (checked.ok) return sentence(checked.fields)
@@ -15,6 +24,18 @@ export function describeCron(expression: string): string {
     // cronstrue throws strings and errors for what it does not know; the expression still says it all.
   }
   return `At the times of the cron expression ${expression.trim()}`
+}
+
+function describeHashed(expression: string, seed: string | null): string {
+  const checked = checkCron(expression)
+  if (!checked.ok || seed === null)
+    return `At the times of the cron expression ${expression.trim()}, H chosen for each task`
+  const { second, minute, hour, day, month, weekday } = withoutHash({
+    fields: checked.fields,
+    draw: (field) => hashOf(`${seed}\n${field}`),
+  })
+  const drawn = describeCron([second, minute, hour, day, month, weekday].join(' '))
+  return `${drawn}, as H was chosen for this task`
 }
 
 type DayFields = Pick<CronFields, 'day' | 'month' | 'weekday'>

@@ -1,10 +1,17 @@
-/** Schedules in words, for people to check that what they wrote is what they meant. */
+/**
+ * Schedules in words, for people to check that what they wrote is what they meant. What words/parse-words.ts can
+ * express is said in its words, so a sentence that it reads means the schedule that it was made from.
+ */
 import { parseDuration } from '../duration.ts'
 import { describeCron } from './describe-cron.ts'
-import type { DatesSchedule, Schedule } from './schedule.ts'
+import type { DatesSchedule, DaylightSavingChoice, Schedule } from './schedule.ts'
+import { listed, MAX_DATES_IN_WORDS, UNIT_WORDS } from './words/vocabulary.ts'
 
-/** An English sentence, without a full stop, for a schedule that has passed `validateSchedule`. */
-export function describeSchedule(schedule: Schedule): string {
+/**
+ * An English sentence, without a full stop, for a schedule that has passed `validateSchedule`. With a seed it tells
+ * what `H` stands for.
+ */
+export function describeSchedule(schedule: Schedule, seed: string | null = null): string {
   switch (schedule.type) {
     case 'once':
       return `Once, at ${schedule.at}`
@@ -15,36 +22,36 @@ export function describeSchedule(schedule: Schedule): string {
     case 'delay':
       return `${durationInWords(schedule.interval)} after the previous run has ended`
     case 'cron':
-      return `${describeCron(schedule.expression)} (${schedule.timezone})`
+      return `${describeCron(schedule.expression, seed)} ${placeOf(schedule)}`
     case 'daily':
-      return `Every day at ${twoDigits(schedule.hour)}:${twoDigits(schedule.minute)} (${schedule.timezone})`
+      return `Every day at ${twoDigits(schedule.hour)}:${twoDigits(schedule.minute)} ${placeOf(schedule)}`
     case 'dates':
       return describeDates(schedule)
     case 'manual':
       return 'Only when triggered'
     case 'several':
-      return schedule.triggers.map(describeSchedule).join('; ')
+      return schedule.triggers
+        .map((trigger) => describeSchedule(trigger, seed))
+        .map((text, index) => (index === 0 ? text : text.charAt(0).toLowerCase() + text.slice(1)))
+        .join('; ')
   }
 }
 
-/** More dates than this are counted rather than named. */
-const MAX_NAMED_DATES = 5
+/** The zone, and what was chosen about clock changes. */
+function placeOf({ timezone, gap, fold }: DaylightSavingChoice & { readonly timezone: string }): string {
+  return `(${timezone}${gap === undefined ? '' : `, gap ${gap}`}${fold === undefined ? '' : `, fold ${fold}`})`
+}
 
-function describeDates({ dates, timezone }: DatesSchedule): string {
-  const named = dates.slice(0, MAX_NAMED_DATES).map((date) => date.replace(/^(\S{10})T([\d:]+)$/, '$1 at $2'))
+function describeDates(schedule: DatesSchedule): string {
+  const { dates } = schedule
+  const named = dates
+    .slice(0, MAX_DATES_IN_WORDS)
+    .map((date) => date.replace(/^(\S{10})T(\d\d:\d\d)(?::00)?(:\d\d)?$/, '$1 at $2$3'))
   const more = dates.length - named.length
-  return `On ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''} (${timezone})`
+  return `On ${more > 0 ? `${named.join(', ')} and ${more} more` : listed(named)} ${placeOf(schedule)}`
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
-
-const UNIT_WORDS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-  ['second', 1_000],
-  ['millisecond', 1],
-] as const
 
 /** `1m30s` as "1 minute 30 seconds". */
 function durationInWords(text: string): string {

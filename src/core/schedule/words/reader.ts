@@ -1,0 +1,81 @@
+/**
+ * Reads text piece by piece and remembers how far anybody got and what would have gone on from there: that is
+ * what a refusal says. Spaces between pieces and upper or lower case do not matter.
+ */
+export class Reader {
+  readonly text: string
+  #position = 0
+  #furthest = 0
+  #expected = new Set<string>()
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** Takes a piece if it comes next. The pattern is sticky; `expectation` says it in words. */
+  take(pattern: RegExp, expectation: string): RegExpExecArray | null {
+    this.#skipSpaces()
+    pattern.lastIndex = this.#position
+    const match = pattern.exec(this.text)
+    if (match === null) {
+      this.#missed(expectation)
+      return null
+    }
+    this.#position += match[0].length
+    return match
+  }
+
+  /** Takes whole words, one after the other, or none of them. */
+  words(phrase: string): boolean {
+    const before = this.#position
+    for (const word of phrase.split(' ')) {
+      if (this.take(new RegExp(`${word}(?![\\w/])`, 'iy'), `"${phrase}"`) === null) {
+        this.#position = before
+        return false
+      }
+    }
+    return true
+  }
+
+  /** Takes one of several words and answers which; lower case. */
+  oneOf(words: readonly string[], expectation: string): string | null {
+    const match = this.take(new RegExp(`(?:${words.join('|')})(?![\\w/])`, 'iy'), expectation)
+    return match === null ? null : match[0].toLowerCase()
+  }
+
+  /** What `read` finds, or null and everything as it was before. */
+  attempt<T>(read: () => T | null): T | null {
+    const before = this.#position
+    const found = read()
+    if (found === null) this.#position = before
+    return found
+  }
+
+  get isAtEnd(): boolean {
+    this.#skipSpaces()
+    return this.#position === this.text.length
+  }
+
+  /** Notes that something would have been right here. */
+  miss(expectation: string): null {
+    this.#skipSpaces()
+    this.#missed(expectation)
+    return null
+  }
+
+  /** Where reading ended for good, what came before, and what would have been right. */
+  get stop(): { readonly at: number; readonly expected: readonly string[] } {
+    return { at: this.#furthest, expected: [...this.#expected] }
+  }
+
+  #missed(expectation: string): void {
+    if (this.#position < this.#furthest) return
+    if (this.#position > this.#furthest) this.#expected = new Set()
+    this.#furthest = this.#position
+    this.#expected.add(expectation)
+  }
+
+  #skipSpaces(): void {
+    while (this.text[this.#position] === ' ') this.#position += 1
+  }
+}
