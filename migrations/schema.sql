@@ -37,8 +37,10 @@ create table agenda (
   kind          agenda_kind not null default 'occurrence'::agenda_kind,
   state         agenda_state not null default 'scheduled'::agenda_state,
   awaited       boolean not null default false,
+  jitter_ms     integer,
   constraint agenda_pkey primary key (run_id) with (fillfactor = 70),
   constraint agenda_occurrence_is_unique unique (task_id, scheduled_for, kind, serial),
+  constraint agenda_jitter_is_positive check (jitter_ms > 0),
   constraint agenda_running_has_a_lease check ((state = 'running'::agenda_state) = (worker_id is not null)),
   constraint agenda_shard_exists check (shard >= 0 and shard <= 63)
 ) with (

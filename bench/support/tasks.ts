@@ -72,6 +72,7 @@ function newTask(at: number, definition: Partial<TaskDefinition>): NewTask {
       maxRuns: null,
       anchorAt: new Date(now).toISOString(),
       seed: null,
+      jitter: null,
       ...TASK_DEFAULTS,
       metadata: {},
       projectId: DEFAULT_PROJECT_ID,

@@ -45,8 +45,10 @@ export interface TaskDefinition {
   readonly maxRuns: number | null
   /** Origin of the grid of `every` when the schedule names none. */
   readonly anchorAt: string
-  /** What `H` in the schedule is drawn from: the key or the id it had when it first needed one. */
+  /** What `H` and jitter are drawn from: the key or the id it had when it first needed one. */
   readonly seed: string | null
+  /** Each occurrence is acted upon up to so much later; null: at its instant. */
+  readonly jitter: string | null
   readonly overlap: OverlapPolicy
   readonly misfire: Misfire
   readonly retry: { readonly limit: number; readonly initial: string; readonly max: string }
@@ -117,6 +119,7 @@ export function planOf(definition: TaskDefinition): Plan {
     endAt: definition.endAt === null ? null : instantMs(definition.endAt),
     anchorAt: instantMs(definition.anchorAt),
     seed: definition.seed,
+    jitterMs: definition.jitter ? durationMs(definition.jitter) : 0,
   }
 }
 

@@ -1,7 +1,8 @@
 import type { FindingKind } from '../core/finding.ts'
 import { shardOf, uuidv7 } from '../core/ids.ts'
 import { laneOf } from '../core/lane.ts'
-import { delayMs } from '../core/schedule/occurrences.ts'
+import { delayMs, jitterOf } from '../core/schedule/occurrences.ts'
+import { planOf } from '../core/task.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
@@ -207,6 +208,7 @@ async function putBack(tx: Queryable, taskId: string): Promise<PutBack | null> {
           lane: laneOf(projectId, definition).id,
           priority: definition.priority,
           kind: 'occurrence',
+          jitterMs: jitterOf(planOf(definition), at) || null,
         }),
       )
   }

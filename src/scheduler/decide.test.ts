@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
-import { TASK_DEFAULTS, type TaskDefinition } from '../core/task.ts'
+import { dueAt } from '../core/schedule/occurrences.ts'
+import { planOf, TASK_DEFAULTS, type TaskDefinition } from '../core/task.ts'
 import { type DueRow, JUST_RUN } from '../store/agenda.ts'
 import { type DueCase, decide } from './decide.ts'
 
@@ -207,4 +208,49 @@ test('what makes up for an outage waits for its turn and supersedes nothing', ()
 
   expect(decide(late)).toMatchObject({ exclusive: true, next: null, turn: { supersedes: false } })
   expect(decide(due({ ...hourly, overlap: 'allow' }, { row: { kind: 'catchup' } })).exclusive).toBe(false)
+})
+
+const spread = aDefinition({
+  schedule: { type: 'cron', expression: '0 * * * *', timezone: 'UTC' },
+  seed: 'spread',
+  jitter: '30m',
+})
+const dueInstantOf = (occurrence: number) => dueAt(planOf(spread), occurrence)
+
+test('jitter puts off the next row and leaves its instant alone', () => {
+  const wakeAt = dueInstantOf(NOON)
+
+  const { next } = decide(due(spread, { now: wakeAt, row: { wakeAt } }))
+
+  const jitterMs = dueInstantOf(NOON + HOUR) - NOON - HOUR
+  expect(jitterMs).toBeGreaterThan(0)
+  expect(next).toEqual({ runId: 'new', at: NOON + HOUR, jitterMs })
+})
+
+test('what was put off is missed only when that instant has passed', () => {
+  const wakeAt = dueInstantOf(NOON)
+  const late = (ms: number) => decide(due(spread, { now: wakeAt + ms, wasUnwatched: true, row: { wakeAt } }))
+
+  expect(late(MINUTE)).toMatchObject({ skip: null, runFor: null })
+  expect(
+    decide(
+      due(
+        { ...spread, misfire: { ...TASK_DEFAULTS.misfire, policy: 'skip' } },
+        { now: wakeAt + MINUTE + 1, wasUnwatched: true, row: { wakeAt } },
+      ),
+    ),
+  ).toMatchObject({ skip: { until: NOON } })
+})
+
+test('after an outage the latest that has come due runs, not one that is still put off', () => {
+  const last = NOON + 5 * HOUR
+  const before = decide(due(spread, { now: dueInstantOf(last) - 1, wasUnwatched: true }))
+  const after = decide(due(spread, { now: dueInstantOf(last), wasUnwatched: true }))
+
+  expect(before).toMatchObject({ runFor: last - HOUR, next: { at: last } })
+  expect(after).toMatchObject({
+    runFor: last,
+    runForJitterMs: dueInstantOf(last) - last,
+    next: { at: last + HOUR },
+  })
 })

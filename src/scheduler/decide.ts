@@ -3,7 +3,7 @@
  * answers what the one statement that fires it shall do.
  */
 import { lateLaneOf } from '../core/lane.ts'
-import { countOccurrences, delayMs, nextOccurrence } from '../core/schedule/occurrences.ts'
+import { countOccurrences, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 import { durationMs, MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
 import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
@@ -38,7 +38,7 @@ export function decide(due: DueCase): Decision {
   const inBlackout = blackedOut(due)
   if (inBlackout) return inBlackout
 
-  const isMisfire = due.wasUnwatched && now - row.scheduledFor > MISFIRE_GRACE_MS
+  const isMisfire = due.wasUnwatched && now - dueInstant(due) > MISFIRE_GRACE_MS
   const missed = isMisfire ? afterOutage(due) : NOTHING_MISSED
   if (definition.schedule.type === 'once') {
     const decision = turn ? justRun : JUST_RUN
@@ -119,12 +119,23 @@ function nextRow({ definition, now, newId }: DueCase, after: number): Decision['
   const { schedule } = definition
   const plan = planOf(definition)
   const at = schedule.type === 'delay' ? now + delayMs(schedule) : nextOccurrence(plan, after)
-  return at === null || (plan.endAt !== null && at > plan.endAt)
-    ? null
-    : { runId: newId(), at: Math.ceil(at) }
+  if (at === null || (plan.endAt !== null && at > plan.endAt)) return null
+  return { runId: newId(), at: Math.ceil(at), ...jittered(plan, at) }
 }
 
-type Missed = Pick<Decision, 'skip' | 'runFor' | 'recovery'>
+/** By how much an occurrence is put off, where it is: most tasks have no jitter and pay nothing for it. */
+function jittered(plan: Plan, at: number): { readonly jitterMs?: number } {
+  const jitterMs = plan.jitterMs ? jitterOf(plan, at) : 0
+  return jitterMs === 0 ? {} : { jitterMs }
+}
+
+/** When a row was to be acted upon, by its schedule. */
+export const dueInstant = ({ row, definition }: Pick<DueCase, 'row' | 'definition'>): number =>
+  definition.jitter === null || row.kind === 'manual'
+    ? row.scheduledFor
+    : dueAt(planOf(definition), row.scheduledFor)
+
+type Missed = Pick<Decision, 'skip' | 'runFor' | 'runForJitterMs' | 'recovery'>
 const NOTHING_MISSED: Missed = { skip: null, runFor: null, recovery: null }
 
 /** Carries out the misfire policy for the row's own occurrence and all that were missed after it. */
@@ -158,7 +169,8 @@ function afterOutage(due: DueCase): Missed {
   }
   if (latest === row.scheduledFor) return NOTHING_MISSED
   const skipped = skip(lastOccurrence(plan, { from: row.scheduledFor, to: latest - 1 }))
-  return { ...NOTHING_MISSED, skip: skipped, runFor: latest }
+  const jitter = plan.jitterMs ? { runForJitterMs: jitterOf(plan, latest) || null } : {}
+  return { ...NOTHING_MISSED, skip: skipped, runFor: latest, ...jitter }
 }
 
 /** The latest of the missed occurrences, as many as are made up for, each due a little after the one before. */

@@ -44,7 +44,7 @@ export interface Group {
 
 /** It starts here, and the only other thing to do is to write what follows. */
 const isFollowed = ({ startNow, decision: { skip, runFor, next, isLast } }: PlannedFiring) =>
-  startNow && skip === null && runFor === null && next !== null && !isLast
+  startNow && skip === null && runFor === null && next !== null && next.jitterMs === undefined && !isLast
 
 /**
  * What just runs has a cheap statement of its own, in which all start or all wait, and so has what starts and
@@ -103,7 +103,7 @@ export function waitingOf({ row, decision }: Decided, { wakeAt }: HeldRow): DueR
 /** The row that the fire has just written, as reading it would show it. */
 export function followerOf(
   { taskId, shard, version, ordinal, lane, priority }: DueRow,
-  next: { runId: string; at: number },
+  next: NonNullable<Decision['next']>,
   ran: number,
 ): DueRow {
   return {
@@ -114,7 +114,7 @@ export function followerOf(
     ordinal: ordinal + ran,
     kind: 'occurrence',
     state: 'scheduled',
-    wakeAt: next.at,
+    wakeAt: next.at + (next.jitterMs ?? 0),
     scheduledFor: next.at,
     fence: 0,
     attempt: 0,

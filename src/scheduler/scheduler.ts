@@ -28,7 +28,7 @@ import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import type { BlackoutBook } from './blackout-book.ts'
-import { decide } from './decide.ts'
+import { decide, dueInstant } from './decide.ts'
 import { type Due, DueQueue } from './due-queue.ts'
 import { Duties, type Duty } from './duties.ts'
 import {
@@ -339,7 +339,7 @@ export class Scheduler implements Service {
       else if (ran) isQueued = true
       const { next, isLast, recovery } = decision
       if (recovery) this.#late.wake()
-      if (next && !((ran || recovery) && isLast) && next.at < knownUntil)
+      if (next && !((ran || recovery) && isLast) && next.at + (next.jitterMs ?? 0) < knownUntil)
         this.#queue.add({ row: followerOf(row, next, recovery?.late.length ?? (ran ? 1 : 0)), definition })
     }
     if (isQueued) wakeUps.announceReady()
@@ -360,7 +360,8 @@ export class Scheduler implements Service {
     return dues.flatMap(({ row, definition }) => {
       const held = leases.get(row.shard)
       if (!held) return []
-      const wasUnwatched = row.scheduledFor > held.unwatched.from && row.scheduledFor <= held.unwatched.to
+      const dueAt = dueInstant({ row, definition })
+      const wasUnwatched = dueAt > held.unwatched.from && dueAt <= held.unwatched.to
       return [
         {
           row,

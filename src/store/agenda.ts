@@ -108,8 +108,10 @@ export interface Decision {
   readonly skip: Skip | null
   /** Run it for a later occurrence than the row stands for: the latest of those that were missed. */
   readonly runFor: number | null
+  /** By how much that one is put off, if it is. */
+  readonly runForJitterMs?: number | null
   /** The row that follows. */
-  readonly next: { readonly runId: string; readonly at: number } | null
+  readonly next: NextOccurrence | null
   /** `next` is only for the case that it does not run: it is the last, or its end writes what follows. */
   readonly isLast: boolean
 }
@@ -124,6 +126,14 @@ export interface Turn {
   readonly supersedes: boolean
   /** It starts at this instant at the earliest, when a blackout is over. */
   readonly deferUntil: number | null
+}
+
+/** The row that follows. */
+export interface NextOccurrence {
+  readonly runId: string
+  readonly at: number
+  /** By how much it is put off, if it is. */
+  readonly jitterMs?: number
 }
 
 /** Occurrences that do not run, and why. */
@@ -291,8 +301,9 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
       ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.skip?.reason ?? null)}::text[],
       ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
       ${list(firings, (f) => f.decision.runFor)}::float8[], ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[],
-      ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[])
-      as i(run_id, shard, fence, start_now, exclusive, skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last)
+      ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[],
+      ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[], ${list(firings, (f) => f.decision.runForJitterMs ?? null)}::integer[])
+      as i(run_id, shard, fence, start_now, exclusive, skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
   ), input as materialized (
     select asked.*, case when start_now then (select id from alive) end as worker_id, reason is null or run_for_ms is not null as runs
     from asked where shard in (select id from owned)
@@ -306,6 +317,7 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
       worker_id = i.worker_id,
       claimed_at = case when i.worker_id is null then null else clock_timestamp() end,
       scheduled_for = coalesce(to_timestamp(i.run_for_ms / 1000), a.scheduled_for),
+      jitter_ms = case when i.run_for_ms is null then a.jitter_ms else i.run_for_jitter_ms end,
       fence = a.fence + 1,
       attempt = a.attempt + case when i.worker_id is null then 0 else 1 end
     from input i
@@ -318,8 +330,8 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
       and (not i.runs or i.run_id in (select run_id from blocked))
     returning a.*, coalesce(i.reason, 'overlap') as reason, i.until_ms, i.count
   ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
-    select i.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp(i.next_ms / 1000), to_timestamp(i.next_ms / 1000),
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, lane, priority, delay_ms)
+    select i.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((i.next_ms + coalesce(i.next_jitter_ms, 0)) / 1000), to_timestamp(i.next_ms / 1000), i.next_jitter_ms,
            p.version, p.ordinal + case when p.ran then 1 else 0 end, p.lane, p.priority, p.delay_ms
     from input i
     join (

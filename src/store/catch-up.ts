@@ -42,12 +42,12 @@ export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireRes
       ${list(firings, (f) => f.decision.recovery?.lane ?? null)}::bigint[], ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[],
       ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
       ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[],
-      ${list(firings, (f) => f.decision.isLast)}::boolean[])
-      as i(run_id, shard, fence, late_count, has_failed, late_lane, skip_id, until_ms, count, next_run_id, next_ms, is_last)
+      ${list(firings, (f) => f.decision.isLast)}::boolean[], ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[])
+      as i(run_id, shard, fence, late_count, has_failed, late_lane, skip_id, until_ms, count, next_run_id, next_ms, is_last, next_jitter_ms)
   ), gone as (
     delete from agenda a using asked i
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled' and i.shard in (select id from owned)
-    returning a.*, i.late_count, i.has_failed, i.late_lane, i.skip_id, i.until_ms, i.count, i.next_run_id, i.next_ms, i.is_last
+    returning a.*, i.late_count, i.has_failed, i.late_lane, i.skip_id, i.until_ms, i.count, i.next_run_id, i.next_ms, i.is_last, i.next_jitter_ms
   ), lanes as (
     insert into lane (id, project_id, queue, labels, strict, catchup)
     select distinct g.late_lane, l.project_id, l.queue, l.labels, l.strict, true
@@ -65,8 +65,9 @@ export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireRes
     left join lane l on l.id = g.lane and l.handler is null
     on conflict on constraint agenda_occurrence_is_unique do nothing
   ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
-    select next_run_id, task_id, project_id, shard, to_timestamp(next_ms / 1000), to_timestamp(next_ms / 1000), version,
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, lane, priority, delay_ms)
+    select next_run_id, task_id, project_id, shard, to_timestamp((next_ms + coalesce(next_jitter_ms, 0)) / 1000), to_timestamp(next_ms / 1000),
+           next_jitter_ms, version,
            ordinal + late_count, lane, priority, delay_ms
     from gone where next_run_id is not null and not is_last
     on conflict on constraint agenda_occurrence_is_unique do nothing

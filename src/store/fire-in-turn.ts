@@ -51,9 +51,10 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
       ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.skip?.reason ?? null)}::text[],
       ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
       ${list(firings, (f) => f.decision.runFor)}::float8[], ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[],
-      ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[])
+      ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[],
+      ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[], ${list(firings, (f) => f.decision.runForJitterMs ?? null)}::integer[])
       as i(run_id, shard, fence, start_now, exclusive, places, beyond, supersedes, defer_ms, skip_id, reason, until_ms, count,
-           run_for_ms, next_run_id, next_ms, is_last)
+           run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
   ), input as materialized (
     select asked.*, case when start_now then (select id from alive) end as worker_id, a.task_id, a.state, a.kind = 'catchup' as is_late,
            a.scheduled_for as due_at
@@ -117,6 +118,7 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
       worker_id = case when j.verdict = 'fire' then j.worker_id end,
       claimed_at = case when j.verdict = 'fire' and j.worker_id is not null then clock_timestamp() end,
       scheduled_for = coalesce(to_timestamp(j.run_for_ms / 1000), a.scheduled_for),
+      jitter_ms = case when j.run_for_ms is null then a.jitter_ms else j.run_for_jitter_ms end,
       wake_at = case j.verdict
         when 'defer' then to_timestamp(j.defer_ms / 1000)
         when 'hold' then date_trunc('milliseconds', clock_timestamp()) + interval '1 millisecond' * case
@@ -137,8 +139,8 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
     where a.run_id = j.run_id and j.verdict in ('skip', 'drop')
     returning a.*, case when j.verdict = 'drop' then j.beyond else j.reason end as reason, j.verdict, j.until_ms, j.count
   ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
-    select j.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp(j.next_ms / 1000), to_timestamp(j.next_ms / 1000),
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, lane, priority, delay_ms)
+    select j.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((j.next_ms + coalesce(j.next_jitter_ms, 0)) / 1000), to_timestamp(j.next_ms / 1000), j.next_jitter_ms,
            p.version, p.ordinal + case when p.ran then 1 else 0 end, p.lane, p.priority, p.delay_ms
     from judged j
     join (

@@ -55,8 +55,8 @@ export function isPlain(ending: Ending): ending is Ending & PlainEnding {
 
 /**
  * Ends runs that completed, as most do, and nothing follows. What is one of a chain, holds a place
- * behind a gate, is awaited, was cancelled or ended long ago is left alone and answered: it needs `endRuns`, which also
- * tells whether it is held by another fence.
+ * behind a gate, is awaited, was put off by chance, was cancelled or ended long ago is left alone and answered: it needs
+ * `endRuns`, which also tells whether it is held by another fence.
  */
 export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: readonly string[] }>`
   with ended as (
@@ -67,7 +67,7 @@ export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: rea
       ${list(endings, (e) => json(e.output))}::jsonb[])
       as i(run_id, fence, started_ms, ended_ms, output)
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
-      and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited
+      and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited and a.jitter_ms is null
       and i.ended_ms >= (select date_part('epoch', statement_timestamp()) * 1000 - ${LATE_END_MS}::integer)
     returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.fence, a.late_ms, a.attempt,
               a.losses, a.kind, i.started_ms, i.ended_ms, i.output
@@ -125,7 +125,7 @@ export function endRuns(endings: readonly Ending[]) {
       insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence, late_ms,
                        attempt, losses, kind, state, outcome, output, error)
       select run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence,
-             coalesce(late_ms, floor(date_part('epoch', started_at - scheduled_for) * 1000)), attempt, losses, kind, end_state, outcome,
+             coalesce(late_ms, floor(date_part('epoch', started_at - scheduled_for) * 1000) - coalesce(jitter_ms, 0)), attempt, losses, kind, end_state, outcome,
              output, error
       from ended
     ), noted as (
@@ -192,7 +192,7 @@ export function retryRuns(retries: readonly Retry[]) {
       for update of a
     ), waiting as (
       update agenda a set state = 'retrying', wake_at = to_timestamp(i.retry_ms / 1000), worker_id = null, claimed_at = null,
-        gate_id = null, queue_gate_id = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000))
+        gate_id = null, queue_gate_id = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000) - coalesce(a.jitter_ms, 0))
       from input i
       where a.run_id = i.run_id and a.run_id in (select run_id from before)
       returning a.run_id, a.shard

@@ -39,6 +39,8 @@ test('what is not stored means the same for ever', () => {
     startAt: null,
     endAt: null,
     maxRuns: null,
+    seed: null,
+    jitter: null,
     overlap: 'skip',
     misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
     retry: { limit: 3, initial: '1s', max: '30s' },
@@ -54,6 +56,5 @@ test('what is not stored means the same for ever', () => {
     projectId: '00000000-0000-7000-8000-000000000001',
     tracingId: null,
     traceparent: null,
-    seed: null,
   })
 })

@@ -226,12 +226,14 @@ export interface NextRow {
   readonly priority: number
   /** A row of another kind than `occurrence` is followed by none. */
   readonly kind: 'occurrence' | 'catchup'
+  /** By how much it is put off; null: not at all. */
+  readonly jitterMs: number | null
 }
 
 export const insertNext = (row: NextRow) => sql`
-  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, delay_ms, lane, priority, kind)
-  values (${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}, to_timestamp(${row.at}::float8 / 1000),
-          to_timestamp(${row.at}::float8 / 1000), ${row.version}, ${row.ordinal}, ${row.delayMs}, ${row.lane}, ${row.priority}, ${row.kind})
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, delay_ms, lane, priority, kind)
+  values (${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}, to_timestamp(${row.at + (row.jitterMs ?? 0)}::float8 / 1000),
+          to_timestamp(${row.at}::float8 / 1000), ${row.jitterMs}, ${row.version}, ${row.ordinal}, ${row.delayMs}, ${row.lane}, ${row.priority}, ${row.kind})
   on conflict on constraint agenda_occurrence_is_unique do nothing`
 
 /** A run that a user asked for, as a row to insert. */

@@ -50,7 +50,16 @@ export interface NewTask {
   readonly shard: number
   readonly lane: number
   /** The first occurrence, or null when the task only runs when triggered. */
-  readonly first: { readonly runId: string; readonly at: number; readonly delayMs: number | null } | null
+  readonly first: FirstRow | null
+}
+
+/** The row that a task begins with. */
+export interface FirstRow {
+  readonly runId: string
+  readonly at: number
+  readonly delayMs: number | null
+  /** By how much it is put off, if it is. */
+  readonly jitterMs?: number | null
 }
 
 /** An answer to remember under an Idempotency-Key. */
@@ -80,8 +89,8 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       select * from unnest(
         ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => JSON.stringify(t.tags))}::jsonb[], ${list(tasks, (t) => t.definition.action.type)}::text[],
         ${list(tasks, (t) => storedForm(t.definition))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
-        ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[])
-        as i(id, key, name, owner, tags, type, definition, created_ms, shard, lane, priority, run_id, due_ms, delay_ms)
+        ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[], ${list(tasks, (t) => t.first?.jitterMs ?? null)}::integer[])
+        as i(id, key, name, owner, tags, type, definition, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms)
       where not ${remember !== null}::boolean or exists (select from remembered)
     ), stored as (
       insert into task (id, project_id, key, name, owner, action_type, tags, definition, created_at, updated_at)
@@ -90,8 +99,8 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       from input
       returning 1
     ), scheduled as (
-      insert into agenda (run_id, task_id, project_id, shard, lane, priority, wake_at, scheduled_for, version, ordinal, delay_ms)
-      select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp(due_ms / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms
+      insert into agenda (run_id, task_id, project_id, shard, lane, priority, wake_at, scheduled_for, version, ordinal, delay_ms, jitter_ms)
+      select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp((due_ms + coalesce(jitter_ms, 0)) / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms, jitter_ms
       from input where run_id is not null
     )
     select count(*)::integer as stored from stored`
@@ -166,7 +175,7 @@ const selectTasks = (q: TaskQuery) => sql<TaskRow>`
     limit ${q.state === undefined ? q.limit : MAX_TASKS_EXAMINED}
   ) t
   cross join lateral (
-    select min(wake_at) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
+    select min(scheduled_for) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
            coalesce(bool_or(state = 'running'), false) as running,
            coalesce(bool_or(state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip'))), false) as waiting
     from agenda where task_id = t.id

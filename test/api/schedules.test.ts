@@ -137,3 +137,49 @@ test('"in 10 minutes" counts from the moment it is said', async () => {
   expect(task.schedule.type).toBe('once')
   expect(Math.abs(ahead - 600_000)).toBeLessThan(60_000)
 })
+
+test('jitter puts off the beginning and nothing else', async () => {
+  const at = new Date(Date.now() + 300).toISOString()
+  const schedule = { type: 'dates', dates: [at, new Date(Date.parse(at) + 700).toISOString()] }
+  const task = await create({ key: 'spread', schedule, jitter: '400ms' })
+  const { occurrences } = await preview({
+    schedule,
+    jitter: '400ms',
+    seed: 'spread',
+    from: new Date().toISOString(),
+  })
+  const firesAt = new Map(
+    occurrences.map((o: { at: string; firesAt: string }) => [o.at, Date.parse(o.firesAt)]),
+  )
+
+  const runs: { scheduledFor: string; startedAt: string; latenessMs: number }[] = await eventually(
+    async () => {
+      const { body } = await node.request('GET', `/v1/tasks/${task.id}/runs`)
+      return body.items.filter((run: { endedAt: string | null }) => run.endedAt).length === 2
+        ? body.items
+        : undefined
+    },
+  )
+
+  expect(task).toMatchObject({ jitter: '400ms', seed: 'spread', nextFireAt: at })
+  expect(runs.map((run) => run.scheduledFor).sort()).toEqual(schedule.dates)
+  for (const { scheduledFor, startedAt, latenessMs } of runs) {
+    const due = firesAt.get(scheduledFor) as number
+    expect(due).toBeGreaterThanOrEqual(Date.parse(scheduledFor))
+    expect(due).toBeLessThanOrEqual(Date.parse(scheduledFor) + 400)
+    expect(latenessMs).toBeGreaterThanOrEqual(0)
+    expect(Math.abs(Date.parse(startedAt) - due - latenessMs)).toBeLessThanOrEqual(2)
+  }
+})
+
+test('jitter can be taken away, and goes with instants only', async () => {
+  const task = await create({ schedule: weekday, jitter: '10m' })
+  const change = (edit: unknown) => node.request('PATCH', `/v1/tasks/${task.id}`, edit)
+
+  const refused = await change({ schedule: { type: 'manual' } })
+  const { body: changed } = await change({ schedule: { type: 'manual' }, jitter: null })
+
+  expect(refused.status).toBe(422)
+  expect(refused.body.errors[0]).toMatchObject({ pointer: '/jitter' })
+  expect(changed).toMatchObject({ jitter: null, seed: task.id })
+})

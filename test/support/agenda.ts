@@ -18,6 +18,7 @@ export function aDefinition(changes: Partial<TaskDefinition> = {}): TaskDefiniti
     maxRuns: null,
     anchorAt: '2026-01-01T00:00:00.000Z',
     seed: null,
+    jitter: null,
     ...TASK_DEFAULTS,
     metadata: {},
     projectId: DEFAULT_PROJECT_ID,

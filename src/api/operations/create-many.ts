@@ -73,7 +73,8 @@ async function storeAll(context: Context, tx: Queryable, storing: Storing): Prom
     const lanes = made.map(({ lane }) => lane)
     await storeTasks(context, tx, { tasks, lanes, remember: null, pointer: (i) => pointerTo(from + i) })
     texts.push(...(await mapInTurns(tasks, (task) => JSON.stringify(presentTask(rowOf(task))))))
-    for (const { shard, first } of tasks) if (first) hints.push({ shard, at: first.at })
+    for (const { shard, first } of tasks)
+      if (first) hints.push({ shard, at: first.at + (first.jitterMs ?? 0) })
   }
   const answer = { status: 201, body: `{"items":[${texts.join(',')}]}` }
   if (repeat) await remember(tx, context.projectId, repeat, answer)

@@ -29,7 +29,8 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
       remember: repeat && toRemember(repeat, answer),
       pointer: () => '',
     })
-    if (task.first) context.wakeUps.announceDue([{ shard: task.shard, at: task.first.at }])
+    if (task.first)
+      context.wakeUps.announceDue([{ shard: task.shard, at: task.first.at + (task.first.jitterMs ?? 0) }])
     return answer
   })
 }

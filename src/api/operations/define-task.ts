@@ -3,7 +3,7 @@
  * is refused here, with the field that is to blame; nothing has been stored yet.
  */
 import { Refusal } from '../../core/errors.ts'
-import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { delayMs, firstOccurrence, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { type Schedule, type Trigger, usesSeed } from '../../core/schedule/schedule.ts'
 import { parseWords } from '../../core/schedule/words/parse-words.ts'
 import { durationMs, instantMs, planOf, TASK_DEFAULTS, type TaskDefinition } from '../../core/task.ts'
@@ -32,7 +32,8 @@ export function defineTask(
       endAt: input.endAt ?? null,
       maxRuns: input.maxRuns ?? null,
       anchorAt: startAt ?? iso(now),
-      seed: usesSeed(schedule) ? seed : null,
+      seed: usesSeed(schedule) || input.jitter != null ? seed : null,
+      jitter: input.jitter ?? null,
       overlap: input.overlap ?? TASK_DEFAULTS.overlap,
       misfire: { ...TASK_DEFAULTS.misfire, ...defined(input.misfire) },
       retry: { ...TASK_DEFAULTS.retry, ...defined(input.retry) },
@@ -71,7 +72,8 @@ export function redefineTask(
     // A grid keeps its phase unless the edit gives it a new start.
     anchorAt: edit.startAt ?? before.anchorAt,
     // What was drawn once stays, also when the key that it was drawn from changes.
-    seed: before.seed ?? (usesSeed(schedule) ? seed : null),
+    seed: before.seed ?? (usesSeed(schedule) || edit.jitter != null ? seed : null),
+    jitter: edit.jitter === undefined ? before.jitter : edit.jitter,
     overlap: edit.overlap ?? before.overlap,
     misfire: { ...before.misfire, ...defined(edit.misfire) },
     retry: { ...before.retry, ...defined(edit.retry) },
@@ -113,7 +115,7 @@ export function givenSchedule(given: CreateTask['schedule'], now: number): Sched
 export function firstRow(
   definition: TaskDefinition,
   now: number,
-): { at: number; delayMs: number | null } | null {
+): { at: number; delayMs: number | null; jitterMs: number | null } | null {
   const plan = planOf(definition)
   const { schedule } = definition
   if (schedule.type === 'manual') return null
@@ -129,6 +131,7 @@ export function firstRow(
   return {
     at: schedule.type === 'delay' ? Math.max(at, now) : at,
     delayMs: schedule.type === 'delay' ? delayMs(schedule) : null,
+    jitterMs: jitterOf(plan, at) || null,
   }
 }
 
@@ -143,7 +146,18 @@ export function withinBounds(definition: TaskDefinition, now: number): TaskDefin
   if (startAt !== null && endAt !== null && instantMs(endAt) < instantMs(startAt))
     throw invalid('/endAt', 'lies before startAt')
   refuseShrinking(definition.retry)
+  refuseJitter(definition)
   return definition
+}
+
+/** Only instants that are known beforehand can be put off. */
+function refuseJitter({ jitter, schedule: { type } }: TaskDefinition): void {
+  if (jitter === null || durationMs(jitter) === 0 || (type !== 'delay' && type !== 'manual')) return
+  const why = type === 'delay' ? 'counts from the end of each run' : 'is due at no instant'
+  throw invalid(
+    '/jitter',
+    `is ${jitter}, but a schedule of type ${type} ${why}; leave jitter out or set it to null`,
+  )
 }
 
 /** Waits between attempts grow, or stay as they are. */

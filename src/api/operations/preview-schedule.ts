@@ -1,8 +1,8 @@
 import { describeSchedule } from '../../core/schedule/describe.ts'
 import { dstNotes } from '../../core/schedule/dst-notes.ts'
-import { firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { dueAt, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { type Plan, type Schedule, timezoneOf } from '../../core/schedule/schedule.ts'
-import { instantMs } from '../../core/task.ts'
+import { durationMs, instantMs } from '../../core/task.ts'
 import { localTime } from '../local-time.ts'
 import { utc } from '../present.ts'
 import type { Preview, PreviewRequest } from '../schemas/schedule.ts'
@@ -18,7 +18,15 @@ export function previewSchedule(request: PreviewRequest, now: number): Preview {
   const from = request.from === undefined ? now : instantMs(request.from)
   const startAt = request.startAt === undefined ? null : instantMs(request.startAt)
   const endAt = request.endAt === undefined ? null : instantMs(request.endAt)
-  const plan: Plan = { schedule, startAt, endAt, anchorAt: startAt ?? from, seed: request.seed ?? null }
+  const jitterMs = request.jitter === undefined ? 0 : durationMs(request.jitter)
+  const plan: Plan = {
+    schedule,
+    startAt,
+    endAt,
+    anchorAt: startAt ?? from,
+    seed: request.seed ?? null,
+    jitterMs,
+  }
   const timezone = timezoneOf(schedule)
   return {
     schedule,
@@ -27,6 +35,7 @@ export function previewSchedule(request: PreviewRequest, now: number): Preview {
     occurrences: upcoming(plan, from, request.count).map((at) => ({
       at: utc(at),
       local: timezone === null ? null : localTime(at, timezone),
+      ...(jitterMs === 0 ? {} : { firesAt: utc(dueAt(plan, at)) }),
     })),
     notes: dstNotes(plan, from, from + NOTES_AHEAD_MS, MAX_NOTES).map(({ instant, wall, kind, note }) => ({
       at: instant === null ? null : utc(instant),

@@ -3,7 +3,7 @@ import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import type { SkipReason } from '../../core/run.ts'
-import { countOccurrences, delayMs, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { countOccurrences, delayMs, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task.ts'
 import type { Queryable } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
@@ -60,6 +60,7 @@ export interface NextOccurrence {
 /** Writes the row that the task goes on with. It is always a new one: schedulers may know the old one by heart. */
 export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<void> {
   const { definition, ...row } = next
+  const jitterMs = row.kind === 'catchup' ? 0 : jitterOf(planOf(definition), row.at)
   await tx.run(
     changes.insertNext({
       kind: 'occurrence',
@@ -68,6 +69,7 @@ export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<vo
       shard: shardOf(row.taskId),
       lane: laneOf(row.projectId, definition).id,
       priority: definition.priority,
+      jitterMs: jitterMs === 0 ? null : jitterMs,
     }),
   )
 }

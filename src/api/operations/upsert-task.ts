@@ -54,6 +54,7 @@ function replacement({ key: _, ...input }: CreateTask, now: number): EditTask {
     startAt: null,
     endAt: null,
     maxRuns: null,
+    jitter: null,
     tags: [],
     metadata: {},
     tracingId: TASK_DEFAULTS.tracingId,

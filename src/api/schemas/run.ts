@@ -37,7 +37,10 @@ const runFields = {
   startedAt: Stored.nullable().describe('Of the latest attempt.'),
   endedAt: Stored.nullable(),
   retryAt: Stored.nullable(),
-  latenessMs: z.int().nullable().describe('From the due instant to the start of the first attempt.'),
+  latenessMs: z
+    .int()
+    .nullable()
+    .describe('From the due instant, jitter included, to the start of the first attempt.'),
   attempt: z.int().describe('Attempts so far.'),
   retries: z.int().describe('Attempts that were made because earlier ones failed.'),
   losses: z.int().describe('Attempts that ended with the death of their worker.'),

@@ -9,7 +9,7 @@ import {
   validateSchedule,
 } from '../../core/schedule/schedule.ts'
 import { parseWords } from '../../core/schedule/words/parse-words.ts'
-import { Instant, instantProblem } from './values.ts'
+import { durationBetween, Instant, instantProblem } from './values.ts'
 
 /** The fields are checked in detail by the core, which knows what an expression may hold. */
 const Text = z.string()
@@ -136,7 +136,8 @@ export const PreviewRequest = z
       .min(1)
       .max(200)
       .optional()
-      .describe('What H is drawn from: the key of the task, or the seed it is shown with.'),
+      .describe('What H and jitter are drawn from: the key of the task, or the seed it is shown with.'),
+    jitter: durationBetween(0, 86_400_000, 'from 0s to 1d').optional(),
   })
   .meta({ id: 'PreviewRequest' })
 export type PreviewRequest = z.output<typeof PreviewRequest>
@@ -146,7 +147,13 @@ export const Preview = z
     schedule: z.unknown().meta({ $ref: '#/components/schemas/Schedule' }),
     description: z.string(),
     timezone: z.string().nullable(),
-    occurrences: z.array(z.object({ at: z.string(), local: z.string().nullable() })),
+    occurrences: z.array(
+      z.object({
+        at: z.string(),
+        local: z.string().nullable(),
+        firesAt: z.string().optional().describe('With `jitter`: when it begins.'),
+      }),
+    ),
     notes: z.array(
       z.object({
         at: z.string().nullable(),

@@ -44,6 +44,12 @@ const fields = {
   startAt: Instant.nullable().optional().describe('Nothing is due before.'),
   endAt: Instant.nullable().optional().describe('Nothing is due after.'),
   maxRuns: z.int().min(1).max(2_000_000_000).nullable().optional(),
+  jitter: durationBetween(0, DAY_MS, 'from 0s to 1d')
+    .nullable()
+    .optional()
+    .describe(
+      'Each occurrence begins up to so much later, the same each time it is asked about. Default none.',
+    ),
   overlap: z.enum(OVERLAP_POLICIES).optional().describe('When due while a run is active. Default skip.'),
   misfire: z
     .strictObject({
@@ -223,6 +229,7 @@ export const Task = z
     startAt: Stored.nullable(),
     endAt: Stored.nullable(),
     maxRuns: z.int().nullable(),
+    jitter: z.string().nullable(),
     overlap: z.enum(OVERLAP_POLICIES),
     misfire: z.object({
       policy: z.enum(MISFIRE_POLICIES),
@@ -248,7 +255,9 @@ export const Task = z
     seed: z
       .string()
       .nullable()
-      .describe('What H in the schedule is drawn from; null when there is none. A preview takes it.'),
+      .describe(
+        'What H in the schedule and jitter are drawn from; null when there is neither. A preview takes it.',
+      ),
     openRun: z
       .object({
         id: Uuid,

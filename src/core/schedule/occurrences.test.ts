@@ -3,7 +3,9 @@ import { expect, test } from 'vitest'
 import {
   countOccurrences,
   delayMs,
+  dueAt,
   firstOccurrence,
+  jitterOf,
   nextOccurrence,
   occurrencesBetween,
 } from './occurrences.ts'
@@ -142,6 +144,36 @@ test('several triggers are due where one of them is, and where two are, once', (
   const bounded = planOf(several, { startAt: noon + 1, endAt: noon + 2 * HOUR })
   expect([...occurrencesBetween(bounded, 0, noon + 6 * HOUR, 20)]).toEqual(hours(12 + 1 / 6, 13.5, 14))
   expect(countOccurrences(planOf(several), noon, noon + 6 * HOUR, 100)).toMatchObject({ count: 6 })
+})
+
+const jitterPlan = (jitterMs: number, bounds: Partial<Plan> = {}) =>
+  planOf(hourly, { seed: 'task', jitterMs, ...bounds })
+
+test('jitter follows from seed and instant, spreads over its width, and never moves the nominal time', () => {
+  const plan = jitterPlan(600_000)
+  const instants = [...occurrencesBetween(plan, noon, noon + 2_000 * HOUR, 2_000)]
+  const jitters = instants.map((at) => jitterOf(plan, at))
+
+  expect(instants).toEqual([...occurrencesBetween(planOf(hourly), noon, noon + 2_000 * HOUR, 2_000)])
+  expect(jitters).toEqual(instants.map((at) => dueAt(plan, at) - at))
+  expect(Math.min(...jitters)).toBeLessThan(10_000)
+  expect(Math.max(...jitters)).toBeGreaterThan(590_000)
+  expect(Math.max(...jitters)).toBeLessThanOrEqual(600_000)
+  expect(instants.map((at) => jitterOf({ ...plan, seed: 'other' }, at))).not.toEqual(jitters)
+})
+
+test('jitter never reaches the next occurrence, nor beyond endAt', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 5 * HOUR }), fc.nat({ max: 3 * HOUR }), fc.string(), (jitterMs, end, seed) => {
+      const plan = jitterPlan(jitterMs, { endAt: noon + end, seed })
+      for (const at of occurrencesBetween(plan, noon - 1, noon + end, 10)) {
+        expect(jitterOf(plan, at)).toBeGreaterThanOrEqual(0)
+        expect(dueAt(plan, at)).toBeLessThanOrEqual(noon + end)
+        expect(dueAt(plan, at)).toBeLessThan(at + HOUR)
+        expect(jitterOf(plan, at)).toBeLessThanOrEqual(jitterMs)
+      }
+    }),
+  )
 })
 
 const instant = fc.integer({ min: noon - 1_000_000, max: noon + 1_000_000 })

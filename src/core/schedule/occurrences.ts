@@ -1,11 +1,13 @@
 /**
  * The due instants of a plan. Everything here is a pure function of the plan: whichever node computes the
  * next occurrence, at whatever moment, gets the same answer. The schedule must have passed
- * `validateSchedule`. Instants are epoch milliseconds; jitter never enters, these are the nominal times.
+ * `validateSchedule`. Instants are epoch milliseconds. These are the nominal times; jitter only says how much
+ * later each of them is acted upon.
  */
 import assert from 'node:assert/strict'
 import { parseDuration } from '../duration.ts'
 import { nextDate } from './dates.ts'
+import { hashOf } from './hash.ts'
 import { parseInstant } from './instant.ts'
 import type { DelaySchedule, EverySchedule, Plan, Trigger } from './schedule.ts'
 import { wallRuleOf } from './wall-rule.ts'
@@ -31,6 +33,25 @@ export function firstOccurrence(plan: Plan, from: number): number | null {
   if (schedule.type === 'once') return nextOccurrence(plan, Number.NEGATIVE_INFINITY)
   return nextOccurrence(plan, from - 1)
 }
+
+/**
+ * How much later than its nominal instant an occurrence is acted upon. It follows from the seed and the instant, so
+ * it is the same whoever asks, whenever; and it never reaches the next occurrence, nor beyond endAt.
+ */
+export function jitterOf(plan: Plan, occurrence: number): number {
+  const { jitterMs = 0, endAt, seed } = plan
+  if (jitterMs === 0) return 0
+  const next = nextUnbounded(plan, occurrence)
+  const room = Math.min(
+    jitterMs,
+    next === null ? jitterMs : next - occurrence - 1,
+    endAt === null ? jitterMs : endAt - occurrence,
+  )
+  return room > 0 ? hashOf(`${seed ?? ''}\n${occurrence}`) % (room + 1) : 0
+}
+
+/** The instant at which an occurrence is acted upon. */
+export const dueAt = (plan: Plan, occurrence: number): number => occurrence + jitterOf(plan, occurrence)
 
 /** Milliseconds from the end of a run to the next occurrence. */
 export const delayMs = (schedule: DelaySchedule): number => milliseconds(schedule.interval)

@@ -86,8 +86,10 @@ export interface Plan {
   readonly endAt: number | null
   /** Origin of the grid of an `every` without anchor of its own: `startAt`, else the task's creation. */
   readonly anchorAt: number
-  /** What `H` in a cron expression is drawn from: the same seed, the same values. Left out it is empty. */
+  /** What `H` and jitter are drawn from: the same seed, the same values. Left out it is empty. */
   readonly seed?: string | null
+  /** Each occurrence is put off by something between nothing and this. Left out it is nothing. */
+  readonly jitterMs?: number
 }
 
 /** The triggers of a schedule: those that were joined, or the one it is; none for `delay` and `manual`. */

@@ -28,6 +28,7 @@ const aTask = (part: Partial<Task>): Task => ({
   nextFireLocal: null,
   timezone: null,
   seed: null,
+  jitter: null,
   openRun: null,
   createdAt: '2026-11-16T09:00:00.000Z',
   updatedAt: '2026-11-16T09:00:00.000Z',
