@@ -152,11 +152,15 @@ create table progress (
 ) with (fillfactor = 50);
 
 create table project (
-  id         uuid not null,
-  name       text not null,
-  created_at timestamptz not null default now(),
+  id            uuid not null,
+  name          text not null,
+  created_at    timestamptz not null default now(),
+  min_period_ms bigint,
+  max_ahead_ms  bigint,
   constraint project_pkey primary key (id),
-  constraint project_name_key unique (name)
+  constraint project_name_key unique (name),
+  constraint project_limits_are_positive check (min_period_ms > 0 and max_ahead_ms > 0),
+  constraint project_limits_leave_room check (min_period_ms <= max_ahead_ms)
 );
 
 create table audit_finding (

@@ -32,6 +32,7 @@ import { eventRoutes } from './routes/events.ts'
 import { healthRoutes } from './routes/health.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { ledgerRoutes } from './routes/ledger.ts'
+import { projectRoutes } from './routes/project.ts'
 import { queueRoutes } from './routes/queues.ts'
 import { readTaskRoutes } from './routes/read-tasks.ts'
 import { runRoutes } from './routes/runs.ts'
@@ -124,6 +125,7 @@ export async function createApp({
   signingSecretRoutes(app, context)
   clusterRoutes(app, context)
   statsRoutes(app, context)
+  projectRoutes(app, context)
   auditRoutes(app, context)
   streamRoutes(app, context, log)
   workerRoutes(app, context, remoteWorkers)

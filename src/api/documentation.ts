@@ -35,6 +35,7 @@ export function documentation(version: string) {
       { name: 'blackouts', description: 'Windows in which nothing starts by time.' },
       { name: 'signing secrets', description: 'What outgoing requests are signed with.' },
       { name: 'overview', description: 'Is everything on time?' },
+      { name: 'project', description: 'What holds for all tasks.' },
       { name: 'cluster', description: 'Who does the work.' },
       {
         name: 'workers',

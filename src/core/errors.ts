@@ -26,6 +26,7 @@ export const REFUSALS = {
   unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
   misdirected_request: { status: 421, title: 'This server does not answer for that host name' },
   invalid_input: { status: 422, title: 'The request is not valid' },
+  beyond_limits: { status: 422, title: 'The project does not allow such a schedule' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used for another request' },
   internal: { status: 500, title: 'Something went wrong on our side' },
   too_many_streams: { status: 503, title: 'Too many streams are open here' },

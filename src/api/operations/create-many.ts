@@ -14,6 +14,7 @@ import { invalidInput, MAX_PROBLEMS, parse } from '../validation/parse.ts'
 import type { Context } from './context.ts'
 import { newTask, rowOf, storeTasks } from './create-task.ts'
 import { type Answer, answerOnce, type FirstAnswer, type Repeatable, remember } from './idempotency.ts'
+import { limitsOf } from './project.ts'
 
 /** Tasks as they were sent: nothing has been checked yet. */
 export interface CreateManyRequest {
@@ -64,10 +65,11 @@ interface Storing extends CreateManyRequest {
 /** The answer's body is JSON text: made of ten thousand tasks at once it would take its time at once. */
 async function storeAll(context: Context, tx: Queryable, storing: Storing): Promise<FirstAnswer> {
   const { inputs, traceparent, repeat, hints } = storing
+  const limits = await limitsOf(context)
   const texts: string[] = []
   for (let from = 0; from < inputs.length; from += CHUNK) {
     const made = await mapInTurns(inputs.slice(from, from + CHUNK), (input, i) =>
-      locate(from + i, () => newTask(context, input, traceparent)),
+      locate(from + i, () => newTask(context, input, { traceparent, limits })),
     )
     const tasks = made.map(({ task }) => task)
     const lanes = made.map(({ lane }) => lane)

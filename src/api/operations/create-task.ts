@@ -2,11 +2,13 @@ import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { type Lane, laneOf } from '../../core/lane.ts'
 import { type Queryable, violatedConstraint } from '../../store/database.ts'
+import type { ProjectLimits } from '../../store/projects.ts'
 import { insertTasks, type NewTask, type RememberedAnswer, type TaskRow } from '../../store/tasks.ts'
 import type { CreateTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { defineTask, firstRow } from './define-task.ts'
 import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember } from './idempotency.ts'
+import { keepLimits, limitsOf } from './project.ts'
 
 /** A task to create, and what the request that asks for it brings along. */
 export interface CreateRequest {
@@ -21,7 +23,7 @@ export interface CreateRequest {
 export function createTask(context: Context, request: CreateRequest): Promise<Answer> {
   const { input, traceparent, repeat, present } = request
   return answerOnce(context, repeat, async () => {
-    const { task, lane } = newTask(context, input, traceparent)
+    const { task, lane } = newTask(context, input, { traceparent, limits: await limitsOf(context) })
     const answer = { status: 201, body: present(rowOf(task)) }
     await storeTasks(context, context.db, {
       tasks: [task],
@@ -61,13 +63,14 @@ export async function storeTasks(context: Context, db: Queryable, batch: Batch):
 export function newTask(
   { projectId, clock }: Context,
   input: CreateTask,
-  traceparent: string | null,
+  { traceparent, limits }: { traceparent: string | null; limits: ProjectLimits },
 ): { task: NewTask; lane: Lane } {
   const id = uuidv7()
   const now = Math.floor(clock.now())
   const definition = defineTask(input, { now, traceparent, projectId, seed: input.key ?? id })
   const lane = laneOf(projectId, definition)
   const first = firstRow(definition, now)
+  keepLimits(definition, limits, now)
   const task = {
     id,
     projectId,

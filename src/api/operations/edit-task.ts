@@ -18,6 +18,7 @@ import type { EditTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import { recordPause } from './pause-task.ts'
+import { keepLimits, limitsOf } from './project.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
 import { dropSkips } from './skip-next.ts'
 
@@ -61,6 +62,7 @@ export async function redefine(
   toBe: (task: changes.LockedTask, now: number, tx: Queryable) => Promise<Redefined>,
 ): Promise<void> {
   const { db, clock, projectId, wakeUps, lanes } = context
+  const limits = await limitsOf(context)
   let key: string | null = null
   const work = changing(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
@@ -69,6 +71,7 @@ export async function redefine(
     const { isRetimed, ...redefined } = await toBe(task, now, tx)
     const { definition } = redefined
     key = redefined.key
+    if (isRetimed) keepLimits(definition, limits, now)
     await lanes.ensure(db, [laneOf(projectId, definition)])
     const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
     await tx.run(insertEdit(id, note))

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { MAX_DURATION_MS } from '../../core/duration.ts'
+import { MIN_INTERVAL_MS } from '../../core/schedule/validate-schedule.ts'
+import { durationBetween } from './values.ts'
+
+const Period = durationBetween(MIN_INTERVAL_MS, MAX_DURATION_MS, 'from 10ms to 3650d')
+
+export const Project = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    limits: z.object({
+      minPeriod: z.string().describe('Tasks may be due so often and not more often.'),
+      maxAhead: z
+        .string()
+        .nullable()
+        .describe('The next occurrence may lie so far ahead and not further; null for any distance.'),
+    }),
+    createdAt: z.string().meta({ format: 'date-time' }),
+  })
+  .meta({ id: 'Project' })
+export type Project = z.output<typeof Project>
+
+export const EditProject = z
+  .strictObject({
+    limits: z
+      .strictObject({ minPeriod: Period.nullable().optional(), maxAhead: Period.nullable().optional() })
+      .refine((limits) => Object.keys(limits).length > 0, 'must name at least one limit to change'),
+  })
+  .describe(
+    'Null takes a limit away. Tasks that exist go on as they are; what is created or rescheduled must keep them.',
+  )
+  .meta({ id: 'EditProject' })
+export type EditProject = z.output<typeof EditProject>

@@ -1,0 +1,145 @@
+/** The limits that a project sets for the schedules of its tasks. */
+import { afterEach, expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { createTestApp } from './test-app.ts'
+
+const { db } = await createTestDatabase()
+const { send } = await createTestApp({ db })
+
+const action = { type: 'sleep', duration: '0s' }
+const create = (task: Record<string, unknown>) => send('POST', '/v1/tasks', { action, ...task })
+const limit = (limits: Record<string, unknown>) => send('PATCH', '/v1/project', { limits })
+afterEach(() => limit({ minPeriod: null, maxAhead: null }))
+
+const hourly = { type: 'cron', expression: '0 * * * *' }
+const day = (n: number) => new Date(Date.now() + n * 86_400_000).toISOString()
+
+test('the project tells its limits, and takes others', async () => {
+  const before = await send('GET', '/v1/project')
+  const after = await limit({ minPeriod: '1m', maxAhead: '30d' })
+  const later = await limit({ maxAhead: null })
+
+  expect(before.body).toMatchObject({ name: 'default', limits: { minPeriod: '10ms', maxAhead: null } })
+  expect(after.body.limits).toEqual({ minPeriod: '1m', maxAhead: '30d' })
+  expect(later.body.limits).toEqual({ minPeriod: '1m', maxAhead: null })
+})
+
+test.each([
+  [
+    'a rate',
+    { schedule: { type: 'every', interval: '59s' } },
+    '/schedule/interval',
+    'is due every 59s; the project allows not more often than every 1m (limits.minPeriod)',
+  ],
+  ['a delay', { schedule: { type: 'delay', interval: '1s' } }, '/schedule/interval', 'is due every 1s'],
+  [
+    'a cron with seconds',
+    { schedule: { type: 'cron', expression: '*/30 * * * * *' } },
+    '/schedule',
+    'is due every 30s',
+  ],
+  [
+    'triggers close to one another',
+    {
+      schedule: [
+        { type: 'dates', dates: [day(1), day(2)] },
+        { type: 'once', at: day(1 + 30 / 86_400) },
+      ],
+    },
+    '/schedule',
+    'the project allows not more often than every 1m',
+  ],
+  ['words', { schedule: 'every 10 seconds' }, '/schedule/interval', 'is due every 10s'],
+  [
+    'a rate too slow',
+    { schedule: { type: 'every', interval: '31d' } },
+    '/schedule/interval',
+    'is due 31d apart; the project allows not further ahead than 30d (limits.maxAhead)',
+  ],
+  [
+    'once a year',
+    { schedule: { type: 'cron', expression: '0 9 1 1 *' } },
+    '/schedule',
+    'apart; the project allows not further ahead than 30d',
+  ],
+  [
+    'once, far ahead',
+    { schedule: { type: 'once', at: day(31) } },
+    '/schedule/at',
+    'the project allows not further ahead than 30d',
+  ],
+  ['a start far ahead', { schedule: hourly, startAt: day(31) }, '/startAt', 'is first due in 31d'],
+] as const)('%s beyond the limits is refused and nothing stored', async (_, task, pointer, says) => {
+  await limit({ minPeriod: '1m', maxAhead: '30d' })
+
+  const { status, body } = await create(task)
+
+  expect([status, body.code]).toEqual([422, 'beyond_limits'])
+  expect(body.errors[0].pointer).toBe(pointer)
+  expect(body.errors[0].detail).toContain(says)
+  expect(Object.keys(body.limit)).toHaveLength(1)
+  expect((await send('GET', '/v1/tasks?limit=1')).body.items).toEqual([])
+})
+
+test('within the limits everything goes', async () => {
+  await limit({ minPeriod: '1m', maxAhead: '30d' })
+  const tasks = [
+    { schedule: hourly },
+    { schedule: { type: 'every', interval: '1m' } },
+    { schedule: { type: 'every', interval: '30d' } },
+    { schedule: { type: 'once', at: day(29) } },
+    { schedule: { type: 'manual' } },
+    {},
+  ]
+
+  const answers = await Promise.all(tasks.map(create))
+
+  expect(answers.map(({ status }) => status)).toEqual(tasks.map(() => 201))
+  for (const { body } of answers) await send('DELETE', `/v1/tasks/${body.id}`)
+})
+
+test('a task that exists goes on, and is held to the limits when it is rescheduled', async () => {
+  const { body: task } = await create({ schedule: { type: 'every', interval: '1s' } })
+  await limit({ minPeriod: '1m' })
+
+  const renamed = await send('PATCH', `/v1/tasks/${task.id}`, { name: 'as before' })
+  const rescheduled = await send('PATCH', `/v1/tasks/${task.id}`, {
+    schedule: { type: 'every', interval: '2s' },
+  })
+  const bulk = await send('POST', '/v1/tasks/bulk', {
+    tasks: [{ action }, { action, schedule: { type: 'every', interval: '2s' } }],
+  })
+
+  expect(renamed.status).toBe(200)
+  expect(rescheduled.body).toMatchObject({ code: 'beyond_limits', limit: { minPeriod: '1m' } })
+  expect(bulk.body).toMatchObject({
+    code: 'beyond_limits',
+    errors: [{ pointer: '/tasks/1/schedule/interval' }],
+  })
+})
+
+test.each([
+  [{}, '', 'is required'],
+  [{ limits: {} }, '/limits', 'must name at least one limit to change'],
+  [{ limits: { minPeriod: '1ms' } }, '/limits/minPeriod', 'must be from 10ms to 3650d'],
+  [{ limits: { minPeriod: '2d', maxAhead: '1d' } }, '/limits/minPeriod', 'is more than maxAhead'],
+  [{ limits: { period: '1m' } }, '/limits/period', 'is not a known field'],
+])('%j is refused', async (body, pointer, says) => {
+  const answer = await send('PATCH', '/v1/project', body)
+
+  expect(answer.status).toBe(422)
+  expect(answer.body.errors[0].pointer).toContain(pointer)
+  expect(answer.body.errors[0].detail).toContain(says)
+  expect((await send('GET', '/v1/project')).body.limits).toEqual({ minPeriod: '10ms', maxAhead: null })
+})
+
+test('triggers closer than the smallest interval are refused without any limit of the project', async () => {
+  const { body } = await create({
+    schedule: [
+      { type: 'every', interval: '10ms', anchor: '2026-01-01T00:00:00Z' },
+      { type: 'every', interval: '10ms', anchor: '2026-01-01T00:00:00.005Z' },
+    ],
+  })
+
+  expect(body).toMatchObject({ code: 'beyond_limits', limit: { minPeriod: '10ms' } })
+})
