@@ -2,7 +2,7 @@
  * A second opinion on cron under daylight saving, slow and simple, sharing no code with the engine: it
  * walks through time instant by instant, reads the wall clock from `Intl`, parses the fields with a parser
  * of its own, and applies the rule for gaps and folds to what it has seen the clock do. It knows numbers,
- * names, lists, ranges, steps and stars; L, W and # are tested by hand-picked tables instead.
+ * names, lists, ranges, steps, stars, L, W and #.
  */
 
 /** What a clock in some zone shows, tick by tick. Wall times are counted as if they were UTC. */
@@ -112,21 +112,73 @@ function parseNaively(expression: string): NaiveCron {
   if (texts.length === 5) texts.unshift('0')
   const [second = '', minute = '', hour = '', day = '', month = '', weekday = ''] = texts
   const [seconds, minutes, hours] = [values(second, 0, 59), values(minute, 0, 59), values(hour, 0, 23)]
-  const [days, months, weekdays] = [values(day, 1, 31), values(month, 1, 12), values(weekday, 0, 7)]
-  if (weekdays.has(7)) weekdays.add(0)
+  const months = values(month, 1, 12)
+  const [fitsDay, fitsWeekday] = [dayTest(day), weekdayTest(weekday)]
   const anyDay = day === '*' || day === '?'
   const anyWeekday = weekday === '*' || weekday === '?'
   return {
     isFixedTime: ![second, minute, hour].some((text) => ['*', '/', '?'].some((sign) => text.includes(sign))),
     matches(wall) {
+      // Plain arithmetic first: most wall times fail here, and a Date costs more than the rest together.
+      if (!minutes.has(Math.floor(wall / 60_000) % 60) || !hours.has(Math.floor(wall / 3_600_000) % 24))
+        return false
       const date = new Date(wall)
-      if (!minutes.has(date.getUTCMinutes()) || !hours.has(date.getUTCHours())) return false
       if (!seconds.has(date.getUTCSeconds()) || !months.has(date.getUTCMonth() + 1)) return false
-      const dayFits = days.has(date.getUTCDate())
-      const weekdayFits = weekdays.has(date.getUTCDay())
+      const [dayFits, weekdayFits] = [fitsDay(date), fitsWeekday(date)]
       return anyDay || anyWeekday ? dayFits && weekdayFits : dayFits || weekdayFits
     },
   }
+}
+
+type DateTest = (date: Date) => boolean
+
+const daysOfMonth = (date: Date): number =>
+  new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
+
+/** Days of the month: each item for itself, one is enough. */
+function dayTest(field: string): DateTest {
+  const tests = field
+    .toLowerCase()
+    .split(',')
+    .map((item): DateTest => {
+      if (item === 'l') return (date) => date.getUTCDate() === daysOfMonth(date)
+      if (item === 'lw') return (date) => date.getUTCDate() === workingDayNear(date, daysOfMonth(date))
+      if (item.endsWith('w')) {
+        const near = Number(item.slice(0, -1))
+        return (date) => near <= daysOfMonth(date) && date.getUTCDate() === workingDayNear(date, near)
+      }
+      const days = values(item, 1, 31)
+      return (date) => days.has(date.getUTCDate())
+    })
+  return (date) => tests.some((test) => test(date))
+}
+
+/** Looks around a day of the month for the nearest one, of the same month, that is neither Saturday nor Sunday. */
+function workingDayNear(date: Date, day: number): number {
+  for (const distance of [0, -1, 1, -2, 2]) {
+    const candidate = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), day + distance))
+    const isWorkingDay = candidate.getUTCDay() !== 0 && candidate.getUTCDay() !== 6
+    if (isWorkingDay && candidate.getUTCMonth() === date.getUTCMonth()) return candidate.getUTCDate()
+  }
+  return day
+}
+
+/** Days of the week: any of them, or by their number in the month. */
+function weekdayTest(field: string): DateTest {
+  const tests = field
+    .toLowerCase()
+    .split(',')
+    .map((item): DateTest => {
+      const [, plain = item, which = ''] = /^(.+?)(#\d|l)$/.exec(item) ?? []
+      const weekdays = values(plain, 0, 7)
+      if (weekdays.has(7)) weekdays.add(0)
+      return (date) => {
+        if (!weekdays.has(date.getUTCDay())) return false
+        if (which === 'l') return date.getUTCDate() + 7 > daysOfMonth(date)
+        return which === '' || Math.ceil(date.getUTCDate() / 7) === Number(which.slice(1))
+      }
+    })
+  return (date) => tests.some((test) => test(date))
 }
 
 function values(text: string, min: number, max: number): Set<number> {

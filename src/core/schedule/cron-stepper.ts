@@ -56,6 +56,21 @@ export class CronStepper {
     return matching === null ? null : (matching * SECONDS_PER_DAY + this.#firstOfDay) * 1_000
   }
 
+  /**
+   * Whether the pattern matches at all. Months differ by their length and the weekday they begin with, and within
+   * 400 years every month begins with every weekday; so looking at each such month once is looking at all.
+   */
+  matchesEver(): boolean {
+    for (let month = 1; month <= 12; month += 1) {
+      for (const length of month === 2 ? [28, 29] : [daysInMonth(2027, month)]) {
+        for (let firstWeekday = 0; firstWeekday < 7; firstWeekday += 1) {
+          if (monthMask(this.#days, { month, length, firstWeekday }) !== 0) return true
+        }
+      }
+    }
+    return false
+  }
+
   /** The first day in `mask` of the given month, else the first matching day of a later month. */
   #nextDay(monthIndex: number, mask: number): number | null {
     let remaining = mask
@@ -73,7 +88,9 @@ export class CronStepper {
   #maskOf(monthIndex: number): number {
     const slot = monthIndex % MASK_SLOTS
     if (this.#maskMonths[slot] === monthIndex) return this.#masks[slot] ?? 0
-    const mask = monthMask(this.#days, Math.floor(monthIndex / 12), (monthIndex % 12) + 1)
+    const [year, month] = [Math.floor(monthIndex / 12), (monthIndex % 12) + 1]
+    const firstWeekday = weekdayOf(daysFromCivil(year, month, 1))
+    const mask = monthMask(this.#days, { month, length: daysInMonth(year, month), firstWeekday })
     this.#maskMonths[slot] = monthIndex
     this.#masks[slot] = mask
     return mask
@@ -121,11 +138,16 @@ function dayFields(pattern: CronPattern): DayFields {
   return { day, month, dayOfWeek, nearestWeekdays, lastDayOfMonth, lastWeekday, starDOM, starDOW }
 }
 
+/** All that matters about a month. */
+interface Month {
+  readonly month: number
+  readonly length: number
+  readonly firstWeekday: number
+}
+
 /** Bit d−1 is set when day d of the month matches. Two restricted day fields mean "or", as in every cron. */
-function monthMask(fields: DayFields, year: number, month: number): number {
+function monthMask(fields: DayFields, { month, length, firstWeekday }: Month): number {
   if (!fields.month[month - 1]) return 0
-  const length = daysInMonth(year, month)
-  const firstWeekday = weekdayOf(daysFromCivil(year, month, 1))
   const byDay = dayOfMonthMask(fields, length, firstWeekday)
   if (fields.starDOW) return byDay
   const byWeekday = weekdayMask(fields.dayOfWeek, length, firstWeekday)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { instantsOf, MAX_DATES, nextDate } from './dates.ts'
+import { MAX_DATES, nextDate } from './dates.ts'
 import { dstNotes } from './dst-notes.ts'
 import { type DatesSchedule, type Schedule, validateSchedule } from './schedule.ts'
 
@@ -9,6 +9,11 @@ const dates = (list: readonly string[], more: Partial<DatesSchedule> = {}): Date
   timezone: 'Europe/Berlin',
   ...more,
 })
+function instantsOf(schedule: DatesSchedule): number[] {
+  const instants: number[] = []
+  for (let at = nextDate(schedule, 0); at !== null; at = nextDate(schedule, at)) instants.push(at)
+  return instants
+}
 const iso = (schedule: DatesSchedule) => instantsOf(schedule).map((at) => new Date(at).toISOString())
 const problemsOf = (schedule: Schedule) => {
   const verdict = validateSchedule(schedule)
@@ -35,8 +40,9 @@ test('a wall time in a gap fires right after it, or not at all', () => {
 
   expect(iso(dates(inGap))).toEqual(['2027-03-28T01:00:00.000Z'])
   expect(iso(dates(inGap, { gap: 'skip' }))).toEqual([])
-  expect(problemsOf(dates(inGap, { gap: 'skip' }))).toEqual([
-    '/dates/0 does not exist in Europe/Berlin, whose clocks skip it, and gap is skip; write another time or gap next',
+  const plan = { schedule: dates(inGap, { gap: 'skip' }), startAt: null, endAt: null, anchorAt: 0 }
+  expect(dstNotes(plan, Date.UTC(2027, 0, 1), Date.UTC(2028, 0, 1), 10)).toMatchObject([
+    { instant: null, kind: 'gap' },
   ])
 })
 
@@ -58,6 +64,18 @@ test('clock changes that touch a date are told', () => {
     ['2027-03-28T02:30', 'gap'],
     ['2027-10-31T02:30', 'fold'],
   ])
+})
+
+test('dates of many zones and kinds come in the order of their instants', () => {
+  const list = Array.from({ length: 300 }, (_, i) => {
+    const at = new Date(Date.UTC(2027, 9, 30) + ((i * 7_919) % 2_880) * 60_000).toISOString()
+    return i % 3 === 0 ? at : at.slice(0, 16)
+  })
+  for (const timezone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Europe/Berlin']) {
+    const schedule = dates(list, { timezone, fold: 'both' })
+    const one = (date: string) => instantsOf(dates([date], { timezone, fold: 'both' }))
+    expect(instantsOf(schedule)).toEqual([...new Set(list.flatMap(one))].sort((a, b) => a - b))
+  }
 })
 
 test('the next date is the first one strictly after', () => {

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { daysFromCivil, daysInMonth } from './civil.ts'
 import { parseInstant } from './instant.ts'
 import type { DatesSchedule } from './schedule.ts'
-import { zoneOf } from './zone.ts'
+import { MAX_OFFSET_MS, zoneOf } from './zone.ts'
 
 /** Ten years of working days are 2 500; who has more of them has a calendar, not a list. */
 export const MAX_DATES = 1_000
@@ -56,31 +56,53 @@ export function instantsOfWall(wall: number, { timezone, gap = 'next', fold = 'f
   return [fold === 'first' ? first : (shown.at(-1) ?? first)]
 }
 
-/** Definitions are kept by those who step through them, so what was worked out once is found again. */
-const workedOut = new WeakMap<DatesSchedule, readonly number[]>()
-
-/** All instants of a schedule that `validateSchedule` has nothing against, in order, each once. */
-export function instantsOf(schedule: DatesSchedule): readonly number[] {
-  const known = workedOut.get(schedule)
-  if (known !== undefined) return known
-  const instants = schedule.dates.flatMap((text) => {
-    const date = parseDate(text)
-    assert(date.kind !== 'wrong', `the stored date "${text}" is not valid`)
-    return date.kind === 'instant' ? [date.at] : instantsOfWall(date.wall, schedule)
-  })
-  const sorted = [...new Set(instants)].sort((a, b) => a - b)
-  workedOut.set(schedule, sorted)
-  return sorted
+/** A date, and the instant or wall time that it names: the instants it stands for lie within MAX_OFFSET_MS of it. */
+interface NamedDate {
+  readonly near: number
+  readonly isWall: boolean
 }
 
-/** The first instant after the given one, or null. */
+/** Definitions are kept by those who step through them, so what was read once is found again. */
+const read = new WeakMap<DatesSchedule, readonly NamedDate[]>()
+
+/** The dates of a schedule that `validateSchedule` has nothing against, in order of what they name. */
+function namedDates(schedule: DatesSchedule): readonly NamedDate[] {
+  const known = read.get(schedule)
+  if (known !== undefined) return known
+  const named = schedule.dates.map((text): NamedDate => {
+    const date = parseDate(text)
+    assert(date.kind !== 'wrong', `the stored date "${text}" is not valid`)
+    return date.kind === 'instant' ? { near: date.at, isWall: false } : { near: date.wall, isWall: true }
+  })
+  named.sort((a, b) => a.near - b.near)
+  read.set(schedule, named)
+  return named
+}
+
+/**
+ * The first instant after the given one, or null. Only dates near it are placed in their zone: each year of a zone
+ * that was never asked for costs a look at its clock changes, and a list may name a thousand years.
+ */
 export function nextDate(schedule: DatesSchedule, after: number): number | null {
-  const instants = instantsOf(schedule)
-  let [low, high] = [0, instants.length]
+  const dates = namedDates(schedule)
+  let earliest: number | null = null
+  for (let i = firstNear(dates, after - MAX_OFFSET_MS); i < dates.length; i += 1) {
+    const { near, isWall } = dates[i] as NamedDate
+    if (earliest !== null && near - MAX_OFFSET_MS > earliest) break
+    for (const at of isWall ? instantsOfWall(near, schedule) : [near]) {
+      if (at > after && (earliest === null || at < earliest)) earliest = at
+    }
+  }
+  return earliest
+}
+
+/** Where the dates begin that name something from `bound` on. */
+function firstNear(dates: readonly NamedDate[], bound: number): number {
+  let [low, high] = [0, dates.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((instants[middle] ?? 0) > after) high = middle
+    if ((dates[middle] as NamedDate).near >= bound) high = middle
     else low = middle + 1
   }
-  return instants[low] ?? null
+  return low
 }

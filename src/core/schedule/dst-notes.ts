@@ -12,7 +12,7 @@ import {
   type WallClockSchedule,
 } from './schedule.ts'
 import { type WallRule, wallRuleOf } from './wall-rule.ts'
-import { type ClockChange, zoneOf } from './zone.ts'
+import { type ClockChange, MAX_OFFSET_MS, zoneOf } from './zone.ts'
 
 /** Nobody plans daylight saving further ahead, and each year of it costs a lookup. */
 const MAX_RANGE_MS = 10 * 366 * 86_400_000
@@ -83,14 +83,17 @@ function dateNotes(schedule: DatesSchedule, { first, last, limit }: NoteRange): 
     const date = parseDate(text)
     if (date.kind !== 'wall' || notes.length >= limit) continue
     const { wall } = date
-    const [instant = null, second] = instantsOfWall(wall, schedule)
-    if (instant === null || instant < first || instant > last) continue
+    if (wall < first - MAX_OFFSET_MS || wall > last + MAX_OFFSET_MS) continue
     const shown = zone.instantsShowing(wall).length
     if (shown === 1) continue
+    const [instant = null, second] = instantsOfWall(wall, schedule)
+    if (instant !== null && (instant < first || instant > last)) continue
     const said = `${timeOf(wall)} ${shown === 0 ? 'does not exist' : 'comes twice'} on ${dateOf(wall)} in ${timezone}`
     const effect =
       shown === 0
-        ? 'fires right after the gap instead'
+        ? instant === null
+          ? 'does not fire'
+          : 'fires right after the gap instead'
         : second === undefined
           ? `fires only the ${schedule.fold === 'last' ? 'second' : 'first'} time`
           : 'fires both times'

@@ -6,11 +6,11 @@
 import { formatDuration, MAX_DURATION_MS, parseDuration } from '../duration.ts'
 import { type CronFields, checkCron, holdsHash, withoutHash } from './cron-fields.ts'
 import { CronStepper } from './cron-stepper.ts'
-import { instantsOfWall, MAX_DATES, parseDate } from './dates.ts'
+import { MAX_DATES, parseDate } from './dates.ts'
 import { type DaylightSavingChoice, FOLD_POLICIES, GAP_POLICIES } from './daylight-saving.ts'
 import { parseInstant } from './instant.ts'
 import type { DatesSchedule, Schedule } from './schedule.ts'
-import { EARLIEST_INSTANT, LATEST_INSTANT, MAX_OFFSET_MS, zoneProblem } from './zone.ts'
+import { zoneProblem } from './zone.ts'
 
 /** More often than this a task is a busy loop; the scheduler's own pace is of this order. */
 export const MIN_INTERVAL_MS = 10
@@ -98,33 +98,17 @@ function misfitReason({ type }: Schedule): string | null {
 }
 
 function dateProblems(schedule: DatesSchedule): ScheduleProblem[] {
-  const { dates, timezone } = schedule
+  const { dates } = schedule
   if (dates.length === 0 || dates.length > MAX_DATES)
     return [{ pointer: '/dates', detail: `holds ${dates.length}; allowed 1–${MAX_DATES} dates` }]
-  const isZoneKnown = zoneProblem(timezone) === null
   const problems: ScheduleProblem[] = []
   for (const [index, text] of dates.entries()) {
     if (problems.length === MAX_TOLD) break
     const date = parseDate(text)
-    const isLost =
-      date.kind === 'wall' &&
-      isZoneKnown &&
-      isPlaced(date.wall) &&
-      instantsOfWall(date.wall, schedule).length === 0
-    const detail =
-      date.kind === 'wrong'
-        ? date.reason
-        : isLost
-          ? `does not exist in ${timezone}, whose clocks skip it, and gap is skip; write another time or gap next`
-          : null
-    if (detail !== null) problems.push({ pointer: `/dates/${index}`, detail })
+    if (date.kind === 'wrong') problems.push({ pointer: `/dates/${index}`, detail: date.reason })
   }
   return problems
 }
-
-/** Whether zones have rules for a wall time, whatever the offset. */
-const isPlaced = (wall: number): boolean =>
-  wall >= EARLIEST_INSTANT + MAX_OFFSET_MS && wall <= LATEST_INSTANT - MAX_OFFSET_MS
 
 function instantProblems(pointer: string, text: string): ScheduleProblem[] {
   const parsed = parseInstant(text)
@@ -145,7 +129,7 @@ function expressionProblems(expression: string): ScheduleProblem[] {
   const checked = checkCron(expression)
   if (!checked.ok) return checked.details.map((detail) => ({ pointer, detail }))
   const drawn = holdsHash(expression) ? everyDraw(checked.fields) : [checked.fields]
-  if (drawn.every((fields) => new CronStepper(fields).next(0) !== null)) return []
+  if (drawn.every((fields) => new CronStepper(fields).matchesEver())) return []
   const when = drawn.length === 1 ? '' : ' for some values of H'
   return [{ pointer, detail: `never matches${when}: none of its months has such a day` }]
 }

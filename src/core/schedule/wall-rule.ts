@@ -22,9 +22,10 @@ import { EARLIEST_INSTANT, LATEST_INSTANT, MAX_OFFSET_MS, type Zone, zoneOf } fr
 const MAX_RULES = 8_192
 /**
  * Each hop either yields a fire, crosses a clock change, or jumps to the next match. Only a pattern that
- * keeps falling into gaps while `gap` is `skip` needs many; after some thirty years of that it is over.
+ * keeps falling into gaps while `gap` is `skip` needs many, three a year; after some years of that it is over,
+ * because each year costs a look at its clock changes and nobody shall wait for more of them.
  */
-const MAX_HOPS = 64
+const MAX_HOPS = 20
 
 export class WallRule {
   readonly zone: Zone

@@ -29,7 +29,7 @@ export class Reader {
   words(phrase: string): boolean {
     const before = this.#position
     for (const word of phrase.split(' ')) {
-      if (this.take(new RegExp(`${word}(?![\\w/])`, 'iy'), `"${phrase}"`) === null) {
+      if (this.take(patternOf(word), `"${phrase}"`) === null) {
         this.#position = before
         return false
       }
@@ -39,7 +39,7 @@ export class Reader {
 
   /** Takes one of several words and answers which; lower case. */
   oneOf(words: readonly string[], expectation: string): string | null {
-    const match = this.take(new RegExp(`(?:${words.join('|')})(?![\\w/])`, 'iy'), expectation)
+    const match = this.take(patternOf(words.join('|')), expectation)
     return match === null ? null : match[0].toLowerCase()
   }
 
@@ -78,4 +78,16 @@ export class Reader {
   #skipSpaces(): void {
     while (this.text[this.#position] === ' ') this.#position += 1
   }
+}
+
+/** The grammar has some fifty words; making a pattern costs more than using it. */
+const patterns = new Map<string, RegExp>()
+
+function patternOf(alternatives: string): RegExp {
+  let pattern = patterns.get(alternatives)
+  if (pattern === undefined) {
+    pattern = new RegExp(`(?:${alternatives})(?![\\w/])`, 'iy')
+    patterns.set(alternatives, pattern)
+  }
+  return pattern
 }

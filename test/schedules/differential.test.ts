@@ -1,0 +1,21 @@
+/** A slice of what `npm run test:schedules` compares a million times. A failure prints what replays it. */
+import { expect, test } from 'vitest'
+import { compareWithOracle, ZONES } from './differential.ts'
+
+const { BELFRY_TEST_SEED = String(Date.now() % 1_000_000) } = process.env
+
+test('schedules fire where the oracle fires, in zones of all kinds', { timeout: 240_000 }, () => {
+  const seed = Number(BELFRY_TEST_SEED)
+
+  const { cases, zones, fires, mismatches } = compareWithOracle({ cases: 3_000, seed })
+
+  expect(mismatches, `seed ${seed}`).toEqual([])
+  expect(cases).toBe(3_000)
+  expect(zones).toBeGreaterThan(25)
+  expect(fires).toBeGreaterThan(3_000)
+})
+
+test('all zones there are take part', () => {
+  expect(ZONES.length).toBeGreaterThan(400)
+  expect(ZONES).toContain('UTC')
+})
