@@ -56,16 +56,25 @@ export const whyQuery = ({ id, state, version, nextFireAt, openRun }: Task) =>
 
 /** What decides when a task is due, before it is one. */
 export interface PreviewInput {
-  readonly schedule: Schedule
+  /** As it is stored, or in words. */
+  readonly schedule: Schedule | string
+  /** What H in it is drawn from. */
+  readonly seed?: string
   readonly startAt?: string
   readonly endAt?: string
   readonly count?: number
 }
 
 /** A grid without an anchor goes through the task's start or creation, and keeps that phase when it is edited. */
-export function onGridOf(task: Task | undefined, schedule: Schedule): Schedule {
-  if (!task || schedule.type !== 'every' || schedule.anchor !== undefined) return schedule
-  return { ...schedule, anchor: task.startAt ?? task.createdAt }
+export function onGridOf(task: Task | undefined, schedule: Schedule | string): Schedule | string {
+  if (!task || typeof schedule === 'string') return schedule
+  const anchored = <T extends Schedule>(trigger: T): T =>
+    trigger.type === 'every' && trigger.anchor === undefined
+      ? { ...trigger, anchor: task.startAt ?? task.createdAt }
+      : trigger
+  return schedule.type === 'several'
+    ? { ...schedule, triggers: schedule.triggers.map(anchored) }
+    : anchored(schedule)
 }
 
 export const previewQuery = (input: PreviewInput | null) =>

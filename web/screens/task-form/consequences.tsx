@@ -18,16 +18,20 @@ const TYPING_MS = 250
 /** The schedule of the draft as the server reads it; what it finds wrong comes with its place. */
 export function usePreview(draft: Draft, current?: Task) {
   const { startAt, endAt } = fullInput(draft)
+  const seed = current?.seed ?? draft.key.trim()
   const input = useSettled(
     {
       schedule: onGridOf(current, scheduleOf(draft)),
+      ...(seed === '' ? {} : { seed }),
       ...(startAt == null ? {} : { startAt }),
       ...(endAt == null ? {} : { endAt }),
       count: SHOWN_OCCURRENCES,
     },
     TYPING_MS,
   )
-  const isEmpty = input.schedule.type === 'once' && input.schedule.at === ''
+  const { schedule } = input
+  const isEmpty =
+    typeof schedule === 'string' ? schedule === '' : schedule.type === 'once' && schedule.at === ''
   const { data, error } = useQuery({
     ...previewQuery(isEmpty ? null : input),
     placeholderData: (before) => before,
@@ -66,7 +70,11 @@ export function Consequences({ draft, preview, problems, current }: Consequences
 
 function Occurrences({ draft, preview }: { readonly draft: Draft; readonly preview: Preview | null }) {
   if (preview === null)
-    return <p className={classes.policy}>{draft.when === 'once' ? 'Choose when.' : 'Asking the server …'}</p>
+    return (
+      <p className={classes.policy}>
+        {draft.when === 'once' || draft.when === 'words' ? 'Choose when.' : 'Asking the server …'}
+      </p>
+    )
   return (
     <>
       <p className={classes.words}>{preview.description}</p>

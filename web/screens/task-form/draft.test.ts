@@ -114,6 +114,12 @@ test.each<Partial<Task>>([
   expect(changesOf(draft, { ...draft })).toEqual({})
 })
 
+test('words go to the API as they were written, which reads them', () => {
+  const draft = { ...emptyDraft(), when: 'words' as const, words: ' every 2 hours ' }
+
+  expect(inputOf(draft).schedule).toBe('every 2 hours')
+})
+
 test('an edit holds the fields that are others now', () => {
   const draft = draftOf(aTask({ schedule: { type: 'daily', hour: 2, minute: 30, timezone: 'UTC' } }))
 

@@ -38,7 +38,9 @@ export interface Draft {
   readonly message: string
   /** What else an action says, as JSON with its type: the form does not show it, and keeps it as it was. */
   readonly keptOfAction: string
-  readonly when: Schedule['type']
+  readonly when: Schedule['type'] | 'words'
+  /** A schedule as people say it; the server reads it. */
+  readonly words: string
   /** A schedule that the form shows and does not edit, as JSON. */
   readonly kept: string
   readonly interval: string
@@ -91,6 +93,7 @@ export function emptyDraft(): Draft {
     message: '',
     keptOfAction: '',
     when: 'daily',
+    words: `every weekday at 9:00 (${myZone()})`,
     kept: '',
     interval: '1m',
     anchor: '',
@@ -264,7 +267,7 @@ function instantOf(local: string): string {
   return Number.isNaN(date.getTime()) ? local : date.toISOString()
 }
 
-export function scheduleOf(draft: Draft): Schedule {
+export function scheduleOf(draft: Draft): Schedule | string {
   const { timezone, gap, fold } = draft
   const daylightSaving = { ...(gap === 'next' ? {} : { gap }), ...(fold === 'first' ? {} : { fold }) }
   switch (draft.when) {
@@ -282,6 +285,8 @@ export function scheduleOf(draft: Draft): Schedule {
       const [hour = '', minute = ''] = draft.time.split(':')
       return { type: 'daily', hour: Number(hour), minute: Number(minute), timezone, ...daylightSaving }
     }
+    case 'words':
+      return draft.words.trim()
     case 'manual':
       return { type: 'manual' }
     case 'dates':

@@ -44,6 +44,7 @@ const SHOWN = [
   '/action/body',
   '/action/expect',
   '/action/duration',
+  '/schedule',
   '/schedule/at',
   '/schedule/interval',
   '/schedule/expression',
@@ -299,6 +300,7 @@ function What({ draft, change, errorAt }: PartProps) {
 }
 
 const SCHEDULES = [
+  { value: 'words', label: 'Words' },
   { value: 'daily', label: 'Daily' },
   { value: 'cron', label: 'Cron' },
   { value: 'every', label: 'Every' },
@@ -330,6 +332,16 @@ function When({ draft, change, errorAt }: PartProps) {
         }
         onChange={(when) => change({ when: when as Draft['when'] })}
       />
+      {draft.when === 'words' && (
+        <TextInput
+          label="When, in words"
+          description="every 15 minutes between 8 and 18 · last day of the month at 18:00 · in 10 minutes; times are in UTC unless a zone follows"
+          value={draft.words}
+          error={errorAt('/schedule')}
+          onChange={(event) => change({ words: event.currentTarget.value })}
+          spellCheck={false}
+        />
+      )}
       {draft.when === 'daily' && (
         <TextInput
           label="At"

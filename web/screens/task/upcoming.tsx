@@ -14,6 +14,7 @@ export function Upcoming({ task }: { readonly task: Task }) {
   const { data, error } = useQuery(
     previewQuery({
       schedule: onGridOf(task, task.schedule),
+      ...(task.seed === null ? {} : { seed: task.seed }),
       ...(task.startAt === null ? {} : { startAt: task.startAt }),
       ...(task.endAt === null ? {} : { endAt: task.endAt }),
       count: SHOWN,
