@@ -58,7 +58,7 @@ export function presentTask(row: TaskRow): Task {
 
 /** All that a user decided in a version, under the names that requests have for it. */
 export function definedFields({ key, name, owner, tags, definition }: VersionRow): TaskVersion['definition'] {
-  const { traceparent: _, anchorAt: __, seed: ___, ...fields } = definition
+  const { traceparent: _, anchorAt: __, seed: ___, projectId: ____, ...fields } = definition
   return { key, name, owner, tags, ...fields, labels: [...fields.labels] }
 }
 
