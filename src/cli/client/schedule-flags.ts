@@ -17,9 +17,12 @@ export function readSchedule(flags: Flags, current: unknown): unknown {
   if (kind === undefined && Object.keys(more).length === 0) return undefined
   if (kind === undefined && current === undefined)
     throw usage(`${Object.keys(more).map((name) => `--${name}`)} is about a schedule, and there is none.`)
-  const schedule = kind === undefined ? (current as object) : scheduleOf(kind, flags[kind], zoneOf(current))
+  const schedule =
+    kind === undefined ? (current as object | string) : scheduleOf(kind, flags[kind], zoneOf(current))
   if (Object.keys(more).length === 0) return schedule
   if (Array.isArray(schedule)) throw usage('A list of triggers says itself what each of them is like.')
+  if (typeof schedule === 'string')
+    throw usage("Words say all of it themselves, such as 'every weekday at 9:00 (Europe/Vienna)'.")
   return { ...schedule, ...more }
 }
 
@@ -28,7 +31,7 @@ export function hasAssumedZone(flags: Flags): boolean {
   return flags['timezone'] === undefined && ON_THE_WALL_CLOCK.some((kind) => flags[kind] !== undefined)
 }
 
-function scheduleOf(kind: (typeof KINDS)[number], value: unknown, timezone: string): object {
+function scheduleOf(kind: (typeof KINDS)[number], value: unknown, timezone: string): object | string {
   switch (kind) {
     case 'every':
     case 'delay':
@@ -59,10 +62,14 @@ function readTime(text: string): { hour: number; minute: number } {
   return { hour: Number(hour), minute: Number(minute) }
 }
 
-function readWhole(text: string): object {
+/** Words begin with a letter; JSON of a schedule, or of words, does not. The server reads the words. */
+function readWhole(text: string): object | string {
+  if (/^[a-z]/i.test(text)) return text
   const whole = readJson(text)
-  if (typeof whole === 'object' && whole !== null) return whole
-  throw usage(`--schedule is '${text}'; it must be JSON such as {"type":"every","interval":"10s"}.`)
+  if (typeof whole === 'string' || (typeof whole === 'object' && whole !== null)) return whole
+  throw usage(
+    `--schedule is '${text}'; it must be words such as 'every weekday at 9:00', or JSON such as {"type":"every","interval":"10s"}.`,
+  )
 }
 
 function readMore(flags: Flags): Record<string, unknown> {

@@ -138,7 +138,7 @@ const SCHEDULE = [
   { flag: '--gap <policy>', help: 'Times that clocks skip: next or skip', isRare: true },
   { flag: '--fold <policy>', help: 'Times that come twice: first, last or both', isRare: true },
   { flag: '--anchor <instant>', help: 'The grid of --every goes through it', isRare: true },
-  { flag: '--schedule <json>', help: 'All of it, as the API takes it', isRare: true },
+  { flag: '--schedule <words>', help: 'In words, or all of it as JSON, as the API takes it' },
 ] as const
 
 const OTHER = [

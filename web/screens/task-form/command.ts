@@ -74,6 +74,8 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 function wordsOfField(field: string, value: unknown): Words[] {
   const whole = [setting(field, value)]
   if (field === 'action') return actionWords(value as Fields) ?? [['--action', JSON.stringify(value)]]
+  if (field === 'schedule' && typeof value === 'string' && /^[a-z]/i.test(value))
+    return [['--schedule', value]]
   if (field === 'schedule') return scheduleWords(value as Fields) ?? [['--schedule', JSON.stringify(value)]]
   const plain = TEXT[field] ?? NUMBERS[field]
   if (plain !== undefined) {
