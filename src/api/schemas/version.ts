@@ -42,10 +42,12 @@ export const TaskVersion = z
       startAt: true,
       endAt: true,
       maxRuns: true,
+      jitter: true,
       overlap: true,
       misfire: true,
       retry: true,
       timeout: true,
+      queueTimeout: true,
       onWorkerLoss: true,
       queue: true,
       priority: true,
@@ -53,6 +55,7 @@ export const TaskVersion = z
       concurrencyKey: true,
       concurrencyLimit: true,
       metadata: true,
+      tracingId: true,
     }).describe('All that it says, as it could be sent to create such a task.'),
   })
   .meta({ id: 'TaskVersion' })
