@@ -33,6 +33,9 @@ function expectProblem(answer: InjectedAnswer, status: number): void {
   expect(answer.body.detail).not.toMatch(/invalid input|expected .* received|pattern|undefined|\[object/i)
 }
 
+/** Longer than any refusal takes on a busy machine, and far less than what hostile input would take unbounded. */
+const MOST_MS = 10_000
+
 /** Sends a bad request and holds the answer to what every refusal owes. */
 async function refused(
   method: string,
@@ -43,7 +46,7 @@ async function refused(
 ): Promise<InjectedAnswer> {
   const startedAt = performance.now()
   const answer = await send(method, url, body, headers)
-  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  expect(performance.now() - startedAt).toBeLessThan(MOST_MS)
   expectProblem(answer, status)
   expect(await storedIn(database.db)).toBe(before)
   return answer
