@@ -1,7 +1,7 @@
 import { startNodes } from './support/belfry.ts'
 import { startChild } from './support/child.ts'
 import { benchmark, someOf, whole } from './support/command.ts'
-import { CONTENDERS, type ContenderName } from './support/contender.ts'
+import { INTAKES, type IntakeName } from './support/contender.ts'
 import { ownCpuUs } from './support/cpu.ts'
 import { measure, type Subject } from './support/measure.ts'
 import { createPeerStore } from './support/peer-contender.ts'
@@ -18,7 +18,7 @@ interface Intake {
 }
 
 interface Row {
-  readonly contender: ContenderName
+  readonly contender: IntakeName
   readonly singleP50Ms: number
   readonly singleP99Ms: number
   readonly singlePerSecond: number
@@ -60,7 +60,7 @@ await benchmark({
     bulk: whole(50_000, 'Tasks created in bulk'),
     batch: whole(1_000, 'Tasks in one bulk call'),
     rounds: whole(3, 'How often each contender has its turn'),
-    only: someOf(CONTENDERS, 'Who takes part'),
+    only: someOf(INTAKES, 'Who takes part'),
   },
   run: async ({ rounds, only, ...sizes }, report) => {
     if (only.includes('bullmq')) requireRedis()
@@ -86,7 +86,7 @@ interface Sizes {
   readonly batch: number
 }
 
-async function take(contender: ContenderName, server: Server, sizes: Sizes): Promise<Row> {
+async function take(contender: IntakeName, server: Server, sizes: Sizes): Promise<Row> {
   const { singles, connections, bulk, batch } = sizes
   const intake = await open(contender, server)
   const client = startChild(`peers/${contender}-producer.mjs`)
@@ -116,7 +116,7 @@ async function take(contender: ContenderName, server: Server, sizes: Sizes): Pro
   }
 }
 
-async function open(contender: ContenderName, server: Server): Promise<Intake> {
+async function open(contender: IntakeName, server: Server): Promise<Intake> {
   if (contender !== 'belfry') {
     const store = await createPeerStore(contender, server)
     return { url: store.url, subject: await store.subject([]), close: store.drop }

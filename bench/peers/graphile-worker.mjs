@@ -1,21 +1,21 @@
 /**
- * graphile-worker as its documentation sets it up for throughput: jobs are fetched into a local queue and
- * completed in batches. Everything else is default.
+ * graphile-worker as its documentation sets it up for throughput, jobs fetched into a local queue and completed
+ * in batches, or without that. Everything else is default.
  */
 import { Logger, run } from 'graphile-worker'
 import pg from 'pg'
 import { serve } from './channel.mjs'
 import { createWork } from './work.mjs'
 
-/** As in the project's own performance test. */
-const LOCAL_QUEUE = 500
+/** The size is that of the project's own performance test. */
+const BATCHING = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }
 /** The default of graphile-worker. */
 const CONNECTIONS = 10
 
 let start = async () => {}
 
 serve({
-  prepare: async ({ url, concurrency, sinkUrl }) => {
+  prepare: async ({ url, concurrency, sinkUrl, isBatching }) => {
     const pgPool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
     pgPool.on('error', (error) => console.error(error))
     pgPool.on('connect', (client) => client.on('error', (error) => console.error(error)))
@@ -31,9 +31,7 @@ serve({
         preset: {
           worker: {
             concurrentJobs: concurrency,
-            localQueue: { size: LOCAL_QUEUE },
-            completeJobBatchDelay: 0,
-            failJobBatchDelay: 0,
+            ...(isBatching ? BATCHING : {}),
           },
         },
       })

@@ -1,7 +1,12 @@
 /** Whoever takes part in a comparison: Belfry and its peers, each doing the same work in its own way. */
 import type { Subject } from './measure.ts'
 
-export const CONTENDERS = ['belfry', 'graphile', 'pg-boss', 'bullmq'] as const
+/** Whoever takes tasks in. */
+export const INTAKES = ['belfry', 'graphile', 'pg-boss', 'bullmq'] as const
+export type IntakeName = (typeof INTAKES)[number]
+
+/** Whoever works them off; graphile-worker in two ways, because its documented batching changes the order of magnitude. */
+export const CONTENDERS = [...INTAKES, 'graphile-default'] as const
 export type ContenderName = (typeof CONTENDERS)[number]
 
 export interface Workload {

@@ -6,6 +6,7 @@ import {
   type Contender,
   type ContenderName,
   DRAIN_TIMEOUT_MS,
+  type IntakeName,
   type Prepared,
   type Workload,
 } from './contender.ts'
@@ -13,7 +14,12 @@ import type { Subject } from './measure.ts'
 import { checkpoint, type Server, vacuum } from './postgres.ts'
 import { startRedis } from './redis.ts'
 
-export type PeerName = Exclude<ContenderName, 'belfry'>
+export type PeerName = Exclude<IntakeName, 'belfry'>
+type PeerContenderName = Exclude<ContenderName, 'belfry'>
+
+/** The programs of a contender, and whether it gathers what it writes where its documentation offers that. */
+const programOf = (name: PeerContenderName): { peer: PeerName; isBatching: boolean } =>
+  name === 'graphile-default' ? { peer: 'graphile', isBatching: false } : { peer: name, isBatching: true }
 
 /** Where a peer keeps its jobs. */
 export interface PeerStore {
@@ -25,20 +31,21 @@ export interface PeerStore {
   drop(): Promise<void>
 }
 
-export function peerContender(name: PeerName, server: Server): Contender {
+export function peerContender(name: PeerContenderName, server: Server): Contender {
+  const { peer, isBatching } = programOf(name)
   return {
     name,
     prepare: async (workload) => {
-      const store = await createPeerStore(name, server)
-      const producer = startChild(`peers/${name}-producer.mjs`)
+      const store = await createPeerStore(peer, server)
+      const producer = startChild(`peers/${peer}-producer.mjs`)
       await producer.call('setup', { url: store.url, connections: 1 })
       await store.checkpoint()
       await producer.call('fill', { count: workload.runs })
-      const workers = Array.from({ length: workload.nodes }, () => startChild(`peers/${name}-worker.mjs`))
+      const workers = Array.from({ length: workload.nodes }, () => startChild(`peers/${peer}-worker.mjs`))
       const { sinkUrl } = workload
       await Promise.all(
         workers.map((worker) =>
-          worker.call('prepare', { url: store.url, concurrency: CONCURRENCY, sinkUrl }),
+          worker.call('prepare', { url: store.url, concurrency: CONCURRENCY, sinkUrl, isBatching }),
         ),
       )
       await store.vacuum()
