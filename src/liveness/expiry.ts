@@ -1,6 +1,5 @@
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import type { Database } from '../store/database.ts'
 import { endExpired } from '../store/expiry.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -20,22 +19,12 @@ const AGAIN_MS = 20
  * Ends runs that have waited for a worker for longer than their task allows. Safe on every node at once: nodes pass
  * by one another's rows, and a run ends only while it still waits.
  */
-export class Expiry implements Service {
+export class Expiry extends LoopService {
   readonly #options: ExpiryOptions
-  readonly #loop: Loop
 
   constructor(options: ExpiryOptions) {
+    super({ name: 'expiry', everyMs: EVERY_MS, log: options.log })
     this.#options = options
-    const { log } = options
-    this.#loop = new Loop({ name: 'expiry', everyMs: EVERY_MS, log, runOnce: () => this.runOnce() })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
   }
 
   /** One pass; tests call this instead of waiting for the timer. */

@@ -1,7 +1,6 @@
 import { leastUuidAt } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import { forgetFindings } from '../store/audit.ts'
 import { forgetBackfills } from '../store/backfills.ts'
 import type { Database } from '../store/database.ts'
@@ -36,26 +35,12 @@ export interface HousekeepingOptions {
 }
 
 /** Makes tomorrow's partitions and forgets what has served its time. Safe on every node at once. */
-export class Housekeeping implements Service {
+export class Housekeeping extends LoopService {
   readonly #options: HousekeepingOptions
-  readonly #loop: Loop
 
   constructor(options: HousekeepingOptions) {
+    super({ name: 'housekeeping', everyMs: options.everyMs, log: options.log })
     this.#options = options
-    this.#loop = new Loop({
-      name: 'housekeeping',
-      everyMs: options.everyMs,
-      log: options.log,
-      runOnce: () => this.runOnce(),
-    })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
   }
 
   /** One pass; answers soon again while there is more to drop. */

@@ -2,8 +2,7 @@ import { uuidv7 } from '../core/ids.ts'
 import { MAX_LOSSES } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import { Watch } from '../runtime/watch.ts'
 import type { Database } from '../store/database.ts'
 import {
@@ -37,28 +36,14 @@ export interface ReaperOptions {
  * only while it carries the fence that was read, so of two reapers, or a reaper and a late worker,
  * exactly one wins.
  */
-export class Reaper implements Service {
+export class Reaper extends LoopService {
   readonly #options: ReaperOptions
   readonly #watch: Watch
-  readonly #loop: Loop
 
   constructor(options: ReaperOptions) {
+    super({ name: 'reaper', everyMs: options.everyMs, log: options.log })
     this.#options = options
     this.#watch = new Watch(options.everyMs * 2)
-    this.#loop = new Loop({
-      name: 'reaper',
-      everyMs: options.everyMs,
-      log: options.log,
-      runOnce: () => this.runOnce(),
-    })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
   }
 
   /** One pass; tests call this instead of waiting for the timer. */

@@ -1,6 +1,5 @@
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import type { Database } from '../store/database.ts'
 import { groupRuns, holdProgress, readByIndex, saveProgress, saveTallies, talliesOf } from '../store/tally.ts'
 
@@ -25,30 +24,20 @@ const MAX_MINUTES = 10
  * Counts history, minute by minute, for those who want to know how the last hour or day was. Safe on every
  * node at once: one of them holds the row that says how far the counting has come, the others leave it be.
  */
-export class Tally implements Service {
+export class Tally extends LoopService {
   readonly #options: TallyOptions
-  readonly #loop: Loop
 
   constructor(options: TallyOptions) {
+    super({ name: 'tally', everyMs: EVERY_MS, log: options.log })
     this.#options = options
-    this.#loop = new Loop({
-      name: 'tally',
-      everyMs: EVERY_MS,
-      log: options.log,
-      runOnce: async () => ((await this.runOnce()) ? 0 : undefined),
-    })
   }
 
-  start(): void {
-    this.#loop.start()
+  /** One pass; another one follows at once while there is more to count. */
+  async runOnce(): Promise<number | undefined> {
+    return (await this.#count()) ? 0 : undefined
   }
 
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  /** One pass; answers whether there is more to count. */
-  runOnce(): Promise<boolean> {
+  #count(): Promise<boolean> {
     return this.#options.db.transaction(async (tx) => {
       const [progress] = await tx.run(holdProgress())
       if (!progress) return false

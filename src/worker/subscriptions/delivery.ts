@@ -35,6 +35,8 @@ export interface DeliveryOptions {
   /** When the lease was taken, on the monotonic clock. */
   readonly leasedAt: number
   readonly leaseMs: number
+  /** Fires when the node stops: what is under way is answered, and nothing more is sent. */
+  readonly stopping: AbortSignal
   readonly random?: () => number
 }
 
@@ -50,7 +52,6 @@ class LeaseLost extends Error {}
 
 export class Delivery {
   readonly #options: DeliveryOptions
-  readonly #stopping = new AbortController()
   /** Until when, on the monotonic clock, nobody else may deliver. */
   #leasedUntil: number
   #savedAt = performance.now()
@@ -62,11 +63,6 @@ export class Delivery {
     this.#options = options
     this.#settings = options.subscription
     this.#leasedUntil = options.leasedAt + options.leaseMs
-  }
-
-  /** Ends once what is under way has been answered. */
-  stop(): void {
-    this.#stopping.abort()
   }
 
   /** Delivers until it is stopped, has lost its lease, or nothing gets through; then somebody else goes on. */
@@ -87,7 +83,7 @@ export class Delivery {
   async #deliverAll(start: EventPosition): Promise<void> {
     const { tail, subscription, leaseMs } = this.#options
     let position = start
-    while (!this.#stopping.signal.aborted) {
+    while (!this.#options.stopping.aborted) {
       const page = await tail.page(position)
       if (page !== null) {
         const wanted = page.rows.filter(
@@ -102,7 +98,7 @@ export class Delivery {
       }
       const isDue = performance.now() - this.#savedAt >= leaseMs / 6
       if (this.#unsaved > 0 || isDue) await this.#save(position)
-      if (page === null) await tail.wait(leaseMs / 6, this.#stopping.signal)
+      if (page === null) await tail.wait(leaseMs / 6, this.#options.stopping)
     }
   }
 
@@ -142,7 +138,7 @@ export class Delivery {
     const work = async () => {
       for (let lane = lanes.shift(); lane; lane = lanes.shift())
         for (const message of lane)
-          if (failure || broken || this.#stopping.signal.aborted || !(await deliver(message))) return
+          if (failure || broken || this.#options.stopping.aborted || !(await deliver(message))) return
     }
     // Whoever finds the lease lost stops the others, and nothing is on its way any more when that is told.
     const worker = () =>
