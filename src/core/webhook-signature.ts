@@ -1,31 +1,41 @@
 /** Signatures as Standard Webhooks 1.0.0 has them: HMAC-SHA-256 over id, timestamp and body. */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
 const PREFIX = 'whsec_'
-const SECRET_BYTES = 24
+/** As much as the hash that it goes into takes in at once. */
+const SECRET_BYTES = 32
 const MIN_BYTES = 24
 const MAX_BYTES = 64
 
-export const makeSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64')
+export const makeSecret = (): Buffer => randomBytes(SECRET_BYTES)
 
-/** What is wrong with a secret, or null. */
-export function secretProblem(secret: string): string | null {
-  const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : ''
-  const key = Buffer.from(encoded, 'base64')
-  const isBase64 = encoded !== '' && key.toString('base64') === encoded
-  if (isBase64 && key.length >= MIN_BYTES && key.length <= MAX_BYTES) return null
-  return `must be ${PREFIX} and ${MIN_BYTES} to ${MAX_BYTES} bytes as base64`
+/** A secret as users see it. */
+export const formatSecret = (secret: Buffer): string => PREFIX + secret.toString('base64')
+
+/** The secret that a text stands for, or what is wrong with the text. */
+export function parseSecret(text: string): { ok: true; secret: Buffer } | { ok: false; reason: string } {
+  const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : ''
+  const secret = Buffer.from(encoded, 'base64')
+  const isBase64 = encoded !== '' && secret.toString('base64') === encoded
+  if (isBase64 && secret.length >= MIN_BYTES && secret.length <= MAX_BYTES) return { ok: true, secret }
+  return { ok: false, reason: `must be ${PREFIX} and ${MIN_BYTES} to ${MAX_BYTES} bytes as base64` }
 }
+
+/** What messages are signed with, made once for each secret. */
+export type SigningKey = KeyObject
+
+export const signingKey = (secret: Buffer): SigningKey => createSecretKey(secret)
 
 /** What is signed. */
 export interface SignedMessage {
   readonly id: string
-  /** Seconds since the epoch. */
-  readonly timestamp: number
+  /** Seconds since 1970, as it is sent. */
+  readonly timestamp: string
   readonly body: string
 }
 
-export function signMessage({ id, timestamp, body }: SignedMessage, secret: string): string {
-  const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
-  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+/** The value of `webhook-signature`: one signature with each key. */
+export function signMessage({ id, timestamp, body }: SignedMessage, keys: readonly SigningKey[]): string {
+  const content = `${id}.${timestamp}.${body}`
+  return keys.map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`).join(' ')
 }

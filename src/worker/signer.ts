@@ -1,23 +1,14 @@
 /**
- * Signs outgoing requests in the manner of Standard Webhooks: HMAC-SHA256 over the message id, its timestamp and its
- * body, once with each secret of the project that is in use. Where there are no secrets it costs a look at an
- * empty map.
+ * Signs outgoing requests with each secret of their project that is in use. Where there are no secrets it costs a look
+ * at an empty map.
  */
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { type SignedMessage, type SigningKey, signingKey, signMessage } from '../core/webhook-signature.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { Queryable } from '../store/database.ts'
 import { liveSecrets } from '../store/signing-secrets.ts'
-
-/** What is signed. */
-export interface SignedMessage {
-  readonly id: string
-  /** Seconds since 1970, as it is sent. */
-  readonly timestamp: string
-  readonly body: string
-}
 
 /** Signs messages in the name of projects. */
 export interface Signer {
@@ -35,7 +26,7 @@ export interface SecretSignerOptions {
 export const READ_SECRETS_EVERY_MS = 5_000
 
 interface Key {
-  readonly key: KeyObject
+  readonly key: SigningKey
   readonly expiresAt: number | null
 }
 
@@ -69,19 +60,19 @@ export class SecretSigner implements Signer, Service {
     const keys = new Map<string, Key[]>()
     for (const { projectId, secret, expiresAt } of await this.#options.db.run(liveSecrets())) {
       const known = keys.get(projectId) ?? []
-      keys.set(projectId, [...known, { key: createSecretKey(secret), expiresAt }])
+      keys.set(projectId, [...known, { key: signingKey(secret), expiresAt }])
     }
     this.#keys = keys
   }
 
-  sign(projectId: string, { id, timestamp, body }: SignedMessage): string | undefined {
+  sign(projectId: string, message: SignedMessage): string | undefined {
     if (this.#keys.size === 0) return undefined
     const now = this.#options.clock.now()
     const inUse = this.#keys.get(projectId)?.filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
     if (inUse === undefined || inUse.length === 0) return undefined
-    const content = `${id}.${timestamp}.${body}`
-    return inUse
-      .map(({ key }) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`)
-      .join(' ')
+    return signMessage(
+      message,
+      inUse.map(({ key }) => key),
+    )
   }
 }

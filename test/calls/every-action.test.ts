@@ -5,20 +5,12 @@ import { ACTION_TYPES } from '../../src/core/action.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBelfry } from '../support/process.ts'
-import { startPeer } from './peer.ts'
+import { type Received, startPeer } from './peer.ts'
 
 const CERTIFICATE = fileURLToPath(new URL('./localhost.pem', import.meta.url))
 /** For machines that do much else at the same time. */
 const TIME_LIMIT_MS = 150_000
 const LOGIN = { user: 'belfry', password: 'not-to-be-seen' }
-
-interface Received {
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  readonly verified: readonly boolean[]
-}
 
 test(
   'each does what it says, and no secret is seen on the way',

@@ -12,6 +12,16 @@ export interface Peer<Told> {
   say(message: object): Promise<void>
 }
 
+/** What a receiver tells of a request. */
+export interface Received {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** For each secret of the receiver, whether it verifies. */
+  readonly verified: readonly boolean[]
+}
+
 /** Starts a program of this folder and waits until it has told its port; it ends with the test. */
 export async function startPeer<Told extends object>(
   file: string,

@@ -9,16 +9,7 @@ import { createTestApp } from '../api/test-app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode, type TestNode } from '../support/node.ts'
-import { type Peer, startPeer } from './peer.ts'
-
-interface Received {
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  /** For each secret of the receiver, whether it verifies. */
-  readonly verified: readonly boolean[]
-}
+import { type Peer, type Received, startPeer } from './peer.ts'
 
 const aReceiver = () => startPeer<Received>('./receiver-process.mjs')
 

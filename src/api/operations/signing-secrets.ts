@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import { formatSecret, makeSecret } from '../../core/webhook-signature.ts'
 import {
   addSigningSecret,
   listSigningSecrets,
@@ -10,9 +10,6 @@ import {
   type SigningSecretRow,
 } from '../../store/signing-secrets.ts'
 import type { Context } from './context.ts'
-
-/** As much as the hash that it goes into takes in at once. */
-const SECRET_BYTES = 32
 
 /** A secret that was just made, for the one answer that shows it. */
 export interface MadeSecret extends SigningSecretRow {
@@ -28,7 +25,7 @@ export async function makeSigningSecret(
   { db, projectId }: Context,
   { othersExpireInMs }: { othersExpireInMs: number | null },
 ): Promise<MadeSecret> {
-  const secret = randomBytes(SECRET_BYTES)
+  const secret = makeSecret()
   const [made] = await db.transaction(async (tx) => {
     await tx.run(lockSecretsOf(projectId))
     return tx.run(addSigningSecret({ id: uuidv7(), projectId, secret, othersExpireInMs }))
@@ -38,7 +35,7 @@ export async function makeSigningSecret(
       'too_many_secrets',
       `${MAX_LIVE_SECRETS} signing secrets are in use already. Revoke one with DELETE /v1/signing-secrets/{id}, or wait until it expires.`,
     )
-  return { ...made, expiresAt: null, secret: `whsec_${secret.toString('base64')}` }
+  return { ...made, expiresAt: null, secret: formatSecret(secret) }
 }
 
 export async function revokeSigningSecret({ db, projectId }: Context, id: string): Promise<void> {

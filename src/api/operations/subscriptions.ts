@@ -3,7 +3,7 @@ import { formatPosition } from '../../core/frontier.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { EventFilter } from '../../core/run-event.ts'
 import { durationMs } from '../../core/task.ts'
-import { makeSecret } from '../../core/webhook-signature.ts'
+import { formatSecret, makeSecret } from '../../core/webhook-signature.ts'
 import { currentPosition } from '../../store/history-tail.ts'
 import {
   deleteSubscription,
@@ -43,7 +43,7 @@ export async function createSubscription(
     filter: plainFilter(input.filter),
     batchSize: input.batchSize ?? BATCH_SIZE,
     giveUpAfterMs: durationMs(input.giveUpAfter ?? GIVE_UP_AFTER),
-    secret: input.secret ?? makeSecret(),
+    secret: input.secret ?? formatSecret(makeSecret()),
     position: formatPosition(position),
   }
   const [made] = await db.run(insertSubscription(subscription, MAX_SUBSCRIPTIONS))

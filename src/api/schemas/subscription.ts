@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ACTION_TYPES } from '../../core/action.ts'
 import { ENDED_STATES } from '../../core/run-event.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
-import { secretProblem } from '../../core/webhook-signature.ts'
+import { parseSecret } from '../../core/webhook-signature.ts'
 import { Cursor, Limit } from './page.ts'
 import { QueueName } from './task.ts'
 import { durationBetween, Uuid } from './values.ts'
@@ -39,8 +39,8 @@ const Secret = z
   .string()
   .max(200)
   .superRefine((text, context) => {
-    const message = secretProblem(text)
-    if (message !== null) context.addIssue({ code: 'custom', message })
+    const parsed = parseSecret(text)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
   })
   .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' })
   .describe('Signs what is sent, as Standard Webhooks has it. Made when none is given.')

@@ -6,7 +6,7 @@
 import { type EventPosition, formatPosition, frontierAt, parsePosition } from '../../core/frontier.ts'
 import { type EndedRun, eventIdOf, eventOf, isWanted } from '../../core/run-event.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
-import { signMessage } from '../../core/webhook-signature.ts'
+import { parseSecret, type SigningKey, signingKey, signMessage } from '../../core/webhook-signature.ts'
 import type { Database } from '../../store/database.ts'
 import type { HistoryTail } from '../../store/history-tail.ts'
 import {
@@ -198,12 +198,12 @@ export class Delivery {
   #headersOf(runs: readonly EndedRun[], body: string): string[] {
     const { userAgent, subscription } = this.#options
     const id = messageIdOf(runs)
-    const timestamp = Math.floor(Date.now() / 1_000)
+    const timestamp = String(Math.floor(Date.now() / 1_000))
     return [
       ...['user-agent', userAgent, 'accept-encoding', 'identity'],
       ...['content-type', this.#settings.batchSize > 1 ? BATCH_TYPE : SINGLE_TYPE],
-      ...['webhook-id', id, 'webhook-timestamp', String(timestamp)],
-      ...['webhook-signature', signMessage({ id, timestamp, body }, this.#settings.secret)],
+      ...['webhook-id', id, 'webhook-timestamp', timestamp],
+      ...['webhook-signature', signMessage({ id, timestamp, body }, keysOf(this.#settings.secret))],
       ...['belfry-subscription-id', subscription.id],
     ]
   }
@@ -257,6 +257,11 @@ function bodyOf(runs: readonly EndedRun[], batchSize: number): string {
 function messageIdOf(runs: readonly EndedRun[]): string {
   const [first, last] = [runs[0]?.id ?? '', runs.at(-1)?.id ?? '']
   return runs.length === 1 ? eventIdOf(first) : `${first}.${last}.${runs.length}.ended`
+}
+
+function keysOf(secret: string): readonly SigningKey[] {
+  const parsed = parseSecret(secret)
+  return parsed.ok ? [signingKey(parsed.secret)] : []
 }
 
 function targetAt(address: string): Target | null {
