@@ -65,17 +65,21 @@ export const historyBetween = ({ taskId, from, to, limit }: LedgerRange) => sql<
   where task_id = ${taskId} and scheduled_for >= to_timestamp(${from}::float8 / 1000) and scheduled_for <= to_timestamp(${to}::float8 / 1000)
   order by scheduled_for, run_id limit ${limit}`
 
-/** Among so many skips before a stretch the one is looked for that reaches into it. */
+/** Among so many rows of each sort before a stretch the one is looked for that reaches into it. */
 const MAX_SKIPS_LOOKED_AT = 200
 
-/** The latest skip that speaks for a stretch and began before `from`. */
+/** The latest row that speaks for a stretch and began before `from`: what was skipped, or failed without having run. */
 export const skipBefore = ({ taskId, from }: { taskId: string; from: number }) => sql<LedgerRow>`
   select run_id as "runId", kind, state, reason, scheduled_for as "scheduledFor", ended_at as "endedAt", covers_until as "coversUntil",
          version, ordinal
   from (
-    select * from run
-    where task_id = ${taskId} and state = 'skipped' and state <> 'completed' and scheduled_for < to_timestamp(${from}::float8 / 1000)
-    order by scheduled_for desc, run_id desc limit ${MAX_SKIPS_LOOKED_AT}
+    (select * from run
+     where task_id = ${taskId} and state = 'skipped' and state <> 'completed' and scheduled_for < to_timestamp(${from}::float8 / 1000)
+     order by scheduled_for desc, run_id desc limit ${MAX_SKIPS_LOOKED_AT})
+    union all
+    (select * from run
+     where task_id = ${taskId} and state = 'permanently_failed' and state <> 'completed' and scheduled_for < to_timestamp(${from}::float8 / 1000)
+     order by scheduled_for desc, run_id desc limit ${MAX_SKIPS_LOOKED_AT})
   ) skip
   where covers_until >= to_timestamp(${from}::float8 / 1000) and kind <> 'manual'
   order by scheduled_for desc limit 1`

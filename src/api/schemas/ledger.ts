@@ -32,7 +32,7 @@ export const LedgerEntry = z
     until: Stored.nullable().describe('The last one, where the entry speaks for several in a row.'),
     count: z.int(),
     version: z.int().describe('The version of the task that it belongs to.'),
-    reason: z.string().nullable().describe('Why it was skipped.'),
+    reason: z.string().nullable().describe('Why it was skipped, or failed without having run.'),
     runIds: z.array(Uuid).describe('The runs behind it; several when it is doubled.'),
     runState: z.enum(RUN_STATES).nullable(),
   })

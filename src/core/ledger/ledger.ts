@@ -224,7 +224,7 @@ function entryOf(
     if (row.state === 'skipped') return { ...entry('skipped', row.reason), version: row.version }
     const state = isUnfired(row) ? 'due' : row.endedAt === null ? 'active' : 'ran'
     const isOwed = !isExtra || isScheduled(it, row)
-    return { ...entry(isOwed ? state : 'unexpected'), version: row.version }
+    return { ...entry(isOwed ? state : 'unexpected', row.reason), version: row.version }
   }
   if (waiting && at >= waiting.scheduledFor)
     return { ...entry(at > it.now ? 'upcoming' : 'due'), rows: at === waiting.scheduledFor ? [waiting] : [] }

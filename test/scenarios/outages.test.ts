@@ -1,0 +1,266 @@
+/**
+ * Outages, replayed: a node ends, and what it would have fired is moved into the past, together with the instant up to which
+ * its shards were watched; then another node starts. For each misfire policy three accounts are compared: what the
+ * policy promises, worked out by an oracle; what a receiver saw; and what the ledger of the task says.
+ */
+import { expect, test } from 'vitest'
+import { type Fate, fatesOf, type MisfirePolicy } from '../checker/misfire-oracle.ts'
+import { ask, recordChanges } from '../checker/observe.ts'
+import { dueInstants } from '../checker/oracle.ts'
+import { type Sink, startSink } from '../checker/sink.ts'
+import { within } from '../support/cadence.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Belfry, startBelfry } from '../support/process.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+/** Nothing is due while the node is there that dies. */
+const LATER_MS = 60 * MINUTE
+const SETTLED_WITHIN_MS = within(60_000)
+
+const iso = (ms: number) => new Date(ms).toISOString()
+
+interface Outage {
+  readonly intervalMs: number
+  readonly lastsMs: number
+  /** How the node before it ends. */
+  readonly signal: 'SIGKILL' | 'SIGTERM'
+  readonly tasks: Readonly<Record<string, { readonly misfire?: MisfirePolicy; readonly overlap?: string }>>
+}
+
+interface AfterOutage {
+  readonly url: string
+  readonly sink: Sink
+  readonly node: Belfry
+  readonly from: number
+  readonly ids: Readonly<Record<string, string>>
+  /** When the node was started that found out what was missed. */
+  readonly startedAt: number
+}
+
+/** Lets tasks on a grid miss all that was due since `lastsMs` ago. */
+async function afterOutage({ intervalMs, lastsMs, signal, tasks }: Outage): Promise<AfterOutage> {
+  const { url } = await createTestDatabase()
+  await recordChanges(url)
+  const sink = await startSink()
+  const before = await startBelfry(['--database-url', url])
+  const later = iso(Date.now() + LATER_MS)
+  const ids: Record<string, string> = {}
+  for (const [name, policies] of Object.entries(tasks)) {
+    const { body } = await before.request('POST', '/v1/tasks', {
+      action: { type: 'webhook', url: sink.url(name) },
+      schedule: { type: 'every', interval: `${intervalMs}ms`, anchor: '2026-01-01T00:00:00Z' },
+      startAt: later,
+      ...policies,
+    })
+    ids[name] = body.id
+  }
+  before.kill(signal)
+  await before.exited
+
+  const from = Math.ceil((Date.now() - lastsMs) / intervalMs) * intervalMs
+  const [at, beforeThat] = [iso(from), iso(from - SECOND)]
+  await ask(
+    url,
+    `update task set created_at = $1::timestamptz, updated_at = $1::timestamptz, definition = jsonb_set(definition::jsonb, '{startAt}', to_jsonb($2::text))::json`,
+    [at, at],
+  )
+  await ask(url, 'update agenda set wake_at = $1, scheduled_for = $1', [at])
+  await ask(url, 'update shard set watched_until = $1', [beforeThat])
+  const startedAt = Date.now()
+  const node = await startBelfry(['--database-url', url])
+  return { url, sink, node, from, ids, startedAt }
+}
+
+interface Entry {
+  readonly state: string
+  readonly at: string
+  readonly until: string | null
+  readonly count: number
+  readonly reason: string | null
+  readonly runState: string | null
+}
+
+const FATES: Readonly<Record<string, Fate>> = {
+  'ran completed': 'ran',
+  'skipped skipped misfire': 'skipped',
+  'ran permanently_failed misfire': 'failed',
+}
+
+/** What the ledger says of each instant of a stretch; a word of its own for what no policy can lead to. */
+async function ledgerOf(node: Belfry, id: string, [from, to]: readonly [number, number], stepMs: number) {
+  const range = `from=${iso(from)}&to=${iso(to)}`
+  const { status, body } = await node.request('GET', `/v1/tasks/${id}/ledger?${range}&limit=200`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  expect(body).toMatchObject({ isInOrder: true, nextCursor: null })
+  expect(body.accounted).toBe(body.expected)
+  const fates = (body.items as Entry[]).flatMap(({ state, at, until, count, reason, runState }) => {
+    const first = Math.max(from, Date.parse(at))
+    const instants = Array.from(
+      { length: (Date.parse(until ?? at) - first) / stepMs + 1 },
+      (_, n) => first + n * stepMs,
+    )
+    expect(instants).toHaveLength(count)
+    const said = [state, runState, reason].filter((word) => word !== null).join(' ')
+    return instants.map((instant): [number, string] => [instant, FATES[said] ?? said])
+  })
+  return { fates, expected: body.expected as number }
+}
+
+/** Whether it was made up for or ran by itself is not the ledger's concern. */
+const asLedger = (fates: readonly [number, Fate][]) =>
+  fates.map(([at, fate]): [number, string] => [at, fate === 'caught up' ? 'ran' : fate])
+
+/** Nothing of the task is left to do, but for what lies ahead. */
+const settled = (url: string, id: string, after: number) =>
+  eventually(
+    async () => {
+      const live = await ask<{ state: string; kind: string; due: number }>(
+        url,
+        `select state, kind, (extract(epoch from scheduled_for) * 1000)::float8 as due from agenda where task_id = $1`,
+        [id],
+      )
+      const isOver = live.every(({ state, kind }) => state === 'scheduled' && kind === 'occurrence')
+      return isOver && live.length === 1 && (live[0]?.due ?? 0) > after
+    },
+    { withinMs: SETTLED_WITHIN_MS },
+  )
+
+test('thirty minutes of outage: oracle, receiver and ledger agree, whatever the policy', {
+  timeout: within(120_000),
+}, async () => {
+  const overlap = 'allow'
+  const RATE = 20
+  const tasks: Outage['tasks'] = {
+    once: { overlap },
+    lately: { overlap, misfire: { window: '1s' } },
+    all: { overlap, misfire: { policy: 'run_all', rate: RATE } },
+    capped: { overlap, misfire: { policy: 'run_all', cap: 10, rate: RATE } },
+    recent: { overlap, misfire: { policy: 'run_all', window: '10m', rate: RATE } },
+    inTurn: { overlap: 'skip', misfire: { policy: 'run_all', cap: 5, rate: 1_000 } },
+    skip: { overlap, misfire: { policy: 'skip' } },
+    fail: { overlap, misfire: { policy: 'fail' } },
+  }
+  const lastsMs = 30 * MINUTE
+  const { url, sink, node, from, ids, startedAt } = await afterOutage({
+    ...{ intervalMs: MINUTE, lastsMs, signal: 'SIGKILL', tasks },
+  })
+  for (const id of Object.values(ids)) await settled(url, id, startedAt)
+  const settledAt = Date.now()
+
+  const body = { schedule: { type: 'every', interval: '1m', anchor: iso(from) }, startAt: iso(from) }
+  for (const [name, { misfire = {} }] of Object.entries(tasks)) {
+    const id = ids[name] as string
+    // Nobody knows at which instant the node looked; for one of these all three accounts must fit.
+    const moments = Array.from({ length: Math.ceil((settledAt - startedAt) / 500) + 1 }, (_, n) =>
+      Math.min(settledAt, startedAt + n * 500),
+    )
+    const delivered = sink.deliveries.filter(({ taskId }) => taskId === id).map((it) => it.scheduledFor)
+    const stories = moments.map((backAt) => {
+      const due = dueInstants(
+        { body: { action: { type: 'webhook' }, ...body }, createdAt: from },
+        Math.floor(settledAt),
+      )
+      const fates = fatesOf(due, misfire, backAt)
+      const onTime = due.filter((at) => at > backAt).map((at): [number, Fate] => [at, 'ran'])
+      return [...fates, ...onTime]
+    })
+    const [last = 0] = stories[0]?.at(-1) ?? []
+    expect(last - from).toBeGreaterThanOrEqual(29 * MINUTE)
+    const { fates, expected } = await ledgerOf(node, id, [from, last], MINUTE)
+    expect(stories.map(asLedger), `${name}: the oracle and the ledger`).toContainEqual(fates)
+    expect(expected).toBe(fates.length)
+    expect([...delivered].sort(), `${name}: the ledger and the receiver`).toEqual(
+      fates.filter(([, fate]) => fate === 'ran').map(([at]) => at),
+    )
+    const half = from + 15 * MINUTE
+    expect((await ledgerOf(node, id, [half, last], MINUTE)).fates, `${name}: asked for a part`).toEqual(
+      fates.filter(([at]) => at >= half),
+    )
+  }
+
+  // The nth of those that are made up for comes no sooner than the rate allows after the shard was taken.
+  for (const name of ['all', 'capped', 'recent']) {
+    const [taken] = await ask<{ at: number }>(
+      url,
+      `select (extract(epoch from max(o.at)) * 1000)::float8 as at from observed.owner o
+       where o.owner is not null and o.shard = (select shard from agenda where task_id = $1 limit 1)`,
+      [ids[name]],
+    )
+    const arrivals = sink.deliveries
+      .filter(({ taskId, scheduledFor }) => taskId === ids[name] && scheduledFor <= startedAt)
+      .sort((a, b) => a.scheduledFor - b.scheduledFor)
+      .map(({ receivedAt }) => receivedAt - (taken?.at ?? Number.POSITIVE_INFINITY))
+    expect(arrivals.length).toBeGreaterThanOrEqual(9)
+    for (const [n, arrivedMs] of arrivals.entries())
+      expect(arrivedMs, `${name}: ${arrivals}`).toBeGreaterThan((n * SECOND) / RATE - 100)
+  }
+  const kinds = await ask<{ name: string; kinds: string[] }>(
+    url,
+    `select task_id as name, array_agg(distinct kind) as kinds from run where state = 'completed' and scheduled_for <= $1 group by 1`,
+    [iso(startedAt)],
+  )
+  const kindsOf = (name: string) => kinds.find((row) => row.name === ids[name])?.kinds
+  expect(['once', 'all', 'capped', 'recent', 'inTurn', 'skip', 'lately'].map(kindsOf)).toEqual([
+    ...['{occurrence}', '{catchup}', '{catchup}', '{catchup}', '{catchup}', undefined, undefined],
+  ])
+  const inTurn = sink.deliveries.filter(({ taskId }) => taskId === ids['inTurn'])
+  for (const [i, { receivedAt, scheduledFor }] of inTurn.entries()) {
+    expect(receivedAt).toBeGreaterThanOrEqual(inTurn[i - 1]?.answeredAt ?? 0)
+    expect(scheduledFor).toBeGreaterThan(inTurn[i - 1]?.scheduledFor ?? 0)
+  }
+})
+
+test('five seconds of outage are no misfire: everything runs, whatever the policy', {
+  timeout: within(120_000),
+}, async () => {
+  const tasks: Outage['tasks'] = Object.fromEntries(
+    ['run_once', 'run_all', 'skip', 'fail', 'lately'].map((policy) => [
+      policy,
+      { overlap: 'allow', misfire: policy === 'lately' ? { window: '1s' } : { policy } },
+    ]),
+  )
+  const { url, sink, node, from, ids, startedAt } = await afterOutage({
+    ...{ intervalMs: SECOND, lastsMs: 5 * SECOND, signal: 'SIGTERM', tasks },
+  })
+  const isThere = (id: string) =>
+    sink.deliveries.some(({ taskId, scheduledFor }) => taskId === id && scheduledFor > startedAt)
+  await eventually(async () => Object.values(ids).every(isThere), { withinMs: SETTLED_WITHIN_MS })
+
+  for (const [policy, { misfire = {} }] of Object.entries(tasks)) {
+    const id = ids[policy] as string
+    const { body: task } = await node.request('POST', `/v1/tasks/${id}/pause`)
+    await eventually(
+      async () => (await ask(url, 'select from agenda where task_id = $1', [id])).length === 0,
+      { withinMs: SETTLED_WITHIN_MS },
+    )
+    const pausedAt = Date.parse(task.pausedAt)
+    const due = dueInstants(
+      {
+        body: {
+          action: { type: 'webhook' },
+          schedule: { type: 'every', interval: '1s' },
+          startAt: iso(from),
+        },
+        createdAt: from,
+      },
+      // What comes due in the very moment of the pause may have been fired or not.
+      pausedAt - SECOND,
+    )
+    const last = due.at(-1) ?? 0
+    expect(due.length).toBeGreaterThanOrEqual(5)
+    const { fates } = await ledgerOf(node, id, [from, last], SECOND)
+    expect(asLedger(fatesOf(due, misfire, startedAt)), policy).toEqual(
+      fates.filter(([at]) => at <= startedAt),
+    )
+    expect(fates, `${policy}: the oracle and the ledger`).toEqual(due.map((at) => [at, 'ran']))
+    const delivered = sink.deliveries
+      .filter(({ taskId, scheduledFor }) => taskId === id && scheduledFor <= last)
+      .map(({ scheduledFor }) => scheduledFor)
+    expect(delivered.sort(), `${policy}: the ledger and the receiver`).toEqual(due)
+  }
+  expect(await ask(url, "select distinct kind from run where state = 'completed'")).toEqual([
+    { kind: 'occurrence' },
+  ])
+})
