@@ -10,6 +10,7 @@ import {
   type HistoryRow,
   type LiveRow,
   QUIET,
+  type Receipt,
   type Tables,
   type TaskBody,
 } from './evidence.ts'
@@ -36,6 +37,7 @@ export interface Book {
   readonly tables: Tables
   readonly bounds: Bounds
   readonly isPooled: boolean
+  readonly receipts: readonly Receipt[]
   readonly wishes: ReadonlyMap<string, Wish>
   readonly history: Grouped<HistoryRow>
   readonly historyOfTask: Grouped<HistoryRow>
@@ -83,6 +85,7 @@ export function openBook({
   tables,
   bounds: stated,
   isPooled = false,
+  receipts = [],
 }: Evidence): Book {
   const bounds = { ...QUIET, ...stated }
   const processOf = new Map(tables.nodes.map(({ id, process }) => [id, process]))
@@ -94,6 +97,7 @@ export function openBook({
     tables,
     bounds,
     isPooled,
+    receipts,
     wishes: wishesOf(requests),
     history: new Grouped(
       tables.history,

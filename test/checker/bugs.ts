@@ -20,6 +20,8 @@ export interface Bug {
   readonly kinds: readonly Kind[]
   /** Nothing else is broken: a fault would excuse what this bug does. */
   readonly isCalm?: boolean
+  /** It is about workers of the users' own. */
+  readonly isRemote?: boolean
   /** How late a run may be, when lateness is what the bug is about: the machine may be busy with other tests. */
   readonly lateMs?: number
   /** For how long to watch, when things go on for ever because of the bug. */
@@ -39,6 +41,10 @@ const RECLAIM = { where: ['update agenda', 'insert into ready', "'worker_lost'"]
 const CREATE = { where: ['insert into task \\(', 'insert into agenda'] }
 const CANCEL_RUNS = { where: ['update agenda set cancel_at'] }
 const SWEEP = { where: ['^\\s*delete from agenda', "state = 'scheduled'", 'returning ordinal'] }
+
+const TURN = { where: ['from shard', 'judged as materialized', 'insert into ready'] }
+const STOPPED_AMONG = { where: ['select run_id as "runId" from agenda', 'cancel_at is not null$'] }
+const HELD_BY = { where: ["worker_id = \\$\\d+ and state = 'running'", '"holdsPlace"'] }
 
 /** About one row in four, by its id. */
 const SOME = (id: string) => `right(${id}::text, 1) < '4'`
@@ -383,6 +389,120 @@ export const BUGS: readonly Bug[] = [
             'order by priority desc, wake_at desc, run_id desc limit o.free',
           ],
         ],
+      },
+    ],
+  },
+  {
+    name: 'two may wait in a line of one',
+    kinds: ['over_limit'],
+    edits: [
+      {
+        ...TURN,
+        change: [['coalesce\\(l\\.on_time, 0\\) < i\\.places', 'coalesce(l.on_time, 0) <= i.places']],
+      },
+    ],
+  },
+  {
+    name: 'in a line of all the last goes first',
+    kinds: ['out_of_order'],
+    edits: [
+      {
+        ...TURN,
+        change: [
+          [
+            "\\(o\\.kind = 'catchup', o\\.scheduled_for, o\\.run_id\\) < \\(i\\.is_late, i\\.due_at, i\\.run_id\\)",
+            'case when i.places > 1 then o.scheduled_for > i.due_at else o.scheduled_for < i.due_at end',
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'a line does not wait for what is active',
+    kinds: ['over_limit'],
+    edits: [{ ...TURN, change: [['i\\.task_id not in \\(select task_id from active\\) and', '']] }],
+  },
+  {
+    name: 'what waits is neither woken nor looked at again',
+    kinds: ['lost'],
+    edits: [
+      { ...TURN, change: [["interval '1 millisecond' \\* case", "interval '1 hour' * case"]] },
+      { ...END, change: [["where state = 'held' and run_id = any", 'where false and run_id = any']] },
+    ],
+  },
+  {
+    name: 'what one takes the place of goes on',
+    kinds: ['inconsistent'],
+    edits: [
+      {
+        where: ['select run_id as "runId" from agenda', "state = 'held'\\)", 'cancel_at is null'],
+        change: [['and exists \\(select from agenda', 'and false and exists (select from agenda']],
+      },
+    ],
+  },
+  {
+    name: 'what waited and was replaced leaves no row',
+    kinds: ['lost'],
+    edits: [
+      {
+        ...TURN,
+        change: [
+          [
+            "'skipped'::run_state, reason\\s+from replaced",
+            "'skipped'::run_state, reason from replaced where false",
+          ],
+        ],
+      },
+    ],
+  },
+  {
+    name: 'what was told to stop may end as if it had not been',
+    kinds: ['inconsistent'],
+    edits: [
+      {
+        ...END,
+        change: [
+          [
+            "case when a\\.cancel_at is not null then 'cancelled'::run_state else i\\.end_state end",
+            'i.end_state',
+          ],
+        ],
+      },
+      { ...STOPPED_AMONG, change: [['cancel_at is not null$', 'false']] },
+    ],
+  },
+  {
+    name: 'the end of a handler counts though another worker has the run',
+    kinds: ['stale_accepted'],
+    isRemote: true,
+    edits: [
+      {
+        ...HELD_BY,
+        change: [
+          [
+            '"claimedAt",\\s+fence, attempt',
+            '"claimedAt", case when worker_id = $2 then fence else 2 end as fence, attempt',
+          ],
+          [
+            "and worker_id = (\\$\\d+) and state = 'running'",
+            "and $1::uuid is not null and state = 'running'",
+          ],
+        ],
+      },
+      {
+        where: ['delete from agenda', 'insert into run \\(', 'started_ms'],
+        change: [['a\\.fence = i\\.fence', 'true']],
+      },
+    ],
+  },
+  {
+    name: 'a worker is told that its end counts, and so is the one that has the run',
+    kinds: ['two_winners'],
+    isRemote: true,
+    edits: [
+      {
+        where: ['from asked i', 'exists \\(select from run r', 'exists \\(select from attempt a'],
+        change: [['r\\.fence = i\\.fence and r\\.worker_id = (\\$\\d+)', '$1::uuid is not null']],
       },
     ],
   },

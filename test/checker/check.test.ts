@@ -20,6 +20,8 @@ import {
   skipped,
   story,
   T,
+  told,
+  turned,
   WORKER,
 } from './stories.ts'
 
@@ -55,6 +57,50 @@ const eventful = {
       attempt('a', 0, { number: 2, fence: 3, outcome: 'worker_lost', endedAt: T + 2_000 }),
     ],
     history: [ended('a', 0, { fence: 5, attempt: 3, losses: 1, endedAt: T + 2_536, workerId: HEIR })],
+  },
+}
+
+/** Four runs of a task whose runs wait for one another, which begin in this order. */
+function inLine(order: readonly number[], more: Partial<Evidence['tables']> = {}) {
+  const began = (due: number) => 2 + order.indexOf(due) * 400
+  return story({
+    requests: [asked('a', every({ overlap: 'queue_all' }))],
+    deliveries: order.map((due) =>
+      delivered('a', due, { receivedAt: T + began(due) + 2, answeredAt: T + began(due) + 380 }),
+    ),
+    tables: {
+      history: order.map((due) =>
+        ended('a', due, { startedAt: T + began(due), endedAt: T + began(due) + 385 }),
+      ),
+      changes: order.flatMap((due) =>
+        turned('a', due, {
+          ...(due === 0 ? {} : { held: due + 1 }),
+          ...{ began: began(due), gone: began(due) + 385 },
+        }),
+      ),
+      ...more,
+    },
+  })
+}
+
+/** The first run is cancelled for the third one, which also takes the place of the second, while that waits. */
+const replacing = {
+  requests: [asked('a', every({ overlap: 'cancel_previous', endAt: new Date(T + 200).toISOString() }))],
+  deliveries: [
+    delivered('a', 0, { answeredAt: null, goneAt: T + 220, status: null }),
+    delivered('a', 200, { receivedAt: T + 230 }),
+  ],
+  tables: {
+    history: [
+      ended('a', 0, { state: 'cancelled', outcome: 'cancelled', endedAt: T + 220 }),
+      skipped('a', 100, 'overlap', { runId: 'a@100', endedAt: T + 201 }),
+      ended('a', 200, { startedAt: T + 225, endedAt: T + 265 }),
+    ],
+    changes: [
+      ...turned('a', 0, { began: 2, stopped: 103, gone: 220 }),
+      ...turned('a', 100, { held: 101, gone: 201 }),
+      ...turned('a', 200, { held: 201, began: 225, gone: 265 }),
+    ],
   },
 }
 
@@ -143,6 +189,31 @@ const SOUND: Record<string, Evidence> = {
   'a task that is not due yet': story({
     requests: [asked('a', once(900_000))],
     tables: { live: [live('a', 900_000)] },
+  }),
+  'a line of one, and those that found it full': story({
+    requests: [asked('a', every({ overlap: 'queue_one' }))],
+    deliveries: [
+      delivered('a', 0, { answeredAt: T + 350 }),
+      delivered('a', 100, { receivedAt: T + 360, answeredAt: T + 390 }),
+    ],
+    tables: {
+      history: [
+        ended('a', 0, { endedAt: T + 352 }),
+        ended('a', 100, { startedAt: T + 356, endedAt: T + 395 }),
+        ...[200, 300].map((due) => skipped('a', due, 'overlap', { runId: `a@${due}` })),
+      ],
+      changes: [
+        ...turned('a', 0, { began: 2, gone: 352 }),
+        ...turned('a', 100, { held: 101, began: 356, gone: 395 }),
+        ...[200, 300].flatMap((due) => turned('a', due, { gone: due + 1 })),
+      ],
+    },
+  }),
+  'a line of all, in order': inLine([0, 100, 200, 300]),
+  'runs that took the place of one another, and of one that waited': story(replacing),
+  'reports of an end by who no longer held the run': story({
+    ...eventful,
+    receipts: [told('a', 0, 1, false), told('a', 0, 5, true), told('a', 0, 1, false)],
   }),
 }
 
@@ -684,6 +755,106 @@ const WRONG: [what: string, kind: Kind, evidence: Evidence][] = [
         ],
       },
     }),
+  ],
+  ['a line of all that starts with its end', 'out_of_order', inLine([0, 300, 100, 200])],
+  [
+    'two that wait where one may',
+    'over_limit',
+    story({
+      requests: [asked('a', every({ overlap: 'queue_one', endAt: new Date(T + 200).toISOString() }))],
+      deliveries: [0, 400, 800].map((at, i) =>
+        delivered('a', i * 100, { receivedAt: T + at + 4, answeredAt: T + at + 380 }),
+      ),
+      tables: {
+        history: [0, 400, 800].map((at, i) =>
+          ended('a', i * 100, { startedAt: T + at + 2, endedAt: T + at + 385 }),
+        ),
+        changes: [
+          ...turned('a', 0, { began: 2, gone: 385 }),
+          ...turned('a', 100, { held: 101, began: 402, gone: 785 }),
+          ...turned('a', 200, { held: 201, began: 802, gone: 1_185 }),
+        ],
+      },
+    }),
+  ],
+  [
+    'one passed over where all may wait',
+    'lost',
+    inLine([0, 100, 200], {
+      history: [
+        ...[0, 100, 200].map((due, i) =>
+          ended('a', due, { startedAt: T + 2 + i * 400, endedAt: T + 387 + i * 400 }),
+        ),
+        skipped('a', 300, 'overlap'),
+      ],
+    }),
+  ],
+  [
+    'one passed over where none waited',
+    'lost',
+    story({
+      requests: [asked('a', every({ overlap: 'queue_one', endAt: new Date(T + 100).toISOString() }))],
+      deliveries: [delivered('a', 0, { answeredAt: T + 350 })],
+      tables: {
+        history: [ended('a', 0, { endedAt: T + 352 }), skipped('a', 100, 'overlap', { runId: 'a@100' })],
+        changes: [...turned('a', 0, { began: 2, gone: 352 }), ...turned('a', 100, { gone: 101 })],
+      },
+    }),
+  ],
+  [
+    'one that waits though nothing is active any more',
+    'lost',
+    story({
+      requests: [asked('a', every({ overlap: 'queue_one', endAt: new Date(T + 100).toISOString() }))],
+      deliveries: [delivered('a', 0, { answeredAt: T + 350 })],
+      tables: {
+        history: [ended('a', 0, { endedAt: T + 352 })],
+        live: [live('a', 100, { state: 'held', wakeAt: T + 600_500 })],
+      },
+    }),
+  ],
+  [
+    'an earlier run that goes on though a later one is to take its place',
+    'inconsistent',
+    story({
+      requests: [asked('a', every({ overlap: 'cancel_previous', endAt: new Date(T + 100).toISOString() }))],
+      deliveries: [
+        delivered('a', 0, { answeredAt: T + 15_000 }),
+        delivered('a', 100, { receivedAt: T + 15_020 }),
+      ],
+      tables: {
+        history: [
+          ended('a', 0, { endedAt: T + 15_005 }),
+          ended('a', 100, { startedAt: T + 15_015, endedAt: T + 15_060 }),
+        ],
+        changes: [
+          ...turned('a', 0, { began: 2, gone: 15_005 }),
+          ...turned('a', 100, { held: 101, began: 15_015, gone: 15_060 }),
+        ],
+      },
+    }),
+  ],
+  [
+    'a run that was told to stop and is called completed',
+    'inconsistent',
+    story({
+      ...replacing,
+      deliveries: [delivered('a', 0, { answeredAt: T + 210 }), delivered('a', 200, { receivedAt: T + 230 })],
+      tables: {
+        ...replacing.tables,
+        history: [ended('a', 0, { endedAt: T + 220 }), ...replacing.tables.history.slice(1)],
+      },
+    }),
+  ],
+  [
+    'two ends of one run that were both said to count',
+    'two_winners',
+    story({ ...eventful, receipts: [told('a', 0, 5, true), told('a', 0, 1, true)] }),
+  ],
+  [
+    'an end that counted though another held the run',
+    'stale_accepted',
+    story({ ...eventful, receipts: [told('a', 0, 1, true), told('a', 0, 5, false)] }),
   ],
 ]
 

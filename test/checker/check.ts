@@ -11,7 +11,9 @@ import { checkDeliveries } from './rules/deliveries.ts'
 import { checkLeases } from './rules/leases.ts'
 import { checkLedger } from './rules/ledger.ts'
 import { checkLimits } from './rules/limits.ts'
+import { checkReceipts } from './rules/receipts.ts'
 import { checkTruth } from './rules/truth.ts'
+import { checkTurns } from './rules/turns.ts'
 import { checkWindows } from './rules/windows.ts'
 
 /** What the run has seen of the things that are hard to get right; without them it proves little. */
@@ -26,6 +28,8 @@ export interface Seen {
   readonly takeovers: number
   /** Deliveries that had to be made again because a worker was lost, and so were explained. */
   readonly repetitions: number
+  /** Ends that were reported by whoever no longer held the run, and did not count. */
+  readonly refusedReports: number
 }
 
 export interface Verdict {
@@ -44,17 +48,18 @@ export function check(evidence: Evidence, mustSee: readonly (keyof Seen)[] = [])
     checkAttempts,
     checkTruth,
     checkLeases,
+    checkReceipts,
   ].flatMap((rule) => rule(book))
   // What is wrong with a run already would only be found again by those that count runs.
   const tainted = new Set(found.flatMap(({ runId }) => runId ?? []))
-  found.push(...checkLimits(book, tainted), ...checkWindows(book, tainted))
+  found.push(...checkLimits(book, tainted), ...checkTurns(book, tainted), ...checkWindows(book, tainted))
   const findings = reportOf(found)
   const seen = whatWasSeen(evidence)
   const isEnough = mustSee.every((what) => seen[what] > 0)
   return { kind: findings.length > 0 ? 'invalid' : isEnough ? 'valid' : 'unknown', findings, seen }
 }
 
-function whatWasSeen({ tables, deliveries }: Evidence): Seen {
+function whatWasSeen({ tables, deliveries, receipts = [] }: Evidence): Seen {
   const lost = tables.attempts.filter(({ outcome }) => outcome === 'worker_lost')
   const owners = new Map<number, string>()
   let takeovers = 0
@@ -71,6 +76,7 @@ function whatWasSeen({ tables, deliveries }: Evidence): Seen {
     reclaims: lost.length,
     takeovers,
     repetitions: deliveries.length - new Set(deliveries.map(({ messageId }) => messageId)).size,
+    refusedReports: receipts.filter(({ isRecorded }) => !isRecorded).length,
   }
 }
 

@@ -9,6 +9,8 @@ export interface Evidence {
   readonly deliveries: readonly Delivery[]
   readonly faults: readonly Fault[]
   readonly tables: Tables
+  /** What workers of the users' own were told about the ends they reported. */
+  readonly receipts?: readonly Receipt[]
   readonly bounds?: Partial<Bounds>
   /** Nodes share connections to the database, so that these do not tell who did something. */
   readonly isPooled?: boolean
@@ -23,6 +25,8 @@ export interface Bounds {
   readonly earlyRetryMs: number
   /** How long after a retry's ceiling it must have been made. */
   readonly retryMs: number
+  /** How long a run may go on after it was told to stop, or after a later one was to take its place. */
+  readonly stopMs: number
   /** How long a run may wait for a worker, with nobody working on it, before it counts as lost. */
   readonly idleMs: number
   /** The same for what nobody has even seen to be due: everything is looked through only now and then. */
@@ -35,6 +39,7 @@ export const QUIET: Bounds = {
   earlyRetryMs: 5,
   lateMs: 1_000,
   retryMs: 2_000,
+  stopMs: 10_000,
   idleMs: 30_000,
   unseenMs: 40_000,
 }
@@ -98,6 +103,15 @@ export interface Delivery {
   readonly scheduledFor: number
   readonly fence: number
   readonly attempt: number
+}
+
+/** A worker reported the end of an attempt, and was told whether it counts. */
+export interface Receipt {
+  readonly at: number
+  readonly runId: string
+  readonly fence: number
+  readonly workerId: string
+  readonly isRecorded: boolean
 }
 
 /** Something that was broken on purpose, from when to when. */
@@ -195,6 +209,8 @@ export interface Change {
   readonly workerId: string | null
   /** The connection by which it was made, which belongs to one node. */
   readonly backend: number
+  /** It is told to stop from this change on. */
+  readonly isStopped?: boolean
 }
 
 export interface OwnerChange {

@@ -5,10 +5,11 @@
 import { makeDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Belfry, startBelfry } from '../support/process.ts'
+import { aWorker, type GivenRun, type HandWorker } from '../support/remote-worker.ts'
 import type { Bug } from './bugs.ts'
 import { check, type Verdict } from './check.ts'
 import { Client } from './client.ts'
-import type { Evidence, Tables } from './evidence.ts'
+import type { Evidence, Receipt, Tables } from './evidence.ts'
 import { Nemesis } from './nemesis.ts'
 import { ask, observe, recordChanges } from './observe.ts'
 import { type Sink, startSinkProcess } from './sink.ts'
@@ -18,6 +19,7 @@ import {
   ENDLESS,
   HELD,
   NARROW,
+  REPLACING,
   seededRandom,
   TICKS,
   TRIGGERED,
@@ -42,6 +44,9 @@ const STILL_MS = 5_000
 const UNSEEN_MS = 35_000
 /** How long to wait for what a bug may keep from happening. */
 const SOON_MS = 3_000
+/** For so long a run may go on that was told to stop, and so long we watch whether it does. */
+const STOP_MS = 5_000
+const REPLACED_MS = 9_000
 /** And what goes on for longer than this may go on for ever. */
 const LONGEST_MS = 60_000
 
@@ -54,7 +59,10 @@ export interface Result {
   readonly foundStatements: readonly number[]
 }
 
-export async function experiment({ bug, seed }: { bug: Bug | null; seed: number }): Promise<Result> {
+/** What is tried: a bug, or the same without one. */
+export type Experimental = Pick<Bug, 'name' | 'edits' | 'isCalm' | 'isRemote' | 'lateMs' | 'watchMs'>
+
+export async function experiment({ bug, seed }: { bug: Experimental | null; seed: number }): Promise<Result> {
   const done: (() => Promise<unknown>)[] = []
   try {
     const database = await makeDatabase()
@@ -65,8 +73,9 @@ export async function experiment({ bug, seed }: { bug: Bug | null; seed: number 
     const env = bug ? { PLANTED_BUG: JSON.stringify({ name: bug.name, edits: bug.edits }) } : {}
     const options = { env, ...(bug ? { nodeArgs: ['--import', PLANT] } : {}) }
     const start = () => startBelfry(['--database-url', database.url, ...FLAGS], options)
-    const nodes = await Promise.all([start(), start()])
+    const nodes = await Promise.all(bug?.isRemote ? [start()] : [start(), start()])
     done.push(() => Promise.all(nodes.map(end)))
+    if (bug?.isRemote) return await operateRemotely({ url: database.url, nodes })
     return await operate({
       url: database.url,
       sink,
@@ -108,6 +117,13 @@ async function operate({ url, sink, nodes, seed, isCalm, lateMs, watchMs }: Stag
   if (!isCalm) await disturb({ url, sink, nodes, client, nemesis })
   else sink.release(HELD, 1)
   await cancelRun(url, client, sink)
+  // The last one has taken the place of all before it; when that has had no effect, the sink answers them after all.
+  const replacing = client.idsOf(REPLACING)
+  const hasBegun = (task: string) =>
+    sink.deliveries.some(({ taskId, scheduledFor }) => taskId === task && scheduledFor >= from + LENGTH_MS)
+  await soon(() => replacing.every(hasBegun), REPLACED_MS)
+  await Promise.all(replacing.map((taskId) => client.change('cancel_task', taskId)))
+  for (const count of [1, 2]) sink.release(REPLACING, count)
   for (const prefix of ENDLESS)
     await Promise.all(client.idsOf(prefix).map((taskId) => client.change('cancel_task', taskId)))
   sink.release(HELD, 2)
@@ -118,18 +134,82 @@ async function operate({ url, sink, nodes, seed, isCalm, lateMs, watchMs }: Stag
     deliveries: sink.deliveries,
     faults: nemesis.faults,
     tables,
-    bounds: { lateMs, idleMs: STILL_MS - 1_000, unseenMs: UNSEEN_MS - 1_000 },
+    bounds: { lateMs, idleMs: STILL_MS - 1_000, stopMs: STOP_MS, unseenMs: UNSEEN_MS - 1_000 },
   }
-  const said = nodes.flatMap(({ log }) => log)
   return {
     evidence,
     verdict: check(evidence, ['retries', 'skips', 'reclaims', 'takeovers', 'repetitions']),
-    refusedWrites: refusalsIn(said),
-    foundStatements: [
-      ...new Set(said.filter(({ msg }) => msg === 'planted').map(({ edit }) => Number(edit))),
-    ].sort(),
+    refusedWrites: refusalsIn(nodes.flatMap(({ log }) => log)),
+    foundStatements: foundIn(nodes),
   }
 }
+
+const HANDLED = 6
+
+/**
+ * The same for workers of the users' own, of which one is declared dead with runs in its hands: it reports half of them ended
+ * before the one that they were given to does, and half of them after.
+ */
+async function operateRemotely({ url, nodes }: Pick<Stage, 'url' | 'nodes'>): Promise<Result> {
+  const client = new Client(nodes[0]?.url ?? '')
+  const receipts: Receipt[] = []
+  const complete = async (worker: HandWorker, runs: readonly GivenRun[]) => {
+    const ended = runs.map(({ runId, fence }) => ({ runId, fence, outcome: 'completed' }))
+    const { body } = await worker.say('complete', { runs: ended })
+    for (const { runId, fence, recorded } of body.runs)
+      receipts.push({ at: Date.now(), runId, fence, workerId: worker.id, isRecorded: recorded })
+  }
+  const claimAll = async (worker: HandWorker) => {
+    const runs: GivenRun[] = []
+    await eventually(async () => {
+      runs.push(...(await worker.claim(HANDLED, { waitMs: 1_000 })))
+      return runs.length >= HANDLED
+    })
+    return runs.sort((a, b) => a.runId.localeCompare(b.runId))
+  }
+  await client.createTogether(
+    Array.from({ length: HANDLED }, (_, i) => ({
+      key: `handled/${i}`,
+      body: { action: { type: 'handler', name: 'h' } },
+    })),
+  )
+  const doomed = await aWorker(client.url, { handlers: ['h'] })
+  const lost = await claimAll(doomed)
+  const nemesis = new Nemesis(url)
+  await nemesis.start()
+  await nemesis.declareDead(doomed.id, 0, Promise.resolve())
+  const heir = await aWorker(client.url, { handlers: ['h'] })
+  const given = await claimAll(heir)
+  const half = HANDLED / 2
+  await complete(doomed, lost.slice(0, half))
+  await complete(heir, given)
+  await complete(doomed, lost.slice(half))
+  await complete(heir, given)
+  await nemesis.stop()
+
+  const tables = await untilStill(url, SOON_MS)
+  const bounds = { lateMs: LATE_MS, idleMs: STILL_MS - 1_000, unseenMs: UNSEEN_MS - 1_000 }
+  const evidence: Evidence = {
+    ...{ requests: client.requests, deliveries: [], faults: nemesis.faults, receipts, tables, bounds },
+  }
+  return {
+    evidence,
+    verdict: check(evidence, ['reclaims', 'refusedReports']),
+    refusedWrites: receipts.filter(({ isRecorded }) => !isRecorded).length,
+    foundStatements: foundIn(nodes),
+  }
+}
+
+/** Which edits have found a statement, as the nodes say. */
+const foundIn = (nodes: readonly Belfry[]) =>
+  [
+    ...new Set(
+      nodes
+        .flatMap(({ log }) => log)
+        .filter(({ msg }) => msg === 'planted')
+        .map(({ edit }) => Number(edit)),
+    ),
+  ].sort()
 
 /** One of the nodes loses shards, then its life, and does not know. */
 async function disturb({

@@ -29,14 +29,15 @@ export async function recordChanges(url: string): Promise<void> {
      create table observed.change (
        n bigint generated always as identity, at timestamptz not null default clock_timestamp(), run_id uuid, task_id uuid,
        scheduled_for timestamptz, shard smallint, was text, is_now text, fence_before integer, fence integer,
-       worker_before uuid, worker_id uuid, backend integer default pg_backend_pid());
+       worker_before uuid, worker_id uuid, is_stopped boolean, backend integer default pg_backend_pid());
      create table observed.owner (
        n bigint generated always as identity, at timestamptz not null default clock_timestamp(), shard smallint, owner uuid);
      create function observed.write_change() returns trigger language plpgsql as $$
      begin
-       insert into observed.change (run_id, task_id, scheduled_for, shard, was, is_now, fence_before, fence, worker_before, worker_id)
+       insert into observed.change (run_id, task_id, scheduled_for, shard, was, is_now, fence_before, fence, worker_before, worker_id, is_stopped)
        select coalesce(new.run_id, old.run_id), coalesce(new.task_id, old.task_id), coalesce(new.scheduled_for, old.scheduled_for),
-              coalesce(new.shard, old.shard), old.state, new.state, old.fence, new.fence, old.worker_id, new.worker_id;
+              coalesce(new.shard, old.shard), old.state, new.state, old.fence, new.fence, old.worker_id, new.worker_id,
+              coalesce(new.cancel_at, old.cancel_at) is not null;
        return null;
      end $$;
      create function observed.write_owner() returns trigger language plpgsql as $$
@@ -83,7 +84,8 @@ async function readAll(read: <Row>(text: string) => Promise<Row[]>): Promise<Tab
     changes: clock?.recorded
       ? await read(`
       select ${ms('at')} as at, run_id as "runId", task_id as "taskId", ${ms('scheduled_for')} as "scheduledFor", shard, was as from,
-             is_now as to, fence_before as "fenceBefore", fence, worker_before as "workerBefore", worker_id as "workerId", backend
+             is_now as to, fence_before as "fenceBefore", fence, worker_before as "workerBefore", worker_id as "workerId", backend,
+             is_stopped as "isStopped"
       from observed.change order by n`)
       : null,
     owners: clock?.recorded

@@ -8,6 +8,7 @@ import type {
   Fault,
   HistoryRow,
   LiveRow,
+  Receipt,
   Tables,
   TaskBody,
 } from './evidence.ts'
@@ -147,6 +148,43 @@ export function lived(
     } as Change
   })
 }
+
+/** A life in which a run waits for its turn: when it began to wait, when it started and when it was gone, after the beginning. */
+export function turned(
+  taskId: string,
+  due: number,
+  { held, began, gone, stopped }: { held?: number; began?: number; gone?: number; stopped?: number },
+): Change[] {
+  const moves: [string | null, number | undefined][] = [
+    ['scheduled', due - 100],
+    ['held', held],
+    ['running', began],
+    ['running', stopped],
+    [null, gone],
+  ]
+  const made = moves.flatMap(([to, at]) => (at === undefined ? [] : [{ to, at }]))
+  return made.map(({ to, at }, i) => {
+    const from = made[i - 1]?.to ?? null
+    return {
+      ...{ at: T + at, runId: `${taskId}@${due}`, taskId, scheduledFor: T + due, shard: 7, from, to },
+      fenceBefore: from === null ? null : Math.min(i - 1, 1),
+      fence: to === null ? null : Math.min(i, 1),
+      ...{ workerBefore: holder(from), workerId: holder(to), backend: 100 },
+      isStopped: stopped !== undefined && at >= stopped,
+    }
+  })
+}
+
+/** A worker of a user's own reports an end and is told what it came to. */
+export const told = (taskId: string, due: number, fence: number, isRecorded: boolean): Receipt => ({
+  ...{
+    at: T + due + 40,
+    runId: `${taskId}@${due}`,
+    fence,
+    workerId: fence === 1 ? WORKER : HEIR,
+    isRecorded,
+  },
+})
 
 const holder = (state: string | null) => (state === 'running' ? WORKER : null)
 

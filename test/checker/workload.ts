@@ -34,6 +34,8 @@ export const CANCELLED_RUN = 'cancelled-run'
 /** A queue whose limit is set before anything is in it. */
 export const NARROW = { queue: 'narrow', limit: 2 }
 export const TRIGGERED = 'triggered'
+/** Runs that take the place of one another; the sink holds them until told. */
+export const REPLACING = 'replacing'
 
 export function workload({ sink, random, from, lengthMs }: WorkloadOptions): Wanted[] {
   const at = (ms: number) => new Date(Math.round(from + ms)).toISOString()
@@ -87,6 +89,24 @@ export function workload({ sink, random, from, lengthMs }: WorkloadOptions): Wan
       3,
       () => ({ ...span, schedule: { type: 'every', interval: '150ms' } }),
       () => ({ ms: 350 }),
+    ),
+    ...make(
+      'line-of-one',
+      2,
+      () => ({ ...span, ...OFTEN, overlap: 'queue_one', endAt: at(lengthMs) }),
+      () => ({ ms: 350 }),
+    ),
+    ...make(
+      'line-of-all',
+      2,
+      () => ({ ...span, ...OFTEN, overlap: 'queue_all', maxRuns: 7 }),
+      () => ({ ms: 250 }),
+    ),
+    ...make(
+      REPLACING,
+      2,
+      () => ({ ...span, ...OFTEN, overlap: 'cancel_previous', endAt: at(lengthMs) }),
+      () => ({ hold: 2 }),
     ),
     ...make('cron', 2, (_, i) => ({
       ...span,

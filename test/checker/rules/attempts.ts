@@ -2,6 +2,7 @@
 import type { Book } from '../book.ts'
 import type { HistoryRow } from '../evidence.ts'
 import { type Finding, iso, type Kind } from '../finding.ts'
+import { QUEUEING } from './turns.ts'
 
 export function checkAttempts(book: Book): Finding[] {
   const runs = [...book.history.keys()].flatMap((runId) => checkRun(book, book.history.of(runId)))
@@ -73,7 +74,8 @@ function checkPunctuality(book: Book): Finding[] {
     const due = Math.max(scheduledFor, wish.createdAt)
     if (startedAt < scheduledFor)
       return [{ kind: 'early', what: `was due at ${iso(scheduledFor)} and began before`, taskId, runId }]
-    if (losses > 0 || wish.body.concurrencyKey !== undefined || startedAt <= book.latestStart(due)) return []
+    const mayWait = wish.body.concurrencyKey !== undefined || QUEUEING.includes(wish.body.overlap ?? 'skip')
+    if (losses > 0 || mayWait || startedAt <= book.latestStart(due)) return []
     return [
       { kind: 'late', what: `was due at ${iso(due)} and began ${startedAt - due} ms later`, taskId, runId },
     ]

@@ -6,6 +6,7 @@ import type { Book } from '../book.ts'
 import type { Delivery } from '../evidence.ts'
 import { type Finding, iso, type Kind } from '../finding.ts'
 import { lengthMs } from '../oracle.ts'
+import { QUEUEING } from './turns.ts'
 
 const RETRY_DEFAULTS = { initial: '1s', max: '30s' }
 
@@ -37,10 +38,13 @@ function checkFirst(book: Book, delivery: Delivery, report: Report): void {
     report('inconsistent', `was sent for ${iso(scheduledFor)}, and its row is for ${iso(row.scheduledFor)}`)
   if (receivedAt < scheduledFor - book.bounds.earlyMs)
     report('early', `was due at ${iso(scheduledFor)} and arrived ${scheduledFor - receivedAt} ms before`)
-  // Whoever waits for a place behind a key or in a queue is not late.
+  // Whoever waits for a place behind a key or in a queue, or for its turn, is not late.
   const due = Math.max(scheduledFor, wish?.createdAt ?? 0)
   const isBounded =
-    wish !== undefined && wish.body.concurrencyKey === undefined && wish.body.queue === undefined
+    wish !== undefined &&
+    wish.body.concurrencyKey === undefined &&
+    wish.body.queue === undefined &&
+    !QUEUEING.includes(wish.body.overlap ?? 'skip')
   if (isBounded && receivedAt > book.latestStart(due))
     report('late', `was due at ${iso(scheduledFor)} and arrived ${receivedAt - due} ms later`)
 }

@@ -9,8 +9,11 @@ import { type Finding, iso, type Kind } from '../finding.ts'
 /** Where a live row may go from each state; 'gone' is into history, or away by a user's word. */
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   none: ['scheduled'],
-  scheduled: ['scheduled', 'pending', 'running', 'gone'],
-  pending: ['pending', 'running', 'gone'],
+  scheduled: ['scheduled', 'held', 'deferred', 'pending', 'running', 'gone'],
+  held: ['held', 'deferred', 'pending', 'running', 'gone'],
+  deferred: ['deferred', 'held', 'pending', 'running', 'gone'],
+  // What makes up for an outage steps back behind what is on time.
+  pending: ['pending', 'held', 'running', 'gone'],
   running: ['running', 'pending', 'retrying', 'gone'],
   retrying: ['retrying', 'pending', 'running', 'gone'],
   gone: [],
@@ -54,7 +57,8 @@ const isDead = ({ tables }: Book, nodeId: string | null, at: number) =>
 
 /** Only a fire leads from waiting for its time to waiting for a worker, or to one of the same node. */
 const isFire = ({ from, to }: Change) =>
-  (from === 'scheduled' || from === 'retrying') && (to === 'pending' || to === 'running')
+  (from === 'scheduled' || from === 'retrying' || from === 'held' || from === 'deferred') &&
+  (to === 'pending' || to === 'running')
 
 /** Who fires a row owns its shard at that moment. */
 function checkFires(book: Book): Finding[] {

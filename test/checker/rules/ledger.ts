@@ -6,6 +6,7 @@ import type { Book, Wish } from '../book.ts'
 import type { HistoryRow, LiveRow } from '../evidence.ts'
 import { type Finding, iso, type Kind } from '../finding.ts'
 import { dueInstants, heirOf } from '../oracle.ts'
+import { didWait, turnsOf, wasReplaced } from './turns.ts'
 
 /** A request that silences a task may be overtaken by what is under way for this long. */
 const SETTLE_MS = 1_000
@@ -106,11 +107,28 @@ function missing(book: Book, wish: Wish, due: number): [Kind, string | null, str
 /** A live row whose time has passed, that no attempt is working on and that waits for none. */
 function isOverdue(book: Book, row: LiveRow): boolean {
   const { readAt } = book.tables
+  if (row.state === 'held') return isStranded(book, row)
   const isSeen = row.state === 'pending' || row.state === 'running'
   const boundMs = isSeen ? book.bounds.idleMs : book.bounds.unseenMs
   const last = book.deliveries.of(row.runId).at(-1)
   const isInProgress = last !== undefined && last.answeredAt === null && last.goneAt === null
   return !isInProgress && book.latestStart(row.wakeAt, boundMs) < readAt
+}
+
+/** It waits for its turn, and what it waited for has ended long ago. */
+function isStranded(book: Book, { taskId, runId, scheduledFor }: LiveRow): boolean {
+  const isActive = book.liveOfTask
+    .of(taskId)
+    .some((row) => row.runId !== runId && ['pending', 'running', 'retrying'].includes(row.state))
+  const ends = book.historyOfTask.of(taskId).map(({ endedAt }) => endedAt)
+  const isFirst = book.liveOfTask
+    .of(taskId)
+    .every((row) => row.state !== 'held' || row.scheduledFor >= scheduledFor)
+  return (
+    !isActive &&
+    isFirst &&
+    book.latestStart(Math.max(scheduledFor, ...ends), book.bounds.idleMs) < book.tables.readAt
+  )
 }
 
 /** A skip must have had a reason. */
@@ -121,10 +139,14 @@ function checkSkip(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
     case 'overlap': {
       if (wish.body.overlap === 'allow')
         return lost(`${iso(skip.scheduledFor)} was skipped, though overlap is allowed`)
-      return wasActive(book, wish, skip) || hasGap(book, taskId)
-        ? []
-        : lost(`${iso(skip.scheduledFor)} was skipped, though nothing was active`)
+      if (!wasActive(book, wish, skip) && !hasGap(book, taskId))
+        return lost(`${iso(skip.scheduledFor)} was skipped, though nothing was active`)
+      return checkPassedOver(book, wish, skip)
     }
+    case 'overlap_limit':
+      return wish.body.overlap === 'queue_all' && waitingAround(book, skip) >= MAX_WAITING
+        ? []
+        : lost(`${iso(skip.scheduledFor)} was skipped, though fewer than ${MAX_WAITING} waited`)
     case 'misfire':
       return book.latestStart(skip.scheduledFor) > skip.scheduledFor + book.bounds.lateMs
         ? []
@@ -143,6 +165,38 @@ function checkSkip(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
       return lost(`${iso(skip.scheduledFor)} was skipped for the reason ${skip.reason}, which is none`)
   }
 }
+
+/** As many runs of a task wait at most, as the documentation has it. */
+const MAX_WAITING = 100
+
+/** Where runs may wait, one is passed over only because another waits, or takes its place. */
+function checkPassedOver(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
+  const { taskId, body } = wish
+  if (book.changesOfTask.of(taskId).length === 0) return []
+  const lost = (what: string): Finding[] => [{ kind: 'lost', what, taskId, runId: skip.runId }]
+  switch (body.overlap) {
+    case 'queue_one':
+      return didWait(book, taskId, skip.runId, skip.endedAt, WRITTEN_MS)
+        ? []
+        : lost(`${iso(skip.scheduledFor)} was skipped, though none waited`)
+    case 'queue_all':
+      return lost(`${iso(skip.scheduledFor)} was skipped, though all of them may wait`)
+    case 'cancel_previous':
+      return wasReplaced(book, taskId, skip.runId)
+        ? []
+        : lost(`${iso(skip.scheduledFor)} was skipped, though no later run took its place`)
+    default:
+      return []
+  }
+}
+
+const waitingAround = (book: Book, { taskId, endedAt }: HistoryRow) =>
+  turnsOf(book.changesOfTask.of(taskId)).filter(
+    ({ heldAt, admittedAt, goneAt }) =>
+      heldAt !== null &&
+      heldAt <= endedAt + WRITTEN_MS &&
+      (admittedAt ?? goneAt ?? Number.POSITIVE_INFINITY) >= endedAt - WRITTEN_MS,
+  ).length
 
 /** The end of a run is written a little after it, and the skip looks at what is written. */
 const WRITTEN_MS = 1_000

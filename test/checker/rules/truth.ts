@@ -6,6 +6,7 @@
 import type { Book } from '../book.ts'
 import type { Delivery } from '../evidence.ts'
 import { type Finding, iso } from '../finding.ts'
+import { wasReplaced } from './turns.ts'
 
 /** An answer is noted by the sink a little after the sender has it. */
 const NOTED_MS = 100
@@ -84,7 +85,11 @@ function checkCancelled(book: Book): Finding[] {
   })
   const asked = new Set(cancelled.map(({ runId }) => runId))
   const unasked = book.tables.history.filter(
-    ({ state, runId, taskId }) => state === 'cancelled' && !asked.has(runId) && !book.wishes.get(taskId)?.end,
+    ({ state, runId, taskId }) =>
+      state === 'cancelled' &&
+      !asked.has(runId) &&
+      !book.wishes.get(taskId)?.end &&
+      !(book.wishes.get(taskId)?.body.overlap === 'cancel_previous' && wasReplaced(book, taskId, runId)),
   )
   return [
     ...overruled,

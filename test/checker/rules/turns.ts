@@ -1,0 +1,158 @@
+/**
+ * Turns: what the overlap policies promise about runs that wait for one another. Under `queue_one` one waits at most, under
+ * `queue_all` they begin in the order of their instants, under `cancel_previous` the earlier one ends, cancelled; and whatever was told to
+ * stop ends so. All of it is read off the changes of live rows; without them there is nothing to judge.
+ */
+import type { Book, Wish } from '../book.ts'
+import type { Change } from '../evidence.ts'
+import { type Finding, iso } from '../finding.ts'
+
+/** Policies under which a run may wait for an earlier one of its task. */
+export const QUEUEING: readonly string[] = ['queue_one', 'queue_all', 'cancel_previous']
+/** Changes of one statement bear instants this close to one another. */
+const AT_ONCE_MS = 50
+/** Who has waited this long when another is let in was certainly in line. */
+const IN_LINE_MS = 100
+
+/** One run's way through the line. */
+interface Turn {
+  readonly runId: string
+  readonly due: number
+  /** It began to wait for another run of its task. */
+  readonly heldAt: number | null
+  /** It was allowed to start. */
+  readonly admittedAt: number | null
+  readonly goneAt: number | null
+}
+
+export function checkTurns(book: Book, tainted: ReadonlySet<string>): Finding[] {
+  const wishes = [...book.wishes.values()].filter(({ body }) => QUEUEING.includes(body.overlap ?? 'skip'))
+  return [...wishes.flatMap((wish) => checkTask(book, wish, tainted)), ...checkStopped(book)]
+}
+
+function checkTask(book: Book, wish: Wish, tainted: ReadonlySet<string>): Finding[] {
+  const turns = turnsOf(book.changesOfTask.of(wish.taskId)).filter(({ runId }) => !tainted.has(runId))
+  switch (wish.body.overlap) {
+    case 'queue_one':
+      return [...tooManyWait(wish, turns), ...outOfTurn(wish, turns)]
+    case 'queue_all':
+      return outOfTurn(wish, turns)
+    default:
+      return notReplaced(book, wish, turns)
+  }
+}
+
+export function turnsOf(changes: readonly Change[]): Turn[] {
+  const turns = new Map<string, Turn>()
+  for (const { runId, scheduledFor, to, at } of changes) {
+    const turn = turns.get(runId) ?? {
+      runId,
+      due: scheduledFor,
+      heldAt: null,
+      admittedAt: null,
+      goneAt: null,
+    }
+    const isAdmitted = to === 'pending' || to === 'running'
+    turns.set(runId, {
+      ...turn,
+      due: scheduledFor,
+      heldAt: turn.heldAt ?? (to === 'held' ? at : null),
+      admittedAt: turn.admittedAt ?? (isAdmitted ? at : null),
+      goneAt: to === null ? at : turn.goneAt,
+    })
+  }
+  return [...turns.values()]
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+
+/** Of one task no two wait at the same time. */
+function tooManyWait({ taskId }: Wish, turns: readonly Turn[]): Finding[] {
+  const waits = turns.flatMap(({ runId, heldAt, admittedAt, goneAt }) =>
+    heldAt === null ? [] : [{ runId, from: heldAt, to: (admittedAt ?? goneAt ?? NEVER) - AT_ONCE_MS }],
+  )
+  for (const wait of waits) {
+    const other = waits.find(
+      ({ runId, from, to }) =>
+        runId !== wait.runId && from <= wait.from && wait.from < to && wait.to > wait.from,
+    )
+    if (!other) continue
+    const what = `began to wait at ${iso(wait.from)}, when ${other.runId} had waited since ${iso(other.from)}, and one may`
+    return [{ kind: 'over_limit', what, taskId, runId: wait.runId }]
+  }
+  return []
+}
+
+/** Who is due first goes first. */
+function outOfTurn({ taskId }: Wish, turns: readonly Turn[]): Finding[] {
+  for (const second of turns) {
+    const letIn = second.admittedAt
+    if (letIn === null) continue
+    const passed = turns.find(
+      ({ due, heldAt, admittedAt, goneAt }) =>
+        due < second.due &&
+        heldAt !== null &&
+        heldAt < letIn - IN_LINE_MS &&
+        (admittedAt ?? goneAt ?? NEVER) > letIn + AT_ONCE_MS,
+    )
+    if (!passed) continue
+    const what = `was due at ${iso(passed.due)} and waited at ${iso(letIn)}, when one due at ${iso(second.due)} was let in`
+    return [{ kind: 'out_of_order', what, taskId, runId: passed.runId }]
+  }
+  return []
+}
+
+/** What is active when a later run begins to wait does not go on for long, unless it was about to end anyway. */
+function notReplaced(book: Book, { taskId }: Wish, turns: readonly Turn[]): Finding[] {
+  return turns.flatMap((later): Finding[] => {
+    const { heldAt } = later
+    if (heldAt === null) return []
+    const by = book.latestStart(heldAt, book.bounds.stopMs)
+    const wentOn = turns.find(
+      ({ runId, admittedAt, goneAt }) =>
+        runId !== later.runId &&
+        admittedAt !== null &&
+        admittedAt < heldAt &&
+        (goneAt ?? book.tables.readAt) > by,
+    )
+    // One that was let in before goes on because the later one was itself replaced or silenced meanwhile.
+    if (!wentOn || (later.goneAt !== null && later.goneAt <= by)) return []
+    const what = `went on until ${iso(wentOn.goneAt ?? NEVER)}, though ${later.runId} was to take its place from ${iso(heldAt)} on`
+    return [{ kind: 'inconsistent', what, taskId, runId: wentOn.runId }]
+  })
+}
+
+/** Whoever told it to stop: what was told so ends cancelled, whatever its attempt came to. */
+function checkStopped(book: Book): Finding[] {
+  const told = new Map(
+    (book.tables.changes ?? []).flatMap(({ runId, isStopped, at }) =>
+      isStopped ? [[runId, at] as const] : [],
+    ),
+  )
+  return [...told].flatMap(([runId, at]): Finding[] => {
+    const [row] = book.history.of(runId)
+    if (!row || row.state === 'cancelled') return []
+    const what = `was told to stop at ${iso(at)}, and ended ${row.state}`
+    return [{ kind: 'inconsistent', what, taskId: row.taskId, runId }]
+  })
+}
+
+/** Another run of the task waited around this instant. */
+export function didWait(book: Book, taskId: string, runId: string, at: number, marginMs: number): boolean {
+  return turnsOf(book.changesOfTask.of(taskId)).some(
+    (turn) =>
+      turn.runId !== runId &&
+      turn.heldAt !== null &&
+      turn.heldAt <= at + marginMs &&
+      (turn.admittedAt ?? turn.goneAt ?? NEVER) >= at - marginMs,
+  )
+}
+
+/** A later run of the task was there when this one ended, and so may have taken its place. */
+export function wasReplaced(book: Book, taskId: string, runId: string): boolean {
+  const turns = turnsOf(book.changesOfTask.of(taskId))
+  const own = turns.find((turn) => turn.runId === runId)
+  return turns.some(
+    (turn) => turn.runId !== runId && turn.heldAt !== null && turn.heldAt <= (own?.goneAt ?? NEVER),
+  )
+}
