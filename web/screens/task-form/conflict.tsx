@@ -3,7 +3,8 @@ import { Button } from '@mantine/core'
 import type { Task } from '../../api/wire.ts'
 import { Instant } from '../../components/instant.tsx'
 import classes from './conflict.module.css'
-import { type Draft, draftOf, fullInput, isSame } from './draft.ts'
+import { type Draft, draftOf } from './draft.ts'
+import { fullInput, isSame } from './draft-input.ts'
 
 interface ConflictProps {
   /** What the change was made from. */

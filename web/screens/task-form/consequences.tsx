@@ -9,7 +9,10 @@ import { Panel } from '../../components/panel.tsx'
 import { useSettled } from '../../components/settled.ts'
 import classes from './consequences.module.css'
 import { differences } from './differences.ts'
-import { actionOf, type Draft, draftOf, fullInput, scheduleOf } from './draft.ts'
+import { type Draft, draftOf } from './draft.ts'
+import { actionOf } from './draft-action.ts'
+import { fullInput } from './draft-input.ts'
+import { scheduleOf } from './draft-schedule.ts'
 import { retryWords } from './retry-words.ts'
 
 const SHOWN_OCCURRENCES = 6

@@ -1,5 +1,5 @@
 /** What two states of the same thing have otherwise, member by member. */
-import { isSame } from './draft.ts'
+import { isSame } from './draft-input.ts'
 
 export interface Difference {
   /** Such as `retry.limit`. */

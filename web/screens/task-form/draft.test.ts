@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { TASK_DEFAULTS } from '../../../src/core/task.ts'
 import type { Task } from '../../api/wire.ts'
-import { changesOf, draftOf, emptyDraft, fullInput, inputOf } from './draft.ts'
+import { draftOf, emptyDraft } from './draft.ts'
+import { changesOf, fullInput, inputOf } from './draft-input.ts'
 import { retryWords } from './retry-words.ts'
 
 const aTask = (part: Partial<Task>): Task => ({

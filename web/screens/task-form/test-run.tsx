@@ -16,7 +16,8 @@ import { Icon } from '../../components/icon.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import classes from './consequences.module.css'
-import { actionOf, type Draft } from './draft.ts'
+import type { Draft } from './draft.ts'
+import { actionOf } from './draft-action.ts'
 
 const ASK_AGAIN_MS = 250
 

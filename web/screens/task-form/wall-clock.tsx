@@ -1,0 +1,78 @@
+/** What schedules on the clock of a place need: an expression, the place, and what clock changes do. */
+import { Button, NativeSelect, Select, TextInput } from '@mantine/core'
+import '@mantine/core/styles/Popover.css'
+import { myZone, zoneChoices } from '../../time/zone.ts'
+import type { Draft } from './draft.ts'
+import type { PartProps } from './part.tsx'
+import classes from './task-form.module.css'
+
+const PRESETS = [
+  { label: 'Weekdays 9:00', expression: '0 9 * * MON-FRI' },
+  { label: 'Every hour', expression: '0 * * * *' },
+  { label: 'Every 5 minutes', expression: '*/5 * * * *' },
+  { label: 'Mondays 8:00', expression: '0 8 * * MON' },
+  { label: 'First of the month', expression: '0 9 1 * *' },
+  { label: 'Last day of the month', expression: '0 9 L * *' },
+]
+
+export function Cron({ draft, change, errorAt }: PartProps) {
+  return (
+    <>
+      <TextInput
+        label="Cron expression"
+        description="minute hour day month weekday; a sixth field in front is for seconds"
+        value={draft.expression}
+        error={errorAt('/schedule/expression')}
+        onChange={(event) => change({ expression: event.currentTarget.value })}
+        classNames={{ input: classes.mono ?? '' }}
+        spellCheck={false}
+      />
+      <div className={classes.presets}>
+        {PRESETS.map(({ label, expression }) => (
+          <Button key={expression} size="compact-sm" variant="default" onClick={() => change({ expression })}>
+            {label}
+          </Button>
+        ))}
+      </div>
+    </>
+  )
+}
+
+export function Zone({ draft, change, errorAt }: PartProps) {
+  return (
+    <div className={classes.three}>
+      <Select
+        label="Time zone"
+        searchable
+        limit={30}
+        data={zoneChoices(myZone(), draft.timezone)}
+        value={draft.timezone}
+        error={errorAt('/schedule/timezone')}
+        onChange={(timezone) => timezone !== null && change({ timezone })}
+        nothingFoundMessage="No such zone"
+        withScrollArea={false}
+        styles={{ options: { maxHeight: '15rem', overflowY: 'auto' } }}
+        comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
+      />
+      <NativeSelect
+        label="Clocks skip the time"
+        value={draft.gap}
+        data={[
+          { value: 'next', label: 'fire right after' },
+          { value: 'skip', label: 'skip that day' },
+        ]}
+        onChange={(event) => change({ gap: event.currentTarget.value as Draft['gap'] })}
+      />
+      <NativeSelect
+        label="Clocks repeat the time"
+        value={draft.fold}
+        data={[
+          { value: 'first', label: 'fire the first time' },
+          { value: 'last', label: 'fire the last time' },
+          { value: 'both', label: 'fire both times' },
+        ]}
+        onChange={(event) => change({ fold: event.currentTarget.value as Draft['fold'] })}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,49 @@
+/** What is done: its name, the kind of action, and what that kind needs. */
+import { TextInput } from '@mantine/core'
+import { EmailFields, HandlerFields, RequestFields, SlackFields, SleepFields } from './action-fields.tsx'
+import { Choice } from './choice.tsx'
+import type { Draft } from './draft.ts'
+import { type PartProps, Question } from './part.tsx'
+
+const ACTIONS = [
+  { value: 'webhook', label: 'Webhook' },
+  { value: 'ping', label: 'Ping' },
+  { value: 'http', label: 'HTTP' },
+  { value: 'slack', label: 'Slack' },
+  { value: 'email', label: 'Email' },
+  { value: 'handler', label: 'Handler' },
+  { value: 'sleep', label: 'Sleep' },
+]
+
+const FIELDS: Readonly<Record<Draft['action'], (props: PartProps) => React.ReactNode>> = {
+  webhook: RequestFields,
+  ping: RequestFields,
+  http: RequestFields,
+  slack: SlackFields,
+  email: EmailFields,
+  handler: HandlerFields,
+  sleep: SleepFields,
+}
+
+export function What({ draft, change, errorAt }: PartProps) {
+  const Fields = FIELDS[draft.action]
+  return (
+    <Question number={1} title="What">
+      <TextInput
+        label="Name"
+        placeholder="nightly backup"
+        value={draft.name}
+        error={errorAt('/name')}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+        data-autofocus
+      />
+      <Choice
+        label="Action"
+        value={draft.action}
+        choices={ACTIONS}
+        onChange={(action) => change({ action: action as Draft['action'] })}
+      />
+      <Fields draft={draft} change={change} errorAt={errorAt} />
+    </Question>
+  )
+}

@@ -1,0 +1,125 @@
+/** When it is due: one kind of schedule, and the bounds around it. */
+import { Textarea, TextInput } from '@mantine/core'
+import { zoneWord } from '../../../src/core/words/time.ts'
+import { myZone } from '../../time/zone.ts'
+import { Choice } from './choice.tsx'
+import type { Draft } from './draft.ts'
+import { type PartProps, Question } from './part.tsx'
+import classes from './task-form.module.css'
+import { Cron, Zone } from './wall-clock.tsx'
+
+const SCHEDULES = [
+  { value: 'words', label: 'Words' },
+  { value: 'daily', label: 'Daily' },
+  { value: 'cron', label: 'Cron' },
+  { value: 'every', label: 'Every' },
+  { value: 'delay', label: 'Delay' },
+  { value: 'once', label: 'Once' },
+  { value: 'manual', label: 'By hand' },
+]
+
+const keptType = ({ kept }: Draft): string => (JSON.parse(kept) as { type: string }).type
+
+export function When({ draft, change, errorAt }: PartProps) {
+  const hasZone = draft.when === 'daily' || draft.when === 'cron'
+  return (
+    <Question number={2} title="When">
+      <Choice
+        label="Schedule"
+        value={draft.when}
+        choices={
+          draft.kept === '' ? SCHEDULES : [{ value: keptType(draft), label: 'As it is' }, ...SCHEDULES]
+        }
+        onChange={(when) => change({ when: when as Draft['when'] })}
+      />
+      {draft.when === 'words' && (
+        <TextInput
+          label="When, in words"
+          description="every 15 minutes between 8 and 18 · last day of the month at 18:00 · in 10 minutes; times are in UTC unless a zone follows"
+          value={draft.words}
+          error={errorAt('/schedule')}
+          onChange={(event) => change({ words: event.currentTarget.value })}
+          spellCheck={false}
+        />
+      )}
+      {draft.when === 'daily' && (
+        <TextInput
+          label="At"
+          type="time"
+          value={draft.time}
+          error={errorAt('/schedule/hour') ?? errorAt('/schedule/minute')}
+          onChange={(event) => change({ time: event.currentTarget.value })}
+        />
+      )}
+      {draft.when === 'cron' && <Cron draft={draft} change={change} errorAt={errorAt} />}
+      {(draft.when === 'every' || draft.when === 'delay') && (
+        <TextInput
+          label={draft.when === 'every' ? 'Every' : 'Again this long after each run has ended'}
+          description="500ms, 10s, 5m, 1h30m, 1d"
+          value={draft.interval}
+          error={errorAt('/schedule/interval')}
+          onChange={(event) => change({ interval: event.currentTarget.value })}
+        />
+      )}
+      {draft.when === 'once' && (
+        <TextInput
+          label={`At, in your zone (${zoneWord(myZone())})`}
+          type="datetime-local"
+          step={1}
+          value={draft.at}
+          error={errorAt('/schedule/at')}
+          onChange={(event) => change({ at: event.currentTarget.value })}
+        />
+      )}
+      {draft.kept !== '' && draft.when === keptType(draft) && (
+        <Textarea
+          label="Schedule as JSON"
+          description="It stays as it is; change it through the API, or choose another kind here."
+          autosize
+          minRows={3}
+          maxRows={14}
+          value={draft.kept}
+          error={errorAt('/schedule')}
+          readOnly
+          classNames={{ input: classes.mono ?? '' }}
+        />
+      )}
+      {draft.when === 'manual' && (
+        <p className={classes.hint}>Runs only when somebody, or a program, triggers it.</p>
+      )}
+      {hasZone && <Zone draft={draft} change={change} errorAt={errorAt} />}
+      {draft.when !== 'once' && draft.when !== 'manual' && (
+        <Bounds draft={draft} change={change} errorAt={errorAt} />
+      )}
+    </Question>
+  )
+}
+
+function Bounds({ draft, change, errorAt }: PartProps) {
+  return (
+    <div className={classes.three}>
+      <TextInput
+        label={`Not before (${zoneWord(myZone())})`}
+        type="datetime-local"
+        value={draft.startAt}
+        error={errorAt('/startAt')}
+        onChange={(event) => change({ startAt: event.currentTarget.value })}
+      />
+      <TextInput
+        label={`Not after (${zoneWord(myZone())})`}
+        type="datetime-local"
+        value={draft.endAt}
+        error={errorAt('/endAt')}
+        onChange={(event) => change({ endAt: event.currentTarget.value })}
+      />
+      <TextInput
+        label="At most so many runs"
+        inputMode="numeric"
+        placeholder="no limit"
+        value={draft.maxRuns}
+        error={errorAt('/maxRuns')}
+        onChange={(event) => change({ maxRuns: event.currentTarget.value })}
+      />
+    </div>
+  )
+}
