@@ -101,7 +101,7 @@ const SCREENS: readonly Screen[] = [
     path: () => `${node.url}/tasks/new`,
     ready: (page) => page.getByText('Every day at 09:00').waitFor(),
     open: async (page) => {
-      await page.getByText('Key, queue, workers and limits').click()
+      await page.getByText('Key, queue, workers, limits and metadata').click()
       await page.getByRole('combobox', { name: 'Time zone' }).click()
       await page.getByRole('listbox').getByText('Africa/Abidjan').waitFor()
     },

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { actionWords } from '../../../src/core/words/action.ts'
 import { ApiError } from '../../api/client.ts'
 import { onGridOf, previewQuery } from '../../api/tasks.ts'
-import type { FieldProblem, Preview, Task } from '../../api/wire.ts'
+import type { FieldProblem, Preview, Schedule, Task } from '../../api/wire.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { useSettled } from '../../components/settled.ts'
@@ -24,7 +24,8 @@ export function usePreview(draft: Draft, current?: Task) {
   const seed = current?.seed ?? draft.key.trim()
   const input = useSettled(
     {
-      schedule: onGridOf(current, scheduleOf(draft)),
+      schedule:
+        'schedule' in draft.raw ? (draft.raw['schedule'] as Schedule) : onGridOf(current, scheduleOf(draft)),
       ...(seed === '' ? {} : { seed }),
       ...(startAt == null ? {} : { startAt }),
       ...(endAt == null ? {} : { endAt }),
@@ -34,7 +35,7 @@ export function usePreview(draft: Draft, current?: Task) {
   )
   const { schedule } = input
   const isEmpty =
-    typeof schedule === 'string' ? schedule === '' : schedule.type === 'once' && schedule.at === ''
+    typeof schedule === 'string' ? schedule === '' : schedule?.type === 'once' && schedule.at === ''
   const { data, error } = useQuery({
     ...previewQuery(isEmpty ? null : input),
     placeholderData: (before) => before,
@@ -55,7 +56,9 @@ export function Consequences({ draft, preview, problems, current }: Consequences
   return (
     <Panel title="This will happen">
       <div className={classes.list}>
-        <p className={classes.action}>{actionWords(actionOf(draft))}</p>
+        <p className={classes.action}>
+          {'action' in draft.raw ? 'What the JSON says' : actionWords(actionOf(draft))}
+        </p>
         {problems.length > 0 ? (
           <p className={classes.wrong} role="status">
             {problems.map(({ detail }) => detail).join('; ')}

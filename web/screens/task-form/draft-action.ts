@@ -63,6 +63,7 @@ function keptOf(action: Action): string {
   return kept.length > 1 ? JSON.stringify(Object.fromEntries(kept)) : ''
 }
 
+/** What the action had that the form does not show, as long as it is of the same type. */
 function keptFor({ action, keptOfAction }: Draft): object {
   const kept = keptOfAction === '' ? {} : (JSON.parse(keptOfAction) as { type?: string })
   return 'type' in kept && kept.type === action ? kept : {}

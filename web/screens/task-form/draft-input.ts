@@ -16,14 +16,21 @@ export function fullInput(draft: Draft): TaskInput {
     startAt: draft.startAt === '' ? null : instantOf(draft.startAt),
     endAt: draft.endAt === '' ? null : instantOf(draft.endAt),
     maxRuns: draft.maxRuns.trim() === '' ? null : numberOf(draft.maxRuns),
+    jitter: orNull(draft.jitter),
     overlap: draft.overlap,
-    misfire: { policy: draft.misfirePolicy, window: draft.misfireWindow.trim() },
+    misfire: {
+      policy: draft.misfirePolicy,
+      window: draft.misfireWindow.trim(),
+      cap: numberOf(draft.misfireCap),
+      rate: numberOf(draft.misfireRate),
+    },
     retry: {
       limit: numberOf(draft.retryLimit),
       initial: draft.retryInitial.trim(),
       max: draft.retryMax.trim(),
     },
     timeout: draft.timeout.trim(),
+    queueTimeout: orNull(draft.queueTimeout),
     onWorkerLoss: draft.onWorkerLoss,
     queue: draft.queue.trim(),
     priority: numberOf(draft.priority),
@@ -31,6 +38,19 @@ export function fullInput(draft: Draft): TaskInput {
     concurrencyKey: orNull(draft.concurrencyKey),
     concurrencyLimit: numberOf(draft.concurrencyLimit),
     tags: [...draft.tags],
+    metadata: metadataOf(draft.metadata),
+    tracingId: orNull(draft.tracingId),
+    ...draft.raw,
+  }
+}
+
+/** Text that is no JSON goes as it is: the API says that an object is wanted. */
+function metadataOf(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return text as unknown as Record<string, unknown>
   }
 }
 

@@ -26,11 +26,11 @@ export function scheduleFields(schedule: Schedule): Partial<Draft> {
 const two = (value: number) => String(value).padStart(2, '0')
 
 const wallClock = ({
-  timezone,
+  timezone = 'UTC',
   gap = 'next',
   fold = 'first',
 }: {
-  timezone: string
+  timezone?: string
   gap?: GapPolicy
   fold?: FoldPolicy
 }) => ({

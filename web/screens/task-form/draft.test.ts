@@ -3,6 +3,7 @@ import { TASK_DEFAULTS } from '../../../src/core/task.ts'
 import type { Task } from '../../api/wire.ts'
 import { draftOf, emptyDraft } from './draft.ts'
 import { changesOf, fullInput, inputOf } from './draft-input.ts'
+import { draftOfJson } from './draft-json.ts'
 import { retryWords } from './retry-words.ts'
 
 const aTask = (part: Partial<Task>): Task => ({
@@ -150,4 +151,59 @@ test.each([
   ['x', '1s', '30s', 'If it fails: see the fields on the left.'],
 ])('%s retries from %s to %s are put into words', (retryLimit, retryInitial, retryMax, words) => {
   expect(retryWords({ retryLimit, retryInitial, retryMax })).toBe(words)
+})
+
+test('JSON fills the fields, and what fits none of them is sent as it was written', () => {
+  const read = (json: object) => {
+    const result = draftOfJson(JSON.stringify(json), emptyDraft())
+    if (!result.ok) throw new Error(result.reason)
+    return result.draft
+  }
+
+  const draft = read({
+    action: { url: 'https://example.com', type: 'webhook', body: { b: 1, a: [2] } },
+    schedule: { timezone: 'UTC', type: 'cron', expression: '0 9 * * *' },
+    startAt: '2027-01-01T00:00:00Z',
+    retry: { limit: 7 },
+    misfire: { policy: 'run_all', cap: 3 },
+    queueTimeout: '5m',
+    jitter: '30s',
+    metadata: { team: 'ops' },
+  })
+  const odd = read({ action: { type: 'teleport' }, retry: 'often', name: 12, nonsense: true })
+
+  expect(draft).toMatchObject({ url: 'https://example.com', retryLimit: '7', misfireCap: '3', raw: {} })
+  expect(inputOf(draft)).toMatchObject({
+    action: { type: 'webhook', url: 'https://example.com', body: { b: 1, a: [2] } },
+    startAt: '2027-01-01T00:00:00.000Z',
+    queueTimeout: '5m',
+    jitter: '30s',
+    metadata: { team: 'ops' },
+  })
+  expect(inputOf(odd)).toMatchObject({
+    action: { type: 'teleport' },
+    retry: 'often',
+    name: 12,
+    nonsense: true,
+  })
+  expect(draftOfJson('{', emptyDraft())).toMatchObject({ ok: false })
+  expect(draftOfJson('[]', emptyDraft())).toMatchObject({ ok: false })
+})
+
+test('every option of a task comes through the form as it was', () => {
+  const task = aTask({
+    jitter: '30s',
+    queueTimeout: '5m',
+    misfire: { policy: 'run_all', window: '2h', cap: 7, rate: 0.5 },
+    metadata: { team: 'ops' },
+    tracingId: 'trace me',
+  })
+
+  expect(fullInput(draftOf(task))).toMatchObject({
+    jitter: '30s',
+    queueTimeout: '5m',
+    misfire: { policy: 'run_all', window: '2h', cap: 7, rate: 0.5 },
+    metadata: { team: 'ops' },
+    tracingId: 'trace me',
+  })
 })

@@ -50,19 +50,28 @@ export interface Draft {
   readonly startAt: string
   readonly endAt: string
   readonly maxRuns: string
+  readonly jitter: string
   readonly retryLimit: string
   readonly retryInitial: string
   readonly retryMax: string
   readonly timeout: string
+  readonly queueTimeout: string
   readonly overlap: Task['overlap']
   readonly misfirePolicy: Task['misfire']['policy']
   readonly misfireWindow: string
+  readonly misfireCap: string
+  readonly misfireRate: string
   readonly onWorkerLoss: Task['onWorkerLoss']
   readonly queue: string
   readonly priority: string
   readonly labels: readonly string[]
   readonly concurrencyKey: string
   readonly concurrencyLimit: string
+  readonly tracingId: string
+  /** An object as JSON; empty for none. */
+  readonly metadata: string
+  /** What was said as JSON and no field can show: it is sent as it is, in the place of what the fields say. */
+  readonly raw: Readonly<Record<string, unknown>>
 }
 
 /** A new task: nothing is decided yet but the zone, which is the reader's own. */
@@ -100,19 +109,26 @@ export function emptyDraft(): Draft {
     startAt: '',
     endAt: '',
     maxRuns: '',
+    jitter: '',
     retryLimit: String(retry.limit),
     retryInitial: retry.initial,
     retryMax: retry.max,
     timeout,
+    queueTimeout: '',
     overlap,
     misfirePolicy: misfire.policy,
     misfireWindow: misfire.window,
+    misfireCap: String(misfire.cap),
+    misfireRate: String(misfire.rate),
     onWorkerLoss,
     queue,
     priority: String(priority),
     labels: [],
     concurrencyKey: '',
     concurrencyLimit: String(concurrencyLimit),
+    tracingId: '',
+    metadata: '',
+    raw: {},
   }
 }
 
@@ -128,18 +144,27 @@ export function draftOf(task: Task): Draft {
     startAt: localOf(task.startAt),
     endAt: localOf(task.endAt),
     maxRuns: task.maxRuns === null ? '' : String(task.maxRuns),
+    jitter: task.jitter ?? '',
     retryLimit: String(task.retry.limit),
     retryInitial: task.retry.initial,
     retryMax: task.retry.max,
     timeout: task.timeout,
+    queueTimeout: task.queueTimeout ?? '',
     overlap: task.overlap,
     misfirePolicy: task.misfire.policy,
     misfireWindow: task.misfire.window,
+    misfireCap: String(task.misfire.cap),
+    misfireRate: String(task.misfire.rate),
     onWorkerLoss: task.onWorkerLoss,
     queue: task.queue,
     priority: String(task.priority),
     labels: task.labels,
     concurrencyKey: task.concurrencyKey ?? '',
     concurrencyLimit: String(task.concurrencyLimit),
+    tracingId: task.tracingId ?? '',
+    metadata: metadataText(task.metadata),
   }
 }
+
+export const metadataText = (metadata: object): string =>
+  Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata, null, 2)

@@ -21,7 +21,7 @@ import { editCommand } from './command.ts'
 import { Conflict } from './conflict.tsx'
 import { Consequences, usePreview } from './consequences.tsx'
 import { draftOf } from './draft.ts'
-import { changesOf } from './draft-input.ts'
+import { changesOf, fullInput } from './draft-input.ts'
 import classes from './screens.module.css'
 import { TaskForm } from './task-form.tsx'
 import { TestRun } from './test-run.tsx'
@@ -97,6 +97,8 @@ function EditTask({ opened }: { readonly opened: Task }) {
       <TaskForm
         draft={draft}
         onChange={setDraft}
+        jsonOf={fullInput}
+        start={draftOf(base)}
         problems={[...refused, ...problems]}
         error={theirs ? null : save.error}
         isBusy={save.isPending}

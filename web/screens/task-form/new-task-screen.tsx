@@ -49,6 +49,8 @@ function useKeyFor(): (text: string) => string {
   }
 }
 
+const EMPTY = emptyDraft()
+
 function NewTask({ start }: { readonly start: Draft }) {
   const navigate = useNavigate()
   const [draft, setDraft] = useState(start)
@@ -74,6 +76,8 @@ function NewTask({ start }: { readonly start: Draft }) {
       <TaskForm
         draft={draft}
         onChange={setDraft}
+        jsonOf={inputOf}
+        start={EMPTY}
         problems={[...refused, ...problems]}
         error={save.error}
         isBusy={save.isPending}

@@ -1,9 +1,13 @@
 /** The form for a task, new or not: four questions on the left, on the right what follows from the answers. */
-import type { FormEvent, ReactNode } from 'react'
+import { Button, SegmentedControl } from '@mantine/core'
+import '@mantine/core/styles/SegmentedControl.css'
+import '@mantine/core/styles/FloatingIndicator.css'
+import { type FormEvent, type ReactNode, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import type { FieldProblem } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
 import type { Draft } from './draft.ts'
+import { JsonEditor } from './json-editor.tsx'
 import type { PartProps } from './part.tsx'
 import classes from './task-form.module.css'
 import { What } from './what.tsx'
@@ -14,6 +18,9 @@ import { Wrong } from './wrong.tsx'
 interface TaskFormProps {
   readonly draft: Draft
   readonly onChange: (draft: Draft) => void
+  /** What the draft asks of the API, and what holds where JSON says nothing. */
+  readonly jsonOf: (draft: Draft) => object
+  readonly start: Draft
   /** What is wrong, as the server said it: with what was sent, or with the schedule as it stands. */
   readonly problems: readonly FieldProblem[]
   readonly error: unknown
@@ -51,7 +58,13 @@ const SHOWN = [
   '/retry/initial',
   '/retry/max',
   '/timeout',
+  '/queueTimeout',
   '/misfire/window',
+  '/misfire/cap',
+  '/misfire/rate',
+  '/jitter',
+  '/tracingId',
+  '/metadata',
   '/queue',
   '/priority',
   '/labels',
@@ -59,9 +72,17 @@ const SHOWN = [
   '/concurrencyLimit',
 ]
 
+const FORMS = [
+  { value: 'fields', label: 'Form' },
+  { value: 'json', label: 'JSON' },
+] as const
+type Form = (typeof FORMS)[number]['value']
+
 export function TaskForm({
   draft,
   onChange,
+  jsonOf,
+  start,
   problems,
   error,
   isBusy,
@@ -71,21 +92,39 @@ export function TaskForm({
 }: TaskFormProps) {
   const change: PartProps['change'] = (part) => onChange({ ...draft, ...part })
   const isAt = (pointer: string, place: string) => pointer === place || pointer.startsWith(`${place}/`)
-  const errorAt: PartProps['errorAt'] = (place) => problems.find(({ pointer }) => isAt(pointer, place))?.detail
+  const errorAt: PartProps['errorAt'] = (place) =>
+    problems.find(({ pointer }) => isAt(pointer, place))?.detail
   const isShown = ({ pointer }: FieldProblem) => SHOWN.some((place) => isAt(pointer, place))
   const isToldElsewhere = error instanceof ApiError && error.fields.length > 0 && error.fields.every(isShown)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onSave()
   }
+  const [form, setForm] = useState<Form>('fields')
   const parts = { draft, change, errorAt }
   return (
     <form className={classes.form} onSubmit={submit} noValidate>
       <div className={classes.left}>
-        <What {...parts} />
-        <When {...parts} />
-        <Wrong {...parts} />
-        <Who {...parts} />
+        <SegmentedControl
+          aria-label="Write it as"
+          className={classes.forms}
+          size="xs"
+          value={form}
+          data={[...FORMS]}
+          onChange={setForm}
+          transitionDuration={0}
+        />
+        {form === 'json' ? (
+          <JsonEditor draft={draft} jsonOf={jsonOf} start={start} problems={problems} onChange={onChange} />
+        ) : (
+          <>
+            <Carried draft={draft} onDrop={() => change({ raw: {} })} />
+            <What {...parts} />
+            <When {...parts} />
+            <Wrong {...parts} />
+            <Who {...parts} />
+          </>
+        )}
         {error !== null && !isToldElsewhere && <Failure error={error} />}
         {isToldElsewhere && (
           <p role="alert" className={classes.refused}>
@@ -101,5 +140,27 @@ export function TaskForm({
         {aside}
       </aside>
     </form>
+  )
+}
+
+interface CarriedProps {
+  readonly draft: Draft
+  readonly onDrop: () => void
+}
+
+/** What was written as JSON and fits no field. */
+function Carried({ draft: { raw }, onDrop }: CarriedProps) {
+  const names = Object.keys(raw)
+  if (names.length === 0) return null
+  return (
+    <p className={classes.carried} role="status">
+      <span>
+        {names.length === 1 ? 'This field is' : 'These fields are'} as the JSON has{' '}
+        {names.length === 1 ? 'it' : 'them'}, whatever stands below: <code>{names.join(', ')}</code>
+      </span>
+      <Button size="compact-sm" variant="default" onClick={onDrop}>
+        Take the fields below
+      </Button>
+    </p>
   )
 }

@@ -17,7 +17,7 @@ import { Panel } from '../../components/panel.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import classes from './consequences.module.css'
 import type { Draft } from './draft.ts'
-import { actionOf } from './draft-action.ts'
+import { fullInput } from './draft-input.ts'
 
 const ASK_AGAIN_MS = 250
 
@@ -76,7 +76,7 @@ async function runOnce(draft: Draft): Promise<Run> {
   const task = await createTask({
     name: name === '' ? 'Test run' : `Test of ${name}`.slice(0, 200),
     tags: ['test'],
-    action: actionOf(draft) as Parameters<typeof createTask>[0]['action'],
+    action: fullInput(draft).action,
     retry: { limit: 0 },
     timeout: draft.timeout.trim(),
   })

@@ -74,7 +74,7 @@ export function When({ draft, change, errorAt }: PartProps) {
       {draft.kept !== '' && draft.when === keptType(draft) && (
         <Textarea
           label="Schedule as JSON"
-          description="It stays as it is; change it through the API, or choose another kind here."
+          description="It stays as it is; change it as JSON, or choose another kind here."
           autosize
           minRows={3}
           maxRows={14}
@@ -90,6 +90,16 @@ export function When({ draft, change, errorAt }: PartProps) {
       {hasZone && <Zone draft={draft} change={change} errorAt={errorAt} />}
       {draft.when !== 'once' && draft.when !== 'manual' && (
         <Bounds draft={draft} change={change} errorAt={errorAt} />
+      )}
+      {draft.when !== 'manual' && (
+        <TextInput
+          label="Begin each time up to so much later"
+          description="Spreads what is due at the same instant; each occurrence keeps its own delay. 30s, 5m"
+          placeholder="not at all"
+          value={draft.jitter}
+          error={errorAt('/jitter')}
+          onChange={(event) => change({ jitter: event.currentTarget.value })}
+        />
       )}
     </Question>
   )

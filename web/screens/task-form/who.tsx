@@ -1,11 +1,23 @@
 /** Whose task it is, and which workers it needs. */
-import { TagsInput, TextInput } from '@mantine/core'
+import { TagsInput, Textarea, TextInput } from '@mantine/core'
 import '@mantine/core/styles/Popover.css'
 import '@mantine/core/styles/Pill.css'
 import '@mantine/core/styles/PillsInput.css'
 import { useState } from 'react'
 import { type PartProps, Question } from './part.tsx'
 import classes from './task-form.module.css'
+
+/** What is folded away, and comes out when it is wrong. */
+const FOLDED = [
+  '/key',
+  '/queue',
+  '/priority',
+  '/labels',
+  '/concurrencyKey',
+  '/concurrencyLimit',
+  '/tracingId',
+  '/metadata',
+]
 
 export function Who({ draft, change, errorAt }: PartProps) {
   const [isOpen, setOpen] = useState(false)
@@ -27,10 +39,10 @@ export function Who({ draft, change, errorAt }: PartProps) {
         />
       </div>
       <details
-        open={isOpen || errorAt('/key') !== undefined}
+        open={isOpen || FOLDED.some((place) => errorAt(place) !== undefined)}
         onToggle={(event) => setOpen(event.currentTarget.open)}
       >
-        <summary className={classes.summary}>Key, queue, workers and limits</summary>
+        <summary className={classes.summary}>Key, queue, workers, limits and metadata</summary>
         <div className={`${classes.two} ${classes.folded}`}>
           <TextInput
             label="Key"
@@ -76,6 +88,25 @@ export function Who({ draft, change, errorAt }: PartProps) {
             value={draft.concurrencyLimit}
             error={errorAt('/concurrencyLimit')}
             onChange={(event) => change({ concurrencyLimit: event.currentTarget.value })}
+          />
+          <TextInput
+            label="Tracing id"
+            description="Goes with its requests and log lines"
+            value={draft.tracingId}
+            error={errorAt('/tracingId')}
+            onChange={(event) => change({ tracingId: event.currentTarget.value })}
+          />
+          <Textarea
+            label="Metadata"
+            description="Whatever you want to keep with it: a JSON object"
+            placeholder="{}"
+            autosize
+            minRows={1}
+            maxRows={10}
+            value={draft.metadata}
+            error={errorAt('/metadata')}
+            onChange={(event) => change({ metadata: event.currentTarget.value })}
+            classNames={{ input: classes.mono ?? '' }}
           />
         </div>
       </details>

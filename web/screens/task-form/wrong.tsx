@@ -54,6 +54,13 @@ export function Wrong({ draft, change, errorAt }: PartProps) {
           error={errorAt('/timeout')}
           onChange={(event) => change({ timeout: event.currentTarget.value })}
         />
+        <TextInput
+          label="Give up waiting for a worker after"
+          placeholder="never"
+          value={draft.queueTimeout}
+          error={errorAt('/queueTimeout')}
+          onChange={(event) => change({ queueTimeout: event.currentTarget.value })}
+        />
         <NativeSelect
           label="Due while a run is active"
           value={draft.overlap}
@@ -72,6 +79,24 @@ export function Wrong({ draft, change, errorAt }: PartProps) {
           error={errorAt('/misfire/window')}
           onChange={(event) => change({ misfireWindow: event.currentTarget.value })}
         />
+        {draft.misfirePolicy === 'run_all' && (
+          <>
+            <TextInput
+              label="The latest so many"
+              inputMode="numeric"
+              value={draft.misfireCap}
+              error={errorAt('/misfire/cap')}
+              onChange={(event) => change({ misfireCap: event.currentTarget.value })}
+            />
+            <TextInput
+              label="So many a second"
+              inputMode="decimal"
+              value={draft.misfireRate}
+              error={errorAt('/misfire/rate')}
+              onChange={(event) => change({ misfireRate: event.currentTarget.value })}
+            />
+          </>
+        )}
         <NativeSelect
           label="When its worker dies"
           value={draft.onWorkerLoss}

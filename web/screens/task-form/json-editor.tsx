@@ -1,0 +1,53 @@
+/** The whole task as JSON, for whoever would rather write it. What can be read is what the form says, at once. */
+import { Textarea } from '@mantine/core'
+import { useState } from 'react'
+import type { FieldProblem } from '../../api/wire.ts'
+import type { Draft } from './draft.ts'
+import { draftOfJson } from './draft-json.ts'
+import classes from './task-form.module.css'
+
+interface JsonEditorProps {
+  readonly draft: Draft
+  /** What the draft asks of the API. */
+  readonly jsonOf: (draft: Draft) => object
+  /** What holds where the text says nothing. */
+  readonly start: Draft
+  readonly problems: readonly FieldProblem[]
+  readonly onChange: (draft: Draft) => void
+}
+
+export function JsonEditor({ draft, jsonOf, start, problems, onChange }: JsonEditorProps) {
+  const [text, setText] = useState(() => JSON.stringify(jsonOf(draft), null, 2))
+  const [reason, setReason] = useState<string | null>(null)
+  const write = (written: string) => {
+    setText(written)
+    const read = draftOfJson(written, start)
+    setReason(read.ok ? null : read.reason)
+    if (read.ok) onChange(read.draft)
+  }
+  return (
+    <section className={classes.part} aria-label="The task as JSON">
+      <Textarea
+        label="The task as JSON"
+        description="As POST /v1/tasks takes it; /docs describes every field"
+        autosize
+        minRows={16}
+        maxRows={40}
+        spellCheck={false}
+        value={text}
+        error={reason}
+        onChange={(event) => write(event.currentTarget.value)}
+        classNames={{ input: classes.mono ?? '' }}
+      />
+      {reason === null && problems.length > 0 && (
+        <ul className={classes.problems} aria-label="What is wrong">
+          {problems.map(({ pointer, detail }) => (
+            <li key={pointer + detail}>
+              <code>{pointer}</code> {detail}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
