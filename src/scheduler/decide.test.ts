@@ -254,3 +254,18 @@ test('after an outage the latest that has come due runs, not one that is still p
     next: { at: last + HOUR },
   })
 })
+
+test('what is made up for keeps the jitter it would have had, and is not put off by it again', () => {
+  const spread = { ...runAll({ rate: 2 }), jitter: '30m', seed: 'task' }
+  const plan = planOf(spread)
+  const now = NOON + 3.7 * HOUR
+
+  const late = decide(due(spread, { now, wasUnwatched: true })).recovery?.late ?? []
+
+  expect(late.length).toBeGreaterThanOrEqual(3)
+  for (const [n, { at, jitterMs = 0, wakeAt }] of late.entries()) {
+    expect(at + jitterMs).toBe(dueAt(plan, at))
+    expect(wakeAt).toBe(now + n * 500)
+    expect(wakeAt).toBeGreaterThanOrEqual(dueAt(plan, at))
+  }
+})

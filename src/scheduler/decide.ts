@@ -3,13 +3,14 @@
  * answers what the one statement that fires it shall do.
  */
 import { lateLaneOf } from '../core/lane.ts'
+import { makeUpFor, spread } from '../core/misfire.ts'
+import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
 import { countOccurrences, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
-import { durationMs, MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
+import { MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
 import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
-import type { LateOccurrence, Recovery } from '../store/catch-up.ts'
+import type { Recovery } from '../store/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
-import { lastOccurrence, lastOccurrences } from './last-occurrence.ts'
 
 /** A due row, and all that a decision about it depends on. */
 export interface DueCase {
@@ -142,50 +143,33 @@ const NOTHING_MISSED: Missed = { skip: null, runFor: null, recovery: null }
 function afterOutage(due: DueCase): Missed {
   const { row, definition, now, newId } = due
   const plan = planOf(definition)
-  const { policy } = definition.misfire
+  const { misfire, maxRuns, schedule } = definition
+  const first = row.scheduledFor
   // What lies in a blackout after it is not this policy's to decide.
-  const end = Math.min(now, (due.blackouts?.nextAfter(row.scheduledFor) ?? Number.POSITIVE_INFINITY) - 1)
-  const latest = lastOccurrence(plan, { from: row.scheduledFor, to: end })
-  const isTooOld = latest < now - durationMs(definition.misfire.window)
-  const skip = (until: number): Skip => ({
-    runId: newId(),
-    reason: 'misfire',
-    until,
-    count: countMissed(plan, row.scheduledFor, until),
-  })
-  const recovery = { late: [], hasFailed: true, lane: lateLaneOf(row.lane) }
-  if (policy === 'fail') return { skip: skip(latest), runFor: null, recovery }
-  if (policy === 'skip' || isTooOld) return { ...NOTHING_MISSED, skip: skip(latest) }
-  // A chain has no more than one to make up for, and goes on when that has ended.
-  if (policy === 'run_all' && definition.schedule.type !== 'delay') {
-    const late = lateOccurrences(due, plan, end)
-    const before = (late[0]?.at ?? 0) - 1
-    const isAll = before < row.scheduledFor
-    return {
-      skip: isAll ? null : skip(lastOccurrence(plan, { from: row.scheduledFor, to: before })),
-      runFor: null,
-      recovery: { ...recovery, late, hasFailed: false },
-    }
+  const end = Math.min(now, (due.blackouts?.nextAfter(first) ?? Number.POSITIVE_INFINITY) - 1)
+  const runsLeft = maxRuns === null ? null : maxRuns - row.ordinal + 1
+  const { runs, passedUntil, hasFailed } = makeUpFor({ plan, misfire, now, first, end, runsLeft })
+  const skip: Skip | null =
+    passedUntil === null
+      ? null
+      : {
+          runId: newId(),
+          reason: 'misfire',
+          until: passedUntil,
+          count: countMissed(plan, first, passedUntil),
+        }
+  const lane = lateLaneOf(row.lane)
+  if (hasFailed) return { skip, runFor: null, recovery: { late: [], hasFailed, lane } }
+  const [latest] = runs
+  if (latest === undefined) return { ...NOTHING_MISSED, skip }
+  // A chain goes on when the one that it makes up for has ended.
+  if (misfire.policy === 'run_all' && schedule.type !== 'delay') {
+    const late = spread({ plan, misfire, now }, runs).map((one) => ({ runId: newId(), ...one }))
+    return { skip, runFor: null, recovery: { late, hasFailed, lane } }
   }
-  if (latest === row.scheduledFor) return NOTHING_MISSED
-  const skipped = skip(lastOccurrence(plan, { from: row.scheduledFor, to: latest - 1 }))
+  if (latest === first) return NOTHING_MISSED
   const jitter = plan.jitterMs ? { runForJitterMs: jitterOf(plan, latest) || null } : {}
-  return { ...NOTHING_MISSED, skip: skipped, runFor: latest, ...jitter }
-}
-
-/** The latest of the missed occurrences, as many as are made up for, each due a little after the one before. */
-function lateOccurrences(
-  { row, definition, now, newId }: DueCase,
-  plan: Plan,
-  end: number,
-): LateOccurrence[] {
-  const { window, cap, rate } = definition.misfire
-  const from = Math.max(row.scheduledFor, Math.ceil(now - durationMs(window)))
-  const instants = lastOccurrences(plan, { from, to: end, limit: cap })
-  const left = definition.maxRuns === null ? cap : definition.maxRuns - row.ordinal + 1
-  return instants
-    .slice(0, Math.max(1, left))
-    .map((at, n) => ({ runId: newId(), at, wakeAt: Math.floor(now + (n * 1_000) / rate) }))
+  return { ...NOTHING_MISSED, skip, runFor: latest, ...jitter }
 }
 
 /** How many occurrences lie between two of them, both included; null when they are too many to count. */

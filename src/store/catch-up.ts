@@ -1,13 +1,11 @@
 /** What an outage leaves behind: the rows that make up for it, and reading them, which nothing on time waits for. */
+import { type MadeUp, misfired } from '../core/misfire.ts'
 import type { DueRow, FireRequest, FireResult } from './agenda.ts'
 import { list, reading, sql } from './sql.ts'
 
 /** A missed occurrence that still runs. */
-export interface LateOccurrence {
+export interface LateOccurrence extends MadeUp {
   readonly runId: string
-  readonly at: number
-  /** When it is due to be made up for: they are spread, so that they do not all come at once. */
-  readonly wakeAt: number
 }
 
 /** What becomes of the occurrences of a task that were missed. */
@@ -54,13 +52,14 @@ export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireRes
     from gone g join lane l on l.id = g.lane and l.handler is null where g.late_count > 0
     on conflict do nothing
   ), late as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, lane, priority)
-    select i.run_id, g.task_id, g.project_id, g.shard, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000), g.version,
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, kind, lane, priority)
+    select i.run_id, g.task_id, g.project_id, g.shard, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000), i.jitter_ms, g.version,
            g.ordinal + i.n, 'catchup', case when l.id is null then g.lane else g.late_lane end,
            least(g.priority, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
     from unnest(
       ${list(lateOf(firings), (l) => l.missed)}::uuid[], ${list(lateOf(firings), (l) => l.n)}::integer[], ${list(lateOf(firings), (l) => l.runId)}::uuid[],
-      ${list(lateOf(firings), (l) => l.at)}::float8[], ${list(lateOf(firings), (l) => l.wakeAt)}::float8[]) as i(missed, n, run_id, at_ms, wake_ms)
+      ${list(lateOf(firings), (l) => l.at)}::float8[], ${list(lateOf(firings), (l) => l.wakeAt)}::float8[],
+      ${list(lateOf(firings), (l) => l.jitterMs ?? null)}::integer[]) as i(missed, n, run_id, at_ms, wake_ms, jitter_ms)
     join gone g on g.run_id = i.missed
     left join lane l on l.id = g.lane and l.handler is null
     on conflict on constraint agenda_occurrence_is_unique do nothing
@@ -76,12 +75,45 @@ export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireRes
                      reason, error)
     select skip_id, task_id, project_id, scheduled_for, clock_timestamp(), to_timestamp(until_ms / 1000), count, version, ordinal, kind,
            case when has_failed then 'permanently_failed'::run_state else 'skipped' end, 'misfire',
-           case when has_failed then jsonb_build_object('code', 'misfired', 'message',
-             'It came due while no scheduler was there, and the misfire policy of its task is fail.') end
+           case when has_failed then ${JSON.stringify(misfired('missed'))}::jsonb end
     from gone where skip_id is not null
   )
   select true as "isWorkerAlive", '{}'::uuid[] as blocked, array(select run_id from asked where run_id not in (select run_id from gone)) as gone,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
+
+/** Occurrences of one task that are made up for, as rows to insert. */
+export interface LateRows {
+  readonly taskId: string
+  readonly projectId: string
+  readonly shard: number
+  readonly version: number
+  /** What the first of them counts as. */
+  readonly ordinal: number
+  readonly lane: number
+  /** The lane in which late runs of that lane wait. */
+  readonly lateLane: number
+  readonly priority: number
+  readonly late: readonly LateOccurrence[]
+}
+
+/** Puts late occurrences on the agenda for a change of their task; they wait where `recover` would let them wait. */
+export const insertLate = (it: LateRows) => sql`
+  with own as materialized (
+    select project_id, queue, labels, strict from lane where id = ${it.lane}::bigint and handler is null
+  ), lanes as (
+    insert into lane (id, project_id, queue, labels, strict, catchup)
+    select ${it.lateLane}::bigint, project_id, queue, labels, strict, true from own
+    on conflict do nothing
+  )
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, kind, lane, priority)
+  select i.run_id, ${it.taskId}::uuid, ${it.projectId}::uuid, ${it.shard}::smallint, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000),
+         i.jitter_ms, ${it.version}::integer, ${it.ordinal}::integer + i.n::integer - 1, 'catchup',
+         case when exists (select from own) then ${it.lateLane}::bigint else ${it.lane}::bigint end,
+         least(${it.priority}::integer, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
+  from unnest(
+    ${list(it.late, (l) => l.runId)}::uuid[], ${list(it.late, (l) => l.at)}::float8[], ${list(it.late, (l) => l.wakeAt)}::float8[],
+    ${list(it.late, (l) => l.jitterMs ?? null)}::integer[]) with ordinality as i(run_id, at_ms, wake_ms, jitter_ms, n)
+  on conflict on constraint agenda_occurrence_is_unique do nothing`
 
 function lateOf(firings: FireRequest['firings']) {
   return firings.flatMap(({ row, decision }) =>

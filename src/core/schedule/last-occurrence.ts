@@ -1,5 +1,5 @@
-import { dueAt, nextOccurrence, occurrencesBetween } from '../core/schedule/occurrences.ts'
-import type { Plan } from '../core/schedule/schedule.ts'
+import { dueAt, nextOccurrence, occurrencesBetween } from './occurrences.ts'
+import type { Plan } from './schedule.ts'
 
 const FIRST_STEP_BACK_MS = 1_000
 
