@@ -132,6 +132,10 @@ export const takeDuty = (runId: string) => sql<{ taskId: string; at: number; kin
   delete from agenda where run_id = ${runId} and kind in ('resume', 'skip')
   returning task_id as "taskId", scheduled_for as at, kind`
 
+/** When the pause of a task ends by itself; no row when nothing says so. */
+export const resumeDutyOf = (taskId: string) => sql<{ at: number }>`
+  select scheduled_for as at from agenda where task_id = ${taskId} and kind = 'resume'`
+
 export const dutyOf = (runId: string) => sql<{ taskId: string }>`
   select task_id as "taskId" from agenda where run_id = ${runId} and kind in ('resume', 'skip')`
 
@@ -201,7 +205,7 @@ export const latestOccurrence = (taskId: string) => sql<{
     (select scheduled_for as until, ordinal + 1 as next_ordinal from agenda
      where task_id = ${taskId} and (kind = 'catchup' or kind = 'occurrence' and state <> 'scheduled') order by scheduled_for desc limit 1)
     union all
-    (select greatest(scheduled_for, covers_until), case when reason is null then ordinal + 1 else ordinal end from run
+    (select greatest(scheduled_for, covers_until), case when reason is null or reason = 'queue_timeout' then ordinal + 1 else ordinal end from run
      where task_id = ${taskId} and kind in ('occurrence', 'catchup') order by scheduled_for desc, run_id desc limit 1)
   ) latest`
 
@@ -360,10 +364,13 @@ export interface RangeSkip {
   readonly last: number
   readonly count: number | null
   readonly reason: SkipReason
+  /** Set where they have failed rather than been skipped. */
+  readonly error?: { readonly code: string; readonly message: string } | null
 }
 
 /** One row that speaks for a stretch of occurrences that did not run. */
 export const insertSkip = (skip: RangeSkip) => sql`
-  insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, kind, state, reason)
+  insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, kind, state, reason, error)
   values (${skip.runId}, ${skip.taskId}, ${skip.projectId}, to_timestamp(${skip.first}::float8 / 1000), clock_timestamp(),
-          to_timestamp(${skip.last}::float8 / 1000), ${skip.count}, ${skip.version}, ${skip.ordinal}, 'occurrence', 'skipped', ${skip.reason})`
+          to_timestamp(${skip.last}::float8 / 1000), ${skip.count}, ${skip.version}, ${skip.ordinal}, 'occurrence',
+          ${skip.error ? 'permanently_failed' : 'skipped'}::run_state, ${skip.reason}, ${skip.error ? JSON.stringify(skip.error) : null}::jsonb)`

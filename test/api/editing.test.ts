@@ -102,28 +102,29 @@ test('a new schedule replaces what is not yet due', async () => {
 })
 
 test('a new schedule leaves what is due already to run, and follows it', async () => {
-  const task = await create()
   const due = now() - 500
+  const task = await create({ schedule: { ...every('1h'), anchor: iso(due) } })
   await moveWaiting(db, task.id, due)
 
-  await edit(task.id, { schedule: every('30s') })
+  await edit(task.id, { schedule: { ...every('30s'), anchor: iso(due + 25_000) } })
 
   expect(await agendaOf(db, task.id)).toMatchObject([
     { kind: 'occurrence', scheduledFor: due, version: 2, ordinal: 1, state: 'scheduled' },
   ])
+  expect(await historyOf(db, task.id)).toEqual([])
 })
 
 test('a task that becomes a one-off still runs what was due already', async () => {
-  const task = await create()
   const due = now() - 500
   const at = now() + MINUTE
+  const task = await create({ schedule: { ...every('1h'), anchor: iso(due) } })
   await moveWaiting(db, task.id, due)
 
   await edit(task.id, { schedule: { type: 'once', at: iso(at) } })
 
   expect(await agendaOf(db, task.id)).toMatchObject([
-    { kind: 'catchup', scheduledFor: due, version: 2 },
-    { kind: 'occurrence', scheduledFor: at, version: 2 },
+    { kind: 'catchup', scheduledFor: due, version: 2, ordinal: 1 },
+    { kind: 'occurrence', scheduledFor: at, version: 2, ordinal: 2 },
   ])
 })
 

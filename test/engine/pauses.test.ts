@@ -38,7 +38,7 @@ test('a pause with an end goes on by itself at that instant, and says why until 
   )
   await post(task.id, 'pause')
   const history = await historyOf(db, task.id)
-  const skip = history.findLast(({ reason }) => reason === 'paused')
+  const skip = history.findLast(({ reason, scheduledFor }) => reason === 'paused' && scheduledFor <= until)
   expect(skip?.until).toBeLessThanOrEqual(until)
   expect((skip?.until ?? 0) + 100).toBeGreaterThan(until)
   expect(await read(task.id)).toMatchObject({ pauseReason: null, resumeAt: null })

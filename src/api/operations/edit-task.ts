@@ -1,7 +1,8 @@
 /**
  * Editing. Rows that are not yet due are replaced by what the new definition says; one that is due keeps
  * its place and runs, and what follows it is the new definition's. So each occurrence belongs to exactly
- * one version, and none is lost between two.
+ * one version, and none is lost between two: settle-due.ts deals with those that came due before the edit and
+ * have not been fired.
  */
 
 import { Refusal } from '../../core/errors.ts'
@@ -17,9 +18,10 @@ import type { ExpectedVersion } from '../request.ts'
 import type { EditTask } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
-import { recordPause } from './pause-task.ts'
+import { endOverdue, recordPause } from './pause-task.ts'
 import { keepLimits, limitsOf } from './project.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
+import { type Change, goesOnFrom, settleDue } from './settle-due.ts'
 import { dropSkips } from './skip-next.ts'
 
 /** A change to a task, the version it was made from, and who makes it. */
@@ -65,9 +67,10 @@ export async function redefine(
   const limits = await limitsOf(context)
   let key: string | null = null
   const work = changing(db, async (tx) => {
-    const task = await lockLiving(tx, projectId, id)
-    refuseOtherVersion(task.version, expected)
+    const locked = await lockLiving(tx, projectId, id)
+    refuseOtherVersion(locked.version, expected)
     const now = Math.floor(clock.now())
+    const task = await endOverdue(tx, locked, { projectId, now })
     const { isRetimed, ...redefined } = await toBe(task, now, tx)
     const { definition } = redefined
     key = redefined.key
@@ -109,14 +112,6 @@ function keyInUse(key: string): Refusal {
 const TIMING = ['schedule', 'startAt', 'endAt', 'maxRuns'] as const
 const changesTiming = (edit: EditTask) => TIMING.some((field) => edit[field] !== undefined)
 
-interface Change {
-  readonly task: changes.LockedTask
-  readonly definition: TaskDefinition
-  readonly version: number
-  readonly projectId: string
-  readonly now: number
-}
-
 /** Keeps when the task is due; only what it does has changed. Answers when rows are due that were written. */
 async function carryOver(tx: Queryable, change: Change): Promise<number[]> {
   const { task, definition, version, projectId } = change
@@ -135,33 +130,34 @@ async function carryOver(tx: Queryable, change: Change): Promise<number[]> {
 /** Goes on as the new definition says. Answers when rows are due that were written. */
 async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
   const { task, definition, version, projectId, now } = change
+  await dropSkips(tx, task, { projectId, now })
   const swept = await haltTask(tx, task.id)
-  const delayMs = chainDelay(definition)
   const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
-  const row = { taskId: task.id, projectId, definition, version, ordinal, delayMs }
-  const isDue = swept !== null && swept.scheduledFor <= now
-  const isOver = definition.maxRuns !== null && ordinal > definition.maxRuns
-  const until = isDue && !isOver ? swept.scheduledFor : await passedUntil(tx, change)
+  const row = { taskId: task.id, projectId, definition, version, delayMs: chainDelay(definition) }
+  const due = swept !== null && swept.scheduledFor <= now ? swept : null
+  const isOver = isBeyond(definition, ordinal)
+  const isKept = due !== null && !isOver && goesOnFrom(change, due.scheduledFor)
+  const until = isKept ? due.scheduledFor : await passedUntil(tx, change)
   await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until }))
   if (isOver) {
     await recordDue(tx, swept, { task, projectId, reason: 'bounds', until: now })
     return []
   }
-  if (isDue && definition.schedule.type !== 'once') {
-    await writeNext(tx, { ...row, at: swept.scheduledFor })
-    return [swept.scheduledFor]
+  if (isKept) {
+    await writeNext(tx, { ...row, at: due.scheduledFor, ordinal })
+    return [due.scheduledFor]
   }
-  const written: number[] = []
-  if (isDue) {
-    await writeNext(tx, { ...row, at: swept.scheduledFor, kind: 'catchup' })
-    written.push(swept.scheduledFor)
-  }
-  if (!isDue && (await continueChain(tx, change))) return []
-  const at = await nextAt(tx, change, swept)
-  await dropSkips(tx, task, { projectId, now })
-  if (at !== null && !written.includes(at)) written.push(await writeAhead(tx, { ...row, at }, task.skipUntil))
-  return written
+  const written = due === null ? [] : await settleDue(tx, change, due)
+  const isChained = row.delayMs !== null && written.length > 0
+  if (isChained || (await continueChain(tx, change))) return written
+  const next = ordinal + written.length
+  const at = isBeyond(definition, next) ? null : await nextAt(tx, change, swept)
+  if (at === null || written.includes(at)) return written
+  const skipUntil = task.skipUntil !== null && task.skipUntil > now ? task.skipUntil : null
+  return [...written, await writeAhead(tx, { ...row, at, ordinal: next }, skipUntil)]
 }
+
+const isBeyond = ({ maxRuns }: TaskDefinition, ordinal: number) => maxRuns !== null && ordinal > maxRuns
 
 /** How far the schedule before has come: up to now, or to a row that was fired a moment ahead. */
 async function passedUntil(tx: Queryable, { task, now }: Pick<Change, 'task' | 'now'>): Promise<number> {

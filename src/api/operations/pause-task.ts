@@ -24,7 +24,8 @@ export async function pauseTask(context: Context, id: string, words: PauseTask =
   if (until !== null && until <= clock.now()) throw inThePast()
   const said = { reason: words.reason ?? null, until }
   await changing(db, async (tx) => {
-    const task = await lockLiving(tx, projectId, id)
+    const locked = await lockLiving(tx, projectId, id)
+    const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
     if (task.pausedAt !== null && Object.keys(words).length === 0) return
     await tx.run(changes.sweepDuties(id, ['resume']))
     if (task.pausedAt === null) await dropSkips(tx, task, { projectId, now: clock.now() })
@@ -77,8 +78,9 @@ export async function resumeTask(context: Context, id: string, { reason }: Resum
   const dueAt = await changing(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
     if (task.pausedAt === null) return null
-    await tx.run(changes.sweepDuties(id, ['resume']))
-    return endPause(tx, { task, projectId, now: Math.floor(clock.now()), reason: reason ?? null })
+    const ends = (await tx.run(changes.sweepDuties(id, ['resume']))).map(({ at }) => at)
+    const now = Math.min(Math.floor(clock.now()), ...ends)
+    return endPause(tx, { task, projectId, now, reason: reason ?? null })
   })
   if (dueAt !== null) wakeUps.announceDue([{ shard: shardOf(id), at: dueAt }])
 }
@@ -98,6 +100,21 @@ export async function endPauseOnTime({ db, projectId, wakeUps }: Context, runId:
     return at === null ? null : { shard: shardOf(task.id), at }
   })
   if (due) wakeUps.announceDue([due])
+}
+
+/** A pause whose end has come is over, whether or not somebody was there to end it: every change of the task sees it so. */
+export async function endOverdue(
+  tx: Queryable,
+  task: changes.LockedTask,
+  { projectId, now }: { projectId: string; now: number },
+): Promise<changes.LockedTask> {
+  if (task.pausedAt === null || task.cancelledAt !== null) return task
+  const [duty] = await tx.run(changes.resumeDutyOf(task.id))
+  if (!duty || duty.at > now) return task
+  await tx.run(changes.sweepDuties(task.id, ['resume']))
+  await endPause(tx, { task, projectId, now: duty.at, reason: null })
+  const [ended] = await tx.run(changes.lockTask(projectId, task.id))
+  return ended ?? task
 }
 
 interface PauseEnd {

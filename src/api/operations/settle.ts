@@ -55,12 +55,14 @@ export interface NextOccurrence {
   readonly ordinal: number
   readonly delayMs: number | null
   readonly kind?: 'occurrence' | 'catchup'
+  /** By how much it is put off, where that is not for the definition to say. */
+  readonly jitterMs?: number
 }
 
 /** Writes the row that the task goes on with. It is always a new one: schedulers may know the old one by heart. */
 export async function writeNext(tx: Queryable, next: NextOccurrence): Promise<void> {
   const { definition, ...row } = next
-  const jitterMs = row.kind === 'catchup' ? 0 : jitterOf(planOf(definition), row.at)
+  const jitterMs = row.jitterMs ?? jitterOf(planOf(definition), row.at)
   await tx.run(
     changes.insertNext({
       kind: 'occurrence',
@@ -94,6 +96,7 @@ export async function writeAhead(
 ): Promise<number> {
   const { taskId, projectId, definition, version, at } = next
   if (skipUntil === null || at > skipUntil) {
+    if (skipUntil !== null) await tx.run(changes.markSkipped(taskId, null, null))
     await writeNext(tx, next)
     return at
   }
@@ -106,7 +109,7 @@ export async function writeAhead(
 }
 
 /** More occurrences than this are not counted one by one. */
-const MAX_COUNTED = 10_000
+export const MAX_COUNTED = 10_000
 
 /** A stretch of time during which nothing of a task ran. */
 export interface Stretch {

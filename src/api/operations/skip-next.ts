@@ -45,24 +45,39 @@ export async function unskipNext({ db, projectId, wakeUps, clock }: Context, id:
 async function takeNext(tx: Queryable, task: changes.LockedTask, projectId: string, now: number) {
   if (task.pausedAt !== null) return null
   const { id: taskId, definition, version } = task
-  const skips = await dropSkips(tx, task, { projectId, now })
+  const skip = await dropSkips(tx, task, { projectId, now })
   const swept = await haltTask(tx, taskId)
-  const at = Math.min(...skips, swept?.scheduledFor ?? Number.POSITIVE_INFINITY)
+  const at = Math.min(skip ?? Number.POSITIVE_INFINITY, swept?.scheduledFor ?? Number.POSITIVE_INFINITY)
   if (!Number.isFinite(at)) return null
   const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
   return { taskId, projectId, definition, version, at, ordinal, delayMs: chainDelay(definition) }
 }
 
-/** Takes back the rows that skip; those that are due are recorded, the others answered. */
+/**
+ * Takes back the row that skips. All that were to be skipped and have come due are recorded, also those that nobody has
+ * got to yet; the next of those that have not is answered.
+ */
 export async function dropSkips(
   tx: Queryable,
   task: changes.LockedTask,
   { projectId, now }: { projectId: string; now: number },
-): Promise<number[]> {
-  if (task.skipUntil === null) return []
-  const skips = (await tx.run(changes.sweepDuties(task.id, ['skip']))).map(({ at }) => at)
-  for (const at of skips.filter((skip) => skip <= now)) await recordSkip(tx, task, projectId, at)
-  return skips.filter((at) => at > now)
+): Promise<number | null> {
+  const { skipUntil, definition } = task
+  if (skipUntil === null) return null
+  const duties = await tx.run(changes.sweepDuties(task.id, ['skip']))
+  const first = Math.min(...duties.map(({ at }) => at))
+  if (!Number.isFinite(first)) return null
+  if (first > now) return first
+  let [last, count, next] = [first, 1, instantAfter(definition, first)]
+  while (next !== null && next <= Math.min(now, skipUntil)) {
+    last = next
+    count += 1
+    next = instantAfter(definition, next)
+  }
+  await recordSkip(tx, task, { projectId, first, last, count })
+  if (next !== null && next <= skipUntil) return next
+  await tx.run(changes.markSkipped(task.id, null, null))
+  return null
 }
 
 /** An occurrence that was to be skipped has come: records it and goes on to the next one. */
@@ -73,7 +88,7 @@ export async function skipOnTime({ db, projectId, wakeUps }: Context, runId: str
     const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
     const [taken] = await tx.run(changes.takeDuty(runId))
     if (!task || !taken) return null
-    await recordSkip(tx, task, projectId, taken.at)
+    await recordSkip(tx, task, { projectId, first: taken.at, last: taken.at, count: 1 })
     const at = instantAfter(task.definition, taken.at)
     if (at === null || task.skipUntil === null || at > task.skipUntil) {
       await tx.run(changes.markSkipped(task.id, null, null))
@@ -87,11 +102,16 @@ export async function skipOnTime({ db, projectId, wakeUps }: Context, runId: str
   if (due) wakeUps.announceDue([due])
 }
 
-async function recordSkip(tx: Queryable, task: changes.LockedTask, projectId: string, at: number) {
+async function recordSkip(
+  tx: Queryable,
+  task: changes.LockedTask,
+  skipped: { projectId: string; first: number; last: number; count: number },
+): Promise<void> {
   const { id: taskId, version } = task
   const ordinal = await nextOrdinal(tx, task)
-  const skip = { runId: uuidv7(), taskId, projectId, version, ordinal, reason: 'skip_next' as const }
-  await tx.run(changes.insertSkip({ ...skip, first: at, last: at, count: 1 }))
+  await tx.run(
+    changes.insertSkip({ runId: uuidv7(), taskId, version, ordinal, reason: 'skip_next', ...skipped }),
+  )
 }
 
 function nothingAhead({ id, pausedAt, definition }: changes.LockedTask): Refusal {

@@ -1,0 +1,129 @@
+/**
+ * What an edit of the schedule does about occurrences that came due before it and have not been fired. They are the old
+ * version's up to the moment of the edit, and all of them are accounted for: the latest runs and those before it are
+ * skipped, `edited`; or, when the edit finds them missed for more than the grace, all follow the misfire policy.
+ */
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { laneOf, lateLaneOf } from '../../core/lane.ts'
+import { type MakingUp, makeUpFor, misfired, spread } from '../../core/misfire.ts'
+import { countOccurrences, dueAt, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import type { Plan } from '../../core/schedule/schedule.ts'
+import { MISFIRE_GRACE_MS, planOf, type TaskDefinition } from '../../core/task.ts'
+import { insertLate } from '../../store/catch-up.ts'
+import type { Queryable } from '../../store/database.ts'
+import * as changes from '../../store/task-changes.ts'
+import { watcherOf } from '../../store/why.ts'
+import { chainDelay } from './define-task.ts'
+import { MAX_COUNTED, writeNext } from './settle.ts'
+
+/** A task, and what an edit makes of it. */
+export interface Change {
+  readonly task: changes.LockedTask
+  readonly definition: TaskDefinition
+  readonly version: number
+  readonly projectId: string
+  readonly now: number
+}
+
+/**
+ * Whether a row that is due may simply go on under the new definition: nothing lies between it and now, in the old schedule
+ * or in the new one, or the two are due at the same instants. A one-off has nothing to follow it.
+ */
+export function goesOnFrom({ task, definition, now }: Change, at: number): boolean {
+  if (definition.schedule.type === 'once') return false
+  const [before, after] = [planOf(task.definition), planOf(definition)]
+  const hasEnded = before.endAt !== null && before.endAt <= now
+  if (!hasEnded && instants(before) === instants(after)) return true
+  return [before, after].every((plan) => (nextOccurrence(plan, at) ?? Number.POSITIVE_INFINITY) > now)
+}
+
+/** What decides when a plan is due between its bounds, as text to compare. */
+const instants = ({ schedule, startAt, anchorAt, seed }: Plan) =>
+  JSON.stringify([schedule, startAt, anchorAt, seed])
+
+/** Accounts for what is due from a row on; answers the occurrences that run. The last of them carries a chain on. */
+export async function settleDue(tx: Queryable, change: Change, due: changes.SweptRow): Promise<number[]> {
+  const { task, definition, version, projectId, now } = change
+  const { scheduledFor: first, ordinal } = due
+  const plan = planOf(task.definition)
+  const isMissed = await wasMissed(tx, task.id, { dueAt: dueAt(plan, first), now })
+  const { runs, passedUntil, hasFailed } = fateOf(change, due, isMissed)
+  if (passedUntil !== null) {
+    const later = countOccurrences(plan, first, passedUntil, MAX_COUNTED)
+    await tx.run(
+      changes.insertSkip({
+        runId: uuidv7(),
+        taskId: task.id,
+        projectId,
+        version: task.version,
+        ordinal,
+        reason: isMissed ? 'misfire' : 'edited',
+        error: hasFailed ? misfired('missed') : null,
+        first,
+        last: passedUntil,
+        count: later.atLeast ? null : later.count + 1,
+      }),
+    )
+  }
+  const delayMs = chainDelay(definition)
+  const row = { taskId: task.id, projectId, definition, version }
+  const isOne = definition.misfire.policy !== 'run_all' || !isMissed
+  const late = isOne ? [] : delayMs === null ? runs : runs.slice(0, -1)
+  const lane = laneOf(projectId, definition).id
+  if (late.length > 0)
+    await tx.run(
+      insertLate({
+        ...{
+          taskId: task.id,
+          projectId,
+          shard: shardOf(task.id),
+          version,
+          ordinal,
+          lane,
+          lateLane: lateLaneOf(lane),
+        },
+        priority: definition.priority,
+        late: spread({ plan, misfire: definition.misfire, now }, late).map((one) => ({
+          runId: uuidv7(),
+          ...one,
+        })),
+      }),
+    )
+  for (const [n, at] of runs.slice(late.length).entries())
+    await writeNext(tx, {
+      ...row,
+      at,
+      ordinal: ordinal + late.length + n,
+      delayMs,
+      kind: delayMs === null ? 'catchup' : 'occurrence',
+      jitterMs: jitterOf(plan, at),
+    })
+  return [...runs]
+}
+
+/** Jitter puts off what is done about an occurrence, not whether it is one: the edit decides about all up to now. */
+function fateOf({ task, definition, now }: Change, due: changes.SweptRow, isMissed: boolean): MakingUp {
+  const { misfire, maxRuns } = definition
+  return makeUpFor({
+    plan: { ...planOf(task.definition), jitterMs: 0 },
+    misfire: isMissed ? misfire : { ...misfire, policy: 'run_once', window: LONGEST_WINDOW },
+    now,
+    first: due.scheduledFor,
+    end: now,
+    runsLeft: maxRuns === null ? null : maxRuns - due.ordinal + 1,
+  })
+}
+
+/** What is late for another reason than an outage runs, however late it is. */
+const LONGEST_WINDOW = '3650d'
+
+/** Whether nobody was there when it came due, and for longer than is merely late. */
+async function wasMissed(
+  tx: Queryable,
+  taskId: string,
+  { dueAt, now }: { dueAt: number; now: number },
+): Promise<boolean> {
+  if (now - dueAt <= MISFIRE_GRACE_MS) return false
+  const [watcher] = await tx.run(watcherOf(shardOf(taskId)))
+  return watcher !== undefined && dueAt > watcher.watchedUntil
+}
