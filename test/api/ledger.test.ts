@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makePastDays } from '../support/history.ts'
-import { historyOf, movePause, moveWaiting } from './rows.ts'
+import { agendaOf, historyOf, movePause, moveWaiting } from './rows.ts'
 import { createTestApp } from './test-app.ts'
 
 const { db } = await createTestDatabase()
@@ -104,22 +104,150 @@ test('a pause is accounted for while it lasts, when it is over, and across an ed
   expect(after.items.at(-1).runIds).toHaveLength(1)
 })
 
-test('an edit ends the instants of one version and begins those of the next, also with a row that is due', async () => {
-  const { id, madeAt } = await aTaskOf(100 * S)
-  await ran(id, every10s(madeAt, madeAt + 20 * S))
-  await moveWaiting(db, id, madeAt + 30 * S)
-  await send('PATCH', `/v1/tasks/${id}`, {
-    schedule: { type: 'every', interval: '7s', anchor: '2026-01-01T00:00:00Z' },
+/** A task of which nothing was fired since `madeAt`, and whether somebody watched meanwhile. */
+async function overdue({ agoMs, isWatched = true, ...body }: Overdue) {
+  const { id, madeAt } = await aTaskOf(agoMs, body)
+  await moveWaiting(db, id, madeAt + 10 * S)
+  const watchedUntil = isWatched ? Date.now() : madeAt
+  await db.run(sql`update shard set watched_until = to_timestamp(${watchedUntil}::float8 / 1000)`)
+  return { id, first: madeAt + 10 * S, missed: every10s(madeAt, Date.now()) }
+}
+
+type Overdue = { agoMs: number; isWatched?: boolean } & Record<string, unknown>
+
+const every7s = { type: 'every', interval: '7s', anchor: '2026-01-01T00:00:00Z' }
+const inShort = (ledger: { items: { state: string; reason: string | null; count: number }[] }) =>
+  ledger.items.map(({ state, reason, count }) => [state, reason, count])
+
+test('an edit ends the instants of one version and begins those of the next, also with rows that are due', async () => {
+  const { id, first, missed } = await overdue({ agoMs: 45 * S })
+  await send('PATCH', `/v1/tasks/${id}`, { schedule: every7s })
+  const editedAt = Date.now()
+
+  const ledger = await ledgerOf(id, `?to=${iso(editedAt + 60 * S)}`)
+  const live = await agendaOf(db, id)
+
+  expect(ledger).toMatchObject({ isInOrder: true, counts: { missing: 0, unexpected: 0, doubled: 0 } })
+  expect(inShort(ledger).slice(0, 2)).toEqual([
+    ['skipped', 'edited', missed.length - 1],
+    ['due', null, 1],
+  ])
+  expect(ledger.items[0]).toMatchObject({ at: iso(first), version: 1 })
+  expect(live).toMatchObject([
+    { kind: 'catchup', scheduledFor: missed.at(-1), version: 2, ordinal: 1 },
+    { kind: 'occurrence', version: 2, ordinal: 2 },
+  ])
+  expect(live[1]?.scheduledFor).toBeGreaterThan(editedAt - 5 * S)
+  expect((live[1]?.scheduledFor ?? 0) % (7 * S)).toBe(Date.UTC(2026, 0, 1) % (7 * S))
+})
+
+test.each([
+  ['run_once', {}, 'misfire', 1],
+  ['run_all', {}, null, 'all'],
+  ['run_all', { cap: 3 }, 'misfire', 3],
+  ['run_once', { window: '1s' }, 'misfire', 0],
+  ['skip', {}, 'misfire', 0],
+  ['fail', {}, 'misfire', 0],
+] as const)(
+  'an edit in an outage makes of what was missed what %s %o says',
+  async (policy, more, reason, runs) => {
+    const misfire = { policy, ...more }
+    const { id, missed } = await overdue({ agoMs: 125 * S, isWatched: false, misfire, maxRuns: 100 })
+
+    await send('PATCH', `/v1/tasks/${id}`, { schedule: every7s })
+    const ledger = await ledgerOf(id, `?to=${iso(Date.now() + 20 * S)}`)
+    const live = await agendaOf(db, id)
+
+    const count = runs === 'all' ? missed.length : runs
+    expect(ledger).toMatchObject({ isInOrder: true, counts: { missing: 0, unexpected: 0, doubled: 0 } })
+    const passed = [policy === 'fail' ? 'failed' : 'skipped', reason, missed.length - count]
+    expect(inShort(ledger)[0]).toEqual(reason === null ? ['due', null, 1] : passed)
+    expect(live.filter(({ kind }) => kind === 'catchup').map(({ scheduledFor }) => scheduledFor)).toEqual(
+      missed.slice(missed.length - count),
+    )
+    expect(live.at(-1)).toMatchObject({ kind: 'occurrence', ordinal: 1 + count, version: 2 })
+  },
+)
+
+test('a failure that speaks for a stretch accounts for what it covers of a part of it', async () => {
+  const misfire = { policy: 'fail' }
+  const { id, first } = await overdue({ agoMs: 125 * S, isWatched: false, misfire })
+  await send('PATCH', `/v1/tasks/${id}`, { schedule: every7s })
+
+  const ledger = await ledgerOf(id, `?from=${iso(first + 25 * S)}`)
+
+  expect(ledger).toMatchObject({ isInOrder: true })
+  expect(ledger.items[0]).toMatchObject({
+    state: 'failed',
+    reason: 'misfire',
+    runState: 'permanently_failed',
+    at: iso(first + 30 * S),
   })
+})
 
-  const ledger = await ledgerOf(id)
-  const [version] = await db.run(
-    sql<{ until: number }>`select due_until as until from task_version where task_id = ${id}`,
-  )
+test('an edit that leaves the instants as they are leaves what was missed to the scheduler', async () => {
+  const { id, first } = await overdue({ agoMs: 125 * S, isWatched: false })
 
-  expect(version?.until).toBe(madeAt + 30 * S)
-  expect(ledger).toMatchObject({ isInOrder: true, counts: { ran: 2, missing: 0, unexpected: 0 } })
-  expect(ledger.counts.due).toBeGreaterThan(5)
+  await send('PATCH', `/v1/tasks/${id}`, { maxRuns: 50, misfire: { policy: 'skip' } })
+
+  expect(await agendaOf(db, id)).toMatchObject([{ kind: 'occurrence', scheduledFor: first, version: 2 }])
+  expect(await ledgerOf(id)).toMatchObject({ isInOrder: true })
+})
+
+test('a pause that should have ended is over for whoever edits, pauses, resumes or cancels the task', async () => {
+  const acts = [
+    (id: string) => send('PATCH', `/v1/tasks/${id}`, { schedule: every7s }),
+    (id: string) => send('POST', `/v1/tasks/${id}/pause`),
+    (id: string) => send('POST', `/v1/tasks/${id}/resume`),
+    (id: string) => send('POST', `/v1/tasks/${id}/cancel`),
+  ]
+  const second = ['edited', 'paused', null, 'cancelled']
+  for (const [n, act] of acts.entries()) {
+    const { id, madeAt } = await aTaskOf(100 * S)
+    await send('POST', `/v1/tasks/${id}/pause`, { until: iso(Date.now() + 60 * S) })
+    await movePause(db, id, madeAt + 5 * S)
+    await db.run(sql`
+      update agenda set wake_at = to_timestamp(${madeAt + 45 * S}::float8 / 1000), scheduled_for = to_timestamp(${madeAt + 45 * S}::float8 / 1000)
+      where task_id = ${id}`)
+
+    expect((await act(id)).status).toBe(200)
+
+    const ledger = await ledgerOf(id)
+    expect([n, ledger]).toMatchObject([
+      n,
+      { isInOrder: true, counts: { missing: 0, doubled: 0, unexpected: 0 } },
+    ])
+    expect(ledger.items[0]).toMatchObject({ state: 'skipped', reason: 'paused', count: 4 })
+    expect([n, ledger.items[1].reason]).toEqual([n, second[n]])
+    expect(ledger.items[1].at).toBe(iso(madeAt + 50 * S))
+  }
+})
+
+test('what was to be skipped and nobody got to is accounted for, whatever is done to the task then', async () => {
+  const acts = [
+    (id: string) => send('PATCH', `/v1/tasks/${id}`, { schedule: every7s }),
+    (id: string) => send('POST', `/v1/tasks/${id}/pause`),
+    (id: string) => send('DELETE', `/v1/tasks/${id}/skip-next`),
+    (id: string) => send('POST', `/v1/tasks/${id}/cancel`),
+  ]
+  for (const [n, act] of acts.entries()) {
+    const { id, madeAt } = await aTaskOf(60 * S)
+    await moveWaiting(db, id, madeAt + 10 * S)
+    await send('POST', `/v1/tasks/${id}/skip-next`, { count: 9 })
+
+    expect((await act(id)).status).toBe(200)
+
+    const ledger = await ledgerOf(id)
+    expect([n, ledger]).toMatchObject([
+      n,
+      { isInOrder: true, counts: { missing: 0, doubled: 0, unexpected: 0 } },
+    ])
+    const skipped = every10s(madeAt, Date.parse(ledger.now)).length
+    expect([n, ledger.items[0]]).toMatchObject([n, { state: 'skipped', reason: 'skip_next', count: skipped }])
+    const [next] = await agendaOf(db, id)
+    if (n === 2)
+      expect(next).toMatchObject({ kind: 'occurrence', scheduledFor: madeAt + (skipped + 1) * 10 * S })
+  }
 })
 
 test('what a cancelled task still owed is accounted for, and nothing is owed after', async () => {

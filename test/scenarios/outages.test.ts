@@ -85,7 +85,7 @@ interface Entry {
 const FATES: Readonly<Record<string, Fate>> = {
   'ran completed': 'ran',
   'skipped skipped misfire': 'skipped',
-  'ran permanently_failed misfire': 'failed',
+  'failed permanently_failed misfire': 'failed',
 }
 
 /** What the ledger says of each instant of a stretch; a word of its own for what no policy can lead to. */

@@ -93,6 +93,34 @@ describe('every occurrence is accounted for', () => {
     ])
   })
 
+  test('by a failure that speaks for a stretch: it did not run, and does not count against maxRuns', () => {
+    const failed = row(T0 + 20 * S, {
+      state: 'permanently_failed',
+      reason: 'misfire',
+      coversUntil: T0 + 40 * S,
+      ordinal: 2,
+    })
+    const versions = [{ version: 1, definition: definition({ maxRuns: 3 }), until: null }]
+    const rows = [row(T0 + 10 * S), failed, row(T0 + 50 * S, { ordinal: 2 })]
+
+    const waits = ledgerOf(aCase({ versions, rows: [...rows, waiting(T0 + 60 * S, { ordinal: 3 })] }))
+    const lost = ledgerOf(aCase({ versions, rows }))
+
+    expect(waits.counts).toMatchObject({ ran: 2, failed: 3, skipped: 0, due: 1, missing: 0 })
+    expect(waits.entries[1]).toMatchObject({ state: 'failed', reason: 'misfire', count: 3, at: T0 + 20 * S })
+    expect(lost.counts).toMatchObject({ ran: 2, failed: 3, missing: 1 })
+  })
+
+  test('what waited in its queue for too long had been fired, and counts against maxRuns', () => {
+    const versions = [{ version: 1, definition: definition({ maxRuns: 2 }), until: null }]
+    const rows = [row(T0 + 10 * S), row(T0 + 20 * S, { state: 'skipped', reason: 'queue_timeout' })]
+
+    expect(states(aCase({ versions, rows }))).toEqual([
+      ['ran', 10, 1],
+      ['skipped', 20, 1],
+    ])
+  })
+
   test('by the pause that still lasts', () => {
     const it = aCase({ rows: [row(T0 + 10 * S)], pausedFrom: T0 + 15 * S })
 

@@ -1,6 +1,6 @@
 /**
  * The ledger: what a task owed in a stretch of time, against what is recorded. Every expected occurrence is
- * accounted for by a run, by a skip that names a reason, by the pause that still lasts, or by the row that waits
+ * accounted for by a run, by a skip or a failure that names a reason, by the pause that still lasts, or by the row that waits
  * for its time; what is left is missing. Pure: it sees rows and definitions and answers entries.
  */
 import type { EndedRunState, LiveRunState, RunKind } from '../run.ts'
@@ -13,6 +13,7 @@ export const LEDGER_STATES = [
   'ran',
   'active',
   'skipped',
+  'failed',
   'due',
   'upcoming',
   'missing',
@@ -129,8 +130,11 @@ const isWaiting = ({ state, kind }: LedgerRow) =>
 /** Due and not yet allowed to start, or not yet fired. */
 const isUnfired = ({ state }: LedgerRow) => state === 'scheduled' || state === 'held' || state === 'deferred'
 
-/** Runs that a schedule may still have after this row: what did not run was not counted. */
-const ordinalAfter = ({ state, ordinal }: LedgerRow) => (state === 'skipped' ? ordinal : ordinal + 1)
+/** What the occurrence after this row counts as: one that was never fired was not counted. */
+const ordinalAfter = (row: LedgerRow) => (wasFired(row) ? row.ordinal + 1 : row.ordinal)
+
+/** A row with a reason speaks for what did not run; one that waited in a queue for too long had been fired. */
+const wasFired = ({ reason }: LedgerRow) => reason === null || reason === 'queue_timeout'
 
 const limitOf = ({ versions }: Owing, version: number): number =>
   definitionOf(versions, version)?.maxRuns ?? Number.POSITIVE_INFINITY
@@ -222,9 +226,10 @@ function entryOf(
   if (found.length > 1) return entry('doubled')
   if (row) {
     if (row.state === 'skipped') return { ...entry('skipped', row.reason), version: row.version }
+    if (!wasFired(row)) return { ...entry('failed', row.reason), version: row.version }
     const state = isUnfired(row) ? 'due' : row.endedAt === null ? 'active' : 'ran'
     const isOwed = !isExtra || isScheduled(it, row)
-    return { ...entry(isOwed ? state : 'unexpected', row.reason), version: row.version }
+    return { ...entry(isOwed ? state : 'unexpected'), version: row.version }
   }
   if (waiting && at >= waiting.scheduledFor)
     return { ...entry(at > it.now ? 'upcoming' : 'due'), rows: at === waiting.scheduledFor ? [waiting] : [] }
