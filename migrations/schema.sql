@@ -175,7 +175,7 @@ create table audit_finding (
   detail      text not null,
   constraint audit_finding_pkey primary key (id),
   constraint audit_finding_project_id_fkey foreign key (project_id) references project(id),
-  constraint audit_finding_kind_is_known check (kind = any (array['next_row_lost'::text, 'ready_row_lost'::text, 'held_by_the_dead'::text]))
+  constraint audit_finding_kind_is_known check (kind = any (array['next_row_lost'::text, 'resume_row_lost'::text, 'skip_row_lost'::text, 'ready_row_lost'::text, 'held_by_the_dead'::text]))
 );
 create index audit_finding_by_time on audit_finding (project_id, found_at);
 
@@ -420,6 +420,7 @@ create unique index task_by_key on task (project_id, key) where key is not null 
 create index task_by_tag on task using gin (tags);
 create index task_that_goes_on on task (id) where cancelled_at is null and paused_at is null and settled_as_of is distinct from updated_at and (coalesce((definition -> 'schedule'::text) ->> 'type'::text, ''::text) <> all (array['once'::text, 'manual'::text]));
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
+create index task_with_a_duty on task (id) where cancelled_at is null and (resume_at is not null or skip_until is not null);
 
 create table backfill (
   id           uuid not null,

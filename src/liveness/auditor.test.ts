@@ -131,6 +131,82 @@ test('under the policy to skip nothing of it runs', async () => {
   expect(skip).toMatchObject({ reason: 'lost', until: (row?.scheduledFor ?? 0) - 10 * S })
 })
 
+test('under the policy to run all each of it is made up for, behind what is on time', async () => {
+  const id = await aTask({
+    ...every('10s'),
+    misfire: { policy: 'run_all', window: '1d', cap: 4, rate: 1_000 },
+    maxRuns: 20,
+  })
+  await age(id, 95 * S)
+  const last = Math.floor((Date.now() - 80 * S) / (10 * S)) * 10 * S
+  await ran(id, last, 4)
+  await lose(id)
+
+  await round()
+
+  const rows = await db.run(sql<{ kind: string; at: number; ordinal: number; isBehind: boolean }>`
+    select kind, scheduled_for as at, ordinal, priority > 0 and lane <> 0 as "isBehind" from agenda where task_id = ${id} order by scheduled_for`)
+  const [skip] = (await historyOf(id)).filter(({ state }) => state === 'skipped')
+  expect(rows.map(({ kind, ordinal, isBehind }) => [kind, ordinal, isBehind])).toEqual([
+    ['catchup', 5, true],
+    ['catchup', 6, true],
+    ['catchup', 7, true],
+    ['catchup', 8, true],
+    ['occurrence', 9, false],
+  ])
+  expect(skip).toMatchObject({ reason: 'lost', first: last + 10 * S, until: (rows[0]?.at ?? 0) - 10 * S })
+  expect(rows.at(-1)?.at).toBe((rows[3]?.at ?? 0) + 10 * S)
+  const [finding] = await findingsOf(id)
+  expect(finding?.detail).toContain('misfire policy run_all says, 4 are made up for')
+})
+
+test('under the policy to fail it has failed', async () => {
+  const id = await aTask({
+    ...every('10s'),
+    misfire: { policy: 'fail', window: '1d', cap: 100, rate: 10 },
+  })
+  await age(id, 60 * S)
+  await lose(id)
+
+  await round()
+
+  const [row] = await rowsOf(id)
+  expect(row?.scheduledFor).toBeGreaterThan(Date.now())
+  expect(await historyOf(id)).toMatchObject([
+    { state: 'permanently_failed', reason: 'lost', until: (row?.scheduledFor ?? 0) - 10 * S },
+  ])
+})
+
+test('the end of a pause and the row that skips are put back, too', async () => {
+  const paused = await aTask(every('1h'))
+  const skipping = await aTask(every('1h'))
+  const inOrder = await aTask(every('1h'))
+  const resumeAt = Date.now() + HOUR
+  const next = Math.ceil(Date.now() / HOUR) * HOUR
+  const skipUntil = next + 2 * HOUR
+  for (const id of [paused, inOrder])
+    await db.run(
+      sql`update task set paused_at = now(), resume_at = to_timestamp(${resumeAt}::float8 / 1000) where id = ${id}`,
+    )
+  await db.run(sql`update agenda set kind = 'resume' where task_id = ${inOrder}`)
+  await lose(paused)
+  await db.run(
+    sql`update task set skip_until = to_timestamp(${skipUntil}::float8 / 1000) where id = ${skipping}`,
+  )
+  const kinds = (id: string) =>
+    db.run(sql<{ kind: string; at: number }>`
+      select kind, scheduled_for as at from agenda where task_id = ${id} and kind <> 'occurrence' order by scheduled_for`)
+
+  await round()
+
+  expect(await kinds(paused)).toEqual([{ kind: 'resume', at: resumeAt }])
+  expect(await kinds(skipping)).toEqual([{ kind: 'skip', at: next }])
+  expect(await findingsOf(paused)).toMatchObject([{ kind: 'resume_row_lost', isRepaired: true }])
+  expect(await findingsOf(skipping)).toMatchObject([{ kind: 'skip_row_lost', isRepaired: true }])
+  expect(await findingsOf(inOrder)).toEqual([])
+  expect(hints).toContainEqual(expect.objectContaining({ at: resumeAt }))
+})
+
 test('a chain goes on after the end of its last run', async () => {
   const id = await aTask({ schedule: { type: 'delay', interval: '1h' } }, { delayMs: HOUR })
   const at = Date.now() - 600 * S

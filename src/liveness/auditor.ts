@@ -4,6 +4,7 @@ import { LoopService } from '../runtime/loop-service.ts'
 import * as audit from '../store/audit.ts'
 import type { Database, Queryable } from '../store/database.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
+import { LostDuties } from './lost-duties.ts'
 import { putBack } from './put-back.ts'
 import { StrandedRows } from './stranded-rows.ts'
 
@@ -32,11 +33,13 @@ const MAX_DETAIL = 500
  */
 export class Auditor extends LoopService {
   readonly #options: AuditorOptions
+  readonly #duties: LostDuties
   readonly #stranded: StrandedRows
 
   constructor(options: AuditorOptions) {
     super({ name: 'audit', everyMs: ASK_EVERY_MS, log: options.log })
     this.#options = options
+    this.#duties = new LostDuties(options)
     this.#stranded = new StrandedRows(options)
   }
 
@@ -48,7 +51,10 @@ export class Auditor extends LoopService {
       return progress ? this.#walk(tx, progress) : null
     })
     for (const taskId of stalled?.tasks ?? []) await this.#putBack(taskId)
-    if (stalled?.isFirst) await this.#stranded.runOnce()
+    if (stalled?.isFirst) {
+      await this.#duties.runOnce()
+      await this.#stranded.runOnce()
+    }
     const [next] = await db.run(audit.nextAuditPass())
     return next?.inMs ?? ASK_EVERY_MS
   }

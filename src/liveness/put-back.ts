@@ -1,11 +1,14 @@
+/** Putting a task back on the agenda that had lost the row it goes on with. */
 import { shardOf, uuidv7 } from '../core/ids.ts'
-import { laneOf } from '../core/lane.ts'
+import { laneOf, lateLaneOf } from '../core/lane.ts'
+import { misfired } from '../core/misfire.ts'
 import { delayMs, jitterOf } from '../core/schedule/occurrences.ts'
-import { planOf } from '../core/task.ts'
+import { type MisfirePolicy, planOf } from '../core/task.ts'
 import * as audit from '../store/audit.ts'
+import { insertLate } from '../store/catch-up.ts'
 import type { Queryable } from '../store/database.ts'
 import { insertNext, insertSkip, latestOccurrence } from '../store/task-changes.ts'
-import { type Remedy, remedyFor } from './stalled.ts'
+import { type GoOn, remedyFor } from './stalled.ts'
 
 /** What was done about a task that had lost its next row. */
 export interface PutBack {
@@ -25,61 +28,84 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
     await tx.run(audit.settleTask(taskId))
     return null
   }
-  const { projectId } = task
-  const runId = uuidv7()
+  const found = { id: uuidv7(), projectId: task.projectId, taskId, kind: 'next_row_lost' as const }
   if (remedy.kind === 'unknown') {
     await tx.run(audit.settleTask(taskId))
-  } else {
-    const { definition, version } = task
-    const { lost, at } = remedy
-    if (lost)
-      await tx.run(
-        insertSkip({ runId: uuidv7(), taskId, projectId, version, ordinal, reason: 'lost', ...lost }),
-      )
-    if (at !== null)
-      await tx.run(
-        insertNext({
-          runId,
-          taskId,
-          projectId,
-          shard: shardOf(taskId),
-          at,
-          version,
-          ordinal,
-          delayMs: definition.schedule.type === 'delay' ? delayMs(definition.schedule) : null,
-          lane: laneOf(projectId, definition).id,
-          priority: definition.priority,
-          kind: 'occurrence',
-          jitterMs: jitterOf(planOf(definition), at) || null,
-        }),
-      )
+    const detail =
+      'The task has no next row, and whether it owes one was told by history that has been dropped.'
+    await tx.run(audit.insertFindings([{ ...found, runId: null, isRepaired: false, missed: 0, detail }]))
+    return { at: null, missed: 0 }
   }
-  const missed = remedy.kind === 'go_on' ? (remedy.lost?.count ?? (remedy.lost ? MAX_MISSED_TOLD : 0)) : 0
+  const runId = await goOn(tx, { task, ordinal, remedy })
+  const missed = remedy.lost?.count ?? (remedy.lost ? MAX_MISSED_TOLD : 0)
+  const detail = detailOf(remedy, task.definition.misfire.policy, missed)
+  await tx.run(audit.insertFindings([{ ...found, runId, isRepaired: true, missed, detail }]))
+  return { at: remedy.late[0]?.wakeAt ?? remedy.at, missed }
+}
+
+interface GoingOn {
+  readonly task: audit.StalledTask
+  readonly ordinal: number
+  readonly remedy: GoOn
+}
+
+/** Writes what a task goes on with; answers the run of the row that lies ahead. */
+async function goOn(
+  tx: Queryable,
+  { task, ordinal, remedy: { at, late, lost } }: GoingOn,
+): Promise<string | null> {
+  const { id: taskId, projectId, definition, version } = task
+  const shard = shardOf(taskId)
+  const lane = laneOf(projectId, definition).id
+  const row = { taskId, projectId, shard, version, lane, priority: definition.priority }
+  if (lost) {
+    const { hasFailed, ...stretch } = lost
+    const error = hasFailed ? misfired('lost') : null
+    await tx.run(
+      insertSkip({
+        ...{ runId: uuidv7(), taskId, projectId, version, ordinal, reason: 'lost', error },
+        ...stretch,
+      }),
+    )
+  }
+  if (late.length > 0)
+    await tx.run(
+      insertLate({
+        ...row,
+        ordinal,
+        lateLane: lateLaneOf(lane),
+        late: late.map((one) => ({ runId: uuidv7(), ...one })),
+      }),
+    )
+  if (at === null) return null
+  const runId = uuidv7()
   await tx.run(
-    audit.insertFindings([
-      {
-        id: uuidv7(),
-        projectId,
-        taskId,
-        runId: remedy.kind === 'go_on' && remedy.at !== null ? runId : null,
-        kind: 'next_row_lost',
-        isRepaired: remedy.kind === 'go_on',
-        missed,
-        detail: detailOf(remedy, missed),
-      },
-    ]),
+    insertNext({
+      ...row,
+      runId,
+      at,
+      ordinal: ordinal + late.length,
+      delayMs: definition.schedule.type === 'delay' ? delayMs(definition.schedule) : null,
+      kind: 'occurrence',
+      jitterMs: jitterOf(planOf(definition), at) || null,
+    }),
   )
-  return { at: remedy.kind === 'go_on' ? remedy.at : null, missed }
+  return runId
 }
 
 /** What is told when the occurrences that were missed were too many to count. */
 const MAX_MISSED_TOLD = 10_000
 
-function detailOf(remedy: Remedy, missed: number): string {
-  if (remedy.kind !== 'go_on')
-    return 'The task has no next row, and whether it owes one was told by history that has been dropped.'
-  const next =
-    remedy.at === null ? 'nothing more is due' : `it goes on at ${new Date(remedy.at).toISOString()}`
-  const lost = missed === 0 ? '' : `, and ${missed} occurrences were recorded as lost`
-  return `The row that the task goes on with was gone; ${next}${lost}.`
+function detailOf({ at, late, lost }: GoOn, policy: MisfirePolicy, missed: number): string {
+  const next = at === null ? 'nothing more is due' : `it goes on at ${new Date(at).toISOString()}`
+  const came = late.length + missed
+  const words = [
+    ...(late.length === 0 ? [] : [`${late.length} are made up for`]),
+    ...(missed === 0 ? [] : [`${missed} were recorded as ${lost?.hasFailed ? 'failed' : 'lost'}`]),
+  ]
+  const meanwhile =
+    came === 0
+      ? ''
+      : `. Of what came due meanwhile, as its misfire policy ${policy} says, ${words.join(' and ')}`
+  return `The row that the task goes on with was gone; ${next}${meanwhile}.`
 }

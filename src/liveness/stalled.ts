@@ -2,8 +2,10 @@
  * How a task goes on whose next row is gone. Pure: it sees where the task had come to and the time, and answers what is
  * to be written. What came due meanwhile is treated as after an outage, as the task's misfire policy says.
  */
-import { countOccurrences, delayMs, nextOccurrence } from '../core/schedule/occurrences.ts'
-import { durationMs, planOf, type TaskDefinition } from '../core/task.ts'
+import { type MadeUp, makeUpFor, spread } from '../core/misfire.ts'
+import { countOccurrences, delayMs, dueAt, nextOccurrence } from '../core/schedule/occurrences.ts'
+import type { Plan } from '../core/schedule/schedule.ts'
+import { planOf, type TaskDefinition } from '../core/task.ts'
 
 /** Where a task had come to. Instants are epoch milliseconds. */
 export interface Stalled {
@@ -26,8 +28,16 @@ export type Remedy =
   | { readonly kind: 'settle' }
   /** Whether anything is owed cannot be told: what would tell it was dropped with old history. */
   | { readonly kind: 'unknown' }
-  /** Go on with a row at this instant; what lies before it is recorded as lost. */
-  | { readonly kind: 'go_on'; readonly at: number | null; readonly lost: Lost | null }
+  | GoOn
+
+/** Go on with a row at an instant, make up for some of what came due before it, and record the rest as lost. */
+export interface GoOn {
+  readonly kind: 'go_on'
+  /** Null when nothing more is due. */
+  readonly at: number | null
+  readonly late: readonly MadeUp[]
+  readonly lost: Lost | null
+}
 
 /** Occurrences that came due while the row was gone and do not run. */
 export interface Lost {
@@ -35,6 +45,8 @@ export interface Lost {
   readonly last: number
   /** Null when they were too many to count. */
   readonly count: number | null
+  /** They have failed rather than been skipped. */
+  readonly hasFailed: boolean
 }
 
 /** More occurrences than this are not counted one by one. */
@@ -42,36 +54,28 @@ const MAX_COUNTED = 10_000
 
 export function remedyFor(it: Stalled): Remedy {
   const { definition, now, ordinal } = it
-  const { maxRuns } = definition
+  const { maxRuns, misfire } = definition
   if (maxRuns !== null && it.latest === null && it.createdAt < it.historyFrom) return { kind: 'unknown' }
   if (maxRuns !== null && ordinal > maxRuns) return { kind: 'settle' }
   if (definition.schedule.type === 'delay') return chain(it, delayMs(definition.schedule))
   const plan = planOf(definition)
-  const after = resumedAfter(it)
-  const passed = countOccurrences(plan, after, now, MAX_COUNTED)
-  const ahead = nextOccurrence(plan, now)
-  if (passed.first === null || passed.last === null)
-    return ahead === null ? { kind: 'settle' } : { kind: 'go_on', at: ahead, lost: null }
-  const all = {
-    first: passed.first,
-    last: passed.atLeast ? now : passed.last,
-    count: passed.atLeast ? null : passed.count,
-  }
-  const isTooOld = passed.last < now - durationMs(definition.misfire.window)
-  switch (definition.misfire.policy) {
-    case 'run_once':
-      if (passed.atLeast || isTooOld) return { kind: 'go_on', at: ahead, lost: all }
-      return { kind: 'go_on', at: passed.last, lost: beforeLast(it, all) }
-    default:
-      return { kind: 'go_on', at: ahead, lost: all }
-  }
+  const first = nextOccurrence(plan, resumedAfter(it))
+  if (first === null) return { kind: 'settle' }
+  if (dueAt(plan, first) > now) return { kind: 'go_on', at: first, late: [], lost: null }
+  const runsLeft = maxRuns === null ? null : maxRuns - ordinal + 1
+  const made = makeUpFor({ plan, misfire, now, first, end: now, runsLeft })
+  const { runs, passedUntil, hasFailed } = made
+  const lost = passedUntil === null ? null : { ...stretch(plan, first, passedUntil), hasFailed }
+  if (misfire.policy !== 'run_all' && runs.length > 0)
+    return { kind: 'go_on', at: runs[0] ?? null, late: [], lost }
+  const next = nextOccurrence(plan, runs.at(-1) ?? passedUntil ?? first)
+  const isOver = runsLeft !== null && runs.length >= runsLeft
+  return { kind: 'go_on', at: isOver ? null : next, late: spread({ plan, misfire, now }, runs), lost }
 }
 
-/** All but the last of what came due; null when that was the only one. */
-function beforeLast({ definition }: Stalled, { first, last, count }: Lost): Lost | null {
-  if (count === null || count < 2) return null
-  const before = countOccurrences(planOf(definition), first - 1, last - 1, MAX_COUNTED)
-  return { first, last: before.last ?? first, count: count - 1 }
+function stretch(plan: Plan, first: number, last: number): Omit<Lost, 'hasFailed'> {
+  const later = countOccurrences(plan, first, last, MAX_COUNTED)
+  return { first, last, count: later.atLeast ? null : later.count + 1 }
 }
 
 /** The first instant that may be owed lies after this one. */
@@ -85,5 +89,5 @@ function chain({ definition, lastEndedAt, createdAt }: Stalled, intervalMs: numb
   const { startAt, endAt } = planOf(definition)
   const first = Math.max(createdAt, startAt ?? createdAt)
   const at = lastEndedAt === null ? first : Math.floor(lastEndedAt + intervalMs)
-  return endAt !== null && at > endAt ? { kind: 'settle' } : { kind: 'go_on', at, lost: null }
+  return endAt !== null && at > endAt ? { kind: 'settle' } : { kind: 'go_on', at, late: [], lost: null }
 }

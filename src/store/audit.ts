@@ -122,6 +122,70 @@ export const lockStalled = (taskId: string) =>
     withDefinitions,
   )
 
+/** What a look at the tasks with something to be done to them has seen. */
+export interface DutyLook {
+  readonly tasks: readonly string[]
+  /** Where the next look goes on; null when there is none. */
+  readonly last: string | null
+}
+
+/**
+ * Tasks of which a pause ends by itself, or occurrences are to be skipped, and that have no row that does it. Few tasks are
+ * such, and a partial index knows them.
+ */
+export const withoutDuty = ({ after, limit }: { after: string | null; limit: number }) =>
+  reading(
+    sql<{ tasks: string; last: string | null }>`
+      with slice as materialized (
+        select id, resume_at is not null as resumes from task
+        where id > ${after ?? NO_ID}::uuid and cancelled_at is null and (resume_at is not null or skip_until is not null)
+          and (resume_at is not null or paused_at is null)
+        order by id limit ${limit}
+      )
+      select array(
+               select s.id from slice s
+               where not exists (
+                 select from agenda a where a.task_id = s.id and a.kind = case when s.resumes then 'resume'::agenda_kind else 'skip' end)
+             )::text as tasks,
+             case when (select count(*) from slice) >= ${limit}::integer then (select id from slice order by id desc limit 1) end as last`,
+    (rows): DutyLook[] => rows.map((row) => ({ ...row, tasks: elements(row.tasks) })),
+  )
+
+/** A task that something is to be done to, without the row that does it. */
+export interface DutifulTask {
+  readonly projectId: string
+  readonly version: number
+  readonly definition: TaskDefinition
+  readonly createdAt: number
+  readonly kind: 'resume' | 'skip'
+  readonly resumeAt: number | null
+  readonly skipUntil: number | null
+  /** The latest occurrence that is on its way or in history and not beyond those that are to be skipped. */
+  readonly skippedTo: number | null
+}
+
+/** Such a task, which must be locked; no row when what it lacked is there after all. */
+export const dutyLost = (taskId: string) =>
+  reading(
+    sql<DutifulTask>`
+      select t.project_id as "projectId", t.version, t.definition, t.created_at as "createdAt",
+             case when t.resume_at is not null then 'resume' else 'skip' end as kind, t.resume_at as "resumeAt", t.skip_until as "skipUntil",
+             greatest(
+               (select scheduled_for from agenda a where a.task_id = t.id and a.scheduled_for <= t.skip_until
+                  and (a.kind = 'catchup' or a.kind = 'occurrence' and a.state <> 'scheduled') order by scheduled_for desc limit 1),
+               (select greatest(scheduled_for, covers_until) from run r where r.task_id = t.id and r.scheduled_for <= t.skip_until
+                  and r.kind in ('occurrence', 'catchup') order by scheduled_for desc, run_id desc limit 1)) as "skippedTo"
+      from task t
+      where t.id = ${taskId} and t.cancelled_at is null and (t.resume_at is not null or (t.skip_until is not null and t.paused_at is null))
+        and not exists (
+          select from agenda a where a.task_id = t.id and a.kind = case when t.resume_at is not null then 'resume'::agenda_kind else 'skip' end)`,
+    withDefinitions,
+  )
+
+/** Notes that nothing is left to be skipped. */
+export const forgetSkip = (taskId: string) =>
+  sql`update task set skip_until = null, skip_reason = null, updated_at = now() where id = ${taskId} and paused_at is null`
+
 /** Notes that a task owes nothing more, as long as it stays as it is. */
 export const settleTask = (taskId: string) =>
   sql`update task set settled_as_of = updated_at where id = ${taskId}`
