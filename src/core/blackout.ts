@@ -99,3 +99,23 @@ function wallTime(text: string): [hour: number, minute: number] {
   const [hour = 0, minute = 0] = text.split(':').map(Number)
   return [hour, minute]
 }
+
+/** A window that is in force at an instant. */
+export interface InForce {
+  readonly effect: BlackoutEffect
+  readonly until: number
+}
+
+/** Of several windows those that skip count first, and of these the one that lasts longest. */
+export function inForce<T extends { readonly effect: BlackoutEffect; readonly rule: BlackoutRule }>(
+  blackouts: readonly T[],
+  at: number,
+): (T & InForce) | null {
+  const found = blackouts.flatMap((blackout) => {
+    const span = spanAt(blackout.rule, at)
+    return span ? [{ ...blackout, until: span.to }] : []
+  })
+  const skipping = found.filter(({ effect }) => effect === 'skip')
+  const [first] = (skipping.length > 0 ? skipping : found).sort((a, b) => b.until - a.until)
+  return first ?? null
+}

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type BlackoutEffect, spanAfter, spanAt } from '../core/blackout.ts'
+import { type InForce, inForce, spanAfter } from '../core/blackout.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
@@ -10,12 +10,6 @@ import type { WakeUps } from '../transport/wake-ups.ts'
 /** A window that nobody spoke of is noticed within this time. */
 const EVERY_MS = 2_000
 const MAX_TASKS_KNOWN = 100_000
-
-/** A window in force at an instant. */
-export interface InForce {
-  readonly effect: BlackoutEffect
-  readonly until: number
-}
 
 /** The blackouts of one project, as a decision asks for them. */
 export interface Blackouts {
@@ -79,17 +73,6 @@ export class BlackoutBook implements Service {
       ? { at: (instant) => inForce(rows, instant), nextAfter: (instant) => nextAfter(rows, instant) }
       : null
   }
-}
-
-/** Of several windows those that skip count first, and of these the one that lasts longest. */
-function inForce(rows: readonly BlackoutRow[], instant: number): InForce | null {
-  const found = rows.flatMap(({ effect, rule }) => {
-    const span = spanAt(rule, instant)
-    return span ? [{ effect, until: span.to }] : []
-  })
-  const skipping = found.filter(({ effect }) => effect === 'skip')
-  const [first] = (skipping.length > 0 ? skipping : found).sort((a, b) => b.until - a.until)
-  return first ?? null
 }
 
 function nextAfter(rows: readonly BlackoutRow[], instant: number): number | null {

@@ -38,6 +38,13 @@ export const readBlackouts = ({
     and (${id ?? null}::uuid is null or id = ${id ?? null}::uuid)
   order by id`
 
+/** The blackouts of a project that there were at an instant, those of late first; more are not looked at. */
+export const blackoutsAt = ({ projectId, at }: { projectId: string; at: number }) => sql<BlackoutRow>`
+  select id, project_id as "projectId", name, effect, rule, created_at as "createdAt" from blackout
+  where project_id = ${projectId} and created_at <= to_timestamp(${at}::float8 / 1000)
+    and (removed_at is null or removed_at > to_timestamp(${at}::float8 / 1000))
+  order by id desc limit ${MAX_BLACKOUTS}`
+
 export const removeBlackout = ({ projectId, id }: { projectId: string; id: string }) => sql<BlackoutRow>`
   update blackout set removed_at = now() where project_id = ${projectId} and id = ${id} and removed_at is null
   returning id, project_id as "projectId", name, effect, rule, created_at as "createdAt"`

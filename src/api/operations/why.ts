@@ -1,9 +1,11 @@
 /** Why a task is not running, now or at an instant that has passed: what is read for the answer. */
+import { inForce } from '../../core/blackout.ts'
 import { shardOf } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import { type Waiting, whyNow } from '../../core/why/now.ts'
-import { whyThen } from '../../core/why/then.ts'
+import { wasOpen, whyThen } from '../../core/why/then.ts'
 import type { Why } from '../../core/why/why.ts'
+import { blackoutsAt } from '../../store/blackouts.ts'
 import type { Queryable } from '../../store/database.ts'
 import { occurrenceBefore, pastVersions } from '../../store/ledger.ts'
 import { historyBegin } from '../../store/run-search.ts'
@@ -71,6 +73,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
   const [workers = { alive: 0, capable: 0, places: 0 }] = await tx.run(store.workersFor(waiting))
   const shard = shardOf(taskId)
   const [watcher] = await tx.run(store.watcherOf(shard))
+  const blackouts = await tx.run(blackoutsAt({ projectId, at: now }))
   const [latest] = await tx.run(latestOccurrence(taskId))
   const [last = null] = live.length === 0 ? await tx.run(occurrenceBefore({ taskId, from: FAR_AHEAD })) : []
   return whyNow({
@@ -90,6 +93,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
       isWatched: watcher !== undefined && isWatched(watcher),
       watchedUntil: watcher?.watchedUntil ?? now,
     },
+    blackout: inForce(blackouts, now),
     latest: latest?.until ?? null,
     lastEndedAt: last?.endedAt ?? null,
     ordinal: Math.max(pause?.nextOrdinal ?? 1, latest?.nextOrdinal ?? 1),
@@ -112,10 +116,11 @@ async function explainThen(
 ): Promise<Why[]> {
   const { id: taskId, createdAt, cancelledAt, version, definition, pausedAt } = task
   const runs = await tx.run(store.runsUpTo({ taskId, at, limit: MAX_PAST }))
-  const open = runs.find(({ state, endedAt }) => state !== 'skipped' && (endedAt === null || endedAt > at))
+  const open = runs.find((run) => wasOpen(run, at))
   const attempts = open ? await tx.run(store.attemptsOf({ runId: open.runId, from: open.scheduledFor })) : []
   const [recorded] = await tx.run(store.pauseAt({ taskId, at }))
   const present = pausedAt !== null && pausedAt <= at ? { pausedAt, resumedAt: null, reason: null } : null
+  const blackouts = await tx.run(blackoutsAt({ projectId: task.projectId, at }))
   const past = await tx.run(pastVersions({ taskId, from: at, limit: MAX_VERSIONS }))
   return whyThen({
     at,
@@ -126,7 +131,7 @@ async function explainThen(
     runs,
     attempts,
     pause: recorded ?? present,
-    blackout: null,
+    blackout: inForce(blackouts, at),
     versions: [...past.reverse(), { version, definition, until: null }],
   })
 }

@@ -56,6 +56,7 @@ const aCase = (changes: Partial<NowCase> = {}): NowCase => ({
   },
   workers: { alive: 1, capable: 1, places: 10 },
   watcher: { shard: 1, isWatched: true, watchedUntil: NOW },
+  blackout: null,
   latest: null,
   lastEndedAt: null,
   ordinal: 1,
@@ -86,7 +87,6 @@ test('a blackout is told by the run that waits for its end', () => {
 
   expect(whyNow(aCase({ live }))).toMatchObject([
     { code: 'blackout', facts: { runId: 'r1', until: NOW + 60 * S } },
-    { code: 'not_due', facts: { nextAt: NOW + 90 * S } },
   ])
 })
 
@@ -108,4 +108,23 @@ test('what would hold it up is told before it is due, and not after it is over',
     'shard_unwatched',
   ])
   expect(codes(aCase({ cancelledAt: NOW - S, waiting: closed, watcher }))).toEqual(['cancelled'])
+})
+
+test('beneath a run that waits, when the next one is due is no cause', () => {
+  const next = run({ runId: 'r2', scheduledFor: NOW + 50 * S, wakeAt: NOW + 50 * S })
+  const codes = (changes: Partial<NowCase>) => whyNow(aCase(changes)).map(({ code }) => code)
+
+  expect(codes({ live: [next] })).toEqual(['not_due'])
+  for (const state of ['running', 'pending', 'retrying', 'held', 'deferred'] as const)
+    expect([state, codes({ live: [run({ state }), next] }).includes('not_due')]).toEqual([state, false])
+})
+
+test('a blackout that is in force is told beneath a task that is not due', () => {
+  const next = run({ scheduledFor: NOW + 50 * S, wakeAt: NOW + 50 * S })
+  const blackout = { name: 'freeze', effect: 'skip' as const, until: NOW + 3_600 * S }
+
+  expect(whyNow(aCase({ live: [next], blackout }))).toMatchObject([
+    { code: 'not_due' },
+    { code: 'blackout', facts: { name: 'freeze', until: NOW + 3_600 * S } },
+  ])
 })

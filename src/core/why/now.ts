@@ -2,6 +2,7 @@
  * Why a task is not running now. Pure: it sees the task, its live rows and who could serve them, and answers every
  * cause there is, the one that counts first.
  */
+import type { BlackoutEffect } from '../blackout.ts'
 import { type NextOwed, nextOwed } from './next-owed.ts'
 import { because, instant, roughly, type Why } from './why.ts'
 
@@ -62,19 +63,38 @@ export interface NowCase extends NextOwed {
   readonly waiting: Waiting
   readonly workers: Workers
   readonly watcher: Watcher
+  /** The blackout of the project that is in force. */
+  readonly blackout: Blackout | null
+}
+
+/** A blackout that is in force at the instant asked about. */
+export interface Blackout {
+  readonly name: string
+  readonly effect: BlackoutEffect
+  readonly until: number
 }
 
 /** A row that has been due for less than this is just being fired. */
 const STARTING_MS = 2_000
 
 export function whyNow(it: NowCase): Why[] {
-  const causes = [...activeCauses(it), ...taskCauses(it)]
+  const active = activeCauses(it)
+  // Beneath a run that is on its way, when the next one is due says nothing about why this one waits.
+  const causes = [
+    ...active,
+    ...taskCauses(it).filter(({ code }) => active.length === 0 || code !== 'not_due'),
+  ]
   const isRunning = causes.some(({ code }) => code === 'running')
   const isOver = causes.some(({ code }) => code === 'cancelled' || code === 'finished')
   if (isRunning || isOver) return causes
   // What would hold it up once it is due is worth knowing before.
   const known = new Set(causes.map(({ code }) => code))
-  const hindrances = [...queueCauses(it, null), ...workerCauses(it, null), ...watcherCauses(it)]
+  const hindrances = [
+    ...blackoutCauses(it),
+    ...queueCauses(it, null),
+    ...workerCauses(it, null),
+    ...watcherCauses(it),
+  ]
   return [...causes, ...hindrances.filter(({ code }) => !known.has(code) && code !== 'workers_busy')]
 }
 
@@ -156,6 +176,21 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
     default:
       return []
   }
+}
+
+/** What comes due in a blackout does not start by time. */
+function blackoutCauses({ blackout }: NowCase): Why[] {
+  if (!blackout) return []
+  const { name, until, effect } = blackout
+  const fate = effect === 'skip' ? 'is skipped' : 'waits until it is over'
+  return [
+    {
+      code: 'blackout',
+      sentence: `The blackout ${name} is in force until ${instant(until)}: what comes due ${fate}.`,
+      facts: { name, until },
+      advice: 'Remove the blackout, or trigger the task: what is triggered runs nevertheless.',
+    },
+  ]
 }
 
 /** What keeps the runs of a queue or a key from starting. */

@@ -3,6 +3,7 @@
  * instant. What nobody wrote down (which worker had a free place, whether a queue was full) is not guessed at.
  */
 import { expectedBetween, type Owing } from '../ledger/expected.ts'
+import type { Blackout } from './now.ts'
 import { because, instant, roughly, type Why, type WhyCode } from './why.ts'
 
 /** A run of the task that was due at or before the instant, live or ended. */
@@ -37,12 +38,6 @@ export interface Pause {
   readonly reason: string | null
 }
 
-/** A blackout of the project that covered the instant. */
-export interface PastBlackout {
-  readonly name: string
-  readonly until: number | null
-}
-
 /** All that the answer depends on. */
 export interface ThenCase extends Owing {
   readonly at: number
@@ -53,8 +48,13 @@ export interface ThenCase extends Owing {
   readonly runs: readonly PastRun[]
   readonly attempts: readonly PastAttempt[]
   readonly pause: Pause | null
-  readonly blackout: PastBlackout | null
+  /** The blackout of the project that was in force. */
+  readonly blackout: Blackout | null
 }
+
+/** It was on its way then: what did not run, and says why, never was. */
+export const wasOpen = (run: PastRun, at: number): boolean =>
+  run.reason === null && (run.endedAt === null || run.endedAt > at)
 
 export function whyThen(it: ThenCase): Why[] {
   const { at, createdAt, historyFrom, endedAt } = it
@@ -67,7 +67,7 @@ export function whyThen(it: ThenCase): Why[] {
         advice: null,
       },
     ]
-  const open = it.runs.find((run) => run.state !== 'skipped' && (run.endedAt === null || run.endedAt > at))
+  const open = it.runs.find((run) => wasOpen(run, at))
   if (open) return openThen(it, open)
   if (at < historyFrom)
     return [
@@ -87,12 +87,13 @@ export function whyThen(it: ThenCase): Why[] {
         advice: null,
       },
     ]
-  const causes = [...pausedThen(it), ...skippedThen(it), ...blackoutThen(it)]
-  return causes.length > 0 ? causes : [betweenRuns(it)]
+  const causes = [...pausedThen(it), ...skippedThen(it)]
+  const known = causes.some(({ code }) => code === 'blackout')
+  return [...(causes.length > 0 ? causes : [betweenRuns(it)]), ...(known ? [] : blackoutThen(it))]
 }
 
 /** A run was on its way: it ran, waited for its next attempt, or waited for a worker. */
-function openThen({ at, attempts, now }: ThenCase, run: PastRun): Why[] {
+function openThen({ at, attempts, now, blackout }: ThenCase, run: PastRun): Why[] {
   const facts = { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor }
   const first = run.lateMs === null ? run.startedAt : run.scheduledFor + run.lateMs
   const own = attempts.filter(({ runId }) => runId === run.runId)
@@ -123,6 +124,15 @@ function openThen({ at, attempts, now }: ThenCase, run: PastRun): Why[] {
           ...sinceUntil(before.endedAt, nextStart(own, before, run)),
         },
         advice: `See what failed with GET /v1/runs/${run.runId}.`,
+      },
+    ]
+  if (!before && blackout?.effect === 'defer' && run.kind !== 'manual')
+    return [
+      {
+        code: 'blackout',
+        sentence: `Run ${run.runId} was due and waited for the end of the blackout ${blackout.name}, at ${instant(blackout.until)}.`,
+        facts: { ...facts, name: blackout.name, until: blackout.until },
+        advice: null,
       },
     ]
   const since = before?.endedAt ?? run.scheduledFor
@@ -193,12 +203,17 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
     why: 'the row that should have fired it was gone',
     advice: 'The audit put the task back on the agenda; GET /v1/audit tells when.',
   },
+  queue_timeout: {
+    code: 'waited',
+    why: 'it waited for a worker for longer than its queueTimeout',
+    advice: 'Start more workers, or give it a longer queueTimeout.',
+  },
 }
 
 /** What was due last did not run. */
-function skippedThen({ runs, at, pause }: ThenCase): Why[] {
+function skippedThen({ runs, at, pause, blackout }: ThenCase): Why[] {
   const [latest] = runs.filter(({ kind }) => kind !== 'manual')
-  if (latest?.state !== 'skipped' || latest.reason === null) return []
+  if (!latest || latest.reason === null) return []
   const known = SKIPPED[latest.reason]
   if (!known || (known.code === 'paused' && pause)) return []
   const until = latest.coversUntil ?? latest.scheduledFor
@@ -211,12 +226,13 @@ function skippedThen({ runs, at, pause }: ThenCase): Why[] {
   return [
     {
       code: known.code,
-      sentence: `${what} was skipped: ${known.why}${holder ? ` (run ${holder.runId})` : ''}.`,
+      sentence: `${what} ${latest.state === 'skipped' ? 'was skipped' : 'has failed'}: ${known.why}${holder ? ` (run ${holder.runId})` : ''}.`,
       facts: {
         runId: holder?.runId ?? latest.runId,
         runState: holder?.state ?? latest.state,
         scheduledFor: due,
         reason: latest.reason,
+        ...(known.code === 'blackout' && blackout ? { name: blackout.name } : {}),
         ...(until > latest.scheduledFor ? { since: latest.scheduledFor, until } : {}),
       },
       advice: known.advice,
@@ -227,7 +243,7 @@ function skippedThen({ runs, at, pause }: ThenCase): Why[] {
 /** Whether a run was on its way when another one was skipped. */
 const wasOpenAt = (run: PastRun, skip: PastRun): boolean =>
   run.runId !== skip.runId &&
-  run.state !== 'skipped' &&
+  run.reason === null &&
   (run.endedAt === null || run.endedAt >= (skip.endedAt ?? skip.scheduledFor) - WRITTEN_MS)
 
 /** An end is written a little after it. */
@@ -235,12 +251,12 @@ const WRITTEN_MS = 1_000
 
 function blackoutThen({ blackout }: ThenCase): Why[] {
   if (!blackout) return []
-  const until = blackout.until === null ? '' : ` until ${instant(blackout.until)}`
+  const { name, until } = blackout
   return [
     {
       code: 'blackout',
-      sentence: `The blackout ${blackout.name} was in force${until}: nothing of the project started by time.`,
-      facts: { name: blackout.name, ...(blackout.until === null ? {} : { until: blackout.until }) },
+      sentence: `The blackout ${name} was in force until ${instant(until)}: nothing of the project started by time.`,
+      facts: { name, until },
       advice: null,
     },
   ]
