@@ -221,3 +221,31 @@ test('a search that has to look far is broken off, says so, and goes on from the
   expect(all.states).toEqual(['running'])
   expect(all.sizes.length).toBeGreaterThan(1)
 })
+
+test('a stretch is refused at whatever is no instant in it, and where it has no room', async () => {
+  const [good, later] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
+  const bad = [
+    'yesterday',
+    '2026-02-30T00:00:00.000Z',
+    '2026-01-01T25:00:00Z',
+    '1e5',
+    '',
+    '9999999-01-01T00:00:00Z',
+  ]
+  const pointersOf = async (path: string, ends: Record<string, string>) => {
+    const { status, body } = await send('GET', `${path}?${new URLSearchParams(ends)}`)
+    return [status, body.errors?.map(({ pointer }: { pointer: string }) => pointer)]
+  }
+  const id = await create()
+
+  for (const path of ['/v1/runs', `/v1/tasks/${id}/ledger`]) {
+    for (const no of bad) {
+      expect([no, await pointersOf(path, { from: no })]).toEqual([no, [422, ['?from']]])
+      expect([no, await pointersOf(path, { from: good, to: no })]).toEqual([no, [422, ['?to']]])
+      expect([no, await pointersOf(path, { from: no, to: good })]).toEqual([no, [422, ['?from']]])
+      expect([no, await pointersOf(path, { from: no, to: no })]).toEqual([no, [422, ['?from', '?to']]])
+    }
+    expect(await pointersOf(path, { from: later, to: good })).toEqual([422, ['?to']])
+    expect(await pointersOf(path, { from: good, to: good })).toEqual([422, ['?to']])
+  }
+})

@@ -7,10 +7,9 @@ import {
   MAX_BACKFILL_OCCURRENCES,
 } from '../../core/backfill.ts'
 import { parseRate } from '../../core/rate.ts'
-import { instantMs } from '../../core/task.ts'
 import { Cursor, Limit } from './page.ts'
 import { Reason } from './task.ts'
-import { Instant, Uuid } from './values.ts'
+import { Instant, isInOrder, Uuid } from './values.ts'
 
 const Rate = z
   .string()
@@ -39,14 +38,7 @@ export const BackfillTask = z
     force: z.boolean().optional().describe('Also for occurrences that have completed. Default false.'),
     reason: Reason.optional(),
   })
-  .refine(({ from, to }) => instantMs(from) < instantMs(to), {
-    path: ['to'],
-    message: 'must lie after from',
-    when: ({ value }) => {
-      const range = z.object({ from: Instant, to: Instant }).safeParse(value)
-      return range.success
-    },
-  })
+  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
   .meta({ id: 'BackfillTask' })
 export type BackfillTask = z.output<typeof BackfillTask>
 

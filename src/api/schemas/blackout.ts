@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { BLACKOUT_EFFECTS, WEEKDAYS } from '../../core/blackout.ts'
 import { validateSchedule } from '../../core/schedule/schedule.ts'
-import { instantMs } from '../../core/task.ts'
-import { durationBetween, Instant, Uuid } from './values.ts'
+import { durationBetween, Instant, isInOrder, Uuid } from './values.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -14,7 +13,7 @@ const WallTime = z
 
 const Range = z
   .strictObject({ type: z.literal('range'), from: Instant, to: Instant })
-  .refine(({ from, to }) => instantMs(from) < instantMs(to), { path: ['to'], message: 'must lie after from' })
+  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
   .describe('From one instant to another.')
 
 const Cron = z

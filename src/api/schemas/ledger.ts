@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { LEDGER_STATES } from '../../core/ledger/ledger.ts'
 import { RUN_STATES } from '../../core/run.ts'
-import { instantMs } from '../../core/task.ts'
 import { Cursor, Limit } from './page.ts'
-import { Instant, Uuid } from './values.ts'
+import { Instant, isInOrder, Uuid } from './values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
@@ -20,10 +19,7 @@ export const ReadLedger = z
     limit: Limit,
     cursor: Cursor,
   })
-  .refine(({ from, to }) => from === undefined || to === undefined || instantMs(from) < instantMs(to), {
-    path: ['to'],
-    message: 'must lie after from',
-  })
+  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
 
 export const LedgerEntry = z
   .object({

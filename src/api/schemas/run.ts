@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { RUN_STATES } from '../../core/run.ts'
-import { instantMs } from '../../core/task.ts'
 import { Cursor, Limit } from './page.ts'
-import { Instant, Uuid } from './values.ts'
+import { Instant, isInOrder, Uuid } from './values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
@@ -110,9 +109,6 @@ export const ListRuns = z
     limit: Limit,
     cursor: Cursor,
   })
-  .refine(({ from, to }) => from === undefined || to === undefined || instantMs(from) < instantMs(to), {
-    path: ['to'],
-    message: 'must lie after from',
-  })
+  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
 export type ListRuns = z.output<typeof ListRuns>
 export const ListAttempts = z.strictObject({ limit: Limit, cursor: Cursor })

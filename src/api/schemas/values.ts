@@ -28,6 +28,18 @@ export const Instant = z
   })
   .meta({ format: 'date-time', example: '2026-11-16T09:00:00Z' })
 
+/** A stretch of time as it was asked for: either end may be missing, or be no instant at all. */
+interface Ends {
+  readonly from?: unknown
+  readonly to?: unknown
+}
+
+/** Whether a stretch has room. What is no instant is refused for that, at its own place, and not here. */
+export function isInOrder({ from, to }: Ends): boolean {
+  const [begin, end] = [parseInstant(String(from)), parseInstant(String(to))]
+  return !begin.ok || !end.ok || begin.at < end.at
+}
+
 export function durationBetween(minMs: number, maxMs: number, range: string) {
   return z
     .string()
