@@ -76,6 +76,28 @@ describe('history', () => {
     expect(lastDay.isComplete).toBe(true)
   })
 
+  test('is added up to longer steps, so that each range tells all of it', async () => {
+    const now = Date.now()
+    await makeHistory(db, { runs: 3_000, from: now - 110 * MINUTE_MS, until: now, taskIds: [uuidv7()] })
+    await tallyAll()
+
+    for (const [range, steps] of [
+      ['5h', 60],
+      ['24h', 72],
+      ['7d', 84],
+    ] as const) {
+      const { body } = await send('GET', `/v1/stats/history?range=${range}`)
+
+      const sum = (field: string) =>
+        body.steps.reduce((total: number, step: Record<string, number>) => total + (step[field] ?? 0), 0)
+      expect(body).toMatchObject({ range })
+      expect(body.steps).toHaveLength(steps)
+      expect([sum('completed'), sum('permanentlyFailed'), sum('skipped')], range).toEqual([2_880, 60, 30])
+      expect(Date.parse(body.steps.at(-1).at)).toBeLessThanOrEqual(Date.now())
+      expect(body.steps.at(-1).latenessMs.p99).toBeLessThanOrEqual(25)
+    }
+  })
+
   test('that nobody has counted for long is told to be uncounted, not empty', async () => {
     const now = Date.now()
     await makeHistory(db, { runs: 600, from: now - 30 * MINUTE_MS, until: now, taskIds: [uuidv7()] })

@@ -1,10 +1,5 @@
-/**
- * The overview: how things stand, how the last hour and day were, what comes next. It is the same for
- * everybody who asks, so it is made once and shown to all who ask within a moment; the longer it took to
- * make, the longer it is shown, so that however many look they cost a bounded share of the database.
- */
+/** The overview: how things stand, how the last hour and day were, what comes next. */
 import { SHARD_COUNT } from '../../core/ids.ts'
-import { addBuckets, type LatenessBuckets, latenessAt } from '../../core/lateness.ts'
 import { type AuditSummary, auditSummary } from '../../store/audit.ts'
 import type { Queryable } from '../../store/database.ts'
 import {
@@ -14,13 +9,14 @@ import {
   liveCounts,
   taskCounts,
 } from '../../store/overview.ts'
-import { groupRuns, readProgress, readTallies, type Tally, talliesOf } from '../../store/tally.ts'
 import { presentAudit, utc } from '../present.ts'
 import type { Counted } from '../schemas/counted.ts'
 import type { Stats } from '../schemas/stats.ts'
 import { allNodes, allShards, isWatched, type NodeView } from './cluster.ts'
 import type { Context } from './context.ts'
 import { type Forecast, forecast } from './forecast.ts'
+import { countHistory, outcomesOf, stepsOf } from './history-counts.ts'
+import { MadeForAll } from './made-for-all.ts'
 import { verdictOf } from './verdict.ts'
 
 const MINUTE_MS = 60_000
@@ -38,48 +34,15 @@ const RUNS_OF_A_FAILED_TASK = 50
 const FAILING_SHOWN = 10
 /** Findings of a day that are counted; there are hardly ever any. */
 export const MAX_FINDINGS_COUNTED = 10_000
-/** Minutes that are counted from history itself, because nobody has counted them yet: a day would take too long. */
-const MAX_UNCOUNTED_MINUTES = 3
 
-/** The overview is shown again for at least this long, and for twenty times as long as it took to make. */
-const SHOWN_AGAIN_MS = 1_000
-const SHOWN_PER_MS = 20
-const LONGEST_SHOWN_MS = 30_000
-
-/** Makes the overview, once for all who ask at about the same time. */
-export class Overview {
-  readonly #context: Context
-  #made: Promise<Stats> | undefined
-  #validUntil = 0
-
-  constructor(context: Context) {
-    this.#context = context
-  }
-
-  get(): Promise<Stats> {
-    if (this.#made && performance.now() < this.#validUntil) return this.#made
-    const startedAt = performance.now()
-    this.#validUntil = Number.POSITIVE_INFINITY
-    this.#made = readStats(this.#context)
-    this.#made.then(
-      () => {
-        const tookMs = performance.now() - startedAt
-        const shownMs = Math.min(LONGEST_SHOWN_MS, Math.max(SHOWN_AGAIN_MS, tookMs * SHOWN_PER_MS))
-        this.#validUntil = performance.now() + shownMs
-      },
-      () => {
-        this.#validUntil = 0
-      },
-    )
-    return this.#made
-  }
-}
+/** The overview, made once for all who ask at about the same time. */
+export const sharedStats = (context: Context) => new MadeForAll(() => readStats(context))
 
 export async function readStats(context: Context): Promise<Stats> {
   const { db, clock, projectId } = context
   const now = clock.now()
   const [nodes, shards] = [await allNodes(context), await allShards(context)]
-  const counted = await db.snapshot((tx) => countHistory(tx, projectId, now))
+  const counted = await db.snapshot((tx) => countHistory(tx, { projectId, from: now - DAY_MS, now }))
   const present = await db.snapshot((tx) => countPresent(tx, projectId, now), { inOrder: true })
   const { live, tasks, ahead } = present
   const failing = failingOf(present.failed)
@@ -89,7 +52,7 @@ export async function readStats(context: Context): Promise<Stats> {
     ({ why, deadAt }) => why === 'lost' && deadAt !== null && deadAt > now - HOUR_MS,
   ).length
   const quiet = nodes.filter(({ state }) => state === 'quiet').length
-  const day = outcomesOf(counted.day)
+  const day = outcomesOf(counted.minutes)
   return {
     now: utc(now),
     verdict: verdictOf({
@@ -115,8 +78,8 @@ export async function readStats(context: Context): Promise<Stats> {
       paused: { ...upTo(tasks.paused), since: tasks.pausedSince === null ? null : utc(tasks.pausedSince) },
       failing,
     },
-    lastDay: { ...day, isComplete: counted.isDayComplete },
-    minutes: minutesOf(counted, now),
+    lastDay: { ...day, isComplete: counted.isComplete },
+    minutes: stepsOf(counted, { now, stepMs: MINUTE_MS, count: MINUTES_SHOWN }),
     next: {
       ...ahead,
       minutes: ahead.minutes.map(({ minute, count }) => ({ at: utc(minute), count })),
@@ -173,59 +136,6 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
   )
   const [audit] = await tx.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
   return { live, tasks, failed, audit, ahead: await forecast(tx, projectId, now) }
-}
-
-interface Counts {
-  readonly day: readonly Tally[]
-  /** Up to here every minute was counted, or is counted here. */
-  readonly isDayComplete: boolean
-  /** Minutes before this one were counted by the tally, those from `since` on are counted here. */
-  readonly countedUntil: number
-  readonly since: number
-}
-
-/** Minutes that the tally has counted, and, from history itself, the few that it has not come to yet. */
-async function countHistory(tx: Queryable, projectId: string, now: number): Promise<Counts> {
-  const [progress] = await tx.run(readProgress())
-  const countedUntil = progress?.countedUntil ?? 0
-  const since = Math.max(countedUntil, minuteOf(now) - MAX_UNCOUNTED_MINUTES * MINUTE_MS)
-  const tallies = await tx.run(readTallies({ projectId, from: now - DAY_MS }))
-  const latest = talliesOf(await tx.run(groupRuns({ from: since, until: now + MINUTE_MS })))
-  const day = [
-    ...tallies.filter(({ minute }) => minute < since),
-    ...latest.filter((tally) => tally.projectId === projectId),
-  ]
-  return { day, isDayComplete: since === countedUntil, countedUntil, since }
-}
-
-const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS) * MINUTE_MS
-
-function minutesOf({ day, countedUntil, since }: Counts, now: number): Stats['minutes'] {
-  const byMinute = new Map(day.map((tally) => [tally.minute, tally]))
-  const last = minuteOf(now)
-  return Array.from({ length: MINUTES_SHOWN }, (_, i) => {
-    const minute = last - (MINUTES_SHOWN - 1 - i) * MINUTE_MS
-    const tally = byMinute.get(minute)
-    const isCounted = minute < countedUntil || minute >= since
-    return { at: utc(minute), ...outcomesOf(tally ? [tally] : []), isCounted }
-  })
-}
-
-function outcomesOf(tallies: readonly Tally[]): Omit<Stats['lastDay'], 'isComplete'> {
-  const sum = (of: (tally: Tally) => number) => tallies.reduce((total, tally) => total + of(tally), 0)
-  return {
-    completed: sum((tally) => tally.completed),
-    permanentlyFailed: sum((tally) => tally.permanentlyFailed),
-    cancelled: sum((tally) => tally.cancelled),
-    skipped: sum((tally) => tally.skipped),
-    missed: sum((tally) => tally.missed),
-    latenessMs: latenessOf(addBuckets(tallies.map(({ late }) => late))),
-  }
-}
-
-function latenessOf(buckets: LatenessBuckets): Stats['lastDay']['latenessMs'] {
-  const [p50, p99] = [latenessAt(buckets, 0.5), latenessAt(buckets, 0.99)]
-  return p50 === null || p99 === null ? null : { p50, p99 }
 }
 
 const upTo = (count: number): Counted => ({ count, atLeast: count >= MAX_TASKS_COUNTED })

@@ -1,8 +1,10 @@
 import type { App } from '../app.ts'
 import type { Context } from '../operations/context.ts'
-import { Overview } from '../operations/stats.ts'
+import { MadeForAll } from '../operations/made-for-all.ts'
+import { sharedStats } from '../operations/stats.ts'
+import { readHistory } from '../operations/stats-history.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { Stats } from '../schemas/stats.ts'
+import { HISTORY_RANGES, ReadStatsHistory, Stats, StatsHistory } from '../schemas/stats.ts'
 
 const stats = {
   operationId: 'getStats',
@@ -13,7 +15,24 @@ const stats = {
   response: { 200: Stats, ...problems() },
 }
 
+const history = {
+  operationId: 'getStatsHistory',
+  tags: ['overview'],
+  summary: 'How runs ended and how late they began, over up to a week',
+  querystring: ReadStatsHistory,
+  response: { 200: StatsHistory, ...problems() },
+}
+
 export function statsRoutes(app: App, context: Context): void {
-  const overview = new Overview(context)
+  const overview = sharedStats(context)
+  const histories = new Map(
+    HISTORY_RANGES.map((range) => [range, new MadeForAll(() => readHistory(context, range))]),
+  )
+
   app.get('/v1/stats', { schema: stats }, async () => overview.get())
+
+  app.get('/v1/stats/history', { schema: history }, async ({ query: { range } }) => {
+    const made = histories.get(range)
+    return made ? made.get() : readHistory(context, range)
+  })
 }

@@ -89,3 +89,21 @@ export const Stats = z
   })
   .meta({ id: 'Stats' })
 export type Stats = z.output<typeof Stats>
+
+export const HISTORY_RANGES = ['1h', '5h', '24h', '7d'] as const
+export type HistoryRange = (typeof HISTORY_RANGES)[number]
+
+export const ReadStatsHistory = z.strictObject({
+  range: z.enum(HISTORY_RANGES).default('24h').describe('How far back from now. Default 24h.'),
+})
+
+export const StatsHistory = z
+  .object({
+    range: z.enum(HISTORY_RANGES),
+    stepMinutes: z.int(),
+    steps: z
+      .array(z.object({ at: Stored.describe('When the step begins.'), ...outcomes, isCounted: z.boolean() }))
+      .describe('By when runs ended, oldest first; the last step has only begun.'),
+  })
+  .meta({ id: 'StatsHistory' })
+export type StatsHistory = z.output<typeof StatsHistory>
