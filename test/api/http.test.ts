@@ -1,7 +1,9 @@
 /** What the server owes to HTTP itself, whatever is behind it. */
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
+import { answerUnreadable } from '../../src/api/socket-errors.ts'
 import { Database } from '../../src/store/database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startTestNode } from '../support/node.ts'
@@ -116,6 +118,29 @@ test('a body that is announced too large is refused before it is sent', async ()
 
 test('a request without Host is turned away', async () => {
   expect(await speak('GET /v1/tasks HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 421/)
+})
+
+test('a connection on which nothing was asked ends without a word, one with half a request is told', async () => {
+  const server = createServer({ requestTimeout: 100, headersTimeout: 100, connectionsCheckingInterval: 20 })
+  server.on('clientError', answerUnreadable)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const hear = (text: string) =>
+    new Promise<string>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write(text))
+      let heard = ''
+      socket.on('data', (chunk) => {
+        heard += chunk
+      })
+      socket.on('close', () => resolve(heard))
+    })
+
+  const [silent, half] = await Promise.all([hear(''), hear('GET / HTTP/1.1\r\n')])
+  server.close()
+
+  expect(silent).toBe('')
+  expect(half).toMatch(/^HTTP\/1.1 400 .*did not arrive in time/s)
 })
 
 test('the server is alive and ready', async () => {
