@@ -57,6 +57,35 @@ async function picture(count: string, screens: readonly Screen[]): Promise<void>
     }
 }
 
+/** Edits, a backfill and settings of the project: what screens about them show. */
+async function makePast(taskId: string): Promise<void> {
+  await node.request('PATCH', `/v1/tasks/${taskId}`, { timeout: '5m', reason: 'it hangs now and then' })
+  await node.request('PATCH', `/v1/tasks/${taskId}`, {
+    schedule: { type: 'daily', hour: 2, minute: 30, timezone: 'Europe/Berlin', gap: 'skip' },
+    retry: { limit: 5, max: '2m' },
+  })
+  await node.request('POST', `/v1/tasks/${taskId}/backfill`, {
+    from: new Date(Date.now() - 5 * 24 * 60 * MINUTE_MS).toISOString(),
+    to: new Date().toISOString(),
+    rate: '1/s',
+    reason: 'the disk was full',
+  })
+  await node.request('POST', '/v1/subscriptions', {
+    name: 'incident channel',
+    url: `${sink.url}/broken`,
+    filter: { states: ['permanently_failed'], tags: ['prod'] },
+  })
+  await node.request('POST', '/v1/blackouts', {
+    name: 'year-end freeze',
+    window: { type: 'range', from: '2026-12-24T00:00:00Z', to: '2027-01-02T00:00:00Z' },
+  })
+  await node.request('POST', '/v1/blackouts', {
+    name: 'maintenance of the warehouse',
+    effect: 'defer',
+    window: { type: 'weekly', days: ['sat', 'sun'], from: '22:00', to: '06:00', timezone: 'Europe/Berlin' },
+  })
+}
+
 const heading = (name: string | RegExp) => (page: Page) =>
   page.getByRole('heading', { name }).first().waitFor()
 const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
@@ -69,6 +98,8 @@ test('nothing is there', async () => {
     { name: 'tasks', path: '/tasks', ready: text('Nothing is scheduled yet') },
     { name: 'runs', path: '/runs', ready: text('Nothing has run yet') },
     { name: 'new', path: '/tasks/new', ready: text('Every day at 09:00') },
+    { name: 'dead-letters', path: '/dead-letters', ready: text('was overlooked') },
+    { name: 'settings', path: '/settings', ready: text('Nobody is told.') },
     NODES,
     { name: 'missing', path: '/tasks/x/y/z', ready: heading('There is nothing at this address') },
   ])
@@ -99,6 +130,7 @@ test(
       ready: heading('Timeline'),
     })
     const backup = `/tasks/${ids['nightly backup']}`
+    await makePast(ids['nightly backup'] ?? '')
     const counted = async () => (await node.request('GET', '/v1/stats')).body.lastDay.completed > 0
     await eventually(counted, { withinMs: 2 * MINUTE_MS, everyMs: 500 })
     await eventually(async () => Date.now() >= startedAt + HISTORY_MINUTES * MINUTE_MS, {
@@ -111,7 +143,24 @@ test(
       { name: 'tasks', path: '/tasks', ready: text('nightly backup') },
       { name: 'task', path: backup, ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor() },
       { name: 'task-upcoming', path: `${backup}?tab=upcoming`, ready: heading('Next times') },
+      { name: 'task-ledger', path: `${backup}?tab=ledger`, ready: heading('Owed and accounted for') },
+      { name: 'task-backfills', path: `${backup}?tab=backfills`, ready: heading('Backfills, latest first') },
+      { name: 'task-versions', path: `${backup}?tab=versions`, ready: heading('Versions, latest first') },
       { name: 'task-definition', path: `${backup}?tab=definition`, ready: heading('As JSON') },
+      { name: 'panel-trigger', path: `${backup}?panel=trigger`, ready: text('It does what the task says.') },
+      { name: 'panel-pause', path: `${backup}?panel=pause`, ready: text('No run is active now.') },
+      { name: 'panel-skip', path: `${backup}?panel=skip`, ready: text('The first that runs is') },
+      { name: 'panel-backfill', path: `${backup}?panel=backfill`, ready: text('They go behind everything') },
+      {
+        name: 'dead-letters',
+        path: '/dead-letters',
+        ready: (page) => page.getByRole('list', { name: 'Groups' }).waitFor(),
+      },
+      { name: 'panel-redrive', path: '/dead-letters?panel=redrive', ready: text('It can be stopped') },
+      { name: 'settings', path: '/settings', ready: text('year-end freeze') },
+      { name: 'panel-blackout', path: '/settings?panel=blackout', ready: text('Set blackout') },
+      { name: 'panel-subscription', path: '/settings?panel=subscription', ready: text('Subscribe') },
+      { name: 'overview-day', path: '/?range=24h', ready: heading('Lateness, last 24 hours') },
       { name: 'edit', path: `${backup}/edit`, ready: text('Every day at 02:30') },
       { name: 'new-copy', path: `/tasks/new?from=${ids['sync crm']}`, ready: heading('New task') },
       await run('run-completed', 'nightly backup'),

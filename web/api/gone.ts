@@ -12,6 +12,8 @@ export function markGone(id: string): void {
   for (const listener of listeners) listener()
 }
 
+export const isGone = (id: string): boolean => gone.has(id)
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

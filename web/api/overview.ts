@@ -2,10 +2,10 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Node, Shard } from '../../src/api/schemas/cluster.ts'
 import type { Counted } from '../../src/api/schemas/counted.ts'
-import type { Stats } from '../../src/api/schemas/stats.ts'
+import type { HistoryRange, Stats, StatsHistory } from '../../src/api/schemas/stats.ts'
 import { get } from './client.ts'
 
-export type { Counted, Node, Shard, Stats }
+export type { Counted, HistoryRange, Node, Shard, Stats, StatsHistory }
 
 const REFRESH_MS = 2_000
 
@@ -14,6 +14,19 @@ export const statsQuery = queryOptions({
   queryFn: ({ signal }) => get<Stats>('/v1/stats', signal),
   refetchInterval: REFRESH_MS,
 })
+
+/** Steps of a chart, by when runs ended. */
+export type Steps = StatsHistory['steps']
+
+/** Longer ranges change slowly: so they are asked for seldom. */
+const HISTORY_REFRESH_MS = 15_000
+
+export const historyQuery = (range: HistoryRange) =>
+  queryOptions({
+    queryKey: ['stats-history', range],
+    queryFn: ({ signal }) => get<StatsHistory>(`/v1/stats/history?range=${range}`, signal),
+    refetchInterval: HISTORY_REFRESH_MS,
+  })
 
 export const nodesQuery = queryOptions({
   queryKey: ['nodes'],

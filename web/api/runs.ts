@@ -1,7 +1,7 @@
 /** Runs: what became of tasks. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { get, post, queryOf } from './client.ts'
-import type { Page, Run, RunState, RunWithAttempts } from './wire.ts'
+import type { Page, Run, RunState, RunWithAttempts, TriggerInput } from './wire.ts'
 
 const PAGE_SIZE = 50
 
@@ -46,8 +46,9 @@ export const runQuery = (id: string) =>
     queryFn: ({ signal }) => get<RunWithAttempts>(`/v1/runs/${encodeURIComponent(id)}`, signal),
   })
 
-export const triggerTask = (taskId: string): Promise<Run> =>
-  post(`/v1/tasks/${taskId}/trigger`, undefined, { 'idempotency-key': crypto.randomUUID() })
+/** Runs a task now; what is given is otherwise than the task says, for this one run. */
+export const triggerTask = (taskId: string, otherwise?: TriggerInput): Promise<Run> =>
+  post(`/v1/tasks/${taskId}/trigger`, otherwise, { 'idempotency-key': crypto.randomUUID() })
 
 /** A new run that does once more what one that has ended did. */
 export const retryRun = (id: string): Promise<Run> =>

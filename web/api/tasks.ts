@@ -41,6 +41,29 @@ export const tasksQuery = (filter: TaskFilter) =>
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })
 
+/** More than this are not gathered for one act: whoever has so many narrows them down, or asks the API. */
+export const MOST_MATCHED = 10_000
+const MATCHED_PAGE_SIZE = 200
+
+/** Everything that a filter lets through, page after page; says how many it has so far. */
+export async function allTasks(
+  filter: TaskFilter,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (count: number) => void },
+): Promise<{ readonly tasks: readonly Task[]; readonly isCut: boolean }> {
+  const tasks: Task[] = []
+  let cursor: string | null = null
+  do {
+    const page: Page<Task> = await get(
+      `/v1/tasks${queryOf({ ...filter, limit: MATCHED_PAGE_SIZE, cursor })}`,
+      signal,
+    )
+    tasks.push(...page.items)
+    onProgress(tasks.length)
+    cursor = page.nextCursor
+  } while (cursor !== null && tasks.length < MOST_MATCHED)
+  return { tasks, isCut: cursor !== null }
+}
+
 export const taskQuery = (id: string) =>
   queryOptions({
     queryKey: taskKeys.one(id),
@@ -63,6 +86,7 @@ export interface PreviewInput {
   readonly startAt?: string
   readonly endAt?: string
   readonly count?: number
+  readonly jitter?: string
 }
 
 /** A grid without an anchor goes through the task's start or creation, and keeps that phase when it is edited. */
@@ -93,8 +117,24 @@ export const createTask = (input: TaskInput, key: string = crypto.randomUUID()):
 export const editTask = (id: string, edit: Partial<TaskInput>, version: number): Promise<Answer<Task>> =>
   ask('PATCH', `/v1/tasks/${id}`, { body: edit, headers: { 'if-match': `"${version}"` } })
 
-export const pauseTask = (id: string): Promise<Task> => post(`/v1/tasks/${id}/pause`)
+/** Why, and until when; without either it is paused until somebody resumes it. */
+export interface Pause {
+  readonly reason?: string
+  readonly until?: string
+}
+
+export const pauseTask = (id: string, pause?: Pause): Promise<Task> => post(`/v1/tasks/${id}/pause`, pause)
 export const resumeTask = (id: string): Promise<Task> => post(`/v1/tasks/${id}/resume`)
+
+/** How many of the next occurrences are passed over, and why. */
+export interface SkipNext {
+  readonly count: number
+  readonly reason?: string
+}
+
+export const skipNext = (id: string, skip: SkipNext): Promise<Task> => post(`/v1/tasks/${id}/skip-next`, skip)
+export const unskip = async (id: string): Promise<Task> =>
+  (await ask<Task>('DELETE', `/v1/tasks/${id}/skip-next`)).data
 export const deleteTask = async (id: string): Promise<void> => {
   await ask('DELETE', `/v1/tasks/${id}`)
 }

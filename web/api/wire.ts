@@ -3,14 +3,47 @@
  * server gets into the browser.
  */
 import type { z } from 'zod'
+import type {
+  BackfillTask as BackfillTaskSchema,
+  Backfill as WireBackfill,
+  BackfillPreview as WireBackfillPreview,
+} from '../../src/api/schemas/backfill.ts'
+import type {
+  CreateBlackout as CreateBlackoutSchema,
+  Blackout as WireBlackout,
+} from '../../src/api/schemas/blackout.ts'
+import type {
+  DeadLetterFilter as DeadLetterFilterSchema,
+  DeadLetterGroups as DeadLetterGroupsSchema,
+  DeadLetter as DeadLetterSchema,
+  Dismissed as DismissedSchema,
+  RedriveForecast as RedriveForecastSchema,
+  Redrive as WireRedrive,
+} from '../../src/api/schemas/dead-letter.ts'
 import type { Ledger as WireLedger, LedgerEntry as WireLedgerEntry } from '../../src/api/schemas/ledger.ts'
+import type {
+  EditProject as EditProjectSchema,
+  Project as WireProject,
+} from '../../src/api/schemas/project.ts'
 import type {
   Attempt as WireAttempt,
   Run as WireRun,
   RunWithAttempts as WireRunWithAttempts,
 } from '../../src/api/schemas/run.ts'
 import type { Preview as WirePreview } from '../../src/api/schemas/schedule.ts'
-import type { CreateTask as CreateTaskSchema, Task as WireTask } from '../../src/api/schemas/task.ts'
+import type {
+  CreateSubscription as CreateSubscriptionSchema,
+  Subscription as WireSubscription,
+} from '../../src/api/schemas/subscription.ts'
+import type {
+  CreateTask as CreateTaskSchema,
+  TriggerTask as TriggerTaskSchema,
+  Task as WireTask,
+} from '../../src/api/schemas/task.ts'
+import type {
+  TaskVersionSummary as TaskVersionSummarySchema,
+  TaskVersion as WireTaskVersion,
+} from '../../src/api/schemas/version.ts'
 import type { WhyNotRunning as WireWhy } from '../../src/api/schemas/why.ts'
 import type { Action } from '../../src/core/action.ts'
 import type { Schedule } from '../../src/core/schedule/schedule.ts'
@@ -37,6 +70,25 @@ export type RunWithAttempts = Omit<z.output<typeof WireRunWithAttempts>, 'action
 export type Preview = WirePreview
 /** What a client sends to create a task. */
 export type TaskInput = z.input<typeof CreateTaskSchema>
+/** What one run does otherwise than its task says. */
+export type TriggerInput = z.input<typeof TriggerTaskSchema>
+export type Backfill = WireBackfill
+export type BackfillInput = z.input<typeof BackfillTaskSchema>
+export type BackfillPreview = WireBackfillPreview
+export type VersionSummary = z.output<typeof TaskVersionSummarySchema>
+export type TaskVersion = WireTaskVersion
+export type Project = WireProject
+export type ProjectEdit = z.input<typeof EditProjectSchema>
+export type BlackoutInput = z.input<typeof CreateBlackoutSchema>
+export type Blackout = Omit<WireBlackout, 'window'> & { readonly window: BlackoutInput['window'] }
+export type Subscription = WireSubscription
+export type SubscriptionInput = z.input<typeof CreateSubscriptionSchema>
+export type DeadLetter = z.output<typeof DeadLetterSchema>
+export type LetterFilter = z.input<typeof DeadLetterFilterSchema>
+export type LetterGroups = z.output<typeof DeadLetterGroupsSchema>
+export type Dismissed = z.output<typeof DismissedSchema>
+export type RedriveForecast = z.output<typeof RedriveForecastSchema>
+export type Redrive = WireRedrive
 
 /** A page of a list, and where the next one begins. */
 export interface Page<T> {

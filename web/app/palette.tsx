@@ -104,7 +104,14 @@ function useEntries(typed: string): readonly Entry[] {
     { id: 'overview', label: 'Overview', icon: 'overview', go: () => void navigate({ to: '/' }) },
     { id: 'tasks', label: 'Tasks', icon: 'tasks', go: () => void navigate({ to: '/tasks' }) },
     { id: 'runs', label: 'Runs', icon: 'runs', go: () => void navigate({ to: '/runs' }) },
+    { id: 'dead', label: 'Dead letters', icon: 'dead', go: () => void navigate({ to: '/dead-letters' }) },
     { id: 'nodes', label: 'Nodes and shards', icon: 'nodes', go: () => void navigate({ to: '/nodes' }) },
+    {
+      id: 'settings',
+      label: 'Settings: limits, blackouts, subscriptions',
+      icon: 'settings',
+      go: () => void navigate({ to: '/settings' }),
+    },
     {
       id: 'failed',
       label: 'Runs that failed for good',

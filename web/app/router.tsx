@@ -6,11 +6,20 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
+import { type LetterSearch, letterSearch } from '../screens/dead-letters/search.ts'
 import { OverviewScreen } from '../screens/overview/overview-screen.tsx'
 import { type RunFilters, runFilters } from '../screens/runs/filters.ts'
 import { type TaskFilters, taskFilters } from '../screens/tasks/filters.ts'
 import { Broken, NothingHere } from './broken.tsx'
-import { choiceIn, parseSearch, sharedSearch, stringifySearch, textIn } from './search.ts'
+import {
+  choiceIn,
+  parseSearch,
+  type RowSearch,
+  rowIn,
+  sharedSearch,
+  stringifySearch,
+  textIn,
+} from './search.ts'
 import { Shell } from './shell.tsx'
 
 const root = createRootRoute({
@@ -21,13 +30,25 @@ const root = createRootRoute({
   search: { middlewares: [retainSearchParams(['tz'])] },
 })
 
-const overview = createRoute({ getParentRoute: () => root, path: '/', component: OverviewScreen })
+/** How far back the charts of the overview go; an hour when nothing is said. */
+export const CHART_RANGES = ['1h', '5h', '24h', '7d'] as const
+export type ChartRange = (typeof CHART_RANGES)[number]
+
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: OverviewScreen,
+  validateSearch: (search): { range?: ChartRange } => {
+    const range = choiceIn(search, 'range', CHART_RANGES)
+    return range === undefined || range === '1h' ? {} : { range }
+  },
+})
 
 const tasks = createRoute({
   getParentRoute: () => root,
   path: '/tasks',
   component: lazyRouteComponent(() => import('../screens/tasks/tasks-screen.tsx'), 'TasksScreen'),
-  validateSearch: (search): TaskFilters => taskFilters(search),
+  validateSearch: (search): TaskFilters & RowSearch => ({ ...taskFilters(search), ...rowIn(search) }),
 })
 
 const newTask = createRoute({
@@ -40,16 +61,34 @@ const newTask = createRoute({
   },
 })
 
-export const TASK_TABS = ['runs', 'upcoming', 'ledger', 'definition'] as const
+/** Panels that open over the settings. */
+export const SETTINGS_PANELS = ['blackout', 'subscription'] as const
+export type SettingsPanel = (typeof SETTINGS_PANELS)[number]
+
+export const TASK_TABS = ['runs', 'upcoming', 'ledger', 'backfills', 'versions', 'definition'] as const
 export type TaskTab = (typeof TASK_TABS)[number]
+/** Panels that open over a task's page to do something to it. */
+export const TASK_PANELS = ['trigger', 'pause', 'skip', 'backfill', 'delete'] as const
+export type TaskPanel = (typeof TASK_PANELS)[number]
+
+/** What the address of a task's page holds. */
+export interface TaskSearch extends RowSearch {
+  readonly tab?: TaskTab
+  readonly panel?: TaskPanel
+}
 
 const task = createRoute({
   getParentRoute: () => root,
   path: '/tasks/$taskId',
   component: lazyRouteComponent(() => import('../screens/task/task-screen.tsx'), 'TaskScreen'),
-  validateSearch: (search): { tab?: TaskTab } => {
+  validateSearch: (search): TaskSearch => {
     const tab = choiceIn(search, 'tab', TASK_TABS)
-    return tab === undefined ? {} : { tab }
+    const panel = choiceIn(search, 'panel', TASK_PANELS)
+    return {
+      ...(tab === undefined ? {} : { tab }),
+      ...(panel === undefined ? {} : { panel }),
+      ...rowIn(search),
+    }
   },
 })
 
@@ -63,7 +102,7 @@ const runs = createRoute({
   getParentRoute: () => root,
   path: '/runs',
   component: lazyRouteComponent(() => import('../screens/runs/runs-screen.tsx'), 'RunsScreen'),
-  validateSearch: (search): RunFilters => runFilters(search),
+  validateSearch: (search): RunFilters & RowSearch => ({ ...runFilters(search), ...rowIn(search) }),
 })
 
 const run = createRoute({
@@ -78,8 +117,39 @@ const nodes = createRoute({
   component: lazyRouteComponent(() => import('../screens/nodes/nodes-screen.tsx'), 'NodesScreen'),
 })
 
+const deadLetters = createRoute({
+  getParentRoute: () => root,
+  path: '/dead-letters',
+  component: lazyRouteComponent(
+    () => import('../screens/dead-letters/dead-letters-screen.tsx'),
+    'DeadLettersScreen',
+  ),
+  validateSearch: (search): LetterSearch => letterSearch(search),
+})
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../screens/settings/settings-screen.tsx'), 'SettingsScreen'),
+  validateSearch: (search): { panel?: SettingsPanel } => {
+    const panel = choiceIn(search, 'panel', SETTINGS_PANELS)
+    return panel === undefined ? {} : { panel }
+  },
+})
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, tasks, newTask, task, editTask, runs, run, nodes]),
+  routeTree: root.addChildren([
+    overview,
+    tasks,
+    newTask,
+    task,
+    editTask,
+    runs,
+    run,
+    deadLetters,
+    nodes,
+    settings,
+  ]),
   parseSearch,
   stringifySearch,
   defaultPreload: 'intent',

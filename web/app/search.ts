@@ -28,6 +28,16 @@ export function textIn(search: RawSearch, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : undefined
 }
 
+/** The row that is chosen by keyboard, on screens with rows. */
+export interface RowSearch {
+  readonly row?: string
+}
+
+export function rowIn(search: RawSearch): RowSearch {
+  const row = textIn(search, 'row')
+  return row === undefined ? {} : { row }
+}
+
 const MAX_TEXT = 200
 
 /** The value under a name when it is one of those that are known. */

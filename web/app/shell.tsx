@@ -26,7 +26,9 @@ const PLACES = [
   { to: '/', label: 'Overview', icon: 'overview' },
   { to: '/tasks', label: 'Tasks', icon: 'tasks' },
   { to: '/runs', label: 'Runs', icon: 'runs' },
+  { to: '/dead-letters', label: 'Dead letters', icon: 'dead' },
   { to: '/nodes', label: 'Nodes', icon: 'nodes' },
+  { to: '/settings', label: 'Settings', icon: 'settings' },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]
 
 const TOASTS_SHOWN = 3

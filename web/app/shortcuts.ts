@@ -13,7 +13,9 @@ export const SHORTCUTS = [
   { keys: ['g', 'o'], does: 'Go to the overview' },
   { keys: ['g', 't'], does: 'Go to the tasks' },
   { keys: ['g', 'r'], does: 'Go to the runs' },
+  { keys: ['g', 'd'], does: 'Go to the dead letters' },
   { keys: ['g', 'n'], does: 'Go to the nodes' },
+  { keys: ['g', 's'], does: 'Go to the settings' },
   { keys: ['n'], does: 'New task' },
   { keys: ['/'], does: 'Filter the list' },
   { keys: ['j'], does: 'Next row' },
@@ -45,7 +47,9 @@ export function useGlobalShortcuts({ onPalette, onHelp }: GlobalShortcuts): void
     o: () => void navigate({ to: '/' }),
     t: () => void navigate({ to: '/tasks' }),
     r: () => void navigate({ to: '/runs' }),
+    d: () => void navigate({ to: '/dead-letters' }),
     n: () => void navigate({ to: '/nodes' }),
+    s: () => void navigate({ to: '/settings' }),
   }
   const single: Readonly<Record<string, () => void>> = {
     n: () => void navigate({ to: '/tasks/new' }),

@@ -1,9 +1,11 @@
 /** Runs as rows: what became of each, when it was due, how late it began and how long it took. */
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useMemo, useRef } from 'react'
 import { outcomeWords } from '../../src/core/words/outcome.ts'
 import { formatDuration } from '../../src/core/words/time.ts'
 import type { Run } from '../api/wire.ts'
 import { useNow } from '../time/clock.ts'
+import { useChosenRow } from './chosen-row.ts'
 import { Instant } from './instant.tsx'
 import classes from './run-table.module.css'
 import { StateMark } from './state-mark.tsx'
@@ -17,6 +19,17 @@ interface RunTableProps {
 }
 
 export function RunTable({ runs, zone, label, withTask = false }: RunTableProps) {
+  const navigate = useNavigate()
+  const body = useRef<HTMLTableSectionElement>(null)
+  const chosen = useChosenRow(
+    useMemo(() => runs.map(({ id }) => id), [runs]),
+    {
+      show: (index) => body.current?.rows[index]?.scrollIntoView({ block: 'nearest' }),
+      act: (key, runId) => {
+        if (key === 'Enter') void navigate({ to: '/runs/$runId', params: { runId } })
+      },
+    },
+  )
   return (
     <table className={classes.table} aria-label={label} data-live>
       <thead>
@@ -30,9 +43,15 @@ export function RunTable({ runs, zone, label, withTask = false }: RunTableProps)
           <th scope="col">What came of it</th>
         </tr>
       </thead>
-      <tbody>
+      <tbody ref={body}>
         {runs.map((run) => (
-          <RunRow key={run.id} run={run} zone={zone ?? null} withTask={withTask} />
+          <RunRow
+            key={run.id}
+            run={run}
+            zone={zone ?? null}
+            withTask={withTask}
+            isChosen={run.id === chosen}
+          />
         ))}
       </tbody>
     </table>
@@ -43,11 +62,13 @@ interface RunRowProps {
   readonly run: Run
   readonly zone: string | null
   readonly withTask: boolean
+  /** By keyboard. */
+  readonly isChosen: boolean
 }
 
-function RunRow({ run, zone, withTask }: RunRowProps) {
+function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
   return (
-    <tr data-run={run.id}>
+    <tr data-run={run.id} data-chosen={isChosen || undefined}>
       <td>
         <Link to="/runs/$runId" params={{ runId: run.id }} className={classes.link}>
           <StateMark state={run.state} {...(run.reason ? { text: `skipped: ${run.reason}` } : {})} />

@@ -1,20 +1,40 @@
-import { formatClock, zoneWord } from '../../../src/core/words/time.ts'
+import { formatClock, formatInstant, zoneWord } from '../../../src/core/words/time.ts'
+import type { ChartRange } from '../../app/router.tsx'
 import { useShownZone } from '../../components/instant.tsx'
+import { serverNow } from '../../time/clock.ts'
 import classes from './charts.module.css'
 
-/** The instants that a chart begins and ends with, and their zone. */
-export function Axis({ from, to }: { readonly from: string; readonly to: string }) {
+interface AxisProps {
+  readonly steps: readonly { readonly at: string }[]
+  readonly range: ChartRange
+}
+
+/** Instants that a chart begins, goes half way and ends with, and their zone. */
+export function Axis({ steps, range }: AxisProps) {
   const zone = useShownZone(null)
-  const clock = (at: string) => formatClock(Date.parse(at), zone, 'minute')
+  const [first, middle, last] = [steps[0], steps[Math.floor(steps.length / 2)], steps.at(-1)]
+  if (!first || !middle || !last) return null
   return (
     <div className={classes.axis}>
-      <span>{clock(from)}</span>
+      <span>{tick(first.at, zone, range)}</span>
+      <span>{tick(middle.at, zone, range)}</span>
       <span>
-        {clock(to)} {zoneWord(zone)}
+        {tick(last.at, zone, range)} {zoneWord(zone)}
       </span>
     </div>
   )
 }
+
+/** The day is said where a chart shows more than one. */
+function tick(at: string, zone: string, range: ChartRange): string {
+  const ms = Date.parse(at)
+  if (range === '1h' || range === '5h') return formatClock(ms, zone, 'minute')
+  return formatInstant(ms, zone, { now: serverNow() }).replace(` ${zoneWord(zone)}`, '')
+}
+
+/** When a step began, as it is said on hover. */
+export const stepWords = (at: string, zone: string, range: ChartRange): string =>
+  `${range === '1h' ? '' : 'from '}${tick(at, zone, range)} ${zoneWord(zone)}`
 
 interface KeyProps {
   readonly colour: string

@@ -1,22 +1,27 @@
 import { formatDuration } from '../../../src/core/words/time.ts'
-import type { Stats } from '../../api/overview.ts'
+import type { Steps } from '../../api/overview.ts'
+import type { ChartRange } from '../../app/router.tsx'
 import { Axis, Key } from './axis.tsx'
 import classes from './charts.module.css'
 import { decadesOf, logHeight } from './log-scale.ts'
-
-type Minutes = Stats['minutes']
+import { RANGE_WORDS } from './range-words.ts'
 
 const WIDTH = 600
 const HEIGHT = 120
 
-/** How late runs began, minute by minute, on a scale on which each line is ten times the one below. */
-export function LatenessChart({ minutes }: { readonly minutes: Minutes }) {
-  const known = minutes.flatMap(({ latenessMs }) => (latenessMs === null ? [] : [latenessMs]))
-  if (known.length === 0) return <p className={classes.empty}>Nothing has begun within this hour.</p>
+interface LatenessChartProps {
+  readonly steps: Steps
+  readonly range: ChartRange
+}
+
+/** How late runs began, step by step, on a scale on which each line is ten times the one below. */
+export function LatenessChart({ steps, range }: LatenessChartProps) {
+  const known = steps.flatMap(({ latenessMs }) => (latenessMs === null ? [] : [latenessMs]))
+  if (known.length === 0) return <p className={classes.empty}>Nothing has begun within this time.</p>
   const worst = Math.max(...known.map(({ p99 }) => p99))
   const decades = decadesOf(worst)
   const top = decades.at(-1) ?? 1
-  const label = `In the last 60 minutes 99 % of the runs of each minute began at most ${formatDuration(worst)} late`
+  const label = `${RANGE_WORDS[range]}: 99 % of the runs of each step began at most ${formatDuration(worst)} late`
   return (
     <>
       <div className={classes.legend}>
@@ -43,26 +48,26 @@ export function LatenessChart({ minutes }: { readonly minutes: Minutes }) {
             })}
             <path
               className={`${classes.line} ${classes.dashed}`}
-              d={pathOf(minutes, 'p99', top)}
+              d={pathOf(steps, 'p99', top)}
               stroke="var(--retrying)"
             />
-            <path className={classes.line} d={pathOf(minutes, 'p50', top)} stroke="var(--running)" />
+            <path className={classes.line} d={pathOf(steps, 'p50', top)} stroke="var(--running)" />
           </svg>
-          <Axis from={minutes[0]?.at ?? ''} to={minutes.at(-1)?.at ?? ''} />
+          <Axis steps={steps} range={range} />
         </div>
       </div>
     </>
   )
 }
 
-/** A line through the minutes in which something began; a step wide where a minute stands alone. */
-function pathOf(minutes: Minutes, field: 'p50' | 'p99', top: number): string {
-  const step = WIDTH / minutes.length
-  return minutes
+/** A line through the steps in which something began; a step wide where one stands alone. */
+function pathOf(steps: Steps, field: 'p50' | 'p99', top: number): string {
+  const step = WIDTH / steps.length
+  return steps
     .map(({ latenessMs }, index) => {
       if (latenessMs === null) return ''
       const y = (HEIGHT - logHeight(latenessMs[field], top) * HEIGHT).toFixed(1)
-      const isStart = index === 0 || minutes[index - 1]?.latenessMs === null
+      const isStart = index === 0 || steps[index - 1]?.latenessMs === null
       return `${isStart ? 'M' : 'L'}${(index * step).toFixed(1)} ${y}H${((index + 1) * step).toFixed(1)}`
     })
     .join('')

@@ -25,7 +25,7 @@ export function NextHour({ next }: { readonly next: Stats['next'] }) {
         </Link>
       </div>
       <Bars bars={bars} label={`In the next 60 minutes ${prefix}${formatCount(total)} occurrences are due`} />
-      <Axis from={next.minutes[0]?.at ?? ''} to={next.minutes.at(-1)?.at ?? ''} />
+      <Axis steps={next.minutes} range="1h" />
     </>
   )
 }

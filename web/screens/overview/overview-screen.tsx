@@ -7,10 +7,9 @@ import { StateShape } from '../../components/state-mark.tsx'
 import { useTitle } from '../../components/title.ts'
 import { Attention } from './attention.tsx'
 import { FirstRun } from './first-run.tsx'
-import { LatenessChart } from './lateness-chart.tsx'
+import { History } from './history.tsx'
 import { NextHour } from './next-hour.tsx'
 import classes from './overview-screen.module.css'
-import { ThroughputChart } from './throughput-chart.tsx'
 import { Tiles } from './tiles.tsx'
 
 export function OverviewScreen() {
@@ -33,12 +32,7 @@ function Overview({ stats }: { readonly stats: Stats }) {
       <Tiles stats={stats} />
       <div className={classes.columns}>
         <div className={classes.column}>
-          <Panel title="Runs that ended, last 60 minutes">
-            <ThroughputChart minutes={stats.minutes} />
-          </Panel>
-          <Panel title="Lateness, last 60 minutes">
-            <LatenessChart minutes={stats.minutes} />
-          </Panel>
+          <History minutes={stats.minutes} />
           <Panel title="Due in the next 60 minutes">
             <NextHour next={stats.next} />
           </Panel>

@@ -1,13 +1,15 @@
 /** Every attempt with what was sent, what was answered and what went wrong; the last one is open. */
 
 import { actionWords } from '../../../src/core/words/action.ts'
-import { memberOf, outcomeWords } from '../../../src/core/words/outcome.ts'
+import { outcomeWords } from '../../../src/core/words/outcome.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Attempt, RunWithAttempts, Task } from '../../api/wire.ts'
 import { Instant } from '../../components/instant.tsx'
 import { CodeBlock, Panel } from '../../components/panel.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
+import { TextView } from '../../components/text-view.tsx'
 import classes from './attempts.module.css'
+import { Output } from './output.tsx'
 import { requestText } from './request-text.ts'
 
 interface AttemptsProps {
@@ -106,39 +108,15 @@ function AttemptPart({ attempt, zone, isOpen }: AttemptPartProps) {
         {attempt.error != null && (
           <>
             <h3>Error</h3>
-            <CodeBlock
+            <TextView
               label={`Error of attempt ${attempt.number}`}
+              fileName={`${attempt.runId}-${attempt.number}-error.json`}
               text={JSON.stringify(attempt.error, null, 2)}
             />
           </>
         )}
-        {attempt.output != null && <Output attempt={attempt} />}
+        {attempt.output != null && <Output attempt={attempt} zone={zone} />}
       </div>
     </details>
-  )
-}
-
-/** An HTTP answer as its head and its body; any other output as it is. */
-function Output({ attempt: { number, output } }: { readonly attempt: Attempt }) {
-  const body = memberOf(output, 'body')
-  if (typeof memberOf(output, 'status') !== 'number' || typeof body !== 'string')
-    return (
-      <>
-        <h3>Output</h3>
-        <CodeBlock label={`Output of attempt ${number}`} text={JSON.stringify(output, null, 2)} />
-      </>
-    )
-  const { body: _, ...head } = output as Record<string, unknown>
-  return (
-    <>
-      <h3>Response</h3>
-      <CodeBlock label={`Response of attempt ${number}`} text={JSON.stringify(head, null, 2)} />
-      {body !== '' && (
-        <>
-          <h3>Body{memberOf(output, 'truncated') === true && ', of which the beginning was kept'}</h3>
-          <CodeBlock label={`Body of attempt ${number}`} text={body} />
-        </>
-      )}
-    </>
   )
 }

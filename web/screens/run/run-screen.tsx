@@ -19,10 +19,13 @@ import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
 import { tell, tellFailure } from '../../components/toast.tsx'
 import { Attempts } from './attempts.tsx'
+import { Progress } from './progress.tsx'
 import classes from './run-screen.module.css'
 import { Timeline } from './timeline.tsx'
 
 const route = getRouteApi('/runs/$runId')
+/** What an attempt in progress says of itself comes over no stream: it is asked for. */
+const PROGRESS_MS = 2_000
 
 export function RunScreen() {
   const { runId } = route.useParams()
@@ -33,7 +36,8 @@ export function RunScreen() {
     refetch,
   } = useQuery({
     ...runQuery(runId),
-    refetchInterval: ({ state }) => (state.data && !isOpen(state.data) ? false : refreshMs()),
+    refetchInterval: ({ state: { data } }) =>
+      data && !isOpen(data) ? false : data?.state === 'running' ? PROGRESS_MS : refreshMs(),
   })
   const isGone = useIsGone(run?.taskId ?? '')
   const { data: task } = useQuery({
@@ -47,6 +51,7 @@ export function RunScreen() {
     <div className={classes.screen}>
       <Head run={run} task={isGone ? undefined : task} />
       <Facts run={run} zone={zone} />
+      {run.progress && <Progress progress={run.progress} zone={zone} />}
       {run.attempt > 0 && <Timeline run={run} zone={zone} />}
       <Attempts run={run} task={task} zone={zone} />
     </div>
@@ -112,6 +117,21 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
         {!isOpen(run) && task && task.state !== 'cancelled' && (
           <Button leftSection={<Icon name="again" size={16} />} onClick={() => void retry()}>
             Run it again
+          </Button>
+        )}
+        {!isOpen(run) && task && task.state !== 'cancelled' && (
+          <Button
+            variant="default"
+            renderRoot={(props) => (
+              <Link
+                to="/tasks/$taskId"
+                params={{ taskId: task.id }}
+                search={{ panel: 'trigger' }}
+                {...props}
+              />
+            )}
+          >
+            Run with changes…
           </Button>
         )}
         {isOpen(run) && (

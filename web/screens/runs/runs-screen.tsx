@@ -92,6 +92,15 @@ function Filters({ filters }: { readonly filters: RunFilters }) {
           ...SPANS.map((value) => ({ value, label: SPAN_WORDS[value] })),
         ]}
       />
+      {filters.state === 'permanently_failed' && (
+        <Link
+          to="/dead-letters"
+          search={filters.since ? { since: filters.since } : {}}
+          className={classes.also}
+        >
+          Put together by what went wrong
+        </Link>
+      )}
     </search>
   )
 }

@@ -3,7 +3,7 @@
  * has none, or could be read as something else, is said as JSON, which every field takes.
  */
 import type { TaskInput } from '../../api/wire.ts'
-import { shellLines } from './shell.ts'
+import { shellLines } from '../../components/shell.ts'
 
 /** Where the command line asks when it is told nothing. */
 const DEFAULT_SERVER = 'http://127.0.0.1:3369'

@@ -1,10 +1,11 @@
 /** Somebody else saved first: what they changed, what you changed, and which of the two is to be. */
 import { Button } from '@mantine/core'
 import type { Task } from '../../api/wire.ts'
+import { isSame } from '../../components/differences.ts'
 import { Instant } from '../../components/instant.tsx'
 import classes from './conflict.module.css'
 import { type Draft, draftOf } from './draft.ts'
-import { fullInput, isSame } from './draft-input.ts'
+import { fullInput } from './draft-input.ts'
 
 interface ConflictProps {
   /** What the change was made from. */

@@ -1,5 +1,6 @@
 /** The action of a task as fields of the form, and back. What the form has no field for is kept as it was. */
 import type { Action } from '../../api/wire.ts'
+import { jsonOrText } from '../../components/typed.ts'
 import type { Draft } from './draft.ts'
 
 export const actionFields = (action: Action): Partial<Draft> => ({
@@ -115,15 +116,6 @@ export function actionOf(draft: Draft): Action {
 }
 
 const messageOf = ({ message }: Draft) => (message.trim() === '' ? {} : { text: message })
-
-/** The API sends text as it is and everything else as JSON, so both come out as they were typed. */
-function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
 
 function headersOf(text: string): { headers?: Record<string, string> } {
   const lines = text.split('\n').filter((line) => line.trim() !== '')

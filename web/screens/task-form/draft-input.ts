@@ -1,9 +1,11 @@
 /** What a draft asks of the API: all of it, what differs from the defaults, or what was changed. */
 import type { TaskInput } from '../../api/wire.ts'
+import { isSame } from '../../components/differences.ts'
+import { jsonOrText, numberOf } from '../../components/typed.ts'
+import { instantOf } from '../../time/local-instant.ts'
 import { type Draft, emptyDraft } from './draft.ts'
 import { actionOf } from './draft-action.ts'
 import { scheduleOf } from './draft-schedule.ts'
-import { instantOf } from './local-instant.ts'
 
 /** Everything the form decides, each field with its value, also where that is the default. */
 export function fullInput(draft: Draft): TaskInput {
@@ -38,29 +40,13 @@ export function fullInput(draft: Draft): TaskInput {
     concurrencyKey: orNull(draft.concurrencyKey),
     concurrencyLimit: numberOf(draft.concurrencyLimit),
     tags: [...draft.tags],
-    metadata: metadataOf(draft.metadata),
+    metadata: draft.metadata.trim() === '' ? {} : (jsonOrText(draft.metadata) as Record<string, unknown>),
     tracingId: orNull(draft.tracingId),
     ...draft.raw,
   }
 }
 
-/** Text that is no JSON goes as it is: the API says that an object is wanted. */
-function metadataOf(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text) as Record<string, unknown>
-  } catch {
-    return text as unknown as Record<string, unknown>
-  }
-}
-
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
-
-/** Text that is no number goes as it is: the API names the field and what would be right. */
-const numberOf = (text: string): number => {
-  const number = Number(text)
-  return text.trim() === '' || Number.isNaN(number) ? (text as unknown as number) : number
-}
 
 /** What to send for a new task: the fields that say something. */
 export function inputOf(draft: Draft): TaskInput {
@@ -82,5 +68,3 @@ export function changesOf(before: Draft, after: Draft): Partial<TaskInput> {
   )
   return Object.fromEntries(changed)
 }
-
-export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)

@@ -3,11 +3,11 @@
  * is wrong, is carried as it is, so that the API gets exactly what was written and says itself what it thinks of it.
  */
 import type { Schedule, TaskInput } from '../../api/wire.ts'
+import { localOf } from '../../time/local-instant.ts'
 import { type Draft, metadataText } from './draft.ts'
 import { actionFields } from './draft-action.ts'
 import { fullInput } from './draft-input.ts'
 import { scheduleFields } from './draft-schedule.ts'
-import { localOf } from './local-instant.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

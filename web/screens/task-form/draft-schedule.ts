@@ -1,7 +1,7 @@
 /** The schedule of a task as fields of the form, and back. */
 import type { FoldPolicy, GapPolicy, Schedule } from '../../api/wire.ts'
+import { instantOf, localOf } from '../../time/local-instant.ts'
 import type { Draft } from './draft.ts'
-import { instantOf, localOf } from './local-instant.ts'
 
 export function scheduleFields(schedule: Schedule): Partial<Draft> {
   switch (schedule.type) {

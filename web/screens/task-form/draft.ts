@@ -4,10 +4,10 @@
  */
 import { TASK_DEFAULTS } from '../../../src/core/task.ts'
 import type { ActionType, FoldPolicy, GapPolicy, HttpMethod, Schedule, Task } from '../../api/wire.ts'
+import { localOf } from '../../time/local-instant.ts'
 import { myZone } from '../../time/zone.ts'
 import { actionFields } from './draft-action.ts'
 import { scheduleFields } from './draft-schedule.ts'
-import { localOf } from './local-instant.ts'
 
 export interface Draft {
   readonly name: string

@@ -2,9 +2,9 @@
 import { SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
 import { CopyButton } from '../../components/copy.tsx'
+import { curlOf } from '../../components/curl.ts'
 import { CodeBlock, Panel } from '../../components/panel.tsx'
 import classes from './consequences.module.css'
-import { shellLines } from './shell.ts'
 
 interface TwinsProps {
   readonly method: 'POST' | 'PATCH'
@@ -24,8 +24,8 @@ type Form = (typeof FORMS)[number]['value']
 export function Twins({ command, ...request }: TwinsProps) {
   const [form, setForm] = useState<Form>('json')
   const texts: Readonly<Record<Form, () => string>> = {
-    json: () => jsonOf(request.body),
-    curl: () => curl(request),
+    json: () => JSON.stringify(request.body, null, 2),
+    curl: () => curlOf(request),
     cli: () => command,
   }
   const text = texts[form]()
@@ -44,15 +44,4 @@ export function Twins({ command, ...request }: TwinsProps) {
       </div>
     </Panel>
   )
-}
-
-const jsonOf = (body: unknown) => JSON.stringify(body, null, 2)
-
-function curl({ method, path, body, ifMatch }: Omit<TwinsProps, 'command'>): string {
-  return shellLines([
-    ['curl', '-X', method, `${location.origin}${path}`],
-    ['-H', 'content-type: application/json'],
-    ...(ifMatch === undefined ? [] : [['-H', `if-match: ${ifMatch}`]]),
-    ['-d', jsonOf(body)],
-  ])
 }

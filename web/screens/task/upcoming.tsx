@@ -1,25 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
-import { onGridOf, previewQuery } from '../../api/tasks.ts'
+import { previewQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { isActive } from '../../components/task-acts.tsx'
 import classes from './parts.module.css'
+import { previewInputOf } from './preview-input.ts'
 
 const SHOWN = 25
 
 /** The next times, as the server works them out, with what clock changes do to them. */
 export function Upcoming({ task }: { readonly task: Task }) {
-  const { data, error } = useQuery(
-    previewQuery({
-      schedule: onGridOf(task, task.schedule),
-      ...(task.seed === null ? {} : { seed: task.seed }),
-      ...(task.startAt === null ? {} : { startAt: task.startAt }),
-      ...(task.endAt === null ? {} : { endAt: task.endAt }),
-      count: SHOWN,
-    }),
-  )
+  const { data, error } = useQuery(previewQuery({ ...previewInputOf(task), count: SHOWN }))
   if (error) return <Failure error={error} />
   if (!data) return <Bones count={4} />
   if (!isActive(task) && task.state !== 'paused')
@@ -44,15 +37,24 @@ export function Upcoming({ task }: { readonly task: Task }) {
         </ul>
       )}
       <ol className={classes.times}>
-        {data.occurrences.map(({ at }) => (
-          <li key={at}>
-            <Instant at={at} zone={data.timezone} />
-            <span className={classes.far}>
-              <Distance at={at} />
+        {data.occurrences.map(({ at, firesAt }) => (
+          <li key={at} data-skipped={isSkipped(task, at) || undefined}>
+            <span>
+              <Instant at={at} zone={data.timezone} />
+              {firesAt !== undefined && firesAt !== at && (
+                <span className={classes.far}>
+                  , begins <Instant at={firesAt} zone={data.timezone} precision="second" />
+                </span>
+              )}
             </span>
+            <span className={classes.far}>{isSkipped(task, at) ? 'is skipped' : <Distance at={at} />}</span>
           </li>
         ))}
       </ol>
     </Panel>
   )
 }
+
+/** Somebody asked for it to be passed over. */
+const isSkipped = ({ skipNext }: Task, at: string): boolean =>
+  skipNext !== null && Date.parse(at) <= Date.parse(skipNext.until)

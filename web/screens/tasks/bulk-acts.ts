@@ -33,27 +33,35 @@ export interface BulkResult {
   readonly done: readonly Task[]
   /** What was refused, and in whose words. */
   readonly refused: readonly { readonly task: Task; readonly reason: string }[]
+  /** Those that nobody came to, because it was stopped. */
+  readonly left: number
+}
+
+interface BulkOptions {
+  readonly onProgress?: (count: number) => void
+  /** Stops before the next one; what is done stays done. */
+  readonly signal?: AbortSignal
 }
 
 export async function doToAll(
   act: BulkAct,
   tasks: readonly Task[],
-  onProgress: (count: number) => void = () => {},
+  { onProgress, signal }: BulkOptions = {},
 ): Promise<BulkResult> {
   const done: Task[] = []
   const refused: { task: Task; reason: string }[] = []
-  const waiting = [...tasks]
+  let next = 0
   const work = async () => {
-    for (let task = waiting.shift(); task; task = waiting.shift()) {
+    for (let task = tasks[next++]; task && !signal?.aborted; task = tasks[next++]) {
       try {
         await DO[act](task)
         done.push(task)
       } catch (error) {
         refused.push({ task, reason: error instanceof ApiError ? error.problem.detail : String(error) })
       }
-      onProgress(done.length + refused.length)
+      onProgress?.(done.length + refused.length)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  return { done, refused }
+  return { done, refused, left: tasks.length - done.length - refused.length }
 }

@@ -2,13 +2,16 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
+import type { TaskFilter } from '../../api/tasks.ts'
 import { tell } from '../../components/toast.tsx'
 import { type BulkAct, type BulkResult, concerned, doToAll } from './bulk-acts.ts'
 import classes from './bulk-bar.module.css'
-import { BulkQuestion } from './bulk-question.tsx'
+import { BulkQuestion, tasksWord } from './bulk-question.tsx'
+import { SelectMatching } from './select-matching.tsx'
 import type { Selection } from './selection.ts'
 
-const tasksWord = (count: number): string => (count === 1 ? 'one task' : `${formatCount(count)} tasks`)
+/** As many are paused or resumed without a question, because that can be taken back; more are asked about. */
+const FEW = 100
 
 const DONE: Readonly<Record<BulkAct, (count: string) => string>> = {
   run: (count) => `${count} run now.`,
@@ -18,51 +21,66 @@ const DONE: Readonly<Record<BulkAct, (count: string) => string>> = {
 }
 const UNDO: Partial<Readonly<Record<BulkAct, BulkAct>>> = { pause: 'resume', resume: 'pause' }
 
-function tellResult(act: BulkAct, { done, refused }: BulkResult): void {
+function tellResult(act: BulkAct, { done, refused, left }: BulkResult): void {
   const undo = UNDO[act]
   const [first] = refused
   const rest = first === undefined ? '' : ` ${formatCount(refused.length)} not: ${first.reason}`
+  const stopped = left === 0 ? '' : ` Stopped: ${formatCount(left)} were left as they are.`
   tell({
-    text: `${capital(DONE[act](tasksWord(done.length)))}${rest}`,
+    text: `${capital(DONE[act](tasksWord(done.length)))}${rest}${stopped}`,
     ...(undo && done.length > 0 ? { undo: () => doToAll(undo, done) } : {}),
   })
 }
 
 const capital = (text: string) => text.replace(/^[a-z]/, (letter) => letter.toUpperCase())
 
-export function BulkBar({ selection }: { readonly selection: Selection }) {
-  const [asking, setAsking] = useState<'run' | 'delete' | null>(null)
+interface BulkBarProps {
+  readonly selection: Selection
+  readonly filter: TaskFilter
+  /** The list goes on beyond what is shown. */
+  readonly hasMore: boolean
+}
+
+export function BulkBar({ selection, filter, hasMore }: BulkBarProps) {
+  const [asking, setAsking] = useState<BulkAct | null>(null)
   const [isBusy, setBusy] = useState(false)
   const { tasks } = selection
   if (tasks.length === 0) return null
-  const now = async (act: 'pause' | 'resume') => {
+  const begin = async (act: BulkAct) => {
+    const some = concerned(act, tasks)
+    if (UNDO[act] === undefined || some.length > FEW) return setAsking(act)
     setBusy(true)
-    tellResult(act, await doToAll(act, concerned(act, tasks)))
+    tellResult(act, await doToAll(act, some))
     setBusy(false)
   }
-  const none = (act: BulkAct) => isBusy || concerned(act, tasks).length === 0
+  const button = (act: BulkAct, label: string) => (
+    <Button
+      size="xs"
+      variant="default"
+      disabled={isBusy || concerned(act, tasks).length === 0}
+      onClick={() => void begin(act)}
+    >
+      {label}
+    </Button>
+  )
   return (
     <section className={classes.bar} aria-label="What to do to those selected">
-      <strong role="status">{formatCount(tasks.length)} selected</strong>
-      <Button size="xs" variant="default" disabled={none('run')} onClick={() => setAsking('run')}>
-        Run now…
-      </Button>
-      <Button size="xs" variant="default" disabled={none('pause')} onClick={() => void now('pause')}>
-        Pause
-      </Button>
-      <Button size="xs" variant="default" disabled={none('resume')} onClick={() => void now('resume')}>
-        Resume
-      </Button>
-      <Button size="xs" variant="default" disabled={none('delete')} onClick={() => setAsking('delete')}>
-        Delete…
-      </Button>
+      <strong role="status">
+        {formatCount(tasks.length)} selected{selection.isAll && ': all that match'}
+      </strong>
+      {button('run', 'Run now…')}
+      {button('pause', tasks.length > FEW ? 'Pause…' : 'Pause')}
+      {button('resume', tasks.length > FEW ? 'Resume…' : 'Resume')}
+      {button('delete', 'Delete…')}
       <Button size="xs" variant="subtle" onClick={() => selection.set([])}>
         Select none
       </Button>
+      {hasMore && !selection.isAll && <SelectMatching filter={filter} onFound={selection.setAll} />}
       {asking && (
         <BulkQuestion
           act={asking}
           tasks={concerned(asking, tasks)}
+          leftOut={tasks.length - concerned(asking, tasks).length}
           onClose={() => setAsking(null)}
           onDone={(result) => {
             setAsking(null)

@@ -1,51 +1,80 @@
 /** Asks before the same is done to many: says in numbers what follows from it, with the commands that do the same. */
 import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { Task } from '../../api/wire.ts'
 import classes from '../../components/delete-task.module.css'
 import { Dialog } from '../../components/dialog.tsx'
 import { CodeBlock } from '../../components/panel.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
-import { type BulkResult, doToAll } from './bulk-acts.ts'
+import { type BulkAct, type BulkResult, doToAll } from './bulk-acts.ts'
+import { bulkEffects } from './bulk-effects.ts'
 
-const SHOWN_NAMES = 5
+const SHOWN_NAMES = 10
 const SHOWN_COMMANDS = 5
 
+export const tasksWord = (count: number): string => (count === 1 ? 'one task' : `${formatCount(count)} tasks`)
+
+const WORDS: Readonly<Record<BulkAct, { title: (count: string) => string; act: string; not: string }>> = {
+  run: { title: (count) => `Run ${count} now?`, act: 'Run now', not: 'Do not run them' },
+  pause: { title: (count) => `Pause ${count}?`, act: 'Pause', not: 'Let them go on' },
+  resume: { title: (count) => `Resume ${count}?`, act: 'Resume', not: 'Keep them paused' },
+  delete: { title: (count) => `Delete ${count}?`, act: 'Delete', not: 'Keep them' },
+}
+
 interface BulkQuestionProps {
-  readonly act: 'run' | 'delete'
+  readonly act: BulkAct
   readonly tasks: readonly Task[]
+  /** How many of those that were chosen it cannot be done to. */
+  readonly leftOut: number
   readonly onClose: () => void
   readonly onDone: (result: BulkResult) => void
 }
 
-export function BulkQuestion({ act, tasks, onClose, onDone }: BulkQuestionProps) {
+export function BulkQuestion({ act, tasks, leftOut, onClose, onDone }: BulkQuestionProps) {
   const [progress, setProgress] = useState<number | null>(null)
-  const count = tasks.length === 1 ? 'one task' : `${formatCount(tasks.length)} tasks`
+  const stop = useRef(new AbortController())
+  const words = WORDS[act]
+  const isGoing = progress !== null
   const go = async () => {
     setProgress(0)
-    onDone(await doToAll(act, tasks, setProgress))
+    onDone(await doToAll(act, tasks, { onProgress: setProgress, signal: stop.current.signal }))
   }
   return (
-    <Dialog title={act === 'run' ? `Run ${count} now?` : `Delete ${count}?`} onClose={onClose}>
+    <Dialog title={words.title(tasksWord(tasks.length))} onClose={() => !isGoing && onClose()}>
       <div className={classes.body}>
         <ul className={classes.effects}>
-          {effects(act, tasks).map((line) => (
+          {bulkEffects(act, tasks).map((line) => (
             <li key={line}>{line}</li>
           ))}
+          {leftOut > 0 && (
+            <li>{formatCount(leftOut)} of those selected are left as they are: it does not concern them.</li>
+          )}
           <li>{names(tasks)}</li>
         </ul>
         <CodeBlock label="The same in a terminal" text={commands(act, tasks)} />
+        {isGoing && (
+          <progress
+            className={classes.progress}
+            value={progress}
+            max={tasks.length}
+            aria-label={`${progress} of ${tasks.length} done`}
+          />
+        )}
         <div className={classes.buttons}>
-          <Button variant="default" onClick={onClose} disabled={progress !== null} data-autofocus>
-            {act === 'run' ? 'Do not run them' : 'Keep them'}
+          <Button
+            variant="default"
+            onClick={() => (isGoing ? stop.current.abort() : onClose())}
+            data-autofocus
+          >
+            {isGoing ? 'Stop' : words.not}
           </Button>
           <Button
             {...(act === 'delete' ? { color: 'red.9' } : {})}
-            disabled={progress !== null}
+            disabled={isGoing}
             onClick={() => void go()}
           >
-            {progress === null ? (act === 'run' ? 'Run now' : 'Delete') : `${progress} of ${tasks.length}`}
+            {isGoing ? `${formatCount(progress)} of ${formatCount(tasks.length)}` : words.act}
           </Button>
         </div>
       </div>
@@ -53,30 +82,12 @@ export function BulkQuestion({ act, tasks, onClose, onDone }: BulkQuestionProps)
   )
 }
 
-function effects(act: 'run' | 'delete', tasks: readonly Task[]): string[] {
-  const active = tasks.filter(({ openRun }) => openRun !== null).length
-  if (act === 'delete')
-    return [
-      'They do not fire any more. What has run stays in the history. This cannot be undone.',
-      active === 0
-        ? 'None of their runs is active now.'
-        : `${formatCount(active)} active runs are cancelled.`,
-    ]
-  const blocked = tasks.filter(({ openRun, overlap }) => openRun !== null && overlap === 'skip').length
-  return [
-    `${formatCount(tasks.length - blocked)} runs start at once, beside what their schedules do.`,
-    ...(blocked === 0
-      ? []
-      : [`${formatCount(blocked)} are refused: a run of theirs is active, and their policy is skip.`]),
-  ]
-}
-
 function names(tasks: readonly Task[]): string {
   const rest = tasks.length - SHOWN_NAMES
   return `${tasks.slice(0, SHOWN_NAMES).map(titleOf).join(', ')}${rest > 0 ? ` and ${formatCount(rest)} more` : ''}`
 }
 
-function commands(act: 'run' | 'delete', tasks: readonly Task[]): string {
+function commands(act: BulkAct, tasks: readonly Task[]): string {
   const lines = tasks
     .slice(0, SHOWN_COMMANDS)
     .map(({ id }) => `belfry task ${act} ${id}${act === 'delete' ? ' --yes' : ''}`)

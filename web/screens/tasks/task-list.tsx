@@ -1,15 +1,14 @@
 /**
- * The rows. Only those near the screen are drawn, so ten thousand cost as much as twenty. One row is chosen by
- * keyboard; it is known by its task and stays chosen when rows come and go.
+ * The rows. Only those near the screen are drawn, so ten thousand cost as much as twenty.
  */
 import { ActionIcon } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { memo, useEffect, useEffectEvent, useRef, useState } from 'react'
+import { memo, useEffect, useMemo, useRef, useState } from 'react'
 import { actionWords } from '../../../src/core/words/action.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Task } from '../../api/wire.ts'
-import { isFree } from '../../app/shortcuts.ts'
+import { useChosenRow } from '../../components/chosen-row.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { RunStrip } from '../../components/run-strip.tsx'
@@ -50,10 +49,21 @@ export function TaskList({ tasks, selection, hasMore, isLoadingMore, onMore, onD
     if (hasMore && !isLoadingMore && last >= tasks.length - AHEAD) onMore()
   }, [hasMore, isLoadingMore, last, tasks.length, onMore])
   const { toggle } = selection
-  const chosen = useChosenRow(tasks, {
-    show: (index) => rows.scrollToIndex(index, { align: 'auto' }),
-    toggle,
-  })
+  const navigate = useNavigate()
+  const chosen = useChosenRow(
+    useMemo(() => tasks.map(({ id }) => id), [tasks]),
+    {
+      show: (index) => rows.scrollToIndex(index, { align: 'auto' }),
+      act: (key, id) => {
+        const task = tasks.find((shown) => shown.id === id)
+        if (!task) return
+        if (key === 'x') toggle(id)
+        if (key === 'r') void runNow(task)
+        if (key === 'p' && !isOver(task)) void togglePause(task)
+        if (key === 'Enter') void navigate({ to: '/tasks/$taskId', params: { taskId: id } })
+      },
+    },
+  )
   return (
     <div
       className={classes.table}
@@ -121,11 +131,11 @@ function SelectAll({ tasks, selection }: SelectAllProps) {
       type="checkbox"
       className={classes.check}
       aria-label="Select all shown"
-      checked={count === tasks.length}
+      checked={count >= tasks.length}
       ref={(box) => {
         if (box) box.indeterminate = count > 0 && count < tasks.length
       }}
-      onChange={() => selection.set(count === tasks.length ? [] : tasks.map(({ id }) => id))}
+      onChange={() => selection.set(count >= tasks.length ? [] : tasks.map(({ id }) => id))}
     />
   )
 }
@@ -214,12 +224,28 @@ function worstLateness({ recent = [] }: Task): string {
 
 function NextFire({ task }: { readonly task: Task }) {
   if (task.state === 'paused')
-    return task.pausedAt ? (
-      <span>
-        paused <Distance at={task.pausedAt} />
-      </span>
-    ) : (
-      <span>paused</span>
+    return (
+      <>
+        <span>
+          paused
+          {task.pausedAt && (
+            <>
+              {' '}
+              <Distance at={task.pausedAt} />
+            </>
+          )}
+        </span>
+        {(task.resumeAt || task.pauseReason) && (
+          <span className={classes.at} title={task.pauseReason ?? undefined}>
+            {task.resumeAt && (
+              <>
+                until <Instant at={task.resumeAt} zone={task.timezone} />
+              </>
+            )}
+            {task.pauseReason && ` “${task.pauseReason}”`}
+          </span>
+        )}
+      </>
     )
   if (task.nextFireAt === null)
     return <span className={classes.none}>{isOver(task) ? '–' : 'when triggered'}</span>
@@ -233,40 +259,4 @@ function NextFire({ task }: { readonly task: Task }) {
       </span>
     </>
   )
-}
-
-interface RowActs {
-  readonly show: (index: number) => void
-  readonly toggle: (id: string) => void
-}
-
-/** Keys that move through the rows and act on the chosen one. */
-function useChosenRow(tasks: readonly Task[], { show, toggle }: RowActs): string | null {
-  const navigate = useNavigate()
-  const [chosen, setChosen] = useState<string | null>(null)
-  const onKey = useEffectEvent((event: KeyboardEvent) => {
-    if (!isFree(event)) return
-    const index = tasks.findIndex(({ id }) => id === chosen)
-    const task = tasks[index]
-    const move = (to: number) => {
-      const next = tasks[Math.min(Math.max(to, 0), tasks.length - 1)]
-      if (!next) return
-      setChosen(next.id)
-      show(tasks.indexOf(next))
-    }
-    if (event.key === 'j') return move(index + 1)
-    if (event.key === 'k') return move(index - 1)
-    if (!task) return
-    if (event.key === 'x') toggle(task.id)
-    if (event.key === 'r') void runNow(task)
-    if (event.key === 'p' && !isOver(task)) void togglePause(task)
-    const isOnControl = (event.target as HTMLElement).closest('a, button') !== null
-    if (event.key === 'Enter' && !isOnControl)
-      void navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
-  })
-  useEffect(() => {
-    window.addEventListener('keydown', onKey)
-    return () => window.removeEventListener('keydown', onKey)
-  }, [])
-  return chosen
 }

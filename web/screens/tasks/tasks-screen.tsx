@@ -22,7 +22,7 @@ const route = getRouteApi('/tasks')
 export function TasksScreen() {
   useTitle('Tasks')
   const filters = route.useSearch()
-  const { tz: _, ...filter } = filters as typeof filters & { tz?: string }
+  const { tz: _, row: __, ...filter } = filters as typeof filters & { tz?: string }
   const options = tasksQuery(filter)
   const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const [asked, setAsked] = useState<Task | null>(null)
@@ -52,7 +52,7 @@ export function TasksScreen() {
           onDelete={setAsked}
         />
       )}
-      <BulkBar selection={selection} />
+      <BulkBar selection={selection} filter={filter} hasMore={query.hasNextPage} />
       {deleting && <DeleteTask task={deleting} onClose={() => setAsked(null)} />}
     </div>
   )

@@ -1,5 +1,4 @@
 /** What two states of the same thing have otherwise, member by member. */
-import { isSame } from './draft-input.ts'
 
 export interface Difference {
   /** Such as `retry.limit`. */
@@ -16,6 +15,8 @@ export function differences(before: unknown, after: unknown, path = ''): Differe
     differences(before[name], after[name], path === '' ? name : `${path}.${name}`),
   )
 }
+
+export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

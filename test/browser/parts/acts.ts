@@ -1,0 +1,163 @@
+/** What is done to a task from its page: each says first what follows, and what is open is in the address. */
+import { expect, test } from 'vitest'
+import { Worker } from '../../../src/sdk/worker.ts'
+import type { TestBrowser } from '../../support/browser.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startSink } from '../../support/sink.ts'
+import type { TestServer } from './server.ts'
+
+const HOUR_MS = 3_600_000
+
+export function acts({ visit }: TestBrowser, { node }: TestServer): void {
+  const create = async (task: object) => (await node.request('POST', '/v1/tasks', task)).body
+  const read = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)).body
+  const sleeping = (name: string) => ({
+    name,
+    action: { type: 'sleep', duration: '0s' },
+    schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:30:00Z' },
+  })
+
+  test('a pause has a reason and an end, and says how much it lets pass', async () => {
+    const { id } = await create(sleeping('pause me'))
+    const { page } = await visit(`${node.url}/tasks/${id}`)
+
+    await page.getByRole('button', { name: 'Pause with a reason…' }).click()
+    const panel = page.getByRole('dialog', { name: 'Pause pause me' })
+    await panel.getByLabel('Why').fill('the warehouse moves')
+    await panel.getByRole('button', { name: '1 day' }).click()
+    await panel.getByText(/2[45] occurrences will be recorded as skipped\./).waitFor()
+    const address = page.url()
+    await panel.getByRole('button', { name: 'Pause', exact: true }).click()
+    await page.getByText(/paused since .* until .*: the warehouse moves/).waitFor()
+
+    expect(address).toContain('panel=pause')
+    expect(page.url()).not.toContain('panel')
+    const task = await read(id)
+    expect(task).toMatchObject({ state: 'paused', pauseReason: 'the warehouse moves' })
+    expect(Date.parse(task.resumeAt)).toBeGreaterThan(Date.now() + 23 * HOUR_MS)
+  })
+
+  test('the next occurrences are named, skipped and, by keyboard, taken back', async () => {
+    const { id } = await create(sleeping('skip me'))
+    const { page } = await visit(`${node.url}/tasks/${id}?tab=upcoming`)
+
+    await page.getByRole('button', { name: 'More to do' }).click()
+    await page.getByRole('menuitem', { name: 'Skip next…' }).click()
+    const panel = page.getByRole('dialog', { name: 'Skip what is due next of skip me' })
+    await panel.getByLabel('How many').fill('2')
+    await panel.getByText('The first that runs is').waitFor()
+    await panel.getByRole('button', { name: 'Skip 2' }).click()
+    await page.getByText('is skipped', { exact: true }).nth(1).waitFor()
+    const skipped = await page.getByText('is skipped', { exact: true }).count()
+    const { skipNext } = await read(id)
+    await page.getByRole('button', { name: 'More to do' }).focus()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('menuitem', { name: 'Take the skip back…' }).press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Skip nothing' }).press('Enter')
+    await page.getByText('is skipped', { exact: true }).first().waitFor({ state: 'detached' })
+
+    expect(skipped).toBe(2)
+    expect(skipNext).not.toBeNull()
+    expect((await read(id)).skipNext).toBeNull()
+  })
+
+  test('a run is asked to do otherwise than its paused task says', async () => {
+    const sink = await startSink(() => ({ status: 200 }))
+    const { id } = await create({
+      name: 'run me otherwise',
+      action: { type: 'webhook', url: sink.url, body: { day: 1 } },
+      schedule: { type: 'manual' },
+    })
+    await node.request('POST', `/v1/tasks/${id}/pause`)
+    const { page } = await visit(`${node.url}/tasks/${id}?panel=trigger`)
+    const panel = page.getByRole('dialog', { name: 'Run run me otherwise now' })
+
+    await panel.getByText('It does what the task says.').waitFor()
+    await panel.getByText('The task is paused, and stays paused.').waitFor()
+    await panel.getByLabel('Body').fill('{"day": 2}')
+    await panel.getByText('Otherwise than the task says: action.').waitFor()
+    await panel.getByRole('button', { name: 'Run now' }).click()
+    await page.getByRole('link', { name: 'See the run' }).click()
+    await page.getByRole('region', { name: 'What was changed for this run' }).waitFor()
+    await page.getByText('HTTP 200').first().waitFor()
+
+    expect(sink.hits).toMatchObject([{ body: '{"day":2}' }])
+    expect(await read(id)).toMatchObject({ state: 'paused', action: { body: { day: 1 } } })
+  })
+
+  test('a backfill is counted before it is begun, and shows how far it has come', async () => {
+    const { id } = await create(sleeping('fill me'))
+    const { page } = await visit(`${node.url}/tasks/${id}?panel=backfill`, { expected: /422/ })
+    const panel = page.getByRole('dialog', { name: 'Backfill fill me' })
+
+    await panel.getByText(/^24 runs for 24 occurrences/).waitFor()
+    await panel.getByLabel('Rate').fill('many')
+    await panel.getByText('The fields are not right yet.').waitFor()
+    await panel.getByLabel('Rate').fill('100/s')
+    await panel.getByLabel('Side by side').check()
+    await panel.getByRole('button', { name: 'Start 24 runs' }).click()
+    await page.getByText(/24 occurrences: 24 completed/).waitFor()
+
+    const { body } = await node.request('GET', `/v1/tasks/${id}/backfills`)
+    expect(body.items).toMatchObject([{ rate: '100/s', overlap: 'allow', completed: 24 }])
+    expect(page.url()).toContain('tab=backfills')
+  })
+
+  test('versions tell what was changed, and an earlier one is made to hold again', async () => {
+    const { id } = await create(sleeping('change me'))
+    await node.request('PATCH', `/v1/tasks/${id}`, { timeout: '30s', reason: 'it took too long' })
+    const { page } = await visit(`${node.url}/tasks/${id}?tab=versions`)
+    const versions = page.getByRole('list', { name: 'Versions' })
+
+    await versions.getByText('it took too long').waitFor()
+    const changed = await page.getByRole('list', { name: 'What version 2 changed' }).textContent()
+    await page.getByRole('button', { name: 'Roll back to 1…' }).click()
+    const panel = page.getByRole('dialog', { name: 'Roll change me back to version 1?' })
+    const changes = await panel.getByRole('list', { name: 'What it changes' }).textContent()
+    await panel.getByLabel('Why').fill('it did not')
+    await panel.getByRole('button', { name: 'Roll back', exact: true }).click()
+    await versions.getByText('back to version 1').waitFor()
+
+    expect(changed).toBe('timeout20m → 30s')
+    expect(changes).toBe('timeout30s → 20m')
+    expect(await read(id)).toMatchObject({ version: 3, timeout: '20m' })
+  })
+
+  test('a handler tells how far it is, and its log is kept and shown', async () => {
+    const { id } = await create({
+      name: 'in a worker',
+      action: { type: 'handler', name: 'dashboard-test' },
+      schedule: { type: 'manual' },
+    })
+    let open = () => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const worker = new Worker({ server: node.url, log: () => {} })
+    worker.handle('dashboard-test', async (_, ctx) => {
+      ctx.log('begun')
+      ctx.progress(0.25, 'a quarter')
+      await gate
+      ctx.log('nearly failed', 'warn')
+      return { pages: 4 }
+    })
+    const working = worker.run()
+    try {
+      const { body: run } = await node.request('POST', `/v1/tasks/${id}/trigger`)
+      const { page } = await visit(`${node.url}/runs/${run.id}`)
+
+      await page.getByText('25 %').waitFor()
+      await page.getByText('a quarter').waitFor()
+      open()
+      await page.getByRole('region', { name: 'Log of attempt 1' }).getByText('nearly failed').waitFor()
+      await eventually(async () => (await page.getByText('25 %').count()) === 0)
+
+      expect(await page.getByText('Log, 2 lines, times in Berlin').count()).toBe(1)
+    } finally {
+      open()
+      await worker.stop()
+      await working
+    }
+  })
+}

@@ -1,0 +1,166 @@
+/** Many tasks, and hands that never leave the keyboard. */
+import { expect, test } from 'vitest'
+import type { TestBrowser } from '../../support/browser.ts'
+import { createTestDatabase } from '../../support/database.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startTestNode } from '../../support/node.ts'
+
+const COUNT = 1_000
+/** As many as the list asks for at a time. */
+const PAGE = 100
+
+export async function lists({ visit }: TestBrowser): Promise<void> {
+  const node = await startTestNode(await createTestDatabase())
+  await node.request('POST', '/v1/tasks/bulk', {
+    tasks: Array.from({ length: COUNT }, (_, n) => ({
+      name: `task ${String(n).padStart(4, '0')}`,
+      action: { type: 'sleep', duration: '1s' },
+      schedule:
+        n % 2 === 0
+          ? { type: 'manual' }
+          : { type: 'cron', expression: `${n % 60} 3 * * *`, timezone: 'Europe/Berlin' },
+      tags: n % 10 === 0 ? ['tenth'] : [],
+    })),
+  })
+
+  test('a thousand tasks are a list that is scrolled to its end, with few rows drawn', async () => {
+    const { page } = await visit(`${node.url}/tasks`)
+    const rows = page.locator('[role=row][data-index]')
+
+    await rows.first().waitFor()
+    await page.getByText('task 0999').waitFor()
+    for (let loaded = PAGE; loaded < COUNT; loaded += PAGE) {
+      await page.getByRole('status').getByText(`${loaded}+ tasks`).waitFor()
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+    }
+    await page.getByRole('status').getByText(`${COUNT} tasks`).waitFor()
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+    await page.getByText('task 0000').waitFor()
+
+    expect(await rows.count()).toBeLessThan(60)
+  })
+
+  test('the address is the state: filters are in it, and the way back leads back', async () => {
+    const { page } = await visit(`${node.url}/tasks?q=task+012&tag=tenth`)
+
+    await page.getByText('task 0120').waitFor()
+    const shown = await page.locator('[role=row][data-index]').count()
+    await page.getByRole('link', { name: 'task 0120' }).click()
+    await page.getByRole('heading', { name: 'task 0120' }).waitFor()
+    await page.goBack()
+    await page.getByText('task 0120').waitFor()
+    await page.getByLabel('Tag').fill('none has it')
+    await page.getByText('No task is like that.').waitFor()
+
+    expect(shown).toBe(1)
+    expect(new URL(page.url()).searchParams.get('tag')).toBe('none has it')
+    expect(await page.getByLabel('Name or key').inputValue()).toBe('task 012')
+  })
+
+  test('times are shown in the zone that the address chooses, and always with it', async () => {
+    const { page } = await visit(`${node.url}/tasks?q=task+0001&tz=utc`)
+
+    await page
+      .getByRole('row')
+      .getByText(/, 02:01 UTC|, 01:01 UTC/)
+      .waitFor()
+    await page.getByLabel('Times are shown in').selectOption('task')
+    await page.getByRole('row').getByText(', 03:01 Berlin').waitFor()
+
+    expect(page.url()).not.toContain('tz=')
+  })
+
+  test('the same is done to several at once, after saying in numbers what follows', async () => {
+    const { page } = await visit(`${node.url}/tasks?q=task+07&tag=tenth`)
+    const bar = page.getByRole('region', { name: 'What to do to those selected' })
+    const states = async () => {
+      const { body } = await node.request('GET', '/v1/tasks?q=task+07&tag=tenth')
+      return body.items.map(({ state }: { state: string }) => state)
+    }
+
+    await page.getByLabel('Select all shown').check()
+    await bar.getByText('10 selected').waitFor()
+    await page.getByLabel('Select task 0790').uncheck()
+    await bar.getByText('9 selected').waitFor()
+    await bar.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('9 tasks paused.').waitFor()
+    const paused = await states()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await eventually(async () => !(await states()).includes('paused'))
+    await bar.getByRole('button', { name: 'Delete…' }).click()
+    await page
+      .getByRole('dialog', { name: 'Delete 9 tasks?' })
+      .getByText('None of their runs is active now.')
+      .waitFor()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByText('9 tasks deleted.').waitFor()
+    await page.getByRole('status').getByText('1 task', { exact: true }).waitFor()
+
+    expect(paused.filter((state: string) => state === 'paused')).toHaveLength(9)
+    expect(await states()).toEqual(['scheduled'])
+    expect(await bar.count()).toBe(0)
+  })
+
+  test('all that match are counted, asked about and paused, also those that are not shown', async () => {
+    const { page } = await visit(`${node.url}/tasks?q=00`)
+    const bar = page.getByRole('region', { name: 'What to do to those selected' })
+
+    await page.getByLabel('Select all shown').check()
+    await bar.getByText(`${PAGE} selected`).waitFor()
+    await bar.getByRole('button', { name: 'Select all that match' }).click()
+    await bar.getByText(/\d+ selected: all that match/).waitFor()
+    const [selected] = ((await bar.textContent()) ?? '').split(' ')
+    await bar.getByRole('button', { name: 'Pause…' }).click()
+    await page.getByRole('dialog').getByText('do not fire until they are resumed').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click()
+    await page.getByText(`${selected} tasks paused.`).waitFor()
+
+    const { body } = await node.request('GET', '/v1/tasks?q=00&state=scheduled')
+    expect(body.items).toEqual([])
+    // 0000 to 0099, and 0100, 0200 to 0900; one of them was deleted above.
+    expect([108, 109]).toContain(Number(selected))
+  })
+
+  test('everything of a day can be done by keyboard', async () => {
+    const { page } = await visit(node.url)
+    const press = (...keys: string[]) =>
+      keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve())
+
+    await page.getByRole('heading').first().waitFor()
+    await press('g', 't')
+    await page.getByText('task 0999').waitFor()
+    await press('j', 'j')
+    await page.locator('[aria-selected=true]').getByText('task 0998').waitFor()
+    const pointed = page.url()
+    await press('x')
+    await page.getByText('1 selected').waitFor()
+    await press('x')
+    await page.getByText('1 selected').waitFor({ state: 'detached' })
+    await press('r')
+    await page.getByText('task 0998 runs now.').waitFor()
+    await press('p')
+    await page.getByText('task 0998 is paused.').waitFor()
+    await press('Enter')
+    await page.getByRole('heading', { name: 'task 0998' }).waitFor()
+    await press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await press('Control+k')
+    await page.getByRole('combobox', { name: 'Search' }).fill('task 0042')
+    await page.getByRole('option', { name: 'task 0042', selected: true }).waitFor()
+    await press('Enter')
+    await page.getByRole('heading', { name: 'task 0042' }).waitFor()
+    await press('n')
+    await page.getByRole('heading', { name: 'New task' }).waitFor()
+    await press('g', 't')
+    await page.getByText('task 0999').waitFor()
+    await press('/')
+    await page.keyboard.type('task 0500')
+    await page.getByText('1 task', { exact: true }).waitFor()
+
+    expect(page.url()).toContain('q=task+0500')
+    await page.goto(pointed)
+    await page.locator('[aria-selected=true]').getByText('task 0998').waitFor()
+  })
+}

@@ -1,0 +1,103 @@
+/** What happens elsewhere is shown as it happens, and nothing moves under the reader's eyes. */
+import { expect, test } from 'vitest'
+import type { TestBrowser } from '../../support/browser.ts'
+import { createTestDatabase } from '../../support/database.ts'
+import { startTestNode } from '../../support/node.ts'
+
+export async function live({ visit }: TestBrowser): Promise<void> {
+  const database = await createTestDatabase()
+  let node = await startTestNode(database)
+  const { url } = node
+  const sleepTask = (name: string) => ({
+    name,
+    action: { type: 'sleep', duration: '0s' },
+    schedule: { type: 'manual' },
+  })
+  const create = async (name: string) => (await node.request('POST', '/v1/tasks', sleepTask(name))).body
+
+  test('a row appears, changes and goes with what others do', async () => {
+    await create('there before')
+    const { page } = await visit(`${url}/tasks`)
+    await page.getByText('there before').waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+
+    const { id } = await create('made elsewhere')
+    const row = page.getByRole('row').filter({ hasText: 'made elsewhere' })
+    await row.getByText('scheduled').waitFor()
+    await node.request('POST', `/v1/tasks/${id}/trigger`)
+    await row.getByRole('img', { name: 'Last 1 runs: 1 completed' }).waitFor()
+    await node.request('POST', `/v1/tasks/${id}/pause`)
+    await row.getByText('paused', { exact: true }).waitFor()
+    await node.request('DELETE', `/v1/tasks/${id}`)
+    await row.waitFor({ state: 'detached' })
+
+    expect(await page.getByText('there before').count()).toBe(1)
+  })
+
+  test('a run that is looked at goes on by itself', async () => {
+    const { body: task } = await node.request('POST', '/v1/tasks', {
+      ...sleepTask('slow'),
+      action: { type: 'sleep', duration: '1h' },
+    })
+    const { body: run } = await node.request('POST', `/v1/tasks/${task.id}/trigger`)
+    const { page } = await visit(`${url}/runs/${run.id}`)
+
+    await page.getByText('running', { exact: true }).waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    await node.request('POST', `/v1/runs/${run.id}/cancel`)
+    await page.getByText('cancelled', { exact: true }).first().waitFor()
+
+    expect(await page.getByRole('button', { name: 'Run it again' }).count()).toBe(1)
+  })
+
+  test('a task that somebody deletes is gone wherever it is shown', async () => {
+    const { id } = await create('soon gone')
+    // What is asked about it in the moment in which it goes is not found.
+    const expected = /404/
+    const { page } = await visit(`${url}/tasks/${id}`, { expected })
+    const { page: form } = await visit(`${url}/tasks/${id}/edit`, { expected })
+    await page.getByRole('heading', { name: 'soon gone' }).waitFor()
+    await form.getByLabel('Retries').fill('9')
+    await page.getByText('live', { exact: true }).waitFor()
+    await form.getByText('live', { exact: true }).waitFor()
+
+    await node.request('DELETE', `/v1/tasks/${id}`)
+    await page.getByText('soon gone was deleted.').waitFor()
+    await form.getByText('soon gone was deleted.').waitFor()
+
+    expect(await page.getByRole('button', { name: 'Run now' }).count()).toBe(0)
+    expect(await form.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true)
+    expect(await form.getByLabel('Retries').inputValue()).toBe('9')
+  })
+
+  test('who reads further down is told of what is new, and shown it when asking', async () => {
+    await node.request('POST', '/v1/tasks/bulk', {
+      tasks: Array.from({ length: 60 }, (_, n) => sleepTask(`filler ${n}`)),
+    })
+    const { page } = await visit(`${url}/tasks`)
+    await page.getByText('filler 59').waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    await page.mouse.wheel(0, 800)
+    await page.getByText('filler 40').waitFor()
+
+    await create('came in above')
+    await page.getByRole('button', { name: '1 new' }).waitFor()
+    const before = await page.getByText('came in above').count()
+    await page.getByRole('button', { name: '1 new' }).click()
+    await page.getByText('came in above').waitFor()
+
+    expect(before).toBe(0)
+  })
+
+  test('a server that goes away is missed, and found again', async () => {
+    const { page } = await visit(`${url}/tasks`, { expected: /ERR_|Failed to load|incomplete/ })
+    await page.getByText('live', { exact: true }).waitFor()
+
+    await node.stop()
+    await page.getByText('The server does not answer.').waitFor()
+    node = await startTestNode(database, { port: new URL(url).port })
+    await page.getByText('live', { exact: true }).waitFor()
+
+    expect(await page.getByText('The server does not answer.').count()).toBe(0)
+  })
+}

@@ -1,0 +1,230 @@
+/** What people do: the first task, a task of one's own, an edit that meets another, a task that fails. */
+import { expect, test } from 'vitest'
+import type { TestBrowser } from '../../support/browser.ts'
+import { eventually } from '../../support/eventually.ts'
+import { inShell } from '../../support/shell.ts'
+import { startSink } from '../../support/sink.ts'
+import type { TestServer } from './server.ts'
+
+/** The server must be new: the first of them is a newcomer's. */
+export function paths({ visit }: TestBrowser, { node }: TestServer): void {
+  const create = async (task: object) => (await node.request('POST', '/v1/tasks', task)).body
+
+  test('a newcomer creates the first task and sees it run', async () => {
+    const { page } = await visit(node.url)
+
+    await page.getByRole('heading', { name: 'Nothing is scheduled yet' }).waitFor()
+    await page.getByRole('button', { name: 'Create it' }).click()
+    await page.getByRole('heading', { name: 'Ring every minute' }).waitFor()
+    await page.getByRole('button', { name: 'Run now' }).click()
+    await page.getByRole('table', { name: 'Runs' }).getByText('completed').first().waitFor()
+
+    const { body } = await node.request('GET', '/v1/tasks')
+    expect(body.items).toMatchObject([
+      { name: 'Ring every minute', schedule: { type: 'every', interval: '1m' } },
+    ])
+  })
+
+  test('a task of one’s own is tried before it is saved, in the zone of the browser', async () => {
+    const sink = await startSink(() => ({ status: 200, body: 'thank you' }))
+    const { page } = await visit(`${node.url}/tasks/new`)
+
+    await page.getByLabel('Name', { exact: true }).fill('morning report')
+    await page.getByLabel('URL', { exact: true }).fill(`${sink.url}/hook`)
+    await page.getByLabel('Body', { exact: true }).fill('{"report": "daily"}')
+    await page.getByText('Every day at 09:00 (Europe/Berlin)').waitFor()
+    await page
+      .getByText(/does not exist on|happens twice on/)
+      .first()
+      .waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Send a test run' }).click()
+    await page.getByText('HTTP 200').waitFor()
+    await page.getByRole('button', { name: 'Create task' }).click()
+    await page.getByRole('heading', { name: 'morning report' }).waitFor()
+
+    expect(sink.hits).toMatchObject([{ method: 'POST', path: '/hook', body: '{"report":"daily"}' }])
+    const { body } = await node.request('GET', '/v1/tasks?q=report')
+    expect(body.items).toMatchObject([
+      {
+        name: 'morning report',
+        schedule: { type: 'daily', hour: 9, minute: 0, timezone: 'Europe/Berlin' },
+        action: { type: 'webhook', url: `${sink.url}/hook`, body: { report: 'daily' } },
+      },
+    ])
+  })
+
+  test('the command that the form shows, run in a shell, creates the task that the form creates', async () => {
+    const { page } = await visit(`${node.url}/tasks/new`)
+    await page.getByLabel('Name', { exact: true }).fill(`it's "quoted" & <b>`)
+    await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:9/?a=1&b=$HOME')
+    await page.getByLabel('Body', { exact: true }).fill(`{"it's": ["a\\nb"]}`)
+    await page.getByText('Cron', { exact: true }).click()
+    await page.getByLabel('Cron expression').fill('30 2 * * *')
+    await page.getByText('CLI', { exact: true }).click()
+    const command = (await page.getByRole('region', { name: 'As CLI' }).textContent()) ?? ''
+
+    const { stdout } = await inShell(`${command} --field id`)
+    await page.getByRole('button', { name: 'Create task' }).click()
+    await page.getByRole('heading', { name: `it's "quoted"` }).waitFor()
+
+    const byShell = (await node.request('GET', `/v1/tasks/${stdout.trim()}`)).body
+    const byForm = (await node.request('GET', `/v1/tasks/${page.url().split('/').at(-1)}`)).body
+    const { id: _, createdAt: __, updatedAt: ___, ...wanted } = byForm
+    expect(byShell).toMatchObject(wanted)
+    expect(byForm.name).toBe(`it's "quoted" & <b>`)
+  })
+
+  test('what is wrong is said at its field while it is typed, and a time that clocks skip is pointed out', async () => {
+    const { page } = await visit(`${node.url}/tasks/new`, { expected: /422/ })
+
+    await page.getByText('Cron', { exact: true }).click()
+    await page.getByLabel('Cron expression').fill('0 25 * * *')
+    await page.getByLabel('Cron expression').and(page.locator('[aria-invalid=true]')).waitFor()
+    await page.getByLabel('Cron expression').fill('30 2 * * *')
+    await page.getByRole('list', { name: 'Clock changes' }).getByText('02:30 does not exist').waitFor()
+    await page.getByRole('button', { name: 'Create task' }).click()
+    await page.getByLabel('URL', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor()
+
+    expect(await page.getByText('Not saved: one field is not right yet.').count()).toBe(1)
+  })
+
+  test('an edit that meets another shows both, and loses neither', async () => {
+    const task = await create({
+      name: 'shared',
+      action: { type: 'sleep', duration: '1s' },
+      schedule: { type: 'manual' },
+    })
+    const { page } = await visit(`${node.url}/tasks/${task.id}/edit`, { expected: /412/ })
+
+    await page.getByLabel('Stop an attempt after').fill('30s')
+    await node.request('PATCH', `/v1/tasks/${task.id}`, { retry: { limit: 9 } })
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('heading', { name: 'Somebody else changed this task while you did' }).waitFor()
+    const compared = await page.getByRole('region', { name: 'Both versions' }).textContent()
+    await page.getByRole('button', { name: 'Save mine as version 3' }).click()
+    await page.getByText('version 3', { exact: true }).waitFor()
+
+    expect(compared).toMatch(/retry.*"limit":3.*"limit":9/)
+    expect(compared).toContain('timeout20m20m30s')
+    const { body } = await node.request('GET', `/v1/tasks/${task.id}`)
+    expect(body).toMatchObject({ version: 3, timeout: '30s', retry: { limit: 9 } })
+  })
+
+  test('a task that fails tells what was answered, and can be run again', async () => {
+    const sink = await startSink((_, count) =>
+      count <= 2 ? { status: 503, body: 'Not today.\n'.repeat(40) } : { status: 200 },
+    )
+    const task = await create({
+      name: 'fragile',
+      action: { type: 'http', url: sink.url, method: 'PUT', body: { a: 1 } },
+      schedule: { type: 'manual' },
+      retry: { limit: 1, initial: '10ms', max: '10ms' },
+    })
+    const { page } = await visit(`${node.url}/tasks/${task.id}`)
+
+    await page.getByRole('button', { name: 'Run now' }).click()
+    await page.getByRole('table', { name: 'Runs' }).getByRole('link', { name: 'permanently failed' }).click()
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+    await page.getByText('attempt 2', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Body of attempt 2' }).getByText('not today').first().waitFor()
+    await page.getByLabel('Search in Body of attempt 2').fill('NOT today')
+    await page.getByText('1 of 40', { exact: true }).waitFor()
+    await page.keyboard.press('Shift+Enter')
+    await page.getByText('40 of 40', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Run it again' }).click()
+    await page.getByText('completed').first().waitFor()
+
+    expect(sink.hits).toHaveLength(3)
+    expect(await page.getByText('again for').count()).toBe(1)
+  })
+
+  test('a run shows what its own version of the task asked for, and secrets only by their length', async () => {
+    const sink = await startSink()
+    const task = await create({
+      name: 'changes its mind',
+      action: {
+        type: 'http',
+        url: `${sink.url}/old`,
+        method: 'POST',
+        headers: { authorization: 'Bearer hunter2' },
+      },
+      schedule: { type: 'manual' },
+    })
+    const { body: run } = await node.request('POST', `/v1/tasks/${task.id}/trigger`)
+    await eventually(async () => (await node.request('GET', `/v1/runs/${run.id}`)).body.endedAt)
+    await node.request('PATCH', `/v1/tasks/${task.id}`, { action: { type: 'ping', url: `${sink.url}/new` } })
+    const { page } = await visit(`${node.url}/runs/${run.id}`)
+
+    await page.getByText(`POST ${sink.url}/old`).waitFor()
+    await page.getByText('As version 1 of the task says it; the task is at version 2 now.').waitFor()
+    await page.getByText('authorization: Bearer ••• (7 characters)').waitFor()
+
+    expect(await page.getByText('hunter2').count()).toBe(0)
+  })
+
+  test('an edit says what it changes before it is saved', async () => {
+    const task = await create({
+      name: 'to be edited',
+      action: { type: 'sleep', duration: '1s' },
+      schedule: { type: 'daily', hour: 2, minute: 0, timezone: 'Europe/Berlin' },
+    })
+    const { page } = await visit(`${node.url}/tasks/${task.id}/edit`)
+    const consequences = page.getByRole('list', { name: 'Consequences' })
+
+    await page.getByText('Nothing is changed yet.').waitFor()
+    await page.getByLabel('Retries').fill('5')
+    await page.getByLabel('At', { exact: true }).fill('02:30')
+    await consequences.getByText('Next fire moves from').waitFor()
+
+    const told = await consequences.textContent()
+    expect(told).toContain('Version 1 becomes 2.')
+    expect(told).toContain('retry.limit: 3 → 5')
+    expect(told).toContain('schedule.minute: 0 → 30')
+  })
+
+  test('pausing can be taken back, deleting says first what follows', async () => {
+    const task = await create({
+      name: 'weekly',
+      action: { type: 'sleep', duration: '1s' },
+      schedule: { type: 'every', interval: '7d' },
+    })
+    const state = async () => (await node.request('GET', `/v1/tasks/${task.id}`)).body.state
+    const { page } = await visit(`${node.url}/tasks?q=weekly`)
+
+    await page.getByRole('button', { name: 'Pause weekly' }).click()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await eventually(async () => (await state()) === 'scheduled')
+    await page.getByRole('button', { name: 'Pause weekly' }).waitFor()
+    await page.getByRole('button', { name: 'Delete weekly' }).click()
+    await page.getByRole('dialog').getByText('next would have been').waitFor()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByText('No task is like that.').waitFor()
+
+    expect(await state()).toBeUndefined()
+  })
+
+  test('a task is written as JSON, and what is wrong with it is named where it stands', async () => {
+    const { page } = await visit(`${node.url}/tasks/new`, { expected: /422/ })
+    const create = () => page.getByRole('button', { name: 'Create task' }).click()
+
+    await page.getByText('JSON', { exact: true }).first().click()
+    const json = page.getByLabel('The task as JSON', { exact: true }).and(page.locator('textarea'))
+    await json.fill('{ "name": "by hand"')
+    await page.getByText('This is not JSON').waitFor()
+    await json.fill(
+      '{"name": "by hand", "action": {"type": "sleep", "duration": "1s"}, "schedule": "every weekday at 9:00 (Europe/Berlin)", "queueTimeout": "soon"}',
+    )
+    await page.getByText('Every weekday at 09:00').waitFor()
+    await create()
+    await page.getByRole('list', { name: 'What is wrong' }).getByText('/queueTimeout').waitFor()
+    await json.fill((await json.inputValue()).replace('soon', '5m'))
+    await page.getByText('Form', { exact: true }).click()
+    const shown = await page.getByLabel('Give up waiting for a worker after').inputValue()
+    await create()
+    await page.getByRole('heading', { name: 'by hand' }).waitFor()
+
+    expect(shown).toBe('5m')
+    const { body } = await node.request('GET', '/v1/tasks?q=by%20hand')
+    expect(body.items).toMatchObject([{ queueTimeout: '5m', schedule: { type: 'cron' } }])
+  })
+}

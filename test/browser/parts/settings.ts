@@ -1,0 +1,74 @@
+/** What holds for the whole project is read and changed on one page. */
+import { expect, test } from 'vitest'
+import type { TestBrowser } from '../../support/browser.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startSink } from '../../support/sink.ts'
+import type { TestServer } from './server.ts'
+
+export function settings({ visit }: TestBrowser, { node }: TestServer): void {
+  test('limits are changed, and what is wrong with one is said at its field', async () => {
+    const { page } = await visit(`${node.url}/settings`, { expected: /422/ })
+    const save = () => page.getByRole('button', { name: 'Save limits' }).click()
+
+    await page.getByLabel('No task more often than every').fill('often')
+    await save()
+    await page.getByLabel('No task more often than every').and(page.locator('[aria-invalid=true]')).waitFor()
+    await page.getByLabel('No task more often than every').fill('1s')
+    await page.getByLabel('Nothing further ahead than').fill('365d')
+    await save()
+    await page.getByText('The limits are saved.').waitFor()
+
+    const { body } = await node.request('GET', '/v1/project')
+    expect(body.limits).toEqual({ minPeriod: '1s', maxAhead: '365d' })
+    await node.request('PATCH', '/v1/project', { limits: { minPeriod: null, maxAhead: null } })
+  })
+
+  test('a blackout of every week is set, shown with its next window, and removed', async () => {
+    const { page } = await visit(`${node.url}/settings`)
+    const list = page.getByRole('list', { name: 'Blackouts' })
+
+    await page.getByRole('button', { name: 'New blackout' }).click()
+    const panel = page.getByRole('dialog', { name: 'New blackout' })
+    await panel.getByLabel('Name').fill('weekends')
+    await panel.getByText('Every week').click()
+    await panel.getByText('Sat', { exact: true }).click()
+    await panel.getByText('Sun', { exact: true }).click()
+    await panel.getByText('Sat, Sun from 22:00 to 06:00 · Berlin: nothing').waitFor()
+    await panel.getByRole('button', { name: 'Set blackout' }).click()
+    await list.getByText('weekends').waitFor()
+    const { body } = await node.request('GET', '/v1/blackouts')
+    await list.getByRole('button', { name: 'Remove…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
+    await list.getByText('weekends').waitFor({ state: 'detached' })
+
+    expect(body.items).toMatchObject([
+      { name: 'weekends', window: { type: 'weekly', days: ['sat', 'sun'], timezone: 'Europe/Berlin' } },
+    ])
+  })
+
+  test('a subscription shows its secret once, and then whether it works', async () => {
+    const sink = await startSink(() => ({ status: 500 }))
+    const { page } = await visit(`${node.url}/settings?panel=subscription`)
+    const list = page.getByRole('list', { name: 'Subscriptions' })
+
+    await page.getByLabel('URL', { exact: true }).fill(sink.url)
+    await page.getByLabel('Name', { exact: true }).fill('who is told')
+    await page.getByRole('button', { name: 'Subscribe' }).click()
+    const secret = await page.getByRole('region', { name: 'Secret' }).textContent()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await list.getByText('active').waitFor()
+    await node.request('POST', '/v1/tasks', { action: { type: 'sleep', duration: '0s' } })
+    await eventually(
+      async () => (await node.request('GET', '/v1/subscriptions')).body.items[0].state === 'failing',
+      { withinMs: 30_000 },
+    )
+    await page.reload()
+    await list.getByText('failing').waitFor()
+    await list.getByRole('button', { name: 'Delete…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByText('Nobody is told.').waitFor()
+
+    expect(secret).toMatch(/^whsec_/)
+    expect((await node.request('GET', '/v1/subscriptions')).body.items).toEqual([])
+  })
+}

@@ -1,0 +1,47 @@
+/** A task says on its page why it is not running, and goes on saying what is so. */
+import { test } from 'vitest'
+import { sql } from '../../../src/store/sql.ts'
+import type { TestBrowser } from '../../support/browser.ts'
+import type { TestServer } from './server.ts'
+
+export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
+  test('the ledger of a task says whether anything was missed, and shows what was', async () => {
+    const { body: task } = await node.request('POST', '/v1/tasks', {
+      name: 'with a gap',
+      schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:30:00Z' },
+      action: { type: 'sleep', duration: '0s' },
+    })
+    const { page } = await visit(`${node.url}/tasks/${task.id}?tab=ledger`)
+    await page.getByText('Everything is accounted for.').waitFor()
+    // Nobody recorded anything about the hours since it is said to have been made.
+    await db.run(sql`update task set created_at = now() - interval '5 hours' where id = ${task.id}`)
+
+    await page.reload()
+
+    await page.getByText('Not everything is in order.').waitFor()
+    await page.getByRole('list', { name: 'Occurrences' }).getByText('5 occurrences').waitFor()
+  })
+
+  test('the page of a task says why it is not running, what to do, and when that has changed', async () => {
+    const { body: task } = await node.request('POST', '/v1/tasks', {
+      name: 'held up',
+      queue: 'closed',
+      schedule: { type: 'every', interval: '1h' },
+      action: { type: 'sleep', duration: '0s' },
+    })
+    await node.request('POST', '/v1/queues/closed/pause')
+    const { page } = await visit(`${node.url}/tasks/${task.id}`)
+    const panel = page.getByRole('region', { name: 'Why is it not running?' })
+
+    await panel.getByText('not_due').waitFor()
+    await panel
+      .getByRole('list', { name: 'Also in the way' })
+      .getByText('the queue closed is paused')
+      .waitFor()
+    await page.getByRole('button', { name: 'Run now' }).click()
+    await panel.getByText('queue_paused').waitFor()
+    await panel.getByText('/v1/queues/closed/resume').waitFor()
+    await panel.getByRole('link', { name: 'Show that run' }).click()
+    await page.getByRole('heading', { name: 'held up' }).waitFor()
+  })
+}

@@ -1,0 +1,79 @@
+/** Dead letters: runs that failed for good and that nobody has taken care of. */
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { get, post, queryOf } from './client.ts'
+import type {
+  DeadLetter,
+  Dismissed,
+  LetterFilter,
+  LetterGroups,
+  Page,
+  Redrive,
+  RedriveForecast,
+} from './wire.ts'
+
+export type LetterGroup = LetterGroups['items'][number]
+
+const PAGE_SIZE = 20
+const GROUPS_SHOWN = 100
+const REDRIVES_SHOWN = 5
+const REFRESH_MS = 5_000
+
+export const letterKeys = { all: ['dead-letters'] as const }
+
+/** What an address can say; single runs are meant only by what is done to them. */
+type AddressFilter = Omit<LetterFilter, 'runIds'>
+
+export const groupsQuery = (by: string, filter: AddressFilter) =>
+  queryOptions({
+    queryKey: [...letterKeys.all, 'groups', by, filter],
+    queryFn: ({ signal }) =>
+      get<LetterGroups>(`/v1/dead-letters/groups${queryOf({ by, ...filter, limit: GROUPS_SHOWN })}`, signal),
+    refetchInterval: REFRESH_MS,
+  })
+
+export const lettersQuery = (filter: AddressFilter) =>
+  infiniteQueryOptions({
+    queryKey: [...letterKeys.all, 'runs', filter],
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<DeadLetter>>(
+        `/v1/dead-letters${queryOf({ ...filter, limit: PAGE_SIZE, cursor: pageParam })}`,
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: REFRESH_MS,
+  })
+
+/** How many would be run again, before they are. */
+export const forecastQuery = (filter: LetterFilter) =>
+  queryOptions({
+    queryKey: ['redrive-forecast', filter],
+    queryFn: () => post<RedriveForecast>('/v1/dead-letters/redrive', { filter, dryRun: true }),
+  })
+
+export const redrive = (filter: LetterFilter, rate?: number): Promise<Redrive> =>
+  post('/v1/dead-letters/redrive', { filter, ...(rate === undefined ? {} : { rate }) })
+
+export const cancelRedrive = (id: string): Promise<Redrive> => post(`/v1/dead-letters/redrives/${id}/cancel`)
+
+/** One request dismisses so many and says whether there are more. */
+export async function dismiss(filter: LetterFilter): Promise<number> {
+  let count = 0
+  for (;;) {
+    const done = await post<Dismissed>('/v1/dead-letters/dismiss', { filter })
+    count += done.count
+    if (done.isComplete || done.count === 0) return count
+  }
+}
+
+/** A redrive that goes on changes all the time. */
+const GOING_MS = 1_000
+
+export const redrivesQuery = queryOptions({
+  queryKey: ['redrives'],
+  queryFn: async ({ signal }) =>
+    (await get<Page<Redrive>>(`/v1/dead-letters/redrives${queryOf({ limit: REDRIVES_SHOWN })}`, signal))
+      .items,
+  refetchInterval: ({ state }) =>
+    state.data?.some((item) => item.state === 'running') ? GOING_MS : REFRESH_MS,
+})

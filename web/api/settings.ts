@@ -1,0 +1,56 @@
+/** What holds for the whole project: limits, blackouts, subscriptions. */
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { ask, get, post, queryOf } from './client.ts'
+import type {
+  Blackout,
+  BlackoutInput,
+  Page,
+  Project,
+  ProjectEdit,
+  Subscription,
+  SubscriptionInput,
+} from './wire.ts'
+
+const REFRESH_MS = 10_000
+const PAGE_SIZE = 50
+
+export const projectQuery = queryOptions({
+  queryKey: ['project'],
+  queryFn: ({ signal }) => get<Project>('/v1/project', signal),
+})
+
+export const editProject = async (edit: ProjectEdit): Promise<Project> =>
+  (await ask<Project>('PATCH', '/v1/project', { body: edit })).data
+
+export const blackoutsQuery = queryOptions({
+  queryKey: ['blackouts'],
+  queryFn: async ({ signal }) => (await get<{ items: readonly Blackout[] }>('/v1/blackouts', signal)).items,
+  refetchInterval: REFRESH_MS,
+})
+
+export const createBlackout = (input: BlackoutInput): Promise<Blackout> => post('/v1/blackouts', input)
+
+export const deleteBlackout = async (id: string): Promise<void> => {
+  await ask('DELETE', `/v1/blackouts/${id}`)
+}
+
+export const subscriptionsQuery = infiniteQueryOptions({
+  queryKey: ['subscriptions'],
+  queryFn: ({ pageParam, signal }) =>
+    get<Page<Subscription>>(`/v1/subscriptions${queryOf({ limit: PAGE_SIZE, cursor: pageParam })}`, signal),
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ nextCursor }) => nextCursor,
+  refetchInterval: REFRESH_MS,
+})
+
+/** The secret is shown this once. */
+export const createSubscription = (
+  input: SubscriptionInput,
+): Promise<Subscription & { readonly secret: string }> => post('/v1/subscriptions', input)
+
+export const resumeSubscription = (id: string): Promise<Subscription> =>
+  post(`/v1/subscriptions/${id}/resume`, {})
+
+export const deleteSubscription = async (id: string): Promise<void> => {
+  await ask('DELETE', `/v1/subscriptions/${id}`)
+}

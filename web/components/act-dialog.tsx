@@ -1,0 +1,83 @@
+/** Something that is about to be done: what to decide, what follows from it, the same for a terminal, and then the button. */
+import { Button } from '@mantine/core'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import classes from './act-dialog.module.css'
+import { CopyButton } from './copy.tsx'
+import { curlOf, type TwinRequest } from './curl.ts'
+import { Dialog } from './dialog.tsx'
+import { Failure } from './failure.tsx'
+import { CodeBlock } from './panel.tsx'
+
+interface ActDialogProps {
+  readonly title: string
+  readonly size?: string
+  /** The fields, when there is something to decide. */
+  readonly children?: ReactNode
+  /** What follows, a line each. */
+  readonly effects: readonly ReactNode[]
+  readonly twin: TwinRequest
+  /** The same on Belfry's own command line, where it has a command for it. */
+  readonly command?: string
+  readonly button: string
+  readonly isHarmful?: boolean
+  readonly isReady?: boolean
+  /** Says what is not to be done. */
+  readonly keep?: string
+  readonly act: () => Promise<unknown>
+  readonly onClose: () => void
+}
+
+export function ActDialog(props: ActDialogProps) {
+  const { title, size = 'lg', children, effects, twin, button, isHarmful = false, isReady = true } = props
+  const [error, setError] = useState<unknown>(null)
+  const [isBusy, setBusy] = useState(false)
+  const go = async (event: FormEvent) => {
+    event.preventDefault()
+    if (!isReady || isBusy) return
+    setBusy(true)
+    setError(null)
+    try {
+      await props.act()
+    } catch (failure) {
+      setError(failure)
+      setBusy(false)
+    }
+  }
+  const text = [props.command, curlOf(twin)].filter((line) => line !== undefined).join('\n\n')
+  return (
+    <Dialog title={title} size={size} onClose={props.onClose}>
+      <form className={classes.body} onSubmit={(event) => void go(event)} noValidate>
+        {children}
+        <section className={classes.effects} aria-label="What follows" aria-live="polite">
+          <ul>
+            {effects.map((effect, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name.
+              <li key={index}>{effect}</li>
+            ))}
+          </ul>
+        </section>
+        <details>
+          <summary className={classes.summary}>The same in a terminal</summary>
+          <div className={classes.twin}>
+            <CodeBlock label="The same in a terminal" text={text} />
+            <CopyButton text={text} />
+          </div>
+        </details>
+        {error !== null && <Failure error={error} />}
+        <div className={classes.buttons}>
+          <Button variant="default" onClick={props.onClose} {...(children ? {} : { 'data-autofocus': true })}>
+            {props.keep ?? 'Cancel'}
+          </Button>
+          <Button
+            type="submit"
+            loading={isBusy}
+            disabled={!isReady}
+            {...(isHarmful ? { color: 'red.9' } : {})}
+          >
+            {button}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,15 @@
+/** What was typed into a box, as the API takes it. What cannot be read goes as it is: the API says what would be right. */
+
+/** The API sends text as it is and everything else as JSON, so both come out as they were typed. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export function numberOf(text: string): number {
+  const number = Number(text)
+  return text.trim() === '' || Number.isNaN(number) ? (text as unknown as number) : number
+}

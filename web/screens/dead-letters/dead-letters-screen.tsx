@@ -1,0 +1,147 @@
+/** What failed for good, put together by what went wrong: one incident, one row, one button. */
+import { Button, NativeSelect } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { formatCount } from '../../../src/core/words/time.ts'
+import { groupsQuery } from '../../api/dead-letters.ts'
+import type { LetterFilter } from '../../api/wire.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Bones, Panel } from '../../components/panel.tsx'
+import { useTitle } from '../../components/title.ts'
+import { serverNow } from '../../time/clock.ts'
+import classes from './dead-letters.module.css'
+import { DismissPanel } from './dismiss-panel.tsx'
+import { groupFilter } from './group-filter.ts'
+import { GroupList } from './group-list.tsx'
+import { RedrivePanel } from './redrive-panel.tsx'
+import { Redrives } from './redrives.tsx'
+import { GROUPINGS, type Grouping, type LetterSearch, SPANS, type Span } from './search.ts'
+
+const route = getRouteApi('/dead-letters')
+const SPAN_MS: Readonly<Record<Span, number>> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }
+const SPAN_WORDS = { '1h': 'the last hour', '24h': 'the last 24 hours', '7d': 'the last 7 days' } as const
+const BY_WORDS: Readonly<Record<Grouping, string>> = {
+  error: 'by what went wrong',
+  task: 'by task',
+  hour: 'by hour',
+}
+
+export function DeadLettersScreen() {
+  useTitle('Dead letters')
+  const { by = 'error', since, task, group, panel } = route.useSearch()
+  const navigate = useNavigate()
+  // Fixed when it is chosen: a bound that moves would be another list each second.
+  const around = useMemo(
+    (): Omit<LetterFilter, 'runIds'> => ({
+      ...(since === undefined ? {} : { from: new Date(serverNow() - SPAN_MS[since]).toISOString() }),
+      ...(task === undefined ? {} : { taskId: task }),
+    }),
+    [since, task],
+  )
+  const query = useQuery({ ...groupsQuery(by, around), placeholderData: keepPreviousData })
+  // Undefined takes a part out of the address.
+  const go = (change: { readonly [Name in keyof LetterSearch]?: LetterSearch[Name] | undefined }) =>
+    void navigate({
+      to: '.',
+      search: (before: Record<string, unknown>) => ({ ...before, ...change }) as never,
+      replace: true,
+      resetScroll: false,
+    })
+  const groups = query.data?.items ?? []
+  const total = groups.reduce((sum, { count }) => sum + count, 0)
+  const opened = groups.find(({ key }) => key === group)
+  const meant = panel && opened ? groupFilter(by, opened.key, around) : around
+  const close = () => go({ panel: undefined })
+  return (
+    <div className={classes.screen}>
+      <div className={classes.head}>
+        <h1>Dead letters</h1>
+        {query.data && (
+          <span className={classes.small} role="status">
+            {formatCount(total)}
+            {query.data.isComplete ? '' : '+'} {total === 1 ? 'run' : 'runs'} failed for good and nobody took
+            care of {total === 1 ? 'it' : 'them'}
+          </span>
+        )}
+      </div>
+      <search className={classes.filters}>
+        <NativeSelect
+          aria-label="Grouped"
+          value={by}
+          onChange={(event) => go({ by: event.currentTarget.value as Grouping, group: undefined })}
+          data={GROUPINGS.map((value) => ({ value, label: BY_WORDS[value] }))}
+        />
+        <NativeSelect
+          aria-label="Since"
+          value={since ?? ''}
+          onChange={(event) => go({ since: (event.currentTarget.value || undefined) as Span | undefined })}
+          data={[
+            { value: '', label: 'Any time' },
+            ...SPANS.map((value) => ({ value, label: SPAN_WORDS[value] })),
+          ]}
+        />
+        {task && (
+          <Button variant="default" onClick={() => go({ task: undefined })}>
+            Of one task only: show all
+          </Button>
+        )}
+        {total > 0 && (
+          <span className={classes.all}>
+            <Button variant="default" onClick={() => go({ group: undefined, panel: 'redrive' })}>
+              Run all again…
+            </Button>
+            <Button variant="default" onClick={() => go({ group: undefined, panel: 'dismiss' })}>
+              Dismiss all…
+            </Button>
+          </span>
+        )}
+      </search>
+      {query.isPending && <Bones count={4} />}
+      {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
+      {query.data && groups.length === 0 && (
+        <Nothing isFiltered={since !== undefined || task !== undefined} />
+      )}
+      {groups.length > 0 && (
+        <Panel title={`Failed for good, ${BY_WORDS[by]}`} flush>
+          <GroupList
+            groups={groups}
+            by={by}
+            around={around}
+            opened={opened?.key ?? null}
+            onOpen={(key) => go({ group: key ?? undefined })}
+            onAct={(key, act) => go({ group: key, panel: act })}
+          />
+        </Panel>
+      )}
+      <Redrives />
+      {query.data && panel === 'redrive' && (
+        <RedrivePanel filter={meant} {...(opened ? { group: opened } : {})} by={by} onClose={close} />
+      )}
+      {query.data && panel === 'dismiss' && (
+        <DismissPanel filter={meant} {...(opened ? { group: opened } : {})} by={by} onClose={close} />
+      )}
+    </div>
+  )
+}
+
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
+  return (
+    <div className={classes.nothing}>
+      <p>
+        {isFiltered
+          ? 'No dead letter is like that.'
+          : 'Nothing that failed for good was overlooked: the list is empty.'}
+      </p>
+      {isFiltered ? (
+        <Link to="/dead-letters" search={{}}>
+          Show all dead letters
+        </Link>
+      ) : (
+        <Link to="/runs" search={{ state: 'permanently_failed' }}>
+          Runs that failed, also those that were taken care of
+        </Link>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,37 @@
+/** Takes dead letters off the list; history stays as it is. */
+import { useQuery } from '@tanstack/react-query'
+import { formatCount } from '../../../src/core/words/time.ts'
+import { dismiss, forecastQuery, letterKeys } from '../../api/dead-letters.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { ActDialog } from '../../components/act-dialog.tsx'
+import { tell } from '../../components/toast.tsx'
+import { groupWords, type LetterPanelProps } from './redrive-panel.tsx'
+
+export function DismissPanel({ filter, group, by, onClose }: LetterPanelProps) {
+  const { data } = useQuery({ ...forecastQuery(filter), staleTime: 0 })
+  const count = data ? `${data.isComplete ? '' : 'at least '}${formatCount(data.count)}` : null
+  const go = async () => {
+    const dismissed = await dismiss(filter)
+    void queryClient.invalidateQueries({ queryKey: letterKeys.all })
+    tell({ text: `${formatCount(dismissed)} dismissed. They stay in the history.` })
+    onClose()
+  }
+  return (
+    <ActDialog
+      title={`Dismiss ${groupWords(by, group)}?`}
+      onClose={onClose}
+      isReady={data !== undefined && data.count > 0}
+      effects={[
+        count === null
+          ? 'Counting …'
+          : `${count} leave this list. Nobody is reminded of them any more; this cannot be undone.`,
+        'The runs stay in the history as they are, and can still be run again one by one.',
+      ]}
+      twin={{ method: 'POST', path: '/v1/dead-letters/dismiss', body: { filter } }}
+      button="Dismiss"
+      keep="Keep them"
+      isHarmful
+      act={go}
+    />
+  )
+}

@@ -1,0 +1,83 @@
+/** Runs dead letters again: counted by the server first, then begun at a rate. */
+import { TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
+import { forecastQuery, type LetterGroup, redrive, redrivesQuery } from '../../api/dead-letters.ts'
+import { queryClient } from '../../api/query-client.ts'
+import type { LetterFilter, RedriveForecast } from '../../api/wire.ts'
+import { ActDialog } from '../../components/act-dialog.tsx'
+import { tell } from '../../components/toast.tsx'
+import { numberOf } from '../../components/typed.ts'
+import { groupTitle } from './group-filter.ts'
+import type { Grouping } from './search.ts'
+
+const USUAL_RATE = 10
+
+export interface LetterPanelProps {
+  readonly filter: LetterFilter
+  /** Only these; all that is shown when there is none. */
+  readonly group?: LetterGroup
+  readonly by: Grouping
+  readonly onClose: () => void
+}
+
+export const groupWords = (by: Grouping, group: LetterGroup | undefined): string =>
+  group === undefined ? 'all of them' : `“${groupTitle(by, group)}”`
+
+export function RedrivePanel({ filter, group, by, onClose }: LetterPanelProps) {
+  const [typed, setTyped] = useState(String(USUAL_RATE))
+  const { data, error } = useQuery({ ...forecastQuery(filter), staleTime: 0 })
+  const rate = numberOf(typed)
+  const input = { filter, rate }
+  const go = async () => {
+    await redrive(filter, rate)
+    void queryClient.invalidateQueries({ queryKey: redrivesQuery.queryKey })
+    tell({ text: 'They are being run again; how far that has come is below the list.' })
+    onClose()
+  }
+  const count = data ? data.count - data.endedTasks : 0
+  return (
+    <ActDialog
+      title={`Run again: ${groupWords(by, group)}`}
+      onClose={onClose}
+      isReady={data !== undefined && count > 0}
+      effects={effectsOf(data, error, rate)}
+      twin={{ method: 'POST', path: '/v1/dead-letters/redrive', body: input }}
+      button={data ? `Run ${formatCount(count)}${data.isComplete ? '' : '+'} again` : 'Run again'}
+      act={go}
+    >
+      <TextInput
+        label="Runs a second"
+        description="From 0.01 to 100; whoever they call should bear it"
+        inputMode="decimal"
+        value={typed}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+        data-autofocus
+      />
+    </ActDialog>
+  )
+}
+
+function effectsOf(data: RedriveForecast | undefined, error: unknown, rate: number): React.ReactNode[] {
+  if (error) return ['They cannot be counted now.']
+  if (!data) return ['Counting …']
+  const { count, endedTasks, isComplete } = data
+  const more = isComplete ? '' : 'at least '
+  const runs = count - endedTasks
+  const took = rate > 0 ? `, in about ${formatDuration(Math.ceil(runs / rate) * 1_000)}` : ''
+  return [
+    <>
+      <strong>
+        {more}
+        {formatCount(runs)} new {runs === 1 ? 'run' : 'runs'}
+      </strong>
+      {took}. Each does what its task says now.
+    </>,
+    ...(endedTasks > 0
+      ? [`${formatCount(endedTasks)} cannot be run again: their tasks have ended. They stay on the list.`]
+      : []),
+    'Each leaves this list when its new run is made. Should that fail as well, it is a dead letter itself.',
+    'It can be stopped at any time, and goes on when a node dies.',
+  ]
+}

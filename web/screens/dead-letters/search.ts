@@ -1,0 +1,34 @@
+/** What the list of dead letters is narrowed down to, and what of it is open, as it stands in the address. */
+import { choiceIn, type RawSearch, type RowSearch, rowIn, textIn } from '../../app/search.ts'
+
+export const GROUPINGS = ['error', 'task', 'hour'] as const
+export type Grouping = (typeof GROUPINGS)[number]
+
+export const SPANS = ['1h', '24h', '7d'] as const
+export type Span = (typeof SPANS)[number]
+
+export const LETTER_PANELS = ['redrive', 'dismiss'] as const
+export type LetterPanel = (typeof LETTER_PANELS)[number]
+
+export interface LetterSearch extends RowSearch {
+  readonly by?: Grouping
+  readonly since?: Span
+  /** Only those of one task. */
+  readonly task?: string
+  /** The group that is open, by its key. */
+  readonly group?: string
+  /** What is asked for: of the open group, or of all that is shown. */
+  readonly panel?: LetterPanel
+}
+
+export function letterSearch(search: RawSearch): LetterSearch {
+  const found = {
+    by: choiceIn(search, 'by', GROUPINGS),
+    since: choiceIn(search, 'since', SPANS),
+    task: textIn(search, 'task'),
+    group: textIn(search, 'group'),
+    panel: choiceIn(search, 'panel', LETTER_PANELS),
+    ...rowIn(search),
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
+}

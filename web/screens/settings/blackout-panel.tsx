@@ -1,0 +1,222 @@
+/** A window in which nothing starts by time: once, on days of the week, or by a cron expression. */
+import { Chip, NativeSelect, SegmentedControl, TextInput } from '@mantine/core'
+import '@mantine/core/styles/Chip.css'
+import '@mantine/core/styles/SegmentedControl.css'
+import '@mantine/core/styles/FloatingIndicator.css'
+import { useState } from 'react'
+import { WEEKDAYS } from '../../../src/core/blackout.ts'
+import { zoneWord } from '../../../src/core/words/time.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { blackoutsQuery, createBlackout } from '../../api/settings.ts'
+import type { BlackoutInput } from '../../api/wire.ts'
+import { ActDialog } from '../../components/act-dialog.tsx'
+import { tell } from '../../components/toast.tsx'
+import { instantOf } from '../../time/local-instant.ts'
+import { myZone, zoneChoices } from '../../time/zone.ts'
+import { windowWords } from './blackout-words.ts'
+import classes from './settings.module.css'
+
+type Kind = BlackoutInput['window']['type']
+type Day = (typeof WEEKDAYS)[number]
+
+const KINDS = [
+  { value: 'range', label: 'Once' },
+  { value: 'weekly', label: 'Every week' },
+  { value: 'cron', label: 'By cron' },
+] as const satisfies readonly { value: Kind; label: string }[]
+
+interface Fields {
+  readonly name: string
+  readonly kind: Kind
+  readonly from: string
+  readonly to: string
+  readonly days: readonly Day[]
+  readonly begins: string
+  readonly ends: string
+  readonly expression: string
+  readonly duration: string
+  readonly timezone: string
+  readonly effect: NonNullable<BlackoutInput['effect']>
+}
+
+const START = (): Fields => ({
+  name: '',
+  kind: 'range',
+  from: '',
+  to: '',
+  days: [],
+  begins: '22:00',
+  ends: '06:00',
+  expression: '0 22 * * FRI',
+  duration: '8h',
+  timezone: myZone(),
+  effect: 'skip',
+})
+
+function windowOf(fields: Fields): BlackoutInput['window'] {
+  const { timezone } = fields
+  switch (fields.kind) {
+    case 'range':
+      return { type: 'range', from: instantOf(fields.from), to: instantOf(fields.to) }
+    case 'weekly':
+      return {
+        type: 'weekly',
+        days: WEEKDAYS.filter((day) => fields.days.includes(day)),
+        from: fields.begins,
+        to: fields.ends,
+        timezone,
+      }
+    case 'cron':
+      return {
+        type: 'cron',
+        expression: fields.expression.trim(),
+        timezone,
+        duration: fields.duration.trim(),
+      }
+  }
+}
+
+export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
+  const [fields, setFields] = useState(START)
+  const change = (part: Partial<Fields>) => setFields({ ...fields, ...part })
+  const input: BlackoutInput = { name: fields.name.trim(), window: windowOf(fields), effect: fields.effect }
+  const go = async () => {
+    await createBlackout(input)
+    void queryClient.invalidateQueries({ queryKey: blackoutsQuery.queryKey })
+    tell({ text: `The blackout ${input.name} is set.` })
+    onClose()
+  }
+  return (
+    <ActDialog
+      title="New blackout"
+      onClose={onClose}
+      effects={[
+        `${wordsOf(fields)}: nothing of the project starts by time.`,
+        fields.effect === 'skip'
+          ? 'What falls inside is recorded as skipped.'
+          : 'Of what falls inside, the latest occurrence of each task runs at the end.',
+        'Run now, retries and runs that wait already still run.',
+      ]}
+      twin={{ method: 'POST', path: '/v1/blackouts', body: input }}
+      button="Set blackout"
+      act={go}
+    >
+      <TextInput
+        label="Name"
+        placeholder="year-end freeze"
+        maxLength={200}
+        value={fields.name}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+        data-autofocus
+      />
+      <SegmentedControl
+        aria-label="Kind of window"
+        fullWidth
+        value={fields.kind}
+        data={[...KINDS]}
+        onChange={(kind) => change({ kind })}
+        transitionDuration={0}
+      />
+      <WindowFields fields={fields} change={change} />
+      <NativeSelect
+        label="What falls inside"
+        value={fields.effect}
+        data={[
+          { value: 'skip', label: 'is skipped' },
+          { value: 'defer', label: 'runs at the end: the latest of each task' },
+        ]}
+        onChange={(event) => change({ effect: event.currentTarget.value as Fields['effect'] })}
+      />
+    </ActDialog>
+  )
+}
+
+/** Until all of it is filled in there may be nothing to say. */
+function wordsOf(fields: Fields): string {
+  if (fields.kind === 'range') return 'Between these two instants'
+  try {
+    return windowWords(windowOf(fields))
+  } catch {
+    return 'Within this window'
+  }
+}
+
+interface WindowFieldsProps {
+  readonly fields: Fields
+  readonly change: (part: Partial<Fields>) => void
+}
+
+function WindowFields({ fields, change }: WindowFieldsProps) {
+  if (fields.kind === 'range')
+    return (
+      <div className={classes.two}>
+        <TextInput
+          label={`From (${zoneWord(myZone())})`}
+          type="datetime-local"
+          value={fields.from}
+          onChange={(event) => change({ from: event.currentTarget.value })}
+        />
+        <TextInput
+          label={`To (${zoneWord(myZone())})`}
+          type="datetime-local"
+          value={fields.to}
+          onChange={(event) => change({ to: event.currentTarget.value })}
+        />
+      </div>
+    )
+  const zone = (
+    <NativeSelect
+      label="Time zone"
+      value={fields.timezone}
+      data={zoneChoices(myZone())}
+      onChange={(event) => change({ timezone: event.currentTarget.value })}
+    />
+  )
+  if (fields.kind === 'cron')
+    return (
+      <>
+        <div className={classes.two}>
+          <TextInput
+            label="Begins by this cron expression"
+            value={fields.expression}
+            onChange={(event) => change({ expression: event.currentTarget.value })}
+          />
+          <TextInput
+            label="And lasts"
+            description="From 1m to 31d"
+            value={fields.duration}
+            onChange={(event) => change({ duration: event.currentTarget.value })}
+          />
+        </div>
+        {zone}
+      </>
+    )
+  return (
+    <>
+      <Chip.Group multiple value={[...fields.days]} onChange={(days) => change({ days: days as Day[] })}>
+        <div className={classes.days} role="group" aria-label="Beginning on these days">
+          {WEEKDAYS.map((day) => (
+            <Chip key={day} value={day} size="xs" variant="outline">
+              {day.slice(0, 1).toUpperCase() + day.slice(1)}
+            </Chip>
+          ))}
+        </div>
+      </Chip.Group>
+      <div className={classes.two}>
+        <TextInput
+          label="From"
+          type="time"
+          value={fields.begins}
+          onChange={(event) => change({ begins: event.currentTarget.value })}
+        />
+        <TextInput
+          label="To, the same day or the next"
+          type="time"
+          value={fields.ends}
+          onChange={(event) => change({ ends: event.currentTarget.value })}
+        />
+      </div>
+      {zone}
+    </>
+  )
+}

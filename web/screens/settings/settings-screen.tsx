@@ -1,0 +1,37 @@
+/** What holds for all tasks of the project: limits, windows in which nothing starts, and who is told how runs end. */
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import type { SettingsPanel } from '../../app/router.tsx'
+import { useTitle } from '../../components/title.ts'
+import { BlackoutPanel } from './blackout-panel.tsx'
+import { Blackouts } from './blackouts.tsx'
+import { Limits } from './limits.tsx'
+import classes from './settings.module.css'
+import { SubscriptionPanel } from './subscription-panel.tsx'
+import { Subscriptions } from './subscriptions.tsx'
+
+const route = getRouteApi('/settings')
+
+export function SettingsScreen() {
+  useTitle('Settings')
+  const { panel } = route.useSearch()
+  const navigate = useNavigate()
+  // What is open is in the address; undefined takes it out.
+  const open = (opened: SettingsPanel | undefined) =>
+    void navigate({
+      to: '.',
+      search: (before: Record<string, unknown>) => ({ ...before, panel: opened }) as never,
+      replace: opened === undefined,
+      resetScroll: false,
+    })
+  const close = () => open(undefined)
+  return (
+    <div className={classes.screen}>
+      <h1>Settings</h1>
+      <Limits />
+      <Blackouts onAdd={() => open('blackout')} />
+      <Subscriptions onAdd={() => open('subscription')} />
+      {panel === 'blackout' && <BlackoutPanel onClose={close} />}
+      {panel === 'subscription' && <SubscriptionPanel onClose={close} />}
+    </div>
+  )
+}

@@ -1,0 +1,103 @@
+/** Has somebody told how runs end. The secret that signs what is sent is shown once, here. */
+import { Button, MultiSelect, TextInput } from '@mantine/core'
+import '@mantine/core/styles/Popover.css'
+import '@mantine/core/styles/Pill.css'
+import '@mantine/core/styles/PillsInput.css'
+import { useState } from 'react'
+import { ENDED_STATES } from '../../../src/core/run-event.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { createSubscription, subscriptionsQuery } from '../../api/settings.ts'
+import type { SubscriptionInput } from '../../api/wire.ts'
+import { ActDialog } from '../../components/act-dialog.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { CodeBlock } from '../../components/panel.tsx'
+import { LOOKS } from '../../components/state.ts'
+import classes from './settings.module.css'
+
+type State = (typeof ENDED_STATES)[number]
+
+export function SubscriptionPanel({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [url, setUrl] = useState('')
+  const [states, setStates] = useState<readonly State[]>([])
+  const [tags, setTags] = useState('')
+  const [secret, setSecret] = useState<string | null>(null)
+  const wanted = tags.split(',').flatMap((tag) => tag.trim() || [])
+  const input: SubscriptionInput = {
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    url: url.trim(),
+    filter: {
+      ...(states.length === 0 ? {} : { states: [...states] }),
+      ...(wanted.length === 0 ? {} : { tags: wanted }),
+    },
+  }
+  const go = async () => {
+    const made = await createSubscription(input)
+    void queryClient.invalidateQueries({ queryKey: subscriptionsQuery.queryKey })
+    setSecret(made.secret)
+  }
+  if (secret !== null) return <Secret secret={secret} onClose={onClose} />
+  return (
+    <ActDialog
+      title="New subscription"
+      onClose={onClose}
+      effects={[
+        `Each run that ends${states.length === 0 ? '' : ` ${states.map((state) => LOOKS[state].word).join(' or ')}`}${wanted.length === 0 ? '' : `, of tasks tagged ${wanted.join(' or ')}`} is posted there from now on.`,
+        'At least once, in order for each task; what is not taken is sent again for a day, then the subscription is disabled and says so.',
+        'The secret that signs what is sent is shown once, next.',
+      ]}
+      twin={{ method: 'POST', path: '/v1/subscriptions', body: input }}
+      button="Subscribe"
+      isReady={url.trim() !== ''}
+      act={go}
+    >
+      <TextInput
+        label="URL"
+        type="url"
+        placeholder="https://example.com/events"
+        value={url}
+        onChange={(event) => setUrl(event.currentTarget.value)}
+        data-autofocus
+      />
+      <TextInput
+        label="Name"
+        maxLength={200}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <MultiSelect
+        label="Runs that end"
+        placeholder={states.length === 0 ? 'in any way' : ''}
+        data={ENDED_STATES.map((value) => ({ value, label: LOOKS[value].word }))}
+        value={[...states]}
+        onChange={(chosen) => setStates(chosen as State[])}
+        withScrollArea={false}
+        comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
+      />
+      <TextInput
+        label="Of tasks with one of these tags"
+        description="With commas between them; empty for all tasks"
+        value={tags}
+        onChange={(event) => setTags(event.currentTarget.value)}
+      />
+    </ActDialog>
+  )
+}
+
+function Secret({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keep this secret" onClose={onClose}>
+      <div className={classes.secret}>
+        <p>Whoever receives the events checks their signature with it. It is not shown again.</p>
+        <CodeBlock label="Secret" text={secret} />
+        <div className={classes.secretButtons}>
+          <CopyButton text={secret} />
+          <Button onClick={onClose} data-autofocus>
+            Done
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}

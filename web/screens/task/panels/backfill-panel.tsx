@@ -1,0 +1,170 @@
+/** Runs what a stretch of the past owed: counted by the server first, then begun with a rate and an order. */
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import '@mantine/core/styles/Checkbox.css'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { formatCount, zoneWord } from '../../../../src/core/words/time.ts'
+import { backfillKeys, backfillPreviewQuery, beginBackfill } from '../../../api/backfills.ts'
+import { ApiError } from '../../../api/client.ts'
+import { queryClient } from '../../../api/query-client.ts'
+import type { BackfillInput, BackfillPreview, Task } from '../../../api/wire.ts'
+import { ActDialog } from '../../../components/act-dialog.tsx'
+import { Instant } from '../../../components/instant.tsx'
+import { useSettled } from '../../../components/settled.ts'
+import { titleOf } from '../../../components/task-acts.tsx'
+import { tell } from '../../../components/toast.tsx'
+import { serverNow } from '../../../time/clock.ts'
+import { instantOf, localOf } from '../../../time/local-instant.ts'
+import { myZone } from '../../../time/zone.ts'
+import classes from './fields.module.css'
+
+const TYPING_MS = 300
+const SHOWN = 3
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+
+interface PanelProps {
+  readonly task: Task
+  readonly onClose: () => void
+}
+
+const ago = (ms: number) =>
+  localOf(new Date(Math.floor((serverNow() - ms) / MINUTE_MS) * MINUTE_MS).toISOString())
+
+export function BackfillPanel({ task, onClose }: PanelProps) {
+  const navigate = useNavigate()
+  const [from, setFrom] = useState(() => ago(DAY_MS))
+  const [to, setTo] = useState(() => ago(0))
+  const [order, setOrder] = useState<NonNullable<BackfillInput['order']>>('oldest_first')
+  const [rate, setRate] = useState('')
+  const [isBeside, setBeside] = useState(task.overlap === 'allow')
+  const [force, setForce] = useState(false)
+  const [reason, setReason] = useState('')
+  const input: BackfillInput = {
+    from: instantOf(from),
+    to: instantOf(to),
+    order,
+    overlap: isBeside ? 'allow' : 'queue_all',
+    ...(rate.trim() === '' ? {} : { rate: rate.trim() }),
+    ...(force ? { force } : {}),
+    ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+  }
+  const settled = useSettled(input, TYPING_MS)
+  const isComplete = from !== '' && to !== ''
+  const { data, error, isPlaceholderData } = useQuery({
+    ...backfillPreviewQuery(task.id, isComplete ? settled : null),
+    placeholderData: keepPreviousData,
+  })
+  const errorAt = (pointer: string) =>
+    error instanceof ApiError ? error.fields.find((field) => field.pointer === pointer)?.detail : undefined
+  const isCounted =
+    data !== undefined && !error && !isPlaceholderData && JSON.stringify(settled) === JSON.stringify(input)
+  const go = async () => {
+    const backfill = await beginBackfill(task.id, input)
+    void queryClient.invalidateQueries({ queryKey: backfillKeys.ofTask(task.id) })
+    tell({ text: `A backfill of ${formatCount(backfill.occurrences)} occurrences has begun.` })
+    await navigate({ to: '/tasks/$taskId', params: { taskId: task.id }, search: { tab: 'backfills' } })
+  }
+  return (
+    <ActDialog
+      title={`Backfill ${titleOf(task)}`}
+      onClose={onClose}
+      isReady={isCounted && data.runs > 0}
+      effects={effectsOf({ task, preview: error ? undefined : data, error, input })}
+      twin={{ method: 'POST', path: `/v1/tasks/${task.id}/backfill`, body: input }}
+      button={isCounted ? `Start ${formatCount(data.runs)} ${data.runs === 1 ? 'run' : 'runs'}` : 'Start'}
+      act={go}
+    >
+      <div className={classes.two}>
+        <TextInput
+          label={`From (${zoneWord(myZone())})`}
+          type="datetime-local"
+          value={from}
+          error={errorAt('/from')}
+          onChange={(event) => setFrom(event.currentTarget.value)}
+          data-autofocus
+        />
+        <TextInput
+          label={`To, not included (${zoneWord(myZone())})`}
+          type="datetime-local"
+          value={to}
+          error={errorAt('/to')}
+          onChange={(event) => setTo(event.currentTarget.value)}
+        />
+        <NativeSelect
+          label="Order"
+          value={order}
+          data={[
+            { value: 'oldest_first', label: 'oldest first' },
+            { value: 'newest_first', label: 'newest first' },
+          ]}
+          onChange={(event) => setOrder(event.currentTarget.value as typeof order)}
+        />
+        <TextInput
+          label="Rate"
+          placeholder="as many as find a worker"
+          description="10/s, 30/m, 100/h"
+          value={rate}
+          error={errorAt('/rate')}
+          onChange={(event) => setRate(event.currentTarget.value)}
+        />
+      </div>
+      <Checkbox
+        label="Side by side, not one after the other"
+        checked={isBeside}
+        onChange={(event) => setBeside(event.currentTarget.checked)}
+      />
+      <Checkbox
+        label="Also what has completed"
+        checked={force}
+        onChange={(event) => setForce(event.currentTarget.checked)}
+      />
+      <TextInput
+        label="Why"
+        maxLength={500}
+        value={reason}
+        error={errorAt('/reason')}
+        onChange={(event) => setReason(event.currentTarget.value)}
+      />
+    </ActDialog>
+  )
+}
+
+interface Effects {
+  readonly task: Task
+  readonly preview: BackfillPreview | undefined
+  readonly error: unknown
+  readonly input: BackfillInput
+}
+
+function effectsOf({ task, preview, error, input }: Effects): React.ReactNode[] {
+  if (error instanceof ApiError)
+    return [error.fields.length > 0 ? 'The fields are not right yet.' : error.problem.detail]
+  if (!preview) return ['Counting …']
+  const { occurrences, runs, passedOver, first } = preview
+  return [
+    <>
+      <strong>{formatCount(runs)} runs</strong> for {formatCount(occurrences)} occurrences
+      {passedOver > 0 &&
+        `; ${formatCount(passedOver)} need none, because they have completed, are live or still to come`}
+      .
+    </>,
+    ...(first.length > 0
+      ? [
+          <>
+            First{' '}
+            {first.slice(0, SHOWN).map((at, index) => (
+              <span key={at}>
+                {index > 0 && ', then '}
+                <Instant at={at} zone={task.timezone} />
+              </span>
+            ))}
+            .
+          </>,
+        ]
+      : []),
+    `They go behind everything that is on time${input.rate ? `, no more than ${input.rate}` : ''}.`,
+    `All of them do what version ${task.version} says. A backfill can be cancelled.`,
+  ]
+}

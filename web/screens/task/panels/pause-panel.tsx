@@ -1,0 +1,122 @@
+/** Pauses a task with a reason, and until an instant at which it goes on by itself. */
+import { Button, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { zoneWord } from '../../../../src/core/words/time.ts'
+import { patchTask } from '../../../api/task-cache.ts'
+import { pauseTask, previewQuery, resumeTask } from '../../../api/tasks.ts'
+import type { Task } from '../../../api/wire.ts'
+import { ActDialog } from '../../../components/act-dialog.tsx'
+import { Instant } from '../../../components/instant.tsx'
+import { useSettled } from '../../../components/settled.ts'
+import { titleOf } from '../../../components/task-acts.tsx'
+import { tell } from '../../../components/toast.tsx'
+import { serverNow } from '../../../time/clock.ts'
+import { instantOf, localOf } from '../../../time/local-instant.ts'
+import { myZone } from '../../../time/zone.ts'
+import { previewInputOf } from '../preview-input.ts'
+import classes from './fields.module.css'
+import presets from './presets.module.css'
+
+const TYPING_MS = 300
+/** As many as a preview holds. */
+const COUNTED = 100
+
+const HOUR_MS = 3_600_000
+const PRESETS = [
+  { label: '1 hour', ms: HOUR_MS },
+  { label: '8 hours', ms: 8 * HOUR_MS },
+  { label: '1 day', ms: 24 * HOUR_MS },
+  { label: '7 days', ms: 7 * 24 * HOUR_MS },
+] as const
+
+interface PanelProps {
+  readonly task: Task
+  readonly onClose: () => void
+}
+
+export function PausePanel({ task, onClose }: PanelProps) {
+  const [reason, setReason] = useState(task.pauseReason ?? '')
+  const [until, setUntil] = useState(localOf(task.resumeAt))
+  const pause = {
+    ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+    ...(until === '' ? {} : { until: instantOf(until) }),
+  }
+  const skipped = useSkippedUntil(task, useSettled(until, TYPING_MS))
+  const go = async () => {
+    patchTask(await pauseTask(task.id, pause))
+    tell({
+      text: `${titleOf(task)} is paused.`,
+      undo: async () => patchTask(await resumeTask(task.id)),
+    })
+    onClose()
+  }
+  return (
+    <ActDialog
+      title={`Pause ${titleOf(task)}`}
+      onClose={onClose}
+      effects={[
+        until === '' ? (
+          'It does not fire until somebody resumes it.'
+        ) : (
+          <>
+            It does not fire until <Instant at={instantOf(until)} zone={task.timezone} />, and goes on by
+            itself then.
+          </>
+        ),
+        ...(skipped === null ? [] : [`${skipped} will be recorded as skipped.`]),
+        task.openRun ? `The ${task.openRun.state} run goes on.` : 'No run is active now.',
+        'Run now works while it is paused.',
+      ]}
+      twin={{ method: 'POST', path: `/v1/tasks/${task.id}/pause`, body: pause }}
+      button="Pause"
+      act={go}
+    >
+      <TextInput
+        label="Why"
+        placeholder="the warehouse moves"
+        maxLength={500}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+        data-autofocus
+      />
+      <div className={classes.two}>
+        <TextInput
+          label={`Until (${zoneWord(myZone())})`}
+          description="Empty: until it is resumed"
+          type="datetime-local"
+          value={until}
+          onChange={(event) => setUntil(event.currentTarget.value)}
+        />
+        <div className={presets.presets}>
+          {PRESETS.map(({ label, ms }) => (
+            <Button
+              key={label}
+              size="compact-sm"
+              variant="default"
+              onClick={() => setUntil(localOf(new Date(minuteAfter(ms)).toISOString()))}
+            >
+              {label}
+            </Button>
+          ))}
+        </div>
+      </div>
+    </ActDialog>
+  )
+}
+
+/** Whole minutes, as the field has them. */
+const minuteAfter = (ms: number): number => Math.ceil((serverNow() + ms) / 60_000) * 60_000
+
+/** How many occurrences fall before an instant, as the server works them out; null when nobody can say. */
+function useSkippedUntil(task: Task, until: string): string | null {
+  const end = until === '' ? null : instantOf(until)
+  const isKnown = end !== null && task.schedule.type !== 'manual' && task.schedule.type !== 'delay'
+  const { data } = useQuery(
+    previewQuery(isKnown ? { ...previewInputOf(task), endAt: end, count: COUNTED } : null),
+  )
+  if (!isKnown || !data) return null
+  const count = data.occurrences.length
+  if (count >= COUNTED) return `At least ${COUNTED} occurrences`
+  return count === 1 ? 'One occurrence' : `${count === 0 ? 'No' : count} occurrences`
+}

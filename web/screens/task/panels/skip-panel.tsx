@@ -1,0 +1,125 @@
+/** Passes over the next occurrences, which are named before anything is done; or takes that back. */
+import { TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { patchTask } from '../../../api/task-cache.ts'
+import { previewQuery, skipNext, unskip } from '../../../api/tasks.ts'
+import type { Task } from '../../../api/wire.ts'
+import { ActDialog } from '../../../components/act-dialog.tsx'
+import { Instant } from '../../../components/instant.tsx'
+import { titleOf } from '../../../components/task-acts.tsx'
+import { tell } from '../../../components/toast.tsx'
+import { previewInputOf } from '../preview-input.ts'
+import classes from './fields.module.css'
+
+const SHOWN = 5
+/** As many as a preview holds. */
+const MOST_SEEN = 99
+
+interface PanelProps {
+  readonly task: Task
+  readonly onClose: () => void
+}
+
+export function SkipPanel(props: PanelProps) {
+  return props.task.skipNext ? <TakeBack {...props} /> : <Skip {...props} />
+}
+
+function Skip({ task, onClose }: PanelProps) {
+  const [typed, setTyped] = useState('1')
+  const [reason, setReason] = useState('')
+  const count = /^\d{1,4}$/.test(typed.trim()) ? Number(typed) : 0
+  const skip = { count, ...(reason.trim() === '' ? {} : { reason: reason.trim() }) }
+  const { data } = useQuery(
+    previewQuery({ ...previewInputOf(task), count: Math.min(Math.max(count, 1), MOST_SEEN) + 1 }),
+  )
+  const skipped = data?.occurrences.slice(0, count) ?? []
+  const first = count <= MOST_SEEN ? data?.occurrences[count] : undefined
+  const go = async () => {
+    patchTask(await skipNext(task.id, skip))
+    tell({
+      text: `${titleOf(task)} skips ${count === 1 ? 'its next occurrence' : `its next ${count} occurrences`}.`,
+      undo: async () => patchTask(await unskip(task.id)),
+    })
+    onClose()
+  }
+  return (
+    <ActDialog
+      title={`Skip what is due next of ${titleOf(task)}`}
+      onClose={onClose}
+      isReady={count > 0}
+      effects={[
+        count === 0 ? (
+          'Say how many: a whole number from 1 to 1000.'
+        ) : (
+          <>
+            {count === 1 ? 'This occurrence is' : `These ${count} occurrences are`} recorded as skipped, each
+            when its instant comes:
+            <ol className={classes.times}>
+              {skipped.slice(0, SHOWN).map(({ at }) => (
+                <li key={at}>
+                  <Instant at={at} zone={data?.timezone} />
+                </li>
+              ))}
+              {count > SHOWN && <li>… and {count - SHOWN} more</li>}
+            </ol>
+          </>
+        ),
+        ...(first
+          ? [
+              <>
+                The first that runs is <Instant at={first.at} zone={data?.timezone} />.
+              </>,
+            ]
+          : []),
+        'It can be taken back until then.',
+      ]}
+      twin={{ method: 'POST', path: `/v1/tasks/${task.id}/skip-next`, body: skip }}
+      button={count === 1 ? 'Skip it' : `Skip ${count}`}
+      act={go}
+    >
+      <div className={classes.two}>
+        <TextInput
+          label="How many"
+          inputMode="numeric"
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          data-autofocus
+        />
+        <TextInput
+          label="Why"
+          maxLength={500}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      </div>
+    </ActDialog>
+  )
+}
+
+function TakeBack({ task, onClose }: PanelProps) {
+  const { skipNext: skip } = task
+  const go = async () => {
+    patchTask(await unskip(task.id))
+    tell({ text: `${titleOf(task)} skips nothing any more.` })
+    onClose()
+  }
+  if (!skip) return null
+  return (
+    <ActDialog
+      title={`${titleOf(task)} skips what is due next`}
+      onClose={onClose}
+      effects={[
+        <>
+          Everything up to <Instant at={skip.until} zone={task.timezone} /> is skipped
+          {skip.reason === null ? '.' : `: ${skip.reason}`}
+        </>,
+        'Taking it back lets what is still to come run. What was skipped already stays skipped.',
+      ]}
+      twin={{ method: 'DELETE', path: `/v1/tasks/${task.id}/skip-next` }}
+      button="Skip nothing"
+      keep="Leave it so"
+      act={go}
+    />
+  )
+}

@@ -1,0 +1,55 @@
+/** What one run is asked to do otherwise than its task says: the fields that somebody changed. */
+import type { Task, TriggerInput } from '../../../api/wire.ts'
+import { jsonOrText, numberOf } from '../../../components/typed.ts'
+
+/** The members of an action that a trigger may change. */
+type Member = 'body' | 'payload' | 'duration'
+
+/** The fields as they stand in their boxes. */
+export interface Otherwise {
+  /** What of the action can be changed; null for those of which nothing can. */
+  readonly member: Member | null
+  readonly content: string
+  readonly timeout: string
+  readonly retries: string
+  readonly queue: string
+  readonly priority: string
+  readonly isBeside: boolean
+}
+
+export function otherwiseOf(task: Task): Otherwise {
+  const { action, timeout, retry, queue, priority } = task
+  const same = { timeout, retries: String(retry.limit), queue, priority: String(priority), isBeside: false }
+  switch (action.type) {
+    case 'webhook':
+    case 'http':
+      return { ...same, member: 'body', content: textOf(action.body) }
+    case 'handler':
+      return { ...same, member: 'payload', content: textOf(action.payload) }
+    case 'sleep':
+      return { ...same, member: 'duration', content: action.duration }
+    default:
+      return { ...same, member: null, content: '' }
+  }
+}
+
+const textOf = (value: unknown): string => {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}
+
+export function triggerInput(task: Task, before: Otherwise, after: Otherwise): TriggerInput {
+  const { member } = after
+  return {
+    ...(member !== null && after.content !== before.content
+      ? { action: { [member]: member === 'duration' ? after.content.trim() : jsonOrText(after.content) } }
+      : {}),
+    ...(after.timeout.trim() === task.timeout ? {} : { timeout: after.timeout.trim() }),
+    ...(after.retries.trim() === String(task.retry.limit)
+      ? {}
+      : { retry: { limit: numberOf(after.retries) } }),
+    ...(after.queue.trim() === task.queue ? {} : { queue: after.queue.trim() }),
+    ...(after.priority.trim() === String(task.priority) ? {} : { priority: numberOf(after.priority) }),
+    ...(after.isBeside ? { overlap: 'allow' as const } : {}),
+  }
+}

@@ -1,0 +1,14 @@
+import { onGridOf, type PreviewInput } from '../../api/tasks.ts'
+import type { Task } from '../../api/wire.ts'
+
+/** What the next times of a task that exists follow from. */
+export function previewInputOf(task: Task): PreviewInput {
+  const { schedule, seed, startAt, endAt, jitter } = task
+  return {
+    schedule: onGridOf(task, schedule),
+    ...(seed === null ? {} : { seed }),
+    ...(startAt === null ? {} : { startAt }),
+    ...(endAt === null ? {} : { endAt }),
+    ...(jitter === null ? {} : { jitter }),
+  }
+}

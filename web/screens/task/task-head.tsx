@@ -1,0 +1,147 @@
+/** The name of a task, how it stands, and what can be done to it. */
+import { ActionIcon, Button, Menu } from '@mantine/core'
+import '@mantine/core/styles/Menu.css'
+import '@mantine/core/styles/Popover.css'
+import { Link, useNavigate } from '@tanstack/react-router'
+import type { Task } from '../../api/wire.ts'
+import type { TaskPanel } from '../../app/router.tsx'
+import { Icon, type IconName } from '../../components/icon.tsx'
+import { StateMark } from '../../components/state-mark.tsx'
+import { isOver, runNow, titleOf, togglePause } from '../../components/task-acts.tsx'
+import classes from './task-screen.module.css'
+
+interface TaskHeadProps {
+  readonly task: Task
+  readonly onOpen: (panel: TaskPanel) => void
+}
+
+export function TaskHead({ task, onOpen }: TaskHeadProps) {
+  const isPaused = task.state === 'paused'
+  return (
+    <div className={classes.head}>
+      <div className={classes.titles}>
+        <h1>{titleOf(task)}</h1>
+        <span className={classes.state}>
+          <StateMark state={task.state} />
+          <Link
+            to="/tasks/$taskId"
+            params={{ taskId: task.id }}
+            search={{ tab: 'versions' }}
+            className={classes.small}
+          >
+            version {task.version}
+          </Link>
+        </span>
+      </div>
+      <div className={classes.acts}>
+        {task.state !== 'cancelled' && (
+          <Split icon="play" label="Run now" onClick={() => void runNow(task)} isMain>
+            <More label="Run with changes" onClick={() => onOpen('trigger')} isMain />
+          </Split>
+        )}
+        {!isOver(task) && (
+          <Split
+            icon={isPaused ? 'again' : 'pause'}
+            label={isPaused ? 'Resume' : 'Pause'}
+            onClick={() => void togglePause(task)}
+          >
+            <More
+              label={isPaused ? 'Change the pause' : 'Pause with a reason'}
+              onClick={() => onOpen('pause')}
+            />
+          </Split>
+        )}
+        {task.state !== 'cancelled' && (
+          <Button
+            variant="default"
+            leftSection={<Icon name="edit" size={16} />}
+            renderRoot={(props) => <Link to="/tasks/$taskId/edit" params={{ taskId: task.id }} {...props} />}
+          >
+            Edit
+          </Button>
+        )}
+        <MoreActs task={task} onOpen={onOpen} />
+      </div>
+    </div>
+  )
+}
+
+interface SplitProps {
+  readonly icon: IconName
+  readonly label: string
+  readonly onClick: () => void
+  readonly isMain?: boolean
+  readonly children: React.ReactNode
+}
+
+/** A button that acts at once, and beside it one that asks how. */
+function Split({ icon, label, onClick, isMain, children }: SplitProps) {
+  return (
+    <Button.Group>
+      <Button
+        {...(isMain ? {} : { variant: 'default' })}
+        leftSection={<Icon name={icon} size={16} />}
+        onClick={onClick}
+      >
+        {label}
+      </Button>
+      {children}
+    </Button.Group>
+  )
+}
+
+interface MoreProps {
+  readonly label: string
+  readonly onClick: () => void
+  readonly isMain?: boolean
+}
+
+function More({ label, onClick, isMain }: MoreProps) {
+  return (
+    <Button
+      {...(isMain ? {} : { variant: 'default' })}
+      className={isMain ? classes.divided : undefined}
+      px={8}
+      aria-label={`${label}…`}
+      title={`${label}…`}
+      onClick={onClick}
+    >
+      <Icon name="chevron" size={14} />
+    </Button>
+  )
+}
+
+function MoreActs({ task, onOpen }: TaskHeadProps) {
+  const navigate = useNavigate()
+  const isTimed = task.schedule.type !== 'manual'
+  return (
+    <Menu withinPortal={false} transitionProps={{ duration: 0 }} position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="default" size={36} aria-label="More to do">
+          <Icon name="more" />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {isTimed && !isOver(task) && (
+          <Menu.Item leftSection={<Icon name="skip" size={16} />} onClick={() => onOpen('skip')}>
+            {task.skipNext ? 'Take the skip back…' : 'Skip next…'}
+          </Menu.Item>
+        )}
+        {isTimed && task.state !== 'cancelled' && (
+          <Menu.Item leftSection={<Icon name="history" size={16} />} onClick={() => onOpen('backfill')}>
+            Backfill…
+          </Menu.Item>
+        )}
+        <Menu.Item
+          leftSection={<Icon name="clone" size={16} />}
+          onClick={() => void navigate({ to: '/tasks/new', search: { from: task.id } })}
+        >
+          Clone
+        </Menu.Item>
+        <Menu.Item leftSection={<Icon name="trash" size={16} />} onClick={() => onOpen('delete')}>
+          Delete…
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

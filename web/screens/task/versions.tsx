@@ -1,0 +1,83 @@
+/** What the task was: who changed what, when and why, and the way back. */
+import { Button } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { versionsQuery } from '../../api/versions.ts'
+import type { Task, VersionSummary } from '../../api/wire.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Instant } from '../../components/instant.tsx'
+import { Bones, Panel } from '../../components/panel.tsx'
+import { ChangeList } from './change-list.tsx'
+import { Rollback } from './panels/rollback.tsx'
+import parts from './parts.module.css'
+import classes from './versions.module.css'
+
+export function Versions({ task }: { readonly task: Task }) {
+  const query = useInfiniteQuery(versionsQuery(task))
+  const [asked, setAsked] = useState<number | null>(null)
+  const versions = query.data?.pages.flatMap(({ items }) => items) ?? []
+  if (query.isPending) return <Bones count={3} />
+  if (query.isError && !query.data)
+    return <Failure error={query.error} onRetry={() => void query.refetch()} />
+  return (
+    <Panel title="Versions, latest first" flush>
+      <ol className={classes.list} aria-label="Versions">
+        {versions.map((version) => (
+          <li key={version.version}>
+            <VersionRow
+              version={version}
+              zone={task.timezone}
+              canReturn={task.state !== 'cancelled'}
+              onReturn={() => setAsked(version.version)}
+            />
+          </li>
+        ))}
+      </ol>
+      {query.hasNextPage && (
+        <div className={parts.more}>
+          <Button
+            variant="default"
+            loading={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Earlier versions
+          </Button>
+        </div>
+      )}
+      {asked !== null && <Rollback task={task} version={asked} onClose={() => setAsked(null)} />}
+    </Panel>
+  )
+}
+
+interface VersionRowProps {
+  readonly version: VersionSummary
+  readonly zone: string | null
+  readonly canReturn: boolean
+  readonly onReturn: () => void
+}
+
+function VersionRow({ version, zone, canReturn, onReturn }: VersionRowProps) {
+  const { isCurrent, madeAt, madeBy, reason, rollbackOf, changes } = version
+  return (
+    <article className={classes.row}>
+      <div className={classes.head}>
+        <strong className={classes.number}>{version.version}</strong>
+        {isCurrent && <span className={classes.current}>holds now</span>}
+        <Instant at={madeAt} zone={zone} precision="second" />
+        {madeBy && <span className={classes.small}>by {madeBy}</span>}
+        {rollbackOf !== null && <span className={classes.small}>back to version {rollbackOf}</span>}
+        {!isCurrent && canReturn && (
+          <Button size="xs" variant="default" className={classes.push} onClick={onReturn}>
+            Roll back to {version.version}…
+          </Button>
+        )}
+      </div>
+      {reason && <p className={classes.reason}>{reason}</p>}
+      {changes.length === 0 ? (
+        <p className={classes.small}>{version.version === 1 ? 'Created.' : 'Changed nothing.'}</p>
+      ) : (
+        <ChangeList changes={changes} label={`What version ${version.version} changed`} />
+      )}
+    </article>
+  )
+}

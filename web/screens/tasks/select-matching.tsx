@@ -1,0 +1,39 @@
+/** Chooses everything that the filter lets through, also what the list has not come to: counted before anything is done. */
+import { Button } from '@mantine/core'
+import { useEffect, useRef, useState } from 'react'
+import { formatCount } from '../../../src/core/words/time.ts'
+import { allTasks, MOST_MATCHED, type TaskFilter } from '../../api/tasks.ts'
+import type { Task } from '../../api/wire.ts'
+import { tell, tellFailure } from '../../components/toast.tsx'
+
+interface SelectMatchingProps {
+  readonly filter: TaskFilter
+  readonly onFound: (tasks: readonly Task[]) => void
+}
+
+export function SelectMatching({ filter, onFound }: SelectMatchingProps) {
+  const [found, setFound] = useState<number | null>(null)
+  const reading = useRef<AbortController | null>(null)
+  useEffect(() => () => reading.current?.abort(), [])
+  const read = async () => {
+    const controller = new AbortController()
+    reading.current = controller
+    const { signal } = controller
+    setFound(0)
+    try {
+      const { tasks, isCut } = await allTasks(filter, { signal, onProgress: setFound })
+      onFound(tasks)
+      if (isCut)
+        tell({ text: `More than ${formatCount(MOST_MATCHED)} match; the newest of them are selected.` })
+    } catch (error) {
+      if (!signal.aborted) tellFailure(error)
+    } finally {
+      if (!signal.aborted) setFound(null)
+    }
+  }
+  return (
+    <Button size="xs" variant="subtle" disabled={found !== null} onClick={() => void read()}>
+      {found === null ? 'Select all that match' : `${formatCount(found)} found so far`}
+    </Button>
+  )
+}
