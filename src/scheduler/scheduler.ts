@@ -355,28 +355,28 @@ export class Scheduler implements Service {
   }
 
   #decideAll(dues: readonly Due[]): Decided[] {
-    const { clock, leases } = this.#options
-    const now = clock.now()
-    return dues.flatMap(({ row, definition }) => {
-      const held = leases.get(row.shard)
-      if (!held) return []
-      const dueAt = dueInstant({ row, definition })
-      const wasUnwatched = dueAt > held.unwatched.from && dueAt <= held.unwatched.to
-      return [
-        {
-          row,
-          definition,
-          decision: decide({
-            row,
-            definition,
-            now,
-            wasUnwatched,
-            blackouts: this.#options.blackouts.of(row.taskId),
-            newId: uuidv7,
-          }),
-        },
-      ]
+    const now = this.#options.clock.now()
+    return dues.flatMap((due) => {
+      try {
+        return this.#decideOne(due, now)
+      } catch (error) {
+        // A definition that cannot be read, by a hand or a bug, costs the others nothing; the row is found again by every full pass.
+        const { runId, taskId, version } = due.row
+        this.#options.log.error({ err: error, runId, taskId, version }, 'what is due cannot be decided about')
+        return []
+      }
     })
+  }
+
+  #decideOne({ row, definition }: Due, now: number): Decided[] {
+    const held = this.#options.leases.get(row.shard)
+    if (!held) return []
+    const dueAt = dueInstant({ row, definition })
+    const wasUnwatched = dueAt > held.unwatched.from && dueAt <= held.unwatched.to
+    const blackouts = this.#options.blackouts.of(row.taskId)
+    return [
+      { row, definition, decision: decide({ row, definition, now, wasUnwatched, blackouts, newId: uuidv7 }) },
+    ]
   }
 
   #hinted(hints: readonly DueHint[]): void {
