@@ -46,6 +46,9 @@ const TURN = { where: ['from shard', 'judged as materialized', 'insert into read
 const STOPPED_AMONG = { where: ['select run_id as "runId" from agenda', 'cancel_at is not null$'] }
 const HELD_BY = { where: ["worker_id = \\$\\d+ and state = 'running'", '"holdsPlace"'] }
 
+/** Of whatever sort. */
+const END_OF_ANY = { where: ['delete from agenda', 'insert into run \\(', 'started_ms'] }
+
 /** About one row in four, by its id. */
 const SOME = (id: string) => `right(${id}::text, 1) < '4'`
 
@@ -472,8 +475,26 @@ export const BUGS: readonly Bug[] = [
     ],
   },
   {
-    name: 'the end of a handler counts though another worker has the run',
+    name: 'the end of a handler counts though the run was taken back',
     kinds: ['stale_accepted'],
+    isRemote: true,
+    edits: [
+      {
+        ...HELD_BY,
+        change: [
+          [
+            '"claimedAt",\\s+fence, attempt',
+            '"claimedAt", case when worker_id is null then 2 else fence end as fence, attempt',
+          ],
+          ["and worker_id = (\\$\\d+) and state = 'running'", 'and (worker_id = $1 or worker_id is null)'],
+        ],
+      },
+      { ...END_OF_ANY, change: [["a\\.fence = i\\.fence and a\\.state = 'running'", 'true']] },
+    ],
+  },
+  {
+    name: 'the end of a handler counts though another worker has the run',
+    kinds: ['two_winners'],
     isRemote: true,
     edits: [
       {
@@ -489,14 +510,11 @@ export const BUGS: readonly Bug[] = [
           ],
         ],
       },
-      {
-        where: ['delete from agenda', 'insert into run \\(', 'started_ms'],
-        change: [['a\\.fence = i\\.fence', 'true']],
-      },
+      { ...END_OF_ANY, change: [['a\\.fence = i\\.fence', 'true']] },
     ],
   },
   {
-    name: 'a worker is told that its end counts, and so is the one that has the run',
+    name: 'a worker is told that its end counts, though that of another does',
     kinds: ['two_winners'],
     isRemote: true,
     edits: [

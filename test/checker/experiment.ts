@@ -147,8 +147,8 @@ async function operate({ url, sink, nodes, seed, isCalm, lateMs, watchMs }: Stag
 const HANDLED = 6
 
 /**
- * The same for workers of the users' own, of which one is declared dead with runs in its hands: it reports half of them ended
- * before the one that they were given to does, and half of them after.
+ * The same for workers of the users' own, of which one is declared dead with runs in its hands. It reports the end of some when
+ * they are in nobody's hands, of some when another worker has them, and of the rest when that one has ended them.
  */
 async function operateRemotely({ url, nodes }: Pick<Stage, 'url' | 'nodes'>): Promise<Result> {
   const client = new Client(nodes[0]?.url ?? '')
@@ -161,10 +161,13 @@ async function operateRemotely({ url, nodes }: Pick<Stage, 'url' | 'nodes'>): Pr
   }
   const claimAll = async (worker: HandWorker) => {
     const runs: GivenRun[] = []
-    await eventually(async () => {
-      runs.push(...(await worker.claim(HANDLED, { waitMs: 1_000 })))
-      return runs.length >= HANDLED
-    })
+    await eventually(
+      async () => {
+        runs.push(...(await worker.claim(HANDLED, { waitMs: 500 })))
+        return runs.length >= HANDLED
+      },
+      { withinMs: SOON_MS },
+    ).catch(() => {})
     return runs.sort((a, b) => a.runId.localeCompare(b.runId))
   }
   await client.createTogether(
@@ -178,12 +181,17 @@ async function operateRemotely({ url, nodes }: Pick<Stage, 'url' | 'nodes'>): Pr
   const nemesis = new Nemesis(url)
   await nemesis.start()
   await nemesis.declareDead(doomed.id, 0, Promise.resolve())
+  await eventually(
+    async () => (await ask(url, "select from agenda where state = 'pending'")).length === HANDLED,
+    { withinMs: LONGEST_MS },
+  )
+  const third = HANDLED / 3
+  await complete(doomed, lost.slice(0, third))
   const heir = await aWorker(client.url, { handlers: ['h'] })
   const given = await claimAll(heir)
-  const half = HANDLED / 2
-  await complete(doomed, lost.slice(0, half))
+  await complete(doomed, lost.slice(third, 2 * third))
   await complete(heir, given)
-  await complete(doomed, lost.slice(half))
+  await complete(doomed, lost.slice(2 * third))
   await complete(heir, given)
   await nemesis.stop()
 

@@ -152,7 +152,9 @@ export function didWait(book: Book, taskId: string, runId: string, at: number, m
 export function wasReplaced(book: Book, taskId: string, runId: string): boolean {
   const turns = turnsOf(book.changesOfTask.of(taskId))
   const own = turns.find((turn) => turn.runId === runId)
+  const by = (own?.goneAt ?? NEVER) + AT_ONCE_MS
   return turns.some(
-    (turn) => turn.runId !== runId && turn.heldAt !== null && turn.heldAt <= (own?.goneAt ?? NEVER),
+    ({ heldAt, admittedAt, ...turn }) =>
+      turn.runId !== runId && turn.due >= (own?.due ?? NEVER) && (heldAt ?? admittedAt ?? NEVER) <= by,
   )
 }
