@@ -1,15 +1,10 @@
 /**
- * `npm run test:ledger`: tasks that are changed at random while nodes are killed, and whether the ledger accounts for
- * everything afterwards, as often as it is told, each time with another seed. Failures print the seed; `--seed` replays it.
+ * `npm run test:ledger`: tasks that are changed at random while nodes are killed and outages pass, and whether everything is accounted for
+ * afterwards, as often as it is told, each time with another seed. Failures print the seed; `--seed` replays it.
  */
-
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { prepare } from './bootstrap.mjs'
+import { runScenario } from './scenario.mjs'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '3' }, seed: { type: 'string' } },
 })
@@ -19,21 +14,4 @@ if (!Number.isInteger(rounds) || rounds < 1 || !Number.isInteger(seed)) {
   console.error('Usage: npm run test:ledger -- [--rounds 3] [--seed 42]')
   process.exit(2)
 }
-
-await prepare({ build: true })
-const child = spawn(
-  process.execPath,
-  [
-    join(root, 'node_modules', 'vitest', 'vitest.mjs'),
-    'run',
-    '--config',
-    'vitest.scenarios.config.ts',
-    join('test', 'ledger', 'random-life.scenario.ts'),
-  ],
-  {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, BELFRY_TEST_SEED: String(seed), BELFRY_TEST_ROUNDS: String(rounds) },
-  },
-)
-child.once('close', (code) => process.exit(code ?? 1))
+process.exitCode = await runScenario('test/ledger/random-life.scenario.ts', { seed, rounds })

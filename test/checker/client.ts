@@ -91,6 +91,11 @@ export class Client {
     await this.#insist(verb, () => this.#send({ verb, taskId, idempotencyKey }, method, path))
   }
 
+  /** Asks for a run, once; the answer may be that another one is in the way. */
+  async trigger(taskId: string, key: string): Promise<void> {
+    await this.#send({ verb: 'trigger', taskId, idempotencyKey: key }, 'POST', `/v1/tasks/${taskId}/trigger`)
+  }
+
   /** Says how many runs of a queue may be in progress at once. */
   async limitQueue(name: string, limit: number): Promise<void> {
     const body = { concurrencyLimit: limit }

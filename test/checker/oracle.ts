@@ -46,7 +46,10 @@ export function dueInstants({ body, createdAt }: Created, until: number): number
       case 'every': {
         const origin = schedule['anchor'] === undefined ? (startAt ?? createdAt) : schedule['anchor']
         const stepMs = lengthMs(String(schedule['interval']))
-        return steps(typeof origin === 'number' ? origin : Date.parse(String(origin)), stepMs, last)
+        const first = typeof origin === 'number' ? origin : Date.parse(String(origin))
+        // A grid may have begun long ago: what lies before the task was made is not walked along.
+        const passed = Math.max(0, Math.floor((createdAt - first) / stepMs) - 1)
+        return steps(first + passed * stepMs, stepMs, last)
       }
       case 'cron':
       case 'daily':

@@ -10,13 +10,14 @@ test(`whatever happens to tasks and nodes, every occurrence is accounted for onc
 }, async () => {
   const { url } = await createTestDatabase()
 
-  const { done, ledgers } = await liveAtRandom({
+  const { done, ledgers, doubled, unknown } = await liveAtRandom({
     seed,
     databaseUrl: url,
     nodes: 2,
     tasks: 20,
     acts: 150,
     kills: 1,
+    outages: 0,
     overlaps: ['skip', 'allow'],
   })
 
@@ -26,6 +27,8 @@ test(`whatever happens to tasks and nodes, every occurrence is accounted for onc
   )
   expect(JSON.stringify(ledgers.filter(({ problems }) => problems.length > 0))).toBe('[]')
   expect(ledgers.every(({ expected, accounted }) => expected === accounted)).toBe(true)
+  expect(doubled).toEqual([])
+  expect(unknown).toEqual([])
   expect(sum('ran')).toBeGreaterThan(ledgers.length)
   expect(done).toMatchObject({ kill: 1, reschedule: expect.any(Number), pause: expect.any(Number) })
 })
