@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
 import { dueAt } from '../core/schedule/occurrences.ts'
-import { planOf, TASK_DEFAULTS, type TaskDefinition } from '../core/task.ts'
+import { MAX_QUEUED, planOf, TASK_DEFAULTS, type TaskDefinition } from '../core/task.ts'
 import { type DueRow, JUST_RUN } from '../store/agenda.ts'
 import { type DueCase, decide } from './decide.ts'
 
@@ -208,6 +208,13 @@ test('what makes up for an outage waits for its turn and supersedes nothing', ()
 
   expect(decide(late)).toMatchObject({ exclusive: true, next: null, turn: { supersedes: false } })
   expect(decide(due({ ...hourly, overlap: 'allow' }, { row: { kind: 'catchup' } })).exclusive).toBe(false)
+})
+
+test('what takes the place of an active run waits for its end, whoever waits already', () => {
+  const { turn } = decide(due({ ...hourly, overlap: 'cancel_previous' }))
+
+  expect(turn).toMatchObject({ supersedes: true, places: MAX_QUEUED })
+  expect(decide(due({ ...hourly, overlap: 'queue_one' })).turn).toMatchObject({ places: 1 })
 })
 
 const spread = aDefinition({

@@ -7,7 +7,7 @@ import { makeUpFor, spread } from '../core/misfire.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
 import { countOccurrences, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
-import { MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
+import { MAX_QUEUED, MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
 import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
 import type { Recovery } from '../store/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
@@ -109,7 +109,8 @@ function turnOf({ row, definition }: DueCase): Turn | null {
 
 function turnFor({ row, definition: { overlap } }: Pick<DueCase, 'row' | 'definition'>): Turn {
   return {
-    places: queuedAtMost(overlap) ?? 1,
+    // What takes the place of others always waits: those that waited before it go.
+    places: queuedAtMost(overlap) ?? MAX_QUEUED,
     beyond: overlap === 'queue_all' ? 'overlap_limit' : 'overlap',
     supersedes: overlap === 'cancel_previous' && row.kind !== 'catchup',
     deferUntil: null,
