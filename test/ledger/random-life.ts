@@ -318,11 +318,12 @@ async function wholeLedger(ask: Ask, taskId: string, begin: number): Promise<Tas
 const rowsThatMeet = (url: string) =>
   query(
     url,
-    `select a.task_id, a.run_id, a.kind, a.state, a.reason, a.scheduled_for, a.covers_until,
-            b.run_id as other, b.kind as other_kind, b.state as other_state, b.reason as other_reason, b.scheduled_for as other_for, b.covers_until as other_until
-     from run a join run b on b.task_id = a.task_id and b.run_id > a.run_id
-       and b.scheduled_for <= coalesce(a.covers_until, a.scheduled_for) and a.scheduled_for <= coalesce(b.covers_until, b.scheduled_for)
-     where a.kind in ('occurrence', 'catchup') and b.kind in ('occurrence', 'catchup') limit 20`,
+    `select * from (
+       select task_id, run_id, kind, state, reason, scheduled_for, covers_until,
+              lag(run_id) over line as before, max(coalesce(covers_until, scheduled_for)) over line as known_until
+       from run where kind in ('occurrence', 'catchup')
+       window line as (partition by task_id order by scheduled_for, run_id rows between unbounded preceding and 1 preceding)
+     ) seen where scheduled_for <= known_until limit 20`,
   )
 
 /** What comes due while it is looked at may have its row or not. */
@@ -350,7 +351,7 @@ async function compareWithOracle(
       `select (extract(epoch from scheduled_for) * 1000)::float8 as first,
               (extract(epoch from coalesce(covers_until, scheduled_for)) * 1000)::float8 as last
        from (select task_id, scheduled_for, covers_until, kind from run
-             union all select task_id, scheduled_for, null, kind from agenda) row
+             union all select task_id, scheduled_for, null, kind from agenda) seen
        where task_id = $1 and kind in ('occurrence', 'catchup') order by 1`,
       [taskId],
     )
