@@ -361,6 +361,7 @@ create table subscription (
   retry_at         timestamptz not null default '-infinity'::timestamptz,
   last_error       jsonb,
   disabled_at      timestamptz,
+  held             jsonb not null default '[]'::jsonb,
   constraint subscription_pkey primary key (id),
   constraint subscription_project_id_fkey foreign key (project_id) references project(id),
   constraint subscription_batch_is_positive check (batch_size > 0),
@@ -570,3 +571,8 @@ begin
   end loop;
   return ranges;
 end $$;
+
+create function try_held_again(held jsonb) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(task || jsonb_build_object('retryAt', 0, 'failures', 0, 'failingSince', floor(extract(epoch from now()) * 1000)) order by n), '[]')
+  from jsonb_array_elements(held) with ordinality as _(task, n)
+$$;

@@ -179,6 +179,7 @@ export async function startNode({
     services.push(
       new Deliverer({
         db,
+        clock,
         log,
         userAgent: `belfry/${version}`,
         allowPrivateAddresses: reachesPrivate(config),

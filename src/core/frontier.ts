@@ -119,6 +119,12 @@ export function searchBetween(from: Frontier, to: Frontier): Search {
 /** Whether one place comes after another in the order of events. */
 export const isAfter = (a: Place, b: Place): boolean => a.us > b.us || (a.us === b.us && a.id > b.id)
 
+/** Whether a row is among what was read by whoever has come to a position. */
+export function isBehind({ from, to, at }: EventPosition, row: Place & { readonly xid: number }): boolean {
+  if (hasSeen(from, row.xid)) return true
+  return to !== null && at !== null && hasSeen(to, row.xid) && !isAfter(row, at)
+}
+
 const FORM = '1'
 
 /** A position as text without spaces, for clients to send back as it is. */

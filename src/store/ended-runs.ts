@@ -27,18 +27,21 @@ export interface EndsQuery {
   /** Only what stands behind this. */
   readonly after: Place | null
   readonly limit: number
+  /** Only those of one task; null for all. */
+  readonly taskId: string | null
 }
 
 const pendingOf = (frontier: Frontier) => list(frontier.pending, ({ xid }) => xid)
 
 /** Ends in a stretch of time that became visible between two frontiers, in order. */
-export const endsBetween = ({ from, to, fromUs, untilUs, after, limit }: EndsQuery) => sql<Place>`
+export const endsBetween = ({ from, to, fromUs, untilUs, after, limit, taskId }: EndsQuery) => sql<Place>`
   select r.run_id as id, (extract(epoch from r.ended_at) * 1000000)::bigint as us from run r
   cross join lateral (select ${to.xmax}::bigint - ((${to.xmax}::bigint - r.xmin::text::bigint) & 4294967295) as xid) x
   where r.ended_at >= to_timestamp(${fromUs}::float8 / 1000000)
     and r.ended_at < coalesce(to_timestamp(${untilUs}::float8 / 1000000), 'infinity')
     and (${after?.id ?? null}::uuid is null
          or (r.ended_at, r.run_id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
+    and (${taskId}::uuid is null or r.task_id = ${taskId}::uuid)
     and (x.xid >= ${from.xmax}::bigint or x.xid = any(${pendingOf(from)}::bigint[]))
     and x.xid < ${to.xmax}::bigint and not x.xid = any(${pendingOf(to)}::bigint[])
   order by r.ended_at, r.run_id limit ${limit}`

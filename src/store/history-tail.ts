@@ -234,8 +234,12 @@ function pageOf({ to, rows }: Look, from: Frontier): HistoryPage {
   }
 }
 
-/** Some of history behind a position, as it is read from the database. */
-export async function readPage(db: Database, position: EventPosition): Promise<HistoryPage> {
+/** Some of history behind a position, as it is read from the database; of one task or of all. */
+export async function readPage(
+  db: Database,
+  position: EventPosition,
+  taskId: string | null = null,
+): Promise<HistoryPage> {
   const [mark] = position.to === null ? await db.run(markTransactions()) : []
   return db.snapshot(async (tx) => {
     const isOld = (position.to?.fromUs ?? mark?.us ?? 0) - position.from.fromUs > SURELY_KEPT_US
@@ -245,11 +249,14 @@ export async function readPage(db: Database, position: EventPosition): Promise<H
     const { from, gap } = withoutGap(position, { snapshot, beginMs: begin?.at ?? 0 })
     const to = (gap === null ? position.to : null) ?? nextFrontier(from, snapshot, mark?.us ?? from.fromUs)
     const at = gap === null ? position.at : null
-    const places = await nextPlaces(tx, { from, to, at })
+    const places = await nextPlaces(tx, { from, to, at, taskId })
     const rows =
       places.found.length === 0 ? [] : await tx.run(endedRuns({ places: places.found, xmax: to.xmax }))
     return {
-      rows: rows.filter(({ xid }) => !hasSeen(from, xid) && hasSeen(to, xid)),
+      rows: rows.filter(
+        (row) =>
+          !hasSeen(from, row.xid) && hasSeen(to, row.xid) && (taskId === null || row.taskId === taskId),
+      ),
       positionAt: ({ us, id }) => ({ from, to, at: { us, id } }),
       next: places.at === null ? { from: to, to: null, at: null } : { from, to, at: places.at },
       gap,
@@ -277,19 +284,26 @@ interface Places {
   readonly at: Place | null
 }
 
-type Between = { readonly from: Frontier; readonly to: Frontier; readonly at: Place | null }
+/** What to look for: all that became visible between two frontiers and stands behind a place, or what of it is of a task. */
+interface Between {
+  readonly from: Frontier
+  readonly to: Frontier
+  readonly at: Place | null
+  readonly taskId: string | null
+}
 
-async function nextPlaces(tx: Queryable, { from, to, at }: Between): Promise<Places> {
+async function nextPlaces(tx: Queryable, between: Between): Promise<Places> {
+  const { from, to, at } = between
   const search = searchBetween(from, to)
   const { fromUs } = search
   if (at === null || at.us < fromUs) {
-    const strays = await strayPlaces(tx, { from, to, at })
+    const strays = await strayPlaces(tx, between)
     const last = strays.at(-1)
     if (strays.length >= PAGE_ROWS && last) return { found: strays, at: last }
-    const main = await mainPlaces(tx, { from, to, at: null }, { fromUs, limit: PAGE_ROWS - strays.length })
+    const main = await mainPlaces(tx, { ...between, at: null }, { fromUs, limit: PAGE_ROWS - strays.length })
     return { found: [...strays, ...main.found], at: main.at }
   }
-  return mainPlaces(tx, { from, to, at }, { fromUs, limit: PAGE_ROWS })
+  return mainPlaces(tx, between, { fromUs, limit: PAGE_ROWS })
 }
 
 /** What ended long before it was stored, or was stored by a transaction that took long. */
@@ -307,14 +321,14 @@ async function strayPlaces(tx: Queryable, { from, to, at: after }: Between): Pro
 /** Stretch after stretch until something is found, or nothing is left. */
 async function mainPlaces(
   tx: Queryable,
-  { from, to, at }: Between,
+  { from, to, at, taskId }: Between,
   { fromUs, limit }: { fromUs: number; limit: number },
 ): Promise<Places> {
   let beginUs = at === null ? fromUs : Math.max(fromUs, at.us)
   let stretchUs = FIRST_STRETCH_US
   for (let i = 0; i < MAX_EMPTY_STRETCHES; i++) {
     const untilUs = to.fromUs - beginUs <= NEAR_US ? null : beginUs + stretchUs
-    const found = await tx.run(endsBetween({ from, to, fromUs: beginUs, untilUs, after: at, limit }))
+    const found = await tx.run(endsBetween({ from, to, fromUs: beginUs, untilUs, after: at, limit, taskId }))
     const last = found.at(-1)
     if (last && found.length >= limit) return { found, at: last }
     if (untilUs === null) return { found, at: null }

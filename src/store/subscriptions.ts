@@ -31,6 +31,20 @@ export interface SubscriptionRow {
   readonly retryAt: number | null
   readonly lastError: DeliveryError | null
   readonly disabledAt: number | null
+  readonly held: readonly HeldTask[]
+}
+
+/** A task whose events are not taken while those of others are. */
+export interface HeldTask {
+  readonly taskId: string
+  /** How far it was told. */
+  readonly position: string
+  /** In a row; none once it is taken again and comes after the others. */
+  readonly failures: number
+  readonly failingSince: number
+  /** When it is tried again; null when that was given up. */
+  readonly retryAt: number | null
+  readonly lastError: DeliveryError | null
 }
 
 /** What a user decides about a subscription. */
@@ -73,12 +87,15 @@ export const findSubscriptions = ({
   select id, project_id as "projectId", name, url, filter, batch_size as "batchSize", give_up_after_ms as "giveUpAfterMs", secret,
          created_at as "createdAt", updated_at as "updatedAt", position, fence, delivered, last_event_id as "lastEventId",
          last_event_at as "lastEventAt", failing_since as "failingSince", failures, case when isfinite(retry_at) then retry_at end as "retryAt",
-         last_error as "lastError", disabled_at as "disabledAt"
+         last_error as "lastError", disabled_at as "disabledAt", held
   from subscription
   where project_id = ${projectId} and (${id}::uuid is null or id = ${id}::uuid) and (${after}::uuid is null or id > ${after}::uuid)
   order by id limit ${limit}`
 
-/** Changes what a user decides; what is null stays. Whoever delivers learns of it with the next write. */
+/**
+ * Changes what a user decides; what is null stays, and what fails is tried again at once. Whoever delivers learns of it with
+ * the next write; where tasks are held, by having lost the lease.
+ */
 export const editSubscription = (
   { projectId, id }: { projectId: string; id: string },
   edit: Partial<SubscriptionSettings>,
@@ -90,7 +107,8 @@ export const editSubscription = (
     batch_size = coalesce(${edit.batchSize ?? null}::integer, batch_size),
     give_up_after_ms = coalesce(${edit.giveUpAfterMs ?? null}::bigint, give_up_after_ms),
     secret = coalesce(${edit.secret ?? null}, secret),
-    retry_at = '-infinity', updated_at = now()
+    retry_at = '-infinity', updated_at = now(), held = try_held_again(held),
+    fence = fence + case when held = '[]' then 0 else 1 end
   where project_id = ${projectId} and id = ${id}
   returning id`
 
@@ -110,18 +128,31 @@ export const resumeSubscription = ({
   position: string | null
 }) => sql<{ id: string }>`
   update subscription set disabled_at = null, failing_since = null, failures = 0, retry_at = '-infinity', last_error = null,
-    position = coalesce(${position}, position), fence = fence + 1, updated_at = now()
+    position = coalesce(${position}, position), held = case when ${position}::text is null then try_held_again(held) else '[]' end, fence = fence + 1, updated_at = now()
   where project_id = ${projectId} and id = ${id}
   returning id`
 
 /** A subscription that this node may deliver for. */
 export type LeasedSubscription = Pick<
   SubscriptionRow,
-  'id' | 'projectId' | 'url' | 'filter' | 'batchSize' | 'secret' | 'position' | 'fence' | 'failures'
+  | 'id'
+  | 'projectId'
+  | 'url'
+  | 'filter'
+  | 'batchSize'
+  | 'secret'
+  | 'position'
+  | 'fence'
+  | 'failures'
+  | 'giveUpAfterMs'
+  | 'held'
 > & { readonly holder: string }
 
 /** What may change while a subscription is delivered. */
-export type DeliverySettings = Pick<SubscriptionRow, 'url' | 'filter' | 'batchSize' | 'secret' | 'failures'>
+export type DeliverySettings = Pick<
+  SubscriptionRow,
+  'url' | 'filter' | 'batchSize' | 'secret' | 'failures' | 'giveUpAfterMs'
+>
 
 /**
  * Takes subscriptions that nobody delivers for and that are due. The lease of a node that died runs out by itself;
@@ -139,7 +170,8 @@ export const leaseSubscriptions = ({
     select id from subscription
     where disabled_at is null and leased_until <= now() and retry_at <= now()
     order by leased_until, id limit ${limit} for update skip locked))
-  returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, position, fence, failures, holder`
+  returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, position, fence, failures, holder,
+            give_up_after_ms as "giveUpAfterMs", held`
 
 /** What was delivered since the last time this was said. */
 export interface Progress {
@@ -149,27 +181,46 @@ export interface Progress {
   readonly position: string | null
   readonly delivered: number
   readonly lastEvent: { readonly id: string; readonly at: number } | null
+  /** All tasks that are held; null when they are as they were. */
+  readonly held: readonly HeldTask[] | null
+  /** Whether some of them fail. */
+  readonly isFailing: boolean
   readonly leaseMs: number
 }
 
-/** Notes how far a subscription was delivered and keeps the lease; no row for whoever has lost it. */
+/**
+ * Notes how far a subscription was delivered and keeps the lease; no row for whoever has lost it. When tasks are held and
+ * nothing at all has been taken for as long as that may go on, the subscription is disabled.
+ */
 export const saveDelivered = ({
   id,
   fence,
   position,
   delivered,
   lastEvent,
+  held,
+  isFailing,
   leaseMs,
 }: Progress) => sql<DeliverySettings>`
   update subscription set position = coalesce(${position}, position), delivered = delivered + ${delivered}::integer,
     last_event_id = coalesce(${lastEvent?.id ?? null}, last_event_id),
     last_event_at = coalesce(to_timestamp(${lastEvent?.at ?? null}::float8 / 1000), last_event_at),
-    failing_since = case when ${delivered > 0}::boolean then null else failing_since end,
+    failing_since = case when ${delivered > 0}::boolean then null when ${isFailing}::boolean then coalesce(failing_since, now()) else failing_since end,
     failures = case when ${delivered > 0}::boolean then 0 else failures end,
-    last_error = case when ${delivered > 0}::boolean then null else last_error end,
+    last_error = case when ${delivered > 0}::boolean then null else coalesce(last_error, ${errorOf(held)}::jsonb) end,
+    held = coalesce(${held === null ? null : JSON.stringify(held)}::jsonb, held),
+    disabled_at = case when ${isFailing && delivered === 0}::boolean and coalesce(last_error, ${errorOf(held)}::jsonb) is not null
+                        and now() - failing_since >= give_up_after_ms * interval '1 millisecond' then now() end,
     leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
   where id = ${id} and fence = ${fence} and disabled_at is null
-  returning url, filter, batch_size as "batchSize", secret, failures`
+  returning url, filter, batch_size as "batchSize", secret, failures, give_up_after_ms as "giveUpAfterMs"`
+
+/** The latest error of tasks that are held, as it is stored. */
+function errorOf(held: readonly HeldTask[] | null): string | null {
+  const errors = (held ?? []).flatMap(({ lastError }) => lastError ?? [])
+  const [latest] = errors.sort((a, b) => b.at - a.at)
+  return latest === undefined ? null : JSON.stringify(latest)
+}
 
 /** What went wrong, and when to try again. */
 export interface DeliveryFailure {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { formatDuration } from '../../core/duration.ts'
 import { isUuid } from '../../core/ids.ts'
-import { findSubscriptions, type SubscriptionRow } from '../../store/subscriptions.ts'
+import { type DeliveryError, findSubscriptions, type SubscriptionRow } from '../../store/subscriptions.ts'
 import type { App } from '../app.ts'
 import { decodeCursor, pageOf } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
@@ -121,9 +121,33 @@ const isPosition = (value: unknown): value is readonly [id: string] =>
 
 const utcOrNull = (at: number | null) => (at === null ? null : utc(at))
 
+const errorOf = (error: DeliveryError | null) =>
+  error && { code: error.code, message: error.message, at: utc(error.at) }
+
+/** What fails as a whole is said before what fails of single tasks. */
+function failureOf({ failures, disabledAt, failingSince, retryAt, lastError, held }: SubscriptionRow) {
+  const failing = held.filter((task) => task.failures > 0)
+  const isWhole = failures > 0 || disabledAt !== null
+  if (isWhole || failing.length === 0)
+    return {
+      failures,
+      failingSince: utcOrNull(failingSince),
+      retryAt: isWhole && disabledAt === null ? utcOrNull(retryAt) : null,
+      lastError: errorOf(lastError),
+    }
+  const retries = failing.flatMap((task) => task.retryAt ?? [])
+  const latest = failing.toSorted((a, b) => (b.lastError?.at ?? 0) - (a.lastError?.at ?? 0))[0]
+  return {
+    failures: Math.max(...failing.map((task) => task.failures)),
+    failingSince: utc(Math.min(...failing.map((task) => task.failingSince))),
+    retryAt: retries.length === 0 ? null : utc(Math.min(...retries)),
+    lastError: errorOf(latest?.lastError ?? null),
+  }
+}
+
 function present(row: SubscriptionRow): Subscription {
-  const { lastEventId, lastEventAt, lastError, disabledAt, failingSince, failures } = row
-  const isFailing = failures > 0 && disabledAt === null
+  const { lastEventId, lastEventAt, disabledAt } = row
+  const failure = failureOf(row)
   return {
     id: row.id,
     name: row.name,
@@ -131,16 +155,21 @@ function present(row: SubscriptionRow): Subscription {
     filter: row.filter as Subscription['filter'],
     batchSize: row.batchSize,
     giveUpAfter: formatDuration(row.giveUpAfterMs),
-    state: disabledAt === null ? (isFailing ? 'failing' : 'active') : 'disabled',
+    state: disabledAt !== null ? 'disabled' : failure.failures > 0 ? 'failing' : 'active',
     position: row.position,
     delivered: row.delivered,
     lastEvent:
       lastEventId === null || lastEventAt === null ? null : { id: lastEventId, endedAt: utc(lastEventAt) },
-    failingSince: utcOrNull(failingSince),
-    failures,
-    retryAt: isFailing ? utcOrNull(row.retryAt) : null,
-    lastError: lastError && { code: lastError.code, message: lastError.message, at: utc(lastError.at) },
+    ...failure,
     disabledAt: utcOrNull(disabledAt),
+    held: row.held.map((task) => ({
+      taskId: task.taskId,
+      failingSince: utc(task.failingSince),
+      failures: task.failures,
+      retryAt: utcOrNull(task.retryAt),
+      lastError: errorOf(task.lastError),
+      position: task.position,
+    })),
     createdAt: utc(row.createdAt),
     updatedAt: utc(row.updatedAt),
   }

@@ -80,6 +80,8 @@ export type EditSubscription = z.output<typeof EditSubscription>
 
 export const ResumeSubscription = z.strictObject({ after: After.optional() }).nullish()
 
+const LastError = z.object({ code: z.string(), message: z.string(), at: Stored })
+
 const fields = {
   id: Uuid,
   name: z.string().nullable(),
@@ -89,15 +91,29 @@ const fields = {
   giveUpAfter: z.string(),
   state: z
     .enum(['active', 'failing', 'disabled'])
-    .describe('failing: tried again at `retryAt`. disabled: not tried until it is resumed.'),
+    .describe(
+      'failing: events of some tasks or of all are not taken, and are tried again at `retryAt`. disabled: not tried until it is resumed.',
+    ),
   position: z.string().describe('How far everything was delivered; `after` takes it.'),
   delivered: z.int().describe('Events that were delivered, repetitions included.'),
   lastEvent: z.object({ id: z.string(), endedAt: Stored }).nullable(),
   failingSince: Stored.nullable(),
   failures: z.int().describe('In a row.'),
   retryAt: Stored.nullable(),
-  lastError: z.object({ code: z.string(), message: z.string(), at: Stored }).nullable(),
+  lastError: LastError.nullable(),
   disabledAt: Stored.nullable(),
+  held: z
+    .array(
+      z.object({
+        taskId: Uuid,
+        failingSince: Stored,
+        failures: z.int().describe('In a row; 0 once its events are taken again.'),
+        retryAt: Stored.nullable().describe('When it is tried again; null when that was given up.'),
+        lastError: LastError.nullable(),
+        position: z.string().describe('How far its events were delivered; `after` takes it.'),
+      }),
+    )
+    .describe('Tasks whose events are not taken while those of others are. Each is tried again by itself.'),
   createdAt: Stored,
   updatedAt: Stored,
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../runtime/clock.ts'
 import { LeasedWork } from '../../runtime/leased-work.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Database } from '../../store/database.ts'
@@ -13,6 +14,7 @@ const TAKEN_AT_ONCE = 5
 
 export interface DelivererOptions {
   readonly db: Database
+  readonly clock: Clock
   readonly log: Logger
   readonly userAgent: string
   /** Whether receivers may be on loopback or in private networks. */
@@ -51,8 +53,8 @@ export class Deliverer extends LeasedWork<Held> {
   }
 
   protected work(subscription: Held, stopping: AbortSignal): Promise<void> {
-    const { db, userAgent, leaseMs } = this.#options
-    const parts = { db, userAgent, leaseMs, tail: this.#tail, client: this.#client }
+    const { db, clock, userAgent, leaseMs } = this.#options
+    const parts = { db, clock, userAgent, leaseMs, tail: this.#tail, client: this.#client }
     return new Delivery({ ...parts, subscription, leasedAt: subscription.leasedAt, stopping }).run()
   }
 }

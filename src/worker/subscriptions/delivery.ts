@@ -2,13 +2,22 @@
  * Delivers for one subscription for as long as its lease is held: a page of history after another, each event by a POST
  * of its own or some by one. Events of one task go one after another; those of different tasks side by side. What
  * was delivered is noted as far as everything before it was; so after a crash some is sent again, and none is left out.
+ *
+ * A task whose event is not taken is held: it is tried again by itself, and the others go on (held-tasks.ts). When several
+ * tasks fail and nothing is taken in between it is the receiver that fails: then nothing is sent for a while, and none
+ * of them is held for it.
  */
-import { type EventPosition, formatPosition, frontierAt, parsePosition } from '../../core/frontier.ts'
-import { type EndedRun, eventIdOf, eventOf, isWanted } from '../../core/run-event.ts'
-import { parseTargetUrl } from '../../core/target-url.ts'
-import { parseSecret, type SigningKey, signingKey, signMessage } from '../../core/webhook-signature.ts'
+import {
+  type EventPosition,
+  formatPosition,
+  frontierAt,
+  isBehind,
+  parsePosition,
+} from '../../core/frontier.ts'
+import { type EndedRun, eventIdOf, isWanted } from '../../core/run-event.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Database } from '../../store/database.ts'
-import type { HistoryTail } from '../../store/history-tail.ts'
+import type { HistoryPage, HistoryTail } from '../../store/history-tail.ts'
 import {
   type DeliverySettings,
   type LeasedSubscription,
@@ -16,20 +25,27 @@ import {
   saveDelivered,
   saveFailed,
 } from '../../store/subscriptions.ts'
-import { type HttpClient, type HttpResult, type Target, targetOf } from '../executors/http-client.ts'
-import { parseRetryAfter } from '../executors/retry-after.ts'
+import type { HttpClient } from '../executors/http-client.ts'
+import { backoffMs } from './backoff.ts'
+import { type Held, HeldTasks, readHeld } from './held-tasks.ts'
+import { sendMessage, type Undelivered } from './message.ts'
 
-/** Tasks whose events are sent side by side. */
+/** Tasks whose events are sent side by side, and how many more of those that are told by themselves. */
 const LANES = 16
+const HELD_LANES = 4
+/** Events that a task is told by itself before others have their turn. */
+const HELD_TURN = 100
+/** So many tasks of which none is taken, and it is the receiver that fails. */
+const FAILING_TASKS = 3
 /** How often progress is noted within a page. */
 const SAVE_EVERY_MS = 1_000
-const FIRST_BACKOFF_MS = 1_000
-const LONGEST_BACKOFF_MS = 300_000
+const SHORTEST_WAIT_MS = 20
 
 export interface DeliveryOptions {
   readonly db: Database
   readonly tail: HistoryTail
   readonly client: HttpClient
+  readonly clock: Clock
   readonly userAgent: string
   readonly subscription: LeasedSubscription
   /** When the lease was taken, on the monotonic clock. */
@@ -40,124 +56,153 @@ export interface DeliveryOptions {
   readonly random?: () => number
 }
 
-/** Why an event was not delivered. */
-interface Undelivered {
-  readonly error: { readonly code: string; readonly message: string }
-  readonly isFinal: boolean
-  readonly retryAfterMs: number | undefined
-}
-
 /** The lease is somebody else's by now, or was given back. */
 class LeaseLost extends Error {}
 
 export class Delivery {
   readonly #options: DeliveryOptions
+  readonly #held: HeldTasks
+  readonly #catchingUp = new Set<Promise<void>>()
+  /** Tasks of which a message was not taken since one was. */
+  readonly #failing = new Set<string>()
+  /** How far everything was delivered, held tasks apart. */
+  #position: EventPosition
   /** Until when, on the monotonic clock, nobody else may deliver. */
   #leasedUntil: number
   #savedAt = performance.now()
+  #isSaving = false
   #unsaved = 0
   #lastEvent: { id: string; at: number } | null = null
   #settings: DeliverySettings
+  /** Whether the receiver failed last time: until it takes something one message goes at a time. */
+  #isSuspect: boolean
+  /** Why nothing more is sent. */
+  #failure: Undelivered | null = null
+  #broken: unknown
+  #endWait = () => {}
 
   constructor(options: DeliveryOptions) {
+    const { subscription, leasedAt, leaseMs, random = Math.random } = options
     this.#options = options
-    this.#settings = options.subscription
-    this.#leasedUntil = options.leasedAt + options.leaseMs
+    this.#settings = subscription
+    this.#held = new HeldTasks(subscription.held, random)
+    this.#isSuspect = subscription.failures > 0
+    this.#position = parsePosition(subscription.position) ?? { from: frontierAt(0), to: null, at: null }
+    this.#leasedUntil = leasedAt + leaseMs
   }
 
   /** Delivers until it is stopped, has lost its lease, or nothing gets through; then somebody else goes on. */
   async run(): Promise<void> {
     const { db, tail, subscription } = this.#options
-    const { id, holder, position } = subscription
+    const { id, holder } = subscription
     const stopFollowing = await tail.follow()
     try {
-      await this.#deliverAll(parsePosition(position) ?? { from: frontierAt(0), to: null, at: null })
+      await this.#deliverAll()
     } catch (error) {
-      if (!(error instanceof LeaseLost)) throw error
+      this.#broken ??= error
     } finally {
+      await Promise.all(this.#catchingUp)
       stopFollowing()
       await db.run(releaseSubscription({ id, holder }))
     }
+    if (this.#broken && !(this.#broken instanceof LeaseLost)) throw this.#broken
   }
 
-  async #deliverAll(start: EventPosition): Promise<void> {
-    const { tail, subscription, leaseMs } = this.#options
-    let position = start
-    while (!this.#options.stopping.aborted) {
-      const page = await tail.page(position)
-      if (page !== null) {
-        const wanted = page.rows.filter(
-          (run) => run.projectId === subscription.projectId && isWanted(run, this.#settings.filter),
-        )
-        const { count, failure } = await this.#deliverPage(wanted, (last) =>
-          last === undefined ? position : page.positionAt(last),
-        )
-        const last = wanted[count - 1]
-        position = count === wanted.length ? page.next : last === undefined ? position : page.positionAt(last)
-        if (failure) return this.#fail(failure, position)
-      }
+  /** Nothing more is to be sent: the node stops, the receiver fails, or the lease is lost. */
+  get #isOver(): boolean {
+    return this.#options.stopping.aborted || this.#failure !== null || this.#broken !== undefined
+  }
+
+  async #deliverAll(): Promise<void> {
+    const { tail, leaseMs } = this.#options
+    while (!this.#isOver) {
+      await this.#takeHome()
+      this.#tellHeld()
+      const page = await tail.page(this.#position)
+      if (page !== null) await this.#deliverPage(page)
+      if (this.#isOver) break
       const isDue = performance.now() - this.#savedAt >= leaseMs / 6
-      if (this.#unsaved > 0 || isDue) await this.#save(position)
-      if (page === null) await tail.wait(leaseMs / 6, this.#options.stopping)
+      if (isDue || this.#unsaved > 0 || this.#held.isChanged) await this.#save()
+      if (page === null) await this.#wait()
     }
+    if (this.#broken) throw this.#broken
+    await Promise.all(this.#catchingUp)
+    if (this.#failure) return this.#fail(this.#failure)
+    await this.#save()
   }
 
   /**
-   * Delivers a page. Answers how much of it from its beginning on was taken, and the first failure: then nothing more
-   * is sent. What failed before is tried alone first, so that it does not have others sent again each time.
+   * Lets held tasks go that were told as much as all the others. For one that is nearly there the others wait, for they
+   * move on while it comes after them.
    */
-  async #deliverPage(
-    wanted: readonly EndedRun[],
-    positionBehind: (last: EndedRun | undefined) => EventPosition,
-  ): Promise<{ count: number; failure: Undelivered | null }> {
+  async #takeHome(): Promise<void> {
+    const held = this.#held.nearly(this.#position)
+    if (held) await this.#tell(held)
+    this.#held.release(this.#position)
+  }
+
+  /** Until there may be something new, a held task is due, or one was told. */
+  async #wait(): Promise<void> {
+    const { tail, leaseMs, clock, stopping } = this.#options
+    const woken = new AbortController()
+    this.#endWait = () => woken.abort()
+    const nextAt = this.#held.nextAt
+    const dueInMs = nextAt === null ? leaseMs : Math.max(SHORTEST_WAIT_MS, nextAt - clock.now())
+    await tail.wait(Math.min(leaseMs / 6, dueInMs), AbortSignal.any([stopping, woken.signal]))
+  }
+
+  /** Delivers a page, and moves the position as far as everything in it was taken or is told by itself. */
+  async #deliverPage(page: HistoryPage): Promise<void> {
+    const { subscription } = this.#options
+    const start = this.#position
+    const wanted = page.rows.filter(
+      (run) => run.projectId === subscription.projectId && isWanted(run, this.#settings.filter),
+    )
     const lanes = this.#lanesOf(wanted)
-    const done = new Set<EndedRun>()
+    const taken = new Set<EndedRun>()
     let count = 0
-    let failure: Undelivered | null = null
-    let broken: unknown
-    let isSaving = false
+    const positionBefore = (index: number) =>
+      index === 0 ? start : page.positionAt(wanted[index - 1] as EndedRun)
+    const isDealtWith = (run: EndedRun) => taken.has(run) || this.#held.has(run.taskId)
     const advance = () => {
-      while (count < wanted.length && done.has(wanted[count] as EndedRun)) count++
+      for (let run = wanted[count]; run && isDealtWith(run); run = wanted[count]) count++
+      this.#position = positionBefore(count)
     }
-    const deliver = async (message: readonly EndedRun[]): Promise<boolean> => {
-      const undelivered = await this.#post(message)
-      if (undelivered) {
-        failure ??= undelivered
-        return false
-      }
-      for (const run of message) done.add(run)
-      advance()
-      this.#count(message)
-      if (!isSaving && performance.now() - this.#savedAt >= SAVE_EVERY_MS) {
-        isSaving = true
-        await this.#save(positionBehind(wanted[count - 1]))
-        isSaving = false
-      }
-      return true
+    const deliver = async (all: readonly EndedRun[]): Promise<void> => {
+      const message = all.filter((run) => !isDealtWith(run))
+      const [first] = message
+      if (!first || this.#isOver) return
+      const failure = await this.#post(message)
+      if (failure === null) {
+        for (const run of message) taken.add(run)
+        this.#noteTaken(message)
+        if (!this.#isSaving && performance.now() - this.#savedAt >= SAVE_EVERY_MS) {
+          advance()
+          await this.#save()
+        }
+      } else if (message.length > 1 && !failure.isFinal) for (const run of message) await deliver([run])
+      else this.#noteRefused(first, failure, positionBefore(wanted.indexOf(first)))
     }
     const work = async () => {
       for (let lane = lanes.shift(); lane; lane = lanes.shift())
-        for (const message of lane)
-          if (failure || broken || this.#options.stopping.aborted || !(await deliver(message))) return
+        for (const message of lane) await deliver(message)
     }
+    // While the receiver is suspect one message goes at a time, until one is taken.
+    while (this.#isSuspect && lanes.length > 0 && !this.#isOver)
+      for (const message of lanes.shift() ?? []) await deliver(message)
     // Whoever finds the lease lost stops the others, and nothing is on its way any more when that is told.
-    const worker = () =>
-      work().catch((error: unknown) => {
-        broken ??= error
-      })
-    const first = this.#settings.failures > 0 ? lanes[0]?.shift() : undefined
-    if (first && !(await deliver(first))) return { count, failure }
-    await Promise.all(Array.from({ length: LANES }, worker))
-    if (broken) throw broken
-    return { count, failure }
+    await Promise.all(Array.from({ length: LANES }, () => work().catch((error) => this.#break(error))))
+    advance()
+    if (count === wanted.length && !this.#isOver) this.#position = page.next
   }
 
   /** What goes one after another, in messages; single events of different tasks do not wait for one another. */
   #lanesOf(wanted: readonly EndedRun[]): EndedRun[][][] {
     const { batchSize } = this.#settings
     if (batchSize > 1) {
+      const rest = wanted.filter(({ taskId }) => !this.#held.has(taskId))
       const batches: EndedRun[][] = []
-      for (let i = 0; i < wanted.length; i += batchSize) batches.push(wanted.slice(i, i + batchSize))
+      for (let i = 0; i < rest.length; i += batchSize) batches.push(rest.slice(i, i + batchSize))
       return [batches]
     }
     const byTask = new Map<string, EndedRun[][]>()
@@ -169,130 +214,128 @@ export class Delivery {
     return [...byTask.values()]
   }
 
-  #count(runs: readonly EndedRun[]): void {
+  /** Tells held tasks that are due, beside everything else. */
+  #tellHeld(): void {
+    for (const held of this.#held.due(this.#options.clock.now(), HELD_LANES)) {
+      const told = this.#tell(held).finally(() => {
+        this.#catchingUp.delete(told)
+        this.#endWait()
+      })
+      this.#catchingUp.add(told)
+    }
+  }
+
+  async #tell(held: Held): Promise<void> {
+    held.isBusy = true
+    try {
+      await this.#catchUp(held)
+    } catch (error) {
+      this.#break(error)
+    } finally {
+      held.isBusy = false
+    }
+  }
+
+  /** Tells one task what the others have passed by, as far as it is taken. */
+  async #catchUp(held: Held): Promise<void> {
+    const { db, clock, subscription } = this.#options
+    for (let told = 0; told < HELD_TURN; ) {
+      const page = await readHeld(db, held, this.#position)
+      if (page === null) return
+      for (const run of page.rows) {
+        // The others have not come so far, and pass by it only when they do.
+        if (this.#isOver || !isBehind(this.#position, run)) return
+        if (run.projectId === subscription.projectId && isWanted(run, this.#settings.filter)) {
+          const failure = await this.#post([run])
+          if (failure?.isFinal) this.#failure ??= failure
+          if (failure) return this.#held.noteFailure(held, failure, this.#patience)
+          this.#noteTaken([run])
+          told++
+        }
+        this.#held.noteTaken(held, page.positionAt(run), clock.now())
+      }
+      this.#held.moveTo(held, page.next)
+    }
+  }
+
+  get #patience() {
+    return { now: this.#options.clock.now(), giveUpAfterMs: this.#settings.giveUpAfterMs }
+  }
+
+  #noteTaken(runs: readonly EndedRun[]): void {
+    this.#failing.clear()
+    this.#isSuspect = false
     this.#unsaved += runs.length
     const last = runs.at(-1)
     if (last) this.#lastEvent = { id: eventIdOf(last.id), at: last.endedAt }
   }
 
+  /** One task is held for it, unless it is the receiver that fails. */
+  #noteRefused({ taskId }: EndedRun, failure: Undelivered, position: EventPosition): void {
+    this.#failing.add(taskId)
+    if (failure.isFinal || this.#failing.size >= FAILING_TASKS || this.#held.isFull) {
+      this.#failure ??= failure
+      this.#held.dropUnsaved()
+    } else if (!this.#isOver) {
+      const held = this.#held.hold(taskId, position, this.#options.clock.now())
+      this.#held.noteFailure(held, failure, this.#patience)
+    }
+  }
+
+  #break(error: unknown): void {
+    this.#broken ??= error
+  }
+
   async #post(runs: readonly EndedRun[]): Promise<Undelivered | null> {
-    const { client, leaseMs } = this.#options
-    const { url, batchSize } = this.#settings
-    const target = targetAt(url)
-    if (target === null)
-      return {
-        error: { code: 'invalid_url', message: 'the URL cannot be read' },
-        isFinal: true,
-        retryAfterMs: undefined,
-      }
+    const { client, userAgent, subscription, leaseMs } = this.#options
     // A message must be answered while nobody else may deliver, or a later one could overtake it.
     const timeoutMs = Math.floor(leaseMs / 3)
     if (performance.now() + timeoutMs > this.#leasedUntil) await this.#renew()
-    const signal = AbortSignal.timeout(timeoutMs)
-    const body = bodyOf(runs, batchSize)
-    const headers = this.#headersOf(runs, body)
-    const result = await client.send({ target, method: 'POST', headers, body, signal })
-    return toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs })
-  }
-
-  #headersOf(runs: readonly EndedRun[], body: string): string[] {
-    const { userAgent, subscription } = this.#options
-    const id = messageIdOf(runs)
-    const timestamp = String(Math.floor(Date.now() / 1_000))
-    return [
-      ...['user-agent', userAgent, 'accept-encoding', 'identity'],
-      ...['content-type', this.#settings.batchSize > 1 ? BATCH_TYPE : SINGLE_TYPE],
-      ...['webhook-id', id, 'webhook-timestamp', timestamp],
-      ...['webhook-signature', signMessage({ id, timestamp, body }, keysOf(this.#settings.secret))],
-      ...['belfry-subscription-id', subscription.id],
-    ]
+    const settings = this.#settings
+    return sendMessage(runs, { client, userAgent, subscriptionId: subscription.id, settings, timeoutMs })
   }
 
   /** Keeps the lease without saying anything about progress. */
   async #renew(): Promise<void> {
-    await this.#write(null)
+    await this.#write({ position: null, held: null, delivered: 0, lastEvent: null, isFailing: false })
   }
 
-  async #save(position: EventPosition): Promise<void> {
-    await this.#write(formatPosition(position))
+  async #save(): Promise<void> {
+    this.#isSaving = true
+    const delivered = this.#unsaved
+    this.#unsaved = 0
+    const isFailing = this.#held.isFailing
+    const position = formatPosition(this.#position)
+    const progress = {
+      position,
+      held: this.#held.toStore(),
+      delivered,
+      lastEvent: this.#lastEvent,
+      isFailing,
+    }
+    this.#savedAt = performance.now()
+    await this.#write(progress)
+    this.#isSaving = false
   }
 
-  async #write(position: string | null): Promise<void> {
+  async #write(
+    progress: Omit<Parameters<typeof saveDelivered>[0], 'id' | 'fence' | 'leaseMs'>,
+  ): Promise<void> {
     const { db, subscription, leaseMs } = this.#options
     const { id, fence } = subscription
     const askedAt = performance.now()
-    const progress =
-      position === null
-        ? { delivered: 0, lastEvent: null }
-        : { delivered: this.#unsaved, lastEvent: this.#lastEvent }
-    if (position !== null) this.#unsaved = 0
-    const [held] = await db.run(saveDelivered({ id, fence, position, leaseMs, ...progress }))
+    const [held] = await db.run(saveDelivered({ id, fence, leaseMs, ...progress }))
     if (!held) throw new LeaseLost()
     this.#settings = held
     this.#leasedUntil = askedAt + leaseMs
-    if (position !== null) this.#savedAt = askedAt
   }
 
-  async #fail({ error, isFinal, retryAfterMs }: Undelivered, position: EventPosition): Promise<void> {
+  async #fail({ error, isFinal, retryAfterMs }: Undelivered): Promise<void> {
     const { db, subscription, random = Math.random } = this.#options
-    await this.#save(position)
+    await this.#save()
     const { id, fence } = subscription
-    const { failures } = this.#settings
-    const longest = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(failures, 20))
-    const retryInMs = Math.max(retryAfterMs ?? 0, longest / 2 + (random() * longest) / 2)
+    const retryInMs = Math.max(retryAfterMs ?? 0, backoffMs(this.#settings.failures, random))
     await db.run(saveFailed({ id, fence, error, retryInMs, isFinal }))
     throw new LeaseLost()
-  }
-}
-
-const SINGLE_TYPE = 'application/cloudevents+json'
-const BATCH_TYPE = 'application/cloudevents-batch+json'
-
-function bodyOf(runs: readonly EndedRun[], batchSize: number): string {
-  const events = runs.map(eventOf)
-  return JSON.stringify(batchSize > 1 ? events : events[0])
-}
-
-/** Stable for the same events: whoever is told twice recognises it. */
-function messageIdOf(runs: readonly EndedRun[]): string {
-  const [first, last] = [runs[0]?.id ?? '', runs.at(-1)?.id ?? '']
-  return runs.length === 1 ? eventIdOf(first) : `${first}.${last}.${runs.length}.ended`
-}
-
-function keysOf(secret: string): readonly SigningKey[] {
-  const parsed = parseSecret(secret)
-  return parsed.ok ? [signingKey(parsed.secret)] : []
-}
-
-function targetAt(address: string): Target | null {
-  const parsed = parseTargetUrl(address)
-  return parsed.ok ? targetOf(parsed.url) : null
-}
-
-const GONE = 410
-
-function toUndelivered(
-  result: HttpResult,
-  { target, timedOut, timeoutMs }: { target: Target; timedOut: boolean; timeoutMs: number },
-): Undelivered | null {
-  const { response } = result
-  if (response === undefined || (!result.ok && response.status < 300)) {
-    if (result.ok) return null
-    if (timedOut) {
-      const message = `${target.host} did not answer within ${timeoutMs / 1_000} s`
-      return { error: { code: 'timed_out', message }, isFinal: false, retryAfterMs: undefined }
-    }
-    const { code, message } = result.failure.error
-    return { error: { code, message }, isFinal: !result.failure.retryable, retryAfterMs: undefined }
-  }
-  const { status, headers } = response
-  if (status >= 200 && status < 300) return null
-  const wish = headers['retry-after']
-  return {
-    error: { code: 'http_status', message: `HTTP ${status} from ${target.host}` },
-    // The receiver says that it is gone for good.
-    isFinal: status === GONE,
-    retryAfterMs:
-      wish === undefined ? undefined : parseRetryAfter(wish, { date: headers.date, now: Date.now() }),
   }
 }

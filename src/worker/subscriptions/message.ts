@@ -1,0 +1,100 @@
+/** What a subscription's receiver is sent, and what its answer means. */
+import { type EndedRun, eventIdOf, eventOf } from '../../core/run-event.ts'
+import { parseTargetUrl } from '../../core/target-url.ts'
+import { parseSecret, type SigningKey, signingKey, signMessage } from '../../core/webhook-signature.ts'
+import type { DeliverySettings } from '../../store/subscriptions.ts'
+import { type HttpClient, type HttpResult, type Target, targetOf } from '../executors/http-client.ts'
+import { parseRetryAfter } from '../executors/retry-after.ts'
+
+/** Why a message was not taken. */
+export interface Undelivered {
+  readonly error: { readonly code: string; readonly message: string }
+  /** Sending anything more is of no use. */
+  readonly isFinal: boolean
+  readonly retryAfterMs: number | undefined
+}
+
+/** Who sends, and to whom. */
+export interface Sender {
+  readonly client: HttpClient
+  readonly userAgent: string
+  readonly subscriptionId: string
+  readonly settings: DeliverySettings
+  readonly timeoutMs: number
+}
+
+/** Sends events as one message; null when it was taken. */
+export async function sendMessage(
+  runs: readonly EndedRun[],
+  { client, userAgent, subscriptionId, settings, timeoutMs }: Sender,
+): Promise<Undelivered | null> {
+  const { url, batchSize, secret } = settings
+  const target = targetAt(url)
+  if (target === null)
+    return {
+      error: { code: 'invalid_url', message: 'the URL cannot be read' },
+      isFinal: true,
+      retryAfterMs: undefined,
+    }
+  const signal = AbortSignal.timeout(timeoutMs)
+  const events = runs.map(eventOf)
+  const body = JSON.stringify(batchSize > 1 ? events : events[0])
+  const id = messageIdOf(runs)
+  const timestamp = String(Math.floor(Date.now() / 1_000))
+  const headers = [
+    ...['user-agent', userAgent, 'accept-encoding', 'identity'],
+    ...['content-type', batchSize > 1 ? BATCH_TYPE : SINGLE_TYPE],
+    ...['webhook-id', id, 'webhook-timestamp', timestamp],
+    ...['webhook-signature', signMessage({ id, timestamp, body }, keysOf(secret))],
+    ...['belfry-subscription-id', subscriptionId],
+  ]
+  const result = await client.send({ target, method: 'POST', headers, body, signal })
+  return toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs })
+}
+
+const SINGLE_TYPE = 'application/cloudevents+json'
+const BATCH_TYPE = 'application/cloudevents-batch+json'
+
+/** Stable for the same events: whoever is told twice recognises it. */
+function messageIdOf(runs: readonly EndedRun[]): string {
+  const [first, last] = [runs[0]?.id ?? '', runs.at(-1)?.id ?? '']
+  return runs.length === 1 ? eventIdOf(first) : `${first}.${last}.${runs.length}.ended`
+}
+
+function keysOf(secret: string): readonly SigningKey[] {
+  const parsed = parseSecret(secret)
+  return parsed.ok ? [signingKey(parsed.secret)] : []
+}
+
+function targetAt(address: string): Target | null {
+  const parsed = parseTargetUrl(address)
+  return parsed.ok ? targetOf(parsed.url) : null
+}
+
+const GONE = 410
+
+function toUndelivered(
+  result: HttpResult,
+  { target, timedOut, timeoutMs }: { target: Target; timedOut: boolean; timeoutMs: number },
+): Undelivered | null {
+  const { response } = result
+  if (response === undefined || (!result.ok && response.status < 300)) {
+    if (result.ok) return null
+    if (timedOut) {
+      const message = `${target.host} did not answer within ${timeoutMs / 1_000} s`
+      return { error: { code: 'timed_out', message }, isFinal: false, retryAfterMs: undefined }
+    }
+    const { code, message } = result.failure.error
+    return { error: { code, message }, isFinal: !result.failure.retryable, retryAfterMs: undefined }
+  }
+  const { status, headers } = response
+  if (status >= 200 && status < 300) return null
+  const wish = headers['retry-after']
+  return {
+    error: { code: 'http_status', message: `HTTP ${status} from ${target.host}` },
+    // The receiver says that it is gone for good.
+    isFinal: status === GONE,
+    retryAfterMs:
+      wish === undefined ? undefined : parseRetryAfter(wish, { date: headers.date, now: Date.now() }),
+  }
+}
