@@ -20,6 +20,9 @@ export const limitWaits = (waits: readonly LimitedWait[]) => sql`
               ${list(waits, (w) => w.wakeAt)}::float8[], ${list(waits, (w) => w.waitMs)}::float8[]) as i(run_id, attempt, wake_ms, wait_ms)
   on conflict (run_id) do update set attempt = excluded.attempt, expires_at = excluded.expires_at`
 
+/** A run that was claimed in time and may yet be handed back is looked at again after this time. */
+const LOOK_AGAIN_MS = 30_000
+
 /** What came of looking at the waits that are over. */
 export interface Expired {
   /** How many were looked at. */
@@ -32,7 +35,8 @@ export interface Expired {
 /**
  * Ends runs that still wait although their time is up: as skipped when they were never begun, else as failed. A run
  * that somebody else has locked, most likely to begin it, is passed over and looked at again; the row in ready of one
- * that ends is left to a claim that has locked it, which then finds that it leads nowhere. As every end does, it
+ * that ends is left to a claim that has locked it, which then finds that it leads nowhere. One that has been claimed in
+ * time is looked at again later: a worker that stops may hand it back, and then it waits as if it had never been claimed. As every end does, it
  * locks the tasks of chains first and writes their next rows, and wakes whoever waited for this run.
  */
 export const endExpired = (limit: number) => sql<Expired>`
@@ -49,9 +53,13 @@ export const endExpired = (limit: number) => sql<Expired>`
   ), ended as (
     delete from agenda a using waiting w where a.run_id = w.run_id and a.state = 'pending'
     returning a.*
+  ), begun as materialized (
+    select d.run_id from due d join agenda a on a.run_id = d.run_id where a.state = 'running' and a.attempt = d.attempt + 1
+  ), kept as (
+    update expiry e set expires_at = clock_timestamp() + ${LOOK_AGAIN_MS}::float8 * interval '1 millisecond' from begun b where e.run_id = b.run_id
   ), seen as (
     delete from expiry e using due d
-    where e.run_id = d.run_id and (e.run_id in (select run_id from ended) or not exists (
+    where e.run_id = d.run_id and e.run_id not in (select run_id from begun) and (e.run_id in (select run_id from ended) or not exists (
       select from agenda a where a.run_id = d.run_id and a.state = 'pending' and a.attempt = d.attempt))
   ), dequeued as (
     delete from ready where ctid = any(array(

@@ -122,6 +122,24 @@ test('a run that has begun may go on, and one that is to be tried again has its 
   ])
 })
 
+test('what a stopping worker hands back after its time was up has waited for too long', async () => {
+  const name = 'queue-timeout-returned'
+  const taskId = await create({ action: { type: 'handler', name }, labels: [] })
+  const worker = await aWorker(node.url, { handlers: [name] })
+  const [run] = await worker.claim(1)
+  if (!run) throw new Error('nothing was claimed')
+  await letTimePass(taskId)
+  await expiry.runOnce()
+  expect(await runsOf(taskId)).toMatchObject([{ state: 'running' }])
+
+  await worker.say('return', { runs: [{ runId: run.runId, fence: run.fence }] })
+  await pending(taskId)
+  await letTimePass(taskId)
+  await expiry.runOnce()
+
+  expect(await runsOf(taskId)).toMatchObject([{ state: 'skipped', reason: 'queue_timeout', attempt: 0 }])
+})
+
 test('what was taken back from a dead worker has begun and may wait', async () => {
   const name = 'queue-timeout-lost'
   const taskId = await create({ action: { type: 'handler', name }, labels: [] })
