@@ -22,9 +22,9 @@ export type Outcome =
       readonly output?: unknown
     }
   /** The attempt was cut off at its time limit. */
-  | { readonly kind: 'timed_out'; readonly error: AttemptError }
+  | { readonly kind: 'timed_out'; readonly error: AttemptError; readonly output?: unknown }
   /** A user cancelled the run while the attempt was in progress. */
-  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'cancelled'; readonly output?: unknown }
   /** The worker no longer holds the run; nothing about this attempt may be written. */
   | { readonly kind: 'lease_lost' }
 

@@ -42,6 +42,7 @@ export interface EndedRun {
   readonly tags: readonly string[]
   readonly type: ActionType
   readonly queue: string
+  readonly tracingId: string | null
 }
 
 /** Which events somebody wants: of each list one must match, and an absent list matches everything. */
@@ -102,6 +103,7 @@ export interface RunEvent {
       readonly tags: readonly string[]
       readonly type: ActionType
       readonly queue: string
+      readonly tracingId: string | null
     }
   }
 }
@@ -147,6 +149,7 @@ export function eventOf(run: EndedRun): RunEvent {
         tags: run.tags,
         type: run.type,
         queue: run.queue,
+        tracingId: run.tracingId,
       },
     },
   }

@@ -38,6 +38,8 @@ export interface HandlerContext {
   readonly fence: number
   /** W3C trace context of the attempt. */
   readonly traceparent: string
+  /** The id of its own that the task gives, for logs and calls of yours. */
+  readonly tracingId: string | null
   /** Fires when the attempt must stop; its reason is a `Stopped`. Give it to everything that takes one. */
   readonly signal: AbortSignal
   /** Says how far it is, from 0 to 1, or in words. It is shown while the run goes on. */
@@ -70,6 +72,7 @@ export interface AttemptOptions {
   readonly fence: number
   readonly timeoutMs: number
   readonly traceparent: string
+  readonly tracingId: string | null
   /** Asks Belfry about all runs in hand. */
   ask(): Promise<void>
 }
@@ -165,7 +168,7 @@ export class Attempt {
   }
 
   #context(): HandlerContext {
-    const { runId, taskId, scheduledFor, attempt, fence, traceparent, ask } = this.#options
+    const { runId, taskId, scheduledFor, attempt, fence, traceparent, tracingId, ask } = this.#options
     return {
       runId,
       taskId,
@@ -173,6 +176,7 @@ export class Attempt {
       attempt,
       fence,
       traceparent,
+      tracingId,
       signal: this.#controller.signal,
       progress: (fraction, message) => {
         const within =

@@ -59,21 +59,21 @@ test('a handler gets the payload and a context, and what it returns is kept', as
   const seen: unknown[] = []
   await aWorker({
     [name]: async (payload: { a: number }, ctx) => {
-      seen.push(payload, ctx.attempt, ctx.runId, ctx.traceparent)
+      seen.push(payload, ctx.attempt, ctx.runId, ctx.traceparent, ctx.tracingId)
       ctx.log('begun')
       ctx.log('odd', 'warn')
       return { twice: payload.a * 2 }
     },
   })
 
-  const run = await ended(await create(name, {}, { a: 21 }))
+  const run = await ended(await create(name, { tracingId: 'order 7' }, { a: 21 }))
 
   expect(run).toMatchObject({ state: 'completed', output: { result: { twice: 42 } } })
   expect(run.output.log).toMatchObject([
     { level: 'info', message: 'begun' },
     { level: 'warn', message: 'odd' },
   ])
-  expect(seen).toEqual([{ a: 21 }, 1, run.id, expect.stringMatching(/^00-[0-9a-f]{32}-/)])
+  expect(seen).toEqual([{ a: 21 }, 1, run.id, expect.stringMatching(/^00-[0-9a-f]{32}-/), 'order 7'])
 })
 
 test('what a handler throws decides whether and when it is called again', async () => {
@@ -123,6 +123,7 @@ test('a handler is stopped at the time limit of its task', async () => {
   const reasons: unknown[] = []
   await aWorker({
     [name]: async (_, ctx) => {
+      ctx.log('begun')
       await untilAborted(ctx).catch((reason) => {
         reasons.push(reason)
         return 'too late'
@@ -132,7 +133,11 @@ test('a handler is stopped at the time limit of its task', async () => {
 
   const run = await ended(await create(name, { timeout: '200ms', retry: { limit: 0 } }))
 
-  expect(run).toMatchObject({ state: 'permanently_failed', error: { code: 'timed_out' } })
+  expect(run).toMatchObject({
+    state: 'permanently_failed',
+    error: { code: 'timed_out' },
+    output: { log: [{ message: 'begun' }] },
+  })
   expect(reasons).toEqual([expect.any(Stopped)])
   expect(reasons[0]).toMatchObject({ why: 'timed_out' })
 })
@@ -142,6 +147,7 @@ test('a cancellation reaches a handler within seconds, and what it returns then 
   const stoppedAt = new Map<string, number>()
   await aWorker({
     [obedient]: async (_, ctx) => {
+      ctx.log('begun')
       ctx.signal.addEventListener('abort', () => stoppedAt.set(obedient, performance.now()))
       await untilAborted(ctx)
     },
@@ -165,7 +171,10 @@ test('a cancellation reaches a handler within seconds, and what it returns then 
   for (const run of runs) await node.request('POST', `/v1/runs/${run.id}/cancel`)
   const [first, second] = await Promise.all(ids.map((id) => ended(id)))
 
-  expect(first).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'cancelled' }] })
+  expect(first).toMatchObject({
+    state: 'cancelled',
+    attempts: [{ outcome: 'cancelled', output: { log: [{ message: 'begun' }] } }],
+  })
   expect(second).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'completed' }] })
   // STATUS_MS is 1.5 s; the rest is for a busy machine.
   for (const at of stoppedAt.values()) expect(at - cancelledAt).toBeLessThan(5_000)

@@ -60,6 +60,7 @@ interface GivenRun {
   readonly fence: number
   readonly timeoutMs: number
   readonly traceparent: string
+  readonly tracingId: string | null
 }
 
 const DEFAULT_SERVER = 'http://127.0.0.1:3369'

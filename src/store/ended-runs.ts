@@ -97,7 +97,7 @@ export const endedRuns = ({ places, xmax }: { places: readonly Place[]; xmax: nu
               then jsonb_build_object('code', r.error ->> 'code', 'message', left(r.error ->> 'message', ${MAX_MESSAGE_CHARACTERS}::integer))
          end as error,
          t.name as "taskName", t.key as "taskKey", t.owner, t.tags, t.action_type as type,
-         coalesce(t.definition ->> 'queue', 'default') as queue
+         coalesce(t.definition ->> 'queue', 'default') as queue, t.definition ->> 'tracingId' as "tracingId"
   from unnest(${list(places, ({ id }) => id)}::uuid[], ${list(places, ({ us }) => us)}::bigint[]) as i(run_id, us)
   cross join lateral (
     select *, xmin::text::bigint as xmin_number from run

@@ -52,6 +52,7 @@ export interface RemoteRun {
   readonly fence: number
   readonly timeoutMs: number
   readonly traceparent: string
+  readonly tracingId: string | null
 }
 
 /** A run and the fence by which it is held. */

@@ -30,7 +30,7 @@ export function judge(attempt: EndedAttempt, random: () => number, newId: () => 
     case 'completed':
       return end(attempt, newId, 'completed', outcome.output, null)
     case 'cancelled':
-      return end(attempt, newId, 'cancelled', null, null)
+      return end(attempt, newId, 'cancelled', outcome.output ?? null, null)
     case 'lease_lost':
       return { kind: 'nothing' }
     case 'failed':
@@ -50,7 +50,7 @@ function judgeFailure(
   const { work, startedAt, endedAt } = attempt
   const policy = retryPolicyOf(work.definition)
   const failures = work.attempt - work.losses
-  const output = outcome.kind === 'failed' ? outcome.output : null
+  const output = outcome.output ?? null
   const isRetryable = outcome.kind === 'timed_out' || outcome.retryable
   if (!isRetryable || !mayRetry(policy, failures)) {
     return end(attempt, newId, 'permanently_failed', output, outcome.error)

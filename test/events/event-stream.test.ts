@@ -80,6 +80,7 @@ test('the end of a run on another node is told, as a CloudEvent', async () => {
         tags: ['a', 'b'],
         type: 'sleep',
         queue: 'mail',
+        tracingId: null,
       },
     },
   })

@@ -42,7 +42,7 @@ test('an event is sent as a CloudEvent under an id that is its own, and verified
   const receiver = await startPeer<Received>('../calls/receiver-process.mjs')
   const url = `http://127.0.0.1:${receiver.port}`
   const secret = `whsec_${Buffer.from('a secret of some thirty-two bytes').toString('base64')}`
-  const taskId = await create({ name: 'signed' })
+  const taskId = await create({ name: 'signed', tracingId: 'order 7' })
   const filter = { taskIds: [taskId.toUpperCase()] }
   const single = await subscribe({ url: `${url}/single`, secret, filter })
   const batches = await subscribe({ url: `${url}/batches`, batchSize: 5, filter })
@@ -67,7 +67,7 @@ test('an event is sent as a CloudEvent under an id that is its own, and verified
     id: `${runId}.ended`,
     type: 'belfry.run.completed',
     subject: taskId,
-    data: { run: { id: runId } },
+    data: { run: { id: runId }, task: { name: 'signed', tracingId: 'order 7' } },
   })
   expect(told).toMatchObject({
     state: 'active',

@@ -116,7 +116,7 @@ test('a worker goes on through the death and return of the node it speaks to, an
   expect((await worker.exited).code).toBe(0)
 })
 
-test('a handler that keeps its process busy costs no lease, and any node can be asked', {
+test('a handler that keeps its process busy costs no lease, any node can be asked, and a cancellation is told in time', {
   timeout: within(60_000),
 }, async () => {
   const { url } = await createTestDatabase()
@@ -143,6 +143,18 @@ test('a handler that keeps its process busy costs no lease, and any node can be 
   const { history } = await expectSound({ ...{ url, client, sink, faults: [] } })
   expect(history).toHaveLength(3)
   for (const row of history) expect(row).toMatchObject({ state: 'completed', attempt: 1, losses: 0 })
+
+  const [any, other] = nodes
+  const endless = { type: 'handler', name: 'deliver', payload: { url: sink.url('endless', { ms: 60_000 }) } }
+  const task = (await any.request('POST', '/v1/tasks', { action: endless })).body
+  await eventually(async () => sink.deliveries.length === 3, { withinMs: within(30_000) })
+  const [run] = (await other.request('GET', `/v1/tasks/${task.id}/runs`)).body.items
+  const cancelledAt = performance.now()
+  await other.request('POST', `/v1/runs/${run.id}/cancel`)
+  await worker.said(new RegExp(`stopped ${run.id} cancelled`))
+  expect(performance.now() - cancelledAt).toBeLessThan(within(5_000))
+  await untilEnded(url, [task.id], { withinMs: within(30_000) })
+  expect((await any.request('GET', `/v1/runs/${run.id}`)).body).toMatchObject({ state: 'cancelled' })
   worker.kill('SIGTERM')
   expect((await worker.exited).code).toBe(0)
 })

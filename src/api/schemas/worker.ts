@@ -78,6 +78,7 @@ const ClaimedRun = z
     fence: z.int().describe('To be sent with everything that is said about this attempt.'),
     timeoutMs: z.int().describe('The attempt has to be stopped after this time.'),
     traceparent: z.string().describe('W3C trace context of the attempt.'),
+    tracingId: z.string().nullable().describe('The id of its own that the task gives.'),
   })
   .meta({ id: 'ClaimedRun' })
 

@@ -323,6 +323,7 @@ function presentRun({ definition, ...run }: Work): RemoteRun {
     fence: run.fence,
     timeoutMs: durationMs(definition.timeout),
     traceparent: traceparentFor(definition.traceparent, run.runId, run.attempt),
+    tracingId: definition.tracingId,
   }
 }
 

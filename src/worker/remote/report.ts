@@ -24,11 +24,13 @@ export function outcomeOf(report: RemoteReport, work: Work): Outcome {
       }
     case 'timed_out': {
       const message = `The attempt was stopped after ${work.definition.timeout}, the task's time limit.`
-      return { kind: 'timed_out', error: { code: 'timed_out', message } }
+      return { kind: 'timed_out', error: { code: 'timed_out', message }, output: outputOf(report) }
     }
     case 'cancelled':
       // Only a user can cancel: a worker that stops an attempt for reasons of its own has failed it.
-      return work.isCancelled ? { kind: 'cancelled' } : { kind: 'failed', error: STOPPED, retryable: true }
+      return work.isCancelled
+        ? { kind: 'cancelled', output: outputOf(report) }
+        : { kind: 'failed', error: STOPPED, retryable: true, output: outputOf(report) }
     case 'lost':
       return { kind: 'lease_lost' }
   }
