@@ -38,6 +38,8 @@ import { Deliverer } from '../worker/subscriptions/deliverer.ts'
 import { Worker } from '../worker/worker.ts'
 import { isLoopback } from './loopback.ts'
 
+const DAY_MS = 86_400_000
+
 export interface NodeOptions {
   readonly config: Config
   /** For what users ask through the API. */
@@ -104,6 +106,10 @@ export async function startNode({
     wakeUps,
     lanes: new LaneRegistry(),
     heartbeatMs: config.heartbeatMs,
+    limits: {
+      minPeriodMs: config.minPeriodMs,
+      maxAheadMs: config.maxAheadDays === 0 ? null : config.maxAheadDays * DAY_MS,
+    },
     projectId: DEFAULT_PROJECT_ID,
   }
 

@@ -72,6 +72,10 @@ export interface Config {
   readonly cancelEveryMs: number
   readonly housekeepingMs: number
   readonly deadNodeMinutes: number
+  /** Tasks of projects that say nothing else may be due so often, and not more often. */
+  readonly minPeriodMs: number
+  /** And so far ahead, in days; 0: any distance. */
+  readonly maxAheadDays: number
 }
 
 /** A setting that cannot be used; its message says which, why and what would be right. */
@@ -205,6 +209,8 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   cancelEveryMs: cadence(1_000, 10, 60_000, 'How often a worker looks for cancellations unasked'),
   housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'How often what is outdated is cleared away'),
   deadNodeMinutes: cadence(10_080, 1, 525_600, 'How long a dead node is remembered'),
+  minPeriodMs: cadence(10, 10, 86_400_000, 'How often tasks may be due at most'),
+  maxAheadDays: cadence(0, 0, 36_500, 'How far ahead tasks may be due at most; 0 for any distance'),
 }
 
 export type ConfigKey = keyof Config

@@ -12,7 +12,7 @@ export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>>
   default: {},
   // Reads the database every ten minutes, for the next ten; workers wait five seconds for a batch.
   s0: { lookEveryMs: 600_000, lookAheadMs: 1_200_000, claimEveryMs: 5_000 },
-  // Looks every minute, refreshes every ten seconds, gives up on who is silent for thirty.
+  // Looks every minute, refreshes every ten seconds, gives up on who is silent for thirty; periods from a minute to 30 days.
   s1: {
     heartbeatMs: 10_000,
     leaseMs: 30_000,
@@ -22,6 +22,8 @@ export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>>
     lookRows: 10_000,
     shardBeatMs: 10_000,
     shardTakeoverMs: 30_000,
+    minPeriodMs: 60_000,
+    maxAheadDays: 30,
   },
   // Looks every five seconds at ten thousand keys, and begins within ten seconds whatever happens.
   s2: {

@@ -7,6 +7,7 @@ import { silentLogger } from '../../src/runtime/logger.ts'
 import type { Database } from '../../src/store/database.ts'
 import { Definitions } from '../../src/store/definitions.ts'
 import { readClock } from '../../src/store/nodes.ts'
+import type { ProjectLimits } from '../../src/store/projects.ts'
 import { LaneRegistry } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
 import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
@@ -21,7 +22,10 @@ export interface InjectedAnswer {
   readonly body: any
 }
 
-export async function createTestApp({ db }: { db: Database }) {
+export async function createTestApp(
+  { db }: { db: Database },
+  { limits = { minPeriodMs: null, maxAheadMs: null } }: { limits?: ProjectLimits } = {},
+) {
   const [reading] = await db.run(readClock()).catch(() => [])
   const offset = (reading?.now ?? Date.now()) - performance.now()
   const clock = { now: () => performance.now() + offset }
@@ -44,6 +48,7 @@ export async function createTestApp({ db }: { db: Database }) {
     wakeUps,
     lanes: new LaneRegistry(),
     heartbeatMs: 5_000,
+    limits,
     projectId: DEFAULT_PROJECT_ID,
   }
   const app = await createApp({

@@ -66,6 +66,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),
     heartbeatMs: 5_000,
+    limits: { minPeriodMs: null, maxAheadMs: null },
     projectId: DEFAULT_PROJECT_ID,
   }
   await editTask(context, {

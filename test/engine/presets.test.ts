@@ -15,10 +15,12 @@ test.each(PRESET_NAMES)(
   async (preset) => {
     const database = await createTestDatabase()
     const { db } = database
+    // One of them allows no period under a minute.
+    const flags = { preset, minPeriodMs: 10 }
     const sink = await startSink((hit, count) => ({
       status: hit.path === '/flaky' && count % 2 === 1 ? 500 : 200,
     }))
-    const nodes = [await startTestNode(database, { preset }), await startTestNode(database, { preset })]
+    const nodes = [await startTestNode(database, flags), await startTestNode(database, flags)]
     const create = async (i: number, body: object): Promise<string> =>
       (await (nodes[i % 2] as TestNode).request('POST', '/v1/tasks', body)).body.id
     const webhook = (path: string) => ({ type: 'webhook', url: `${sink.url}${path}` })
@@ -60,3 +62,25 @@ test.each(PRESET_NAMES)(
   },
   2 * SOON_MS,
 )
+
+test('preset s1 allows periods from a minute to 30 days, unless the project or the node says otherwise', async () => {
+  const database = await createTestDatabase()
+  const strict = await startTestNode(database, { preset: 's1', roles: 'api' })
+  const every = async (node: TestNode, interval: string) => {
+    const schedule = { type: 'every', interval }
+    const { body } = await node.request('POST', '/v1/tasks', {
+      action: { type: 'sleep', duration: '0s' },
+      schedule,
+    })
+    return body.code ?? 'created'
+  }
+
+  const shown = (await strict.request('GET', '/v1/project')).body.limits
+  const before = [await every(strict, '59s'), await every(strict, '1m'), await every(strict, '31d')]
+  await strict.request('PATCH', '/v1/project', { limits: { minPeriod: '1s' } })
+  const after = [await every(strict, '2s'), await every(strict, '31d')]
+
+  expect(shown).toEqual({ minPeriod: '1m', maxAhead: '30d' })
+  expect(before).toEqual(['beyond_limits', 'created', 'beyond_limits'])
+  expect(after).toEqual(['created', 'beyond_limits'])
+})

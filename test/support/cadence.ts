@@ -9,8 +9,10 @@ const isDefault = preset === 'default'
 
 export const CADENCE = readConfig({ flags: { preset }, env: {}, file: null, cwd: '/' })
 
-/** What every node of a scenario is started with. */
-export const PRESET_FLAGS: readonly string[] = isDefault ? [] : ['--preset', preset]
+/** What every node of a scenario is started with; periods as the scenarios have them are for no preset to forbid. */
+export const PRESET_FLAGS: readonly string[] = isDefault
+  ? []
+  : ['--preset', preset, '--min-period-ms', '10', '--max-ahead-days', '0']
 
 /** A dead node is noticed soon, for scenarios that are not about how soon; a preset keeps its own cadences. */
 export const QUICK: readonly string[] = isDefault

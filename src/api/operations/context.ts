@@ -1,5 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Database } from '../../store/database.ts'
+import type { ProjectLimits } from '../../store/projects.ts'
 import type { LaneRegistry } from '../../store/queues.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 
@@ -11,6 +12,8 @@ export interface Context {
   readonly lanes: LaneRegistry
   /** How often nodes show that they live. */
   readonly heartbeatMs: number
+  /** What holds for projects that set no limits of their own. */
+  readonly limits: ProjectLimits
   /** The project that the caller acts in. */
   readonly projectId: string
 }

@@ -10,10 +10,13 @@ import { type ProjectLimits, type ProjectRow, readProject, setLimits } from '../
 import type { EditProject } from '../schemas/project.ts'
 import type { Context } from './context.ts'
 
-export async function getProject({ db, projectId }: Context): Promise<ProjectRow> {
+/** The project, with the limits that hold: its own, or those that the node was started with. */
+export async function getProject({ db, projectId, limits }: Context): Promise<ProjectRow> {
   const [project] = await db.run(readProject(projectId))
   if (!project) throw new Refusal('not_found', `There is no project ${projectId}.`)
-  return project
+  const minPeriodMs = project.minPeriodMs ?? limits.minPeriodMs
+  const maxAheadMs = project.maxAheadMs ?? limits.maxAheadMs
+  return { ...project, minPeriodMs, maxAheadMs }
 }
 
 export async function limitProject(context: Context, { limits }: EditProject): Promise<ProjectRow> {

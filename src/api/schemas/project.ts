@@ -28,7 +28,7 @@ export const EditProject = z
       .refine((limits) => Object.keys(limits).length > 0, 'must name at least one limit to change'),
   })
   .describe(
-    'Null takes a limit away. Tasks that exist go on as they are; what is created or rescheduled must keep them.',
+    'Null takes a limit of the project away, so that the one of the node holds, if it has any. Tasks that exist go on as they are; what is created or rescheduled must keep them.',
   )
   .meta({ id: 'EditProject' })
 export type EditProject = z.output<typeof EditProject>
