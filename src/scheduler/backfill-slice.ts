@@ -1,7 +1,7 @@
 /** The next runs of a backfill: how many, which, and when each may begin. */
 import { BEHIND_ON_TIME, nextOfRange } from '../core/backfill.ts'
 import { shardOf, uuidv7 } from '../core/ids.ts'
-import { laneOf } from '../core/lane.ts'
+import { laneOf, lateLaneOf } from '../core/lane.ts'
 import { rateGapMs } from '../core/rate.ts'
 import { planOf, type TaskDefinition } from '../core/task.ts'
 import {
@@ -56,7 +56,7 @@ export async function writeSlice(
   if (runs.length > 0) {
     const lane = laneOf(projectId, definition).id
     const priority = definition.priority + BEHIND_ON_TIME
-    await tx.run(insertBackfillRuns(runs, { backfill, shard, lane, priority }))
+    await tx.run(insertBackfillRuns(runs, { backfill, shard, lane, lateLane: lateLaneOf(lane), priority }))
     hints.push({ shard, at: runs[0]?.wakeAt ?? now, until: runs.at(-1)?.wakeAt ?? now })
   }
   const started = backfill.started + taken.length

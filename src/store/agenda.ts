@@ -1,6 +1,7 @@
 /** The due index: what comes due soon, and firing it. */
 import type { AgendaKind, SkipReason } from '../core/run.ts'
 import type { Recovery } from './catch-up.ts'
+import { decidedColumns, firedColumns, livingWorker, ownedShards } from './fire-parts.ts'
 import { elements, list, reading, sql } from './sql.ts'
 
 /** A row that somebody must look at when its instant comes. */
@@ -197,14 +198,7 @@ export interface PlainFireRequest extends Omit<FireRequest, 'firings'> {
  * this statement has ended. Only exceptions are answered, because the caller knows what it asked for.
  */
 export const fireAsTheyAre = ({ nodeId, shards, workerId, rows }: PlainFireRequest) => sql<FireResult>`
-  with owned as materialized (
-    select id from shard
-    where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
-      and owner = ${nodeId}::uuid
-    for key share
-  ), alive as materialized (
-    select id from node where id = ${workerId}::uuid and dead_at is null for key share
-  ), fired as (
+  with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, fired as (
     update agenda a set
       state = case when (select id from alive) is null then 'pending'::agenda_state else 'running' end,
       worker_id = (select id from alive),
@@ -252,14 +246,7 @@ export const fireFollowed = ({
   workerId,
   firings,
 }: FollowedFireRequest) => sql<FollowedFireResult>`
-  with owned as materialized (
-    select id from shard
-    where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
-      and owner = ${nodeId}::uuid
-    for key share
-  ), alive as materialized (
-    select id from node where id = ${workerId}::uuid and dead_at is null for key share
-  ), fired as (
+  with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, fired as (
     update agenda a set state = 'running', worker_id = (select id from alive), claimed_at = clock_timestamp(), fence = a.fence + 1,
       attempt = a.attempt + 1
     from unnest(
@@ -286,23 +273,10 @@ export const fireFollowed = ({
  * serialises such decisions, and no two of the firings may belong to one task.
  */
 export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<FireResult>`
-  with owned as materialized (
-    select id from shard
-    where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
-      and owner = ${nodeId}::uuid
-    for key share
-  ), alive as materialized (
-    select id from node where id = ${workerId}::uuid and dead_at is null for key share
-  ), asked as materialized (
+  with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, asked as materialized (
     select * from unnest(
-      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[],
-      ${list(firings, (f) => f.row.fence)}::integer[],
-      ${list(firings, (f) => f.startNow)}::boolean[], ${list(firings, (f) => f.decision.exclusive)}::boolean[],
-      ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.skip?.reason ?? null)}::text[],
-      ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
-      ${list(firings, (f) => f.decision.runFor)}::float8[], ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[],
-      ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[],
-      ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[], ${list(firings, (f) => f.decision.runForJitterMs ?? null)}::integer[])
+      ${firedColumns(firings)},
+      ${decidedColumns(firings)})
       as i(run_id, shard, fence, start_now, exclusive, skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
   ), input as materialized (
     select asked.*, case when start_now then (select id from alive) end as worker_id, reason is null or run_for_ms is not null as runs

@@ -1,5 +1,6 @@
 /** Backfills: what was asked for, how far each has come, and the runs they put on the agenda. */
 import type { BackfillState } from '../core/backfill.ts'
+import { lateLane } from './catch-up.ts'
 import { list, sql } from './sql.ts'
 
 /** A backfill, with all that is needed to go on with it. */
@@ -181,14 +182,19 @@ export interface BackfillPlace {
   readonly backfill: Pick<BackfillRow, 'taskId' | 'projectId' | 'number' | 'version'>
   readonly shard: number
   readonly lane: number
+  /** The lane in which late runs of that lane wait. */
+  readonly lateLane: number
   readonly priority: number
 }
 
+/** Puts runs on the agenda. They wait where what makes up for an outage waits, and go behind what is on time as that does. */
 export const insertBackfillRuns = (runs: readonly BackfillRun[], place: BackfillPlace) => sql`
+  with ${lateLane(place)}
   insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane, priority)
   select run_id, ${place.backfill.taskId}::uuid, ${place.backfill.projectId}::uuid, ${place.shard}::smallint, to_timestamp(wake_ms / 1000),
          to_timestamp(at_ms / 1000), ${place.backfill.version}::integer, ${place.backfill.number}::integer, 'backfill',
-         ${place.backfill.number}::bigint, ${place.lane}::bigint, ${place.priority}::smallint
+         ${place.backfill.number}::bigint, (select id from place),
+         ${place.priority}::smallint
   from unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.at)}::float8[], ${list(runs, (r) => r.wakeAt)}::float8[])
     as i(run_id, at_ms, wake_ms)`
 

@@ -1,7 +1,8 @@
 /** What an outage leaves behind: the rows that make up for it, and reading them, which nothing on time waits for. */
 import { type MadeUp, misfired } from '../core/misfire.ts'
 import type { DueRow, FireRequest, FireResult } from './agenda.ts'
-import { list, reading, sql } from './sql.ts'
+import { ownedShards } from './fire-parts.ts'
+import { list, part, reading, sql } from './sql.ts'
 
 /** A missed occurrence that still runs. */
 export interface LateOccurrence extends MadeUp {
@@ -28,12 +29,7 @@ export const LATE_PRIORITY = 10_000
  * there they go behind by their priority.
  */
 export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireResult>`
-  with owned as materialized (
-    select id from shard
-    where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
-      and owner = ${nodeId}::uuid
-    for key share
-  ), asked as materialized (
+  with ${ownedShards({ nodeId, shards })}, asked as materialized (
     select * from unnest(
       ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[], ${list(firings, (f) => f.row.fence)}::integer[],
       ${list(firings, (f) => f.decision.recovery?.late.length ?? 0)}::integer[], ${list(firings, (f) => f.decision.recovery?.hasFailed ?? false)}::boolean[],
@@ -96,19 +92,30 @@ export interface LateRows {
   readonly late: readonly LateOccurrence[]
 }
 
+/**
+ * `place`: where late runs of a lane wait, which is made where it is not there yet. Those of a key or a handler stay in their
+ * own lane.
+ */
+export const lateLane = ({
+  lane,
+  lateLane,
+}: Pick<LateRows, 'lane' | 'lateLane'>) => part`own as materialized (
+    select project_id, queue, labels, strict from lane where id = ${lane}::bigint and handler is null
+  ), made as (
+    insert into lane (id, project_id, queue, labels, strict, catchup)
+    select ${lateLane}::bigint, project_id, queue, labels, strict, true from own
+    on conflict do nothing
+  ), place as (
+    select case when exists (select from own) then ${lateLane}::bigint else ${lane}::bigint end as id
+  )`
+
 /** Puts late occurrences on the agenda for a change of their task; they wait where `recover` would let them wait. */
 export const insertLate = (it: LateRows) => sql`
-  with own as materialized (
-    select project_id, queue, labels, strict from lane where id = ${it.lane}::bigint and handler is null
-  ), lanes as (
-    insert into lane (id, project_id, queue, labels, strict, catchup)
-    select ${it.lateLane}::bigint, project_id, queue, labels, strict, true from own
-    on conflict do nothing
-  )
+  with ${lateLane(it)}
   insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, kind, lane, priority)
   select i.run_id, ${it.taskId}::uuid, ${it.projectId}::uuid, ${it.shard}::smallint, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000),
          i.jitter_ms, ${it.version}::integer, ${it.ordinal}::integer + i.n::integer - 1, 'catchup',
-         case when exists (select from own) then ${it.lateLane}::bigint else ${it.lane}::bigint end,
+         (select id from place),
          least(${it.priority}::integer, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
   from unnest(
     ${list(it.late, (l) => l.runId)}::uuid[], ${list(it.late, (l) => l.at)}::float8[], ${list(it.late, (l) => l.wakeAt)}::float8[],

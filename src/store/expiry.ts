@@ -1,5 +1,6 @@
 /** Runs that may wait for a worker only so long. */
 import { list, sql } from './sql.ts'
+import { wokenByEnds } from './woken.ts'
 
 /** A run that is about to be fired, and for how long it may wait then. */
 export interface LimitedWait {
@@ -85,17 +86,7 @@ export const endExpired = (limit: number) => sql<Expired>`
            case when cancel_at is null and attempt > 0 then jsonb_build_object('code', 'queue_timeout', 'message',
              'The run waited for a worker for longer than the queueTimeout of its task.') end
     from ended
-  ), woken as (
-    update agenda set wake_at = date_trunc('milliseconds', clock_timestamp()), fence = fence + 1
-    where state = 'held' and run_id = any(array(
-      select first.run_id from (select distinct task_id from ended where awaited) t
-      cross join lateral (
-        select run_id from agenda where task_id = t.task_id and state = 'held'
-        order by kind = 'catchup', scheduled_for, run_id limit 1
-      ) first
-      order by first.run_id))
-    returning shard, wake_at
-  )
+  ), ${wokenByEnds}
   select (select count(*)::integer from due) as due, (select count(*)::integer from ended) as ended,
          coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
                    from (select * from heirs union all select * from woken) next), '[]') as heirs`

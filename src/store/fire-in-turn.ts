@@ -4,6 +4,7 @@
  * that need not.
  */
 import type { FireRequest, FireResult } from './agenda.ts'
+import { decidedColumns, firedColumns, livingWorker, ownedShards } from './fire-parts.ts'
 import { list, sql } from './sql.ts'
 
 /** A row that waits for an earlier run, and when it is looked at again. */
@@ -34,25 +35,12 @@ const LOOK_AGAIN_MS = { first: 1_000, behind: 5_000, missed: 50 } as const
  * waits for this row. Runs that make up for an outage and wait for a worker step back behind one that is on time.
  */
 export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<TurnResult>`
-  with owned as materialized (
-    select id from shard
-    where (id, fence) in (select * from unnest(${list(shards, (s) => s.id)}::smallint[], ${list(shards, (s) => s.fence)}::bigint[]))
-      and owner = ${nodeId}::uuid
-    for key share
-  ), alive as materialized (
-    select id from node where id = ${workerId}::uuid and dead_at is null for key share
-  ), asked as materialized (
+  with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, asked as materialized (
     select * from unnest(
-      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[],
-      ${list(firings, (f) => f.row.fence)}::integer[],
-      ${list(firings, (f) => f.startNow)}::boolean[], ${list(firings, (f) => f.decision.exclusive)}::boolean[],
+      ${firedColumns(firings)},
       ${list(firings, (f) => f.decision.turn?.places ?? null)}::integer[], ${list(firings, (f) => f.decision.turn?.beyond ?? null)}::text[],
       ${list(firings, (f) => f.decision.turn?.supersedes ?? false)}::boolean[], ${list(firings, (f) => f.decision.turn?.deferUntil ?? null)}::float8[],
-      ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.skip?.reason ?? null)}::text[],
-      ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
-      ${list(firings, (f) => f.decision.runFor)}::float8[], ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[],
-      ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[],
-      ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[], ${list(firings, (f) => f.decision.runForJitterMs ?? null)}::integer[])
+      ${decidedColumns(firings)})
       as i(run_id, shard, fence, start_now, exclusive, places, beyond, supersedes, defer_ms, skip_id, reason, until_ms, count,
            run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
   ), input as materialized (

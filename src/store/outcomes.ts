@@ -2,6 +2,7 @@
 import { LATE_END_MS } from '../core/frontier.ts'
 import type { AttemptOutcome } from '../core/run.ts'
 import { list, sql } from './sql.ts'
+import { wokenByEnds } from './woken.ts'
 
 /** The end of a run: it leaves the agenda and enters history. */
 export interface Ending {
@@ -139,17 +140,7 @@ export function endRuns(endings: readonly Ending[]) {
     ), freed as (
       update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
       returning 1
-    ), woken as (
-      update agenda set wake_at = date_trunc('milliseconds', clock_timestamp()), fence = fence + 1
-      where state = 'held' and run_id = any(array(
-        select first.run_id from (select distinct task_id from ended where awaited) t
-        cross join lateral (
-          select run_id from agenda where task_id = t.task_id and state = 'held'
-          order by kind = 'catchup', scheduled_for, run_id limit 1
-        ) first
-        order by first.run_id))
-      returning shard, wake_at
-    )
+    ), ${wokenByEnds}
     select (select count(*)::integer from ended) as ended, exists (select from freed) as "hasFreedGates",
            coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
                      from (select * from heirs union all select * from woken) due), '[]') as heirs`

@@ -1,12 +1,22 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
-import { list, sql } from './sql.ts'
+import { list, part, sql } from './sql.ts'
 
 const { db } = await createTestDatabase({ empty: true })
 
 test('values go where they stand in the text', () => {
   expect(sql`select ${1} + ${2}`).toEqual({ text: 'select $1 + $2', values: [1, 2] })
+})
+
+test('a part brings its values with it, wherever it stands', () => {
+  const both = part`a as (select ${'x'} || ${'y'})`
+  const none = part`b as (select 1)`
+
+  expect(sql`with ${both}, ${none} select ${1}, ${both}`).toEqual({
+    text: 'with a as (select $1 || $2), b as (select 1) select $3, a as (select $4 || $5)',
+    values: ['x', 'y', 1, 'x', 'y'],
+  })
 })
 
 test('every text comes back from an array literal as it went in', async () => {

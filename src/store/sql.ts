@@ -1,6 +1,6 @@
 /**
  * SQL written as SQL. A statement is constant text with values where they are used; there is no way to
- * glue text in, so there is nothing to escape.
+ * glue text in, so there is nothing to escape. What several statements share is a part, written as SQL itself.
  */
 export interface Statement<Row> {
   readonly text: string
@@ -11,12 +11,34 @@ export interface Statement<Row> {
   readonly row?: Row
 }
 
+/** A piece of SQL that several statements share, with its own values. */
+class Part {
+  readonly parts: readonly string[]
+  readonly values: readonly unknown[]
+
+  constructor(parts: readonly string[], values: readonly unknown[]) {
+    this.parts = parts
+    this.values = values
+  }
+}
+
+export const part = (parts: TemplateStringsArray, ...values: unknown[]): Part => new Part(parts, values)
+
 export function sql<Row = Record<string, never>>(
   parts: TemplateStringsArray,
-  ...values: unknown[]
+  ...given: unknown[]
 ): Statement<Row> {
   let text = parts[0] ?? ''
-  for (let i = 1; i < parts.length; i++) text += `$${i}${parts[i]}`
+  const values: unknown[] = []
+  for (let i = 1; i < parts.length; i++) {
+    const value = given[i - 1]
+    if (value instanceof Part) {
+      text += value.parts[0] ?? ''
+      for (let n = 1; n < value.parts.length; n++)
+        text += `$${values.push(value.values[n - 1])}${value.parts[n]}`
+    } else text += `$${values.push(value)}`
+    text += parts[i]
+  }
   return { text, values }
 }
 

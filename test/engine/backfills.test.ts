@@ -3,6 +3,7 @@
  * and a hundred thousand occurrences.
  */
 import { expect, test } from 'vitest'
+import { BEHIND_ON_TIME } from '../../src/core/backfill.ts'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { silentLogger } from '../../src/runtime/logger.ts'
@@ -118,6 +119,25 @@ function breakingAt(n: number): Database {
       }),
   } as unknown as Database
 }
+
+test('its runs wait in the lane of what is late, behind everything on time', async () => {
+  const { id, taskId } = await aBackfill(3)
+  await lookNow()
+  await new Backfiller({
+    db,
+    definitions: new Definitions(db),
+    wakeUps: new LocalWakeUps(),
+    log: silentLogger(),
+  }).runOnce()
+
+  const rows = await db.run(sql<{ isLate: boolean; queue: string; priority: number }>`
+    select l.catchup as "isLate", l.queue, a.priority from agenda a join lane l on l.id = a.lane where a.task_id = ${taskId} and a.kind = 'backfill'`)
+
+  expect(rows).toEqual(Array(3).fill({ isLate: true, queue: 'default', priority: BEHIND_ON_TIME }))
+  await completeAll(taskId)
+  await lookNow()
+  expect(await read(id)).toMatchObject({ state: 'running' })
+})
 
 test('a writer that dies at any statement leaves nothing half done', async () => {
   for (const newestFirst of [false, true]) {
