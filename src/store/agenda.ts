@@ -302,7 +302,8 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
     delete from agenda a using input i
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled'
       and (not i.runs or i.run_id in (select run_id from blocked))
-    returning a.*, coalesce(i.reason, 'overlap') as reason, i.until_ms, i.count
+    returning a.*, case when i.run_for_ms is null then coalesce(i.reason, 'overlap') else 'overlap' end as reason, i.run_for_ms,
+              case when i.run_for_ms is null then i.until_ms end as until_ms, case when i.run_for_ms is null then i.count end as count
   ), next as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, lane, priority, delay_ms)
     select i.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((i.next_ms + coalesce(i.next_jitter_ms, 0)) / 1000), to_timestamp(i.next_ms / 1000), i.next_jitter_ms,
@@ -321,14 +322,14 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
   ), skips as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, fence,
                      attempt, losses, kind, state, reason)
-    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), to_timestamp(until_ms / 1000), count, version, ordinal,
-           fence, attempt, losses, kind, 'skipped'::run_state, reason
+    select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),
+           count, version, ordinal, fence, attempt, losses, kind, 'skipped'::run_state, reason
     from dropped
     union all
     select i.skip_id, f.task_id, f.project_id, f.scheduled_for, clock_timestamp(), to_timestamp(i.until_ms / 1000),
            i.count, f.version, f.ordinal, 0, 0, 0, f.kind, 'skipped'::run_state, i.reason
     from input i join agenda f on f.run_id = i.run_id
-    where i.run_for_ms is not null and i.run_id in (select run_id from fired)
+    where i.run_for_ms is not null and i.run_id in (select run_id from fired union all select run_id from dropped)
   )
   select exists (select from alive) as "isWorkerAlive",
          array(select run_id from asked

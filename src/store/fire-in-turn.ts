@@ -125,7 +125,8 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
   ), dropped as (
     delete from agenda a using judged j
     where a.run_id = j.run_id and j.verdict in ('skip', 'drop')
-    returning a.*, case when j.verdict = 'drop' then j.beyond else j.reason end as reason, j.verdict, j.until_ms, j.count
+    returning a.*, case when j.verdict = 'drop' then j.beyond else j.reason end as reason, j.verdict, j.run_for_ms,
+              case when j.run_for_ms is null then j.until_ms end as until_ms, case when j.run_for_ms is null then j.count end as count
   ), next as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, lane, priority, delay_ms)
     select j.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((j.next_ms + coalesce(j.next_jitter_ms, 0)) / 1000), to_timestamp(j.next_ms / 1000), j.next_jitter_ms,
@@ -144,8 +145,8 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
   ), skips as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, fence,
                      late_ms, attempt, losses, kind, state, reason)
-    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), to_timestamp(until_ms / 1000), count, version, ordinal,
-           fence, late_ms, attempt, losses, kind, 'skipped'::run_state, reason
+    select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),
+           count, version, ordinal, fence, late_ms, attempt, losses, kind, 'skipped'::run_state, reason
     from dropped
     union all
     select run_id, task_id, project_id, scheduled_for, clock_timestamp(), null, null, version, ordinal,
@@ -155,7 +156,7 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
     select j.skip_id, f.task_id, f.project_id, f.scheduled_for, clock_timestamp(), to_timestamp(j.until_ms / 1000),
            j.count, f.version, f.ordinal, 0, null, 0, 0, f.kind, 'skipped'::run_state, j.reason
     from judged j join agenda f on f.run_id = j.run_id
-    where j.run_for_ms is not null and j.run_id in (select run_id from moved)
+    where j.run_for_ms is not null and j.run_id in (select run_id from moved union all select run_id from dropped)
   )
   select exists (select from alive) as "isWorkerAlive",
          array(select run_id from asked

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { MAX_QUEUED, type OverlapPolicy } from '../../src/core/task.ts'
-import { type DueRow, JUST_RUN, type Turn } from '../../src/store/agenda.ts'
+import { type DueRow, fire, JUST_RUN, type Turn } from '../../src/store/agenda.ts'
 import { fireInTurn } from '../../src/store/fire-in-turn.ts'
 import { endPlainRuns, endRuns } from '../../src/store/outcomes.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -253,6 +253,39 @@ test('queue_all is bounded: what is beyond is skipped with a reason of its own',
   expect(result?.blocked).toEqual([beyond.runId])
   expect(await historyOf(still.db, taskId)).toMatchObject([{ state: 'skipped', reason: 'overlap_limit' }])
 })
+
+test.each([
+  ['skip', 0],
+  ['queue_one', 0],
+] as const)(
+  'under %s the latest of what was missed is recorded too when a run is in its way',
+  async (overlap, places) => {
+    const { taskId } = await aBusyTask()
+    const row = await another(taskId)
+    const at = (n: number) => row.scheduledFor + n * 60_000
+    const decision = {
+      ...JUST_RUN,
+      exclusive: true,
+      turn: overlap === 'skip' ? null : turn(overlap, { places }),
+      skip: { runId: uuidv7(), reason: 'misfire' as const, until: at(3), count: 4 },
+      runFor: at(4),
+      next: { runId: uuidv7(), at: at(5) },
+    }
+    const request = { nodeId, shards, workerId: null, firings: [{ row, decision, startNow: false }] }
+
+    const [result] = await still.db.run(overlap === 'skip' ? fire(request) : fireInTurn(request))
+
+    expect(result?.blocked).toEqual([row.runId])
+    expect(await historyOf(still.db, taskId)).toMatchObject([
+      { reason: 'misfire', scheduledFor: row.scheduledFor, until: at(3), count: 4 },
+      { reason: 'overlap', scheduledFor: at(4), until: null, count: null },
+    ])
+    expect((await agendaOf(still.db, taskId)).at(-1)).toMatchObject({
+      scheduledFor: at(5),
+      ordinal: row.ordinal,
+    })
+  },
+)
 
 test('under cancel_previous the latest takes the place of one that waits', async () => {
   const { taskId } = await aBusyTask()
