@@ -139,10 +139,15 @@ export const resumeDutyOf = (taskId: string) => sql<{ at: number }>`
 export const dutyOf = (runId: string) => sql<{ taskId: string }>`
   select task_id as "taskId" from agenda where run_id = ${runId} and kind in ('resume', 'skip')`
 
-/** Takes back what makes up for an outage and was not fired yet. */
-export const sweepLate = (taskId: string) => sql<{ at: number; ordinal: number }>`
-  delete from agenda where task_id = ${taskId} and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
-  returning scheduled_for as at, ordinal`
+/** Takes back what makes up for an outage and has not begun, and records each of them as passed over by a pause. */
+export const giveUpLate = (taskId: string) => sql`
+  with late as (
+    delete from agenda where task_id = ${taskId} and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
+    returning *
+  )
+  insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, fence, late_ms, attempt, losses, kind, state, reason)
+  select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, fence, late_ms, attempt, losses, kind, 'skipped', 'paused'
+  from late`
 
 /** Lets occurrences up to an instant be skipped; null: none. */
 export const markSkipped = (taskId: string, until: number | null, reason: string | null) => sql`

@@ -169,6 +169,20 @@ test.each([
   },
 )
 
+test('a pause gives up what makes up for an outage, and accounts for each of it', async () => {
+  const misfire = { policy: 'run_all' }
+  const { id, missed } = await overdue({ agoMs: 125 * S, isWatched: false, misfire })
+  await send('PATCH', `/v1/tasks/${id}`, { schedule: every7s })
+
+  await send('POST', `/v1/tasks/${id}/pause`)
+
+  const ledger = await ledgerOf(id, `?to=${iso(missed.at(-1) ?? 0)}`)
+  expect(ledger).toMatchObject({ isInOrder: true, counts: { skipped: missed.length, missing: 0 } })
+  expect(new Set((await historyOf(db, id)).map(({ kind, reason }) => [kind, reason].join(' ')))).toContain(
+    'catchup paused',
+  )
+})
+
 test('a failure that speaks for a stretch accounts for what it covers of a part of it', async () => {
   const misfire = { policy: 'fail' }
   const { id, first } = await overdue({ agoMs: 125 * S, isWatched: false, misfire })

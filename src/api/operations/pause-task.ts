@@ -46,7 +46,7 @@ export async function pauseTask(context: Context, id: string, words: PauseTask =
       return
     }
     // What makes up for an outage has waited too long to go on waiting for the end of a pause.
-    await recordLate(tx, task, projectId)
+    await tx.run(changes.giveUpLate(id))
     const swept = await haltTask(tx, id)
     const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
     const [paused] = await tx.run(changes.markPaused(id, ordinal, said))
@@ -61,16 +61,6 @@ function inThePast(): Refusal {
   return new Refusal('invalid_input', '/until must lie in the future: it is when the task goes on.', {
     problems,
   })
-}
-
-/** Takes back what makes up for an outage and has not begun, and records it as passed over. */
-async function recordLate(tx: Queryable, task: changes.LockedTask, projectId: string): Promise<void> {
-  const late = await tx.run(changes.sweepLate(task.id))
-  for (const { at, ordinal } of late) {
-    const { id: taskId, version } = task
-    const skip = { runId: uuidv7(), taskId, projectId, version, ordinal, reason: 'paused' as const }
-    await tx.run(changes.insertSkip({ ...skip, first: at, last: at, count: 1 }))
-  }
 }
 
 export async function resumeTask(context: Context, id: string, { reason }: ResumeTask = {}): Promise<void> {
