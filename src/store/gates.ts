@@ -4,7 +4,18 @@
  * number of such rows, and changes in the statement that changes them. Gates are locked in the order of
  * their ids, those of queues first.
  */
-import { list, sql } from './sql.ts'
+import { list, part, sql } from './sql.ts'
+
+/** `freed`: the places that the rows of `before` held are free again; the gates are locked in order. */
+export const freedPlaces = part`places as (
+      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+      where p.id is not null group by p.id
+    ), gates as (
+      select id from gate where id in (select id from places) order by id for update
+    ), freed as (
+      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
+      returning 1
+    )`
 
 /** Gates of the queues that have a limit. */
 export const limitedQueues = () => sql<{ id: number }>`

@@ -1,4 +1,5 @@
 /** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
+import { freedPlaces } from './gates.ts'
 import { list, sql } from './sql.ts'
 
 /** A node as it introduces itself. */
@@ -116,14 +117,7 @@ export function reclaimRuns(runs: readonly HeldRun[]) {
       select run_id, task_id, worker_id, claimed_at, clock_timestamp(), attempt, fence, 'worker_lost',
              jsonb_build_object('code', 'worker_lost', 'message', 'The worker that held this run stopped beating.')
       from before
-    ), places as (
-      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
-      where p.id is not null group by p.id
-    ), gates as (
-      select id from gate where id in (select id from places) order by id for update
-    ), freed as (
-      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
-    )
+    ), ${freedPlaces}
     select run_id as "runId" from back`
 }
 
@@ -144,14 +138,7 @@ export function handBackRuns(runs: readonly HeldRun[]) {
       returning a.run_id, a.lane, a.priority, a.wake_at
     ), queued as (
       insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
-    ), places as (
-      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
-      where p.id is not null group by p.id
-    ), gates as (
-      select id from gate where id in (select id from places) order by id for update
-    ), freed as (
-      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
-    )
+    ), ${freedPlaces}
     select run_id as "runId" from back`
 }
 

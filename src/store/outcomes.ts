@@ -1,6 +1,7 @@
 /** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
 import { LATE_END_MS } from '../core/frontier.ts'
 import type { AttemptOutcome } from '../core/run.ts'
+import { freedPlaces } from './gates.ts'
 import { list, sql } from './sql.ts'
 import { wokenByEnds } from './woken.ts'
 
@@ -192,15 +193,7 @@ export function retryRuns(retries: readonly Retry[]) {
       select b.run_id, b.task_id, b.worker_id, to_timestamp(i.started_ms / 1000), to_timestamp(i.ended_ms / 1000), b.attempt, b.fence,
              i.outcome, i.output, i.error
       from before b join input i on i.run_id = b.run_id
-    ), places as (
-      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
-      where p.id is not null group by p.id
-    ), gates as (
-      select id from gate where id in (select id from places) order by id for update
-    ), freed as (
-      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
-      returning 1
-    )
+    ), ${freedPlaces}
     select run_id as "runId", shard, exists (select from freed) as "hasFreedGates" from waiting`
 }
 
