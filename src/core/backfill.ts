@@ -18,8 +18,11 @@ export const BACKFILL_OVERLAPS = ['queue_all', 'allow'] as const
 /** Occurrences that the range of one backfill may hold. */
 export const MAX_BACKFILL_OCCURRENCES = 100_000
 
-/** Added to the priority of the task: beyond what users can choose, so that everything on time goes first. */
-export const BEHIND_ON_TIME = 10_000
+/**
+ * Added to the priority of the task: beyond what users can choose, so that everything on time goes first, and beyond what makes
+ * up for an outage, which is owed where a backfill is a wish.
+ */
+export const BEHIND_ON_TIME = 20_000
 
 /** What is left of a range, and in which order it is gone through. */
 export interface BackfillRange {

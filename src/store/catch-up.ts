@@ -21,6 +21,8 @@ export interface Recovery {
 
 /** What waits in a queue and makes up for an outage goes behind everything that is on time. */
 export const LATE_PRIORITY = 10_000
+/** Behind this are backfills, which wait in the same lanes and must not hold up what is owed. */
+const BEHIND_LATE = 15_000
 
 /**
  * Puts what makes up for an outage in the place of the row that was missed: a row for each occurrence that
@@ -149,7 +151,8 @@ export const readLate = (query: LateQuery) =>
 const selectLate = ({ shards, now, limit, maxWaiting }: LateQuery) => sql<SelectedLate>`
   with waiting as materialized (
     select count(*) as count from (
-      select from lane l cross join lateral (select from ready where lane = l.id limit ${maxWaiting}) r
+      select from lane l
+      cross join lateral (select from ready where lane = l.id and priority < ${BEHIND_LATE}::smallint limit ${maxWaiting}) r
       where l.catchup limit ${maxWaiting}) first
   )
   select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version, ordinal,

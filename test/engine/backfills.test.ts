@@ -17,6 +17,7 @@ import {
   type NewBackfill,
   unfilled,
 } from '../../src/store/backfills.ts'
+import { readLate } from '../../src/store/catch-up.ts'
 import type { Database, Queryable } from '../../src/store/database.ts'
 import { Definitions } from '../../src/store/definitions.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
@@ -123,12 +124,7 @@ function breakingAt(n: number): Database {
 test('its runs wait in the lane of what is late, behind everything on time', async () => {
   const { id, taskId } = await aBackfill(3)
   await lookNow()
-  await new Backfiller({
-    db,
-    definitions: new Definitions(db),
-    wakeUps: new LocalWakeUps(),
-    log: silentLogger(),
-  }).runOnce()
+  await writer().runOnce()
 
   const rows = await db.run(sql<{ isLate: boolean; queue: string; priority: number }>`
     select l.catchup as "isLate", l.queue, a.priority from agenda a join lane l on l.id = a.lane where a.task_id = ${taskId} and a.kind = 'backfill'`)
@@ -137,6 +133,24 @@ test('its runs wait in the lane of what is late, behind everything on time', asy
   await completeAll(taskId)
   await lookNow()
   expect(await read(id)).toMatchObject({ state: 'running' })
+})
+
+test('as many as may wait of it hold up nothing that makes up for an outage', async () => {
+  const { taskId } = await aBackfill(500)
+  await lookNow()
+  await writer().runOnce()
+  await db.run(sql`
+    insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from agenda where task_id = ${taskId} and kind = 'backfill'`)
+  const [late] = await tasksInAgenda(db)
+  await db.run(sql`update agenda set kind = 'catchup' where run_id = ${late?.runId}`)
+
+  const found = await db.run(
+    readLate({ shards: [late?.shard ?? 0], now: Date.now(), limit: 10, maxWaiting: 400 }),
+  )
+
+  expect(found.map(({ runId }) => runId)).toContain(late?.runId)
+  await db.run(sql`delete from ready`)
+  await completeAll(taskId)
 })
 
 test('a writer that dies at any statement leaves nothing half done', async () => {
