@@ -121,38 +121,6 @@ function breakingAt(n: number): Database {
   } as unknown as Database
 }
 
-test('its runs wait in the lane of what is late, behind everything on time', async () => {
-  const { id, taskId } = await aBackfill(3)
-  await lookNow()
-  await writer().runOnce()
-
-  const rows = await db.run(sql<{ isLate: boolean; queue: string; priority: number }>`
-    select l.catchup as "isLate", l.queue, a.priority from agenda a join lane l on l.id = a.lane where a.task_id = ${taskId} and a.kind = 'backfill'`)
-
-  expect(rows).toEqual(Array(3).fill({ isLate: true, queue: 'default', priority: BEHIND_ON_TIME }))
-  await completeAll(taskId)
-  await lookNow()
-  expect(await read(id)).toMatchObject({ state: 'running' })
-})
-
-test('as many as may wait of it hold up nothing that makes up for an outage', async () => {
-  const { taskId } = await aBackfill(500)
-  await lookNow()
-  await writer().runOnce()
-  await db.run(sql`
-    insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from agenda where task_id = ${taskId} and kind = 'backfill'`)
-  const [late] = await tasksInAgenda(db)
-  await db.run(sql`update agenda set kind = 'catchup' where run_id = ${late?.runId}`)
-
-  const found = await db.run(
-    readLate({ shards: [late?.shard ?? 0], now: Date.now(), limit: 10, maxWaiting: 400 }),
-  )
-
-  expect(found.map(({ runId }) => runId)).toContain(late?.runId)
-  await db.run(sql`delete from ready`)
-  await completeAll(taskId)
-})
-
 test('a writer that dies at any statement leaves nothing half done', async () => {
   for (const newestFirst of [false, true]) {
     const { id, taskId } = await aBackfill(600, { newestFirst })
@@ -273,4 +241,36 @@ test('a backfill is forgotten with the history of its runs', async () => {
 
   expect(kept).toMatchObject({ id, state: 'cancelled' })
   expect(await read(id)).toBeUndefined()
+})
+
+test('its runs wait in the lane of what is late, behind everything on time', async () => {
+  const { id, taskId } = await aBackfill(3)
+  await lookNow()
+  await writer().runOnce()
+
+  const rows = await db.run(sql<{ isLate: boolean; queue: string; priority: number }>`
+    select l.catchup as "isLate", l.queue, a.priority from agenda a join lane l on l.id = a.lane where a.task_id = ${taskId} and a.kind = 'backfill'`)
+
+  expect(rows).toEqual(Array(3).fill({ isLate: true, queue: 'default', priority: BEHIND_ON_TIME }))
+  await completeAll(taskId)
+  await lookNow()
+  expect(await read(id)).toMatchObject({ state: 'running' })
+})
+
+test('as many as may wait of it hold up nothing that makes up for an outage', async () => {
+  const { taskId } = await aBackfill(500)
+  await lookNow()
+  await writer().runOnce()
+  await db.run(sql`
+    insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from agenda where task_id = ${taskId} and kind = 'backfill'`)
+  const [late] = await tasksInAgenda(db)
+  await db.run(sql`update agenda set kind = 'catchup' where run_id = ${late?.runId}`)
+
+  const found = await db.run(
+    readLate({ shards: [late?.shard ?? 0], now: Date.now(), limit: 10, maxWaiting: 400 }),
+  )
+
+  expect(found.map(({ runId }) => runId)).toContain(late?.runId)
+  await db.run(sql`delete from ready`)
+  await completeAll(taskId)
 })
