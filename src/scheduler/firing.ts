@@ -1,5 +1,7 @@
 /** From what is due to what is fired: who gets the room there is, and what follows from a fire that was granted. */
+import { durationMs } from '../core/task.ts'
 import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda.ts'
+import type { LimitedWait } from '../store/expiry.ts'
 import type { HeldRow } from '../store/fire-in-turn.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
@@ -78,6 +80,12 @@ function statementFor(firing: PlannedFiring): Group['how'] {
   if (turn !== null) return 'turn'
   return isFollowed(firing) ? 'follow' : 'each'
 }
+
+/** Those of what is due that may wait for a worker only so long. */
+export const waitsOf = (dues: readonly Due[]): LimitedWait[] =>
+  dues.flatMap(({ row: { runId, attempt, wakeAt }, definition: { queueTimeout } }) =>
+    queueTimeout === null ? [] : [{ runId, attempt, wakeAt, waitMs: durationMs(queueTimeout) }],
+  )
 
 /** The claim that the fire has granted: its statement did not answer rows that are as they were asked for. */
 export function workOf({ row, definition, decision }: Decided): Work {

@@ -12,9 +12,10 @@ import type { DueRow } from '../store/agenda.ts'
 import { readLate } from '../store/catch-up.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
+import { limitWaits } from '../store/expiry.ts'
 import { fireInTurn } from '../store/fire-in-turn.ts'
 import type { BlackoutBook } from './blackout-book.ts'
-import type { Decided } from './firing.ts'
+import { type Decided, waitsOf } from './firing.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
 export interface LateLaneOptions {
@@ -116,6 +117,8 @@ export class LateLane implements Service {
       const definition = read[i]
       return definition ? [{ row, definition }] : []
     })
+    const waits = waitsOf(known)
+    if (waits.length > 0) await db.run(limitWaits(waits))
     // From here to the statement nothing is awaited, so that nobody else begins with one of these tasks.
     const mine = known.filter(({ row, definition }) => this.#take(row.taskId, definition.overlap))
     try {

@@ -6,7 +6,6 @@
  */
 
 import { uuidv7 } from '../core/ids.ts'
-import { durationMs } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -39,6 +38,7 @@ import {
   type PlannedFiring,
   runs,
   waitingOf,
+  waitsOf,
   withRoom,
   workOf,
 } from './firing.ts'
@@ -282,9 +282,7 @@ export class Scheduler implements Service {
 
   /** Runs that may wait only so long are noted before they are fired; few tasks ask for it. */
   async #limitWaits(firings: readonly PlannedFiring[]): Promise<void> {
-    const waits = firings.flatMap(({ row: { runId, attempt, wakeAt }, definition: { queueTimeout } }) =>
-      queueTimeout === null ? [] : [{ runId, attempt, wakeAt, waitMs: durationMs(queueTimeout) }],
-    )
+    const waits = waitsOf(firings)
     if (waits.length > 0) await this.#options.db.run(limitWaits(waits))
   }
 

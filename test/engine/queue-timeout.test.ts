@@ -58,6 +58,23 @@ test('a run that finds no worker in time is skipped, and not before', async () =
   expect(task).toMatchObject({ state: 'finished', queueTimeout: '1h' })
 })
 
+test('what makes up for an outage may wait no longer than any other run', async () => {
+  const at = new Date(Date.now() + 3_600_000).toISOString()
+  const taskId = await create({ schedule: { type: 'once', at } })
+  await db.run(sql`
+    update agenda set kind = 'catchup', wake_at = now(), scheduled_for = now() - interval '1 hour' where task_id = ${taskId}`)
+  await eventually(
+    async () =>
+      (await db.run(sql`select from agenda where task_id = ${taskId} and state = 'pending'`)).length === 1,
+  )
+  expect((await noteOf(taskId))?.leftMs).toBeGreaterThan(3_000_000)
+
+  await letTimePass(taskId)
+  await expiry.runOnce()
+
+  expect(await runsOf(taskId)).toMatchObject([{ state: 'skipped', reason: 'queue_timeout', kind: 'catchup' }])
+})
+
 test('tasks without such a limit leave no note', async () => {
   const taskId = await create({ queueTimeout: null })
   await pending(taskId)
