@@ -151,7 +151,11 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'a backfill to be begun',
     path: () => `${node.url}/tasks/${taskId}?panel=backfill`,
-    ready: (page) => page.getByRole('dialog').getByText('They go behind everything').waitFor(),
+    ready: (page) =>
+      page
+        .getByRole('dialog')
+        .getByText(/for \d+ occurrence/)
+        .waitFor(),
   },
   {
     name: 'a run otherwise',

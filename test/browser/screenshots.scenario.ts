@@ -40,9 +40,14 @@ interface Screen {
 /** Goes to each screen in each look and keeps a picture of the whole of it. */
 async function picture(count: string, screens: readonly Screen[]): Promise<void> {
   mkdirSync(FOLDER, { recursive: true })
-  for (const { look, ...options } of LOOKS)
+  for (const { look, colorScheme, viewport } of LOOKS)
     for (const { name, path, ready } of screens) {
-      const { page } = await visit(node.url + path, options)
+      const { page } = await visit(node.url + path, {
+        before: async (page) => {
+          await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+          await page.setViewportSize(viewport)
+        },
+      })
       await ready(page)
       await page.getByText('live', { exact: true }).waitFor()
       await page.screenshot({
@@ -52,8 +57,8 @@ async function picture(count: string, screens: readonly Screen[]): Promise<void>
       expect(
         await page.evaluate('document.documentElement.scrollWidth'),
         `${name} ${look}`,
-      ).toBeLessThanOrEqual(options.viewport.width)
-      await page.context().close()
+      ).toBeLessThanOrEqual(viewport.width)
+      await page.close()
     }
 }
 
@@ -150,7 +155,7 @@ test(
       { name: 'panel-trigger', path: `${backup}?panel=trigger`, ready: text('It does what the task says.') },
       { name: 'panel-pause', path: `${backup}?panel=pause`, ready: text('No run is active now.') },
       { name: 'panel-skip', path: `${backup}?panel=skip`, ready: text('The first that runs is') },
-      { name: 'panel-backfill', path: `${backup}?panel=backfill`, ready: text('They go behind everything') },
+      { name: 'panel-backfill', path: `${backup}?panel=backfill`, ready: text('for 1 occurrence') },
       {
         name: 'dead-letters',
         path: '/dead-letters',

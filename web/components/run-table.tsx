@@ -37,9 +37,15 @@ export function RunTable({ runs, zone, label, withTask = false }: RunTableProps)
           <th scope="col">State</th>
           {withTask && <th scope="col">Task</th>}
           <th scope="col">Due</th>
-          <th scope="col">Late</th>
-          <th scope="col">Took</th>
-          <th scope="col">Attempts</th>
+          <th scope="col" className={classes.number}>
+            Late
+          </th>
+          <th scope="col" className={classes.number}>
+            Took
+          </th>
+          <th scope="col" className={classes.number}>
+            Attempts
+          </th>
           <th scope="col">What came of it</th>
         </tr>
       </thead>
@@ -56,6 +62,13 @@ export function RunTable({ runs, zone, label, withTask = false }: RunTableProps)
       </tbody>
     </table>
   )
+}
+
+/** What brought a run about, where it was not its schedule. */
+const KIND_WORDS: Partial<Readonly<Record<Run['kind'], string>>> = {
+  manual: 'by hand',
+  catchup: 'caught up',
+  backfill: 'by a backfill',
 }
 
 interface RunRowProps {
@@ -83,7 +96,7 @@ function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
       )}
       <td>
         <Instant at={run.scheduledFor} zone={zone} precision="second" />
-        {run.kind === 'manual' && <span className={classes.kind}> by hand</span>}
+        {KIND_WORDS[run.kind] && <span className={classes.kind}> {KIND_WORDS[run.kind]}</span>}
         {run.covers && (
           <span className={classes.kind}>
             {' '}

@@ -4,7 +4,7 @@ import { MadeForAll } from '../operations/made-for-all.ts'
 import { sharedStats } from '../operations/stats.ts'
 import { readHistory } from '../operations/stats-history.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { HISTORY_RANGES, ReadStatsHistory, Stats, StatsHistory } from '../schemas/stats.ts'
+import { HISTORY_RANGES, type HistoryRange, ReadStatsHistory, Stats, StatsHistory } from '../schemas/stats.ts'
 
 const stats = {
   operationId: 'getStats',
@@ -25,14 +25,11 @@ const history = {
 
 export function statsRoutes(app: App, context: Context): void {
   const overview = sharedStats(context)
-  const histories = new Map(
+  const histories = Object.fromEntries(
     HISTORY_RANGES.map((range) => [range, new MadeForAll(() => readHistory(context, range))]),
-  )
+  ) as Record<HistoryRange, MadeForAll<StatsHistory>>
 
   app.get('/v1/stats', { schema: stats }, async () => overview.get())
 
-  app.get('/v1/stats/history', { schema: history }, async ({ query: { range } }) => {
-    const made = histories.get(range)
-    return made ? made.get() : readHistory(context, range)
-  })
+  app.get('/v1/stats/history', { schema: history }, async ({ query: { range } }) => histories[range].get())
 }

@@ -111,6 +111,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     const versions = page.getByRole('list', { name: 'Versions' })
 
     await versions.getByText('it took too long').waitFor()
+    const current = await page.locator('[aria-label="Parts of this task"] [aria-current]').allTextContents()
     const changed = await page.getByRole('list', { name: 'What version 2 changed' }).textContent()
     await page.getByRole('button', { name: 'Roll back to 1…' }).click()
     const panel = page.getByRole('dialog', { name: 'Roll change me back to version 1?' })
@@ -119,6 +120,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     await panel.getByRole('button', { name: 'Roll back', exact: true }).click()
     await versions.getByText('back to version 1').waitFor()
 
+    expect(current).toEqual(['Versions'])
     expect(changed).toBe('timeout20m → 30s')
     expect(changes).toBe('timeout30s → 20m')
     expect(await read(id)).toMatchObject({ version: 3, timeout: '20m' })

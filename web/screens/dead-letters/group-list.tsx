@@ -42,7 +42,9 @@ export function GroupList({ groups, by, around, opened, onOpen, onAct }: GroupLi
                     <Instant at={group.key} /> and the hour after
                   </span>
                 ) : (
-                  <span className={classes.words}>{groupTitle(by, group)}</span>
+                  <span className={classes.words} title={group.pattern ?? undefined}>
+                    {groupTitle(by, group)}
+                  </span>
                 )}
               </button>
               <strong className={classes.count}>{formatCount(group.count)}</strong>

@@ -41,10 +41,12 @@ function Ranges({ chosen }: { readonly chosen: ChartRange }) {
           key={range}
           to="/"
           search={range === '1h' ? {} : { range }}
+          // Otherwise every range is a link to this page, and so said to be the current one.
+          activeOptions={{ exact: true }}
+          aria-current={range === chosen ? 'page' : undefined}
           replace
           resetScroll={false}
           className={classes.range}
-          aria-current={range === chosen ? 'true' : undefined}
         >
           {range}
         </Link>

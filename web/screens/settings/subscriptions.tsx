@@ -9,7 +9,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
-import type { AnyState } from '../../components/state.ts'
+import { type AnyState, LOOKS } from '../../components/state.ts'
 import { StateMark } from '../../components/state-mark.tsx'
 import { tell, tellFailure } from '../../components/toast.tsx'
 import classes from './settings.module.css'
@@ -128,8 +128,10 @@ function SubscriptionRow({ subscription, onChanged, onDelete }: SubscriptionRowP
 }
 
 function filterWords(filter: Subscription['filter']): string {
-  const words = Object.entries(filter).map(([name, values]) => `${name} ${(values ?? []).join(', ')}`)
-  return words.length === 0 ? 'how every run ends' : words.join(' · ')
+  const { states = [], ...others } = filter
+  const words = Object.entries(others).map(([name, values]) => `${name}: ${(values ?? []).join(', ')}`)
+  const ends = states.map((state) => LOOKS[state].word).join(' or ')
+  return [ends === '' ? 'every run that ends' : `runs that end ${ends}`, ...words].join(' · ')
 }
 
 interface DeleteSubscriptionProps {

@@ -95,9 +95,11 @@ function Tabs({ task, tab }: { readonly task: Task; readonly tab: TaskTab }) {
           to="/tasks/$taskId"
           params={{ taskId: task.id }}
           search={name === 'runs' ? {} : { tab: name }}
+          // Otherwise each tab is a link to this page, and so said to be the current one.
+          activeOptions={{ exact: true }}
+          aria-current={name === tab ? 'page' : undefined}
           replace
           className={classes.tab}
-          aria-current={name === tab ? 'page' : undefined}
         >
           {TAB_WORDS[name]}
         </Link>

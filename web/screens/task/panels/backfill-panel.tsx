@@ -102,9 +102,8 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
           onChange={(event) => setOrder(event.currentTarget.value as typeof order)}
         />
         <TextInput
-          label="Rate"
+          label="Rate, such as 10/s or 100/h"
           placeholder="as many as find a worker"
-          description="10/s, 30/m, 100/h"
           value={rate}
           error={errorAt('/rate')}
           onChange={(event) => setRate(event.currentTarget.value)}
@@ -145,11 +144,26 @@ function effectsOf({ task, preview, error, input }: Effects): React.ReactNode[] 
   const { occurrences, runs, passedOver, first } = preview
   return [
     <>
-      <strong>{formatCount(runs)} runs</strong> for {formatCount(occurrences)} occurrences
+      <strong>
+        {formatCount(runs)} {runs === 1 ? 'run' : 'runs'}
+      </strong>{' '}
+      for {formatCount(occurrences)} {occurrences === 1 ? 'occurrence' : 'occurrences'}
       {passedOver > 0 &&
-        `; ${formatCount(passedOver)} need none, because they have completed, are live or still to come`}
+        `; no run for ${formatCount(passedOver)} that completed, went live or are still to come`}
       .
     </>,
+    ...(runs > 0 ? runEffects({ task, first, rate: input.rate }) : []),
+  ]
+}
+
+interface RunEffects {
+  readonly task: Task
+  readonly first: readonly string[]
+  readonly rate: string | undefined
+}
+
+function runEffects({ task, first, rate }: RunEffects): React.ReactNode[] {
+  return [
     ...(first.length > 0
       ? [
           <>
@@ -164,7 +178,7 @@ function effectsOf({ task, preview, error, input }: Effects): React.ReactNode[] 
           </>,
         ]
       : []),
-    `They go behind everything that is on time${input.rate ? `, no more than ${input.rate}` : ''}.`,
+    `They go behind everything that is on time${rate ? `, no more than ${rate}` : ''}.`,
     `All of them do what version ${task.version} says. A backfill can be cancelled.`,
   ]
 }

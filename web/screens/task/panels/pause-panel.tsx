@@ -24,8 +24,8 @@ const COUNTED = 100
 
 const HOUR_MS = 3_600_000
 const PRESETS = [
-  { label: '1 hour', ms: HOUR_MS },
-  { label: '8 hours', ms: 8 * HOUR_MS },
+  { label: '1 h', ms: HOUR_MS },
+  { label: '8 h', ms: 8 * HOUR_MS },
   { label: '1 day', ms: 24 * HOUR_MS },
   { label: '7 days', ms: 7 * 24 * HOUR_MS },
 ] as const

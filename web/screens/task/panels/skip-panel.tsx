@@ -53,8 +53,9 @@ function Skip({ task, onClose }: PanelProps) {
           'Say how many: a whole number from 1 to 1000.'
         ) : (
           <>
-            {count === 1 ? 'This occurrence is' : `These ${count} occurrences are`} recorded as skipped, each
-            when its instant comes:
+            {count === 1
+              ? 'This occurrence is recorded as skipped when its instant comes:'
+              : `These ${count} occurrences are recorded as skipped, each when its instant comes:`}
             <ol className={classes.times}>
               {skipped.slice(0, SHOWN).map(({ at }) => (
                 <li key={at}>

@@ -94,8 +94,7 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
           onChange={(event) => change({ queue: event.currentTarget.value })}
         />
         <TextInput
-          label="Priority"
-          description="The smaller number goes first"
+          label="Priority, the smaller first"
           inputMode="numeric"
           value={fields.priority}
           onChange={(event) => change({ priority: event.currentTarget.value })}
