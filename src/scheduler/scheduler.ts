@@ -44,6 +44,7 @@ import {
 } from './firing.ts'
 import { Horizon } from './horizon.ts'
 import { LateLane } from './late-lane.ts'
+import { isMadeUpFor, Missed } from './missed.ts'
 import { Overflow } from './overflow.ts'
 import type { ShardLeases } from './shard-leases.ts'
 import { Superseding } from './superseding.ts'
@@ -91,6 +92,9 @@ const CHUNK = 1_000
 /** While the worker here has no room, it is asked again after this time. */
 const WAIT_FOR_ROOM_MS = 2
 const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
+/** What an outage has missed is laid out anew by so many rows at a time, beside what is on time, and again after a pause. */
+const RECOVERED_ROWS = 500
+const RECOVERY_PACE_MS = 10
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
@@ -101,10 +105,13 @@ export class Scheduler implements Service {
   readonly #horizon: Horizon
   readonly #reading: Loop
   readonly #firing: Loop
+  readonly #recovering: Loop
   readonly #superseding: Superseding
   readonly #late: LateLane
   readonly #duties: Duties
-  /** Being fired right now: reading them again would fire them twice, in vain. */
+  /** Missed in an outage, all to be made up for: it may take long to lay that out, and nothing on time waits for it. */
+  readonly #missed = new Missed()
+  /** Being fired right now, or about to be: reading them again would fire them twice, in vain. */
   readonly #inFlight = new Set<string>()
   /** The tasks of which a row is being fired right now, at most one of each. */
   readonly #tasks = new Set<string>()
@@ -120,6 +127,12 @@ export class Scheduler implements Service {
     this.#horizon = new Horizon({ lookAheadMs, lookBackMs, everythingEveryMs: FULL_PASS_MS })
     this.#reading = new Loop({ name: 'look ahead', everyMs, log, runOnce: () => this.readAhead() })
     this.#firing = new Loop({ name: 'fire', everyMs: LONGEST_SLEEP_MS, log, runOnce: () => this.fireDue() })
+    this.#recovering = new Loop({
+      name: 'recover',
+      everyMs: LONGEST_SLEEP_MS,
+      log,
+      runOnce: () => this.recoverSome(),
+    })
     this.#superseding = new Superseding(options)
     this.#duties = new Duties(options)
     this.#late = new LateLane(options, {
@@ -136,11 +149,13 @@ export class Scheduler implements Service {
     this.#duties.start()
     this.#reading.start()
     this.#firing.start()
+    this.#recovering.start()
   }
 
   async stop(): Promise<void> {
     await this.#reading.stop()
     await this.#firing.stop()
+    await this.#recovering.stop()
     await this.#superseding.stop()
     await this.#late.stop()
     await this.#duties.stop()
@@ -151,7 +166,7 @@ export class Scheduler implements Service {
     const { db, clock, leases, lookRows } = this.#options
     const shards = leases.ids
     if (shards.length === 0) return undefined
-    const ranges = this.#horizon.plan(clock.now(), shards, this.#queue.size > LOW_WATER)
+    const ranges = this.#horizon.plan(clock.now(), shards, this.#inHand > LOW_WATER)
     for (const [i, range] of ranges.entries()) {
       const share = Math.ceil(lookRows / (this.#fullShards || range.shards.length))
       const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, share)
@@ -186,6 +201,11 @@ export class Scheduler implements Service {
     }
   }
 
+  /** Rows that were read and are still to be fired. */
+  get #inHand(): number {
+    return this.#queue.size + this.#missed.size
+  }
+
   #isBeingFired({ runId }: DueRow): boolean {
     return this.#inFlight.has(runId) || (this.#firedMeanwhile?.has(runId) ?? false)
   }
@@ -196,15 +216,44 @@ export class Scheduler implements Service {
     const now = clock.now()
     const limit = this.#howManyToFire(now)
     if (limit === 0) return WAIT_FOR_ROOM_MS
-    const dues = this.#queue
-      .takeDue(now + LEAD_MS.most, limit, (taskId) => this.#late.isBusy(taskId))
+    const taken = this.#queue
+      .takeDue(now + LEAD_MS.most, limit, (taskId) => this.#late.isBusy(taskId) || this.#tasks.has(taskId))
       .filter(({ row }) => leases.get(row.shard))
+    const dues = this.#setMissedAside(taken, now)
     // Only what was fired makes room for what was cut off: without that, reading again would find the same.
-    if (dues.length > 0 && this.#horizon.isCut && this.#queue.size <= LOW_WATER) this.#reading.wake()
+    if (taken.length > 0 && this.#horizon.isCut && this.#inHand <= LOW_WATER) this.#reading.wake()
     if (dues.length > 0) await this.#fire(dues)
+    else if (taken.length > 0) return 0
     else if ((this.#queue.nextAt ?? Number.POSITIVE_INFINITY) <= now + LEAD_MS.most) return WAIT_FOR_ROOM_MS
     const nextAt = this.#queue.nextAt
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS.least - clock.now())
+  }
+
+  /** Keeps what is to be made up for for later; answers the rest. */
+  #setMissedAside(taken: readonly Due[], now: number): readonly Due[] {
+    const isMissed = (due: Due) => {
+      const held = this.#options.leases.get(due.row.shard)
+      return held !== undefined && isMadeUpFor(due, held.unwatched, now)
+    }
+    const missed = taken.filter(isMissed)
+    if (missed.length === 0) return taken
+    for (const due of missed) {
+      this.#inFlight.add(due.row.runId)
+      this.#missed.add(due)
+    }
+    this.#recovering.wake()
+    return taken.filter((due) => !isMissed(due))
+  }
+
+  /** Lays out anew what was missed by some tasks; answers how long to rest until the next. */
+  async recoverSome(): Promise<number | undefined> {
+    const some = this.#missed.take(
+      RECOVERED_ROWS,
+      (taskId) => this.#tasks.has(taskId) || this.#late.isBusy(taskId),
+    )
+    if (some.length > 0) await this.#fire(some)
+    if (this.#horizon.isCut && this.#inHand <= LOW_WATER) this.#reading.wake()
+    return this.#missed.size > 0 ? RECOVERY_PACE_MS : undefined
   }
 
   #howManyToFire(now: number): number {
@@ -383,7 +432,9 @@ export class Scheduler implements Service {
   }
 
   #shardsChanged(): void {
-    this.#queue.retain((shard) => this.#options.leases.get(shard) !== undefined)
+    const isWatched = (shard: number) => this.#options.leases.get(shard) !== undefined
+    this.#queue.retain(isWatched)
+    for (const { row } of this.#missed.retain(isWatched)) this.#inFlight.delete(row.runId)
     this.#horizon.reset()
     this.#reading.wake()
   }
