@@ -110,6 +110,18 @@ const SOUND: Record<string, Evidence> = {
     deliveries: [delivered('a', 0)],
     tables: { history: [ended('a', 0)], changes: lived('a', 0, ['scheduled', 'running', null]) },
   }),
+  'a fire that ends while its node gives the shard away': story({
+    requests: [asked('a', once(0))],
+    deliveries: [delivered('a', 0, { receivedAt: T + 14 })],
+    tables: {
+      history: [ended('a', 0, { startedAt: T + 12, endedAt: T + 50 })],
+      changes: lived('a', 0, ['scheduled', 'running', null]),
+      owners: [
+        { at: T - 100, shard: 7, owner: WORKER },
+        { at: T + 5, shard: 7, owner: null },
+      ],
+    },
+  }),
   'a grid, one of it skipped because another run was active': story({
     requests: [asked('a', every({ overlap: 'skip' }))],
     deliveries: [0, 100, 300].map((due) => delivered('a', due, due === 100 ? { answeredAt: T + 250 } : {})),

@@ -75,7 +75,8 @@ function checkFires(book: Book): Finding[] {
   return changes.filter(isFire).flatMap((change): Finding[] => {
     const { at, shard, runId, taskId } = change
     const node = change.workerId ?? (book.isPooled ? undefined : nodeBehind(grants, change))
-    const owner = owners.of(String(shard)).findLast((taken) => taken.at <= at)
+    // Who gives a shard away may still be firing: whoever takes it waits for that, so only takers count.
+    const owner = owners.of(String(shard)).findLast((taken) => taken.at <= at && taken.owner !== null)
     if (!owner || node === undefined || owner.owner === node) return []
     const what = `was fired by ${node} at ${iso(at)}; its shard was ${owner.owner}'s since ${iso(owner.at)}`
     return [{ kind: 'stale_accepted', what, taskId, runId }]
