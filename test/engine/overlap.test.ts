@@ -23,7 +23,8 @@ const read = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)
 const trigger = (id: string) => node.request('POST', `/v1/tasks/${id}/trigger`)
 const runs = async (id: string) => (await node.request('GET', `/v1/tasks/${id}/runs`)).body.items
 
-const finished = (id: string) => eventually(async () => (await read(id)).state === 'finished')
+const finished = (id: string) =>
+  eventually(async () => (await read(id)).state === 'finished', { withinMs: 25_000 })
 
 test('queue_all runs each occurrence, in order, one after the other', async () => {
   const task = await create({
@@ -76,8 +77,10 @@ test('cancel_previous ends the earlier run, and the later one starts when it has
   })
   await finished(task.id)
 
-  const history = await historyOf(db, task.id)
-  expect(history.map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'completed'])
+  // On a busy machine the third may come due while the second still waits, and takes its place.
+  const [first, second, third] = (await historyOf(db, task.id)).map(({ state }) => state)
+  expect([first, third]).toEqual(['cancelled', 'completed'])
+  expect(['cancelled', 'skipped']).toContain(second)
   expect(await mostAtOnce(db, [task.id])).toBe(1)
 })
 

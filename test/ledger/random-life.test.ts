@@ -6,7 +6,7 @@ import { liveAtRandom } from './random-life.ts'
 const seed = Number(process.env['BELFRY_TEST_SEED'] ?? Date.now() % 1_000_000)
 
 test(`whatever happens to tasks and nodes, every occurrence is accounted for once (seed ${seed})`, {
-  timeout: 120_000,
+  timeout: 400_000,
 }, async () => {
   const { url } = await createTestDatabase()
 
