@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect, vi } from 'vitest'
-import { ensureBuilt, withBootstrapLock } from './bootstrap-lock.ts'
+import { withBootstrapLock } from './bootstrap-lock.ts'
 import { canInstall, findBrowser, installBrowser, missingBrowser } from './chromium.ts'
 import { whenDone } from './cleanup.ts'
 
@@ -50,10 +50,8 @@ export interface TestBrowser {
   readonly visit: (url: string, options?: VisitOptions) => Promise<Visit>
 }
 
-/** Test files open it before they start a node: the node serves what was built last. */
 export async function startBrowser(): Promise<TestBrowser> {
   vi.setConfig({ testTimeout: TEST_MS })
-  await ensureBuilt()
   const browser: Browser = await chromium.launch({
     executablePath: await ensureBrowser(),
     // Chromium's own sandbox refuses to start as root; only pages of our own server are opened.

@@ -1,6 +1,7 @@
 /**
- * One real PostgreSQL for all tests: the embedded one, or the server that BELFRY_TEST_DATABASE_URL names.
- * It holds a migrated template that each test file clones for itself.
+ * What all tests share. One real PostgreSQL: the embedded one, or the server that BELFRY_TEST_DATABASE_URL names;
+ * it holds a migrated template that each test file clones for itself. And the program and the dashboard as users have
+ * them, built before any file reads them.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/embedded/server.ts'
 import { Database } from '../../src/store/database.ts'
 import { migrate, readMigrations } from '../../src/store/migrate.ts'
+import { ensureBuilt } from './bootstrap-lock.ts'
 import { MIGRATIONS, TEMPLATE, withDatabase } from './database.ts'
 
 declare module 'vitest' {
@@ -18,6 +20,9 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Unit tests need no build, and whoever repeats one while working on it should not wait for any.
+  if (project.vitest.state.getPaths().some((path) => path.startsWith(`${project.config.root}/test/`)))
+    await ensureBuilt()
   const external = process.env['BELFRY_TEST_DATABASE_URL']
   const dataDir = mkdtempSync(join(tmpdir(), 'belfry-test-'))
   // Tests kill processes, not the power: they need no fsync to see what survives.

@@ -7,17 +7,15 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll } from 'vitest'
 import { connectionStringFor } from '../../src/embedded/connection.ts'
 import { isPostgresOn } from '../../src/embedded/process-identity.ts'
-import { ensureBuilt } from './bootstrap-lock.ts'
 import { PRESET_FLAGS } from './cadence.ts'
+import { whenFileEnds } from './file-end.ts'
 import { type Answer, request } from './request.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const MAIN = join(ROOT, 'dist', 'main.js')
 const START_TIMEOUT_MS = 60_000
-const BUILD_TIMEOUT_MS = 60_000
 const READY = /Ready\./
 const API_URL = /API {2,}(http:\S+)\/v1\/tasks/
 
@@ -65,10 +63,10 @@ export interface Belfry extends Launched {
 const launched = new Set<Launched>()
 const directories = new Set<string>()
 
-beforeAll(ensureBuilt, BUILD_TIMEOUT_MS)
-afterAll(async () => {
+whenFileEnds(async () => {
   await Promise.all([...launched].map(end))
   for (const directory of directories) remove(directory)
+  directories.clear()
 })
 
 /** A directory of this test's own that every user may pass; a database left running in it is ended with it. */
