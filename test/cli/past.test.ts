@@ -1,4 +1,4 @@
-/** What a task was and what it left undone, on the command line. */
+/** What a task was, what it left undone and why, on the command line. */
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
 import { startTestNode } from '../support/node.ts'
@@ -32,6 +32,42 @@ test('versions are listed with what changed, and one is made to hold again', asy
   expect(again).toMatchObject({ code: 2 })
   expect(again.stderr).toContain('it has versions 1 to 3')
   expect(latest).toMatchObject({ version: 3, rollbackOf: 1, reason: 'too short' })
+})
+
+test('what differs between versions is shown, from any to any', async () => {
+  await create('differing')
+  await belfry('task', 'edit', 'differing', '--timeout', '5m', '--owner', 'ops')
+
+  const [toNow, same, bare, missing] = await Promise.all([
+    belfry('task', 'diff', 'differing', '1'),
+    belfry('task', 'diff', 'differing', '2', '2'),
+    belfry('task', 'diff', 'differing', '2', '1', '--field', 'field'),
+    belfry('task', 'diff', 'differing', '7'),
+  ])
+
+  expect(toNow.stdout).toMatch(/^task differing, version 1 to 2\n/)
+  expect(toNow.stdout).toContain('\ntimeout\n  - 20m\n  + 5m\n')
+  expect(toNow.stdout).toContain('\nowner\n  + ops\n')
+  expect(same.stdout).toBe('task differing, version 2 to 2: nothing differs\n')
+  expect(bare.stdout.trim().split('\n').sort()).toEqual(['owner', 'timeout'])
+  expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('version') })
+})
+
+test('a paused task says so, and its ledger is in order', async () => {
+  await belfry('task', 'create', 'hello', '--every', '1h', '--action', 'sleep:0s', '--paused')
+
+  const why = await belfry('task', 'why', 'hello')
+  const code = await belfry('task', 'why', 'hello', '--field', 'code')
+  const before = await belfry('task', 'why', 'hello', '--at', '2020-01-01T00:00:00Z')
+  const ledger = await belfry('task', 'ledger', 'hello', '--since', '5m')
+  const wrong = await belfry('task', 'ledger', 'hello', '--since', 'soon')
+
+  expect(why).toMatchObject({ code: 0, stderr: '' })
+  expect(why.stdout).toMatch(/^paused: The task is paused since .*\n {2}try: Let it go on/)
+  expect(code.stdout).toBe('paused\n')
+  expect(before.stdout).toMatch(/^not_created: /)
+  expect(ledger).toMatchObject({ code: 0, stdout: expect.stringContaining('Everything is accounted for.') })
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') })
 })
 
 test('a backfill is tried, begun and waited for', async () => {

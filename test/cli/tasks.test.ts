@@ -63,6 +63,42 @@ test('a task is created, shown, paused, resumed, edited and deleted by its name'
   expect(gone.stderr).toContain("There is no task with the id, key or name 'hello'.")
 })
 
+test('a pause ends by itself and says why; occurrences are skipped, and that is taken back', async () => {
+  await create({ ...sleeper, name: 'resting', schedule: { type: 'every', interval: '1h' } })
+
+  const paused = await belfry('task', 'pause', 'resting', '--until', '2h', '--reason', 'a move')
+  const { resumeAt, pauseReason } = await json('task', 'show', 'resting')
+  const wrong = await belfry('task', 'pause', 'resting', '--until', 'friday')
+  await belfry('task', 'resume', 'resting', '--reason', 'moved')
+  const skipping = await belfry('task', 'skip-next', 'resting', '--count', '2', '--reason', 'a holiday')
+  const skipped = await json('task', 'show', 'resting')
+  const undone = await belfry('task', 'skip-next', 'resting', '--undo')
+
+  expect(paused.stdout).toMatch(/^✓ task resting is paused until .* · in 2 h \(“a move”\); its occurrences/)
+  expect(Date.parse(resumeAt) - Date.now()).toBeGreaterThan(60 * 60_000)
+  expect(pauseReason).toBe('a move')
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('why:   --until: ') })
+  expect(skipping.stdout).toMatch(/^✓ task resting skips what is due up to .*--undo takes it back\n$/)
+  expect(skipped.skipNext.reason).toBe('a holiday')
+  expect(undone.stdout).toMatch(/^✓ task resting skips nothing; next /)
+})
+
+test('one run is told to do otherwise than its task says', async () => {
+  const sink = await startSink()
+  const action = { type: 'http', url: sink.url, method: 'POST', headers: { a: '1' }, body: { usual: true } }
+  await create({ action, schedule: { type: 'manual' }, name: 'otherwise' })
+  const flags = ['--body', '{"usual":false}', '--header', 'b: 2', '--retries', '0', '--wait']
+
+  const run = await belfry('task', 'run', 'otherwise', ...flags)
+  const wrong = await belfry('task', 'trigger', 'otherwise', '--text', 'hi', '--timeout', 'soon')
+
+  expect(run.code).toBe(0)
+  expect(sink.hits).toMatchObject([{ body: '{"usual":false}', headers: { a: '1', b: '2' } }])
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toMatch(/--text: .*\n.*--timeout: |--timeout: .*/)
+  expect(wrong.stderr).toContain('try:   belfry task run --help')
+})
+
 test('a list is a table for people, JSON for programs, and one value a line for shells', async () => {
   const { id } = await create({ ...sleeper, name: 'listed', tags: ['list'] })
 

@@ -66,3 +66,32 @@ test('what is usual is said with flags, one a line', () => {
     ].join(' \\\n  '),
   )
 })
+
+test('messages are said with flags', async () => {
+  const slack = {
+    type: 'slack',
+    url: 'https://hooks.slack.com/services/T0/B0/x',
+    text: '@here: it is "done"',
+  }
+  const email = {
+    type: 'email',
+    to: ['Ada <ada@example.com>', 'bob@example.com'],
+    cc: ['carol@example.com'],
+    from: 'belfry@example.com',
+    replyTo: 'ops@example.com',
+    subject: 'Done',
+    text: 'It is done.',
+    html: '<p>It is done.</p>',
+  }
+
+  const words = [slack, email].map((action) => wordsOf({ action }).flat())
+
+  expect(words[0]).toEqual(['--action', `slack:${slack.url}`, '--text', slack.text])
+  expect(words[1]?.slice(0, 4)).toEqual([
+    '--action',
+    'email:Ada <ada@example.com>',
+    '--to',
+    'bob@example.com',
+  ])
+  expect(await Promise.all(words.map(read))).toEqual([{ action: slack }, { action: email }])
+})

@@ -9,6 +9,8 @@ const TARGETS: Readonly<Record<string, string>> = {
   ping: 'url',
   webhook: 'url',
   http: 'url',
+  slack: 'url',
+  email: 'to',
   handler: 'name',
 }
 
@@ -19,7 +21,14 @@ export async function readAction(flags: Flags, current: unknown): Promise<unknow
   if (named === undefined && parts === undefined) return undefined
   if (named === undefined && current === undefined)
     throw usage('Nothing says what to do.', 'Add --action, such as --action webhook:https://example.com/hook')
-  return { ...((named ?? current) as object), ...parts }
+  return { ...((named ?? current) as object), ...parts, ...recipients(named, flags) }
+}
+
+/** Who gets an email: who stands behind the colon, and whom `--to` names beside. */
+function recipients(named: Record<string, unknown> | undefined, { to }: Flags): { to?: unknown } {
+  if (to === undefined) return {}
+  const first = named?.['to'] === undefined ? [] : [named['to']].flat()
+  return { to: [...first, ...(to as readonly string[])] }
 }
 
 function readWhat(text: string): Record<string, unknown> {
@@ -32,24 +41,41 @@ function readWhat(text: string): Record<string, unknown> {
   const member = TARGETS[type]
   if (member === undefined || target === '')
     throw usage(
-      `--action is '${text}'; it must be like sleep:1s, ping:URL, webhook:URL, http:URL or handler:NAME.`,
+      `--action is '${text}'; it must be like sleep:1s, ping:URL, webhook:URL, http:URL, slack:URL, email:ADDRESS or handler:NAME.`,
     )
   return { type, [member]: target }
 }
 
-async function readParts(flags: Flags): Promise<Record<string, unknown> | undefined> {
-  const { method, header, body, payload, expect } = flags as Record<
-    string,
-    string | readonly string[] | undefined
-  >
-  const parts = {
-    ...(method === undefined ? {} : { method }),
-    ...(header === undefined ? {} : { headers: readHeaders(header as readonly string[]) }),
-    ...(body === undefined ? {} : { body: await readBody(body as string) }),
-    ...(payload === undefined ? {} : { payload: await readBody(payload as string) }),
-    ...(expect === undefined ? {} : { expect: readStatuses(expect as string) }),
-  }
-  return Object.keys(parts).length === 0 ? undefined : parts
+/** What the flags beside `--action` say about it; nothing when there are none. */
+export async function readParts(flags: Flags): Promise<Record<string, unknown> | undefined> {
+  const given = Object.entries(PARTS).filter(([name]) => flags[name] !== undefined)
+  const isAddressed = flags['to'] !== undefined
+  if (given.length === 0 && !isAddressed) return undefined
+  const read = given.map(async ([name, [member, reader]]) => [member, await reader(flags[name], name)])
+  return Object.fromEntries(await Promise.all(read))
+}
+
+type Reader = (value: unknown, name: string) => unknown
+
+const asTyped: Reader = (value) => value
+const list: Reader = (value) => (value as readonly string[]).filter((text) => text !== '')
+
+/** Each flag, the member it stands for, and how it is read. */
+const PARTS: Readonly<Record<string, readonly [member: string, reader: Reader]>> = {
+  method: ['method', asTyped],
+  header: ['headers', (lines) => readHeaders(lines as readonly string[])],
+  body: ['body', (text) => readBody(String(text))],
+  payload: ['payload', (text) => readBody(String(text))],
+  expect: ['expect', (text) => readStatuses(String(text))],
+  text: ['text', asTyped],
+  blocks: ['blocks', (text) => readBody(String(text))],
+  subject: ['subject', asTyped],
+  html: ['html', (text) => fromFile(String(text))],
+  cc: ['cc', list],
+  bcc: ['bcc', list],
+  from: ['from', asTyped],
+  replyTo: ['replyTo', asTyped],
+  duration: ['duration', asTyped],
 }
 
 function readHeaders(lines: readonly string[]): Record<string, string> {
@@ -65,8 +91,11 @@ function readHeaders(lines: readonly string[]): Record<string, string> {
 
 /** JSON or text; `@file` is what is in the file. A text that begins with @ can be written as JSON. */
 async function readBody(text: string): Promise<unknown> {
-  return readJson(text.startsWith('@') ? await readText(text.slice(1)) : text)
+  return readJson(await fromFile(text))
 }
+
+const fromFile = async (text: string): Promise<string> =>
+  text.startsWith('@') ? readText(text.slice(1)) : text
 
 const readStatuses = (text: string): unknown[] =>
   text

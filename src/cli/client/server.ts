@@ -82,13 +82,20 @@ export class Server {
     return { data: data as T, etag: answer.headers.get('etag') }
   }
 
+  /** A request whose answer is read as it comes; the caller ends it. */
+  async open(path: string, options: Pick<RequestInit, 'headers' | 'signal'>): Promise<Response> {
+    const answer = await this.#send('GET', path, options)
+    if (!/json|event-stream/.test(answer.headers.get('content-type') ?? '')) throw this.#stranger(answer)
+    return answer
+  }
+
   async #send(method: string, path: string, options: RequestInit): Promise<Response> {
     try {
       return await fetch(this.url + path, {
+        signal: AbortSignal.timeout(TIMEOUT_MS),
         ...options,
         method,
         redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT_MS),
       })
     } catch (error) {
       throw this.#unreachable(error)

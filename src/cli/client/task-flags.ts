@@ -3,6 +3,7 @@
  * whether they are right, and what it finds wrong is told by the name of the flag.
  */
 import { type Command, Option } from 'commander'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES } from '../../core/task.ts'
 import { readAction } from './action-flags.ts'
 import { readFileFlag } from './file-flag.ts'
 import { readJson, readNumber, usage } from './flag-values.ts'
@@ -52,13 +53,17 @@ const PLAIN: readonly PlainFlag[] = [
     help: 'Give up waiting for a worker after',
     isRare: true,
   },
-  { flag: '--overlap <policy>', path: ['overlap'], holds: 'text', help: 'Due while a run is active' },
+  {
+    flag: '--overlap <policy>',
+    path: ['overlap'],
+    holds: 'text',
+    help: `While a run is active: ${OVERLAP_POLICIES.join(', ')}`,
+  },
   {
     flag: '--misfire <policy>',
     path: ['misfire', 'policy'],
     holds: 'text',
-    help: 'Missed in an outage',
-    isRare: true,
+    help: `After an outage: ${MISFIRE_POLICIES.join(', ')}`,
   },
   {
     flag: '--misfire-window <time>',
@@ -119,12 +124,24 @@ const PLAIN: readonly PlainFlag[] = [
 ]
 
 const ACTION = [
-  { flag: '--action <what>', help: 'sleep:1s, ping:URL, webhook:URL, http:URL, handler:NAME, or JSON' },
+  {
+    flag: '--action <what>',
+    help: 'sleep:1s, ping|webhook|http|slack:URL, email:ADDRESS, handler:NAME, or JSON',
+  },
   { flag: '--method <method>', help: 'Of http' },
   { flag: '--header <line>', help: "Of http, such as 'accept: text/plain'; may be repeated", repeats: true },
   { flag: '--body <json>', help: 'Of webhook and http: JSON, else text; @FILE reads it, @- from a pipe' },
   { flag: '--payload <json>', help: 'Of handler: JSON, else text; @FILE reads it, @- from a pipe' },
   { flag: '--expect <statuses>', help: 'Of http: what counts as success, such as 200,3xx', isRare: true },
+  { flag: '--text <text>', help: 'Of slack and email: the message' },
+  { flag: '--blocks <json>', help: 'Of slack: blocks of Block Kit, as JSON', isRare: true },
+  { flag: '--subject <text>', help: 'Of email' },
+  { flag: '--html <html>', help: 'Of email, beside or without --text; @FILE reads it', isRare: true },
+  { flag: '--to <address>', help: 'Of email: one more; may be repeated', isRare: true, repeats: true },
+  { flag: '--cc <address>', help: 'Of email; may be repeated', isRare: true, repeats: true },
+  { flag: '--bcc <address>', help: 'Of email; may be repeated', isRare: true, repeats: true },
+  { flag: '--from <address>', help: 'Of email: the sender', isRare: true },
+  { flag: '--reply-to <address>', help: 'Of email', isRare: true },
 ] as const
 
 const SCHEDULE = [
@@ -146,11 +163,16 @@ const OTHER = [
   { flag: '--set <field=json>', help: 'Any other field; may be repeated', isRare: true, repeats: true },
 ] as const
 
+const TROUBLE = ['retry', 'timeout', 'queueTimeout', 'overlap', 'misfire', 'onWorkerLoss']
+const isAboutTrouble = ({ path }: PlainFlag) => TROUBLE.includes(path[0])
+
 export function addTaskFlags(command: Command): Command {
+  const plain = PLAIN.map((flag) => ({ ...flag, repeats: flag.holds === 'list' }))
   const groups = [
     { heading: 'What to do:', flags: ACTION },
     { heading: 'When:', flags: SCHEDULE },
-    { heading: 'How:', flags: PLAIN.map((flag) => ({ ...flag, repeats: flag.holds === 'list' })) },
+    { heading: 'If it goes wrong:', flags: plain.filter(isAboutTrouble) },
+    { heading: 'Who and where:', flags: plain.filter((flag) => !isAboutTrouble(flag)) },
     { heading: 'As a whole:', flags: OTHER },
   ]
   for (const { heading, flags } of groups)
@@ -230,7 +252,16 @@ const IN_ACTION: Readonly<Record<string, string>> = {
   method: '--method',
   headers: '--header',
   body: '--body',
+  payload: '--payload',
   expect: '--expect',
+  text: '--text',
+  blocks: '--blocks',
+  subject: '--subject',
+  html: '--html',
+  cc: '--cc',
+  bcc: '--bcc',
+  from: '--from',
+  replyTo: '--reply-to',
 }
 const IN_SCHEDULE: Readonly<Record<string, string>> = {
   '': '--schedule',

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { ACTION_TYPES } from '../../core/action.ts'
 import { addClientFlags } from '../client/output.ts'
 import { addTaskFlags, RARE_FLAGS } from '../client/task-flags.ts'
 
@@ -13,14 +14,18 @@ Examples:
 belfry task create --help shows every flag. Durations are like 500ms, 30s, 5m, 1h30m, 2d.
 `
 
-const CREATE_HELP = `
-${RARE_FLAGS}
+const CREATE_DESCRIPTION = `Create a task
 
 Examples:
   belfry task create hello --every 10s --action sleep:1s
-  belfry task create morning --cron '30 9 * * MON-FRI' --timezone Europe/Berlin \\
+  belfry task create morning --schedule 'every weekday at 9:30 (Europe/Berlin)' \\
     --action webhook:https://example.com/hook --body '{"report":"daily"}' --retries 5
-  belfry task create --file task.json --paused
+  belfry task create notice --daily 17:00 --action slack:URL --text 'Time to go'
+  belfry task create note --daily 08:00 --action email:ada@example.com --subject Hello --text Hi
+  belfry task create --file task.json --paused`
+
+const CREATE_HELP = `
+${RARE_FLAGS}
 `
 
 const EDIT_HELP = `
@@ -32,7 +37,6 @@ change is made to the task as it is when it is read.
 Examples:
   belfry task edit morning --method GET
   belfry task edit morning --daily 08:00 --timezone Europe/Berlin --retries 5
-  belfry task edit morning --name 'early morning'
 `
 
 const LIST_HELP = `
@@ -62,6 +66,12 @@ Examples:
   belfry task versions morning 2 --field definition.schedule
 `
 
+const DIFF_HELP = `
+Examples:
+  belfry task diff morning 1
+  belfry task diff morning 1 3 --field field
+`
+
 const ROLLBACK_HELP = `
 Nothing is undone: it makes a new version, which replaces what is not yet due.
 
@@ -78,11 +88,34 @@ Examples:
   belfry task backfill morning --from 2026-11-01T00:00:00Z --to 2026-11-08T00:00:00Z --rate 10/s --wait
 `
 
+const PAUSE_HELP = `
+Runs that have begun go on. What comes due meanwhile is recorded as skipped.
+
+Examples:
+  belfry task pause morning --until 2h --reason 'partner maintenance'
+  belfry task pause morning --until 2026-11-20T18:00:00+01:00
+`
+
+const RESUME_HELP = `
+Examples:
+  belfry task resume morning --reason 'the partner is back'
+`
+
+const SKIP_HELP = `
+They are recorded as skipped when their instants come. Asking again replaces what was asked before.
+
+Examples:
+  belfry task skip-next morning --reason 'a holiday'
+  belfry task skip-next morning --count 3
+  belfry task skip-next morning --undo
+`
+
 const RUN_HELP = `
 A paused task runs too, and stays paused. With --wait it ends with 7 when the run does not complete.
 
 Examples:
   belfry task run hello --wait
+  belfry task run morning --body '{"report":"weekly"}' --timeout 5m --wait
   belfry task run hello --field id
 `
 
@@ -101,11 +134,13 @@ export function taskCommand(program: Command): void {
   ledgerCommand(group)
   createCommand(group)
   editCommand(group)
-  changeCommand(group, 'pause', 'Stop firing until resumed')
-  changeCommand(group, 'resume', 'Go on with the next occurrence')
+  pauseCommand(group)
+  resumeCommand(group)
+  skipCommand(group)
   runCommand(group)
   backfillCommand(group)
   versionsCommand(group)
+  diffCommand(group)
   rollbackCommand(group)
   endCommand(group, 'cancel', 'End a task for good; it stays in the list')
   endCommand(group, 'delete', 'End a task and hide it; its history stays').alias('rm')
@@ -117,7 +152,7 @@ function listCommand(group: Command): void {
     .alias('ls')
     .description('List tasks, newest first')
     .option('--state <state>', 'scheduled, pending, running, paused, finished or cancelled')
-    .option('--type <action>', 'ping, webhook, http or sleep')
+    .option('--type <action>', ACTION_TYPES.join(', '))
     .option('--tag <tag>', 'Those with this tag')
     .option('--owner <who>', 'Those of this owner')
     .option('--search <text>', 'Those with this in their name or key')
@@ -159,7 +194,11 @@ function ledgerCommand(group: Command): void {
 }
 
 function createCommand(group: Command): void {
-  const command = group.command('create').description('Create a task').argument('[name]', 'What to call it')
+  const command = group
+    .command('create')
+    .summary('Create a task')
+    .description(CREATE_DESCRIPTION)
+    .argument('[name]')
   addTaskFlags(command).option('--paused', 'Do not fire before it is resumed')
   addClientFlags(command)
     .addHelpText('after', CREATE_HELP)
@@ -169,17 +208,47 @@ function createCommand(group: Command): void {
 function editCommand(group: Command): void {
   const command = group.command('edit').description('Change some of a task').argument('<task>', TASK)
   addTaskFlags(command)
-    .addOption(new Option('--name <name>', 'Another name').helpGroup('How:'))
+    .addOption(new Option('--name <name>', 'Another name').helpGroup('Who and where:'))
     .option('--if-version <n>', 'Only if the task is still at this version')
   addClientFlags(command)
     .addHelpText('after', EDIT_HELP)
     .action(async (task, flags) => (await import('../actions/edit-task.ts')).editTask(task, flags))
 }
 
-function changeCommand(group: Command, verb: 'pause' | 'resume', description: string): void {
-  addClientFlags(group.command(verb).description(description))
+function pauseCommand(group: Command): void {
+  const command = group
+    .command('pause')
+    .description('Stop firing until resumed, or until an instant')
     .argument('<task>', TASK)
-    .action(async (task, flags) => (await import('../actions/pause-task.ts')).pauseTask(verb, task, flags))
+    .option('--until <when>', 'Go on by itself: at an instant, or so long from now, such as 2h')
+    .option('--reason <text>', 'Why, for those who wonder meanwhile')
+  addClientFlags(command)
+    .addHelpText('after', PAUSE_HELP)
+    .action(async (task, flags) => (await import('../actions/pause-task.ts')).pauseTask(task, flags))
+}
+
+function resumeCommand(group: Command): void {
+  const command = group
+    .command('resume')
+    .description('Go on with the next occurrence')
+    .argument('<task>', TASK)
+    .option('--reason <text>', 'Why, kept with the pause that it ends')
+  addClientFlags(command)
+    .addHelpText('after', RESUME_HELP)
+    .action(async (task, flags) => (await import('../actions/pause-task.ts')).resumeTask(task, flags))
+}
+
+function skipCommand(group: Command): void {
+  const command = group
+    .command('skip-next')
+    .description('Skip the next occurrence, or several')
+    .argument('<task>', TASK)
+    .option('--count <n>', 'How many (default: 1)')
+    .option('--reason <text>', 'Why, for those who wonder meanwhile')
+    .option('--undo', 'Let them run after all')
+  addClientFlags(command)
+    .addHelpText('after', SKIP_HELP)
+    .action(async (task, flags) => (await import('../actions/pause-task.ts')).skipNext(task, flags))
 }
 
 function runCommand(group: Command): void {
@@ -189,6 +258,20 @@ function runCommand(group: Command): void {
     .description('Run a task now, whatever its schedule says')
     .argument('<task>', TASK)
     .option('--wait', 'Until the run has ended')
+    .optionsGroup('Otherwise than the task says, for this run alone:')
+    .option('--body <json>', 'Of webhook and http: JSON, else text; @FILE reads it, @- from a pipe')
+    .option('--header <line>', "Of http, such as 'x-trace: 1'; may be repeated", collect)
+    .option('--payload <json>', 'Of handler: JSON, else text; @FILE reads it')
+    .option('--text <text>', 'Of slack and email')
+    .option('--subject <text>', 'Of email')
+    .option('--html <html>', 'Of email; @FILE reads it')
+    .option('--duration <time>', 'Of sleep')
+    .option('--queue <name>', 'Where it waits for a worker')
+    .option('--priority <n>', 'The smaller number goes first')
+    .option('--timeout <time>', 'Stop an attempt after')
+    .option('--retries <n>', 'Retries after a failure')
+    .option('--overlap <policy>', 'allow: beside whatever is active; skip: not while a run is active')
+    .optionsGroup('Options:')
   addClientFlags(command)
     .addHelpText('after', RUN_HELP)
     .action(async (task, flags) => (await import('../actions/run-task.ts')).runTask(task, flags))
@@ -228,6 +311,20 @@ function versionsCommand(group: Command): void {
     )
 }
 
+function diffCommand(group: Command): void {
+  const command = group
+    .command('diff')
+    .description('Show what differs between two versions')
+    .argument('<task>', TASK)
+    .argument('<from>', 'The number of a version')
+    .argument('[to]', 'Another (default: the one that holds now)')
+  addClientFlags(command)
+    .addHelpText('after', DIFF_HELP)
+    .action(async (task, from, to, flags) =>
+      (await import('../actions/diff-task.ts')).diffTask(task, from, to, flags),
+    )
+}
+
 function rollbackCommand(group: Command): void {
   const command = group
     .command('rollback')
@@ -250,3 +347,5 @@ function endCommand(group: Command, verb: 'cancel' | 'delete', description: stri
     (await import('../actions/end-task.ts')).endTask(verb, task, flags),
   )
 }
+
+const collect = (value: string, before: readonly string[] = []) => [...before, value]

@@ -113,6 +113,8 @@ const TARGETS: Readonly<Record<string, string>> = {
   ping: 'url',
   webhook: 'url',
   http: 'url',
+  slack: 'url',
+  email: 'to',
   handler: 'name',
 }
 /** Flags that say more about an action; the kinds that have none of them refuse them all the same. */
@@ -120,16 +122,36 @@ const PARTS: Readonly<Record<string, (value: unknown) => Words[] | null>> = {
   method: (value) => (typeof value === 'string' ? [['--method', value]] : null),
   headers: headerWords,
   body: (value) => [['--body', bodyWord(value)]],
+  payload: (value) => [['--payload', bodyWord(value)]],
   expect: (value) => (isStatusList(value) ? [['--expect', value.join(',')]] : null),
+  text: (value) => textWords('--text', value),
+  blocks: (value) => [['--blocks', bodyWord(value)]],
+  subject: (value) => textWords('--subject', value),
+  html: (value) => (String(value).startsWith('@') ? null : textWords('--html', value)),
+  cc: (value) => addressWords('--cc', value),
+  bcc: (value) => addressWords('--bcc', value),
+  from: (value) => textWords('--from', value),
+  replyTo: (value) => textWords('--reply-to', value),
 }
+
+const textWords = (flag: string, value: unknown): Words[] | null =>
+  typeof value === 'string' ? [[flag, value]] : null
+/** What the flag makes is a list; one address that stands alone is said as JSON. */
+const addressWords = (flag: string, value: unknown): Words[] | null =>
+  Array.isArray(value) && value.length > 0 ? listWords(flag, value) : null
 
 function actionWords({ type, ...members }: Fields): Words[] | null {
   const member = TARGETS[String(type)] ?? ''
-  const { [member]: target, ...parts } = members
-  if (typeof target !== 'string' || target === '') return null
+  const { [member]: targets, ...parts } = members
+  // The first recipient stands with the action, the others after it; a list of one would be read as one alone.
+  const [target, ...others] = type === 'email' && Array.isArray(targets) ? targets : [targets]
+  if (typeof target !== 'string' || target === '' || (Array.isArray(targets) && others.length === 0))
+    return null
+  const beside = others.length === 0 ? [] : listWords('--to', others)
+  if (beside === null) return null
   const more = Object.entries(parts).map(([name, value]) => PARTS[name]?.(value) ?? null)
   if (!more.every((words) => words !== null)) return null
-  return [['--action', `${type}:${target}`], ...more.flat()]
+  return [['--action', `${type}:${target}`], ...beside, ...more.flat()]
 }
 
 function headerWords(value: unknown): Words[] | null {

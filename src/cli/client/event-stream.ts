@@ -1,0 +1,81 @@
+/**
+ * Server-sent events, one after the other for as long as somebody wants them. A connection that breaks or falls
+ * silent is made again, and goes on behind the last event that came, on whichever node answers.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { CliError } from '../exit.ts'
+import { explainProblem, type Problem } from './problem.ts'
+import type { Server } from './server.ts'
+
+/** The server says something every 15 seconds; who says nothing for three times as long has gone. */
+const SILENT_MS = 45_000
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 15_000
+/** More than any event has: a receiver that sends no end of one is not Belfry. */
+const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
+
+/** One event as it came. */
+export interface ServerEvent {
+  readonly event: string
+  readonly data: string
+  /** Where to go on from. */
+  readonly id: string
+}
+
+export interface FollowOptions {
+  /** Told when a connection was lost, and after how long it is made again. */
+  readonly onLost: (error: unknown, againMs: number) => void
+}
+
+/** Never ends by itself; fails only when the first connection does, or when the server refuses what is asked. */
+export async function* follow(
+  server: Server,
+  path: string,
+  { onLost }: FollowOptions,
+): AsyncGenerator<ServerEvent> {
+  let lastId: string | null = null
+  let isKnown = false
+  for (let againMs = FIRST_PAUSE_MS; ; againMs = Math.min(againMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      for await (const event of connection(server, path, lastId)) {
+        isKnown = true
+        againMs = FIRST_PAUSE_MS
+        if (event.id !== '') lastId = event.id
+        if (event.event !== '') yield event
+      }
+      onLost(null, againMs)
+    } catch (error) {
+      if (!isKnown || (error instanceof CliError && error.exitCode === 2)) throw error
+      onLost(error, againMs)
+    }
+    await pause(againMs)
+  }
+}
+
+async function* connection(server: Server, path: string, lastId: string | null): AsyncGenerator<ServerEvent> {
+  const silence = new AbortController()
+  const timer = setTimeout(() => silence.abort(), SILENT_MS)
+  try {
+    const answer = await server.open(path, {
+      signal: silence.signal,
+      headers: { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) },
+    })
+    if (!answer.ok) throw explainProblem((await answer.json()) as Problem)
+    let text = ''
+    for await (const chunk of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+      timer.refresh()
+      const parts = (text + chunk).split('\n\n')
+      text = parts.pop() ?? ''
+      if (text.length > MAX_EVENT_CHARACTERS) throw new Error('an event has no end')
+      for (const part of parts) yield eventOf(part)
+    }
+  } finally {
+    clearTimeout(timer)
+    silence.abort()
+  }
+}
+
+function eventOf(part: string): ServerEvent {
+  const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(part)?.[1] ?? ''
+  return { event: field('event'), data: field('data'), id: field('id') }
+}

@@ -1,0 +1,20 @@
+/** Refusals of a request that was made out of flags, told by the names of the flags. */
+import { type PlaceName, RefusedError } from './problem.ts'
+
+export async function naming<T>(nameOf: PlaceName, hint: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.problem.status !== 422) throw error
+    throw new RefusedError(error.problem, nameOf, hint)
+  }
+}
+
+/** The same where every field has a flag of its name: `/maxAhead` is `--max-ahead`, `/filter/taskId` is `--task-id`. */
+export const namingAll = <T>(hint: string, work: () => Promise<T>): Promise<T> =>
+  naming(flagOfField, hint, work)
+
+const flagOfField = (pointer: string): string => {
+  const name = pointer.split('/').findLast((part) => /^[a-z]/i.test(part)) ?? ''
+  return name === '' ? 'the request' : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
