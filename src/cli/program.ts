@@ -3,10 +3,15 @@
  * called, so that help and version answer at once. The parts of the program are wired together in here.
  */
 import { Command } from 'commander'
+import { blackoutCommand } from './commands/blackout.ts'
+import { deadLetterCommand } from './commands/dead-letter.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { eventsCommand } from './commands/events.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { projectCommand } from './commands/project.ts'
 import { runCommand } from './commands/run.ts'
 import { startCommand } from './commands/start.ts'
+import { subscriptionCommand } from './commands/subscription.ts'
 import { taskCommand } from './commands/task.ts'
 import { versionCommand } from './commands/version.ts'
 import { VERSION } from './version.ts'
@@ -44,6 +49,11 @@ export function createProgram(): Command {
   startCommand(program)
   taskCommand(program)
   runCommand(program)
+  eventsCommand(program)
+  deadLetterCommand(program)
+  subscriptionCommand(program)
+  blackoutCommand(program)
+  projectCommand(program)
   migrateCommand(program)
   doctorCommand(program)
   versionCommand(program)

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES } from '../../src/core/task.ts'
 import { aDirectory, runBelfry } from '../support/process.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/belfry.cjs', import.meta.url))
@@ -59,26 +60,36 @@ test('every command for tasks and runs has help that teaches', async () => {
         'edit',
         'pause',
         'resume',
+        'skip-next',
         'run',
         'backfill',
         'versions',
+        'diff',
         'rollback',
         'cancel',
         'delete',
       ].map((verb) => ['task', verb]),
       ...['list', 'show', 'cancel', 'retry'].map((verb) => ['run', verb]),
+      ...['list', 'redrive', 'dismiss'].map((verb) => ['dead-letter', verb]),
+      ...['list', 'create', 'resume', 'remove'].map((verb) => ['subscription', verb]),
+      ...['list', 'add', 'remove'].map((verb) => ['blackout', verb]),
+      ...['show', 'limit'].map((verb) => ['project', verb]),
+      ['events'],
     ].map(async (words) => ({ words, ...(await runBelfry([...words, '--help'])) })),
   )
   const [group, alias] = await Promise.all([runBelfry(['task']), runBelfry(['runs'])])
 
   for (const { words, code, stdout } of helps) {
     expect(code).toBe(0)
-    expect(stdout).toMatch(new RegExp(`^Usage: belfry ${words[0]} ${words[1]}`))
+    expect(stdout).toMatch(new RegExp(`^Usage: belfry ${words.join(' ')}`))
     expect(stdout).toContain('--json')
     expect(linesOf(stdout)).toBeLessThanOrEqual(60)
   }
   expect(group.stdout).toContain('belfry task create hello --every 10s --action sleep:1s')
   expect(alias.stdout).toContain('belfry run list --state permanently_failed')
+  const create = helps.find(({ words }) => words[1] === 'create')?.stdout ?? ''
+  expect(create.indexOf('Examples:')).toBeLessThan(create.indexOf('--action <what>'))
+  for (const policy of [...OVERLAP_POLICIES, ...MISFIRE_POLICIES]) expect(create).toContain(policy)
 })
 
 test('version prints the version, and with --json also what time depends on', async () => {

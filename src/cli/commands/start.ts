@@ -14,7 +14,6 @@ Each setting is also a variable and a line of belfry.toml; flags win over variab
 the file:  --data-dir ./data  =  BELFRY_DATA_DIR=./data  =  data_dir = "./data"
 
 Examples:
-  belfry start --port 0 --data-dir ./data        on a free port, with the data here
   belfry start --database-url postgresql://belfry@db.example.com/belfry
   belfry start --roles worker --concurrency 200  one of many workers on a shared database
 `
