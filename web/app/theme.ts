@@ -4,7 +4,22 @@
  */
 import { type CSSVariablesResolver, createTheme } from '@mantine/core'
 
+/** The kit's own dark is a warm grey; beside our panels it looks like dust. These are of the panels' hue. */
+const DARK = [
+  '#dfe2e8',
+  '#c3c8d1',
+  '#a9b1ba',
+  '#7c8593',
+  '#474e5c',
+  '#363c48',
+  '#252932',
+  '#1c1f26',
+  '#181b21',
+  '#101216',
+] as const
+
 export const theme = createTheme({
+  colors: { dark: DARK },
   primaryColor: 'indigo',
   primaryShade: { light: 7, dark: 8 },
   autoContrast: true,
