@@ -103,8 +103,12 @@ export async function liveAtRandom({
       try {
         const answer = await among(living).request(method, path, body)
         if (answer.status < 500) return answer
-        if (tries > 50)
-          throw new Error(`${method} ${path} answers ${answer.status}: ${JSON.stringify(answer.body)}`)
+        if (tries > 50) {
+          const said = living.flatMap(({ log }) => log.filter(({ level }) => Number(level) >= 50).slice(-2))
+          throw new Error(
+            `${method} ${path} answers ${answer.status}: ${JSON.stringify([answer.body, said])}`,
+          )
+        }
       } catch (error) {
         if (tries > 50) throw error
       }
