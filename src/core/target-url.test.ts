@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseTargetUrl } from './target-url.ts'
+import { parseTargetUrl, parseWantedUrl } from './target-url.ts'
 
 test.each([
   'http://example.com',
@@ -21,3 +21,21 @@ test.each([
 ])('%j is not: it %s', (text, reason) => {
   expect(parseTargetUrl(text)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) })
 })
+
+test.each([
+  ['http://169.254.169.254/latest', 'must not lead to 169.254.169.254, which is link-local'],
+  ['http://0xa9fea9fe/', 'must not lead to 169.254.169.254'],
+  ['http://[fe80::1]/', 'which is link-local'],
+  ['http://[fd00:ec2::254]/', 'which is a metadata service'],
+  ['http://0.0.0.0/', 'which is unspecified'],
+  ['http://', 'cannot be read as a URL'],
+])('nobody may ask for %s: it %s', (text, reason) => {
+  expect(parseWantedUrl(text)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) })
+})
+
+test.each(['http://127.0.0.1/', 'http://10.0.0.1/', 'http://[::1]/', 'http://localhost/', 'http://1.1.1.1/'])(
+  'whether %s may be reached depends on settings, or on an answer, at the time of the request',
+  (text) => {
+    expect(parseWantedUrl(text)).toMatchObject({ ok: true })
+  },
+)

@@ -1,4 +1,5 @@
 /** Which addresses an HTTP action may name: http and https, no user or password inside. */
+import { neverReached } from './address.ts'
 
 export type TargetUrl =
   | { readonly ok: true; readonly url: URL }
@@ -16,4 +17,18 @@ export function parseTargetUrl(text: string): TargetUrl {
   if (url.username !== '' || url.password !== '')
     return { ok: false, reason: 'must not contain a user name or password; send them in a header' }
   return { ok: true, url }
+}
+
+/**
+ * Reads the address of an action that somebody asks for. What no setting would let be reached is refused then and there, so
+ * far as it can be read from the address; names are looked up, and addresses that depend on a setting decided, before each request.
+ */
+export function parseWantedUrl(text: string): TargetUrl {
+  const target = parseTargetUrl(text)
+  const kind = target.ok ? neverReached(target.url) : undefined
+  if (!target.ok || kind === undefined) return target
+  return {
+    ok: false,
+    reason: `must not lead to ${target.url.hostname}, which is ${kind}: requests there are always refused`,
+  }
 }

@@ -7,8 +7,9 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
+import { startNameServer } from './name-server.mjs'
 
-const { main, databaseUrl, mode, forbidden, reachable, hosts, dir, tasks } = JSON.parse(
+const { main, databaseUrl, mode, forbidden, reachable, dir, tasks } = JSON.parse(
   readFileSync(process.argv[2] ?? '', 'utf8'),
 )
 const PORT = 8080
@@ -22,11 +23,11 @@ for (const address of [...forbidden, ...reachable]) {
     ip('addr', 'add', `${address}/${bits}`, 'dev', 'lo')
   } catch {}
 }
-writeFileSync(
-  `${dir}/hosts`,
-  `127.0.0.1 localhost\n${hosts.map(([name, address]) => `${address} ${name}`).join('\n')}\n`,
-)
+writeFileSync(`${dir}/hosts`, '127.0.0.1 localhost\n::1 localhost\n')
 execFileSync('mount', ['--bind', `${dir}/hosts`, '/etc/hosts'])
+writeFileSync(`${dir}/resolv.conf`, 'nameserver 127.0.0.1\noptions timeout:5 attempts:3\n')
+execFileSync('mount', ['--bind', `${dir}/resolv.conf`, '/etc/resolv.conf'])
+await startNameServer()
 
 /** @type {string[]} */
 const hits = []
@@ -37,11 +38,10 @@ const canary = createServer((socket) => {
   socket.on('error', () => {})
   socket.on('data', (data) => {
     // Whoever may be reached sends everybody on to where they say they want to go.
-    const [, to = ''] = /^[A-Z]+ \/\?to=(\S*) HTTP/.exec(data.toString('latin1')) ?? []
+    const [, status = '200', to = ''] =
+      /^[A-Z]+ \/\?status=(\d+)&to=(\S*) HTTP/.exec(data.toString('latin1')) ?? []
     const location = to === '' ? '' : `location: ${decodeURIComponent(to)}\r\n`
-    socket.end(
-      `HTTP/1.1 ${to === '' ? 200 : 307} X\r\n${location}connection: close\r\ncontent-length: 0\r\n\r\n`,
-    )
+    socket.end(`HTTP/1.1 ${status} X\r\n${location}connection: close\r\ncontent-length: 0\r\n\r\n`)
   })
 })
 await new Promise((resolve) =>
@@ -93,19 +93,27 @@ const request = async (method, path, body) => {
   })
   return { status: answer.status, body: await answer.json() }
 }
-const outcomes = []
-const created = await request('POST', '/v1/tasks/bulk', { tasks })
-for (const [i, { id }] of (created.body.items ?? []).entries()) {
-  for (;;) {
-    const { body } = await request('GET', `/v1/tasks/${id}/runs`)
-    const [run] = body.items
-    if (run?.endedAt) {
-      outcomes.push({ url: tasks[i].action.url, state: run.state, code: run.error?.code ?? null })
-      break
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50))
+/** Runs that have ended, by task. */
+async function endedRuns() {
+  const ended = new Map()
+  for (let cursor = ''; ; ) {
+    const { body } = await request('GET', `/v1/runs?limit=200${cursor}`)
+    for (const run of body.items) if (run.endedAt) ended.set(run.taskId, run)
+    if (!body.nextCursor) return ended
+    cursor = `&cursor=${encodeURIComponent(body.nextCursor)}`
   }
 }
+const created = await request('POST', '/v1/tasks/bulk', { tasks })
+const ids = (created.body.items ?? []).map(({ id }) => id)
+let ended = await endedRuns()
+while (ids.some((id) => !ended.has(id))) {
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  ended = await endedRuns()
+}
+const outcomes = ids.map((id, i) => {
+  const { state, error } = ended.get(id)
+  return { url: tasks[i].action.url, state, code: error?.code ?? null }
+})
 const exited = new Promise((resolve) => belfry.once('exit', resolve))
 belfry.kill('SIGTERM')
 await exited

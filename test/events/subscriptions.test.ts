@@ -310,7 +310,11 @@ test(
 
 test('an address that is always refused is never sent to', async () => {
   const taskId = await create()
-  const { id } = await subscribe({ url: 'http://169.254.169.254/latest', filter: { taskIds: [taskId] } })
+  const { id } = await subscribe({ url: 'http://127.0.0.1:9', filter: { taskIds: [taskId] } })
+  // As one that was stored before such addresses were refused.
+  await db.run(
+    sql`update subscription set url = 'http://169.254.169.254/latest', fence = fence + 1 where id = ${id}`,
+  )
   await trigger(taskId)
 
   const disabled = await eventually(async () => {
@@ -347,6 +351,7 @@ test.each([
   [{}, '/url'],
   [{ url: 'ftp://x' }, '/url'],
   [{ url: 'http://user:pass@x' }, '/url'],
+  [{ url: 'http://0xa9fea9fe/latest' }, '/url'],
   [{ url: 'http://x', batchSize: 0 }, '/batchSize'],
   [{ url: 'http://x', batchSize: 101 }, '/batchSize'],
   [{ url: 'http://x', giveUpAfter: '1s' }, '/giveUpAfter'],

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { HTTP_METHODS, MAX_REDIRECTS } from '../../core/action.ts'
 import { hasControlCharacters, parseEmailAddress } from '../../core/email-address.ts'
 import { isReservedHeader } from '../../core/reserved-headers.ts'
-import { parseTargetUrl } from '../../core/target-url.ts'
+import { parseWantedUrl } from '../../core/target-url.ts'
 import { durationBetween } from './values.ts'
 
 const MAX_BODY_CHARACTERS = 256 * 1024
@@ -13,7 +13,7 @@ const TargetUrl = z
   .string()
   .max(MAX_URL_CHARACTERS)
   .superRefine((text, context) => {
-    const target = parseTargetUrl(text)
+    const target = parseWantedUrl(text)
     if (!target.ok) context.addIssue({ code: 'custom', message: target.reason })
   })
   .meta({ format: 'uri', example: 'https://example.com/hook' })

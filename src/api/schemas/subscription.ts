@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ACTION_TYPES } from '../../core/action.ts'
 import { ENDED_STATES } from '../../core/run-event.ts'
-import { parseTargetUrl } from '../../core/target-url.ts'
+import { parseWantedUrl } from '../../core/target-url.ts'
 import { parseSecret } from '../../core/webhook-signature.ts'
 import { Cursor, Limit } from './page.ts'
 import { QueueName } from './task.ts'
@@ -30,7 +30,7 @@ const Url = z
   .string()
   .max(4_096)
   .superRefine((text, context) => {
-    const target = parseTargetUrl(text)
+    const target = parseWantedUrl(text)
     if (!target.ok) context.addIssue({ code: 'custom', message: target.reason })
   })
   .meta({ format: 'uri', example: 'https://example.com/events' })

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { forbiddenKind } from './address-guard.ts'
+import { forbiddenKind } from '../../core/address.ts'
 import { HttpClient, targetOf } from './http-client.ts'
 import { httpServer } from './test-support.ts'
 

@@ -10,8 +10,9 @@
  * here, because the far end may have acted on it and every repetition must be an attempt of its own.
  */
 import type { Dispatcher } from 'undici'
+import type { AddressPolicy } from '../../core/address.ts'
 import type { StopSignal } from '../executor.ts'
-import { type AddressPolicy, guardedConnector } from './address-guard.ts'
+import { guardedConnector } from './address-guard.ts'
 import { BodyCapture, type CapturedBody } from './body-capture.ts'
 import { describeFailure, type HttpFailure, ProtocolViolation } from './http-failure.ts'
 import { OriginPools, type PoolLease } from './origin-pools.ts'
