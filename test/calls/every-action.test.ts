@@ -1,4 +1,4 @@
-/** Every action there is, by the real program, with a real peer in a process of its own at the other end. */
+/** Every action there is, and jobs by their four calls, by the real program, with a real peer in a process of its own at the other end. */
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { ACTION_TYPES } from '../../src/core/action.ts'
@@ -63,12 +63,35 @@ test(
       ),
     )
 
+    const job = (
+      await belfry.request('POST', '/submit_job', {
+        user_id: 'ada',
+        schedule: new Date().toISOString(),
+        code_location: `${url}/job`,
+      })
+    ).body
+    const executions = await eventually(
+      async () => {
+        const { body } = await belfry.request('POST', '/get_exec_history', { job_id: job.job_id })
+        return body[0]?.ended_at ? body : undefined
+      },
+      { withinMs: 60_000 },
+    )
+    const jobs = (await belfry.request('POST', '/retrieve_all_jobs', { user_id: 'ada' })).body
+    const named = { user_id: 'ada', job_id: job.job_id }
+    const removed = await belfry.request('POST', '/delete_job', named)
+
+    expect(executions).toMatchObject([{ job_id: job.job_id, status: 'COMPLETED' }])
+    expect(jobs).toMatchObject([{ ...named, code_location: `${url}/job` }])
+    expect(removed).toMatchObject({ status: 200, body: named })
+    expect((await belfry.request('POST', '/retrieve_all_jobs', { user_id: 'ada' })).body).toEqual([])
     expect(Object.keys(actions).sort()).toEqual([...ACTION_TYPES].sort())
     expect(runs.map(({ taskName, state, error }) => ({ taskName, state, error }))).toEqual(
       Object.keys(actions).map((taskName) => ({ taskName, state: 'completed', error: null })),
     )
     expect(receiver.told.map(({ method, path, verified }) => [method, path, ...verified]).sort()).toEqual([
       ['DELETE', '/http', true],
+      ['GET', '/job', true],
       ['GET', '/ping', true],
       ['POST', '/webhook', true],
     ])

@@ -23,6 +23,9 @@ function pour(socket, next) {
   go()
 }
 
+const redirect = (socket, to) =>
+  socket.write(`HTTP/1.1 302 On\r\nlocation: ${to}\r\ncontent-length: 0\r\n\r\n`)
+
 /** Writes a little, again and again. */
 function drip(socket, piece) {
   const timer = setInterval(() => socket.write(piece), 20)
@@ -77,20 +80,89 @@ const HARMS = {
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'),
   '/huge-chunk': (socket) =>
     socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\nx'),
+  '/long-status': (socket) => socket.write(`HTTP/1.1 200 ${'x'.repeat(MIB)}\r\n\r\n`),
+  '/version': (socket) => socket.write('HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n'),
+  '/http2': (socket) => socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])),
+  '/status-only': (socket) => socket.write('HTTP/1.1\r\n\r\n'),
+  '/status-word': (socket) => socket.write('HTTP/1.1 abc OK\r\n\r\n'),
+  '/status-999': (socket) => socket.write('HTTP/1.1 999 X\r\ncontent-length: 0\r\n\r\n'),
+  '/nul-header': (socket) => socket.write('HTTP/1.1 200 OK\r\nx: a\0b\r\ncontent-length: 0\r\n\r\n'),
+  '/space-in-name': (socket) => socket.write('HTTP/1.1 200 OK\r\nx y: z\r\ncontent-length: 0\r\n\r\n'),
+  '/bare-newline': (socket) => socket.write('HTTP/1.1 200 OK\ncontent-length: 0\n\n'),
+  '/two-lengths': (socket) =>
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nabc'),
+  '/length-in-words': (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: two\r\n\r\nab'),
+  '/length-overflow': (socket) =>
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${'9'.repeat(40)}\r\n\r\nab`),
+  '/length-of-a-disk': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 999999999999\r\n\r\n')
+    pour(socket, () => chunk)
+  },
+  '/chunk-in-words': (socket) => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nx'),
+  '/endless-extension': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;')
+    pour(socket, () => chunk)
+  },
+  '/endless-trailers': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n')
+    pour(socket, () => Buffer.from('x: y\r\n'.repeat(10_000)))
+  },
+  '/switching': (socket) => socket.write('HTTP/1.1 101 On\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+  '/drip-interim': (socket) => drip(socket, 'HTTP/1.1 100 Go on\r\n\r\n'),
+  '/drip-chunks': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
+    drip(socket, '1\r\nx\r\n')
+  },
+  '/nothing-with-body': (socket) => socket.write(`HTTP/1.1 204 No\r\n\r\n${'x'.repeat(10_000)}`),
+  '/reset-at-once': (socket) => socket.resetAndDestroy(),
+  '/cut-head': (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-le'),
+  '/cut-chunk': (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\na\r\nsome'),
+  '/to-nowhere': (socket) => redirect(socket, 'http://'),
+  '/to-ftp': (socket) => redirect(socket, 'ftp://127.0.0.1/'),
+  '/to-user': (socket) => redirect(socket, 'http://root:root@127.0.0.1/'),
+  '/to-metadata': (socket) => redirect(socket, 'http://169.254.169.254/latest'),
+  '/to-and': (socket) => redirect(socket, '/fro'),
+  '/fro': (socket) => redirect(socket, '/to-and'),
+  '/later': (socket) => socket.write('HTTP/1.1 503 X\r\nretry-after: soon\r\ncontent-length: 0\r\n\r\n'),
+  '/not-brotli': (socket) =>
+    socket.write('HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 7\r\n\r\nnothing'),
+  '/not-text': (socket) =>
+    socket.write(
+      Buffer.concat([
+        Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n'),
+        Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
+      ]),
+    ),
+  '/nul-text': (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\na\0b\0c'),
+  '/deep': (socket) =>
+    socket.write(
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n${'['.repeat(100_000)}`,
+    ),
+  '/unread': (socket) => socket.pause(),
   '/smuggled': (socket) =>
     socket.write(
       'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n',
     ),
 }
 
-const server = createServer((socket) => {
+const startServer = () =>
+  new Promise((resolve) => {
+    const server = createServer(answer)
+    server.listen(0, '127.0.0.1', () => resolve(server.address().port))
+  })
+
+function answer(socket) {
   socket.on('error', () => {})
   socket.on('data', (data) => {
     const [, path = ''] = /^[A-Z]+ (\S+) HTTP/.exec(data.toString('latin1')) ?? []
     HARMS[path]?.(socket)
   })
-})
+}
 process.on('message', () => process.send?.({ heard: true }))
 process.on('disconnect', () => process.exit())
 setInterval(() => process.send?.({ poured }), 200).unref()
-server.listen(0, '127.0.0.1', () => process.send?.({ port: server.address().port }))
+// Each harm has a port of its own besides the one that knows them all, so that none spoils the connections of another.
+const ports = {}
+for (const path of Object.keys(HARMS)) ports[path] = await startServer()
+process.send?.({ ports })
+process.send?.({ port: await startServer() })

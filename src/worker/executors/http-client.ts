@@ -13,6 +13,7 @@ import type { Dispatcher } from 'undici'
 import type { AddressPolicy } from '../../core/address.ts'
 import type { StopSignal } from '../executor.ts'
 import { guardedConnector } from './address-guard.ts'
+import { boundingAnswers } from './answer-bound.ts'
 import { BodyCapture, type CapturedBody } from './body-capture.ts'
 import { describeFailure, type HttpFailure, ProtocolViolation } from './http-failure.ts'
 import { OriginPools, type PoolLease } from './origin-pools.ts'
@@ -83,7 +84,9 @@ export class HttpClient {
 
   constructor({ allowPrivate, connectTimeoutMs, bodyIdleTimeoutMs }: HttpClientOptions) {
     this.#pools = new OriginPools({
-      connect: guardedConnector({ allowPrivate }, { timeoutMs: connectTimeoutMs ?? CONNECT_TIMEOUT_MS }),
+      connect: boundingAnswers(
+        guardedConnector({ allowPrivate }, { timeoutMs: connectTimeoutMs ?? CONNECT_TIMEOUT_MS }),
+      ),
       bodyTimeout: bodyIdleTimeoutMs ?? BODY_IDLE_TIMEOUT_MS,
       // A receiver may work for as long as the attempt allows before it answers.
       headersTimeout: 0,
