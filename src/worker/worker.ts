@@ -1,7 +1,6 @@
 /**
- * Claims runs and performs them, up to `concurrency` at once. Runs come from the scheduler of the same
- * process, straight from their fire, or from the transport. Because claiming one by one would cost more
- * than short actions themselves, a worker takes on up to a second of work ahead, at the rate it measures.
+ * Performs runs, up to `concurrency` at once. They come from the scheduler of the same process, straight from their
+ * fire, or from the transport (claiming.ts).
  */
 
 import { uuidv7 } from '../core/ids.ts'
@@ -13,15 +12,16 @@ import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { cancelledAmong } from '../store/outcomes.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
-import type { ClaimedRun, Transport, Work } from '../transport/transport.ts'
+import type { Transport, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
+import { Claiming } from './claiming.ts'
 import type { Executor } from './executor.ts'
+import { Hand } from './hand.ts'
 import { cancelledEnding } from './lost-attempt.ts'
 import { OutcomeWriter } from './outcome-writer.ts'
 import { Returns } from './returns.ts'
-import { ServedLanes, STALE_MS } from './served-lanes.ts'
-import { Throughput } from './throughput.ts'
+import { ServedLanes } from './served-lanes.ts'
 import { type EndedAttempt, judge } from './verdict.ts'
 
 export interface WorkerOptions {
@@ -46,45 +46,17 @@ export interface WorkerOptions {
   readonly graceMs: number
 }
 
-/** Lanes of runs that need a place of their own looked at in one pass. */
-const MAX_WAITING_LANES = 500
-/** Whoever found nothing but what somebody else was at asks again after this. */
-const ASK_AGAIN_MS = 5
-/** Of its places a worker gives at most this part to what makes up for an outage. */
-const LATE_SHARE = 0.5
-/** Nobody speaks of such runs, so that nothing on time waits for a claim of them: they are looked for, so often and for so long. */
-const LATE_PACE_MS = 15
-const LATE_LINGER_MS = 5_000
 /** What is taken on ahead is this part of a second's work or more. */
 const LEAST_PART_AHEAD = 8
-/** The worker takes on nothing new while this many outcomes wait to be written. */
-const MAX_BACKLOG = 10_000
-
 export class Worker implements Service, LocalWorker {
   readonly #options: WorkerOptions
-  readonly #attempts = new Map<string, Attempt>()
-  /** Taken on, waiting for a place, in due order. */
-  readonly #queue: Work[] = []
-  /** Claimed, but their definitions are not here yet. */
-  readonly #claimed: ClaimedRun[] = []
-  readonly #throughput = new Throughput()
+  readonly #hand: Hand
+  readonly #claiming: Claiming
   readonly #lanes: ServedLanes
   readonly #writer: OutcomeWriter
   readonly #returns: Returns
   readonly #pulling: Loop
   readonly #cancelling: Loop
-  #reserved = 0
-  #claims = 0
-  /** Runs may be waiting in ready: they were there first, so nothing is fired past them. */
-  #hasBacklog = true
-  /** Something waits that is not claimed ahead, and there was no place for it: the next one is kept for it. */
-  #isPlaceKept = false
-  #isAheadFirst = false
-  /** Somebody said that runs were put into ready, and no pass has begun since. */
-  #isTold = false
-  /** Runs in hand that make up for an outage, and until when there are likely to be more. */
-  readonly #late = new Set<string>()
-  #lateUntil = Number.NEGATIVE_INFINITY
   #isStopping = false
   #isSuspended = false
   #onIdle: (() => void) | undefined
@@ -92,9 +64,23 @@ export class Worker implements Service, LocalWorker {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { db, wakeUps, log, labels, nodeId, clock, claimEveryMs, cancelEveryMs } = options
+    const { concurrency, claimAhead, transport, definitions } = options
     this.#lanes = new ServedLanes({ workerId: nodeId, db, labels })
     this.#writer = new OutcomeWriter({ db, wakeUps, log })
     this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
+    this.#hand = new Hand({ concurrency, claimAhead, backlog: () => this.#writer.backlog })
+    this.#claiming = new Claiming({
+      workerId: nodeId,
+      hand: this.#hand,
+      lanes: this.#lanes,
+      transport,
+      definitions,
+      concurrency,
+      begin: (runs, where) => this.#takeOn(runs, where),
+      fillPlaces: () => this.#fillPlaces(),
+      endCancelled: (work) => this.#endCancelled(work),
+      doubt: () => this.doubt(),
+    })
     this.#pulling = new Loop({ name: 'claim', everyMs: claimEveryMs, log, runOnce: () => this.#pull() })
     this.#cancelling = new Loop({
       name: 'cancellations',
@@ -103,13 +89,13 @@ export class Worker implements Service, LocalWorker {
       runOnce: () => this.#cancel(),
     })
     wakeUps.onReady(() => {
-      this.#isTold = true
-      this.#hasBacklog = true
+      this.#claiming.isTold = true
+      this.#claiming.hasBacklog = true
       this.#pulling.wake()
     })
     wakeUps.onQueues(() => {
       this.#lanes.forget()
-      this.#hasBacklog = true
+      this.#claiming.hasBacklog = true
       this.#pulling.wake()
     })
     wakeUps.onCancel(() => this.#cancelling.wake())
@@ -133,9 +119,9 @@ export class Worker implements Service, LocalWorker {
     this.#isStopping = true
     await this.#pulling.stop()
     await this.#handBack()
-    if (this.#attempts.size > 0) {
+    if (this.#hand.attempts.size > 0) {
       const late = setTimeout(() => {
-        for (const attempt of this.#attempts.values()) attempt.stop('shutdown')
+        for (const attempt of this.#hand.attempts.values()) attempt.stop('shutdown')
       }, this.#options.graceMs)
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve
@@ -153,8 +139,8 @@ export class Worker implements Service, LocalWorker {
    */
   suspend(): void {
     this.#isSuspended = true
-    this.#returns.addUnbegun(this.#queue.splice(0))
-    for (const attempt of this.#attempts.values()) {
+    this.#returns.addUnbegun(this.#hand.queue.splice(0))
+    for (const attempt of this.#hand.attempts.values()) {
       if (attempt.hasBegun) this.#returns.addBegun(attempt.work)
       else this.#returns.addUnbegun([attempt.work])
       attempt.stop('lease_lost')
@@ -164,7 +150,7 @@ export class Worker implements Service, LocalWorker {
   /** The leases held after all: what was stopped goes back to ready, each with an attempt lost. */
   resume(): void {
     this.#isSuspended = false
-    this.#hasBacklog = true
+    this.#claiming.hasBacklog = true
     this.#pulling.wake()
   }
 
@@ -173,28 +159,29 @@ export class Worker implements Service, LocalWorker {
   }
 
   get room(): number {
-    if (this.#hasBacklog || this.#isStopping || this.#isSuspended) return 0
+    if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return 0
     // With every place taken and most of a second's work in hand nothing is gained by a few more right now, and
     // firing them by the handful costs twice as much as together.
-    const isWorthwhile = this.#free > 0 || this.#ahead >= this.#allowedAhead / LEAST_PART_AHEAD
-    return isWorthwhile ? this.#free + this.#ahead : 0
+    const { free, ahead, allowedAhead } = this.#hand
+    const isWorthwhile = free > 0 || ahead >= allowedAhead / LEAST_PART_AHEAD
+    return isWorthwhile ? free + ahead : 0
   }
 
   get claimed(): number {
-    return this.#claims
+    return this.#claiming.count
   }
 
   reserve(wanted: number): Room {
     if (this.room === 0) return { free: 0, ahead: 0 }
-    const free = Math.min(wanted, this.#free)
-    const ahead = Math.min(wanted - free, this.#ahead)
-    this.#reserved += free + ahead
+    const free = Math.min(wanted, this.#hand.free)
+    const ahead = Math.min(wanted - free, this.#hand.ahead)
+    this.#hand.reserved += free + ahead
     return { free, ahead }
   }
 
   release(count: number): void {
-    this.#reserved -= count
-    if (this.#hasBacklog && count > 0) this.#pulling.wake()
+    this.#hand.reserved -= count
+    if (this.#claiming.hasBacklog && count > 0) this.#pulling.wake()
   }
 
   begin(runs: readonly Work[]): void {
@@ -202,9 +189,7 @@ export class Worker implements Service, LocalWorker {
   }
 
   #takeOn(runs: readonly Work[], where: 'first' | 'last'): void {
-    this.#reserved -= runs.length
-    if (where === 'first') this.#queue.unshift(...runs)
-    else for (const work of runs) this.#queue.push(work)
+    this.#hand.takeOn(runs, where)
     this.#fillPlaces()
   }
 
@@ -212,140 +197,14 @@ export class Worker implements Service, LocalWorker {
     this.#returns.doubt()
   }
 
-  get #busy(): number {
-    return this.#attempts.size + this.#queue.length + this.#reserved
-  }
-
-  /** Places that a run could start in now. */
-  get #free(): number {
-    return this.#writer.backlog > MAX_BACKLOG ? 0 : Math.max(0, this.#options.concurrency - this.#busy)
-  }
-
-  /** Runs that could be taken on beyond that. */
-  get #ahead(): number {
-    if (this.#writer.backlog > MAX_BACKLOG) return 0
-    return Math.max(0, this.#allowedAhead - Math.max(0, this.#busy - this.#options.concurrency))
-  }
-
-  /** Places for what is claimed into none but a free one. */
-  get #places(): number {
-    if (!this.#isPlaceKept || this.#writer.backlog > MAX_BACKLOG) return this.#free
-    const isFree = this.#attempts.size + this.#reserved < this.#options.concurrency
-    return Math.max(this.#free, isFree ? 1 : 0)
-  }
-
-  get #allowedAhead(): number {
-    return Math.min(this.#options.claimAhead, Math.floor(this.#throughput.perSecond()))
-  }
-
   async #pull(): Promise<number | undefined> {
     if (this.#isSuspended) return undefined
     this.#returnSurplus()
     await this.#returns.flush()
     this.#fillPlaces()
-    await this.#returns.resolveDoubt((runId) => this.#holds(runId))
-    await this.#beginClaimed('last')
-    if (this.#isStopping) return undefined
-    const wasTold = this.#isTold
-    this.#isTold = false
-    const staleInMs = await this.#lanes.refresh(() => this.#inHand)
-    const before = this.#claims
-    // Neither kind goes first always: one that never runs out would keep the other from every place.
-    this.#isAheadFirst = !this.#isAheadFirst
-    const early = this.#isAheadFirst ? await this.#claimAhead() : 'all'
-    const placed = await this.#claimIntoPlaces()
-    const late = this.#isAheadFirst ? 'all' : await this.#claimAhead()
-    this.#hasBacklog = [early, placed, late].includes('more')
-    if (this.#hasBacklog && this.#free > 0) return this.#claims > before ? 0 : ASK_AGAIN_MS
-    if (!this.#hasBacklog) {
-      const lateInMs = await this.#claimLate()
-      if (lateInMs !== undefined) return lateInMs
-    }
-    // There was said to be something and nothing was found: it may wait in a lane that is not known yet.
-    return wasTold && this.#claims === before && staleInMs < STALE_MS ? staleInMs : undefined
-  }
-
-  /**
-   * Claims what makes up for an outage, once nothing else waits, and into a part of the places only: what is on
-   * time must find one free.
-   */
-  async #claimLate(): Promise<number | undefined> {
-    const { transport, concurrency } = this.#options
-    const lanes = this.#lanes.late
-    if (lanes.length === 0) return undefined
-    const isLate = ({ runId }: { readonly runId: string }) => this.#late.has(runId)
-    const inHand = [...this.#attempts.values()].filter(({ work }) => isLate(work)).length
-    const places =
-      Math.max(1, Math.floor(concurrency * LATE_SHARE)) - inHand - this.#queue.filter(isLate).length
-    const limit = Math.min(this.#free, places)
-    const first = this.#claimed.length
-    await this.#claim(lanes, limit, (request) => transport.claim(request))
-    const claimed = this.#claimed.slice(first)
-    for (const { runId } of claimed) this.#late.add(runId)
-    await this.#beginClaimed('last')
-    if (claimed.length > 0) this.#lateUntil = performance.now() + LATE_LINGER_MS
-    return performance.now() < this.#lateUntil ? LATE_PACE_MS : undefined
-  }
-
-  /** Claims what starts only in a place of its own: it goes before what waits in hand. */
-  async #claimIntoPlaces(): Promise<'all' | 'more'> {
-    const { transport } = this.#options
-    const { gated, strict, upTo } = await this.#lanes.waiting(MAX_WAITING_LANES)
-    const before = this.#claims
-    const found = [
-      await this.#claim(gated, this.#places, (request) => transport.claimGated({ ...request, upTo })),
-      await this.#claim(strict, this.#places, (request) => transport.claim(request)),
-    ]
-    const hasMore = found.includes('more')
-    this.#isPlaceKept = hasMore && this.#claims === before
-    await this.#beginClaimed('first')
-    this.#fillPlaces()
-    return hasMore ? 'more' : 'all'
-  }
-
-  /** Claims what may wait in hand for a place. */
-  async #claimAhead(): Promise<'all' | 'more'> {
-    const { transport } = this.#options
-    const found = await this.#claim(this.#lanes.open, this.#free + this.#ahead, (request) =>
-      transport.claim(request),
-    )
-    await this.#beginClaimed('last')
-    return found
-  }
-
-  /** Claims from lanes; `more` when there may be more than there was room for. */
-  async #claim(lanes: readonly number[], limit: number, claim: Transport['claim']): Promise<'all' | 'more'> {
-    if (lanes.length === 0) return 'all'
-    if (limit <= 0) return 'more'
-    this.#reserved += limit
-    let count = 0
-    try {
-      const { runs, isShort } = await claim({ workerId: this.id, lanes, limit })
-      count = runs.length
-      this.#claims += count
-      this.#claimed.push(...runs)
-      return count === limit || isShort ? 'more' : 'all'
-    } catch (error) {
-      this.doubt()
-      throw error
-    } finally {
-      this.#reserved -= limit - count
-    }
-  }
-
-  async #beginClaimed(where: 'first' | 'last'): Promise<void> {
-    if (this.#claimed.length === 0) return
-    const claimed = [...this.#claimed]
-    const definitions = await this.#options.definitions.of(claimed)
-    this.#claimed.splice(0, claimed.length)
-    const works = claimed.flatMap((run, i) => {
-      const definition = definitions[i]
-      return definition ? [{ ...run, definition }] : []
-    })
-    const wanted = works.filter((work) => !work.isCancelled)
-    this.#reserved -= claimed.length - wanted.length
-    for (const work of works) if (work.isCancelled) this.#endCancelled(work)
-    this.#takeOn(wanted, where)
+    await this.#returns.resolveDoubt((runId) => this.#hand.holds(runId))
+    await this.#claiming.beginClaimed('last')
+    return this.#isStopping ? undefined : this.#claiming.runOnce()
   }
 
   /**
@@ -353,26 +212,22 @@ export class Worker implements Service, LocalWorker {
    * hesitation: handing back and claiming again costs more than the run itself.
    */
   #returnSurplus(): void {
-    this.#returns.addUnbegun(this.#queue.splice(2 * this.#allowedAhead))
+    this.#returns.addUnbegun(this.#hand.queue.splice(2 * this.#hand.allowedAhead))
   }
 
   #fillPlaces(): void {
     if (this.#isStopping || this.#isSuspended) return
-    const places = this.#options.concurrency - (this.#isPlaceKept ? 1 : 0)
-    while (this.#attempts.size < places && this.#queue.length > 0) {
-      // `shift` moves the beginning of the array, `splice` would move the thousands behind it.
-      void this.#perform(this.#queue.shift() as Work)
-    }
+    for (let work = this.#hand.next(); work; work = this.#hand.next()) void this.#perform(work)
   }
 
   async #perform(work: Work): Promise<void> {
     const { clock, executor } = this.#options
     const attempt = new Attempt(work, clock)
-    this.#attempts.set(work.runId, attempt)
+    this.#hand.attempts.set(work.runId, attempt)
     const ended = await attempt.perform(executor)
-    this.#attempts.delete(work.runId)
-    this.#late.delete(work.runId)
-    this.#throughput.count()
+    this.#hand.attempts.delete(work.runId)
+    this.#claiming.forget(work.runId)
+    this.#hand.throughput.count()
     if (ended) this.#settle(attempt, ended)
     this.#freed()
   }
@@ -404,27 +259,18 @@ export class Worker implements Service, LocalWorker {
   /** A place came free: it goes to the next run in hand, and the hand is filled before it is empty. */
   #freed(): void {
     this.#fillPlaces()
-    const isHandLow = this.#queue.length <= this.#options.concurrency
-    if (this.#isPlaceKept || (this.#hasBacklog && isHandLow)) this.#pulling.wake()
-    if (this.#attempts.size === 0) this.#onIdle?.()
+    const { isPlaceKept, isLow } = this.#hand
+    if (isPlaceKept || (this.#claiming.hasBacklog && isLow)) this.#pulling.wake()
+    if (this.#hand.attempts.size === 0) this.#onIdle?.()
   }
 
   /** Gives back everything that has not begun. */
   async #handBack(): Promise<void> {
-    const waiting = [...this.#attempts.values()].filter((attempt) => !attempt.hasBegun)
+    const waiting = [...this.#hand.attempts.values()].filter((attempt) => !attempt.hasBegun)
     for (const attempt of waiting) attempt.abandon()
     this.#returns.addUnbegun(waiting.map(({ work }) => work))
-    this.#returns.addUnbegun([...this.#queue.splice(0), ...this.#claimed.splice(0)])
+    this.#returns.addUnbegun([...this.#hand.queue.splice(0), ...this.#hand.claimed.splice(0)])
     await this.#returns.flush()
-  }
-
-  #holds(runId: string): boolean {
-    return this.#attempts.has(runId) || [...this.#claimed, ...this.#queue].some((run) => run.runId === runId)
-  }
-
-  /** Everything in this worker's name that it knows of. */
-  get #inHand(): readonly string[] {
-    return [...this.#attempts.keys(), ...[...this.#claimed, ...this.#queue].map(({ runId }) => runId)]
   }
 
   #endCancelled(work: Work): void {
@@ -433,13 +279,13 @@ export class Worker implements Service, LocalWorker {
   }
 
   async #cancel(): Promise<undefined> {
-    const known = [...this.#attempts.keys(), ...this.#queue.map(({ runId }) => runId)]
+    const known = [...this.#hand.attempts.keys(), ...this.#hand.queue.map(({ runId }) => runId)]
     if (known.length === 0) return
     for (const { runId } of await this.#options.db.run(cancelledAmong(known))) {
-      const index = this.#queue.findIndex((work) => work.runId === runId)
-      const [waiting] = index < 0 ? [] : this.#queue.splice(index, 1)
+      const index = this.#hand.queue.findIndex((work) => work.runId === runId)
+      const [waiting] = index < 0 ? [] : this.#hand.queue.splice(index, 1)
       if (waiting) this.#endCancelled(waiting)
-      else this.#attempts.get(runId)?.stop('cancelled')
+      else this.#hand.attempts.get(runId)?.stop('cancelled')
     }
   }
 }
