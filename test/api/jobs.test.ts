@@ -148,8 +148,23 @@ test.each<[string, string, unknown, string]>([
   expect(await storedIn(db)).toBe(before)
 })
 
+test('a schedule that has no form is answered with those there are', async () => {
+  const answer = await send('POST', '/submit_job', {
+    user_id: 'a',
+    schedule: 'every now and then',
+    code_location,
+  })
+
+  expect(answer.body.detail).toContain(
+    'a cron expression such as */5 * * * *, an interval such as 1h, or an instant',
+  )
+})
+
 test('a job that is not there has no history', async () => {
   const answer = await send('POST', '/get_exec_history', { job_id: '01900000-0000-7000-8000-000000000000' })
 
-  expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  expect(answer).toMatchObject({
+    status: 404,
+    body: { code: 'not_found', detail: expect.stringContaining('There is no job 01900000') },
+  })
 })

@@ -16,7 +16,6 @@ import type { App } from '../app.ts'
 import type { Context } from '../operations/context.ts'
 import { createTask } from '../operations/create-task.ts'
 import { endTask } from '../operations/end-task.ts'
-import { getTask, notFound } from '../operations/read-tasks.ts'
 import { utc } from '../present.ts'
 import { traceparentOf } from '../request.ts'
 import {
@@ -79,7 +78,7 @@ export function jobRoutes(app: App, context: Context): void {
       const traceparent = traceparentOf(request)
       return (await createTask(context, { input, traceparent, repeat: null, present })).body as Job
     } catch (error) {
-      throw error instanceof Refusal ? inItsWords(error) : error
+      throw error instanceof Refusal ? inItsWords(error, request.body) : error
     }
   })
 
@@ -90,13 +89,13 @@ export function jobRoutes(app: App, context: Context): void {
 
   app.post('/delete_job', { schema: remove }, async ({ body: { user_id, job_id } }) => {
     // Somebody else's job is as good as none.
-    if ((await getTask(context, job_id)).owner !== user_id) notFound(job_id)
+    if ((await getJob(context, job_id)).owner !== user_id) noJob(job_id)
     await endTask(context, job_id, 'delete')
     return { user_id, job_id }
   })
 
   app.post('/get_exec_history', { schema: history }, async ({ body: { job_id } }) => {
-    await getTask(context, job_id)
+    await getJob(context, job_id)
     const statement = runsOfTask({ projectId, taskId: job_id, limit: JOB_LIST_LIMIT })
     return (await db.snapshot((tx) => tx.run(statement), { inOrder: true })).map(presentExecution)
   })
@@ -127,13 +126,34 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
 ]
 
 /** A refusal with the names that this interface has for things. */
-function inItsWords(refusal: Refusal): Refusal {
+function inItsWords(refusal: Refusal, { schedule }: SubmitJob): Refusal {
   if (refusal.problems.length === 0) return refusal
-  return invalidInput(refusal.problems.map(translated))
+  return invalidInput(
+    refusal.problems.map(translated).map(({ pointer, detail }) => ({
+      pointer,
+      detail: pointer === '/schedule' && isOfNoForm(schedule.trim()) ? `${detail}; ${FORMS}` : detail,
+    })),
+  )
 }
+
+const FORMS =
+  'a schedule is a cron expression such as */5 * * * *, an interval such as 1h, or an instant such as 2026-11-16T09:00:00Z'
+
+const isOfNoForm = (text: string) =>
+  !parseInstant(text).ok && !parseDuration(text).ok && !/^(@\w+|\S+(\s+\S+){4,5})$/.test(text)
 
 function translated({ pointer, detail }: Problem): Problem {
   return { pointer: FIELDS.find(([prefix]) => pointer.startsWith(prefix))?.[1] ?? pointer, detail }
+}
+
+/** The task that a job is; in the words of this interface when there is none. */
+async function getJob(context: Context, id: string): Promise<TaskRow> {
+  const [row] = await context.db.run(findTasks({ projectId: context.projectId, id, limit: 1 }))
+  return row ?? noJob(id)
+}
+
+function noJob(id: string): never {
+  throw new Refusal('not_found', `There is no job ${id}.`)
 }
 
 function present({ id, owner, definition, openRun, nextAt }: TaskRow): Job {
