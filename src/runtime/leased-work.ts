@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { LoopOptions } from './loop.ts'
 import { LoopService } from './loop-service.ts'
 
@@ -28,6 +29,8 @@ export abstract class LeasedWork<Item extends Leased> extends LoopService {
   protected constructor(options: LeasedWorkOptions) {
     super(options)
     this.#options = options
+    // Whatever is held listens, which is no leak.
+    setMaxListeners(0, this.#stopping.signal)
   }
 
   /** What is under way is waited for, so that whoever goes on finds nothing half done. */
