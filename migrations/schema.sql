@@ -157,6 +157,8 @@ create table project (
   created_at    timestamptz not null default now(),
   min_period_ms bigint,
   max_ahead_ms  bigint,
+  mail_from     text,
+  mail_reply_to text,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_limits_are_positive check (min_period_ms > 0 and max_ahead_ms > 0),

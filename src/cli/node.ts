@@ -26,6 +26,7 @@ import { Scheduler } from '../scheduler/scheduler.ts'
 import { ShardLeases } from '../scheduler/shard-leases.ts'
 import { Database } from '../store/database.ts'
 import { Definitions } from '../store/definitions.ts'
+import { senderOf } from '../store/projects.ts'
 import { LaneRegistry } from '../store/queues.ts'
 import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
@@ -164,6 +165,7 @@ export async function startNode({
       userAgent: `belfry/${version}`,
       signer,
       mail: mailOf(config),
+      senderOf: async (projectId) => (await engine.run(senderOf(projectId)))[0],
     })
     worker = new Worker({
       nodeId: id,

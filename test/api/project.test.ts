@@ -1,4 +1,4 @@
-/** The limits that a project sets for the schedules of its tasks. */
+/** The limits that a project sets for the schedules of its tasks, and who sends their messages. */
 import { afterEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp } from './test-app.ts'
@@ -22,6 +22,24 @@ test('the project tells its limits, and takes others', async () => {
   expect(before.body).toMatchObject({ name: 'default', limits: { minPeriod: '10ms', maxAhead: null } })
   expect(after.body.limits).toEqual({ minPeriod: '1m', maxAhead: '30d' })
   expect(later.body.limits).toEqual({ minPeriod: '1m', maxAhead: null })
+})
+
+test('the project says who sends messages, or leaves it to the server', async () => {
+  const mail = (fields: Record<string, unknown>) => send('PATCH', '/v1/project', { mail: fields })
+  const before = await send('GET', '/v1/project')
+  const named = await mail({ from: 'Ops <ops@example.com>', replyTo: 'help@example.com' })
+  const partly = await mail({ replyTo: null })
+  const refused = await mail({ from: 'ops@example.com\r\nBcc: all@example.com' })
+  const after = await mail({ from: null })
+
+  expect(before.body.mail).toEqual({ from: null, replyTo: null })
+  expect(named.body).toMatchObject({
+    mail: { from: 'Ops <ops@example.com>', replyTo: 'help@example.com' },
+    limits: before.body.limits,
+  })
+  expect(partly.body.mail).toEqual({ from: 'Ops <ops@example.com>', replyTo: null })
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/mail/from' }] } })
+  expect(after.body.mail).toEqual({ from: null, replyTo: null })
 })
 
 test.each([
@@ -119,7 +137,7 @@ test('a task that exists goes on, and is held to the limits when it is reschedul
 })
 
 test.each([
-  [{}, '', 'is required'],
+  [{}, '', 'must name limits or mail'],
   [{ limits: {} }, '/limits', 'must name at least one limit to change'],
   [{ limits: { minPeriod: '1ms' } }, '/limits/minPeriod', 'must be from 10ms to 3650d'],
   [{ limits: { minPeriod: '2d', maxAhead: '1d' } }, '/limits/minPeriod', 'is more than maxAhead'],

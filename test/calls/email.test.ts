@@ -237,6 +237,24 @@ test('a message is left as soon as its signal fires, under way or waiting, and o
   expect(told.filter((message) => 'raw' in message)).toHaveLength(1)
 })
 
+test('a project says who sends and who gets the answers, and the task has the last word', async () => {
+  const { pool, told } = await mail()
+  const executor = createEmailExecutor({
+    pool,
+    defaultFrom: 'Belfry <belfry@example.com>',
+    senderOf: async () => ({ mailFrom: 'Ops <ops@example.com>', mailReplyTo: 'help@example.com' }),
+  })
+
+  await executor.execute(email(), anAttempt())
+  await executor.execute(email({ from: 'me@example.com' }), anAttempt())
+
+  const messages = await Promise.all(told.map(({ raw }) => PostalMime.parse(raw)))
+  expect(messages).toMatchObject([
+    { from: { name: 'Ops', address: 'ops@example.com' }, replyTo: [{ address: 'help@example.com' }] },
+    { from: { address: 'me@example.com' }, replyTo: [{ address: 'help@example.com' }] },
+  ])
+})
+
 test('without a mail server, or without a sender, it says what to set', async () => {
   const { pool } = await mail()
 

@@ -43,6 +43,7 @@ test(
       handler: { name: 'greet', payload: { name: 'Ada' } },
     }
 
+    await belfry.request('PATCH', '/v1/project', { mail: { replyTo: 'help@example.com' } })
     const created = await belfry.request('POST', '/v1/tasks/bulk', {
       tasks: Object.entries(actions).map(([type, more]) => ({
         name: type,
@@ -98,6 +99,7 @@ test(
     expect(slackPeer.told).toMatchObject([{ method: 'POST', body: '{"text":"done"}' }])
     expect(slackPeer.told[0]?.headers).not.toHaveProperty('webhook-signature')
     expect(mail.told).toMatchObject([{ isSecure: true, raw: expect.stringContaining('Subject: report') }])
+    expect(mail.told[0]?.raw).toContain('Reply-To: help@example.com')
     expect(worker.told).toMatchObject([{ payload: { name: 'Ada' } }])
     const answers = await Promise.all(
       ['/v1/tasks', '/v1/runs', '/v1/signing-secrets', '/v1/nodes'].map((path) =>

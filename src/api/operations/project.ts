@@ -1,4 +1,4 @@
-/** The project that the caller acts in, and the limits it sets for the schedules of its tasks. */
+/** The project that the caller acts in, the limits it sets for the schedules of its tasks, and who sends their messages. */
 import { formatDuration } from '../../core/duration.ts'
 import { Refusal } from '../../core/errors.ts'
 import { paceOf } from '../../core/schedule/pace.ts'
@@ -6,7 +6,7 @@ import { triggersOf } from '../../core/schedule/schedule.ts'
 import { MIN_INTERVAL_MS } from '../../core/schedule/validate-schedule.ts'
 import { durationMs, planOf, type TaskDefinition } from '../../core/task.ts'
 import { type Database, violatedConstraint } from '../../store/database.ts'
-import { type ProjectLimits, type ProjectRow, readProject, setLimits } from '../../store/projects.ts'
+import { editProject, type ProjectLimits, type ProjectRow, readProject } from '../../store/projects.ts'
 import type { EditProject } from '../schemas/project.ts'
 import type { Context } from './context.ts'
 
@@ -19,15 +19,17 @@ export async function getProject({ db, projectId, limits }: Context): Promise<Pr
   return { ...project, minPeriodMs, maxAheadMs }
 }
 
-export async function limitProject(context: Context, { limits }: EditProject): Promise<ProjectRow> {
+export async function changeProject(context: Context, { limits, mail }: EditProject): Promise<ProjectRow> {
   const { db, projectId } = context
   const toMs = (text: string | null | undefined) => (text == null ? text : durationMs(text))
-  const [minPeriodMs, maxAheadMs] = [toMs(limits.minPeriod), toMs(limits.maxAhead)]
+  const [minPeriodMs, maxAheadMs] = [toMs(limits?.minPeriod), toMs(limits?.maxAhead)]
   try {
     await db.run(
-      setLimits(projectId, {
+      editProject(projectId, {
         ...(minPeriodMs === undefined ? {} : { minPeriodMs }),
         ...(maxAheadMs === undefined ? {} : { maxAheadMs }),
+        ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
+        ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
       }),
     )
   } catch (error) {

@@ -111,7 +111,7 @@ export const SlackAction = z
 
 const MAX_RECIPIENTS = 100
 
-const Address = z
+export const Address = z
   .string()
   .max(500)
   .superRefine((text, context) => {

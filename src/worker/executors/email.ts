@@ -15,17 +15,31 @@ import type { RefusedRecipient, SmtpError, SmtpPool, SmtpReceipt } from './smtp-
 export interface EmailExecutorOptions {
   /** Null where no mail server is configured. */
   readonly pool: SmtpPool | null
-  /** Who sends where the action does not say. */
+  /** Who sends where neither the action nor its project says. */
   readonly defaultFrom: string | null
+  /** What a project says about senders. */
+  senderOf?(projectId: string): Promise<Sender | undefined>
+}
+
+/** Who sends, and who gets the answers, where an action does not say. */
+export interface Sender {
+  readonly mailFrom: string | null
+  readonly mailReplyTo: string | null
 }
 
 /** The executor of messages. It owns the connections to the mail server. */
-export function createEmailExecutor({ pool, defaultFrom }: EmailExecutorOptions): Executor<EmailAction> {
+export function createEmailExecutor({
+  pool,
+  defaultFrom,
+  senderOf,
+}: EmailExecutorOptions): Executor<EmailAction> {
   return {
     async execute(action, context) {
       if (pool === null)
         return failed('email_not_configured', 'this worker has no mail server; set --smtp-url', false)
-      const addressed = addressesOf(action, defaultFrom)
+      const isComplete = action.from !== undefined && action.replyTo !== undefined
+      const sender = isComplete ? undefined : await senderOf?.(context.projectId)
+      const addressed = addressesOf(withSender(action, sender), defaultFrom)
       if (typeof addressed === 'string') return failed('invalid_email', addressed, false)
       const { from, recipients } = addressed
       const messageId = `<${context.runId}@${domainOf(from)}>`
@@ -40,6 +54,16 @@ export function createEmailExecutor({ pool, defaultFrom }: EmailExecutorOptions)
     async close() {
       pool?.close()
     },
+  }
+}
+
+function withSender(action: EmailAction, sender: Sender | undefined): EmailAction {
+  const from = action.from ?? sender?.mailFrom ?? undefined
+  const replyTo = action.replyTo ?? sender?.mailReplyTo ?? undefined
+  return {
+    ...action,
+    ...(from === undefined ? {} : { from }),
+    ...(replyTo === undefined ? {} : { replyTo }),
   }
 }
 
@@ -58,7 +82,8 @@ interface Addressed {
 /** Who sends and who receives, or what is wrong with it. It was checked when the task was made. */
 function addressesOf(action: EmailAction, defaultFrom: string | null): Addressed | string {
   const sender = action.from ?? defaultFrom
-  if (sender === null) return 'the action names no sender; set from, or --smtp-from'
+  if (sender === null)
+    return 'the action names no sender; set its from, mail.from of the project, or --smtp-from'
   const texts = {
     from: [sender],
     to: list(action.to),

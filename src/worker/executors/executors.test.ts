@@ -8,12 +8,14 @@ const executors = createExecutors({
   userAgent: 'belfry/0',
   signer: unsigned,
   mail: null,
+  senderOf: async () => undefined,
 })
 const guarded = createExecutors({
   allowPrivateAddresses: false,
   userAgent: 'belfry/0',
   signer: unsigned,
   mail: null,
+  senderOf: async () => undefined,
 })
 afterAll(() => Promise.all([executors.close(), guarded.close()]))
 

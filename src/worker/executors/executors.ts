@@ -2,7 +2,7 @@ import type { Action, HandlerAction } from '../../core/action.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import type { Signer } from '../signer.ts'
-import { createEmailExecutor } from './email.ts'
+import { createEmailExecutor, type Sender } from './email.ts'
 import { createHttpExecutor } from './http.ts'
 import { HttpClient } from './http-client.ts'
 import { createSlackExecutor } from './slack.ts'
@@ -18,6 +18,8 @@ export interface ExecutorsOptions {
   readonly signer: Signer
   /** The mail server, and who sends where an action does not say; null where there is none. */
   readonly mail: MailOptions | null
+  /** What a project says about who sends its messages. */
+  senderOf(projectId: string): Promise<Sender | undefined>
 }
 
 /** How messages leave the installation. */
@@ -35,11 +37,13 @@ export function createExecutors({
   userAgent,
   signer,
   mail,
+  senderOf,
 }: ExecutorsOptions): Executors {
   const client = new HttpClient({ allowPrivate: allowPrivateAddresses })
   const http = createHttpExecutor({ client, userAgent, signer })
   const slack = createSlackExecutor({ client, userAgent })
-  const email = createEmailExecutor({ pool: mail && new SmtpPool(mail), defaultFrom: mail?.from ?? null })
+  const pool = mail && new SmtpPool(mail)
+  const email = createEmailExecutor({ pool, defaultFrom: mail?.from ?? null, senderOf })
 
   return {
     execute(action: Action, context: AttemptContext): Promise<Outcome> {
