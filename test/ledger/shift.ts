@@ -1,5 +1,6 @@
 /** A long outage in no time: everything that is recorded moves into the past, and nobody was there since. */
 import pg from 'pg'
+import { eventually } from '../support/eventually.ts'
 
 /** Counts by the minute of the wall clock, which would not be there any more. */
 const LEFT_ALONE = ['tally', 'tally_progress', 'migration']
@@ -12,6 +13,7 @@ export async function shiftBack(url: string, byMs: number): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
+    await untilAlone(client)
     await client.query('begin')
     const { rows: columns } = await client.query<{ table: string; columns: string[] }>(
       `select c.relname as table, array_agg(a.attname::text) as columns
@@ -42,4 +44,18 @@ export async function shiftBack(url: string, byMs: number): Promise<void> {
   } finally {
     await client.end()
   }
+}
+
+/** What a node had asked for when it died may still be under way: a row of it that came after the shift would be left where it is. */
+function untilAlone(client: pg.Client): Promise<unknown> {
+  return eventually(
+    async () => {
+      const { rows } = await client.query<{ others: number }>(
+        `select count(*)::integer as others from pg_stat_activity
+         where datname = current_database() and backend_type = 'client backend' and application_name like 'belfry%'`,
+      )
+      return rows[0]?.others === 0
+    },
+    { withinMs: 60_000 },
+  )
 }
