@@ -1,4 +1,5 @@
 /** The mail server of an installation, as one address: `smtp://user:password@mail.example.com:587`. */
+import { readUrl } from './read-url.ts'
 
 /** A mail server, and how to log in there. */
 export interface SmtpServer {
@@ -20,8 +21,9 @@ const WANTED = 'must be like smtp://user:password@mail.example.com:587, or smtps
 const DEFAULT_PORTS = { 'smtp:': 587, 'smtps:': 465 } as const
 
 export function parseSmtpUrl(text: string): ReadSmtpUrl {
-  if (!URL.canParse(text)) return { ok: false, reason: WANTED }
-  const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(text)
+  const url = readUrl(text)
+  if (url === null) return { ok: false, reason: WANTED }
+  const { protocol, hostname, port, username, password, pathname, search, hash } = url
   if (protocol !== 'smtp:' && protocol !== 'smtps:') return { ok: false, reason: WANTED }
   if (hostname === '' || (pathname !== '' && pathname !== '/') || search !== '' || hash !== '')
     return { ok: false, reason: WANTED }

@@ -39,3 +39,10 @@ test.each(['http://127.0.0.1/', 'http://10.0.0.1/', 'http://[::1]/', 'http://loc
     expect(parseWantedUrl(text)).toMatchObject({ ok: true })
   },
 )
+
+test('bytes that would be another text in UTF-8 are refused, however often they are read', () => {
+  const text = Buffer.from('http://１００.１００.１００.２００:8080/').toString('latin1')
+
+  for (let i = 0; i < 50_000; i++)
+    if (parseTargetUrl(text).ok) throw new Error(`it was read, the ${i}th time`)
+})

@@ -1,5 +1,6 @@
 /** Which addresses an HTTP action may name: http and https, no user or password inside. */
 import { neverReached } from './address.ts'
+import { readUrl } from './read-url.ts'
 
 export type TargetUrl =
   | { readonly ok: true; readonly url: URL }
@@ -8,9 +9,9 @@ export type TargetUrl =
 
 /** Reads the address of an action. It is checked when the task is made and again before each request. */
 export function parseTargetUrl(text: string): TargetUrl {
-  if (!URL.canParse(text))
+  const url = readUrl(text)
+  if (url === null)
     return { ok: false, reason: 'cannot be read as a URL; write it like https://example.com/hook' }
-  const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return { ok: false, reason: `must start with http:// or https://, not ${url.protocol.slice(0, 20)}` }
   // Credentials in a URL end up in logs and histories; a header can be kept out of both.

@@ -143,7 +143,7 @@ export function forbiddenCalls(mode: Mode): object[] {
     const host = named('turn', PUBLIC, address)
     return following(sentOn(at(host), 307, host))
   })
-  const hosts = mode === 'refuse' ? ['localhost', 'LOCALHOST', 'localhost.'].flatMap(callsOf) : []
+  const hosts = mode === 'refuse' ? ['localhost', 'LOCALHOST'].flatMap(callsOf) : []
   return [...direct, ...redirects, ...byName, ...rebinding, ...hosts]
 }
 

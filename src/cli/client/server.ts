@@ -1,4 +1,5 @@
 /** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
+import { readUrl } from '../../core/read-url.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { explainProblem, type Problem } from './problem.ts'
 
@@ -27,7 +28,7 @@ export function serverUrl(flag: string | undefined, env: NodeJS.ProcessEnv): str
     given === '' ? DEFAULT_SERVER : given,
     flag === undefined ? SERVER_VARIABLE : '--server',
   ]
-  const url = URL.canParse(text) ? new URL(text) : null
+  const url = readUrl(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new CliError(
       `${name} is '${text}'; it must be an address such as ${DEFAULT_SERVER}.`,

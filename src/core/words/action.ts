@@ -1,4 +1,5 @@
 import { type Action, targetOfAction } from '../action.ts'
+import { readUrl } from '../read-url.ts'
 
 /** What a task does, in one line: `POST https://example.com/hook`. */
 export function actionWords(action: Action): string {
@@ -15,7 +16,7 @@ export function actionWords(action: Action): string {
       return `${action.method} ${action.url || '…'}`
     case 'slack':
       // Whoever knows the whole address can write there.
-      return `message to ${URL.canParse(action.url) ? new URL(action.url).host : '…'}`
+      return `message to ${readUrl(action.url)?.host ?? '…'}`
     case 'email':
       return `email to ${targetOfAction(action) || '…'}`
   }

@@ -3,6 +3,7 @@
  * a redirect could carry a secret away: headers that the task sets stay with the origin that the task names, for
  * all of the way that is left, and from https nothing goes on over http.
  */
+import { readUrl } from '../../core/read-url.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
 import { type HttpResponse, type Target, targetOf } from './http-client.ts'
 
@@ -22,8 +23,9 @@ export function nextHop(hop: Hop, { status, headers }: HttpResponse): Hop | stri
   const { location } = headers
   if (!REDIRECTS.has(status) || location === undefined) return undefined
   const { url } = hop.target
-  if (!URL.canParse(location, url.href)) return 'which cannot be read as a URL'
-  const next = parseTargetUrl(new URL(location, url).href)
+  const wanted = readUrl(location, url)
+  if (wanted === null) return 'which cannot be read as a URL'
+  const next = parseTargetUrl(wanted.href)
   if (!next.ok) return `which ${next.reason}`
   if (url.protocol === 'https:' && next.url.protocol === 'http:') return 'which leaves https for http'
   const isElsewhere = hop.isElsewhere || next.url.origin !== url.origin
