@@ -3,7 +3,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { get, queryOf } from './client.ts'
 import type { Ledger } from './wire.ts'
 
-export type LedgerShow = 'problems' | 'skipped' | 'ran'
+export type LedgerShow = 'problems' | 'skipped' | 'failed' | 'ran'
 
 const SHOWN = 200
 

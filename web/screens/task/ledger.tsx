@@ -12,6 +12,7 @@ import classes from './parts.module.css'
 const SHOWN: readonly { value: LedgerShow; label: string }[] = [
   { value: 'problems', label: 'What is not in order' },
   { value: 'skipped', label: 'What was skipped' },
+  { value: 'failed', label: 'What failed unrun' },
   { value: 'ran', label: 'What ran' },
 ]
 
