@@ -209,7 +209,9 @@ async function expectEventsByIndex(ids: readonly string[]) {
   await expectByIndex('what ended two days ago', endsBetween({ ...query, ...back, after }), stretch)
   const [row] = await db.run(sql<{ taskId: string }>`select task_id as "taskId" from run limit 1`)
   const ofTask = endsBetween({ ...query, ...back, after, taskId: row?.taskId ?? null })
-  await expectByIndex('what of a task ended two days ago', ofTask, stretch)
+  // By the index of its task or by that of instants: at worst all that the busiest task did in one partition.
+  const ofTaskInADay = { rows: stretch.rows, pages: Math.ceil(RUNS / 3 / DAYS / 8) + stretch.pages }
+  await expectByIndex('what of a task ended two days ago', ofTask, ofTaskInADay)
   const strays = { untilUs: back.untilUs, after: null, limit: LIMIT }
   const long = { xids: [xmax - 1], fromUs: back.fromUs }
   await expectByIndex('what a long transaction wrote', endsOfTransactions({ ...strays, long, xmax }), stretch)
