@@ -60,7 +60,10 @@ export const replaceDefinition = (edit: TaskEdit) => sql<{ version: number; upda
     tags = ${edit.tags}::text[]
   where id = ${edit.id} returning version, updated_at as "updatedAt"`
 
-/** Notes the last instant whose occurrence is one of a version that was replaced. */
+/**
+ * Notes the last instant whose occurrence is one of a version that was replaced. One before it ends no later: it may have
+ * been given what was still ahead, while nothing but a name changed.
+ */
 export const endVersion = ({
   taskId,
   version,
@@ -70,7 +73,8 @@ export const endVersion = ({
   version: number
   until: number
 }) => sql`
-  update task_version set due_until = to_timestamp(${until}::float8 / 1000) where task_id = ${taskId} and version = ${version}`
+  update task_version set due_until = to_timestamp(${until}::float8 / 1000)
+  where task_id = ${taskId} and (version = ${version} or version < ${version} and due_until > to_timestamp(${until}::float8 / 1000))`
 
 /** What a pause says about itself. */
 export interface PauseWords {

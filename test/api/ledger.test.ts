@@ -264,6 +264,18 @@ test('what was to be skipped and nobody got to is accounted for, whatever is don
   }
 })
 
+test('a version that was given what is to be skipped ends with the one after it', async () => {
+  const { id } = await aTaskOf(0)
+  await send('POST', `/v1/tasks/${id}/skip-next`, { count: 3 })
+  await send('PATCH', `/v1/tasks/${id}`, { name: 'renamed' })
+  await send('PATCH', `/v1/tasks/${id}`, { schedule: { type: 'every', interval: '5h' } })
+
+  const ledger = await ledgerOf(id, `?to=${iso(Date.now() + 60 * S)}`)
+
+  expect(ledger).toMatchObject({ isInOrder: true, nextCursor: null })
+  expect(ledger.items.filter(({ at }: { at: string }) => Date.parse(at) > Date.now())).toEqual([])
+})
+
 test('what a cancelled task still owed is accounted for, and nothing is owed after', async () => {
   const { id, madeAt } = await aTaskOf(60 * S)
   await moveWaiting(db, id, madeAt + 10 * S)
