@@ -251,7 +251,7 @@ describe('the next hour', () => {
     const [task] = await tasksInAgenda(db, { count: 1, dueAt: Date.now() + DAY_MS })
     await db.run(sql`
       insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial)
-      select gen_random_uuid(), ${task?.taskId}, ${DEFAULT_PROJECT_ID}, (random() * 63)::integer, at, at, 1, 0, 'occurrence', n
+      select gen_random_uuid(), ${task?.taskId}, ${DEFAULT_PROJECT_ID}, n % 64, at, at, 1, 0, 'occurrence', n
       from (select n, now() + random() * interval '59 minutes' as at from generate_series(1, 60000) as n) made`)
 
     const { next } = await stats()
