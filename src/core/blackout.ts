@@ -2,42 +2,10 @@
  * Blackouts: windows in which nothing of a project starts by time. A window is an instant to another, or recurs on
  * the wall clock of a zone. Pure: whichever node asks gets the same answer. The rule must have been validated.
  */
+import type { BlackoutEffect, BlackoutRule, WeeklyRule } from './blackout-rule.ts'
 import { nextOccurrence } from './schedule/occurrences.ts'
 import type { Plan, Schedule } from './schedule/schedule.ts'
 import { durationMs, instantMs } from './task.ts'
-
-export const BLACKOUT_EFFECTS = ['skip', 'defer'] as const
-/** What becomes of an occurrence within: it is skipped, or the latest of its task runs when the window is over. */
-export type BlackoutEffect = (typeof BLACKOUT_EFFECTS)[number]
-
-export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
-export type Weekday = (typeof WEEKDAYS)[number]
-
-/** From one instant to another. */
-export interface RangeRule {
-  readonly type: 'range'
-  readonly from: string
-  readonly to: string
-}
-
-/** So long from each instant that a cron expression matches. */
-export interface CronRule {
-  readonly type: 'cron'
-  readonly expression: string
-  readonly timezone: string
-  readonly duration: string
-}
-
-/** From one wall time to the next other one, beginning on certain days of the week. */
-export interface WeeklyRule {
-  readonly type: 'weekly'
-  readonly days: readonly Weekday[]
-  readonly from: string
-  readonly to: string
-  readonly timezone: string
-}
-
-export type BlackoutRule = RangeRule | CronRule | WeeklyRule
 
 /** One window, with its beginning and without its end. */
 export interface Span {

@@ -1,5 +1,5 @@
 /** Blackouts as rows. They are made and removed, never changed. */
-import type { BlackoutEffect, BlackoutRule } from '../core/blackout.ts'
+import type { BlackoutEffect, BlackoutRule } from '../core/blackout-rule.ts'
 import { SHARD_COUNT } from '../core/ids.ts'
 import { list, sql } from './sql.ts'
 

@@ -1,4 +1,5 @@
-import { type BlackoutRule, spanAfter, spanAt } from '../../core/blackout.ts'
+import { spanAfter, spanAt } from '../../core/blackout.ts'
+import type { BlackoutRule } from '../../core/blackout-rule.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BLACKOUT_EFFECTS, WEEKDAYS } from '../../core/blackout.ts'
+import { BLACKOUT_EFFECTS, WEEKDAYS } from '../../core/blackout-rule.ts'
 import { validateSchedule } from '../../core/schedule/schedule.ts'
 import { durationBetween, Instant, isInOrder, Uuid } from './values.ts'
 
