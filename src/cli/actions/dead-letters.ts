@@ -49,10 +49,10 @@ export async function listDeadLetters(
 function groupTable(groups: readonly Group[], now: number): string {
   return table(
     ['RUNS', 'TASKS', 'WHAT', 'FIRST', 'LAST', 'FINGERPRINT'],
-    groups.map(({ key, count, tasks, taskName, taskId, pattern, code, firstAt, lastAt }) => [
+    groups.map(({ key, count, tasks, taskName, taskId, pattern, code, sample, firstAt, lastAt }) => [
       String(count),
       tasks === 1 ? cut(printable(taskName ?? taskId ?? '1'), WHAT_WIDTH / 2) : String(tasks),
-      cut(printable(pattern ?? code ?? '–'), WHAT_WIDTH),
+      cut(printable(sample.message ?? pattern ?? code ?? '–'), WHAT_WIDTH),
       formatDistance(Date.parse(firstAt), now),
       formatDistance(Date.parse(lastAt), now),
       key,
