@@ -1,15 +1,23 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What waits for processes, browsers and clocks first, what only computes last: so both cores are busy to the end. */
-const ORDER = ['test/scenarios/', 'test/browser/', 'test/cli/', 'test/', 'src/', 'web/']
+/** What waits for processes and clocks first, what only computes last: so both cores are busy to the end. */
+const ORDER = ['test/scenarios/', 'test/cli/', 'test/', 'src/', 'web/']
+/** A browser wants a core for itself, a scenario mostly waits: the two are begun in turn, to run beside one another. */
+const DEMANDING = 'test/browser/'
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const root = this.ctx.config.root
-    const rank = ({ moduleId }: TestSpecification) =>
-      ORDER.findIndex((folder) => moduleId.startsWith(`${root}/${folder}`))
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+    const isIn = (folder: string, { moduleId }: TestSpecification) =>
+      moduleId.startsWith(`${this.ctx.config.root}/${folder}`)
+    const rank = (file: TestSpecification) => ORDER.findIndex((folder) => isIn(folder, file))
+    const sorted = await super.sort(files)
+    const demanding = sorted.filter((file) => isIn(DEMANDING, file))
+    const others = sorted.filter((file) => !isIn(DEMANDING, file)).sort((a, b) => rank(a) - rank(b))
+    const waiting = others.filter((file) => rank(file) === 0)
+    const stretch = Math.max(1, Math.floor(waiting.length / Math.max(1, demanding.length)))
+    const beside = demanding.flatMap((file, i) => [file, ...waiting.slice(i * stretch, (i + 1) * stretch)])
+    return [...beside, ...waiting.slice(demanding.length * stretch), ...others.slice(waiting.length)]
   }
 }
 
