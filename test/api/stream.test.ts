@@ -64,7 +64,7 @@ test('tells what runs on another node: made, run, ended, with the task as it is'
   expect(made.data.tasks).toMatchObject([{ id: taskId, name: 'watched', state: 'scheduled' }])
   const [run] = data.runs.filter(({ id }: { id: string }) => id === runId)
   const { output: _, ...whole } = asInLists((await worker.request('GET', `/v1/runs/${runId}`)).body)
-  expect(run).toEqual(whole)
+  expect(run).toEqual({ ...whole, outcome: '' })
   expect(data.tasks).toMatchObject([{ id: taskId, state: 'scheduled', nextFireAt: expect.any(String) }])
 })
 
@@ -85,6 +85,25 @@ test('tells each state that lasts: running, retrying, cancelled', async () => {
 
   expect(statesOf(source, failing).at(-1)).toBe('cancelled')
   expect(statesOf(source, long).at(-1)).toBe('cancelled')
+})
+
+test('says what came of a run in words, and leaves the output to whoever reads the run', async () => {
+  const source = await watch()
+  const sink = await startSink(({ path }) => ({
+    status: path === '/bad' ? 404 : 200,
+    body: 'x'.repeat(1_000),
+  }))
+  const call = (path: string) =>
+    create({ action: { type: 'ping', url: sink.url + path }, retry: { limit: 0 } }).then(trigger)
+  const [good, bad] = [await call('/good'), await call('/bad')]
+
+  const told = async (id: string, state: string) =>
+    (await source.next('changes', aboutRun(id, state))).data.runs.find((run: { id: string }) => run.id === id)
+  const [completed, failed] = [await told(good, 'completed'), await told(bad, 'permanently_failed')]
+
+  expect(completed).toMatchObject({ outcome: 'HTTP 200' })
+  expect(completed).not.toHaveProperty('output')
+  expect(failed.outcome).toMatch(/^HTTP 404 from 127\.0\.0\.1/)
 })
 
 test('tells of edits, pauses and deletions, by whichever node', async () => {

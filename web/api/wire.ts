@@ -58,7 +58,10 @@ export type Task = Omit<WireTask, 'action' | 'schedule'> & {
   readonly action: Action
   readonly schedule: Schedule
 }
-export type Run = WireRun
+export type Run = WireRun & {
+  /** What came of it in a few words, where a stream has told it and left the output out. */
+  readonly outcome?: string
+}
 export type WhyNotRunning = WireWhy
 export type Ledger = WireLedger
 export type LedgerEntry = WireLedgerEntry

@@ -15,8 +15,11 @@ export interface Hello {
   readonly retryMs: number
 }
 
-/** A run as a stream shows it: its output is read with the run. */
-export type RunChange = Omit<z.output<typeof Run>, 'output'>
+/** A run as a stream shows it: its output, which may be large, is read with the run. */
+export type RunChange = Omit<z.output<typeof Run>, 'output'> & {
+  /** What came of it, in a few words: `HTTP 200`, the message of an error, or nothing. */
+  readonly outcome: string
+}
 
 /** The data of the event `changes`: what is new, as it is now. */
 export interface Changes {

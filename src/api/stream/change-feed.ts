@@ -6,6 +6,7 @@
  * A row becomes visible a moment after the instant that it carries, so each look reaches back a little behind
  * the last one, and what it comes across as it was before is no news.
  */
+import { outcomeWords } from '../../core/words/outcome.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { type ChangedItem, type ChangedItems, changesSince } from '../../store/changes.ts'
 import type { Queryable } from '../../store/database.ts'
@@ -180,7 +181,7 @@ async function readRuns(tx: Queryable, ids: readonly string[], endedFrom: number
   return rows
     .toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0))
     .map((row) => {
-      const { output: _, ...run } = presentRun(row)
-      return run
+      const { output, ...run } = presentRun(row)
+      return { ...run, outcome: outcomeWords({ output, error: run.error }) }
     })
 }
