@@ -3,12 +3,10 @@ import { queryOptions } from '@tanstack/react-query'
 import { get, queryOf } from './client.ts'
 import type { Ledger } from './wire.ts'
 
-export type LedgerShow = 'problems' | 'skipped' | 'failed' | 'ran'
-
 const SHOWN = 200
 
 /** The last day, or less of a task that is due very often. */
-export const ledgerQuery = (taskId: string, show: LedgerShow) =>
+export const ledgerQuery = (taskId: string, show: 'problems' | 'skipped' | 'failed' | 'ran') =>
   queryOptions({
     queryKey: ['ledger', taskId, show],
     queryFn: ({ signal }) =>

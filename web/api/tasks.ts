@@ -70,11 +70,21 @@ export const taskQuery = (id: string) =>
     queryFn: ({ signal }) => get<Task>(`/v1/tasks/${encodeURIComponent(id)}?include=recent`, signal),
   })
 
+const askWhy = (id: string, at: string | undefined, signal: AbortSignal): Promise<WhyNotRunning> =>
+  get(`/v1/tasks/${encodeURIComponent(id)}/why${queryOf({ at })}`, signal)
+
 /** Why a task is not running; asked again whenever the task has changed. */
 export const whyQuery = ({ id, state, version, nextFireAt, openRun }: Task) =>
   queryOptions({
     queryKey: ['why', id, { state, version, nextFireAt, run: openRun?.id, runState: openRun?.state }],
-    queryFn: ({ signal }) => get<WhyNotRunning>(`/v1/tasks/${encodeURIComponent(id)}/why`, signal),
+    queryFn: ({ signal }) => askWhy(id, undefined, signal),
+  })
+
+/** Why a task was not running at an instant that has passed. */
+export const whyThenQuery = (id: string, at: string) =>
+  queryOptions({
+    queryKey: ['why-then', id, at],
+    queryFn: ({ signal }) => askWhy(id, at, signal),
   })
 
 /** What decides when a task is due, before it is one. */

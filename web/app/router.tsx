@@ -71,10 +71,17 @@ export type TaskTab = (typeof TASK_TABS)[number]
 export const TASK_PANELS = ['trigger', 'pause', 'skip', 'backfill', 'delete'] as const
 export type TaskPanel = (typeof TASK_PANELS)[number]
 
+/** What of the ledger is shown; what is not in order when nothing is said. */
+export const LEDGER_SHOWN = ['problems', 'skipped', 'failed', 'ran'] as const
+export type LedgerShown = (typeof LEDGER_SHOWN)[number]
+
 /** What the address of a task's page holds. */
 export interface TaskSearch extends RowSearch {
   readonly tab?: TaskTab
   readonly panel?: TaskPanel
+  readonly show?: LedgerShown
+  /** The instant that has passed about which it is asked why the task was not running. */
+  readonly at?: string
 }
 
 const task = createRoute({
@@ -84,9 +91,13 @@ const task = createRoute({
   validateSearch: (search): TaskSearch => {
     const tab = choiceIn(search, 'tab', TASK_TABS)
     const panel = choiceIn(search, 'panel', TASK_PANELS)
+    const show = choiceIn(search, 'show', LEDGER_SHOWN)
+    const at = textIn(search, 'at')
     return {
       ...(tab === undefined ? {} : { tab }),
       ...(panel === undefined ? {} : { panel }),
+      ...(show === undefined || show === 'problems' ? {} : { show }),
+      ...(at === undefined ? {} : { at }),
       ...rowIn(search),
     }
   },
@@ -152,6 +163,8 @@ export const router = createRouter({
   ]),
   parseSearch,
   stringifySearch,
+  // A screen that fails, or whose files cannot be fetched, leaves the frame around it standing.
+  defaultErrorComponent: Broken,
   defaultPreload: 'intent',
   scrollRestoration: true,
 })

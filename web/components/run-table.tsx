@@ -116,8 +116,19 @@ function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
       <td className={classes.number}>
         <Labelled label="attempts">{run.attempt === 0 ? '–' : run.attempt}</Labelled>
       </td>
-      <td className={classes.outcome}>{outcomeWords(run)}</td>
+      <td className={classes.outcome}>
+        {run.state === 'skipped' ? <WhyThen run={run} /> : (run.outcome ?? outcomeWords(run))}
+      </td>
     </tr>
+  )
+}
+
+/** What did not run left a reason; the page of its task tells more about it. */
+export function WhyThen({ run }: { readonly run: Pick<Run, 'taskId' | 'scheduledFor'> }) {
+  return (
+    <Link to="/tasks/$taskId" params={{ taskId: run.taskId }} search={{ at: run.scheduledFor }}>
+      Why it did not run
+    </Link>
   )
 }
 

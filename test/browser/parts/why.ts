@@ -1,5 +1,5 @@
 /** A task says on its page why it is not running, and goes on saying what is so. */
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sql } from '../../../src/store/sql.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import type { TestServer } from './server.ts'
@@ -20,6 +20,8 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
 
     await page.getByText('Not everything is in order.').waitFor()
     await page.getByRole('list', { name: 'Occurrences' }).getByText('5 occurrences').waitFor()
+    await page.getByRole('list', { name: 'Occurrences' }).getByRole('link', { name: 'why' }).click()
+    await page.getByRole('region', { name: 'Why was it not running then?' }).waitFor()
   })
 
   test('the page of a task says why it is not running, what to do, and when that has changed', async () => {
@@ -30,7 +32,7 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
       action: { type: 'sleep', duration: '0s' },
     })
     await node.request('POST', '/v1/queues/closed/pause')
-    const { page } = await visit(`${node.url}/tasks/${task.id}`)
+    const { page } = await visit(`${node.url}/tasks/${task.id}`, { expected: /422/ })
     const panel = page.getByRole('region', { name: 'Why is it not running?' })
 
     await panel.getByText('not_due').waitFor()
@@ -38,10 +40,22 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
       .getByRole('list', { name: 'Also in the way' })
       .getByText('the queue closed is paused')
       .waitFor()
+    await panel.getByRole('button', { name: 'Ask about earlier…' }).click()
+    const then = page.getByRole('region', { name: 'Why was it not running then?' })
+    await then.getByText('not_created').waitFor()
+    const asked = new URL(page.url()).searchParams.get('at') ?? ''
+    await then.getByLabel('At (Berlin)').fill('2098-01-01T00:00:00')
+    await then.getByLabel('At (Berlin)').press('Enter')
+    await then.getByText('lies ahead').first().waitFor()
+    await page.goBack()
+    await then.getByText('not_created').waitFor()
+    await then.getByRole('button', { name: 'Back to now' }).click()
     await page.getByRole('button', { name: 'Run now' }).click()
     await panel.getByText('queue_paused').waitFor()
     await panel.getByText('/v1/queues/closed/resume').waitFor()
     await panel.getByRole('link', { name: 'Show that run' }).click()
     await page.getByRole('heading', { name: 'held up' }).waitFor()
+
+    expect(Date.parse(asked)).toBeLessThan(Date.now())
   })
 }

@@ -10,14 +10,15 @@ import { cancelRun, isOpen, retryRun, runKeys, runQuery } from '../../api/runs.t
 import { taskQuery } from '../../api/tasks.ts'
 import type { Run, RunWithAttempts, Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
-import { Failure } from '../../components/failure.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { Bones } from '../../components/panel.tsx'
+import { WhyThen } from '../../components/run-table.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
 import { tell, tellFailure } from '../../components/toast.tsx'
+import { Unread } from '../../components/unread.tsx'
 import { Attempts } from './attempts.tsx'
 import { Progress } from './progress.tsx'
 import classes from './run-screen.module.css'
@@ -44,7 +45,7 @@ export function RunScreen() {
     ...taskQuery(run?.taskId ?? ''),
     enabled: run !== undefined && !isGone,
   })
-  if (error && !run) return <Failure error={error} onRetry={() => void refetch()} />
+  if (error && !run) return <Unread what="run" id={runId} error={error} onRetry={() => void refetch()} />
   if (!run) return <Bones count={4} />
   const zone = task?.timezone ?? null
   return (
@@ -184,10 +185,10 @@ function Facts({ run, zone }: { readonly run: RunWithAttempts; readonly zone: st
           </dd>
         </div>
       )}
-      {words !== '' && (
+      {(words !== '' || run.state === 'skipped') && (
         <div className={classes.wide}>
           <dt>What came of it</dt>
-          <dd>{words}</dd>
+          <dd>{run.state === 'skipped' ? <WhyThen run={run} /> : words}</dd>
         </div>
       )}
       <div className={classes.wide}>

@@ -1,15 +1,15 @@
 import { NativeSelect } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import { type LedgerShow, ledgerQuery } from '../../api/ledger.ts'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { ledgerQuery } from '../../api/ledger.ts'
 import type { LedgerEntry, Ledger as LedgerOfTask, Task } from '../../api/wire.ts'
+import type { LedgerShown } from '../../app/router.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Instant } from '../../components/instant.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import classes from './parts.module.css'
 
-const SHOWN: readonly { value: LedgerShow; label: string }[] = [
+const SHOWN: readonly { value: LedgerShown; label: string }[] = [
   { value: 'problems', label: 'What is not in order' },
   { value: 'skipped', label: 'What was skipped' },
   { value: 'failed', label: 'What failed unrun' },
@@ -17,8 +17,8 @@ const SHOWN: readonly { value: LedgerShow; label: string }[] = [
 ]
 
 /** What the task owed in the last day against what is recorded. */
-export function Ledger({ task }: { readonly task: Task }) {
-  const [show, setShow] = useState<LedgerShow>('problems')
+export function Ledger({ task, show }: { readonly task: Task; readonly show: LedgerShown }) {
+  const navigate = useNavigate()
   const { data, error, refetch } = useQuery({
     ...ledgerQuery(task.id, show),
     placeholderData: keepPreviousData,
@@ -30,7 +30,14 @@ export function Ledger({ task }: { readonly task: Task }) {
       aria-label="Which occurrences"
       size="xs"
       value={show}
-      onChange={({ currentTarget }) => setShow(currentTarget.value as LedgerShow)}
+      onChange={({ currentTarget: { value } }) =>
+        void navigate({
+          to: '.',
+          search: (before: Record<string, unknown>) => ({ ...before, show: value }) as never,
+          replace: true,
+          resetScroll: false,
+        })
+      }
       data={[...SHOWN]}
     />
   )
@@ -72,7 +79,7 @@ function Entries({ items, zone }: { readonly items: readonly LedgerEntry[]; read
             {until && (
               <>
                 {' '}
-                to <Instant at={until} zone={zone} />, {count} occurrences
+                to <Instant at={until} zone={zone} />, {count} {count === 1 ? 'occurrence' : 'occurrences'}
               </>
             )}
           </span>
@@ -80,10 +87,15 @@ function Entries({ items, zone }: { readonly items: readonly LedgerEntry[]; read
             {state}
             {reason && `: ${reason}`}{' '}
             {runIds.map((runId) => (
-              <Link key={runId} to="/runs/$runId" params={{ runId }}>
+              <Link key={runId} to="/runs/$runId" params={{ runId }} className={classes.also}>
                 run
               </Link>
             ))}
+            {state !== 'ran' && (
+              <Link to="." search={(before) => ({ ...before, at }) as never} className={classes.also}>
+                why
+              </Link>
+            )}
           </span>
         </li>
       ))}

@@ -6,12 +6,12 @@ import { useIsGone } from '../../api/gone.ts'
 import { taskQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
-import { TASK_TABS, type TaskPanel, type TaskTab } from '../../app/router.tsx'
-import { Failure } from '../../components/failure.tsx'
+import { type LedgerShown, TASK_TABS, type TaskPanel, type TaskTab } from '../../app/router.tsx'
 import { GoneTask } from '../../components/gone-task.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
+import { Unread } from '../../components/unread.tsx'
 import { Definition } from './definition.tsx'
 import { Ledger } from './ledger.tsx'
 import { RunsOfTask } from './runs-of-task.tsx'
@@ -29,14 +29,14 @@ const route = getRouteApi('/tasks/$taskId')
 
 export function TaskScreen() {
   const { taskId } = route.useParams()
-  const { tab = 'runs', panel } = route.useSearch()
+  const { tab = 'runs', panel, show, at } = route.useSearch()
   const navigate = useNavigate()
   const isGone = useIsGone(taskId)
   const query = useQuery({ ...taskQuery(taskId), refetchInterval: refreshMs, enabled: !isGone })
   const { data: task, error, refetch } = query
   useTitle(task ? titleOf(task) : 'Task')
   if (isGone) return <GoneTask title={task ? titleOf(task) : 'This task'} />
-  if (error && !task) return <Failure error={error} onRetry={() => void refetch()} />
+  if (error && !task) return <Unread what="task" id={taskId} error={error} onRetry={() => void refetch()} />
   if (!task) return <Bones count={5} />
   // What is open is in the address; undefined takes it out.
   const open = (opened: TaskPanel | undefined) =>
@@ -50,24 +50,30 @@ export function TaskScreen() {
     <div className={classes.screen}>
       <TaskHead task={task} onOpen={open} />
       <TaskFacts task={task} />
-      {task.state !== 'running' && <Why task={task} />}
+      <Why task={task} at={at} />
       <Tabs task={task} tab={tab} />
       <Suspense fallback={<Bones count={3} />}>
-        <Tab task={task} tab={tab} />
+        <Tab task={task} tab={tab} show={show} />
       </Suspense>
       <Suspense>{panel && <TaskPanels task={task} panel={panel} onClose={() => open(undefined)} />}</Suspense>
     </div>
   )
 }
 
-function Tab({ task, tab }: { readonly task: Task; readonly tab: TaskTab }) {
+interface TabProps {
+  readonly task: Task
+  readonly tab: TaskTab
+  readonly show: LedgerShown | undefined
+}
+
+function Tab({ task, tab, show }: TabProps) {
   switch (tab) {
     case 'runs':
       return <RunsOfTask task={task} />
     case 'upcoming':
       return <Upcoming task={task} />
     case 'ledger':
-      return <Ledger task={task} />
+      return <Ledger task={task} show={show ?? 'problems'} />
     case 'backfills':
       return <Backfills task={task} />
     case 'versions':

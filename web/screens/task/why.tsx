@@ -1,54 +1,161 @@
+import { Button, TextInput } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { whyQuery } from '../../api/tasks.ts'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { zoneWord } from '../../../src/core/words/time.ts'
+import { whyQuery, whyThenQuery } from '../../api/tasks.ts'
 import type { Task, WhyNotRunning } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
+import { Instant } from '../../components/instant.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { Sentence } from '../../components/sentence.tsx'
+import { serverNow } from '../../time/clock.ts'
+import { instantOf, localOf } from '../../time/local-instant.ts'
+import { myZone } from '../../time/zone.ts'
 import classes from './why.module.css'
 
 /** Who could serve it changes without a change of the task. */
 const ASK_AGAIN_MS = 5_000
+const MINUTE_MS = 60_000
 
 /** How things are when all is well: they hinder nothing, and are no news beside what does. */
 const ORDINARY: readonly WhyNotRunning['code'][] = ['running', 'starting', 'not_due', 'manual_only']
 const isOrdinary = ({ code }: Pick<WhyNotRunning, 'code'>): boolean => ORDINARY.includes(code)
 
-/** Why the task is not running now: the cause that counts, what to do about it, and what else is in the way. */
-export function Why({ task }: { readonly task: Task }) {
+interface WhyProps {
+  readonly task: Task
+  /** An instant that has passed; now when there is none. */
+  readonly at: string | undefined
+}
+
+/** Why the task is not running, or was not: the cause that counts, what to do about it, and what else is in the way. */
+export function Why({ task, at }: WhyProps) {
+  return at === undefined ? <WhyNow task={task} /> : <WhyThen task={task} at={at} />
+}
+
+function WhyNow({ task }: { readonly task: Task }) {
   const { data, error } = useQuery({
     ...whyQuery(task),
     placeholderData: keepPreviousData,
     refetchInterval: ASK_AGAIN_MS,
   })
+  const ask = useAsk()
   if (error && !data) return <Failure error={error} />
   if (!data) return <Bones count={1} />
-  const also = data.also.filter((cause) => !isOrdinary(cause))
-  const code = <code className={classes.code}>{data.code}</code>
-  if (isOrdinary(data) && also.length === 0)
+  const aside = (
+    <span className={classes.aside}>
+      <code className={classes.code}>{data.code}</code>
+      <Button size="compact-xs" variant="default" onClick={() => ask(aMinuteAgo())}>
+        Ask about earlier…
+      </Button>
+    </span>
+  )
+  if (isOrdinary(data) && data.also.every(isOrdinary))
     return (
       <section className={classes.quiet} aria-label="Why is it not running?">
         <p>
           <Sentence text={data.sentence} zone={task.timezone} />
         </p>
-        {code}
+        {aside}
       </section>
     )
   return (
-    <Panel title="Why is it not running?" aside={code}>
-      <div className={classes.answer}>
-        <Cause cause={data} zone={task.timezone} />
-        {also.length > 0 && (
-          <ul className={classes.also} aria-label="Also in the way">
-            {also.map((cause) => (
-              <li key={cause.code}>
-                <Cause cause={cause} zone={task.timezone} />
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
+    <Panel title="Why is it not running?" aside={aside}>
+      <Answer why={data} zone={task.timezone} />
     </Panel>
+  )
+}
+
+function WhyThen({ task, at }: { readonly task: Task; readonly at: string }) {
+  const { data, error } = useQuery({ ...whyThenQuery(task.id, at), placeholderData: keepPreviousData })
+  const ask = useAsk()
+  const isTime = !Number.isNaN(Date.parse(at))
+  return (
+    <Panel
+      title="Why was it not running then?"
+      aside={data && !error && <code className={classes.code}>{data.code}</code>}
+    >
+      <div className={classes.then}>
+        <When key={at} at={isTime ? at : null} onAsk={ask} />
+        <Button variant="default" onClick={() => ask(undefined)}>
+          Back to now
+        </Button>
+      </div>
+      {isTime && (
+        <p className={classes.advice}>
+          At <Instant at={at} zone={task.timezone} precision="second" />
+        </p>
+      )}
+      {error ? (
+        <Failure error={error} />
+      ) : data ? (
+        <Answer why={data} zone={task.timezone} />
+      ) : (
+        <Bones count={1} />
+      )}
+    </Panel>
+  )
+}
+
+interface WhenProps {
+  readonly at: string | null
+  readonly onAsk: (at: string) => void
+}
+
+/** Asked about once it is left or entered: each part of it that is typed would be another question. */
+function When({ at, onAsk }: WhenProps) {
+  const [typed, setTyped] = useState(localOf(at))
+  const ask = () => {
+    if (typed !== '' && typed !== localOf(at)) onAsk(instantOf(typed))
+  }
+  return (
+    <TextInput
+      label={`At (${zoneWord(myZone())})`}
+      type="datetime-local"
+      step={1}
+      value={typed}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+      onBlur={ask}
+      onKeyDown={(event) => event.key === 'Enter' && ask()}
+    />
+  )
+}
+
+/** What is asked about is in the address; undefined takes it out. */
+function useAsk(): (at: string | undefined) => void {
+  const navigate = useNavigate()
+  return (at) =>
+    void navigate({
+      to: '.',
+      search: (before: Record<string, unknown>) => ({ ...before, at }) as never,
+      resetScroll: false,
+    })
+}
+
+/** Whole minutes: what somebody begins to ask with. */
+const aMinuteAgo = (): string =>
+  new Date(Math.floor((serverNow() - MINUTE_MS) / MINUTE_MS) * MINUTE_MS).toISOString()
+
+interface AnswerProps {
+  readonly why: WhyNotRunning
+  readonly zone: string | null
+}
+
+function Answer({ why, zone }: AnswerProps) {
+  const also = why.also.filter((cause) => !isOrdinary(cause))
+  return (
+    <div className={classes.answer}>
+      <Cause cause={why} zone={zone} />
+      {also.length > 0 && (
+        <ul className={classes.also} aria-label="Also in the way">
+          {also.map((cause) => (
+            <li key={cause.code}>
+              <Cause cause={cause} zone={zone} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
   )
 }
 

@@ -1,0 +1,38 @@
+import { Link } from '@tanstack/react-router'
+import { ApiError } from '../api/client.ts'
+import classes from './failure.module.css'
+import { Failure } from './failure.tsx'
+
+interface UnreadProps {
+  readonly what: 'task' | 'run'
+  readonly id: string
+  readonly error: unknown
+  readonly onRetry?: () => void
+}
+
+const MAY_BE = {
+  task: 'It may have been deleted, or the address is not whole.',
+  run: 'History of that time may have been dropped, or the address is not whole.',
+} as const
+
+/** Stands where a task or a run would: there is none, and where to go then; or it could not be read, and why. */
+export function Unread({ what, id, error, onRetry }: UnreadProps) {
+  if (!isUnknown(error)) return <Failure error={error} {...(onRetry ? { onRetry } : {})} />
+  return (
+    <section className={classes.failure} role="alert">
+      <h1>
+        There is no {what} {id}
+      </h1>
+      <p>{MAY_BE[what]}</p>
+      <p>
+        <Link to="/tasks">All tasks</Link> · <Link to="/runs">All runs</Link>
+      </p>
+    </section>
+  )
+}
+
+/** Asking again would change nothing. */
+function isUnknown(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false
+  return error.problem.status === 404 || error.fields.some(({ pointer }) => pointer === '{id}')
+}
