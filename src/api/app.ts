@@ -98,7 +98,7 @@ export async function createApp({
   // Answers are built by us from typed rows; checking each against its schema again would only cost time.
   app.setSerializerCompiler(() => JSON.stringify)
   handleErrors(app)
-  handleUnknownRoutes(app)
+  handleUnknownRoutes(app, dashboard)
   parseJsonBodies(app)
   if (loopbackOnly) guardHost(app)
   guardText(app)

@@ -2,7 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../core/errors.ts'
 import type { App } from './app.ts'
+import type { DashboardFiles } from './dashboard-files.ts'
 import { pathOf, refuse } from './errors.ts'
+import { pageInstead } from './routes/dashboard.ts'
 
 interface KnownRoute {
   readonly pattern: RegExp
@@ -10,12 +12,15 @@ interface KnownRoute {
 }
 
 /** Must be called before the routes are registered: it notes each of them. */
-export function handleUnknownRoutes(app: App): void {
+export function handleUnknownRoutes(app: App, dashboard: DashboardFiles | null): void {
   const routes: KnownRoute[] = []
   app.addHook('onRoute', ({ url, method }) => {
     routes.push({ pattern: patternOf(url), methods: [method].flat() })
   })
-  app.setNotFoundHandler((request, reply) => answer(request, reply, allowedAt(routes, pathOf(request))))
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = allowedAt(routes, pathOf(request))
+    return (allowed.length === 0 && pageInstead(request, reply, dashboard)) || answer(request, reply, allowed)
+  })
 }
 
 function answer(request: FastifyRequest, reply: FastifyReply, allowed: readonly string[]): FastifyReply {

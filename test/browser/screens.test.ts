@@ -340,6 +340,8 @@ test('files of the dashboard are kept for ever, pages are for browsers, and what
   const asBrowser = await fetch(`${node.url}/tasks`, { headers: { accept: 'text/html,*/*' } })
   const asProgram = await fetch(`${node.url}/tasks`)
   const outside = await fetch(`${node.url}/assets/..%2findex.html`)
+  const unknown = await fetch(`${node.url}/nowhere`, { headers: { accept: 'text/html,*/*' } })
+  const unknownData = await fetch(`${node.url}/v1/nowhere`, { headers: { accept: 'text/html,*/*' } })
 
   expect(asset.headers.get('cache-control')).toContain('immutable')
   expect(asset.headers.get('content-encoding')).toBe('br')
@@ -347,4 +349,8 @@ test('files of the dashboard are kept for ever, pages are for browsers, and what
   expect(asBrowser.headers.get('content-type')).toContain('text/html')
   expect(asProgram.headers.get('content-type')).toContain('application/json')
   expect(outside.status).toBe(404)
+  expect(unknown.status).toBe(404)
+  expect(unknown.headers.get('content-type')).toContain('text/html')
+  expect(unknownData.status).toBe(404)
+  expect(unknownData.headers.get('content-type')).toContain('application/problem+json')
 })

@@ -1,8 +1,10 @@
 /** What is shown instead of a screen that cannot be: what happened, its request id, and what to do. */
 import { Button } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
+import { Link, useRouter } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
 import { ApiError } from '../api/client.ts'
 import classes from './broken.module.css'
+import { useLiveState } from './live.ts'
 
 export function NothingHere() {
   return (
@@ -18,25 +20,41 @@ export function NothingHere() {
 
 interface BrokenProps {
   readonly error: unknown
-  readonly reset?: () => void
 }
 
-export function Broken({ error, reset }: BrokenProps) {
+export function Broken({ error }: BrokenProps) {
+  const router = useRouter()
   const problem = error instanceof ApiError ? error.problem : null
+  const isUnfetched = isAboutFiles(error)
+  const isLive = useLiveState() === 'live'
+  const [wasLive] = useState(isLive)
+  // What could not be fetched is there again once the server is.
+  useEffect(() => {
+    if (isUnfetched && isLive && !wasLive) window.location.reload()
+  }, [isUnfetched, isLive, wasLive])
   return (
     <section className={classes.box} role="alert">
-      <h1>{problem?.title ?? 'This screen failed'}</h1>
-      <p>{problem?.detail ?? String(error instanceof Error ? error.message : error)}</p>
+      <h1>{problem?.title ?? (isUnfetched ? 'This screen could not be fetched' : 'This screen failed')}</h1>
+      <p>
+        {isUnfetched
+          ? 'The server does not answer, or runs another version by now.'
+          : (problem?.detail ?? String(error instanceof Error ? error.message : error))}
+      </p>
       {problem?.requestId && (
         <p className={classes.small}>
           Request <code>{problem.requestId}</code>, code <code>{problem.code}</code>
         </p>
       )}
-      {reset && (
-        <Button variant="default" onClick={reset}>
-          Try again
-        </Button>
-      )}
+      <Button
+        variant="default"
+        onClick={() => (isUnfetched && isLive ? window.location.reload() : void router.invalidate())}
+      >
+        Try again
+      </Button>
     </section>
   )
 }
+
+/** Screens are loaded when they are first opened; browsers have no error of their own for when that fails. */
+const isAboutFiles = (error: unknown): boolean =>
+  error instanceof Error && /preload CSS|dynamically imported module|module script/i.test(error.message)

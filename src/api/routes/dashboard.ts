@@ -18,6 +18,19 @@ const FOR_EVER = 'public, max-age=31536000, immutable'
 /** Pages of the dashboard, each with whatever lies below it. */
 const PAGES = /^\/(?:$|(?:tasks|runs|dead-letters|nodes|settings)(?:\/|$))/
 
+/** What is for programs alone. */
+const DATA = /^\/(?:v1|assets)(?:\/|$)/
+
+/** A browser at an address that nothing is at is shown so by the dashboard, with the ways on from there. */
+export const pageInstead = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  files: DashboardFiles | null,
+): FastifyReply | null =>
+  files && isReading(request) && wantsHtml(request) && !DATA.test(pathOf(request))
+    ? sendPage(reply.code(404), files)
+    : null
+
 export function dashboardRoutes(app: App, files: DashboardFiles | null): void {
   app.addHook('onRequest', async (request, reply) => {
     if (files && isReading(request) && PAGES.test(pathOf(request)) && wantsHtml(request))

@@ -90,12 +90,19 @@ export async function live({ visit }: TestBrowser): Promise<void> {
   })
 
   test('a server that goes away is missed, and found again', async () => {
-    const { page } = await visit(`${url}/tasks`, { expected: /ERR_|Failed to load|incomplete/ })
+    const { page } = await visit(`${url}/tasks`, {
+      expected: /ERR_|Failed to load|incomplete|Unable to preload|dynamically imported/,
+      // A browser of its own, which has not fetched every screen yet.
+      colorScheme: 'light',
+    })
     await page.getByText('live', { exact: true }).waitFor()
 
     await node.stop()
     await page.getByText('The server does not answer.').waitFor()
+    await page.getByRole('link', { name: 'Nodes' }).click()
+    await page.getByRole('heading', { name: 'This screen could not be fetched' }).waitFor()
     node = await startTestNode(database, { port: new URL(url).port })
+    await page.getByRole('heading', { name: '64 shards' }).waitFor()
     await page.getByText('live', { exact: true }).waitFor()
 
     expect(await page.getByText('The server does not answer.').count()).toBe(0)

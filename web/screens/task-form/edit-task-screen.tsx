@@ -11,12 +11,12 @@ import { useIsGone } from '../../api/gone.ts'
 import { patchTask } from '../../api/task-cache.ts'
 import { editTask, taskQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
-import { Failure } from '../../components/failure.tsx'
 import { GoneTask } from '../../components/gone-task.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
 import { tell } from '../../components/toast.tsx'
+import { Unread } from '../../components/unread.tsx'
 import { editCommand } from './command.ts'
 import { Conflict } from './conflict.tsx'
 import { Consequences, usePreview } from './consequences.tsx'
@@ -34,7 +34,7 @@ export function EditTaskScreen() {
   const { taskId } = route.useParams()
   // What is being edited must not change under the reader's hands.
   const enabled = !useIsGone(taskId)
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     ...taskQuery(taskId),
     staleTime: 0,
     refetchOnWindowFocus: false,
@@ -42,7 +42,8 @@ export function EditTaskScreen() {
   })
   const [base, setBase] = useState<Task | null>(null)
   if (base === null && data) setBase(data)
-  if (error && base === null) return <Failure error={error} />
+  if (error && base === null)
+    return <Unread what="task" id={taskId} error={error} onRetry={() => void refetch()} />
   if (base === null) return <Bones count={4} />
   return <EditTask key={base.id} opened={base} />
 }

@@ -6,11 +6,11 @@ import { ApiError } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { createTask, pauseTask, taskKeys, taskQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
-import { Failure } from '../../components/failure.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { titleOf } from '../../components/task-acts.tsx'
 import { useTitle } from '../../components/title.ts'
 import { tell } from '../../components/toast.tsx'
+import { Unread } from '../../components/unread.tsx'
 import { createCommand } from './command.ts'
 import { Consequences, usePreview } from './consequences.tsx'
 import { type Draft, draftOf, emptyDraft } from './draft.ts'
@@ -31,7 +31,8 @@ export function NewTaskScreen() {
     enabled: from !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   })
-  if (from !== undefined && original.isError) return <Failure error={original.error} />
+  if (from !== undefined && original.isError)
+    return <Unread what="task" id={from} error={original.error} onRetry={() => void original.refetch()} />
   if (from !== undefined && !original.data) return <Bones count={4} />
   return <NewTask key={from} start={original.data ? copyOf(original.data) : emptyDraft()} />
 }
