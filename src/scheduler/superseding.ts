@@ -5,10 +5,13 @@ import type { Service } from '../runtime/service.ts'
 import type { DueRow } from '../store/agenda.ts'
 import { changing } from '../store/changing.ts'
 import type { Database } from '../store/database.ts'
-import { activeBefore, cancelRuns, lockRuns, lockTaskRow, wakeHeld } from '../store/task-changes.ts'
+import { activeBefore, type HeldRun, tellBefore } from '../store/superseding.ts'
+import { cancelRuns, lockRuns, lockTaskRow, wakeHeld } from '../store/task-changes.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
 const IDLE_MS = 60_000
+/** Held runs for which one statement tells others to stop. */
+const BATCH = 500
 
 /**
  * Ends what a held run of a `cancel_previous` task waits for. The held row is stored before anything is
@@ -48,12 +51,21 @@ export class Superseding implements Service {
 
   /** One pass over what waits; what fails here is added again when its row is looked at again. */
   async runOnce(): Promise<void> {
-    const waiting = [...this.#waiting]
+    const waiting = [...this.#waiting].map(([taskId, runId]): HeldRun => ({ taskId, runId }))
     this.#waiting.clear()
-    for (const [taskId, runId] of waiting) await this.#cancelBefore(taskId, runId)
+    for (let i = 0; i < waiting.length; i += BATCH) await this.#stopBefore(waiting.slice(i, i + BATCH))
   }
 
-  async #cancelBefore(taskId: string, runId: string): Promise<void> {
+  /** Mostly a worker has what is in the way, and telling it is one statement for all tasks. */
+  async #stopBefore(waiting: readonly HeldRun[]): Promise<void> {
+    const [told] = await this.#db.run(tellBefore(waiting))
+    if (told && told.count > 0) this.#wakeUps.announceCancel()
+    const left = new Set(told?.left)
+    for (const held of waiting) if (left.has(held.runId)) await this.#cancelBefore(held)
+  }
+
+  /** Ends what no worker has, and tells what one has got meanwhile. */
+  async #cancelBefore({ taskId, runId }: HeldRun): Promise<void> {
     const { hints, hasTold } = await changing(this.#db, async (tx) => {
       await tx.run(lockTaskRow(taskId))
       await tx.run(lockRuns({ taskId, runId: null }))

@@ -347,12 +347,6 @@ export const cancelRuns = ({
 export const lockTaskRow = (taskId: string) => sql<{ id: string }>`
   select id from task where id = ${taskId} for update`
 
-/** The active runs that a held one waits for, as far as nobody has asked them to stop; none when it waits no more. */
-export const activeBefore = ({ taskId, runId }: { taskId: string; runId: string }) => sql<{ runId: string }>`
-  select run_id as "runId" from agenda
-  where task_id = ${taskId} and state in ('pending', 'running', 'retrying') and kind <> 'backfill' and run_id <> ${runId}::uuid and cancel_at is null
-    and exists (select from agenda where run_id = ${runId}::uuid and state = 'held')`
-
 /** Wakes the first of the runs that wait for an earlier one of their task; no row when none does. */
 export const wakeHeld = (taskId: string) => sql<{ shard: number; at: number }>`
   update agenda set wake_at = date_trunc('milliseconds', clock_timestamp()), fence = fence + 1

@@ -438,8 +438,8 @@ export const BUGS: readonly Bug[] = [
     kinds: ['inconsistent'],
     edits: [
       {
-        where: ['select run_id as "runId" from agenda', "state = 'held'\\)", 'cancel_at is null'],
-        change: [['and exists \\(select from agenda', 'and false and exists (select from agenda']],
+        where: ['update agenda set cancel_at = now\\(\\)', "h\\.state = 'held'"],
+        change: [["and h\\.state = 'held'", 'and false']],
       },
     ],
   },

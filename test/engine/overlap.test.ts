@@ -6,6 +6,7 @@ import { type DueRow, fire, JUST_RUN, type Turn } from '../../src/store/agenda.t
 import { fireInTurn } from '../../src/store/fire-in-turn.ts'
 import { endPlainRuns, endRuns } from '../../src/store/outcomes.ts'
 import { sql } from '../../src/store/sql.ts'
+import { tellBefore } from '../../src/store/superseding.ts'
 import { agendaOf, historyOf } from '../api/rows.ts'
 import { aNode, dueRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -118,7 +119,10 @@ test('a trigger waits under queue_one, and is refused when one waits already', a
   expect(refused).toMatchObject({ status: 409, body: { code: 'run_active', runId: waiting.body.id } })
   expect(refused.body.detail).toMatch(/queue_one, which lets 1 wait/)
   await eventually(async () => (await agendaOf(db, task.id)).some(({ state }) => state === 'held'))
-  expect((await runs(task.id)).map((run: { state: string }) => run.state)).toEqual(['pending', 'running'])
+  expect(await runs(task.id)).toMatchObject([
+    { state: 'pending', startedAt: null },
+    { state: 'running', startedAt: expect.any(String) },
+  ])
   await node.request('POST', `/v1/tasks/${task.id}/cancel`)
   await eventually(async () => (await agendaOf(db, task.id)).length === 0)
   expect((await historyOf(db, task.id)).map(({ state }) => state)).toEqual(['cancelled', 'cancelled'])
@@ -302,6 +306,28 @@ test('under cancel_previous the latest takes the place of one that waits', async
   expect(await historyOf(still.db, taskId)).toMatchObject([
     { state: 'skipped', reason: 'overlap', scheduledFor: second.scheduledFor },
   ])
+})
+
+test('what runs before held runs is told to stop, of many tasks at once, unless somebody is just moving it', async () => {
+  const busy = [await aBusyTask(), await aBusyTask(), await aBusyTask(), await aBusyTask()]
+  const held = await Promise.all(busy.map(({ taskId }) => another(taskId)))
+  for (const row of held) await fireOne(row, turn('cancel_previous'))
+  const [told, waiting, moving, over] = busy.map(({ first }) => first.runId)
+  await still.db.run(
+    sql`update agenda set state = 'retrying', worker_id = null where run_id = ${waiting as string}`,
+  )
+  await still.db.run(sql`update agenda set state = 'scheduled' where run_id = ${held[3]?.runId as string}`)
+
+  const result = await still.db.transaction(async (tx) => {
+    await tx.run(sql`select from agenda where run_id = ${moving as string} for update`)
+    return still.db.run(tellBefore(held))
+  })
+
+  expect(result).toEqual([{ count: 1, left: [held[1]?.runId] }])
+  const stopped = await still.db.run(sql<{ runId: string }>`
+    select run_id as "runId" from agenda where run_id = any(${[told, waiting, moving, over] as string[]}::uuid[]) and cancel_at is not null`)
+  expect(stopped).toEqual([{ runId: told }])
+  expect(await still.db.run(tellBefore(held))).toEqual([{ count: 1, left: [held[1]?.runId] }])
 })
 
 test('a run that makes up for an outage and waits for a worker steps back behind one that is on time', async () => {

@@ -24,6 +24,7 @@ import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/stor
 import { registerLanes } from '../../src/store/queues.ts'
 import { recordedAmong, workHeldBy, workOfRemotes } from '../../src/store/remote-workers.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
+import { tellBefore } from '../../src/store/superseding.ts'
 import { readDefinitions } from '../../src/store/tasks.ts'
 import { takeGated, takeReady } from '../../src/transport/postgres-transport.ts'
 import { aDefinition, aNode, ownShards } from '../support/agenda.ts'
@@ -178,6 +179,7 @@ async function explainAll(): Promise<Record<string, string[]>> {
     reclaimRuns: await scansOf(reclaimRuns(held)),
     handBackRuns: await scansOf(handBackRuns(held)),
     cancelledAmong: await scansOf(cancelledAmong(rows.map(({ runId }) => runId))),
+    tellBefore: await scansOf(tellBefore(rows)),
   }
 }
 
