@@ -33,7 +33,7 @@ const runFields = {
   state: z.enum(RUN_STATES),
   reason: z.string().nullable().describe('Why it was skipped.'),
   scheduledFor: Stored,
-  startedAt: Stored.nullable().describe('Of the latest attempt.'),
+  startedAt: Stored.nullable().describe('Of the latest attempt; null while the run waits.'),
   endedAt: Stored.nullable(),
   retryAt: Stored.nullable(),
   latenessMs: z
