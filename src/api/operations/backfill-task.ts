@@ -3,9 +3,10 @@
  * themselves are put on the agenda later, a slice at a time, by whichever scheduler gets to it.
  */
 import { setImmediate } from 'node:timers/promises'
-import { MAX_BACKFILL_OCCURRENCES, nextOfRange } from '../../core/backfill.ts'
+import { type BackfillRange, MAX_BACKFILL_OCCURRENCES, nextOfRange } from '../../core/backfill.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import type { Plan } from '../../core/schedule/schedule.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task.ts'
 import * as backfills from '../../store/backfills.ts'
 import { changing } from '../../store/changing.ts'
@@ -88,6 +89,8 @@ const rangeOf = ({ from, to, order }: BackfillTask) => ({
 
 /** Looked at together. */
 const CHUNK = 5_000
+/** Worked out before everything else in this process has its turn: what is due must not be late for it. */
+const TURN_OCCURRENCES = 100
 
 interface Survey {
   readonly taskId: string
@@ -110,7 +113,7 @@ async function survey(
   const wanted: number[] = []
   let position: number | null = null
   for (let occurrences = 0; ; ) {
-    const chunk: number[] = nextOfRange(plan, { ...range, position }, CHUNK)
+    const chunk = await chunkOf(plan, { ...range, position })
     occurrences += chunk.length
     if (occurrences > MAX_BACKFILL_OCCURRENCES) throw tooMany()
     if (chunk.length > 0 && !isCounted) {
@@ -120,8 +123,20 @@ async function survey(
     }
     if (chunk.length < CHUNK) return { occurrences, wanted }
     position = chunk.at(-1) ?? null
-    await setImmediate() // everything else has its turn
   }
+}
+
+/** The next occurrences of a range, at most a chunk of them. */
+async function chunkOf(plan: Plan, range: BackfillRange): Promise<number[]> {
+  const chunk: number[] = []
+  while (chunk.length < CHUNK) {
+    const position = chunk.at(-1) ?? range.position
+    const some = nextOfRange(plan, { ...range, position }, TURN_OCCURRENCES)
+    chunk.push(...some)
+    if (some.length < TURN_OCCURRENCES) break
+    await setImmediate()
+  }
+  return chunk
 }
 
 function refuseWithoutInstants({ schedule: { type } }: TaskDefinition): void {
