@@ -122,7 +122,7 @@ describe('POST /v1/tasks/bulk', () => {
       'an unknown field',
       { tasks: [{ action }], dryRun: true },
       '/dryRun',
-      'is not a known field; the nearest is tasks',
+      'is not a known field; allowed are tasks',
     ],
   ])('refuses %s', async (_, payload, pointer, says) => {
     const { body } = await refused('POST', '/v1/tasks/bulk', payload)
@@ -334,7 +334,7 @@ describe('queries', () => {
     [
       `${tasks}?state=done`,
       '?state',
-      'must be one of scheduled, pending, running, paused, finished, cancelled; the nearest is',
+      'must be one of scheduled, pending, running, paused, finished, cancelled',
     ],
     [`${tasks}?state=`, '?state', 'must be one of scheduled'],
     [
@@ -370,13 +370,13 @@ describe('queries', () => {
     [`${tasks}/${existing.id}/backfills?cursor=${cursorOf(['1'])}`, '?cursor', 'is not a cursor'],
     [`${runs}?limits=1`, '?limits', 'the nearest is limit'],
     ['/v1/stream?taskId=1', '?taskId', 'must be a UUID'],
-    ['/v1/stream?since=1', '?since', 'is not a known field; the nearest is taskId'],
+    ['/v1/stream?since=1', '?since', 'is not a known field; allowed are taskId'],
     ['/v1/runs?state=failed', '?state', 'must be one of pending, running, retrying, completed'],
     ['/v1/runs?taskId=1', '?taskId', 'must be a UUID'],
     ['/v1/runs?from=yesterday', '?from', 'is not an instant'],
     ['/v1/runs?to=0001-01-01T00:00:00Z', '?to', 'must lie between the years'],
     ['/v1/runs?from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z', '?to', 'must lie after from'],
-    ['/v1/runs?since=24h', '?since', 'is not a known field; the nearest is'],
+    ['/v1/runs?since=24h', '?since', 'is not a known field; allowed are state,'],
     [`/v1/runs?cursor=${cursorOf([1, run.id])}`, '?cursor', 'is not a cursor'],
     [`/v1/runs?cursor=${cursorOf([1.5, run.id, 1])}`, '?cursor', 'is not a cursor'],
     [`/v1/runs?cursor=${cursorOf([1e300, run.id, 1])}`, '?cursor', 'is not a cursor'],

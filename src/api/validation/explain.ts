@@ -1,6 +1,6 @@
 /** What is wrong with a value, as words that read on after the name of its field. */
 import type { z } from 'zod'
-import { nearest } from '../../runtime/nearest.ts'
+import { likely } from '../../runtime/nearest.ts'
 
 type Issue = z.core.$ZodRawIssue
 
@@ -28,10 +28,11 @@ export function explain(issue: Issue): string | undefined {
 
 const MAX_WORD_CHARACTERS = 100
 
-/** Names the field that was probably meant. */
+/** Names the field that was probably meant, or else all there are. */
 export function unknownField(name: string, known: readonly string[]): string {
   if (known.length === 0) return 'is not a known field; there are none here'
-  return `is not a known field; the nearest is ${nearest(name.slice(0, MAX_WORD_CHARACTERS), known)}`
+  const meant = likely(name.slice(0, MAX_WORD_CHARACTERS), known)
+  return `is not a known field; ${meant === undefined ? `allowed are ${known.join(', ')}` : `the nearest is ${meant}`}`
 }
 
 /** A union told apart by a member: the issue stands at that member and knows what it may hold. */
@@ -53,9 +54,8 @@ function oneOf(values: readonly unknown[], input: unknown): string {
   const list = words.length === 1 ? `must be ${words[0]}` : `must be one of ${words.join(', ')}`
   if (input === undefined) return `is required and ${list}`
   if (typeof input !== 'string') return `${list}, not ${kindOf(input)}`
-  return words.length === 1
-    ? list
-    : `${list}; the nearest is ${nearest(input.slice(0, MAX_WORD_CHARACTERS), words)}`
+  const meant = words.length === 1 ? undefined : likely(input.slice(0, MAX_WORD_CHARACTERS), words)
+  return meant === undefined ? list : `${list}; the nearest is ${meant}`
 }
 
 function tooSmall(origin: string, minimum: number): string {

@@ -138,6 +138,8 @@ const ITEM = /^(?:(\*)|(\d{1,2}|[A-Z]{3})(?:-(\d{1,2}|[A-Z]{3}))?)(?:\/(\d{1,3})
 function itemProblem(item: string, spec: FieldSpec): string | null {
   if (item === '') return 'an empty item; remove the extra comma'
   const upper = item.toUpperCase()
+  if (upper === 'LW' && spec.name === 'day of month')
+    return 'LW, which must stand alone; join several schedules to have other days as well'
   if (/^H(?:$|[^A-Z])/.test(upper)) return hashProblem(item, spec)
   const body = withoutModifier(upper, spec)
   if (body === '') return null
