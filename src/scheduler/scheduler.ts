@@ -6,10 +6,12 @@
  */
 
 import { uuidv7 } from '../core/ids.ts'
+import { MISFIRE_GRACE_MS } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
+import { mapInTurns } from '../runtime/turns.ts'
 import {
   type DueRow,
   type FireResult,
@@ -276,7 +278,7 @@ export class Scheduler implements Service {
       this.#tasks.add(row.taskId)
     }
     await this.#learnProjects(dues)
-    const decided = this.#decideAll(dues)
+    const decided = await this.#decideAboutAll(dues)
     const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
     const groups = grouped(withRoom(decided, room, (lane) => worker?.serves(lane)))
     const wanted = groups.flatMap(({ firings }) => firings).filter(({ startNow }) => startNow).length
@@ -399,6 +401,13 @@ export class Scheduler implements Service {
     const row = waitingOf(firing, waiting)
     if (row.wakeAt < this.#horizon.readUntil) this.#queue.add({ row, definition: firing.definition })
     if (row.state === 'held' && firing.decision.turn?.supersedes) this.#superseding.add(row)
+  }
+
+  /** After an outage a decision may walk through all that a task has missed, and nothing else waits for that. */
+  async #decideAboutAll(dues: readonly Due[]): Promise<Decided[]> {
+    const missedBefore = this.#options.clock.now() - MISFIRE_GRACE_MS
+    if (dues.every(({ row }) => row.wakeAt > missedBefore)) return this.#decideAll(dues)
+    return (await mapInTurns(dues, (due) => this.#decideAll([due]))).flat()
   }
 
   #decideAll(dues: readonly Due[]): Decided[] {
