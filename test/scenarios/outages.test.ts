@@ -18,6 +18,8 @@ const MINUTE = 60 * SECOND
 /** Nothing is due while the node is there that dies. */
 const LATER_MS = 60 * MINUTE
 const SETTLED_WITHIN_MS = within(60_000)
+/** Longer ago than the shortest window, so that it is clear what that one leaves out. */
+const JUST_MISSED_MS = 2 * SECOND
 
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
@@ -52,7 +54,7 @@ async function afterOutage({ intervalMs, lastsMs, signal, tasks }: Outage): Prom
   for (const [name, policies] of Object.entries(tasks)) {
     const { body } = await before.request('POST', '/v1/tasks', {
       action: { type: 'webhook', url: sink.url(name) },
-      schedule: { type: 'every', interval: `${intervalMs}ms`, anchor: '2026-01-01T00:00:00Z' },
+      schedule: { type: 'every', interval: `${intervalMs}ms` },
       startAt: later,
       ...policies,
     })
@@ -61,11 +63,13 @@ async function afterOutage({ intervalMs, lastsMs, signal, tasks }: Outage): Prom
   before.kill(signal)
   await before.exited
 
-  const from = Math.ceil((Date.now() - lastsMs) / intervalMs) * intervalMs
+  // The last was missed a moment ago, so that what was missed is not met by what is on time.
+  const from = Date.now() - (lastsMs - intervalMs) - JUST_MISSED_MS
   const [at, beforeThat] = [iso(from), iso(from - SECOND)]
   await ask(
     url,
-    `update task set created_at = $1::timestamptz, updated_at = $1::timestamptz, definition = jsonb_set(definition::jsonb, '{startAt}', to_jsonb($2::text))::json`,
+    `update task set created_at = $1::timestamptz, updated_at = $1::timestamptz,
+       definition = jsonb_set(jsonb_set(definition::jsonb, '{startAt}', to_jsonb($2::text)), '{schedule,anchor}', to_jsonb($2::text))::json`,
     [at, at],
   )
   await ask(url, 'update agenda set wake_at = $1, scheduled_for = $1', [at])
@@ -101,7 +105,7 @@ async function ledgerOf(node: Belfry, id: string, [from, to]: readonly [number, 
   const range = `from=${iso(from)}&to=${iso(to)}`
   const { status, body } = await node.request('GET', `/v1/tasks/${id}/ledger?${range}&limit=200`)
   expect(status, JSON.stringify(body)).toBe(200)
-  expect(body).toMatchObject({ isInOrder: true, nextCursor: null })
+  expect(body, JSON.stringify(body)).toMatchObject({ isInOrder: true, nextCursor: null })
   expect(body.accounted).toBe(body.expected)
   const fates = (body.items as Entry[]).flatMap(({ state, at, until, count, reason, runState }) => {
     const first = Math.max(from, Date.parse(at))
@@ -140,13 +144,24 @@ test('thirty minutes of outage: oracle, receiver and ledger agree, whatever the 
 }, async () => {
   const overlap = 'allow'
   const RATE = 20
+  const FEW = { policy: 'run_all', cap: 5, rate: 1_000 }
+  const WAITING = ['queue_one', 'queue_all', 'cancel_previous']
   const tasks: Outage['tasks'] = {
     once: { overlap },
     lately: { overlap, misfire: { window: '1s' } },
     all: { overlap, misfire: { policy: 'run_all', rate: RATE } },
     capped: { overlap, misfire: { policy: 'run_all', cap: 10, rate: RATE } },
     recent: { overlap, misfire: { policy: 'run_all', window: '10m', rate: RATE } },
-    inTurn: { overlap: 'skip', misfire: { policy: 'run_all', cap: 5, rate: 1_000 } },
+    inTurn: { overlap: 'skip', misfire: FEW },
+    // Each overlap policy that lets runs wait goes through statements of its own, whatever was missed.
+    ...Object.fromEntries(
+      WAITING.flatMap((waiting) => [
+        [`once/${waiting}`, { overlap: waiting }],
+        [`few/${waiting}`, { overlap: waiting, misfire: FEW }],
+        [`skip/${waiting}`, { overlap: waiting, misfire: { policy: 'skip' } }],
+      ]),
+    ),
+    'fail/queue_all': { overlap: 'queue_all', misfire: { policy: 'fail' } },
     skip: { overlap, misfire: { policy: 'skip' } },
     fail: { overlap, misfire: { policy: 'fail' } },
   }
@@ -214,12 +229,15 @@ test('thirty minutes of outage: oracle, receiver and ledger agree, whatever the 
     ...['{occurrence}', '{catchup}', '{catchup}', '{catchup}', '{catchup}', undefined, undefined],
   ])
   // What comes due on time goes before them, so only they are compared.
-  const inTurn = sink.deliveries.filter(
-    ({ taskId, scheduledFor }) => taskId === ids['inTurn'] && scheduledFor <= startedAt,
-  )
-  for (const [i, { receivedAt, scheduledFor }] of inTurn.entries()) {
-    expect(receivedAt).toBeGreaterThanOrEqual(inTurn[i - 1]?.answeredAt ?? 0)
-    expect(scheduledFor).toBeGreaterThan(inTurn[i - 1]?.scheduledFor ?? 0)
+  for (const name of ['inTurn', ...WAITING.map((waiting) => `few/${waiting}`)]) {
+    const inTurn = sink.deliveries.filter(
+      ({ taskId, scheduledFor }) => taskId === ids[name] && scheduledFor <= startedAt,
+    )
+    expect(inTurn, name).toHaveLength(5)
+    for (const [i, { receivedAt, scheduledFor }] of inTurn.entries()) {
+      expect(receivedAt, name).toBeGreaterThanOrEqual(inTurn[i - 1]?.answeredAt ?? 0)
+      expect(scheduledFor, name).toBeGreaterThan(inTurn[i - 1]?.scheduledFor ?? 0)
+    }
   }
 })
 
