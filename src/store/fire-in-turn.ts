@@ -30,7 +30,8 @@ const LOOK_AGAIN_MS = { first: 1_000, behind: 5_000, missed: 50 } as const
  * occurrence is written, all in one statement.
  *
  * A row is blocked while another run of its task is active, or is held and goes before it: in the order of
- * their instants, what makes up for an outage last. The runs that a held row waits for are marked as awaited,
+ * their instants, what makes up for an outage last. How many may wait counts all that do, also what is due after it: a trigger
+ * may have come to wait while the row was late. The runs that a held row waits for are marked as awaited,
  * so that their end wakes it. What somebody is just ending cannot be marked, and is not waited for: its end
  * waits for this row. Runs that make up for an outage and wait for a worker step back behind one that is on time.
  */
@@ -58,15 +59,16 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
     select o.run_id, o.task_id from input i join agenda o on o.task_id = i.task_id and o.run_id <> i.run_id
     where i.exclusive and o.state in ('pending', 'running', 'retrying') and o.kind <> 'backfill' and o.run_id not in (select run_id from yielding)
   ), line as materialized (
-    select i.run_id, count(*)::integer as length, count(*) filter (where o.kind <> 'catchup')::integer as on_time
+    select i.run_id, count(*) filter (where (o.kind = 'catchup', o.scheduled_for, o.run_id) < (i.is_late, i.due_at, i.run_id))::integer as length,
+           count(*) filter (where o.kind <> 'catchup')::integer as on_time
     from input i join agenda o on o.task_id = i.task_id and o.run_id <> i.run_id
-    where i.exclusive and o.state = 'held' and (o.kind = 'catchup', o.scheduled_for, o.run_id) < (i.is_late, i.due_at, i.run_id)
+    where i.exclusive and o.state = 'held'
     group by i.run_id
   ), judged as materialized (
     select i.*, coalesce(l.length, 0) as ahead,
            case when i.reason is not null and i.run_for_ms is null then 'skip'
                 when i.defer_ms is not null then 'defer'
-                when i.task_id not in (select task_id from active) and (i.supersedes or l.length is null) then 'fire'
+                when i.task_id not in (select task_id from active) and (i.supersedes or coalesce(l.length, 0) = 0) then 'fire'
                 when i.state = 'held' or i.is_late or coalesce(l.on_time, 0) < i.places then 'hold'
                 else 'drop' end as verdict
     from input i left join line l on l.run_id = i.run_id

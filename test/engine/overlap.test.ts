@@ -249,6 +249,18 @@ test('what waits is looked at again though nobody wakes it, and waits on', async
   expect((await stateOf(second.runId))?.state).toBe('held')
 })
 
+test('under queue_one only one waits, also when what comes late was due before it', async () => {
+  const { taskId } = await aBusyTask()
+  const [late, waiting] = [await another(taskId), await another(taskId)]
+  await fireOne(waiting, turn('queue_one'))
+
+  const result = await fireOne(late, turn('queue_one'))
+
+  expect(result?.blocked).toEqual([late.runId])
+  expect(await stateOf(waiting.runId)).toMatchObject({ state: 'held' })
+  expect(await historyOf(still.db, taskId)).toMatchObject([{ state: 'skipped', reason: 'overlap' }])
+})
+
 test('queue_all is bounded: what is beyond is skipped with a reason of its own', async () => {
   const { taskId } = await aBusyTask()
   for (let i = 0; i < MAX_QUEUED; i++) await another(taskId)
