@@ -128,11 +128,22 @@ export class HistoryTail {
   async page(position: EventPosition): Promise<HistoryPage | null> {
     const front = this.#front
     if (position.to === null && front !== null) {
-      if (covers(position.from, front)) return null
+      if (covers(position.from, front))
+        return (await this.#isOfAnother(position.from)) ? readPage(this.#db, position) : null
       const look = this.#looks.findLast((look) => covers(position.from, look.from))
       if (look) return pageOf(look, position.from)
     }
     return readPage(this.#db, position)
+  }
+
+  /**
+   * Whether a frontier is none of this history's, as after a backup was restored: it has seen more than there is. It may
+   * also have seen a little more than this node, by another one; then it waits until this one has seen as much.
+   */
+  async #isOfAnother({ xmax }: Frontier): Promise<boolean> {
+    if (this.#front === null || xmax <= this.#front.xmax) return false
+    const [seen] = await this.#db.run(currentSnapshot())
+    return xmax > readSnapshot(seen?.snapshot ?? '').xmax
   }
 
   /** Resolves when there may be something new, or after so long. */

@@ -1,5 +1,6 @@
 /** The stream of events, over real sockets, on two nodes of one database. */
 import { expect, test } from 'vitest'
+import { formatPosition } from '../../src/core/frontier.ts'
 import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { type EventSource, openEvents } from '../support/event-source.ts'
@@ -155,6 +156,16 @@ test('an id from before history, or one that nobody has given, is answered with 
     from: expect.stringMatching(/Z$/),
   })
   expect((await strange.next('gap')).data).toMatchObject({ reason: 'position_unknown' })
+})
+
+test('an id of a later history than this one, as from before a backup was restored, is a gap and no silence', async () => {
+  const from = { xmax: 2 ** 40, fromUs: Date.now() * 1_000, pending: [] }
+  const lastEventId = formatPosition({ from, to: null, at: null })
+  const source = await watch('', { headers: { 'last-event-id': lastEventId } })
+
+  expect((await source.next('gap')).data).toMatchObject({ reason: 'position_unknown' })
+  const run = await trigger(await create())
+  await source.next('belfry.run.completed', about(run))
 })
 
 test.each(['after=yesterday', 'after=1.x', 'state=running', 'taskId=1', 'queue=', 'colour=red'])(
