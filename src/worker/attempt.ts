@@ -65,6 +65,10 @@ export class Attempt implements AttemptContext, StopSignal {
     return this.#traceparent
   }
 
+  now(): number {
+    return this.#clock.now()
+  }
+
   /** The attempt is its own signal. */
   get signal(): StopSignal {
     return this

@@ -26,6 +26,8 @@ export interface AttemptContext {
   readonly tracingId: string | null
   /** W3C trace context that continues the trace the task was created in, or starts one. */
   readonly traceparent: string
+  /** The database's time, epoch milliseconds: receivers compare it with theirs, and this node's own clock may be wrong. */
+  now(): number
   /** Fires when the attempt must end: its time limit, a cancellation, a lost lease, or shutdown. */
   readonly signal: StopSignal
 }

@@ -23,7 +23,7 @@ import {
   targetOf,
 } from './http-client.ts'
 import { attemptHeaders } from './http-headers.ts'
-import { type Hop, nextHop } from './redirects.ts'
+import { type Hop, nextHop, REDIRECTS } from './redirects.ts'
 import { parseRetryAfter } from './retry-after.ts'
 
 export type HttpLikeAction = PingAction | WebhookAction | HttpAction
@@ -52,9 +52,10 @@ export function createHttpExecutor({
       const hop = { target, method: methodOf(action), body: bodyText(action), isElsewhere: false }
       const send = (next: Hop) => client.send(requestOf(action, next, { context, userAgent, signer }))
       const result = await send(hop)
-      const judging = { host: target.host, expect: expectOf(action), follows: false }
+      const now = () => context.now()
+      const judging = { host: target.host, expect: expectOf(action), follows: false, now }
       if (action.type === 'http' && action.followRedirects) {
-        return follow(result, { hop, send, limit: action.followRedirects, expect: judging.expect })
+        return follow(result, { hop, send, limit: action.followRedirects, judging })
       }
       return toOutcome(result, judging)
     },
@@ -65,19 +66,21 @@ interface Following {
   readonly hop: Hop
   readonly send: (hop: Hop) => Promise<HttpResult>
   readonly limit: number
-  readonly expect: Expect
+  readonly judging: Judging
 }
 
 /** Goes where redirects lead until an answer is none, or is expected as it is. */
-async function follow(first: HttpResult, { hop: from, send, limit, expect }: Following): Promise<Outcome> {
+async function follow(first: HttpResult, { hop: from, send, limit, judging }: Following): Promise<Outcome> {
   let result = first
   let hop = from
   for (let followed = 0; ; followed++) {
     const { host } = hop.target
     const { response } = result
     const next =
-      response === undefined || isExpected(response.status, expect) ? undefined : nextHop(hop, response)
-    if (next === undefined) return toOutcome(result, { host, expect, follows: true })
+      response === undefined || isExpected(response.status, judging.expect)
+        ? undefined
+        : nextHop(hop, response)
+    if (next === undefined) return toOutcome(result, { ...judging, host, follows: true })
     if (typeof next === 'string')
       return lost('redirect_refused', `${host} redirects to an address ${next}`, response)
     if (followed === limit)
@@ -148,7 +151,7 @@ interface Sender {
 
 function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent, signer }: Sender): HttpRequest {
   const { target, method, body } = hop
-  const headers = attemptHeaders(context, { userAgent, signer, body, now: Date.now() })
+  const headers = attemptHeaders(context, { userAgent, signer, body, now: context.now() })
   addOwnHeaders(headers, action, hop)
   const { signal } = context
   if (action.type !== 'http') return { target, method, headers, body, signal }
@@ -192,6 +195,8 @@ interface Judging {
   readonly expect: Expect
   /** Whether redirects are followed, so that one that comes to be judged leads nowhere. */
   readonly follows: boolean
+  /** The time that a date in an answer is compared with when the answer does not tell its own. */
+  now(): number
 }
 
 function toOutcome(result: HttpResult, judging: Judging): Outcome {
@@ -203,7 +208,7 @@ function toOutcome(result: HttpResult, judging: Judging): Outcome {
 }
 
 function unexpected(response: HttpResponse, judging: Judging): Outcome {
-  const retryAfterMs = retryAfterOf(response)
+  const retryAfterMs = retryAfterOf(response, judging.now())
   return {
     kind: 'failed',
     error: {
@@ -219,8 +224,7 @@ function unexpected(response: HttpResponse, judging: Judging): Outcome {
 
 function statusMessage(status: number, { host, expect, follows }: Judging): string {
   const what = `HTTP ${status} from ${host}`
-  if (status >= 300 && status < 400 && !follows)
-    return `${what}: redirects are not followed, use the final address`
+  if (REDIRECTS.has(status) && !follows) return `${what}: redirects are not followed, use the final address`
   return expect === DEFAULT_EXPECT ? what : `${what}, expected ${expect.join(', ')}`
 }
 
@@ -230,8 +234,8 @@ export function isRetryable(status: number): boolean {
 }
 
 /** When the receiver wants to be asked again, if it says so. */
-export function retryAfterOf({ status, headers }: HttpResponse): number | undefined {
+export function retryAfterOf({ status, headers }: HttpResponse, now: number): number | undefined {
   const value = headers['retry-after']
   if (value === undefined || (status !== 429 && status !== 503)) return undefined
-  return parseRetryAfter(value, { date: headers.date, now: Date.now() })
+  return parseRetryAfter(value, { date: headers.date, now })
 }

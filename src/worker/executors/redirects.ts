@@ -16,7 +16,8 @@ export interface Hop {
   readonly isElsewhere: boolean
 }
 
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+/** Statuses that ask to go elsewhere; the other 3xx do not. */
+export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** The hop that an answer asks for; undefined when it asks for none, and in words why it cannot be made. */
 export function nextHop(hop: Hop, { status, headers }: HttpResponse): Hop | string | undefined {

@@ -32,22 +32,22 @@ export function createSlackExecutor({ client, userAgent }: SlackExecutorOptions)
           retryable: false,
         }
       const body = JSON.stringify({ text, blocks })
-      const headers = attemptHeaders(context, { userAgent, body, signer: UNSIGNED, now: Date.now() })
+      const headers = attemptHeaders(context, { userAgent, body, signer: UNSIGNED, now: context.now() })
       headers.push('content-type', 'application/json')
       const result = await client.send({ target, method: 'POST', headers, body, signal: context.signal })
-      return toOutcome(result, target.host)
+      return toOutcome(result, { host: target.host, now: context.now() })
     },
   }
 }
 
-function toOutcome(result: HttpResult, host: string): Outcome {
+function toOutcome(result: HttpResult, { host, now }: { host: string; now: number }): Outcome {
   const { response } = result
   if (response === undefined)
     return result.ok ? completed(result.response) : { kind: 'failed', ...result.failure }
   const problem = problemOf(response)
   const isGood = response.status >= 200 && response.status < 300 && problem === undefined
   if (isGood) return result.ok ? completed(response) : { kind: 'failed', ...result.failure, output: response }
-  return refused(response, { host, problem })
+  return refused(response, { host, problem, now })
 }
 
 const completed = (output: HttpResponse): Outcome => ({ kind: 'completed', output })
@@ -86,11 +86,11 @@ const MEANINGS: Readonly<Record<string, { readonly means: string; readonly isTra
 
 function refused(
   response: HttpResponse,
-  { host, problem }: { host: string; problem: string | undefined },
+  { host, problem, now }: { host: string; problem: string | undefined; now: number },
 ): Outcome {
   const { status } = response
   const known = problem === undefined ? undefined : MEANINGS[problem]
-  const retryAfterMs = retryAfterOf(response)
+  const retryAfterMs = retryAfterOf(response, now)
   const word = problem === undefined ? '' : `: ${problem}`
   return {
     kind: 'failed',

@@ -292,12 +292,13 @@ export class Delivery {
   }
 
   async #post(runs: readonly EndedRun[]): Promise<Undelivered | null> {
-    const { client, userAgent, subscription, leaseMs } = this.#options
+    const { client, clock, userAgent, subscription, leaseMs } = this.#options
     // A message must be answered while nobody else may deliver, or a later one could overtake it.
     const timeoutMs = Math.floor(leaseMs / 3)
     if (performance.now() + timeoutMs > this.#leasedUntil) await this.#renew()
     const settings = this.#settings
-    return sendMessage(runs, { client, userAgent, subscriptionId: subscription.id, settings, timeoutMs })
+    const now = clock.now()
+    return sendMessage(runs, { client, userAgent, subscriptionId: subscription.id, settings, timeoutMs, now })
   }
 
   /** Keeps the lease without saying anything about progress. */

@@ -21,12 +21,14 @@ export interface Sender {
   readonly subscriptionId: string
   readonly settings: DeliverySettings
   readonly timeoutMs: number
+  /** The database's time: receivers compare it with theirs. */
+  readonly now: number
 }
 
 /** Sends events as one message; null when it was taken. */
 export async function sendMessage(
   runs: readonly EndedRun[],
-  { client, userAgent, subscriptionId, settings, timeoutMs }: Sender,
+  { client, userAgent, subscriptionId, settings, timeoutMs, now }: Sender,
 ): Promise<Undelivered | null> {
   const { url, batchSize, secret } = settings
   const target = targetAt(url)
@@ -40,7 +42,7 @@ export async function sendMessage(
   const events = runs.map(eventOf)
   const body = JSON.stringify(batchSize > 1 ? events : events[0])
   const id = messageIdOf(runs)
-  const timestamp = String(Math.floor(Date.now() / 1_000))
+  const timestamp = String(Math.floor(now / 1_000))
   const headers = [
     ...['user-agent', userAgent, 'accept-encoding', 'identity'],
     ...['content-type', batchSize > 1 ? BATCH_TYPE : SINGLE_TYPE],
@@ -49,7 +51,7 @@ export async function sendMessage(
     ...['belfry-subscription-id', subscriptionId],
   ]
   const result = await client.send({ target, method: 'POST', headers, body, signal })
-  return toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs })
+  return toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs, now })
 }
 
 const SINGLE_TYPE = 'application/cloudevents+json'
@@ -75,7 +77,7 @@ const GONE = 410
 
 function toUndelivered(
   result: HttpResult,
-  { target, timedOut, timeoutMs }: { target: Target; timedOut: boolean; timeoutMs: number },
+  { target, timedOut, timeoutMs, now }: { target: Target; timedOut: boolean; timeoutMs: number; now: number },
 ): Undelivered | null {
   const { response } = result
   if (response === undefined || (!result.ok && response.status < 300)) {
@@ -94,7 +96,6 @@ function toUndelivered(
     error: { code: 'http_status', message: `HTTP ${status} from ${target.host}` },
     // The receiver says that it is gone for good.
     isFinal: status === GONE,
-    retryAfterMs:
-      wish === undefined ? undefined : parseRetryAfter(wish, { date: headers.date, now: Date.now() }),
+    retryAfterMs: wish === undefined ? undefined : parseRetryAfter(wish, { date: headers.date, now }),
   }
 }
