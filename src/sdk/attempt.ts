@@ -59,6 +59,7 @@ export interface Report {
   readonly error?: { readonly code: string; readonly message: string; readonly stack?: string }
   readonly retryable?: boolean
   readonly retryAt?: string
+  readonly retryInMs?: number
   readonly log?: readonly LogLine[]
 }
 
@@ -181,7 +182,10 @@ export class Attempt {
       progress: (fraction, message) => {
         const within =
           fraction === null || !Number.isFinite(fraction) ? null : Math.min(1, Math.max(0, fraction))
-        this.#progress = { fraction: within, message: message?.slice(0, MAX_PROGRESS_CHARACTERS) ?? null }
+        this.#progress = {
+          fraction: within,
+          message: message === undefined ? null : String(message).slice(0, MAX_PROGRESS_CHARACTERS),
+        }
       },
       log: (message, level = 'info') => this.#log.write(level, message),
       heartbeat: ask,
@@ -203,13 +207,25 @@ export class Attempt {
       outcome: 'failed',
       error: { code, ...described(error) },
       ...(error instanceof NonRetryable ? { retryable: false } : {}),
-      ...(error instanceof RetryAt ? { retryAt: error.at.toISOString() } : {}),
+      ...(error instanceof RetryAt ? wishOf(error) : {}),
     }
   }
 }
 
+const wishOf = ({ at, inMs }: RetryAt) =>
+  inMs === null ? { retryAt: at.toISOString() } : { retryInMs: inMs }
+
 function described(error: unknown): { message: string; stack?: string } {
-  if (!(error instanceof Error)) return { message: String(error).slice(0, MAX_MESSAGE_CHARACTERS) }
+  if (!(error instanceof Error)) return { message: inWords(error).slice(0, MAX_MESSAGE_CHARACTERS) }
   const message = (error.message || error.name).slice(0, MAX_MESSAGE_CHARACTERS)
   return error.stack ? { message, stack: error.stack.slice(0, MAX_STACK_CHARACTERS) } : { message }
+}
+
+/** What was thrown need not be an error, nor anything that can be written; the attempt has failed all the same. */
+function inWords(thrown: unknown): string {
+  try {
+    return (typeof thrown === 'object' && JSON.stringify(thrown)) || String(thrown)
+  } catch {
+    return `${typeof thrown} that cannot be shown`
+  }
 }

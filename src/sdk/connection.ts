@@ -113,7 +113,10 @@ export class Connection {
             bytes += chunk.length
             if (bytes > MAX_ANSWER_BYTES) sent.destroy(new Error('the answer is too large'))
           })
-          answer.on('error', reject)
+          answer.on('error', (error) => {
+            clearTimeout(late)
+            reject(error)
+          })
           answer.on('end', () => {
             clearTimeout(late)
             settle(answer.statusCode ?? 0, Buffer.concat(chunks).toString('utf8'), resolve, reject)

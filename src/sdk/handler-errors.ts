@@ -9,6 +9,8 @@ export class NonRetryable extends Error {
 export class RetryAt extends Error {
   override readonly name = 'RetryAt'
   readonly at: Date
+  /** Milliseconds from when Belfry hears of it, if it was given so: then this machine's clock need not be right. */
+  readonly inMs: number | null
 
   constructor(
     when: Date | number,
@@ -17,6 +19,7 @@ export class RetryAt extends Error {
   ) {
     super(message, options)
     this.at = when instanceof Date ? when : new Date(Date.now() + when)
+    this.inMs = when instanceof Date ? null : Math.max(0, Math.ceil(when))
     if (Number.isNaN(this.at.getTime())) throw new TypeError('RetryAt takes a Date, or milliseconds from now')
   }
 }

@@ -9,6 +9,7 @@ export interface LogLine {
 const MAX_LINES = 499
 const MAX_CHARACTERS = 60_000
 const MAX_LINE_CHARACTERS = 4_000
+const LEVELS: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error'])
 
 /** The lines of one attempt, up to a bound; the last one says how many were left out. */
 export class RunLog {
@@ -16,7 +17,9 @@ export class RunLog {
   #characters = 0
   #omitted = 0
 
-  write(level: LogLine['level'], message: string): void {
+  write(wanted: LogLine['level'], message: string): void {
+    // Belfry would refuse another word, and all that is reported with it.
+    const level = LEVELS.has(wanted) ? wanted : 'info'
     const text = String(message).slice(0, MAX_LINE_CHARACTERS)
     this.#characters += text.length
     if (this.#omitted > 0 || this.#lines.length >= MAX_LINES || this.#characters > MAX_CHARACTERS)

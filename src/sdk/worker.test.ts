@@ -77,7 +77,8 @@ test('a handler gets the payload and a context, and what it returns is kept', as
 })
 
 test('what a handler throws decides whether and when it is called again', async () => {
-  const [plain, never, later, odd] = [aName(), aName(), aName(), aName()]
+  const [plain, never, later, soon] = [aName(), aName(), aName(), aName()]
+  const [odd, mute] = [aName(), aName()]
   const at = new Date(Date.now() + 3_600_000 * 50)
   await aWorker({
     [plain]: async () => {
@@ -89,8 +90,22 @@ test('what a handler throws decides whether and when it is called again', async 
     [later]: async () => {
       throw new RetryAt(at, 'the quota is used up')
     },
+    [soon]: () => {
+      // The clock of this machine is ten days fast.
+      const { now } = Date
+      Date.now = () => now() + 86_400_000 * 10
+      try {
+        throw new RetryAt(3_600_000)
+      } finally {
+        Date.now = now
+      }
+    },
     [odd]: async () => {
-      throw 'just text'
+      throw { code: 7 }
+    },
+    [mute]: async (_, ctx) => {
+      ctx.log('in a word that nobody knows', 'loud' as never)
+      throw Object.create(null, { toJSON: { value: () => undefined } })
     },
   })
 
@@ -106,15 +121,19 @@ test('what a handler throws decides whether and when it is called again', async 
     attempt: 1,
     error: { message: 'there is no such customer' },
   })
-  const postponed = await create(later)
-  expect(
-    await eventually(async () => {
-      const run = await runOf(postponed)
+  const retrying = (taskId: string) =>
+    eventually(async () => {
+      const run = await runOf(taskId)
       return run?.state === 'retrying' ? run : undefined
-    }),
-  ).toMatchObject({ retryAt: at.toISOString() })
+    })
+  expect(await retrying(await create(later))).toMatchObject({ retryAt: at.toISOString() })
+  const { retryAt } = await retrying(await create(soon))
+  expect(Date.parse(retryAt) - Date.now()).toBeLessThan(3_700_000)
   expect(await ended(await create(odd, { retry: { limit: 0 } }))).toMatchObject({
-    error: { message: 'just text' },
+    error: { message: '{"code":7}' },
+  })
+  expect(await ended(await create(mute, { retry: { limit: 0 } }))).toMatchObject({
+    error: { message: 'object that cannot be shown' },
   })
 })
 

@@ -87,8 +87,9 @@ export interface RemoteReport extends RemoteHeld {
   readonly result: unknown
   readonly error: { readonly code: string; readonly message: string; readonly stack: string | null } | null
   readonly isRetryable: boolean
-  /** Not before this instant shall it be tried again; null leaves it to the task. */
+  /** Not before this instant, or this long after the report, shall it be tried again; without both it is left to the task. */
   readonly retryAt: number | null
+  readonly retryInMs: number | null
   readonly log: readonly LogLine[]
 }
 

@@ -166,11 +166,11 @@ test('a report counts once, however often it is repeated, and is acknowledged ea
 
 test('a worker says when to try again, or that there is no use in it', async () => {
   const name = aName()
-  await createMany(name, 2)
+  await createMany(name, 4)
   const worker = await aWorker(node.url, { handlers: [name] })
   const runs: GivenRun[] = []
-  while (runs.length < 2) runs.push(...(await worker.claim(2 - runs.length)))
-  const [later, never] = runs as [GivenRun, GivenRun]
+  while (runs.length < 4) runs.push(...(await worker.claim(4 - runs.length)))
+  const [later, never, far, soon] = runs as [GivenRun, GivenRun, GivenRun, GivenRun]
   const retryAt = new Date(Date.now() + 5 * 86_400_000).toISOString()
   const failed = { outcome: 'failed', error: { message: 'not now', code: 'quota', stack: 'at x' } }
 
@@ -178,10 +178,15 @@ test('a worker says when to try again, or that there is no use in it', async () 
     runs: [
       { ...held(later), ...failed, retryAt },
       { ...held(never), ...failed, retryable: false },
+      { ...held(far), ...failed, retryAt: '9000-01-01T00:00:00Z' },
+      { ...held(soon), ...failed, retryInMs: 3_600_000 },
     ],
   })
 
   expect(await runOf(later)).toMatchObject({ state: 'retrying', retryAt })
+  const inDays = async (run: GivenRun) => (Date.parse((await runOf(run)).retryAt) - Date.now()) / 86_400_000
+  expect(await inDays(far)).toBeCloseTo(30, 1)
+  expect(await inDays(soon)).toBeCloseTo(1 / 24, 1)
   expect(await runOf(never)).toMatchObject({
     state: 'permanently_failed',
     error: { code: 'quota', message: 'not now', detail: { stack: 'at x' } },

@@ -121,11 +121,12 @@ export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: Re
 
   app.post('/v1/worker/complete', { schema: complete, bodyLimit: REPORT_LIMIT }, async (request) => {
     const reports = request.body.runs.map(
-      ({ retryable = true, retryAt, error, log = [], result, ...held }) => ({
+      ({ retryable = true, retryAt, retryInMs = null, error, log = [], result, ...held }) => ({
         ...held,
         result,
         isRetryable: retryable,
         retryAt: retryAt ? instantMs(retryAt) : null,
+        retryInMs,
         error: error
           ? { code: error.code ?? 'handler_failed', message: error.message, stack: error.stack ?? null }
           : null,

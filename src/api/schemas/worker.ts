@@ -141,7 +141,15 @@ const Report = z.strictObject({
     })
     .optional(),
   retryable: z.boolean().optional().describe('False: the run ends, whatever the task says. Default true.'),
-  retryAt: Instant.nullable().optional().describe('When to try again, instead of what the task says.'),
+  retryAt: Instant.nullable()
+    .optional()
+    .describe('When to try again, instead of what the task says; 30 days from now at the latest.'),
+  retryInMs: z
+    .number()
+    .min(0)
+    .nullable()
+    .optional()
+    .describe('The same, counted from when the report is heard: for workers whose clock may be wrong.'),
   log: z
     .array(LogLine)
     .max(10_000)

@@ -59,6 +59,8 @@ export interface RemoteDeskOptions {
 }
 
 const MAX_WORKERS_KNOWN = 10_000
+/** The longest that a handler can put off its next attempt: until then the run keeps its place, and others wait for it. */
+const MAX_RETRY_WAIT_MS = 30 * 86_400_000
 /** Payloads of one answer, as characters of JSON: what goes beyond is handed back, and claimed next time. */
 const MAX_ANSWER_CHARACTERS = 8 * 1024 * 1024
 /** So few runs cannot come to more than that. */
@@ -231,11 +233,10 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const startedAt = Math.max(claimedAt, wakeAt, scheduledFor)
     const endedAt = Math.max(startedAt, this.#options.clock.now())
     const verdict = judge({ work, outcome: outcomeOf(report, work), startedAt, endedAt }, Math.random, uuidv7)
-    if (verdict.kind !== 'retry' || report.retryAt === null) return verdict
-    return {
-      kind: 'retry',
-      retry: { ...verdict.retry, retryAt: Math.max(report.retryAt, Math.ceil(endedAt)) },
-    }
+    const wishedMs = report.retryInMs ?? (report.retryAt === null ? null : report.retryAt - endedAt)
+    if (verdict.kind !== 'retry' || wishedMs === null) return verdict
+    const waitMs = Math.min(Math.max(wishedMs, 0), MAX_RETRY_WAIT_MS)
+    return { kind: 'retry', retry: { ...verdict.retry, retryAt: Math.ceil(endedAt + waitMs) } }
   }
 
   #endCancelled(work: Work): void {
