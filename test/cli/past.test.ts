@@ -85,6 +85,7 @@ test('a backfill is tried, begun and waited for', async () => {
   expect(done.stdout).toMatch(
     /^✓ task filled: backfill completed; 3 runs, 3 completed, 0 failed, 0 cancelled; 0 needed none\n/,
   )
+  expect(done.stderr).toMatch(/^0 of 3 occurrences\n/)
   expect(done.code).toBe(0)
   expect(nothing.stdout).toBe('0\n')
   expect(wrong.code).toBe(2)

@@ -4,6 +4,7 @@ import type { Backfill, BackfillPreview } from '../../api/schemas/backfill.ts'
 import { findTask, titleOf } from '../client/find-task.ts'
 import { readNumber } from '../client/flag-values.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
+import { ProgressLine } from '../client/progress-line.ts'
 import type { Server } from '../client/server.ts'
 import { EXIT } from '../exit.ts'
 import { onStdout as c } from '../terminal.ts'
@@ -50,12 +51,31 @@ export async function backfillTask(ref: string, flags: BackfillFlags): Promise<v
   if (flags.wait && (backfill.state !== 'completed' || backfill.failed > 0)) process.exitCode = EXIT.runFailed
 }
 
-async function ended(server: Server, { id }: Backfill): Promise<Backfill> {
-  for (;;) {
-    const backfill = await server.get<Backfill>(`/v1/backfills/${id}`)
-    if (backfill.endedAt !== null) return backfill
+/** Tells how far it is on the way, where results do not go. */
+async function ended(server: Server, begun: Backfill): Promise<Backfill> {
+  const line = new ProgressLine()
+  let backfill = begun
+  while (backfill.endedAt === null) {
+    line.show(progressText(backfill))
     await setTimeout(ASK_EVERY_MS)
+    backfill = await server.get<Backfill>(`/v1/backfills/${begun.id}`)
   }
+  line.end()
+  return backfill
+}
+
+function progressText({
+  occurrences,
+  remaining,
+  waiting,
+  running,
+  completed,
+  failed,
+  cancelled,
+}: Backfill): string {
+  const states = { waiting, running, completed, failed, cancelled }
+  const counts = Object.entries(states).flatMap(([state, count]) => (count > 0 ? `${count} ${state}` : []))
+  return [`${occurrences - remaining} of ${occurrences} occurrences`, ...counts].join(', ')
 }
 
 function previewText({ occurrences, runs, passedOver, first }: BackfillPreview): string {

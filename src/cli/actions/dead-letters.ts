@@ -16,6 +16,7 @@ import { instantAgo } from '../client/instant-flag.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit } from '../client/pages.ts'
 import { cut, printable, table } from '../client/printed.ts'
+import { ProgressLine } from '../client/progress-line.ts'
 import { namingAll } from '../client/refusal.ts'
 import { queryOf, type Server } from '../client/server.ts'
 import { EXIT } from '../exit.ts'
@@ -88,12 +89,18 @@ export async function redriveDeadLetters(flags: RedriveFlags): Promise<void> {
   if (flags.wait && redrive.state !== 'completed') process.exitCode = EXIT.runFailed
 }
 
-async function ended(server: Server, { id }: Redrive): Promise<Redrive> {
-  for (;;) {
-    const redrive = await server.get<Redrive>(`/v1/dead-letters/redrives/${id}`)
-    if (redrive.endedAt !== null) return redrive
+/** Tells how far it is on the way, where results do not go. */
+async function ended(server: Server, begun: Redrive): Promise<Redrive> {
+  const line = new ProgressLine()
+  let redrive = begun
+  while (redrive.endedAt === null) {
+    const { redriven, refused, waiting } = redrive
+    line.show(`${redriven} run again, ${refused} refused, ${waiting} waiting for runs of their task`)
     await pause(ASK_EVERY_MS)
+    redrive = await server.get<Redrive>(`/v1/dead-letters/redrives/${begun.id}`)
   }
+  line.end()
+  return redrive
 }
 
 export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {

@@ -1,0 +1,46 @@
+import { performance } from 'node:perf_hooks'
+
+/** Where nobody watches, lines come further and further apart. */
+const FIRST_PAUSE_MS = 2_000
+const LONGEST_PAUSE_MS = 30_000
+
+/** What is written to: a terminal or anything else. */
+export interface ProgressStream {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  write(text: string): unknown
+}
+
+/** Says how far something is: on a terminal in one line that is written anew, elsewhere in a line now and then. */
+export class ProgressLine {
+  readonly #stream: ProgressStream
+  #shown = ''
+  #nextAt = 0
+  #pauseMs = FIRST_PAUSE_MS
+
+  constructor(stream: ProgressStream = process.stderr) {
+    this.#stream = stream
+  }
+
+  show(text: string, now = performance.now()): void {
+    if (text === this.#shown) return
+    if (this.#stream.isTTY) this.#rewrite(text.slice(0, (this.#stream.columns ?? 80) - 1))
+    else {
+      if (now < this.#nextAt) return
+      this.#stream.write(`${text}\n`)
+      this.#nextAt = now + this.#pauseMs
+      this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2)
+    }
+    this.#shown = text
+  }
+
+  /** Takes the line away again: what comes after it says all. */
+  end(): void {
+    if (this.#stream.isTTY && this.#shown !== '') this.#rewrite('')
+    this.#shown = ''
+  }
+
+  #rewrite(text: string): void {
+    this.#stream.write(`\r\u001b[2K${text}`)
+  }
+}
