@@ -12,6 +12,7 @@ import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider
 import { uuidv7 } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
+import type { SubscriptionTester } from '../transport/subscription-tester.ts'
 import { parseJsonBodies } from './body-parsing.ts'
 import type { DashboardFiles } from './dashboard-files.ts'
 import { documentation, finishDocument } from './documentation.ts'
@@ -62,6 +63,8 @@ export interface AppOptions {
   readonly context: Context
   /** Attends to workers of the users' own. */
   readonly remoteWorkers: RemoteWorkers
+  /** Tries subscriptions out. */
+  readonly tester: SubscriptionTester
   readonly log: Logger
   readonly version: string
   /** Answer only to requests for a loopback name: the server is open to this machine alone. */
@@ -78,6 +81,7 @@ const MAX_PARAM_CHARACTERS = 8_192
 export async function createApp({
   context,
   remoteWorkers,
+  tester,
   log,
   version,
   loopbackOnly,
@@ -130,7 +134,7 @@ export async function createApp({
   streamRoutes(app, context, log)
   workerRoutes(app, context, remoteWorkers)
   eventRoutes(app, context, log)
-  subscriptionRoutes(app, context)
+  subscriptionRoutes(app, context, tester)
   deadLetterRoutes(app, context)
   healthRoutes(app, context)
   jobRoutes(app, context)

@@ -36,6 +36,7 @@ import { Overruns } from '../worker/remote/overruns.ts'
 import { RemoteDesk } from '../worker/remote/remote-desk.ts'
 import { SecretSigner } from '../worker/signer.ts'
 import { Deliverer } from '../worker/subscriptions/deliverer.ts'
+import { Tester } from '../worker/subscriptions/tester.ts'
 import { Worker } from '../worker/worker.ts'
 import { isLoopback } from './loopback.ts'
 
@@ -238,9 +239,17 @@ export async function startNode({
       leaseMs: config.leaseMs,
     })
     services.push(remoteWorkers)
+    const tester = new Tester({
+      clock,
+      userAgent: `belfry/${version}`,
+      allowPrivateAddresses: reachesPrivate(config),
+      timeoutMs: Math.floor((LEASES_OF_SUBSCRIPTIONS * config.leaseMs) / 3),
+    })
+    services.push(tester)
     const app = await createApp({
       context,
       remoteWorkers,
+      tester,
       log,
       version,
       loopbackOnly: isLoopback(config.host),

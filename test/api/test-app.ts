@@ -13,6 +13,7 @@ import { sql } from '../../src/store/sql.ts'
 import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { RemoteDesk } from '../../src/worker/remote/remote-desk.ts'
+import { Tester } from '../../src/worker/subscriptions/tester.ts'
 
 export interface InjectedAnswer {
   readonly status: number
@@ -51,9 +52,16 @@ export async function createTestApp(
     limits,
     projectId: DEFAULT_PROJECT_ID,
   }
+  const tester = new Tester({
+    clock,
+    userAgent: 'belfry/0.0.0-test',
+    allowPrivateAddresses: true,
+    timeoutMs: 10_000,
+  })
   const app = await createApp({
     context,
     remoteWorkers,
+    tester,
     log: silentLogger(),
     version: '0.0.0-test',
     loopbackOnly: true,
@@ -62,6 +70,7 @@ export async function createTestApp(
   afterAll(async () => {
     await app.close()
     await remoteWorkers.stop()
+    await tester.stop()
   })
 
   /** A body that is text is sent as it is, everything else as JSON. */

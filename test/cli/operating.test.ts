@@ -123,6 +123,7 @@ test('an address is subscribed to what ends, told of it, and told no more', asyn
   await eventually(async () => sink.hits.length > 0, { withinMs: 30_000 })
   const listed = await belfry('subscription', 'list')
   const wrong = await belfry('subscription', 'create', 'ftp://x', '--batch-size', '0')
+  const tested = await belfry('subscription', 'test', 'alerts')
   const resumed = await belfry('subscription', 'resume', 'alerts')
   const removed = await belfry('subscription', 'remove', 'alerts')
   const none = await belfry('subscription', 'list')
@@ -133,6 +134,13 @@ test('an address is subscribed to what ends, told of it, and told no more', asyn
   expect(listed.stdout).toMatch(/^NAME +URL +STATE +DELIVERED +LAST +ID\nalerts .* active /)
   expect(wrong.code).toBe(2)
   for (const flag of ['--url', '--batch-size']) expect(wrong.stderr).toContain(`${flag}: `)
+  expect(tested).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(
+      /^✓ http.* took an event of the type belfry.test\n.*\n.*HTTP 200 in \d+ ms\n/,
+    ),
+  })
+  expect(sink.hits.map(({ body }) => JSON.parse(body).type)).toContain('belfry.test')
   expect(resumed.code).toBe(0)
   expect(removed.stdout).toMatch(/is told nothing more\n$/)
   expect(none).toMatchObject({

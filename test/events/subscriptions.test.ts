@@ -372,3 +372,45 @@ test.each([
   expect(body.errors[0].pointer).toBe(pointer)
   expect(await count()).toBe(before)
 })
+
+test('a subscription is tried out with one signed event that leaves everything as it is', async () => {
+  const receiver = await startPeer<Received>('../calls/receiver-process.mjs')
+  const url = `http://127.0.0.1:${receiver.port}`
+  const [single, batches] = [
+    await subscribe({ url: `${url}/single`, filter: { owners: ['nobody'] } }),
+    await subscribe({ url: `${url}/batches`, batchSize: 5, filter: { owners: ['nobody'] } }),
+  ]
+  const refused = await subscribe({ url: 'http://127.0.0.1:1/', filter: { owners: ['nobody'] } })
+  await receiver.say({ secrets: [single.secret, batches.secret] })
+  const tried = async (id: string) => (await node.request('POST', `/v1/subscriptions/${id}/test`)).body
+
+  const [one, many] = [await tried(single.id), await tried(batches.id)]
+
+  expect(one).toEqual({
+    eventId: expect.stringMatching(/^[0-9a-f-]{36}\.test$/),
+    delivered: true,
+    status: 200,
+    body: expect.any(String),
+    durationMs: expect.any(Number),
+    error: null,
+  })
+  const hits = [one, many].map(({ eventId }) =>
+    receiver.told.find(({ headers }) => headers['webhook-id'] === eventId),
+  )
+  expect(hits.map((hit) => hit?.verified)).toEqual([
+    [true, false],
+    [false, true],
+  ])
+  const event = { id: one.eventId, type: 'belfry.test', data: { run: { state: 'completed' }, task: {} } }
+  expect(JSON.parse(hits[0]?.body ?? '')).toMatchObject(event)
+  expect(JSON.parse(hits[1]?.body ?? '')).toMatchObject([{ type: 'belfry.test' }])
+  expect(await tried(refused.id)).toMatchObject({
+    delivered: false,
+    status: null,
+    body: null,
+    error: { code: 'connect_refused', message: expect.stringContaining('127.0.0.1:1') },
+  })
+  expect(await read(single.id)).toMatchObject({ delivered: 0, lastEvent: null, state: 'active' })
+  expect(await read(refused.id)).toMatchObject({ failures: 0, lastError: null, state: 'active' })
+  expect((await node.request('POST', `/v1/subscriptions/${crypto.randomUUID()}/test`)).status).toBe(404)
+})

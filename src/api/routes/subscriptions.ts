@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { formatDuration } from '../../core/duration.ts'
 import { isUuid } from '../../core/ids.ts'
 import { type DeliveryError, findSubscriptions, type SubscriptionRow } from '../../store/subscriptions.ts'
+import type { SubscriptionTester } from '../../transport/subscription-tester.ts'
 import type { App } from '../app.ts'
 import { decodeCursor, pageOf } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
@@ -23,8 +24,9 @@ import {
   ResumeSubscription,
   Subscription,
   SubscriptionPage,
+  SubscriptionTest,
 } from '../schemas/subscription.ts'
-import { Uuid } from '../schemas/values.ts'
+import { NoBody, Uuid } from '../schemas/values.ts'
 
 const tags = ['events']
 const byId = z.object({ id: Uuid })
@@ -84,7 +86,19 @@ const resume = {
   response: { 200: Subscription, ...problems(404, 413, 415) },
 }
 
-export function subscriptionRoutes(app: App, context: Context): void {
+const test = {
+  operationId: 'testSubscription',
+  tags,
+  summary: 'Send a subscription one event of the type belfry.test, and hear what its receiver says',
+  description:
+    'It has the form of an event about a run that completed, and is signed and guarded like every other; filters do not matter. The node that is asked sends it at ' +
+    'once, also to one that is failing or disabled, and once only. Nothing is noted: what waits to be delivered stays where it is.',
+  params: byId,
+  body: NoBody,
+  response: { 200: SubscriptionTest, ...problems(404, 413, 415) },
+}
+
+export function subscriptionRoutes(app: App, context: Context, tester: SubscriptionTester): void {
   app.post('/v1/subscriptions', { schema: create }, async ({ body }, reply) => {
     const row = await createSubscription(context, body)
     reply.header('location', `/v1/subscriptions/${row.id}`)
@@ -114,6 +128,13 @@ export function subscriptionRoutes(app: App, context: Context): void {
   app.post('/v1/subscriptions/:id/resume', { schema: resume }, async ({ params, body }) =>
     present(await wakeSubscription(context, params.id, body?.after)),
   )
+
+  app.post('/v1/subscriptions/:id/test', { schema: test }, async ({ params }): Promise<SubscriptionTest> => {
+    const tested = await tester.send(await getSubscription(context, params.id))
+    const { eventId, isTaken, answer, durationMs, error } = tested
+    const { status = null, body = null } = answer ?? {}
+    return { eventId, delivered: isTaken, status, body, durationMs, error }
+  })
 }
 
 const isPosition = (value: unknown): value is readonly [id: string] =>

@@ -129,4 +129,16 @@ export const SubscriptionPage = z
   .object({ items: z.array(Subscription), nextCursor: z.string().nullable() })
   .meta({ id: 'SubscriptionPage' })
 
+export const SubscriptionTest = z
+  .object({
+    eventId: z.string().describe('The `webhook-id` that it was sent with.'),
+    delivered: z.boolean().describe('Whether the receiver took it: a 2xx in time.'),
+    status: z.int().nullable().describe('Of the answer; null when there was none.'),
+    body: z.string().nullable().describe('The beginning of the answer.'),
+    durationMs: z.int(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  })
+  .meta({ id: 'SubscriptionTest' })
+export type SubscriptionTest = z.output<typeof SubscriptionTest>
+
 export const ListSubscriptions = z.strictObject({ limit: Limit, cursor: Cursor })

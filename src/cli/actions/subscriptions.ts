@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { CreatedSubscription, Subscription } from '../../api/schemas/subscription.ts'
+import type { CreatedSubscription, Subscription, SubscriptionTest } from '../../api/schemas/subscription.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { findTask } from '../client/find-task.ts'
 import { readNumber } from '../client/flag-values.ts'
@@ -96,6 +96,25 @@ export async function resumeSubscription(
     ),
   )
   give(resumed, flags, () => `${c.green('✓')} ${printable(resumed.url)} is told again\n`)
+}
+
+export async function testSubscription(ref: string, flags: ClientFlags): Promise<void> {
+  const { server, found } = await find(ref, flags)
+  const tested = await server.post<SubscriptionTest>(`/v1/subscriptions/${found.id}/test`, undefined)
+  give(tested, flags, () => testedText(printable(found.url), tested))
+  if (!tested.delivered) process.exitCode = EXIT.failed
+}
+
+function testedText(url: string, { eventId, delivered, status, body, durationMs, error }: SubscriptionTest) {
+  const [mark, verb] = delivered ? [c.green('✓'), 'took'] : [c.red('✕'), 'did not take']
+  const said = cut(printable(body ?? '').trim(), URL_WIDTH)
+  const pairs: [string, string][] = [
+    ['id', eventId],
+    ...(status === null ? [] : [['answer', `HTTP ${status} in ${durationMs} ms`] as [string, string]]),
+    ...(said === '' ? [] : [['said', said] as [string, string]]),
+    ...(error === null ? [] : [['why', printable(error.message)] as [string, string]]),
+  ]
+  return `${mark} ${url} ${verb} an event of the type belfry.test\n${facts(pairs)}`
 }
 
 export async function removeSubscription(ref: string, flags: ClientFlags): Promise<void> {

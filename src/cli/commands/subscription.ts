@@ -5,6 +5,7 @@ const HELP = `
 Examples:
   belfry subscription create https://example.com/events --state permanently_failed
   belfry subscription list
+  belfry subscription test alerts
   belfry subscription remove alerts
 `
 
@@ -23,6 +24,14 @@ Examples:
   belfry subscription resume alerts --after 2026-11-16T09:00:00Z
 `
 
+const TEST_HELP = `
+The event has the type belfry.test and is signed like every other. It is sent once, also to one that is failing or
+disabled, and nothing else changes. It ends with 1 when the receiver does not take it.
+
+Examples:
+  belfry subscription test alerts
+`
+
 const SUBSCRIPTION = 'Its id, or its name where only one has it'
 
 /** Commands for subscriptions: who is told what becomes of runs. */
@@ -31,7 +40,7 @@ export function subscriptionCommand(program: Command): void {
     .command('subscription')
     .alias('subscriptions')
     .usage('<command> [options]')
-    .description('Tell addresses what becomes of runs: list, create, resume, remove')
+    .description('Tell addresses what becomes of runs: list, create, test, resume, remove')
     .helpOption('-h, --help', 'Show help; also after a command')
     .addHelpText('after', HELP)
   addClientFlags(
@@ -71,6 +80,14 @@ export function subscriptionCommand(program: Command): void {
     .action(async (ref, flags) =>
       (await import('../actions/subscriptions.ts')).resumeSubscription(ref, flags),
     )
+  addClientFlags(
+    group
+      .command('test')
+      .description('Send it one test event now, and show what the receiver says')
+      .argument('<subscription>', SUBSCRIPTION),
+  )
+    .addHelpText('after', TEST_HELP)
+    .action(async (ref, flags) => (await import('../actions/subscriptions.ts')).testSubscription(ref, flags))
   addClientFlags(group.command('remove').alias('rm').description('Send nothing more'))
     .argument('<subscription>', SUBSCRIPTION)
     .action(async (ref, flags) =>

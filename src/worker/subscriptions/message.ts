@@ -3,7 +3,13 @@ import { type EndedRun, eventIdOf, eventOf } from '../../core/run-event.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
 import { parseSecret, type SigningKey, signingKey, signMessage } from '../../core/webhook-signature.ts'
 import type { DeliverySettings } from '../../store/subscriptions.ts'
-import { type HttpClient, type HttpResult, type Target, targetOf } from '../executors/http-client.ts'
+import {
+  type HttpClient,
+  type HttpResponse,
+  type HttpResult,
+  type Target,
+  targetOf,
+} from '../executors/http-client.ts'
 import { parseRetryAfter } from '../executors/retry-after.ts'
 
 /** Why a message was not taken. */
@@ -19,29 +25,45 @@ export interface Sender {
   readonly client: HttpClient
   readonly userAgent: string
   readonly subscriptionId: string
-  readonly settings: DeliverySettings
+  readonly settings: Pick<DeliverySettings, 'url' | 'batchSize' | 'secret'>
   readonly timeoutMs: number
   /** The database's time: receivers compare it with theirs. */
   readonly now: number
 }
 
 /** Sends events as one message; null when it was taken. */
-export async function sendMessage(
-  runs: readonly EndedRun[],
+export async function sendMessage(runs: readonly EndedRun[], sender: Sender): Promise<Undelivered | null> {
+  const { undelivered } = await postEvents({ id: messageIdOf(runs), events: runs.map(eventOf) }, sender)
+  return undelivered
+}
+
+/** What is said in one request: events, and the id by which it is recognised. */
+export interface Message {
+  readonly id: string
+  readonly events: readonly object[]
+}
+
+/** What became of a message. */
+export interface Posted {
+  /** Null when it was taken. */
+  readonly undelivered: Undelivered | null
+  /** What was answered, when the head of an answer came. */
+  readonly response: HttpResponse | undefined
+}
+
+/** Signs a message and sends it once. */
+export async function postEvents(
+  { id, events }: Message,
   { client, userAgent, subscriptionId, settings, timeoutMs, now }: Sender,
-): Promise<Undelivered | null> {
+): Promise<Posted> {
   const { url, batchSize, secret } = settings
   const target = targetAt(url)
-  if (target === null)
-    return {
-      error: { code: 'invalid_url', message: 'the URL cannot be read' },
-      isFinal: true,
-      retryAfterMs: undefined,
-    }
+  if (target === null) {
+    const error = { code: 'invalid_url', message: 'the URL cannot be read' }
+    return { undelivered: { error, isFinal: true, retryAfterMs: undefined }, response: undefined }
+  }
   const signal = AbortSignal.timeout(timeoutMs)
-  const events = runs.map(eventOf)
   const body = JSON.stringify(batchSize > 1 ? events : events[0])
-  const id = messageIdOf(runs)
   const timestamp = String(Math.floor(now / 1_000))
   const headers = [
     ...['user-agent', userAgent, 'accept-encoding', 'identity'],
@@ -51,7 +73,8 @@ export async function sendMessage(
     ...['belfry-subscription-id', subscriptionId],
   ]
   const result = await client.send({ target, method: 'POST', headers, body, signal })
-  return toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs, now })
+  const undelivered = toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs, now })
+  return { undelivered, response: result.response }
 }
 
 const SINGLE_TYPE = 'application/cloudevents+json'
