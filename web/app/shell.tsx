@@ -10,6 +10,7 @@ import { Notifications } from '@mantine/notifications'
 import { Link, Outlet, useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { zoneWord } from '../../src/core/words/time.ts'
+import { Hatching } from '../components/hatching.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { myZone, ZONE_MODES, type ZoneMode } from '../time/zone.ts'
 import { useLiveState, useStream } from './live.ts'
@@ -45,6 +46,7 @@ export function Shell() {
   const close = () => setOpen(null)
   return (
     <>
+      <Hatching />
       <a className={classes.skip} href="#content">
         Skip to the content
       </a>

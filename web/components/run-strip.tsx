@@ -1,10 +1,13 @@
 /**
  * The latest runs of a task, oldest first: the height is how long each took against the others, the colour and
- * the form say what came of it. A failure reaches the top and has a notch, a skip is hollow.
+ * the form say what came of it. A failure reaches the top and has a notch, a skip is hatched.
  */
 import { useNavigate } from '@tanstack/react-router'
-import { formatDuration } from '../../src/core/words/time.ts'
+import { formatDuration, formatInstant } from '../../src/core/words/time.ts'
 import type { Task } from '../api/wire.ts'
+import { serverNow } from '../time/clock.ts'
+import { HATCHED } from './hatching.tsx'
+import { useShownZone } from './instant.tsx'
 import classes from './run-strip.module.css'
 import { LOOKS } from './state.ts'
 import { stripOf } from './strip.ts'
@@ -18,9 +21,12 @@ interface RunStripProps {
   readonly recent: NonNullable<Task['recent']>
   /** A run is on its way: that none has ended does not mean that none has begun. */
   readonly isOnItsWay: boolean
+  /** The zone of the task. */
+  readonly zone: string | null
 }
 
-export function RunStrip({ recent, isOnItsWay }: RunStripProps) {
+export function RunStrip({ recent, isOnItsWay, zone }: RunStripProps) {
+  const shown = useShownZone(zone)
   const navigate = useNavigate()
   const bars = stripOf(recent.slice(0, SHOWN))
   if (bars.length === 0)
@@ -47,11 +53,19 @@ export function RunStrip({ recent, isOnItsWay }: RunStripProps) {
             style={{ color: `var(${colour})` }}
             onClick={() => void navigate({ to: '/runs/$runId', params: { runId: run.id } })}
           >
-            <title>{`${word}${run.reason ? `: ${run.reason}` : ''}, due ${run.scheduledFor}${
+            <title>{`${word}${run.reason ? `: ${run.reason}` : ''}, due ${formatInstant(Date.parse(run.scheduledFor), shown, { now: serverNow(), precision: 'second' })}${
               run.durationMs === null ? '' : `, took ${formatDuration(run.durationMs)}`
             }`}</title>
             <rect className={classes.hit} x={x} y={0} width={SLOT} height={HEIGHT} />
-            <rect className={classes.fill} x={x + 0.5} y={y} width={BAR} height={HEIGHT - y} rx={1} />
+            <rect
+              className={classes.fill}
+              x={x + 0.5}
+              y={y}
+              width={BAR}
+              height={HEIGHT - y}
+              rx={1}
+              fill={run.state === 'skipped' ? HATCHED : run.state === 'cancelled' ? 'none' : 'currentColor'}
+            />
             {run.state === 'permanently_failed' && (
               <path className={classes.notch} d={`M${x + 1.5} 3l3 3m0-3l-3 3`} />
             )}
@@ -65,5 +79,5 @@ export function RunStrip({ recent, isOnItsWay }: RunStripProps) {
 function labelOf(recent: NonNullable<Task['recent']>): string {
   const counts = new Map<string, number>()
   for (const { state } of recent) counts.set(LOOKS[state].word, (counts.get(LOOKS[state].word) ?? 0) + 1)
-  return `Last ${recent.length} runs: ${[...counts].map(([word, count]) => `${count} ${word}`).join(', ')}`
+  return `Last ${recent.length} ${recent.length === 1 ? 'run' : 'runs'}: ${[...counts].map(([word, count]) => `${count} ${word}`).join(', ')}`
 }

@@ -25,7 +25,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     const row = page.getByRole('row').filter({ hasText: 'made elsewhere' })
     await row.getByText('scheduled').waitFor()
     await node.request('POST', `/v1/tasks/${id}/trigger`)
-    await row.getByRole('img', { name: 'Last 1 runs: 1 completed' }).waitFor()
+    await row.getByRole('img', { name: 'Last 1 run: 1 completed' }).waitFor()
     await node.request('POST', `/v1/tasks/${id}/pause`)
     await row.getByText('paused', { exact: true }).waitFor()
     await node.request('DELETE', `/v1/tasks/${id}`)

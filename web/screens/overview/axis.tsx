@@ -36,15 +36,33 @@ function tick(at: string, zone: string, range: ChartRange): string {
 export const stepWords = (at: string, zone: string, range: ChartRange): string =>
   `${range === '1h' ? '' : 'from '}${tick(at, zone, range)} ${zoneWord(zone)}`
 
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** How long each bar stands for. */
+export function barWords(steps: AxisProps['steps']): string {
+  const ms = Date.parse(steps[1]?.at ?? '') - Date.parse(steps[0]?.at ?? '')
+  if (Number.isNaN(ms)) return ''
+  const [count, unit] = ms < HOUR_MS ? [ms / MINUTE_MS, 'minute'] : [ms / HOUR_MS, 'hour']
+  return `each bar ${count} ${unit}${count === 1 ? '' : 's'}`
+}
+
 interface KeyProps {
   readonly colour: string
+  /** How what it stands for is drawn. */
+  readonly look?: 'solid' | 'hatched' | 'hollow' | 'line' | 'dashed'
   readonly children: React.ReactNode
 }
 
-export function Key({ colour, children }: KeyProps) {
+export function Key({ colour, look = 'solid', children }: KeyProps) {
   return (
     <span className={classes.key}>
-      <span className={classes.swatch} style={{ background: `var(${colour})` }} aria-hidden="true" />
+      <span
+        className={classes.swatch}
+        data-look={look}
+        style={{ color: `var(${colour})` }}
+        aria-hidden="true"
+      />
       {children}
     </span>
   )

@@ -2,12 +2,10 @@ import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Steps } from '../../api/overview.ts'
 import type { ChartRange } from '../../app/router.tsx'
 import { Axis, Key } from './axis.tsx'
+import { Chart, HEIGHT, WIDTH } from './chart.tsx'
 import classes from './charts.module.css'
-import { decadesOf, logHeight } from './log-scale.ts'
 import { RANGE_WORDS } from './range-words.ts'
-
-const WIDTH = 600
-const HEIGHT = 120
+import { decadesOf, logHeight } from './scales.ts'
 
 interface LatenessChartProps {
   readonly steps: Steps
@@ -25,37 +23,25 @@ export function LatenessChart({ steps, range }: LatenessChartProps) {
   return (
     <>
       <div className={classes.legend}>
-        <Key colour="--running">p50: half of the runs</Key>
-        <Key colour="--retrying">p99 (dashed)</Key>
+        <Key colour="--running" look="line">
+          p50: half of the runs
+        </Key>
+        <Key colour="--retrying" look="dashed">
+          p99: all but one in a hundred
+        </Key>
       </div>
-      <div className={classes.scaled}>
-        <div className={classes.scale} aria-hidden="true">
-          {decades.toReversed().map((ms) => (
-            <span key={ms}>{formatDuration(ms)}</span>
-          ))}
-        </div>
-        <div>
-          <svg
-            className={classes.chart}
-            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-            preserveAspectRatio="none"
-            role="img"
-            aria-label={label}
-          >
-            {decades.map((ms) => {
-              const y = HEIGHT - logHeight(ms, top) * HEIGHT
-              return <path key={ms} className={classes.grid} d={`M0 ${y}H${WIDTH}`} />
-            })}
-            <path
-              className={`${classes.line} ${classes.dashed}`}
-              d={pathOf(steps, 'p99', top)}
-              stroke="var(--retrying)"
-            />
-            <path className={classes.line} d={pathOf(steps, 'p50', top)} stroke="var(--running)" />
-          </svg>
-          <Axis steps={steps} range={range} />
-        </div>
-      </div>
+      <Chart
+        label={label}
+        lines={decades.map((ms) => ({ label: formatDuration(ms), height: logHeight(ms, top) }))}
+        axis={<Axis steps={steps} range={range} />}
+      >
+        <path
+          className={`${classes.line} ${classes.dashed}`}
+          d={pathOf(steps, 'p99', top)}
+          stroke="var(--retrying)"
+        />
+        <path className={classes.line} d={pathOf(steps, 'p50', top)} stroke="var(--running)" />
+      </Chart>
     </>
   )
 }

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { formatClock, formatCount } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
 import { useShownZone } from '../../components/instant.tsx'
-import { Axis } from './axis.tsx'
+import { Axis, barWords } from './axis.tsx'
 import { Bars } from './bars.tsx'
 import classes from './charts.module.css'
 
@@ -14,7 +14,7 @@ export function NextHour({ next }: { readonly next: Stats['next'] }) {
   const bars = next.minutes.map(({ at, count }) => ({
     key: at,
     title: `${formatClock(Date.parse(at), zone, 'minute')}: ${formatCount(count)} due`,
-    parts: [{ key: 'due', value: count, colour: '--scheduled' }],
+    parts: [{ key: 'due', value: count, fill: 'var(--scheduled)' }],
   }))
   return (
     <>
@@ -23,9 +23,13 @@ export function NextHour({ next }: { readonly next: Stats['next'] }) {
           {prefix}
           {formatCount(total)} due
         </Link>
+        <span className={classes.per}>{barWords(next.minutes)}</span>
       </div>
-      <Bars bars={bars} label={`In the next 60 minutes ${prefix}${formatCount(total)} occurrences are due`} />
-      <Axis steps={next.minutes} range="1h" />
+      <Bars
+        bars={bars}
+        label={`In the next 60 minutes ${prefix}${formatCount(total)} occurrences are due`}
+        axis={<Axis steps={next.minutes} range="1h" />}
+      />
     </>
   )
 }

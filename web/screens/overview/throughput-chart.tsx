@@ -2,19 +2,27 @@ import { Link } from '@tanstack/react-router'
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { Steps } from '../../api/overview.ts'
 import type { ChartRange } from '../../app/router.tsx'
+import { HATCHED } from '../../components/hatching.tsx'
 import { useShownZone } from '../../components/instant.tsx'
 import { LOOKS } from '../../components/state.ts'
-import { Axis, Key, stepWords } from './axis.tsx'
-import { Bars } from './bars.tsx'
+import { Axis, barWords, Key, stepWords } from './axis.tsx'
+import { type BarPart, Bars } from './bars.tsx'
 import classes from './charts.module.css'
 import { RANGE_WORDS } from './range-words.ts'
 
 const PARTS = [
-  { field: 'completed', state: 'completed' },
-  { field: 'permanentlyFailed', state: 'permanently_failed' },
-  { field: 'skipped', state: 'skipped' },
-  { field: 'cancelled', state: 'cancelled' },
+  { field: 'completed', state: 'completed', look: 'solid' },
+  { field: 'permanentlyFailed', state: 'permanently_failed', look: 'solid' },
+  { field: 'skipped', state: 'skipped', look: 'hatched' },
+  { field: 'cancelled', state: 'cancelled', look: 'hollow' },
 ] as const
+
+/** Grey stands for two states: one of them is hatched, the other hollow. */
+function paintOf({ state, look }: (typeof PARTS)[number]): Pick<BarPart, 'fill' | 'stroke'> {
+  const colour = `var(${LOOKS[state].colour})`
+  if (look === 'hatched') return { fill: HATCHED }
+  return look === 'hollow' ? { fill: 'none', stroke: colour } : { fill: colour }
+}
 
 /** The list of runs knows no five hours; a day holds them. */
 const SINCE = { '1h': '1h', '5h': '24h', '24h': '24h', '7d': '7d' } as const
@@ -35,25 +43,25 @@ export function ThroughputChart({ steps, range }: ThroughputChartProps) {
   const bars = steps.map((step) => ({
     key: step.at,
     title: `${stepWords(step.at, zone, range)}: ${wordsOf(step)}`,
-    parts: PARTS.map(({ field, state }) => ({
-      key: field,
-      value: step[field],
-      colour: LOOKS[state].colour,
-    })),
+    parts: PARTS.map((part) => ({ key: part.field, value: step[part.field], ...paintOf(part) })),
   }))
   return (
     <>
       <div className={classes.legend}>
-        {totals.map(({ field, state, total }) => (
-          <Key key={field} colour={LOOKS[state].colour}>
+        {totals.map(({ field, state, look, total }) => (
+          <Key key={field} colour={LOOKS[state].colour} look={look}>
             <Link to="/runs" search={{ state, since: SINCE[range] }}>
               {formatCount(total)} {LOOKS[state].word}
             </Link>
           </Key>
         ))}
+        <span className={classes.per}>{barWords(steps)}</span>
       </div>
-      <Bars bars={bars} label={`Runs that ended, ${RANGE_WORDS[range]}: ${said}`} />
-      <Axis steps={steps} range={range} />
+      <Bars
+        bars={bars}
+        label={`Runs that ended, ${RANGE_WORDS[range]}: ${said}`}
+        axis={<Axis steps={steps} range={range} />}
+      />
     </>
   )
 }

@@ -39,7 +39,7 @@ export function TaskFacts({ task }: { readonly task: Task }) {
         <div>
           <dt>Last 20</dt>
           <dd>
-            <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} />
+            <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} zone={task.timezone} />
           </dd>
         </div>
       )}

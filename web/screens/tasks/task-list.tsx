@@ -177,7 +177,9 @@ const TaskRow = memo(function TaskRow({ task, isSelected, onSelect, onDelete }: 
         <NextFire task={task} />
       </div>
       <div role="cell" className={classes.strip}>
-        {task.recent && <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} />}
+        {task.recent && (
+          <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} zone={task.timezone} />
+        )}
       </div>
       <div role="cell" className={classes.late}>
         {worstLateness(task)}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decadesOf, logHeight } from './log-scale.ts'
+import { countsTo, decadesOf, logHeight } from './scales.ts'
 
 test('the scale reaches the first power of ten that is not below the highest value', () => {
   expect(decadesOf(0)).toEqual([1, 10, 100])
@@ -15,4 +15,18 @@ test('each line is as far above the one below as any other', () => {
     expect.closeTo(2 / 3),
     1,
   ])
+})
+
+test.each([
+  [0, [0, 1]],
+  [1, [0, 1]],
+  [2, [0, 1, 2]],
+  [3, [0, 2, 4]],
+  [16, [0, 10, 20]],
+  [21, [0, 20, 40]],
+  [99, [0, 50, 100]],
+  [100, [0, 50, 100]],
+  [8_400, [0, 5_000, 10_000]],
+])('a scale for counts up to %d has round lines, the highest not below it', (highest, lines) => {
+  expect(countsTo(highest)).toEqual(lines)
 })

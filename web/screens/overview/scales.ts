@@ -1,0 +1,27 @@
+/** Scales of charts: the lines that are drawn and named, and where a value stands between the lowest and the highest. */
+
+const LEAST_MS = 1
+const FEWEST_LINES = 3
+
+/** A scale for durations: 1 ms, 10 ms, … up to the first line that is not below the highest value. */
+export function decadesOf(highestMs: number): number[] {
+  const lines = [LEAST_MS]
+  while ((lines.at(-1) ?? 0) < highestMs || lines.length < FEWEST_LINES)
+    lines.push((lines.at(-1) ?? LEAST_MS) * 10)
+  return lines
+}
+
+/** Where a duration stands between the lowest line and the highest, from 0 to 1. */
+export function logHeight(ms: number, topMs: number): number {
+  const height = Math.log10(Math.max(ms, LEAST_MS) / LEAST_MS) / Math.log10(topMs / LEAST_MS)
+  return Math.min(1, Math.max(0, height))
+}
+
+const ROUND = [1, 2, 4, 6, 8, 10]
+
+/** A scale for counts: nothing, the first round number that is not below the highest value, and half of it. */
+export function countsTo(highest: number): number[] {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, highest)))
+  const top = (ROUND.find((step) => step * power >= highest) ?? 10) * power
+  return top === 1 ? [0, 1] : [0, top / 2, top]
+}
