@@ -39,7 +39,7 @@ describe('an empty database', () => {
 
     expect(body.verdict).toEqual({
       isFine: true,
-      sentence: 'On time. 0 occurrences in 24 h: 0 ran, 0 skipped, 0 of them missed.',
+      sentence: 'On time. In 24 h 0 runs ended, and nothing was skipped.',
     })
     expect(body.minutes).toHaveLength(60)
     expect(body.next.minutes).toHaveLength(60)

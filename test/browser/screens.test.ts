@@ -62,7 +62,7 @@ const heading = (name: string | RegExp) => (page: Page) =>
 
 const SCREENS: readonly Screen[] = [
   { name: 'first run', path: () => empty.url, ready: heading('Nothing is scheduled yet') },
-  { name: 'overview', path: () => node.url, ready: heading(/occurrences in 24 h/) },
+  { name: 'overview', path: () => node.url, ready: heading(/In 24 h/) },
   { name: 'a week', path: () => `${node.url}?range=7d`, ready: heading('Lateness, last 7 days') },
   { name: 'nodes', path: () => `${node.url}/nodes`, ready: heading('64 shards') },
   {
@@ -284,7 +284,7 @@ test('the first view is small', async () => {
         if (!request.url().includes('/v1/')) sizes.push(request.sizes().then((size) => size.responseBodySize))
       }),
   })
-  await page.getByRole('heading', { name: /occurrences in 24 h/ }).waitFor()
+  await page.getByRole('heading', { name: /In 24 h/ }).waitFor()
 
   const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
   process.stdout.write(`  the first view is ${Math.round(total / 1024)} kB compressed\n`)

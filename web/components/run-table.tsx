@@ -7,6 +7,7 @@ import type { Run } from '../api/wire.ts'
 import { useNow } from '../time/clock.ts'
 import { useChosenRow } from './chosen-row.ts'
 import { Instant } from './instant.tsx'
+import { latenessWords } from './lateness.ts'
 import classes from './run-table.module.css'
 import { StateMark } from './state-mark.tsx'
 
@@ -106,7 +107,7 @@ function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
         )}
       </td>
       <td className={classes.number}>
-        <Labelled label="late">{run.latenessMs === null ? '–' : formatDuration(run.latenessMs)}</Labelled>
+        <Labelled label="late">{latenessWords(run)}</Labelled>
       </td>
       <td className={classes.number}>
         <Labelled label="took">

@@ -24,8 +24,10 @@ export function scheduleWords(schedule: Schedule): string {
 function wordsFor(schedule: Schedule): string {
   if (schedule.type === 'once') return 'Once'
   const text = describeSchedule(schedule)
-  // The zone by its short name: `Europe/Berlin` is said in full on hover.
-  return 'timezone' in schedule ? text.replace(/ \(\S+\)$/, ` · ${zoneWord(schedule.timezone)}`) : text
+  // The zone by its short name, and after it what was chosen about clock changes; in full it is said on hover.
+  return 'timezone' in schedule
+    ? text.replace(/ \([^\s,]+(,[^)]*)?\)$/, ` · ${zoneWord(schedule.timezone)}$1`)
+    : text
 }
 
 function source(schedule: Schedule): string {

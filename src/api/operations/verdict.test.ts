@@ -18,7 +18,7 @@ test('when nothing is wrong it says so, and what the day was', () => {
 
   expect(isFine).toBe(true)
   expect(sentence.replaceAll('\u00a0', ' ')).toBe(
-    'On time. 41 208 occurrences in 24 h: 41 196 ran, 12 skipped, 0 of them missed. Nothing is unaccounted for.',
+    'On time. In 24 h 41 196 runs ended, and 12 occurrences were skipped, none of them missed. Everything is accounted for.',
   )
 })
 
@@ -55,5 +55,13 @@ test('an occurrence that was missed is not fine, though nothing is wrong now', (
   const { isFine, sentence } = verdictOf({ ...fine, missed: 3 })
 
   expect(isFine).toBe(false)
-  expect(sentence).toMatch(/^41\u00a0208 occurrences .* 3 of them missed\.$/)
+  expect(sentence).toMatch(/^In 24 h 41\u00a0196 runs ended, .* 3 of them missed\.$/)
+})
+
+test.each([
+  [{ ran: 1, skipped: 0 }, 'In 24 h 1 run ended, and nothing was skipped.'],
+  [{ ran: 0, skipped: 1 }, 'In 24 h 0 runs ended, and 1 occurrence was skipped, not missed.'],
+  [{ ran: 2, skipped: 1, missed: 1 }, 'In 24 h 2 runs ended, and 1 occurrence was skipped: missed.'],
+])('says one and none in words: %j', (day, says) => {
+  expect(verdictOf({ ...fine, ...day }).sentence).toContain(says)
 })

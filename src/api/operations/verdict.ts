@@ -33,12 +33,23 @@ export interface Verdict {
 
 export function verdictOf(ingredients: Ingredients): Verdict {
   const troubles = troublesOf(ingredients)
-  const { ran, skipped, missed } = ingredients
-  const day = `${numeral(ran + skipped)} occurrences in 24 h: ${numeral(ran)} ran, ${numeral(skipped)} skipped, ${numeral(missed)} of them missed.`
+  const { missed } = ingredients
   const isFine = troubles.length === 0 && missed === 0
   const { silentMs } = ingredients.audit
-  const audited = isFine && silentMs !== null ? ['Nothing is unaccounted for.'] : []
-  return { isFine, sentence: [...(isFine ? ['On time.'] : troubles), day, ...audited].join(' ') }
+  const audited = isFine && silentMs !== null ? ['Everything is accounted for.'] : []
+  return {
+    isFine,
+    sentence: [...(isFine ? ['On time.'] : troubles), dayOf(ingredients), ...audited].join(' '),
+  }
+}
+
+/** Runs are of any kind, by hand too; what is skipped or missed is an occurrence. */
+function dayOf({ ran, skipped, missed }: Ingredients): string {
+  const ended = `In 24 h ${of(ran, 'run')} ended`
+  if (skipped === 0) return `${ended}, and nothing was skipped.`
+  const those = `${of(skipped, 'occurrence')} ${skipped === 1 ? 'was' : 'were'} skipped`
+  if (skipped === 1) return `${ended}, and ${those}${missed === 0 ? ', not missed' : ': missed'}.`
+  return `${ended}, and ${those}, ${missed === 0 ? 'none' : numeral(missed)} of them missed.`
 }
 
 function troublesOf(it: Ingredients): string[] {

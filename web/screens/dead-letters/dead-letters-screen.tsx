@@ -7,6 +7,7 @@ import { formatCount } from '../../../src/core/words/time.ts'
 import { groupsQuery } from '../../api/dead-letters.ts'
 import type { LetterFilter } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
+import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { useTitle } from '../../components/title.ts'
 import { serverNow } from '../../time/clock.ts'
@@ -57,7 +58,7 @@ export function DeadLettersScreen() {
     <div className={classes.screen}>
       <div className={classes.head}>
         <h1>Dead letters</h1>
-        {query.data && (
+        {query.data && total > 0 && (
           <span className={classes.small} role="status">
             {formatCount(total)}
             {query.data.isComplete ? '' : '+'} {total === 1 ? 'run' : 'runs'} failed for good and nobody took
@@ -100,7 +101,7 @@ export function DeadLettersScreen() {
       {query.isPending && <Bones count={4} />}
       {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
       {query.data && groups.length === 0 && (
-        <Nothing isFiltered={since !== undefined || task !== undefined} />
+        <NoLetters isFiltered={since !== undefined || task !== undefined} />
       )}
       {groups.length > 0 && (
         <Panel title={`Failed for good, ${BY_WORDS[by]}`} flush>
@@ -125,23 +126,18 @@ export function DeadLettersScreen() {
   )
 }
 
-function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
-  return (
-    <div className={classes.nothing}>
-      <p>
-        {isFiltered
-          ? 'No dead letter is like that.'
-          : 'Nothing that failed for good was overlooked: the list is empty.'}
-      </p>
-      {isFiltered ? (
-        <Link to="/dead-letters" search={{}}>
-          Show all dead letters
-        </Link>
-      ) : (
-        <Link to="/runs" search={{ state: 'permanently_failed' }}>
-          Runs that failed, also those that were taken care of
-        </Link>
-      )}
-    </div>
+function NoLetters({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? (
+    <Nothing words="No dead letter is like that.">
+      <Link to="/dead-letters" search={{}}>
+        Show all dead letters
+      </Link>
+    </Nothing>
+  ) : (
+    <Nothing words="Nothing that failed for good was overlooked: the list is empty.">
+      <Link to="/runs" search={{ state: 'permanently_failed' }}>
+        Runs that failed, also those that were taken care of
+      </Link>
+    </Nothing>
   )
 }

@@ -11,7 +11,6 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
   const { lastDay, runs, places, tasks, next } = stats
   const ended = lastDay.completed + lastDay.permanentlyFailed
   const soon = next.minutes.slice(0, SOON_MINUTES).reduce((sum, { count }) => sum + count, 0)
-  const isRough = next.atLeast || next.isEstimate
   return (
     <ul className={classes.tiles}>
       <Tile label="Late p50 / p99, 24 h" to={{ to: '/runs', search: { since: '24h' } }}>
@@ -38,7 +37,7 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
         {count(runs.retrying)}
       </Tile>
       <Tile label={`Due in ${SOON_MINUTES} minutes`} to={{ to: '/tasks', search: { state: 'scheduled' } }}>
-        {isRough ? '≥ ' : ''}
+        {next.atLeast ? '≥ ' : next.isEstimate ? '≈ ' : ''}
         {formatCount(soon)}
       </Tile>
       <Tile label="Tasks" to={{ to: '/tasks' }}>

@@ -10,8 +10,10 @@ import { cancelRun, isOpen, retryRun, runKeys, runQuery } from '../../api/runs.t
 import { taskQuery } from '../../api/tasks.ts'
 import type { Run, RunWithAttempts, Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
+import { latenessWords } from '../../components/lateness.ts'
 import { Bones } from '../../components/panel.tsx'
 import { WhyThen } from '../../components/run-table.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
@@ -51,7 +53,7 @@ export function RunScreen() {
   return (
     <div className={classes.screen}>
       <Head run={run} task={isGone ? undefined : task} />
-      <Facts run={run} zone={zone} />
+      <RunFacts run={run} zone={zone} />
       {run.progress && <Progress progress={run.progress} zone={zone} />}
       {run.attempt > 0 && <Timeline run={run} zone={zone} />}
       <Attempts run={run} task={task} zone={zone} />
@@ -145,58 +147,37 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
   )
 }
 
-/** Stored with the end of a run; while its first attempt goes on it follows from when that began. */
-function latenessWords(run: RunWithAttempts): string {
-  if (run.latenessMs !== null) return formatDuration(run.latenessMs)
-  if (run.attempt !== 1 || run.startedAt === null) return '–'
-  return formatDuration(Math.max(0, Date.parse(run.startedAt) - Date.parse(run.scheduledFor)))
-}
-
-function Facts({ run, zone }: { readonly run: RunWithAttempts; readonly zone: string | null }) {
+function RunFacts({ run, zone }: { readonly run: RunWithAttempts; readonly zone: string | null }) {
   const words = outcomeWords(run)
   return (
-    <dl className={classes.facts}>
-      <div>
-        <dt>Due</dt>
-        <dd>
-          <Instant at={run.scheduledFor} zone={zone} precision="second" />
-        </dd>
-      </div>
-      <div>
-        <dt>Began late by</dt>
-        <dd>{latenessWords(run)}</dd>
-      </div>
-      <div>
-        <dt>Ended</dt>
-        <dd>{run.endedAt ? <Instant at={run.endedAt} zone={zone} precision="second" /> : 'not yet'}</dd>
-      </div>
-      <div>
-        <dt>Attempts</dt>
-        <dd>
-          {run.attempt}
-          {run.losses > 0 && `, ${run.losses} lost with a worker`}
-        </dd>
-      </div>
+    <Facts>
+      <Fact label="Due">
+        <Instant at={run.scheduledFor} zone={zone} precision="second" />
+      </Fact>
+      <Fact label="Began late by">{latenessWords(run)}</Fact>
+      <Fact label="Ended">
+        {run.endedAt ? <Instant at={run.endedAt} zone={zone} precision="second" /> : 'not yet'}
+      </Fact>
+      {run.startedAt && run.endedAt && (
+        <Fact label="Took">{formatDuration(Date.parse(run.endedAt) - Date.parse(run.startedAt))}</Fact>
+      )}
+      <Fact label="Attempts">
+        {run.attempt}
+        {run.losses > 0 && `, ${run.losses} lost with a worker`}
+      </Fact>
       {run.retryAt && (
-        <div>
-          <dt>Tried again</dt>
-          <dd>
-            <Distance at={run.retryAt} />
-          </dd>
-        </div>
+        <Fact label="Tried again">
+          <Distance at={run.retryAt} />
+        </Fact>
       )}
       {(words !== '' || run.state === 'skipped') && (
-        <div className={classes.wide}>
-          <dt>What came of it</dt>
-          <dd>{run.state === 'skipped' ? <WhyThen run={run} /> : words}</dd>
-        </div>
+        <Fact label="What came of it" isWide>
+          {run.state === 'skipped' ? <WhyThen run={run} /> : words}
+        </Fact>
       )}
-      <div className={classes.wide}>
-        <dt>Id</dt>
-        <dd>
-          <code>{run.id}</code>
-        </dd>
-      </div>
-    </dl>
+      <Fact label="Id" isWide>
+        <code>{run.id}</code>
+      </Fact>
+    </Facts>
   )
 }

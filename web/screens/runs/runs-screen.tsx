@@ -7,6 +7,7 @@ import { runsQuery } from '../../api/runs.ts'
 import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
+import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
 import { LOOKS } from '../../components/state.ts'
@@ -42,14 +43,7 @@ export function RunsScreen() {
       {isSearching && !query.isError && <Bones count={8} />}
       {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
       {!isSearching && !query.isError && runs.length === 0 && (
-        <p className={classes.nothing}>
-          {state || since ? 'No run is like that. ' : 'Nothing has run yet. '}
-          {(state || since) && (
-            <Link to="/runs" search={{}}>
-              Show all runs
-            </Link>
-          )}
-        </p>
+        <NoRuns isFiltered={state !== undefined || since !== undefined} />
       )}
       {runs.length > 0 && (
         <Panel title="Latest first" flush>
@@ -65,6 +59,20 @@ export function RunsScreen() {
         </Panel>
       )}
     </div>
+  )
+}
+
+function NoRuns({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? (
+    <Nothing words="No run is like that.">
+      <Link to="/runs" search={{}}>
+        Show all runs
+      </Link>
+    </Nothing>
+  ) : (
+    <Nothing words="Nothing has run yet. Whenever a task is due, or is run by hand, a row comes in here.">
+      <Link to="/tasks">Tasks</Link>
+    </Nothing>
   )
 }
 

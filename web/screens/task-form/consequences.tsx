@@ -5,8 +5,10 @@ import { ApiError } from '../../api/client.ts'
 import { onGridOf, previewQuery } from '../../api/tasks.ts'
 import type { FieldProblem, Preview, Schedule, Task } from '../../api/wire.ts'
 import { differences } from '../../components/differences.ts'
+import { durationWords } from '../../components/duration-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { Sentence } from '../../components/sentence.tsx'
 import { useSettled } from '../../components/settled.ts'
 import classes from './consequences.module.css'
 import { type Draft, draftOf } from './draft.ts'
@@ -83,7 +85,9 @@ function Occurrences({ draft, preview }: { readonly draft: Draft; readonly previ
     )
   return (
     <>
-      <p className={classes.words}>{preview.description}</p>
+      <p className={classes.words}>
+        <Sentence text={preview.description} zone={preview.timezone} />
+      </p>
       {preview.occurrences.length > 0 ? (
         <ol className={classes.times} aria-label="Next times">
           {preview.occurrences.map(({ at }, index) => (
@@ -158,7 +162,8 @@ function valueWords(value: unknown): string {
   return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : text
 }
 
-function misfireWords({ misfirePolicy, misfireWindow, when }: Draft): string {
+function misfireWords({ misfirePolicy, misfireWindow: window, when }: Draft): string {
+  const misfireWindow = durationWords(window)
   if (when === 'manual') return 'Nothing can be missed: it fires by hand only.'
   if (misfirePolicy === 'skip') return 'If the scheduler was down: what was missed is recorded as skipped.'
   if (misfirePolicy === 'fail') return 'If the scheduler was down: what was missed is recorded as failed.'

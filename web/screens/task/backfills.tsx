@@ -1,11 +1,13 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { backfillsQuery, cancelBackfill } from '../../api/backfills.ts'
 import type { Backfill, Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Instant } from '../../components/instant.tsx'
+import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import { tellFailure } from '../../components/toast.tsx'
@@ -30,9 +32,13 @@ export function Backfills({ task }: { readonly task: Task }) {
     return <Failure error={query.error} onRetry={() => void query.refetch()} />
   if (backfills.length === 0)
     return (
-      <p className={parts.nothing}>
-        Nothing of the past was asked for. More › Backfill runs what a stretch of time owed.
-      </p>
+      <Nothing words="Nothing of the past was asked for. A backfill runs what a stretch of time owed.">
+        {task.schedule.type !== 'manual' && task.state !== 'cancelled' && (
+          <Link to="." search={(before) => ({ ...before, panel: 'backfill' }) as never}>
+            Backfill…
+          </Link>
+        )}
+      </Nothing>
     )
   return (
     <Panel title="Backfills, latest first" flush>
@@ -61,8 +67,8 @@ interface BackfillRowProps {
 }
 
 function BackfillRow({ backfill, zone, onChanged }: BackfillRowProps) {
-  const { state, from, to, occurrences, remaining, passedOver, order, rate, reason } = backfill
-  const done = backfill.completed + backfill.failed + backfill.cancelled + passedOver
+  const { state, from, to, occurrences, order, rate, reason } = backfill
+  const done = backfill.completed + backfill.failed + backfill.cancelled + backfill.passedOver
   const stop = async () => {
     try {
       await cancelBackfill(backfill.id)
@@ -95,13 +101,25 @@ function BackfillRow({ backfill, zone, onChanged }: BackfillRowProps) {
         aria-label={`${done} of ${occurrences} settled`}
       />
       <p className={classes.small}>
-        {formatCount(occurrences)} occurrences: {formatCount(backfill.completed)} completed,{' '}
-        {formatCount(backfill.failed)} failed, {formatCount(backfill.running)} running,{' '}
-        {formatCount(backfill.waiting)} waiting, {formatCount(backfill.cancelled)} cancelled,{' '}
-        {formatCount(passedOver)} needed none
-        {remaining > 0 && `, ${formatCount(remaining)} not come to yet`}
+        {formatCount(occurrences)} {occurrences === 1 ? 'occurrence' : 'occurrences'}: {countsOf(backfill)}
         {reason && ` · ${reason}`}
       </p>
     </article>
   )
+}
+
+const COUNTS = [
+  ['completed', 'completed'],
+  ['failed', 'failed'],
+  ['running', 'running'],
+  ['waiting', 'waiting'],
+  ['cancelled', 'cancelled'],
+  ['passedOver', 'needed none'],
+  ['remaining', 'not come to yet'],
+] as const
+
+/** How many there are of each; of what there is none, nothing is said. */
+function countsOf(backfill: Backfill): string {
+  const some = COUNTS.filter(([field]) => backfill[field] > 0)
+  return some.map(([field, word]) => `${formatCount(backfill[field])} ${word}`).join(', ')
 }

@@ -5,6 +5,7 @@ import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
+import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
 import classes from './parts.module.css'
@@ -18,10 +19,9 @@ export function RunsOfTask({ task }: { readonly task: Task }) {
     return <Failure error={query.error} onRetry={() => void query.refetch()} />
   if (runs.length === 0)
     return (
-      <p className={classes.nothing}>
-        It has not run yet.{' '}
-        {task.nextFireAt ? 'It will by itself; Run now does not wait for that.' : 'Run now starts it.'}
-      </p>
+      <Nothing
+        words={`It has not run yet. ${task.nextFireAt ? 'It will by itself; Run now does not wait for that.' : 'Run now starts it.'}`}
+      />
     )
   return (
     <Panel title="Runs, latest first" flush>

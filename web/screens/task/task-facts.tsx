@@ -3,6 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { actionWords } from '../../../src/core/words/action.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Task } from '../../api/wire.ts'
+import { durationWords } from '../../components/duration-words.ts'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { RunStrip } from '../../components/run-strip.tsx'
 import { ScheduleText } from '../../components/schedule-text.tsx'
@@ -12,49 +14,28 @@ import classes from './task-screen.module.css'
 
 export function TaskFacts({ task }: { readonly task: Task }) {
   return (
-    <dl className={classes.facts}>
-      <div>
-        <dt>Schedule</dt>
-        <dd>
-          <ScheduleText schedule={task.schedule} />
-        </dd>
-      </div>
-      <div>
-        <dt>Next</dt>
-        <dd>{task.nextFireAt ? <Next task={task} at={task.nextFireAt} /> : nothingNext(task)}</dd>
-      </div>
-      <div>
-        <dt>Action</dt>
-        <dd className={classes.action}>{actionWords(task.action)}</dd>
-      </div>
-      <div>
-        <dt>If it fails</dt>
-        <dd>
-          {task.retry.limit === 0
-            ? 'no retry'
-            : `${task.retry.limit} retries, from ${task.retry.initial} to ${task.retry.max}`}
-        </dd>
-      </div>
+    <Facts>
+      <Fact label="Schedule">
+        <ScheduleText schedule={task.schedule} />
+      </Fact>
+      <Fact label="Next">
+        {task.nextFireAt ? <Next task={task} at={task.nextFireAt} /> : nothingNext(task)}
+      </Fact>
+      <Fact label="Action">{actionWords(task.action)}</Fact>
+      <Fact label="If it fails">{retryWords(task)}</Fact>
       {task.recent && (
-        <div>
-          <dt>Last 20</dt>
-          <dd>
-            <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} zone={task.timezone} />
-          </dd>
-        </div>
+        <Fact label="Last 20">
+          <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} zone={task.timezone} />
+        </Fact>
       )}
       {task.recent?.[0] && (
-        <div>
-          <dt>How it goes</dt>
-          <dd>
-            <Going recent={task.recent} />
-          </dd>
-        </div>
+        <Fact label="How it goes">
+          <Going recent={task.recent} />
+        </Fact>
       )}
       {(task.tags.length > 0 || task.owner) && (
-        <div>
-          <dt>Tags and owner</dt>
-          <dd className={classes.tags}>
+        <Fact label="Tags and owner">
+          <span className={classes.tags}>
             {task.tags.map((tag) => (
               <Link key={tag} to="/tasks" search={{ tag }} className={classes.tag}>
                 {tag}
@@ -65,11 +46,17 @@ export function TaskFacts({ task }: { readonly task: Task }) {
                 {task.owner}
               </Link>
             )}
-          </dd>
-        </div>
+          </span>
+        </Fact>
       )}
-    </dl>
+    </Facts>
   )
+}
+
+function retryWords({ retry: { limit, initial, max } }: Task): string {
+  if (limit === 0) return 'no retry'
+  if (limit === 1) return `1 retry, after up to ${durationWords(initial)}`
+  return `${limit} retries, after up to ${durationWords(initial)}, later up to ${durationWords(max)}`
 }
 
 /** The latest run, and how long the last ones that completed took. */
@@ -86,8 +73,9 @@ function Going({ recent }: { readonly recent: NonNullable<Task['recent']> }) {
           <StateMark state={last.state} {...(last.reason ? { text: `skipped: ${last.reason}` } : {})} />
         </Link>
       )}
-      {last?.latenessMs != null && ` ${formatDuration(last.latenessMs)} late`}
-      {took.length > 0 && `, took p50 ${percentile(0.5)}, p95 ${percentile(0.95)}`}
+      {last?.latenessMs != null && `, ${formatDuration(last.latenessMs)} late`}
+      {took.length === 1 && ` · took ${percentile(1)}`}
+      {took.length > 1 && ` · took p50 ${percentile(0.5)}, p95 ${percentile(0.95)}`}
     </>
   )
 }

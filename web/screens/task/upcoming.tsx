@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { previewQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
+import { durationWords } from '../../components/duration-words.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
+import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { isActive } from '../../components/task-acts.tsx'
 import classes from './parts.module.css'
@@ -15,15 +17,15 @@ export function Upcoming({ task }: { readonly task: Task }) {
   const { data, error } = useQuery(previewQuery({ ...previewInputOf(task), count: SHOWN }))
   if (error) return <Failure error={error} />
   if (!data) return <Bones count={4} />
-  if (!isActive(task) && task.state !== 'paused')
-    return <p className={classes.nothing}>Nothing more is due.</p>
+  if (!isActive(task) && task.state !== 'paused') return <Nothing words="Nothing more is due." />
   if (task.schedule.type === 'delay')
     return (
-      <p className={classes.nothing}>
-        Each run is due {task.schedule.interval} after the one before has ended.
-      </p>
+      <Nothing
+        words={`Each run is due ${durationWords(task.schedule.interval)} after the one before has ended.`}
+      />
     )
-  if (data.occurrences.length === 0) return <p className={classes.nothing}>Nothing is due by time.</p>
+  if (data.occurrences.length === 0)
+    return <Nothing words="Nothing is due by time: it runs when it is triggered." />
   return (
     <Panel title={task.state === 'paused' ? 'Would be due, were it not paused' : 'Next times'} flush>
       {data.notes.length > 0 && (

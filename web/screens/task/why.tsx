@@ -53,9 +53,7 @@ function WhyNow({ task }: { readonly task: Task }) {
   if (isOrdinary(data) && data.also.every(isOrdinary))
     return (
       <section className={classes.quiet} aria-label="Why is it not running?">
-        <p>
-          <Sentence text={data.sentence} zone={task.timezone} />
-        </p>
+        <Cause cause={data} zone={task.timezone} />
         {aside}
       </section>
     )

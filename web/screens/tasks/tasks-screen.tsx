@@ -1,14 +1,17 @@
 /** All tasks, newest first, narrowed down by what the address says. */
 import { Button } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
+import { formatCount } from '../../../src/core/words/time.ts'
+import { statsQuery } from '../../api/overview.ts'
 import { tasksQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
 import { DeleteTask } from '../../components/delete-task.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
+import { Nothing } from '../../components/nothing.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { useTitle } from '../../components/title.ts'
 import { BulkBar } from './bulk-bar.tsx'
@@ -18,6 +21,8 @@ import { TaskList } from './task-list.tsx'
 import classes from './tasks-screen.module.css'
 
 const route = getRouteApi('/tasks')
+/** A count so old is good enough beside a list that goes on. */
+const COUNTED_MS = 30_000
 
 export function TasksScreen() {
   useTitle('Tasks')
@@ -35,12 +40,12 @@ export function TasksScreen() {
     <div className={classes.screen}>
       <div className={classes.head}>
         <h1>Tasks</h1>
-        {query.isSuccess && <Count count={tasks.length} isAll={!query.hasNextPage} />}
+        {query.isSuccess && <Count count={tasks.length} isAll={!query.hasNextPage} isFiltered={isFiltered} />}
       </div>
       <FilterBar filters={filter} />
       {query.isPending && <Bones count={8} />}
       {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isSuccess && tasks.length === 0 && <Nothing isFiltered={isFiltered} />}
+      {query.isSuccess && tasks.length === 0 && <NoTasks isFiltered={isFiltered} />}
       <FreshRows queryKey={options.queryKey} />
       {tasks.length > 0 && (
         <TaskList
@@ -58,28 +63,41 @@ export function TasksScreen() {
   )
 }
 
-function Count({ count, isAll }: { readonly count: number; readonly isAll: boolean }) {
+interface CountProps {
+  /** As many as are read so far. */
+  readonly count: number
+  readonly isAll: boolean
+  readonly isFiltered: boolean
+}
+
+/** How many there are in all is known where no filter is: the overview counts them. */
+function Count({ count, isAll, isFiltered }: CountProps) {
+  const { data } = useQuery({
+    ...statsQuery,
+    refetchInterval: false,
+    staleTime: COUNTED_MS,
+    enabled: !isAll && !isFiltered,
+  })
+  const total = isAll || isFiltered ? undefined : data?.tasks.total
+  const of = total && total.count > count ? ` of ${formatCount(total.count)}${total.atLeast ? '+' : ''}` : ''
   return (
     <span className={classes.count} role="status">
-      {isAll ? count : `${count}+`} {count === 1 && isAll ? 'task' : 'tasks'}
+      {formatCount(count)}
+      {of || (isAll ? '' : '+')} {count === 1 && isAll ? 'task' : 'tasks'}
     </span>
   )
 }
 
-function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (isFiltered)
-    return (
-      <div className={classes.nothing}>
-        <p>No task is like that.</p>
-        <Link to="/tasks" search={{}}>
-          Show all tasks
-        </Link>
-      </div>
-    )
-  return (
-    <div className={classes.nothing}>
-      <p>Nothing is scheduled yet.</p>
+function NoTasks({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? (
+    <Nothing words="No task is like that.">
+      <Link to="/tasks" search={{}}>
+        Show all tasks
+      </Link>
+    </Nothing>
+  ) : (
+    <Nothing words="Nothing is scheduled yet.">
       <Button renderRoot={(props) => <Link to="/tasks/new" {...props} />}>Create the first task</Button>
-    </div>
+    </Nothing>
   )
 }

@@ -149,7 +149,7 @@ function effectsOf({ task, preview, error, input }: Effects): React.ReactNode[] 
       </strong>{' '}
       for {formatCount(occurrences)} {occurrences === 1 ? 'occurrence' : 'occurrences'}
       {passedOver > 0 &&
-        `; no run for ${formatCount(passedOver)} that completed, went live or are still to come`}
+        `; no run for ${formatCount(passedOver)} that completed, went live or ${passedOver === 1 ? 'is' : 'are'} still to come`}
       .
     </>,
     ...(runs > 0 ? runEffects({ task, first, rate: input.rate }) : []),

@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react'
+import classes from './facts.module.css'
+
+/** What there is to know of something at a glance. */
+export function Facts({ children }: { readonly children: ReactNode }) {
+  return <dl className={classes.facts}>{children}</dl>
+}
+
+interface FactProps {
+  readonly label: string
+  /** As long as a sentence. */
+  readonly isWide?: boolean
+  readonly children: ReactNode
+}
+
+export function Fact({ label, isWide = false, children }: FactProps) {
+  return (
+    <div className={isWide ? classes.wide : undefined}>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
