@@ -44,11 +44,11 @@ create table agenda (
   constraint agenda_running_has_a_lease check ((state = 'running'::agenda_state) = (worker_id is not null)),
   constraint agenda_shard_exists check (shard >= 0 and shard <= 63)
 ) with (
-  fillfactor = 50,
   autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_threshold = 5000,
   autovacuum_analyze_scale_factor = 0.05,
-  autovacuum_vacuum_cost_delay = 0
+  autovacuum_vacuum_cost_delay = 0,
+  fillfactor = 45
 );
 create index agenda_due on agenda (shard, wake_at);
 

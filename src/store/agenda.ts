@@ -1,6 +1,7 @@
 /** The due index: what comes due soon, and firing it. */
 import type { AgendaKind, SkipReason } from '../core/run.ts'
 import type { Recovery } from './catch-up.ts'
+import { leftAlone } from './exceptions.ts'
 import { decidedColumns, firedColumns, livingWorker, ownedShards } from './fire-parts.ts'
 import { elements, list, reading, sql } from './sql.ts'
 
@@ -59,7 +60,15 @@ const selectDue = (q: Stretch) => sql<DueColumns>`
     limit ${q.limitPerShard}
   ) due`
 
-/** Rows from their columns, earliest first. */
+/**
+ * Earliest first. What is due at one instant goes by id, which is the order it was written in: rows that are fired
+ * and ended together are then neighbours in the table, and a quarter cheaper for the database.
+ */
+function inOrder(a: DueRow, b: DueRow): number {
+  return a.wakeAt - b.wakeAt || (a.runId < b.runId ? -1 : 1)
+}
+
+/** Rows from their columns, in order. */
 function dueRows([columns]: readonly DueColumns[]): DueRow[] {
   if (!columns) return []
   const words = (name: keyof DueRow) => elements(columns[name])
@@ -94,7 +103,7 @@ function dueRows([columns]: readonly DueColumns[]): DueRow[] {
         priority: priority[i],
       }) as DueRow,
   )
-  return rows.sort((a, b) => a.wakeAt - b.wakeAt)
+  return rows.sort(inOrder)
 }
 
 /** What the scheduler decided about a due row. */
@@ -197,7 +206,22 @@ export interface PlainFireRequest extends Omit<FireRequest, 'firings'> {
  * at all when one of the shards has another owner by now: the key-share lock makes a new owner wait until
  * this statement has ended. Only exceptions are answered, because the caller knows what it asked for.
  */
-export const fireAsTheyAre = ({ nodeId, shards, workerId, rows }: PlainFireRequest) => sql<FireResult>`
+export const fireAsTheyAre = (request: PlainFireRequest) =>
+  reading(updatePlain(request), (answers): FireResult[] =>
+    answers.map(({ isWorkerAlive, fired, lost }) => ({
+      isWorkerAlive,
+      gone: leftAlone(request.rows, fired),
+      blocked: [],
+      lost,
+    })),
+  )
+
+/** `fired` is null when all of them were. */
+interface PlainFireAnswer extends Omit<FireResult, 'gone' | 'blocked'> {
+  readonly fired: readonly string[] | null
+}
+
+const updatePlain = ({ nodeId, shards, workerId, rows }: PlainFireRequest) => sql<PlainFireAnswer>`
   with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, fired as (
     update agenda a set
       state = case when (select id from alive) is null then 'pending'::agenda_state else 'running' end,
@@ -213,9 +237,8 @@ export const fireAsTheyAre = ({ nodeId, shards, workerId, rows }: PlainFireReque
     insert into ready (lane, priority, wake_at, run_id)
     select lane, priority, wake_at, run_id from fired where not exists (select from alive)
   )
-  select exists (select from alive) as "isWorkerAlive", '{}'::uuid[] as blocked,
-         case when (select count(*) from fired) = ${rows.length}::integer then '{}'
-              else array(select unnest(${list(rows, (r) => r.runId)}::uuid[]) except select run_id from fired) end as gone,
+  select exists (select from alive) as "isWorkerAlive",
+         case when (select count(*) from fired) <> ${rows.length}::integer then array(select run_id from fired) end as fired,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
 
 /** Rows that start here, each followed by the next occurrence of its task. */
@@ -240,12 +263,15 @@ export interface FollowedFireResult {
  * occurrence of each. What was edited, is held up by another run of its task, or has lost its shard or its
  * worker is left alone and answered. It is `fire` without the cases: half of what that costs is joining them.
  */
-export const fireFollowed = ({
-  nodeId,
-  shards,
-  workerId,
-  firings,
-}: FollowedFireRequest) => sql<FollowedFireResult>`
+export const fireFollowed = (request: FollowedFireRequest) =>
+  reading(updateFollowed(request), (answers): FollowedFireResult[] => {
+    const rows = request.firings.map(({ row }) => row)
+    return answers.map(({ fired }) => ({ left: leftAlone(rows, fired) }))
+  })
+
+const updateFollowed = ({ nodeId, shards, workerId, firings }: FollowedFireRequest) => sql<{
+  fired: readonly string[] | null
+}>`
   with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, fired as (
     update agenda a set state = 'running', worker_id = (select id from alive), claimed_at = clock_timestamp(), fence = a.fence + 1,
       attempt = a.attempt + 1
@@ -264,8 +290,7 @@ export const fireFollowed = ({
     from fired
     on conflict on constraint agenda_occurrence_is_unique do nothing
   )
-  select case when (select count(*) from fired) = ${firings.length}::integer then '{}'
-              else array(select unnest(${list(firings, (f) => f.row.runId)}::uuid[]) except select run_id from fired) end as left`
+  select case when (select count(*) from fired) <> ${firings.length}::integer then array(select run_id from fired) end as fired`
 
 /**
  * Fires rows of any kind: each turns running, pending, or is recorded as skipped, and the next occurrence

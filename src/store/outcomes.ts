@@ -1,8 +1,9 @@
 /** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
 import { LATE_END_MS } from '../core/frontier.ts'
 import type { AttemptOutcome } from '../core/run.ts'
+import { leftAlone } from './exceptions.ts'
 import { freedPlaces } from './gates.ts'
-import { list, sql } from './sql.ts'
+import { list, reading, sql } from './sql.ts'
 import { wokenByEnds } from './woken.ts'
 
 /** The end of a run: it leaves the agenda and enters history. */
@@ -60,7 +61,12 @@ export function isPlain(ending: Ending): ending is Ending & PlainEnding {
  * behind a gate, is awaited, was put off by chance, was cancelled or ended long ago is left alone and answered: it needs
  * `endRuns`, which also tells whether it is held by another fence.
  */
-export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: readonly string[] }>`
+export const endPlainRuns = (endings: readonly PlainEnding[]) =>
+  reading(deletePlain(endings), (answers) =>
+    answers.map(({ ended }) => ({ left: leftAlone(endings, ended) })),
+  )
+
+const deletePlain = (endings: readonly PlainEnding[]) => sql<{ ended: readonly string[] | null }>`
   with ended as (
     delete from agenda a
     using unnest(
@@ -82,8 +88,7 @@ export const endPlainRuns = (endings: readonly PlainEnding[]) => sql<{ left: rea
     from ended
     returning run_id
   )
-  select case when (select count(*) from history) = ${endings.length}::integer then '{}'
-              else array(select unnest(${list(endings, (e) => e.runId)}::uuid[]) except select run_id from history) end as left`
+  select case when (select count(*) from history) <> ${endings.length}::integer then array(select run_id from history) end as ended`
 
 /**
  * Ends runs: the live row goes, the history row comes, the next row of a `delay` task is written, and the first
