@@ -47,8 +47,8 @@ export class OutcomeWriter implements Service {
   #waiting: (() => void)[] = []
   #isUrgent = false
   #begunAt = Number.NEGATIVE_INFINITY
-  /** How many endings are written at once: fewer while one that is refused is looked for. */
-  #limit = BATCH
+  /** How many are written at once: fewer while one that is refused is looked for. */
+  readonly #limits = { endings: BATCH, retries: BATCH }
 
   constructor(options: OutcomeWriterOptions) {
     this.#options = options
@@ -141,14 +141,14 @@ export class OutcomeWriter implements Service {
   }
 
   async #writeEndings(): Promise<DueHint[]> {
-    const batch = this.#endings.slice(0, this.#limit)
+    const batch = this.#endings.slice(0, this.#limits.endings)
     if (batch.length === 0) return []
-    const result = await this.#options.db
-      .run(endRuns(batch))
-      .catch((error: unknown) => this.#isolate(batch, error))
+    const result = await this.#options.db.run(endRuns(batch)).catch((error: unknown) => {
+      this.#limits.endings = this.#isolate(this.#endings, batch, error)
+    })
     if (!result) return []
     const [written] = result
-    this.#limit = Math.min(BATCH, this.#limit * 2)
+    this.#limits.endings = Math.min(BATCH, this.#limits.endings * 2)
     this.#endings.splice(0, batch.length)
     this.#reportStale(batch.length - (written?.ended ?? 0))
     if (written?.hasFreedGates) this.#options.wakeUps.announceReady()
@@ -156,25 +156,30 @@ export class OutcomeWriter implements Service {
   }
 
   /**
-   * An ending that the database refuses must not hold up the others: batches are halved until it is alone,
-   * and then it is written without what the attempt had to say. Whatever else went wrong is thrown.
+   * An outcome that the database refuses must not hold up the others: batches are halved until it is alone, and then
+   * it is written without what the attempt had to say. Whatever else went wrong is thrown. Answers how many of them to
+   * write next.
    */
-  #isolate(batch: readonly Ending[], error: unknown): undefined {
+  #isolate<T extends Ending | Retry>(waiting: T[], batch: readonly T[], error: unknown): number {
     if (!isRefusedData(error)) throw error
-    this.#limit = Math.max(1, Math.floor(batch.length / 2))
-    const [ending] = batch
-    if (batch.length > 1 || !ending) return
+    const [outcome] = batch
+    if (batch.length > 1 || !outcome) return Math.max(1, Math.floor(batch.length / 2))
     const message = error instanceof Error ? error.message : String(error)
-    this.#options.log.error({ run: ending.runId, err: error }, 'an outcome could not be stored as it is')
-    const isBare = (ending.error as { code?: string } | null)?.code === UNSTORABLE
-    if (isBare) this.#endings.shift()
-    else this.#endings[0] = { ...ending, output: null, error: { code: UNSTORABLE, message } }
+    this.#options.log.error({ run: outcome.runId, err: error }, 'an outcome could not be stored as it is')
+    const isBare = (outcome.error as { code?: string } | null)?.code === UNSTORABLE
+    if (isBare) waiting.shift()
+    else waiting[0] = { ...outcome, output: null, error: { code: UNSTORABLE, message } }
+    return 1
   }
 
   async #writeRetries(): Promise<DueHint[]> {
-    const batch = this.#retries.slice(0, BATCH)
+    const batch = this.#retries.slice(0, this.#limits.retries)
     if (batch.length === 0) return []
-    const retried = await this.#options.db.run(retryRuns(batch))
+    const retried = await this.#options.db.run(retryRuns(batch)).catch((error: unknown) => {
+      this.#limits.retries = this.#isolate(this.#retries, batch, error)
+    })
+    if (!retried) return []
+    this.#limits.retries = Math.min(BATCH, this.#limits.retries * 2)
     const written = new Map(retried.map(({ runId, shard }) => [runId, shard]))
     this.#retries.splice(0, batch.length)
     if (retried[0]?.hasFreedGates) this.#options.wakeUps.announceReady()

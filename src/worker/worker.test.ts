@@ -225,20 +225,31 @@ test('the first run of a queue that was just made is found when it is announced,
 })
 
 test('an outcome that cannot be stored does not hold up the others', async () => {
+  const text = '\ud800'
+  const retryable = { kind: 'failed', retryable: true, retryAfterMs: 3_600_000 } as const
   const poison: Executor = {
-    execute: async (_, { runId }) => ({
-      kind: 'completed',
-      output: runId === bad ? { text: '\ud800' } : null,
-    }),
+    execute: async (_, { runId }) => {
+      if (runId === badRetry) return { ...retryable, error: { code: 'odd', message: text } }
+      if (runId === retry) return { ...retryable, error: { code: 'plain', message: 'again' } }
+      return { kind: 'completed', output: runId === bad ? { text } : null }
+    },
   }
   const runIds = await waitingRuns(20)
-  const bad = runIds[7]
+  const [bad, badRetry, retry] = [runIds[7], runIds[8], runIds[9]]
   await startWorker({ executor: poison })
 
-  await Promise.all(runIds.map(hasEnded))
+  await Promise.all(runIds.filter((id) => id !== badRetry && id !== retry).map(hasEnded))
 
   const [row] = await db.run(
     sql<{ error: unknown; state: string }>`select error, state from run where run_id = ${bad}`,
   )
   expect(row).toMatchObject({ state: 'completed', error: { code: 'unstorable_outcome' } })
+  const codes = await eventually(async () => {
+    const attempts = await db.run(
+      sql<{ code: string }>`
+        select error ->> 'code' as code from attempt where run_id in (${badRetry}, ${retry}) order by run_id = ${retry}`,
+    )
+    return attempts.length === 2 ? attempts.map(({ code }) => code) : undefined
+  })
+  expect(codes).toEqual(['unstorable_outcome', 'plain'])
 })

@@ -8,6 +8,7 @@
 import { domainToASCII } from 'node:url'
 import type { EmailAction } from '../../core/action.ts'
 import { type EmailAddress, parseEmailAddress } from '../../core/email-address.ts'
+import { keptText } from '../../core/kept-text.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import type { RefusedRecipient, SmtpError, SmtpPool, SmtpReceipt } from './smtp-pool.ts'
@@ -151,13 +152,13 @@ function toOutcome({ accepted, refused, response }: SmtpReceipt, messageId: stri
   if (refused.length === 0) return { kind: 'completed', output }
   const names = refused.map((recipient) => `${recipient.address} (${short(recipient.response)})`).join(', ')
   const message = `sent to ${accepted.length} of ${accepted.length + refused.length} recipients and not again; refused were ${names}`
-  return { ...failed('recipients_refused', message.slice(0, MAX_MESSAGE), false), output }
+  return { ...failed('recipients_refused', keptText(message, MAX_MESSAGE), false), output }
 }
 
 /** What the server says is shown, but not without end. */
 const MAX_RESPONSE = 300
 const MAX_MESSAGE = 2_000
-const short = (response: string) => response.slice(0, MAX_RESPONSE)
+const short = (response: string) => keptText(response, MAX_RESPONSE)
 const shortened = ({ address, response }: RefusedRecipient) => ({ address, response: short(response) })
 
 function toFailure(error: SmtpError, messageId: string): Outcome {

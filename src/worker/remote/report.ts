@@ -1,4 +1,5 @@
 /** What a worker says of an attempt, as an outcome. Pure. */
+import { keptText } from '../../core/kept-text.ts'
 import type { AttemptError, Outcome } from '../../core/outcome.ts'
 import type { LogLine, RemoteReport } from '../../transport/remote-workers.ts'
 import type { Work } from '../../transport/transport.ts'
@@ -76,4 +77,4 @@ function keptLog(log: readonly LogLine[]): LogLine[] {
   return kept
 }
 
-const cut = (text: string, limit: number) => (text.length <= limit ? text : `${text.slice(0, limit - 1)}…`)
+const cut = (text: string, limit: number) => (text.length <= limit ? text : `${keptText(text, limit - 1)}…`)
