@@ -94,7 +94,8 @@ export const findSubscriptions = ({
 
 /**
  * Changes what a user decides; what is null stays, and what fails is tried again at once. Whoever delivers learns of it with
- * the next write; where tasks are held, by having lost the lease.
+ * the next write; where something fails, by having lost the lease: a message that is on its way to the old address would
+ * else put off, once it fails too, what is to be tried at once.
  */
 export const editSubscription = (
   { projectId, id }: { projectId: string; id: string },
@@ -108,7 +109,7 @@ export const editSubscription = (
     give_up_after_ms = coalesce(${edit.giveUpAfterMs ?? null}::bigint, give_up_after_ms),
     secret = coalesce(${edit.secret ?? null}, secret),
     retry_at = '-infinity', updated_at = now(), held = try_held_again(held),
-    fence = fence + case when held = '[]' then 0 else 1 end
+    fence = fence + case when held = '[]' and failures = 0 then 0 else 1 end
   where project_id = ${projectId} and id = ${id}
   returning id`
 

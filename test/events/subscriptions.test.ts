@@ -1,6 +1,7 @@
 /** Events by webhook, from real nodes to a real receiver. */
 import { expect, test } from 'vitest'
 import { sql } from '../../src/store/sql.ts'
+import { saveFailed } from '../../src/store/subscriptions.ts'
 import { type Received, startPeer } from '../calls/peer.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -154,6 +155,24 @@ test('a receiver that is gone disables its subscription, which says where it sto
   })
   expect(resumed.body).toMatchObject({ state: 'active', failures: 0, lastError: null })
   expect(runIdsOf(sink.hits)).toEqual([runId, runId, later, runId, later])
+})
+
+test('a change of what fails is tried at once, also when a message is on its way to where it failed', async () => {
+  const { id } = await subscribe({ url: 'http://127.0.0.1:1/', filter: { owners: ['nobody'] } })
+  const held = await eventually(async () => {
+    const [row] = await db.run(
+      sql<{ fence: number }>`update subscription set failures = 7, failing_since = now()
+                             where id = ${id} and holder is not null returning fence`,
+    )
+    return row
+  })
+  const error = { code: 'connect_refused', message: 'connection refused' }
+
+  await node.request('PATCH', `/v1/subscriptions/${id}`, { name: 'mended' })
+  const late = await db.run(saveFailed({ id, fence: held.fence, error, retryInMs: 300_000, isFinal: false }))
+
+  expect(late).toEqual([])
+  expect(await read(id)).toMatchObject({ name: 'mended', retryAt: null })
 })
 
 /** A receiver that refuses the events of some tasks. */

@@ -3,7 +3,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
+import type { EndedRun } from '../../core/run-event.ts'
+import { silentLogger } from '../../runtime/logger.ts'
+import type { Database } from '../../store/database.ts'
+import { type HistoryPage, HistoryTail } from '../../store/history-tail.ts'
 import { EventClient } from './event-client.ts'
+import { EventClients } from './event-clients.ts'
 
 const server = createServer()
 await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -74,4 +79,59 @@ test('a client that goes away is noticed, also while it is waited for', async ()
   await reading
 
   expect(client.gone.aborted).toBe(true)
+})
+
+const EVENTS = 100
+const MARK = 'event: belfry.run'
+
+/** A history of one page of large events, and nothing behind it. */
+class OnePage extends HistoryTail {
+  readonly #position = { from: { xmax: 1, fromUs: 1, pending: [] }, to: null, at: null }
+  #isRead = false
+
+  override follow = async () => () => {}
+  override get end() {
+    return this.#position
+  }
+  override async page(): Promise<HistoryPage | null> {
+    if (this.#isRead) return null
+    this.#isRead = true
+    const row = {
+      id: 'a',
+      projectId: 'p',
+      state: 'completed',
+      scheduledFor: 0,
+      startedAt: 0,
+      endedAt: 0,
+      coversUntil: null,
+    }
+    const rows = Array.from({ length: EVENTS }, () => ({ ...row, error: big.data }) as unknown as EndedRun)
+    return { rows, positionAt: () => this.#position, next: this.#position, gap: null }
+  }
+}
+
+test('no more of a page is written than the client reads', async () => {
+  const tail = new OnePage({ db: undefined as unknown as Database, log: silentLogger() })
+  const clock = { now: () => Date.now() }
+  const clients = new EventClients({ tail, projectId: 'p', clock, log: silentLogger(), limit: 1 })
+  const arrived = once(server, 'request')
+  const asked = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).end()
+  const [, response] = (await arrived) as [IncomingMessage, ServerResponse]
+
+  await clients.open({ response, headers: {}, filter: {}, start: 'now' }, () => {})
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  const waiting: number[] = []
+  let told = 0
+  let rest = ''
+  for await (const chunk of answer) {
+    waiting.push(response.writableLength)
+    const text = rest + chunk
+    told += text.split(MARK).length - 1
+    rest = text.slice(1 - MARK.length)
+    if (told === EVENTS) break
+  }
+
+  expect(told).toBe(EVENTS)
+  expect(Math.max(...waiting)).toBeLessThan(4 * big.data.length)
+  clients.close()
 })

@@ -1,5 +1,5 @@
 /**
- * One client that follows what ends, over server-sent events. It is given a page after another as fast as it reads
+ * One client that follows what ends, over server-sent events. It is given an event after another as fast as it reads
  * and nothing is kept for it beyond the page in hand; one that does not read at all is told so and cut off.
  */
 import type { ServerResponse } from 'node:http'
@@ -56,6 +56,11 @@ export class EventClient {
   send({ id, event, data }: EventText): void {
     if (event === undefined) this.#write(`: still here\nid: ${id}\n\n`)
     else this.#write(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`)
+  }
+
+  /** Whether so much waits for the client that nothing more should be sent before it has read. */
+  get mustRead(): boolean {
+    return this.#response.writableNeedDrain
   }
 
   /** Resolves once the client has read nearly everything; false when it does not. */

@@ -107,7 +107,9 @@ export class EventClients {
           await tail.wait(BEAT_MS, client.gone)
         } else {
           if (page.gap) this.#tellGap(client, position, page.gap)
-          if (this.#tell(client, page, filter) > 0) spokeAt = performance.now()
+          const told = await this.#tell(client, page, filter)
+          if (told === null) return this.#end(client, 'behind')
+          if (told > 0) spokeAt = performance.now()
           position = page.next
         }
         if (performance.now() - spokeAt >= BEAT_MS) {
@@ -137,10 +139,12 @@ export class EventClients {
     client.send({ event: 'gap', id: formatPosition(position), data: JSON.stringify(gap) })
   }
 
-  #tell(client: EventClient, page: HistoryPage, filter: EventFilter): number {
+  /** Tells a page event by event, as fast as the client reads, and answers how many there were; null when it does not read. */
+  async #tell(client: EventClient, page: HistoryPage, filter: EventFilter): Promise<number | null> {
     const { projectId } = this.#options
     const wanted = page.rows.filter((run) => run.projectId === projectId && isWanted(run, filter))
     for (const run of wanted) {
+      if (client.mustRead && !(await client.hasRead())) return null
       client.send({
         event: `belfry.run.${run.state}`,
         id: formatPosition(page.positionAt(run)),
