@@ -8,12 +8,13 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import type { DueRow } from '../store/agenda.ts'
+import { type DueRow, type FireRequest, type FireResult, fireAsTheyAre } from '../store/agenda.ts'
 import { readLate } from '../store/catch-up.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { limitWaits } from '../store/expiry.ts'
 import { fireInTurn } from '../store/fire-in-turn.ts'
+import type { Statement } from '../store/sql.ts'
 import type { BlackoutBook } from './blackout-book.ts'
 import { type Decided, waitsOf } from './firing.ts'
 import type { ShardLeases } from './shard-leases.ts'
@@ -30,7 +31,7 @@ export interface LateLaneOptions {
 
 /** Few enough that what is on time hardly notices the statement that fires them. */
 const BATCH = 40
-/** Another batch follows after this. */
+/** Another batch follows so long after the one before had begun, and not before it has rested for as long as that took. */
 const PACE_MS = 15
 /** Nothing here has an instant of its own to keep: rows that are nearly due go with the others. */
 const LEAD_MS = 50
@@ -47,13 +48,20 @@ export interface Firings {
   decide(rows: readonly { row: DueRow; definition: Decided['definition'] }[]): readonly Decided[]
 }
 
+/** By what right rows are fired. */
+type Right = Omit<FireRequest, 'firings'>
+
+/** Nothing is asked about other runs of its task, and nothing keeps it from starting: that has a statement which costs a tenth. */
+const runsBesideOthers = ({ row, definition, decision }: Decided): boolean =>
+  definition.overlap === 'allow' && row.state === 'scheduled' && decision.turn?.deferUntil == null
+
 export class LateLane implements Service {
   readonly #options: LateLaneOptions
   readonly #firings: Firings
   readonly #loop: Loop
   /** Tasks of which a row is being fired here: overlap is decided by one statement at a time. */
   readonly #tasks = new Set<string>()
-  #begunAt = Number.NEGATIVE_INFINITY
+  #restsUntil = Number.NEGATIVE_INFINITY
   #busyUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: LateLaneOptions, firings: Firings) {
@@ -94,9 +102,9 @@ export class LateLane implements Service {
   /** One pass; answers how long to rest until the next. */
   async runOnce(): Promise<number | undefined> {
     const { db, clock, leases } = this.#options
-    const early = this.#begunAt + PACE_MS - performance.now()
-    if (early > 0) return early
-    this.#begunAt = performance.now()
+    const begunAt = performance.now()
+    if (begunAt < this.#restsUntil) return this.#restsUntil - begunAt
+    this.#restsUntil = begunAt + PACE_MS
     const shards = leases.ids.filter((id) => leases.get(id))
     if (shards.length === 0) return undefined
     const rows = await db.run(
@@ -105,12 +113,14 @@ export class LateLane implements Service {
     if (rows.length === 0) return undefined
     this.#busyUntil = performance.now() + LINGER_MS
     await this.#fire(rows)
+    const endedAt = performance.now()
+    this.#restsUntil = Math.max(this.#restsUntil, endedAt + (endedAt - begunAt))
     // Of most tasks one row goes at a time, so there may be more however few were read.
-    return PACE_MS
+    return this.#restsUntil - endedAt
   }
 
   async #fire(rows: readonly DueRow[]): Promise<void> {
-    const { db, nodeId, leases, definitions } = this.#options
+    const { db, definitions } = this.#options
     const read = await definitions.of(rows)
     await this.#options.blackouts.learn(rows)
     const known = rows.flatMap((row, i) => {
@@ -122,14 +132,28 @@ export class LateLane implements Service {
     // From here to the statement nothing is awaited, so that nobody else begins with one of these tasks.
     const mine = known.filter(({ row, definition }) => this.#take(row.taskId, definition.overlap))
     try {
-      const firings = this.#firings.decide(mine).map((decided) => ({ ...decided, startNow: false }))
-      if (firings.length === 0) return
-      const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
-      const [result] = await db.run(fireInTurn({ nodeId, shards, workerId: null, firings }))
-      if (result && result.lost.length > 0) leases.forget(result.lost)
+      const decided = this.#firings.decide(mine)
+      await this.#send(decided.filter(runsBesideOthers), (some, right) =>
+        fireAsTheyAre({ ...right, rows: some.map(({ row }) => row) }),
+      )
+      await this.#send(
+        decided.filter((one) => !runsBesideOthers(one)),
+        (some, right) => fireInTurn({ ...right, firings: some.map((one) => ({ ...one, startNow: false })) }),
+      )
     } finally {
       for (const { row } of mine) this.#tasks.delete(row.taskId)
     }
+  }
+
+  async #send(
+    rows: readonly Decided[],
+    fire: (rows: readonly Decided[], right: Right) => Statement<FireResult>,
+  ): Promise<void> {
+    if (rows.length === 0) return
+    const { db, nodeId, leases } = this.#options
+    const shards = [...new Set(rows.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
+    const [result] = await db.run(fire(rows, { nodeId, shards, workerId: null }))
+    if (result && result.lost.length > 0) leases.forget(result.lost)
   }
 
   /** Several rows of a task may go in one statement only where none of them asks about the others. */

@@ -46,6 +46,7 @@ import {
 } from './firing.ts'
 import { Horizon } from './horizon.ts'
 import { LateLane } from './late-lane.ts'
+import { Lead } from './lead.ts'
 import { isMadeUpFor, Missed } from './missed.ts'
 import { Overflow } from './overflow.ts'
 import type { ShardLeases } from './shard-leases.ts'
@@ -80,12 +81,6 @@ const LOOK_BACK_MS = 4_000
 const LONGEST_CUT_MS = 1_000
 /** And this often everything, however long ago it was due. */
 const FULL_PASS_MS = 30_000
-/**
- * Rows are fired a little before their instant, and the worker holds them until it has come. Whenever the
- * earliest is as near as `least`, everything goes that is as near as `most`: at a steady rate that makes
- * batches of what would else be a statement for each.
- */
-const LEAD_MS = { least: 10, most: 30 }
 const LEAST_ROWS_PER_SHARD = 50
 /** With fewer rows than this in hand, more are read. */
 const LOW_WATER = 4_000
@@ -94,7 +89,7 @@ const CHUNK = 1_000
 /** While the worker here has no room, it is asked again after this time. */
 const WAIT_FOR_ROOM_MS = 2
 const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
-/** What an outage has missed is laid out anew by so many rows at a time, beside what is on time, and again after a pause. */
+/** What an outage has missed is laid out anew by so many rows at a time, beside what is on time, and again after a pause as long as that took. */
 const RECOVERED_ROWS = 500
 const RECOVERY_PACE_MS = 10
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
@@ -105,6 +100,7 @@ export class Scheduler implements Service {
   readonly #queue = new DueQueue()
   readonly #overflow = new Overflow()
   readonly #horizon: Horizon
+  readonly #lead = new Lead()
   readonly #reading: Loop
   readonly #firing: Loop
   readonly #recovering: Loop
@@ -216,19 +212,20 @@ export class Scheduler implements Service {
   async fireDue(): Promise<number> {
     const { clock, leases } = this.#options
     const now = clock.now()
-    const limit = this.#howManyToFire(now)
+    const { least, most } = this.#lead.at(performance.now())
+    const limit = this.#howManyToFire(now, now + most)
     if (limit === 0) return WAIT_FOR_ROOM_MS
     const taken = this.#queue
-      .takeDue(now + LEAD_MS.most, limit, (taskId) => this.#late.isBusy(taskId) || this.#tasks.has(taskId))
+      .takeDue(now + most, limit, (taskId) => this.#late.isBusy(taskId) || this.#tasks.has(taskId))
       .filter(({ row }) => leases.get(row.shard))
     const dues = this.#setMissedAside(taken, now)
     // Only what was fired makes room for what was cut off: without that, reading again would find the same.
     if (taken.length > 0 && this.#horizon.isCut && this.#inHand <= LOW_WATER) this.#reading.wake()
     if (dues.length > 0) await this.#fire(dues)
     else if (taken.length > 0) return 0
-    else if ((this.#queue.nextAt ?? Number.POSITIVE_INFINITY) <= now + LEAD_MS.most) return WAIT_FOR_ROOM_MS
+    else if ((this.#queue.nextAt ?? Number.POSITIVE_INFINITY) <= now + most) return WAIT_FOR_ROOM_MS
     const nextAt = this.#queue.nextAt
-    return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - LEAD_MS.least - clock.now())
+    return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - least - clock.now())
   }
 
   /** Keeps what is to be made up for for later; answers the rest. */
@@ -253,15 +250,17 @@ export class Scheduler implements Service {
       RECOVERED_ROWS,
       (taskId) => this.#tasks.has(taskId) || this.#late.isBusy(taskId),
     )
+    const begunAt = performance.now()
     if (some.length > 0) await this.#fire(some)
     if (this.#horizon.isCut && this.#inHand <= LOW_WATER) this.#reading.wake()
-    return this.#missed.size > 0 ? RECOVERY_PACE_MS : undefined
+    return this.#missed.size > 0 ? Math.max(RECOVERY_PACE_MS, performance.now() - begunAt) : undefined
   }
 
-  #howManyToFire(now: number): number {
+  /** How many of what is due up to an instant. */
+  #howManyToFire(now: number, upTo: number): number {
     const { worker, leases, fireBatch } = this.#options
     const dueSince = this.#queue.nextAt
-    if (!worker || dueSince === undefined || dueSince > now + LEAD_MS.most) return fireBatch
+    if (!worker || dueSince === undefined || dueSince > upTo) return fireBatch
     const { room, claimed } = worker
     const hasOthers = leases.hasOtherWorkers
     return Math.min(
@@ -320,7 +319,11 @@ export class Scheduler implements Service {
     const wanted = group.firings.filter(({ startNow }) => startNow).length
     try {
       await this.#limitWaits(group.firings)
-      const started = this.#settle(group.firings, await this.#send(group))
+      const begunAt = performance.now()
+      const result = await this.#send(group)
+      const endedAt = performance.now()
+      if (group.how !== 'recover') this.#lead.measure(endedAt - begunAt, endedAt)
+      const started = this.#settle(group.firings, result)
       worker?.release(wanted - started.length)
       worker?.begin(started)
     } catch (error) {

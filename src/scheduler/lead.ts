@@ -1,0 +1,36 @@
+/**
+ * How long before their instant rows are fired. The worker holds what it was given until the instant has come, so the
+ * statement that fires has that long to come back; on a busy database it takes longer, and the lead grows with it.
+ */
+
+/** Between these is the shortest lead. */
+const LEAST_MS = 10
+const MOST_MS = 40
+/**
+ * Whenever the earliest row is as near as the shortest lead, everything goes that is nearer than so much more: at a steady rate
+ * that makes batches of what would else be a statement for each.
+ */
+const GATHERED_MS = 20
+/** What a slow statement has taught is half forgotten after this. */
+const HALF_LIFE_MS = 10_000
+
+export class Lead {
+  #slowestMs = 0
+  #measuredAt = 0
+
+  /** A statement has taken so long. `now` is of a clock that only goes on. */
+  measure(ms: number, now: number): void {
+    this.#slowestMs = Math.max(ms, this.#remembered(now))
+    this.#measuredAt = now
+  }
+
+  /** So near the earliest row must be before anything is fired, and then everything goes that is as near as `most`. */
+  at(now: number): { readonly least: number; readonly most: number } {
+    const least = Math.min(MOST_MS, Math.max(LEAST_MS, this.#remembered(now)))
+    return { least, most: least + GATHERED_MS }
+  }
+
+  #remembered(now: number): number {
+    return this.#slowestMs * 0.5 ** ((now - this.#measuredAt) / HALF_LIFE_MS)
+  }
+}
