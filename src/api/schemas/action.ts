@@ -35,7 +35,10 @@ const HeaderName = z
 const HeaderValue = z
   .string()
   .max(8_192)
-  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must not contain line breaks or other control characters')
+  .regex(
+    /^[\t\x20-\x7e\x80-\xff]*$/,
+    'must not contain line breaks, other control characters, or characters beyond Latin-1, which headers cannot carry',
+  )
 
 const Headers = z
   .record(HeaderName, HeaderValue)

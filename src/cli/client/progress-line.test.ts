@@ -16,6 +16,14 @@ test('on a terminal one line is written anew, no wider than it, and taken away i
   expect(texts).toEqual(['1 of 2', 'a line th', ''].map((text) => `\r\u001b[2K${text}`))
 })
 
+test('a terminal that does not know its width is taken for a usual one', () => {
+  const { texts, stream } = written(true, 0)
+
+  new ProgressLine(stream).show('1 of 2')
+
+  expect(texts).toEqual(['\r\u001b[2K1 of 2'])
+})
+
 test('elsewhere there is a line now and then, and none twice', () => {
   const { texts, stream } = written(false)
   const line = new ProgressLine(stream)

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks'
 /** Where nobody watches, lines come further and further apart. */
 const FIRST_PAUSE_MS = 2_000
 const LONGEST_PAUSE_MS = 30_000
+const USUAL_COLUMNS = 80
 
 /** What is written to: a terminal or anything else. */
 export interface ProgressStream {
@@ -24,7 +25,8 @@ export class ProgressLine {
 
   show(text: string, now = performance.now()): void {
     if (text === this.#shown) return
-    if (this.#stream.isTTY) this.#rewrite(text.slice(0, (this.#stream.columns ?? 80) - 1))
+    // A terminal that does not know how wide it is says 0.
+    if (this.#stream.isTTY) this.#rewrite(text.slice(0, (this.#stream.columns || USUAL_COLUMNS) - 1))
     else {
       if (now < this.#nextAt) return
       this.#stream.write(`${text}\n`)
