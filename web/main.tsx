@@ -2,6 +2,7 @@ import './app/theme.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app/app.tsx'
+import './components/last-focus.ts'
 
 const place = document.getElementById('app')
 if (place === null) throw new Error('the page has no place for the dashboard')

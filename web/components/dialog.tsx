@@ -2,8 +2,9 @@ import { CloseButton, Modal } from '@mantine/core'
 import '@mantine/core/styles/Overlay.css'
 import '@mantine/core/styles/ModalBase.css'
 import '@mantine/core/styles/Modal.css'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import classes from './dialog.module.css'
+import { lastFocused } from './last-focus.ts'
 
 interface DialogProps {
   readonly title: string
@@ -14,6 +15,7 @@ interface DialogProps {
 
 /** A dialog that is open as long as it is drawn. It keeps the focus inside and gives it back at the end. */
 export function Dialog({ title, size = 'md', onClose, children }: DialogProps) {
+  useFocusReturn()
   return (
     <Modal
       opened
@@ -21,6 +23,7 @@ export function Dialog({ title, size = 'md', onClose, children }: DialogProps) {
       withCloseButton={false}
       size={size}
       centered
+      returnFocus={false}
       // Locking would add a style element under no nonce; the overlay is enough.
       lockScroll={false}
       transitionProps={{ duration: 0 }}
@@ -32,5 +35,20 @@ export function Dialog({ title, size = 'md', onClose, children }: DialogProps) {
       </div>
       {children}
     </Modal>
+  )
+}
+
+/**
+ * The kit gives the focus back when a dialog closes, and ours do not close but go. Where what was focused is not there
+ * any more, the content of the page is next to it.
+ */
+function useFocusReturn(): void {
+  const [before] = useState(lastFocused)
+  useEffect(
+    () => () => {
+      const place = before?.isConnected ? before : document.getElementById('content')
+      place?.focus({ preventScroll: true })
+    },
+    [before],
   )
 }

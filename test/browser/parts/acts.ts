@@ -56,6 +56,10 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByRole('menuitem', { name: 'Take the skip back…' }).press('Enter')
     await page.getByRole('dialog').getByRole('button', { name: 'Skip nothing' }).press('Enter')
     await page.getByText('is skipped', { exact: true }).first().waitFor({ state: 'detached' })
+    await page
+      .locator('button:focus')
+      .and(page.getByRole('button', { name: 'More to do' }))
+      .waitFor()
 
     expect(skipped).toBe(2)
     expect(skipNext).not.toBeNull()

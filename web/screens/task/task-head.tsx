@@ -115,7 +115,7 @@ function MoreActs({ task, onOpen }: TaskHeadProps) {
   const navigate = useNavigate()
   const isTimed = task.schedule.type !== 'manual'
   return (
-    <Menu withinPortal={false} transitionProps={{ duration: 0 }} position="bottom-end">
+    <Menu withinPortal={false} transitionProps={{ duration: 0 }} position="bottom-end" returnFocus>
       <Menu.Target>
         <ActionIcon variant="default" size={36} aria-label="More to do">
           <Icon name="more" />

@@ -30,22 +30,46 @@ interface WhyProps {
 
 /** Why the task is not running, or was not: the cause that counts, what to do about it, and what else is in the way. */
 export function Why({ task, at }: WhyProps) {
-  return at === undefined ? <WhyNow task={task} /> : <WhyThen task={task} at={at} />
+  // Whoever asks here goes on here: what was clicked is not there any more.
+  const [isAsking, setAsking] = useState(false)
+  const navigate = useNavigate()
+  const ask = (at: string | undefined) => {
+    setAsking(true)
+    // What is asked about is in the address; undefined takes it out.
+    void navigate({
+      to: '.',
+      search: (before: Record<string, unknown>) => ({ ...before, at }) as never,
+      resetScroll: false,
+    })
+  }
+  const asking = { task, isAsking, onAsk: ask }
+  return at === undefined ? <WhyNow {...asking} /> : <WhyThen {...asking} at={at} />
 }
 
-function WhyNow({ task }: { readonly task: Task }) {
+interface AskingProps {
+  readonly task: Task
+  readonly isAsking: boolean
+  readonly onAsk: (at: string | undefined) => void
+}
+
+/** Takes the focus as soon as it is there, while somebody is asking. */
+const focusIf = (isAsking: boolean) => (element: HTMLElement | null) => {
+  if (isAsking) element?.focus({ preventScroll: true })
+}
+
+function WhyNow({ task, isAsking, onAsk }: AskingProps) {
   const { data, error } = useQuery({
     ...whyQuery(task),
     placeholderData: keepPreviousData,
     refetchInterval: ASK_AGAIN_MS,
   })
-  const ask = useAsk()
+  const [focus] = useState(() => focusIf(isAsking))
   if (error && !data) return <Failure error={error} />
   if (!data) return <Bones count={1} />
   const aside = (
     <span className={classes.aside}>
       <code className={classes.code}>{data.code}</code>
-      <Button size="compact-xs" variant="default" onClick={() => ask(aMinuteAgo())}>
+      <Button ref={focus} size="compact-xs" variant="default" onClick={() => onAsk(aMinuteAgo())}>
         Ask about earlier…
       </Button>
     </span>
@@ -64,9 +88,8 @@ function WhyNow({ task }: { readonly task: Task }) {
   )
 }
 
-function WhyThen({ task, at }: { readonly task: Task; readonly at: string }) {
+function WhyThen({ task, at, isAsking, onAsk }: AskingProps & { readonly at: string }) {
   const { data, error } = useQuery({ ...whyThenQuery(task.id, at), placeholderData: keepPreviousData })
-  const ask = useAsk()
   const isTime = !Number.isNaN(Date.parse(at))
   return (
     <Panel
@@ -74,8 +97,8 @@ function WhyThen({ task, at }: { readonly task: Task; readonly at: string }) {
       aside={data && !error && <code className={classes.code}>{data.code}</code>}
     >
       <div className={classes.then}>
-        <When key={at} at={isTime ? at : null} onAsk={ask} />
-        <Button variant="default" onClick={() => ask(undefined)}>
+        <When key={at} at={isTime ? at : null} isAsking={isAsking} onAsk={onAsk} />
+        <Button variant="default" onClick={() => onAsk(undefined)}>
           Back to now
         </Button>
       </div>
@@ -97,11 +120,13 @@ function WhyThen({ task, at }: { readonly task: Task; readonly at: string }) {
 
 interface WhenProps {
   readonly at: string | null
+  readonly isAsking: boolean
   readonly onAsk: (at: string) => void
 }
 
 /** Asked about once it is left or entered: each part of it that is typed would be another question. */
-function When({ at, onAsk }: WhenProps) {
+function When({ at, isAsking, onAsk }: WhenProps) {
+  const [focus] = useState(() => focusIf(isAsking))
   const [typed, setTyped] = useState(localOf(at))
   const ask = () => {
     if (typed !== '' && typed !== localOf(at)) onAsk(instantOf(typed))
@@ -109,6 +134,7 @@ function When({ at, onAsk }: WhenProps) {
   return (
     <TextInput
       label={`At (${zoneWord(myZone())})`}
+      ref={focus}
       type="datetime-local"
       step={1}
       value={typed}
@@ -117,17 +143,6 @@ function When({ at, onAsk }: WhenProps) {
       onKeyDown={(event) => event.key === 'Enter' && ask()}
     />
   )
-}
-
-/** What is asked about is in the address; undefined takes it out. */
-function useAsk(): (at: string | undefined) => void {
-  const navigate = useNavigate()
-  return (at) =>
-    void navigate({
-      to: '.',
-      search: (before: Record<string, unknown>) => ({ ...before, at }) as never,
-      resetScroll: false,
-    })
 }
 
 /** Whole minutes: what somebody begins to ask with. */
