@@ -71,18 +71,32 @@ export async function startBrowser(): Promise<TestBrowser> {
     return context
   }
   const shared = await newContext({})
+  // A new page costs a process; one that a test has left is as good once it shows nothing.
+  const idle: Page[] = []
+  const leave = async (page: Page) => {
+    page.removeAllListeners()
+    // Where it was scrolled to, and where the mouse was, is nothing that a new page knows.
+    await page.evaluate('sessionStorage.clear()')
+    await page.goto('about:blank')
+    await page.mouse.move(0, 0)
+    await page.setViewportSize(DESK)
+    await page.emulateMedia({ colorScheme: null, reducedMotion: 'reduce' })
+    idle.push(page)
+  }
 
   /**
    * A page of its own at an address of the server, which must end without troubles. Pages that ask for nothing special
    * share what the browser has fetched and compiled, as the tabs of one reader do; the others begin with nothing.
    */
   async function visit(url: string, { expected, before, ...options }: VisitOptions = {}): Promise<Visit> {
-    const isOwn = Object.keys(options).length > 0
+    const isOwn = before !== undefined || Object.keys(options).length > 0
     const context = isOwn ? await newContext(options) : shared
-    const page = await context.newPage()
+    const page = (isOwn ? undefined : idle.pop()) ?? (await context.newPage())
+    // Behind another page it would neither scroll nor draw.
+    await page.bringToFront()
     const troubles = listen(page, new URL(url).origin, expected)
     whenDone(async () => {
-      await (isOwn ? context.close() : page.close())
+      await (isOwn ? context.close() : leave(page))
       expect(troubles).toEqual([])
     })
     await before?.(page)
@@ -130,13 +144,19 @@ const LAYOUT = [
   'target-size',
 ]
 
-/** What to look for: everything; or what other colours, or another layout, can change about the same page. */
-export type Concern = 'everything' | 'colours' | 'layout'
+/** What to look for: everything; or what other colours and another width can change about the same page. */
+export type Concern = 'everything' | 'looks'
 
 const OPTIONS: Readonly<Record<Concern, object>> = {
   everything: { runOnly: { type: 'tag', values: EVERYTHING } },
-  colours: { runOnly: { type: 'rule', values: COLOURS } },
-  layout: { runOnly: { type: 'rule', values: LAYOUT } },
+  looks: { runOnly: { type: 'rule', values: [...COLOURS, ...LAYOUT] } },
+}
+
+/** What lies over a page is looked at by itself: the page is looked at without it. */
+const OVER = '[role=dialog]'
+
+interface Axe {
+  run(within: unknown, options: unknown): Promise<unknown>
 }
 
 interface AxeResults {
@@ -149,13 +169,16 @@ interface AxeResults {
 
 /** What stands between a page and those who do not see, point or distinguish colours. Nothing, we hope. */
 export async function violationsOf(page: Page, concern: Concern = 'everything'): Promise<string[]> {
+  const isCovered = await page.locator('[role=dialog]').isVisible()
   // The policy of the page forbids to add scripts; what the debugger evaluates is not subject to it.
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(AXE_SOURCE)
   const { violations } = (await page.evaluate(
-    (options) =>
-      (globalThis as unknown as { axe: { run(options: unknown): Promise<unknown> } }).axe.run(options),
-    // What is in order is not described, and style sheets need not be fetched: both cost more than the rules.
-    { ...OPTIONS[concern], resultTypes: ['violations'], preload: false },
+    ({ within, options }) => (globalThis as unknown as { axe: Axe }).axe.run(within ?? 'html', options),
+    {
+      within: isCovered ? OVER : null,
+      // What is in order is not described, and style sheets need not be fetched: both cost more than the rules.
+      options: { ...OPTIONS[concern], resultTypes: ['violations'], preload: false },
+    },
   )) as AxeResults
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${help}\n${html}\n${failureSummary}`),
