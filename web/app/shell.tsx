@@ -9,7 +9,6 @@ import {
 import { Notifications } from '@mantine/notifications'
 import { Link, Outlet, useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
-import { zoneWord } from '../../src/core/words/time.ts'
 import { Hatching } from '../components/hatching.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { myZone, ZONE_MODES, type ZoneMode } from '../time/zone.ts'
@@ -115,11 +114,7 @@ function Places() {
   )
 }
 
-const MODE_WORDS: Readonly<Record<ZoneMode, () => string>> = {
-  task: () => 'Task zone',
-  mine: () => `My zone (${zoneWord(myZone())})`,
-  utc: () => 'UTC',
-}
+const MODE_WORDS: Readonly<Record<ZoneMode, string>> = { task: 'Task zone', mine: 'My zone', utc: 'UTC' }
 
 function ZoneSwitch() {
   const navigate = useNavigate()
@@ -137,9 +132,10 @@ function ZoneSwitch() {
       className={classes.zone}
       size="sm"
       aria-label="Times are shown in"
+      title={`My zone is ${myZone()}`}
       value={tz}
       onChange={(event) => choose(event.currentTarget.value)}
-      data={ZONE_MODES.map((mode) => ({ value: mode, label: MODE_WORDS[mode]() }))}
+      data={ZONE_MODES.map((mode) => ({ value: mode, label: MODE_WORDS[mode] }))}
     />
   )
 }

@@ -13,3 +13,9 @@ export function numberOf(text: string): number {
   const number = Number(text)
   return text.trim() === '' || Number.isNaN(number) ? (text as unknown as number) : number
 }
+
+/** A member for what was typed, and none where nothing was. */
+export function given<K extends string>(name: K, text: string): Partial<Record<K, string>> {
+  const typed = text.trim()
+  return typed === '' ? {} : ({ [name]: typed } as Record<K, string>)
+}

@@ -1,5 +1,4 @@
 /** Runs dead letters again: counted by the server first, then begun at a rate. */
-import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
@@ -7,6 +6,7 @@ import { forecastQuery, type LetterGroup, redrive, redrivesQuery } from '../../a
 import { queryClient } from '../../api/query-client.ts'
 import type { LetterFilter, RedriveForecast } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 import { numberOf } from '../../components/typed.ts'
 import { groupTitle } from './group-filter.ts'
@@ -47,12 +47,12 @@ export function RedrivePanel({ filter, group, by, onClose }: LetterPanelProps) {
       button={data ? `Run ${formatCount(count)}${data.isComplete ? '' : '+'} again` : 'Run again'}
       act={go}
     >
-      <TextInput
+      <TextField
         label="Runs a second"
         description="From 0.01 to 100; whoever they call should bear it"
         inputMode="decimal"
         value={typed}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        onText={setTyped}
         data-autofocus
       />
     </ActDialog>

@@ -1,5 +1,5 @@
 /** A window in which nothing starts by time: once, on days of the week, or by a cron expression. */
-import { Chip, NativeSelect, SegmentedControl, TextInput } from '@mantine/core'
+import { Chip, NativeSelect, SegmentedControl } from '@mantine/core'
 import '@mantine/core/styles/Chip.css'
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
@@ -10,6 +10,7 @@ import { queryClient } from '../../api/query-client.ts'
 import { blackoutsQuery, createBlackout } from '../../api/settings.ts'
 import type { BlackoutInput } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 import { instantOf } from '../../time/local-instant.ts'
 import { myZone, zoneChoices } from '../../time/zone.ts'
@@ -80,6 +81,7 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
   const [fields, setFields] = useState(START)
   const change = (part: Partial<Fields>) => setFields({ ...fields, ...part })
   const input: BlackoutInput = { name: fields.name.trim(), window: windowOf(fields), effect: fields.effect }
+  const missing = missingOf(fields)
   const go = async () => {
     await createBlackout(input)
     void queryClient.invalidateQueries({ queryKey: blackoutsQuery.queryKey })
@@ -90,8 +92,9 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
     <ActDialog
       title="New blackout"
       onClose={onClose}
+      isReady={missing === null}
       effects={[
-        `${wordsOf(fields)}: nothing of the project starts by time.`,
+        missing ?? `${wordsOf(fields)}: nothing of the project starts by time.`,
         fields.effect === 'skip'
           ? 'What falls inside is recorded as skipped.'
           : 'Of what falls inside, the latest occurrence of each task runs at the end.',
@@ -101,12 +104,12 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
       button="Set blackout"
       act={go}
     >
-      <TextInput
+      <TextField
         label="Name"
         placeholder="year-end freeze"
         maxLength={200}
         value={fields.name}
-        onChange={(event) => change({ name: event.currentTarget.value })}
+        onText={(name) => change({ name })}
         data-autofocus
       />
       <SegmentedControl
@@ -131,7 +134,14 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-/** Until all of it is filled in there may be nothing to say. */
+/** What is still to be said before there is a window. */
+function missingOf({ name, kind, from, to, days }: Fields): string | null {
+  if (name.trim() === '') return 'Give it a name.'
+  if (kind === 'range' && (from === '' || to === '')) return 'Choose from when to when.'
+  return kind === 'weekly' && days.length === 0 ? 'Choose the days that it begins on.' : null
+}
+
+/** Until all of it is right there may be nothing to say. */
 function wordsOf(fields: Fields): string {
   if (fields.kind === 'range') return 'Between these two instants'
   try {
@@ -150,17 +160,17 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
   if (fields.kind === 'range')
     return (
       <div className={classes.two}>
-        <TextInput
+        <TextField
           label={`From (${zoneWord(myZone())})`}
           type="datetime-local"
           value={fields.from}
-          onChange={(event) => change({ from: event.currentTarget.value })}
+          onText={(from) => change({ from })}
         />
-        <TextInput
+        <TextField
           label={`To (${zoneWord(myZone())})`}
           type="datetime-local"
           value={fields.to}
-          onChange={(event) => change({ to: event.currentTarget.value })}
+          onText={(to) => change({ to })}
         />
       </div>
     )
@@ -176,16 +186,16 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
     return (
       <>
         <div className={classes.two}>
-          <TextInput
+          <TextField
             label="Begins by this cron expression"
             value={fields.expression}
-            onChange={(event) => change({ expression: event.currentTarget.value })}
+            onText={(expression) => change({ expression })}
           />
-          <TextInput
+          <TextField
             label="And lasts"
             description="From 1m to 31d"
             value={fields.duration}
-            onChange={(event) => change({ duration: event.currentTarget.value })}
+            onText={(duration) => change({ duration })}
           />
         </div>
         {zone}
@@ -203,17 +213,12 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
         </div>
       </Chip.Group>
       <div className={classes.two}>
-        <TextInput
-          label="From"
-          type="time"
-          value={fields.begins}
-          onChange={(event) => change({ begins: event.currentTarget.value })}
-        />
-        <TextInput
+        <TextField label="From" type="time" value={fields.begins} onText={(begins) => change({ begins })} />
+        <TextField
           label="To, the same day or the next"
           type="time"
           value={fields.ends}
-          onChange={(event) => change({ ends: event.currentTarget.value })}
+          onText={(ends) => change({ ends })}
         />
       </div>
       {zone}

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
@@ -7,6 +7,7 @@ import { editProject, projectQuery } from '../../api/settings.ts'
 import type { Project } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 import classes from './settings.module.css'
 
@@ -55,20 +56,20 @@ function LimitsForm({ project }: { readonly project: Project }) {
   const errorAt = (pointer: string) => fields.find((field) => field.pointer === pointer)?.detail
   return (
     <form className={classes.limits} onSubmit={(event) => void save(event)} noValidate>
-      <TextInput
+      <TextField
         label="No task more often than every"
         description="10ms at the least: 1s, 1m"
         value={minPeriod}
         error={errorAt('/limits/minPeriod')}
-        onChange={(event) => setMinPeriod(event.currentTarget.value)}
+        onText={setMinPeriod}
       />
-      <TextInput
+      <TextField
         label="Nothing further ahead than"
         description="30d, 365d; empty for any distance"
         placeholder="any distance"
         value={maxAhead}
         error={errorAt('/limits/maxAhead')}
-        onChange={(event) => setMaxAhead(event.currentTarget.value)}
+        onText={setMaxAhead}
       />
       <div className={classes.save}>
         <Button type="submit" disabled={!isChanged}>

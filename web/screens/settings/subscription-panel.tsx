@@ -1,5 +1,5 @@
 /** Has somebody told how runs end. The secret that signs what is sent is shown once, here. */
-import { Button, MultiSelect, TextInput } from '@mantine/core'
+import { Button, MultiSelect } from '@mantine/core'
 import '@mantine/core/styles/Popover.css'
 import '@mantine/core/styles/Pill.css'
 import '@mantine/core/styles/PillsInput.css'
@@ -13,6 +13,8 @@ import { CopyButton } from '../../components/copy.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { CodeBlock } from '../../components/panel.tsx'
 import { LOOKS } from '../../components/state.ts'
+import { TextField } from '../../components/text-field.tsx'
+import { given } from '../../components/typed.ts'
 import classes from './settings.module.css'
 
 type State = (typeof ENDED_STATES)[number]
@@ -25,7 +27,7 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
   const [secret, setSecret] = useState<string | null>(null)
   const wanted = tags.split(',').flatMap((tag) => tag.trim() || [])
   const input: SubscriptionInput = {
-    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...given('name', name),
     url: url.trim(),
     filter: {
       ...(states.length === 0 ? {} : { states: [...states] }),
@@ -52,20 +54,15 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
       isReady={url.trim() !== ''}
       act={go}
     >
-      <TextInput
+      <TextField
         label="URL"
         type="url"
         placeholder="https://example.com/events"
         value={url}
-        onChange={(event) => setUrl(event.currentTarget.value)}
+        onText={setUrl}
         data-autofocus
       />
-      <TextInput
-        label="Name"
-        maxLength={200}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
+      <TextField label="Name" maxLength={200} value={name} onText={setName} />
       <MultiSelect
         label="Runs that end"
         placeholder={states.length === 0 ? 'in any way' : ''}
@@ -75,11 +72,11 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
         withScrollArea={false}
         comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
       />
-      <TextInput
+      <TextField
         label="Of tasks with one of these tags"
         description="With commas between them; empty for all tasks"
         value={tags}
-        onChange={(event) => setTags(event.currentTarget.value)}
+        onText={setTags}
       />
     </ActDialog>
   )

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -9,6 +9,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Instant } from '../../components/instant.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { Sentence } from '../../components/sentence.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { serverNow } from '../../time/clock.ts'
 import { instantOf, localOf } from '../../time/local-instant.ts'
 import { myZone } from '../../time/zone.ts'
@@ -132,13 +133,13 @@ function When({ at, isAsking, onAsk }: WhenProps) {
     if (typed !== '' && typed !== localOf(at)) onAsk(instantOf(typed))
   }
   return (
-    <TextInput
+    <TextField
       label={`At (${zoneWord(myZone())})`}
       ref={focus}
       type="datetime-local"
       step={1}
       value={typed}
-      onChange={(event) => setTyped(event.currentTarget.value)}
+      onText={setTyped}
       onBlur={ask}
       onKeyDown={(event) => event.key === 'Enter' && ask()}
     />

@@ -1,5 +1,5 @@
 /** Runs what a stretch of the past owed: counted by the server first, then begun with a rate and an order. */
-import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { Checkbox, NativeSelect } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -13,7 +13,9 @@ import { ActDialog } from '../../../components/act-dialog.tsx'
 import { Instant } from '../../../components/instant.tsx'
 import { useSettled } from '../../../components/settled.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
+import { ReasonField, TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
+import { given } from '../../../components/typed.ts'
 import { serverNow } from '../../../time/clock.ts'
 import { instantOf, localOf } from '../../../time/local-instant.ts'
 import { myZone } from '../../../time/zone.ts'
@@ -46,9 +48,9 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
     to: instantOf(to),
     order,
     overlap: isBeside ? 'allow' : 'queue_all',
-    ...(rate.trim() === '' ? {} : { rate: rate.trim() }),
+    ...given('rate', rate),
     ...(force ? { force } : {}),
-    ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+    ...given('reason', reason),
   }
   const settled = useSettled(input, TYPING_MS)
   const isComplete = from !== '' && to !== ''
@@ -77,20 +79,20 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
       act={go}
     >
       <div className={classes.two}>
-        <TextInput
+        <TextField
           label={`From (${zoneWord(myZone())})`}
           type="datetime-local"
           value={from}
           error={errorAt('/from')}
-          onChange={(event) => setFrom(event.currentTarget.value)}
+          onText={setFrom}
           data-autofocus
         />
-        <TextInput
+        <TextField
           label={`To, not included (${zoneWord(myZone())})`}
           type="datetime-local"
           value={to}
           error={errorAt('/to')}
-          onChange={(event) => setTo(event.currentTarget.value)}
+          onText={setTo}
         />
         <NativeSelect
           label="Order"
@@ -101,12 +103,12 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
           ]}
           onChange={(event) => setOrder(event.currentTarget.value as typeof order)}
         />
-        <TextInput
+        <TextField
           label="Rate, such as 10/s or 100/h"
           placeholder="as many as find a worker"
           value={rate}
           error={errorAt('/rate')}
-          onChange={(event) => setRate(event.currentTarget.value)}
+          onText={setRate}
         />
       </div>
       <Checkbox
@@ -119,13 +121,7 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
         checked={force}
         onChange={(event) => setForce(event.currentTarget.checked)}
       />
-      <TextInput
-        label="Why"
-        maxLength={500}
-        value={reason}
-        error={errorAt('/reason')}
-        onChange={(event) => setReason(event.currentTarget.value)}
-      />
+      <ReasonField value={reason} error={errorAt('/reason')} onText={setReason} />
     </ActDialog>
   )
 }

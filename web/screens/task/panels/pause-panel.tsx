@@ -1,5 +1,5 @@
 /** Pauses a task with a reason, and until an instant at which it goes on by itself. */
-import { Button, TextInput } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { zoneWord } from '../../../../src/core/words/time.ts'
@@ -10,7 +10,9 @@ import { ActDialog } from '../../../components/act-dialog.tsx'
 import { Instant } from '../../../components/instant.tsx'
 import { useSettled } from '../../../components/settled.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
+import { ReasonField, TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
+import { given } from '../../../components/typed.ts'
 import { serverNow } from '../../../time/clock.ts'
 import { instantOf, localOf } from '../../../time/local-instant.ts'
 import { myZone } from '../../../time/zone.ts'
@@ -39,7 +41,7 @@ export function PausePanel({ task, onClose }: PanelProps) {
   const [reason, setReason] = useState(task.pauseReason ?? '')
   const [until, setUntil] = useState(localOf(task.resumeAt))
   const pause = {
-    ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+    ...given('reason', reason),
     ...(until === '' ? {} : { until: instantOf(until) }),
   }
   const skipped = useSkippedUntil(task, useSettled(until, TYPING_MS))
@@ -72,21 +74,14 @@ export function PausePanel({ task, onClose }: PanelProps) {
       button="Pause"
       act={go}
     >
-      <TextInput
-        label="Why"
-        placeholder="the warehouse moves"
-        maxLength={500}
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
-        data-autofocus
-      />
+      <ReasonField placeholder="the warehouse moves" value={reason} onText={setReason} isFirst />
       <div className={classes.two}>
-        <TextInput
+        <TextField
           label={`Until (${zoneWord(myZone())})`}
           description="Empty: until it is resumed"
           type="datetime-local"
           value={until}
-          onChange={(event) => setUntil(event.currentTarget.value)}
+          onText={setUntil}
         />
         <div className={presets.presets}>
           {PRESETS.map(({ label, ms }) => (

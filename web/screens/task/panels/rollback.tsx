@@ -1,5 +1,4 @@
 /** Makes an earlier version hold again, after showing what that changes about the task as it is. */
-import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { patchTask } from '../../../api/task-cache.ts'
@@ -8,7 +7,9 @@ import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
 import { differences } from '../../../components/differences.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
+import { ReasonField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
+import { given } from '../../../components/typed.ts'
 import { ChangeList } from '../change-list.tsx'
 
 interface RollbackProps {
@@ -21,7 +22,7 @@ export function Rollback({ task, version, onClose }: RollbackProps) {
   const [reason, setReason] = useState('')
   const { data, error } = useQuery(versionQuery(task.id, version))
   const changes = data ? changesTo(task, data.definition) : []
-  const rollback = { version, ...(reason.trim() === '' ? {} : { reason: reason.trim() }) }
+  const rollback = { version, ...given('reason', reason) }
   const go = async () => {
     const { data: changed } = await rollbackTask(task.id, rollback, task.version)
     patchTask(changed)
@@ -58,13 +59,7 @@ export function Rollback({ task, version, onClose }: RollbackProps) {
       button="Roll back"
       act={go}
     >
-      <TextInput
-        label="Why"
-        maxLength={500}
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
-        data-autofocus
-      />
+      <ReasonField value={reason} onText={setReason} isFirst />
     </ActDialog>
   )
 }

@@ -1,5 +1,4 @@
 /** Passes over the next occurrences, which are named before anything is done; or takes that back. */
-import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { patchTask } from '../../../api/task-cache.ts'
@@ -8,7 +7,9 @@ import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
 import { Instant } from '../../../components/instant.tsx'
 import { titleOf } from '../../../components/task-acts.tsx'
+import { ReasonField, TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
+import { given } from '../../../components/typed.ts'
 import { previewInputOf } from '../preview-input.ts'
 import classes from './fields.module.css'
 
@@ -29,7 +30,7 @@ function Skip({ task, onClose }: PanelProps) {
   const [typed, setTyped] = useState('1')
   const [reason, setReason] = useState('')
   const count = /^\d{1,4}$/.test(typed.trim()) ? Number(typed) : 0
-  const skip = { count, ...(reason.trim() === '' ? {} : { reason: reason.trim() }) }
+  const skip = { count, ...given('reason', reason) }
   const { data } = useQuery(
     previewQuery({ ...previewInputOf(task), count: Math.min(Math.max(count, 1), MOST_SEEN) + 1 }),
   )
@@ -80,19 +81,8 @@ function Skip({ task, onClose }: PanelProps) {
       act={go}
     >
       <div className={classes.two}>
-        <TextInput
-          label="How many"
-          inputMode="numeric"
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-          data-autofocus
-        />
-        <TextInput
-          label="Why"
-          maxLength={500}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
+        <TextField label="How many" inputMode="numeric" value={typed} onText={setTyped} data-autofocus />
+        <ReasonField value={reason} onText={setReason} />
       </div>
     </ActDialog>
   )

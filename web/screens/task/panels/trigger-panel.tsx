@@ -1,5 +1,5 @@
 /** Runs a task once, now, otherwise than it says; the task itself stays as it is. */
-import { Checkbox, Textarea, TextInput } from '@mantine/core'
+import { Checkbox, Textarea } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -8,6 +8,7 @@ import { runKeys, triggerTask } from '../../../api/runs.ts'
 import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
 import { titleOf } from '../../../components/task-acts.tsx'
+import { TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import classes from './fields.module.css'
 import { type Otherwise, otherwiseOf, triggerInput } from './trigger-input.ts'
@@ -77,27 +78,23 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
         />
       )}
       <div className={classes.two}>
-        <TextInput
+        <TextField
           label="Stop an attempt after"
           value={fields.timeout}
-          onChange={(event) => change({ timeout: event.currentTarget.value })}
+          onText={(timeout) => change({ timeout })}
         />
-        <TextInput
+        <TextField
           label="Retries"
           inputMode="numeric"
           value={fields.retries}
-          onChange={(event) => change({ retries: event.currentTarget.value })}
+          onText={(retries) => change({ retries })}
         />
-        <TextInput
-          label="Queue"
-          value={fields.queue}
-          onChange={(event) => change({ queue: event.currentTarget.value })}
-        />
-        <TextInput
+        <TextField label="Queue" value={fields.queue} onText={(queue) => change({ queue })} />
+        <TextField
           label="Priority, the smaller first"
           inputMode="numeric"
           value={fields.priority}
-          onChange={(event) => change({ priority: event.currentTarget.value })}
+          onText={(priority) => change({ priority })}
         />
       </div>
       {task.overlap !== 'allow' && (
