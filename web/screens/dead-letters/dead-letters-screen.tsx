@@ -7,21 +7,20 @@ import { formatCount } from '../../../src/core/words/time.ts'
 import { groupsQuery } from '../../api/dead-letters.ts'
 import type { LetterFilter } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
+import { SinceFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
+import { type Span, useFrom } from '../../components/span.ts'
 import { useTitle } from '../../components/title.ts'
-import { serverNow } from '../../time/clock.ts'
 import classes from './dead-letters.module.css'
 import { DismissPanel } from './dismiss-panel.tsx'
 import { groupFilter } from './group-filter.ts'
 import { GroupList } from './group-list.tsx'
 import { RedrivePanel } from './redrive-panel.tsx'
 import { Redrives } from './redrives.tsx'
-import { GROUPINGS, type Grouping, type LetterSearch, SPANS, type Span } from './search.ts'
+import { GROUPINGS, type Grouping, type LetterSearch } from './search.ts'
 
 const route = getRouteApi('/dead-letters')
-const SPAN_MS: Readonly<Record<Span, number>> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }
-const SPAN_WORDS = { '1h': 'the last hour', '24h': 'the last 24 hours', '7d': 'the last 7 days' } as const
 const BY_WORDS: Readonly<Record<Grouping, string>> = {
   error: 'by what went wrong',
   task: 'by task',
@@ -32,13 +31,13 @@ export function DeadLettersScreen() {
   useTitle('Dead letters')
   const { by = 'error', since, task, group, panel } = route.useSearch()
   const navigate = useNavigate()
-  // Fixed when it is chosen: a bound that moves would be another list each second.
+  const from = useFrom(since)
   const around = useMemo(
     (): Omit<LetterFilter, 'runIds'> => ({
-      ...(since === undefined ? {} : { from: new Date(serverNow() - SPAN_MS[since]).toISOString() }),
+      ...(from === undefined ? {} : { from }),
       ...(task === undefined ? {} : { taskId: task }),
     }),
-    [since, task],
+    [from, task],
   )
   const query = useQuery({ ...groupsQuery(by, around), placeholderData: keepPreviousData })
   // Undefined takes a part out of the address.
@@ -73,14 +72,9 @@ export function DeadLettersScreen() {
           onChange={(event) => go({ by: event.currentTarget.value as Grouping, group: undefined })}
           data={GROUPINGS.map((value) => ({ value, label: BY_WORDS[value] }))}
         />
-        <NativeSelect
-          aria-label="Since"
-          value={since ?? ''}
-          onChange={(event) => go({ since: (event.currentTarget.value || undefined) as Span | undefined })}
-          data={[
-            { value: '', label: 'Any time' },
-            ...SPANS.map((value) => ({ value, label: SPAN_WORDS[value] })),
-          ]}
+        <SinceFilter
+          value={since}
+          onChoose={(chosen) => go({ since: (chosen || undefined) as Span | undefined })}
         />
         {task && (
           <Button variant="default" onClick={() => go({ task: undefined })}>

@@ -1,11 +1,9 @@
 /** What the list of dead letters is narrowed down to, and what of it is open, as it stands in the address. */
 import { choiceIn, type RawSearch, type RowSearch, rowIn, textIn } from '../../app/search.ts'
+import { SPANS, type Span } from '../../components/span.ts'
 
 export const GROUPINGS = ['error', 'task', 'hour'] as const
 export type Grouping = (typeof GROUPINGS)[number]
-
-export const SPANS = ['1h', '24h', '7d'] as const
-export type Span = (typeof SPANS)[number]
 
 export const LETTER_PANELS = ['redrive', 'dismiss'] as const
 export type LetterPanel = (typeof LETTER_PANELS)[number]

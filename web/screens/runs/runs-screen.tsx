@@ -1,33 +1,27 @@
 /** What became of all tasks, latest first. */
-import { Button, NativeSelect } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useEffect, useMemo } from 'react'
+import { useEffect } from 'react'
 import { runsQuery } from '../../api/runs.ts'
 import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
+import { SinceFilter, StateFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
-import { LOOKS } from '../../components/state.ts'
+import { useFrom } from '../../components/span.ts'
 import { useTitle } from '../../components/title.ts'
-import { serverNow } from '../../time/clock.ts'
-import { type RunFilters, SPAN_MS, SPANS, STATES } from './filters.ts'
+import { type RunFilters, STATES } from './filters.ts'
 import classes from './runs-screen.module.css'
 
 const route = getRouteApi('/runs')
-const SPAN_WORDS = { '1h': 'the last hour', '24h': 'the last 24 hours', '7d': 'the last 7 days' } as const
 
 export function RunsScreen() {
   useTitle('Runs')
   const { state, since } = route.useSearch()
-  // Fixed when it is chosen: a bound that moves would be another list each second.
-  const from = useMemo(
-    () => (since === undefined ? undefined : new Date(serverNow() - SPAN_MS[since]).toISOString()),
-    [since],
-  )
-  const options = runsQuery({ state, from })
+  const options = runsQuery({ state, from: useFrom(since) })
   const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const runs = query.data?.pages.flatMap(({ items }) => items) ?? []
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
@@ -82,24 +76,8 @@ function Filters({ filters }: { readonly filters: RunFilters }) {
     void navigate({ to: '/runs', search: { ...filters, ...change } as RunFilters, replace: true })
   return (
     <search className={classes.filters}>
-      <NativeSelect
-        aria-label="State"
-        value={filters.state ?? ''}
-        onChange={(event) => choose({ state: event.currentTarget.value })}
-        data={[
-          { value: '', label: 'Any state' },
-          ...STATES.map((value) => ({ value, label: LOOKS[value].word })),
-        ]}
-      />
-      <NativeSelect
-        aria-label="Since"
-        value={filters.since ?? ''}
-        onChange={(event) => choose({ since: event.currentTarget.value })}
-        data={[
-          { value: '', label: 'Any time' },
-          ...SPANS.map((value) => ({ value, label: SPAN_WORDS[value] })),
-        ]}
-      />
+      <StateFilter states={STATES} value={filters.state} onChoose={(state) => choose({ state })} />
+      <SinceFilter value={filters.since} onChoose={(since) => choose({ since })} />
       {filters.state === 'permanently_failed' && (
         <Link
           to="/dead-letters"

@@ -2,7 +2,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { Icon } from '../../components/icon.tsx'
-import { LOOKS } from '../../components/state.ts'
+import { StateFilter } from '../../components/list-filters.tsx'
 import { STATES, type TaskFilters, TYPES } from './filters.ts'
 import classes from './tasks-screen.module.css'
 
@@ -17,15 +17,7 @@ export function FilterBar({ filters }: { readonly filters: TaskFilters }) {
   return (
     <search className={classes.filters}>
       <TypedFilter label="Name or key" value={filters.q ?? ''} onChange={(q) => choose({ q })} isMain />
-      <NativeSelect
-        aria-label="State"
-        value={filters.state ?? ''}
-        onChange={(event) => choose({ state: event.currentTarget.value })}
-        data={[
-          { value: '', label: 'Any state' },
-          ...STATES.map((value) => ({ value, label: LOOKS[value].word })),
-        ]}
-      />
+      <StateFilter states={STATES} value={filters.state} onChoose={(state) => choose({ state })} />
       <NativeSelect
         aria-label="Action"
         value={filters.type ?? ''}

@@ -1,0 +1,16 @@
+/** How far back from now a list goes; without a span there is no bound. */
+import { useMemo } from 'react'
+import { serverNow } from '../time/clock.ts'
+
+export const SPANS = ['1h', '24h', '7d'] as const
+export type Span = (typeof SPANS)[number]
+
+const SPAN_MS: Readonly<Record<Span, number>> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 }
+
+/** The instant that a list begins at. Fixed when it is chosen: a bound that moves would be another list each second. */
+export function useFrom(since: Span | undefined): string | undefined {
+  return useMemo(
+    () => (since === undefined ? undefined : new Date(serverNow() - SPAN_MS[since]).toISOString()),
+    [since],
+  )
+}
