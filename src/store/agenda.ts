@@ -39,7 +39,9 @@ type DueColumns = Readonly<Record<keyof DueRow, string | null>>
 /**
  * Reads what comes due in the given shards between two instants, but for what makes up for an outage. One index range a shard: a single
  * `shard = any(…) order by wake_at` would read every row of all of them before it knew the first. The answer
- * comes by columns: as thousands of rows the driver would spend five times as long on it.
+ * comes by columns: as thousands of rows the driver would spend five times as long on it. What is due at one instant
+ * comes by id, which is the order it was written in: rows that are fired and ended together are then neighbours in the
+ * table, and a quarter cheaper for the database.
  */
 export const lookAhead = (q: Stretch) => reading(selectDue(q), dueRows)
 
@@ -49,26 +51,21 @@ const selectDue = (q: Stretch) => sql<DueColumns>`
          array_agg(date_part('epoch', scheduled_for) * 1000)::text as "scheduledFor", array_agg(version)::text as version,
          array_agg(ordinal)::text as ordinal, array_agg(fence)::text as fence, array_agg(attempt)::text as attempt,
          array_agg(losses)::text as losses, array_agg(lane)::text as lane, array_agg(priority)::text as priority
-  from unnest(${list(q.shards, (id) => id)}::smallint[]) as s(id)
-  cross join lateral (
-    select run_id, task_id, shard, kind, state, wake_at, scheduled_for, version, ordinal, fence, attempt, losses, lane, priority
-    from agenda
-    where shard = s.id and wake_at < to_timestamp(${q.until}::float8 / 1000)
-      and wake_at >= coalesce(to_timestamp(${q.from}::float8 / 1000), '-infinity')
-      and state in ('scheduled', 'retrying', 'held', 'deferred') and (kind <> 'catchup' or state = 'retrying')
-    order by wake_at
-    limit ${q.limitPerShard}
+  from (
+    select due.* from unnest(${list(q.shards, (id) => id)}::smallint[]) as s(id)
+    cross join lateral (
+      select run_id, task_id, shard, kind, state, wake_at, scheduled_for, version, ordinal, fence, attempt, losses, lane, priority
+      from agenda
+      where shard = s.id and wake_at < to_timestamp(${q.until}::float8 / 1000)
+        and wake_at >= coalesce(to_timestamp(${q.from}::float8 / 1000), '-infinity')
+        and state in ('scheduled', 'retrying', 'held', 'deferred') and (kind <> 'catchup' or state = 'retrying')
+      order by wake_at
+      limit ${q.limitPerShard}
+    ) due
+    order by wake_at, run_id
   ) due`
 
-/**
- * Earliest first. What is due at one instant goes by id, which is the order it was written in: rows that are fired
- * and ended together are then neighbours in the table, and a quarter cheaper for the database.
- */
-function inOrder(a: DueRow, b: DueRow): number {
-  return a.wakeAt - b.wakeAt || (a.runId < b.runId ? -1 : 1)
-}
-
-/** Rows from their columns, in order. */
+/** Rows from their columns. */
 function dueRows([columns]: readonly DueColumns[]): DueRow[] {
   if (!columns) return []
   const words = (name: keyof DueRow) => elements(columns[name])
@@ -84,7 +81,7 @@ function dueRows([columns]: readonly DueColumns[]): DueRow[] {
     numbers('lane'),
     numbers('priority'),
   ]
-  const rows = words('runId').map(
+  return words('runId').map(
     (runId, i) =>
       ({
         runId,
@@ -103,7 +100,6 @@ function dueRows([columns]: readonly DueColumns[]): DueRow[] {
         priority: priority[i],
       }) as DueRow,
   )
-  return rows.sort(inOrder)
 }
 
 /** What the scheduler decided about a due row. */
