@@ -60,6 +60,9 @@ export class OutcomeWriter implements Service {
     })
   }
 
+  /** How many outcomes were found to be about runs that are somebody else's, since the start. */
+  dropped = 0
+
   /** Outcomes that are not written yet. */
   get backlog(): number {
     return this.#plain.length + this.#endings.length + this.#retries.length
@@ -192,6 +195,7 @@ export class OutcomeWriter implements Service {
   }
 
   #reportStale(count: number): void {
+    this.dropped += count
     if (count > 0)
       this.#options.log.warn({ count }, 'outcomes of runs that are no longer held here were dropped')
   }

@@ -193,6 +193,27 @@ test('a worker says when to try again, or that there is no use in it', async () 
   })
 })
 
+test('a report that comes too late by the blink of an eye is told so', async () => {
+  const name = aName()
+  await create(name)
+  const worker = await aWorker(node.url, { handlers: [name] })
+  const [run] = (await worker.claim(1)) as [GivenRun]
+
+  const told = await db.transaction(async (tx) => {
+    await tx.run(sql`update agenda set fence = fence + 1 where run_id = ${run.runId}`)
+    const reported = worker.say('complete', { runs: [{ ...held(run), outcome: 'completed' }] })
+    await eventually(async () => {
+      const waiting = await db.run(
+        sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return waiting.length > 0
+    })
+    return { reported }
+  })
+
+  expect((await told.reported).body).toEqual({ runs: [{ ...held(run), recorded: false }] })
+})
+
 test('what is said about a run by whoever does not hold it changes nothing', async () => {
   const name = aName()
   await create(name)

@@ -175,10 +175,14 @@ export class RemoteDesk implements RemoteWorkers, Service {
       else this.#write(row.runId, this.#verdictOn(report, work, row))
     }
     await this.#takeBack(lost)
+    const { dropped } = this.#writer
     await this.#untilWritten([...byRun.keys()])
-    const others = reports.filter((report) => !held.has(report))
-    const before = others.length > 0 ? await db.run(recordedAmong({ workerId: worker.id, held: others })) : []
-    const isRecorded = (report: RemoteReport) => held.has(report) || before.some(isSameAs(report))
+    // Somebody's outcome was dropped meanwhile: whether it was one of these, the tables tell.
+    const isCertain = (report: RemoteReport) =>
+      held.has(report) && (this.#writer.dropped === dropped || report.outcome === 'lost')
+    const others = reports.filter((report) => !isCertain(report))
+    const told = others.length > 0 ? await db.run(recordedAmong({ workerId: worker.id, held: others })) : []
+    const isRecorded = (report: RemoteReport) => !others.includes(report) || told.some(isSameAs(report))
     return reports.map((report) => ({
       runId: report.runId,
       fence: report.fence,
