@@ -500,6 +500,14 @@ create table task_version (
   constraint task_version_task_id_fkey foreign key (task_id) references task(id) on delete cascade
 );
 
+create table unwatched (
+  shard    smallint not null,
+  from_at  timestamptz not null,
+  until_at timestamptz not null,
+  constraint unwatched_pkey primary key (shard, until_at),
+  constraint unwatched_is_a_stretch check (from_at < until_at)
+);
+
 create function common_message(error jsonb) returns text language sql immutable as $$
   select regexp_replace(regexp_replace(left(coalesce(error ->> 'message', ''), 300),
            '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|\m[0-9a-fA-F]{16,}\M', '…', 'g'),

@@ -12,6 +12,7 @@ import { forgetRedrives } from '../store/redrives.ts'
 import { forgetProgress } from '../store/remote-workers.ts'
 import { forgetOverrides } from '../store/run-overrides.ts'
 import { forgetRetries } from '../store/runs.ts'
+import { forgetUnwatched } from '../store/shards.ts'
 import { forgetTallies } from '../store/tally.ts'
 import { forgetAnswers } from '../store/tasks.ts'
 
@@ -57,6 +58,7 @@ export class Housekeeping extends LoopService {
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetFindings(historyDays))
+    await db.run(forgetUnwatched(historyDays))
     await db.run(forgetLateEnds(historyDays))
     await db.run(forgetSettled(historyDays))
     await db.run(forgetRedrives(historyDays))

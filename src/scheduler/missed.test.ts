@@ -25,14 +25,14 @@ const due = (taskId: string, shard = 1, row = {}, fields = {}): Due =>
 test('what is set aside came due in an outage, long ago, and is all made up for', () => {
   const [outage, now] = [{ from: AT - 1, to: AT }, AT + MISFIRE_GRACE_MS + 1]
 
-  expect(isMadeUpFor(due('a'), outage, now)).toBe(true)
-  expect(isMadeUpFor(due('a'), outage, now - 1)).toBe(false)
-  expect(isMadeUpFor(due('a'), { from: AT, to: AT + 1 }, now)).toBe(false)
-  expect(isMadeUpFor(due('a', 1, { kind: 'manual' }), outage, now)).toBe(false)
-  expect(isMadeUpFor(due('a', 1, {}, { misfire: { ...misfire, policy: 'run_once' } }), outage, now)).toBe(
+  expect(isMadeUpFor(due('a'), [outage], now)).toBe(true)
+  expect(isMadeUpFor(due('a'), [outage], now - 1)).toBe(false)
+  expect(isMadeUpFor(due('a'), [{ from: AT, to: AT + 1 }], now)).toBe(false)
+  expect(isMadeUpFor(due('a', 1, { kind: 'manual' }), [outage], now)).toBe(false)
+  expect(isMadeUpFor(due('a', 1, {}, { misfire: { ...misfire, policy: 'run_once' } }), [outage], now)).toBe(
     false,
   )
-  expect(isMadeUpFor(due('a', 1, {}, { schedule: { type: 'delay', interval: '1h' } }), outage, now)).toBe(
+  expect(isMadeUpFor(due('a', 1, {}, { schedule: { type: 'delay', interval: '1h' } }), [outage], now)).toBe(
     false,
   )
 })

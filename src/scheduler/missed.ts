@@ -1,19 +1,23 @@
 import { MISFIRE_GRACE_MS } from '../core/task.ts'
 import type { Due } from './due-queue.ts'
 
-/** The time in which nobody watched a shard. */
-interface Unwatched {
+/** A stretch of time in which nobody watched a shard. */
+export interface Unwatched {
   readonly from: number
   readonly to: number
 }
 
+/** Whether nobody watched at an instant. */
+export const wasUnwatchedAt = (stretches: readonly Unwatched[], at: number): boolean =>
+  stretches.some(({ from, to }) => at > from && at <= to)
+
 /** Whether a row was missed in an outage and all that was missed is made up for, which may be a lot to write. */
-export function isMadeUpFor({ row, definition }: Due, unwatched: Unwatched, now: number): boolean {
+export function isMadeUpFor({ row, definition }: Due, unwatched: readonly Unwatched[], now: number): boolean {
   const { misfire, schedule } = definition
   if (misfire.policy !== 'run_all' || row.kind !== 'occurrence' || row.state !== 'scheduled') return false
   if (schedule.type === 'once' || schedule.type === 'delay') return false
   const { scheduledFor: at } = row
-  return at > unwatched.from && at <= unwatched.to && now - at > MISFIRE_GRACE_MS
+  return now - at > MISFIRE_GRACE_MS && wasUnwatchedAt(unwatched, at)
 }
 
 /**

@@ -47,7 +47,7 @@ import {
 import { Horizon } from './horizon.ts'
 import { LateLane } from './late-lane.ts'
 import { Lead } from './lead.ts'
-import { isMadeUpFor, Missed } from './missed.ts'
+import { isMadeUpFor, Missed, wasUnwatchedAt } from './missed.ts'
 import { Overflow } from './overflow.ts'
 import type { ShardLeases } from './shard-leases.ts'
 import { Superseding } from './superseding.ts'
@@ -431,7 +431,7 @@ export class Scheduler implements Service {
     const held = this.#options.leases.get(row.shard)
     if (!held) return []
     const dueAt = dueInstant({ row, definition })
-    const wasUnwatched = dueAt > held.unwatched.from && dueAt <= held.unwatched.to
+    const wasUnwatched = wasUnwatchedAt(held.unwatched, dueAt)
     const blackouts = this.#options.blackouts.of(row.taskId)
     return [
       { row, definition, decision: decide({ row, definition, now, wasUnwatched, blackouts, newId: uuidv7 }) },

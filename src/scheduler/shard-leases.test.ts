@@ -13,7 +13,8 @@ let monotonic = 0
 
 beforeEach(async () => {
   await db.run(sql`delete from node`)
-  await db.run(sql`update shard set owner = null, beat = beat + 1`)
+  await db.run(sql`update shard set owner = null, beat = beat + 1, watched_until = now()`)
+  await db.run(sql`delete from unwatched`)
 })
 
 interface Member {
@@ -155,8 +156,21 @@ test('a new owner knows since when nobody was watching', async () => {
   await pass([first], 5)
 
   const held = first.leases.get(shard as number)
-  expect(held?.unwatched.from).toBeLessThanOrEqual(crashedAt + 50)
-  expect(held?.unwatched.to).toBeGreaterThanOrEqual(crashedAt)
+  expect(held?.unwatched[0]?.from).toBeLessThanOrEqual(crashedAt + 50)
+  expect(held?.unwatched[0]?.to).toBeGreaterThanOrEqual(crashedAt)
+})
+
+test('a long stretch that nobody watched is known also to those who have the shard later', async () => {
+  await db.run(sql`update shard set watched_until = now() - interval '9 minutes'`)
+  const first = await join()
+  await pass([first])
+  const second = await join()
+
+  await pass([first, second], 2)
+
+  const [shard] = second.leases.ids as [number]
+  const longest = Math.max(...(second.leases.get(shard)?.unwatched ?? []).map(({ from, to }) => to - from))
+  expect(longest).toBeGreaterThan(530_000)
 })
 
 /** The same database, but the answer to the first statement that matches is lost: after it was carried out, or before. */
@@ -206,7 +220,7 @@ test('a node that slept knows that nobody watched its shards meanwhile, and fire
   await alone.leases.runOnce()
 
   const held = alone.leases.get(shard)
-  expect((held?.unwatched.to ?? 0) - (held?.unwatched.from ?? 0)).toBeGreaterThan(115_000)
+  expect((held?.unwatched[0]?.to ?? 0) - (held?.unwatched[0]?.from ?? 0)).toBeGreaterThan(115_000)
 })
 
 test('a node that dies is a reason to read everything again: it may not have told what it wrote', async () => {

@@ -20,7 +20,9 @@ import {
   releaseShards,
   type ShardRow,
   takeShards,
+  unwatchedOf,
 } from '../store/shards.ts'
+import type { Unwatched } from './missed.ts'
 
 export interface ShardLeaseOptions {
   readonly nodeId: string
@@ -36,8 +38,8 @@ export interface ShardLeaseOptions {
 export interface HeldShard {
   readonly id: number
   readonly fence: number
-  /** The stretch during which nobody watched it before this node took it. */
-  readonly unwatched: { readonly from: number; readonly to: number }
+  /** Stretches during which nobody watched it: what came due then and is still there was missed, also by nodes that had it before. */
+  readonly unwatched: readonly Unwatched[]
 }
 
 export class ShardLeases implements Service {
@@ -116,7 +118,7 @@ export class ShardLeases implements Service {
     const before = this.ids.length
     const beaten = await db.run(beatShards(nodeId, [...this.#held.values()]))
     const lost = this.#forgetLost(beaten)
-    const lapsed = this.#noteLapse(beaten)
+    const lapsed = await this.#noteLapse(beaten)
     const wasSilent = before > 0 && this.#isSilent
     this.#beatenAt = this.#monotonic()
     // In this order: a node is there before it owns anything, so an owner that is not among them is dead.
@@ -150,12 +152,24 @@ export class ShardLeases implements Service {
   }
 
   /** Nobody watched while this node slept or could not reach the database, though its shards are still its own. */
-  #noteLapse(beaten: readonly BeatenShard[]): number {
+  async #noteLapse(beaten: readonly BeatenShard[]): Promise<number> {
     const lapsed = beaten.filter(({ now, watchedUntil }) => now - watchedUntil > this.#options.takeoverMs)
-    for (const { id, fence, watchedUntil, now } of lapsed) {
-      this.#held.set(id, { id, fence, unwatched: { from: watchedUntil, to: now } })
-    }
+    await this.#hold(
+      lapsed.map((shard) => ({ ...shard, unwatched: { from: shard.watchedUntil, to: shard.now } })),
+    )
     return lapsed.length
+  }
+
+  /** Keeps shards with the stretch that has just ended, and those before it that are remembered. */
+  async #hold(
+    shards: readonly { readonly id: number; readonly fence: number; readonly unwatched: Unwatched }[],
+  ): Promise<void> {
+    if (shards.length === 0) return
+    const remembered = await this.#options.db.run(unwatchedOf(shards.map(({ id }) => id)))
+    for (const { id, fence, unwatched } of shards) {
+      const before = remembered.filter(({ shard }) => shard === id)
+      this.#held.set(id, { id, fence, unwatched: [unwatched, ...before] })
+    }
   }
 
   async #release(ids: readonly number[]): Promise<number> {
@@ -169,9 +183,10 @@ export class ShardLeases implements Service {
     if (wanted.length === 0) return 0
     const { db, nodeId, clock } = this.#options
     const taken = await db.run(takeShards(nodeId, wanted))
-    for (const { id, fence, watchedUntil } of taken) {
-      this.#held.set(id, { id, fence, unwatched: { from: watchedUntil, to: clock.now() } })
-    }
+    const to = clock.now()
+    await this.#hold(
+      taken.map(({ id, fence, watchedUntil: from }) => ({ id, fence, unwatched: { from, to } })),
+    )
     return taken.length
   }
 

@@ -96,7 +96,7 @@ export const occurrenceBefore = ({ taskId, from }: { taskId: string; from: numbe
     where task_id = ${taskId} and scheduled_for < to_timestamp(${from}::float8 / 1000)
     order by scheduled_for desc, run_id desc limit ${MAX_RUNS_LOOKED_AT}
   ) earlier
-  where kind = 'occurrence'
+  where kind in ('occurrence', 'catchup')
   order by scheduled_for desc limit 1`
 
 /** All live rows of a task but those that somebody asked for: what waits for its time, and what is on its way. */

@@ -1,5 +1,5 @@
 /** Leases on slices of the due index. Of two nodes that want a shard exactly one gets it, with a new fence. */
-import { list, sql } from './sql.ts'
+import { list, part, sql } from './sql.ts'
 
 /** A shard as others see it. */
 export interface ShardRow {
@@ -19,6 +19,40 @@ export interface BeatenShard {
   readonly now: number
 }
 
+/**
+ * A stretch of at least this length in which nobody watched is remembered: only what is a minute late can have been
+ * missed, and shards change hands in much less.
+ */
+const REMEMBERED_MS = 10_000
+
+/** Remembers the stretch before shards that are `back` were watched again, for whoever has them next. */
+const remembered = part`remembered as (
+    insert into unwatched (shard, from_at, until_at)
+    select id, watched_until, clock_timestamp() from back
+    where clock_timestamp() - watched_until > ${REMEMBERED_MS}::integer * interval '1 millisecond'
+    on conflict do nothing
+  )`
+
+/** A stretch of time in which nobody watched a shard. */
+export interface UnwatchedRow {
+  readonly shard: number
+  readonly from: number
+  readonly to: number
+}
+
+/** The latest of such stretches of some shards: what came due then and was not fired since was missed. */
+export const unwatchedOf = (ids: readonly number[]) => sql<UnwatchedRow>`
+  select u.* from unnest(${list(ids, (id) => id)}::smallint[]) as s(id)
+  cross join lateral (
+    select shard, from_at as from, until_at as to from unwatched where shard = s.id order by until_at desc limit ${MAX_STRETCHES}
+  ) u`
+
+/** Stretches of one shard that are taken into account. */
+const MAX_STRETCHES = 20
+
+export const forgetUnwatched = (olderThanDays: number) => sql`
+  delete from unwatched where until_at < now() - make_interval(days => ${olderThanDays}::integer)`
+
 /** Says that this node is still watching its shards; answers with those that are in fact still its own. */
 export const beatShards = (
   nodeId: string,
@@ -29,7 +63,7 @@ export const beatShards = (
     join unnest(${list(held, (h) => h.id)}::smallint[], ${list(held, (h) => h.fence)}::bigint[]) as h(id, fence) on h.id = s.id
     where s.owner = ${nodeId} and s.fence = h.fence
     order by s.id for no key update of s
-  )
+  ), back as (select id, watched_until from mine), ${remembered}
   update shard s set beat = s.beat + 1, watched_until = clock_timestamp()
   from mine where s.id = mine.id
   returning s.id, s.fence, mine.watched_until as "watchedUntil", s.watched_until as now`
@@ -54,7 +88,7 @@ export function takeShards(nodeId: string, wanted: readonly ShardRow[]) {
       where s.fence = w.fence and s.beat = w.beat
       order by s.id
       for update of s
-    )
+    ), back as (select id, watched_until from free), ${remembered}
     update shard s set owner = ${nodeId}, fence = s.fence + 1, beat = s.beat + 1, watched_until = clock_timestamp()
     from free where s.id = free.id
     returning s.id, s.fence, free.watched_until as "watchedUntil"`

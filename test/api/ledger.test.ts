@@ -321,6 +321,17 @@ test('a skip that began before the stretch accounts for what it covers of it', a
   expect(ledger.items[0]).toMatchObject({ state: 'skipped', reason: 'paused', at: iso(madeAt + 50 * S) })
 })
 
+test('nothing is owed after the last run of maxRuns, also when that made up for an outage', async () => {
+  const { id, madeAt } = await aTaskOf(100 * S, { maxRuns: 2 })
+  await ran(id, [madeAt + 10 * S, madeAt + 20 * S])
+  await db.run(sql`update run set kind = 'catchup' where task_id = ${id} and ordinal = 2`)
+  await db.run(sql`delete from agenda where task_id = ${id}`)
+
+  const ledger = await ledgerOf(id, `?from=${iso(madeAt + 45 * S)}`)
+
+  expect(ledger).toMatchObject({ isInOrder: true, expected: 0 })
+})
+
 test('what history has forgotten is not called missing', async () => {
   const { id } = await aTaskOf(20 * DAY_MS, {
     schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:00:00Z' },
