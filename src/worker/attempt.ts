@@ -114,7 +114,7 @@ export class Attempt implements AttemptContext, StopSignal {
     const limit = setTimeout(() => this.stop('timeout'), durationMs(timeout))
     try {
       const outcome = await executor.execute(action, this)
-      return this.#stopReason ? this.#stopped(this.#stopReason) : outcome
+      return this.#stopReason ? this.#stopped(this.#stopReason, outcome) : outcome
     } catch (error) {
       if (this.#stopReason) return this.#stopped(this.#stopReason)
       const message = error instanceof Error ? error.message : String(error)
@@ -124,19 +124,21 @@ export class Attempt implements AttemptContext, StopSignal {
     }
   }
 
-  #stopped(reason: StopReason): Outcome {
+  /** What came before the stop is kept: that a receiver had begun to answer is worth knowing. */
+  #stopped(reason: StopReason, partial?: Outcome): Outcome {
+    const kept = partial && 'output' in partial ? { output: partial.output } : {}
     switch (reason) {
       case 'timeout': {
         const message = `The attempt was stopped after ${this.work.definition.timeout}, the task's time limit.`
-        return { kind: 'timed_out', error: { code: 'timed_out', message } }
+        return { kind: 'timed_out', error: { code: 'timed_out', message }, ...kept }
       }
       case 'cancelled':
-        return { kind: 'cancelled' }
+        return { kind: 'cancelled', ...kept }
       case 'lease_lost':
         return { kind: 'lease_lost' }
       case 'shutdown': {
         const message = 'The worker was stopped before the attempt had ended.'
-        return { kind: 'failed', retryable: true, error: { code: 'worker_stopped', message } }
+        return { kind: 'failed', retryable: true, error: { code: 'worker_stopped', message }, ...kept }
       }
     }
   }

@@ -34,8 +34,8 @@ export interface AttemptContext {
 
 /**
  * Performs one action type. It never throws for what the far end does: every such ending is an outcome.
- * It ends promptly once `signal` fires; the caller decides what the abort meant, so what an executor
- * returns after that is ignored.
+ * It ends promptly once `signal` fires; the caller decides what the abort meant, so of what an executor
+ * returns after that only `output` is kept.
  */
 export interface Executor<A extends Action = Action> {
   execute(action: A, context: AttemptContext): Promise<Outcome>

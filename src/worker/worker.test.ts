@@ -253,3 +253,34 @@ test('an outcome that cannot be stored does not hold up the others', async () =>
   })
   expect(codes).toEqual(['unstorable_outcome', 'plain'])
 })
+
+test('of an attempt that is cut off at its time limit, what had come is kept', async () => {
+  const answering: Executor = {
+    execute: (_, { signal }) =>
+      new Promise((resolve) =>
+        signal.addEventListener('abort', () =>
+          resolve({
+            kind: 'failed',
+            retryable: true,
+            error: { code: 'aborted', message: 'stopped' },
+            output: { status: 200 },
+          }),
+        ),
+      ),
+  }
+  const [runId] = (await waitingRuns(1, {
+    timeout: '10ms',
+    retry: { limit: 0, initial: '1s', max: '1s' },
+  })) as [string]
+  await startWorker({ executor: answering })
+
+  await hasEnded(runId)
+
+  const [row] = await db.run(
+    sql<{
+      code: string
+      output: unknown
+    }>`select error ->> 'code' as code, output from run where run_id = ${runId}`,
+  )
+  expect(row).toEqual({ code: 'timed_out', output: { status: 200 } })
+})
