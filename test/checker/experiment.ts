@@ -35,6 +35,8 @@ const FLAGS = [
 /** Tasks that are created by a request each, and once more with the same key. */
 const ONE_BY_ONE = 5
 const LEAD_MS = 400
+/** On a busy machine, where creating the tasks takes longer than that. */
+export const LONG_LEAD_MS = 5_000
 const LENGTH_MS = 2_000
 /** How late runs may be that no bug makes late: the machine may be busy with other tests. */
 const LATE_MS = 60_000
@@ -62,7 +64,16 @@ export interface Result {
 /** What is tried: a bug, or the same without one. */
 export type Experimental = Pick<Bug, 'name' | 'edits' | 'isCalm' | 'isRemote' | 'lateMs' | 'watchMs'>
 
-export async function experiment({ bug, seed }: { bug: Experimental | null; seed: number }): Promise<Result> {
+export async function experiment({
+  bug,
+  seed,
+  leadMs = LEAD_MS,
+}: {
+  bug: Experimental | null
+  seed: number
+  /** How long before the first is due tasks are created. */
+  leadMs?: number
+}): Promise<Result> {
   const done: (() => Promise<unknown>)[] = []
   try {
     const database = await makeDatabase()
@@ -81,6 +92,7 @@ export async function experiment({ bug, seed }: { bug: Experimental | null; seed
       sink,
       nodes,
       seed,
+      leadMs,
       isCalm: bug?.isCalm ?? false,
       lateMs: bug?.lateMs ?? LATE_MS,
       watchMs: bug?.watchMs ?? LONGEST_MS,
@@ -95,13 +107,14 @@ interface Stage {
   readonly sink: Sink
   readonly nodes: readonly Belfry[]
   readonly seed: number
+  readonly leadMs: number
   readonly isCalm: boolean
   readonly lateMs: number
   readonly watchMs: number
 }
 
-async function operate({ url, sink, nodes, seed, isCalm, lateMs, watchMs }: Stage): Promise<Result> {
-  const from = Date.now() + LEAD_MS
+async function operate({ url, sink, nodes, seed, leadMs, isCalm, lateMs, watchMs }: Stage): Promise<Result> {
+  const from = Date.now() + leadMs
   const wanted = workload({ sink, random: seededRandom(seed), from, lengthMs: LENGTH_MS })
   const client = new Client(nodes[0]?.url ?? '')
   await client.limitQueue(NARROW.queue, NARROW.limit)
@@ -226,7 +239,7 @@ async function disturb({
   nodes,
   client,
   nemesis,
-}: Omit<Stage, 'seed' | 'isCalm' | 'lateMs' | 'watchMs'> & { client: Client; nemesis: Nemesis }) {
+}: Omit<Stage, 'seed' | 'leadMs' | 'isCalm' | 'lateMs' | 'watchMs'> & { client: Client; nemesis: Nemesis }) {
   const victim = await whoHoldsMost(url, nodes, client.idsOf(HELD))
   client.url = nodes.find((node) => node !== victim.node)?.url ?? ''
   await nemesis.start()

@@ -7,7 +7,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { BUGS, type Bug } from './bugs.ts'
 import { describe } from './check.ts'
-import { type Experimental, experiment, type Result } from './experiment.ts'
+import { type Experimental, experiment, LONG_LEAD_MS, type Result } from './experiment.ts'
 
 const { BELFRY_TEST_PLANTED_BUGS: which = 'all', BELFRY_TEST_SEED: seed = '1' } = process.env
 /** Each takes some seconds, most of which it waits. */
@@ -43,12 +43,11 @@ const kindsFound = ({ verdict }: Result) => [...new Set(verdict.findings.map(({ 
 /** The result that it must have, or else that of the last try. */
 async function untilFound(bug: Bug): Promise<Result> {
   for (let n = 1; ; n++) {
-    const result = await experiment({ bug, seed: Number(seed) + (n - 1) * 1_000_000 }).catch(
-      (error: Error) => {
-        if (n === TRIES) throw error
-        return null
-      },
-    )
+    const again = n > 1 ? { seed: Number(seed) + (n - 1) * 1_000_000, leadMs: LONG_LEAD_MS } : {}
+    const result = await experiment({ bug, seed: Number(seed), ...again }).catch((error: Error) => {
+      if (n === TRIES) throw error
+      return null
+    })
     if (result && (n === TRIES || kindsFound(result).join() === bug.kinds.join())) return result
     process.stdout.write(
       `  planted again: ${bug.name}: ${result ? describe(result.verdict).slice(0, 500) : 'it broke off'}\n`,
