@@ -7,6 +7,8 @@ const SAID_MS = 2_000
 /** Copies a text, and says that it did. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   const [isCopied, setCopied] = useState(false)
+  // Browsers have a clipboard only for pages that nobody on the way can have changed.
+  if (!navigator.clipboard) return null
   const copy = async () => {
     await navigator.clipboard.writeText(text)
     setCopied(true)

@@ -82,7 +82,11 @@ interface RunRowProps {
 
 function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
   return (
-    <tr data-run={run.id} data-chosen={isChosen || undefined}>
+    <tr
+      data-run={run.id}
+      data-chosen={isChosen || undefined}
+      data-unrun={run.state === 'skipped' || undefined}
+    >
       <td>
         <Link to="/runs/$runId" params={{ runId: run.id }} className={classes.link}>
           <StateMark state={run.state} {...(run.reason ? { text: `skipped: ${run.reason}` } : {})} />
