@@ -41,7 +41,7 @@ export function RunTable({ runs, zone, label, withTask = false }: RunTableProps)
           <th scope="col" className={classes.number}>
             Late
           </th>
-          <th scope="col" className={classes.number}>
+          <th scope="col" className={classes.number} title="How long the last attempt took">
             Took
           </th>
           <th scope="col" className={classes.number}>

@@ -17,11 +17,12 @@ export function logHeight(ms: number, topMs: number): number {
   return Math.min(1, Math.max(0, height))
 }
 
-const ROUND = [1, 2, 4, 6, 8, 10]
+const ROUND = [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10]
 
-/** A scale for counts: nothing, the first round number that is not below the highest value, and half of it. */
+/** A scale for counts: nothing, the first round number that is not below the highest value, and half of it where that is one. */
 export function countsTo(highest: number): number[] {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, highest)))
-  const top = (ROUND.find((step) => step * power >= highest) ?? 10) * power
-  return top === 1 ? [0, 1] : [0, top / 2, top]
+  const tops = ROUND.map((step) => Math.round(step * power * 10) / 10).filter(Number.isInteger)
+  const top = tops.find((count) => count >= highest) ?? 10 * power
+  return [0, top / 2, top].filter(Number.isInteger)
 }

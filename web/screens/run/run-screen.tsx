@@ -149,6 +149,8 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
 
 function RunFacts({ run, zone }: { readonly run: RunWithAttempts; readonly zone: string | null }) {
   const words = outcomeWords(run)
+  const begins = run.attempts.flatMap(({ startedAt }) => (startedAt === null ? [] : [Date.parse(startedAt)]))
+  const begun = begins.length === 0 ? null : Math.min(...begins)
   return (
     <Facts>
       <Fact label="Due">
@@ -158,8 +160,10 @@ function RunFacts({ run, zone }: { readonly run: RunWithAttempts; readonly zone:
       <Fact label="Ended">
         {run.endedAt ? <Instant at={run.endedAt} zone={zone} precision="second" /> : 'not yet'}
       </Fact>
-      {run.startedAt && run.endedAt && (
-        <Fact label="Took">{formatDuration(Date.parse(run.endedAt) - Date.parse(run.startedAt))}</Fact>
+      {begun !== null && run.endedAt && (
+        <Fact label={run.attempts.length > 1 ? 'Took, with the waits' : 'Took'}>
+          {formatDuration(Date.parse(run.endedAt) - begun)}
+        </Fact>
       )}
       <Fact label="Attempts">
         {run.attempt}

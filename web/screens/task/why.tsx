@@ -78,7 +78,7 @@ function WhyNow({ task, isAsking, onAsk }: AskingProps) {
   if (isOrdinary(data) && data.also.every(isOrdinary))
     return (
       <section className={classes.quiet} aria-label="Why is it not running?">
-        <Cause cause={data} zone={task.timezone} />
+        <Cause cause={{ ...data, advice: null }} zone={task.timezone} />
         {aside}
       </section>
     )
