@@ -7,8 +7,9 @@
 const LEAST_MS = 10
 const MOST_MS = 40
 /**
- * Whenever the earliest row is as near as the shortest lead, everything goes that is nearer than so much more: at a steady rate
- * that makes batches of what would else be a statement for each.
+ * Whenever the earliest row is as near as the shortest lead, everything goes that is nearer than so much more, or than twice the
+ * lead: at a steady rate that makes batches of what would else be a statement for each, and what comes due while the statement
+ * is under way has a lead of its own left when it is back.
  */
 const GATHERED_MS = 20
 /** What a slow statement has taught is half forgotten after this. */
@@ -27,7 +28,7 @@ export class Lead {
   /** So near the earliest row must be before anything is fired, and then everything goes that is as near as `most`. */
   at(now: number): { readonly least: number; readonly most: number } {
     const least = Math.min(MOST_MS, Math.max(LEAST_MS, this.#remembered(now)))
-    return { least, most: least + GATHERED_MS }
+    return { least, most: least + Math.max(GATHERED_MS, least) }
   }
 
   #remembered(now: number): number {
