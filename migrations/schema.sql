@@ -324,7 +324,6 @@ create table shard (
   id            smallint not null,
   owner         uuid,
   fence         bigint not null default 0,
-  beat          bigint not null default 0,
   watched_until timestamptz not null default now(),
   constraint shard_pkey primary key (id)
 ) with (fillfactor = 50);
@@ -507,6 +506,14 @@ create table unwatched (
   constraint unwatched_pkey primary key (shard, until_at),
   constraint unwatched_is_a_stretch check (from_at < until_at)
 );
+
+create table watch (
+  node_id       uuid not null,
+  beat          bigint not null,
+  watched_until timestamptz not null,
+  constraint watch_pkey primary key (node_id),
+  constraint watch_node_id_fkey foreign key (node_id) references node(id) on delete cascade
+) with (fillfactor = 50);
 
 create function common_message(error jsonb) returns text language sql immutable as $$
   select regexp_replace(regexp_replace(left(coalesce(error ->> 'message', ''), 300),

@@ -13,7 +13,7 @@ let monotonic = 0
 
 beforeEach(async () => {
   await db.run(sql`delete from node`)
-  await db.run(sql`update shard set owner = null, beat = beat + 1, watched_until = now()`)
+  await db.run(sql`update shard set owner = null, watched_until = now()`)
   await db.run(sql`delete from unwatched`)
 })
 
@@ -214,6 +214,7 @@ test('a node that slept knows that nobody watched its shards meanwhile, and fire
   await pass([alone])
   const [shard] = alone.leases.ids as [number]
   await db.run(sql`update shard set watched_until = now() - interval '2 minutes'`)
+  await db.run(sql`update watch set watched_until = now() - interval '2 minutes'`)
 
   monotonic += 120_000
   expect(alone.leases.get(shard)).toBeUndefined()

@@ -130,12 +130,13 @@ export class ShardLeases implements Service {
 
     const schedulers = this.#countSchedulers(shards, nodes)
     const share = Math.ceil(SHARD_COUNT / schedulers)
-    const released = await this.#release(this.ids.slice(share))
+    for (const id of this.ids.slice(share)) this.#held.delete(id)
     const living = new Set(nodes.map(({ id }) => id))
     const died = [...this.#living].filter((id) => !living.has(id)).length
     this.#living = living
     const free = shards.filter((shard) => this.#isFree(shard, living))
     const taken = await this.#take(free.slice(0, share - this.ids.length))
+    const released = await this.#release(shards)
     if (lost + lapsed + released + taken > 0)
       log.debug(
         { shards: this.ids.length, before, lost, lapsed, released, taken, schedulers },
@@ -165,6 +166,8 @@ export class ShardLeases implements Service {
     shards: readonly { readonly id: number; readonly fence: number; readonly unwatched: Unwatched }[],
   ): Promise<void> {
     if (shards.length === 0) return
+    // Should this fail they are not in this node's care, and the next pass takes them anew.
+    for (const { id } of shards) this.#held.delete(id)
     const remembered = await this.#options.db.run(unwatchedOf(shards.map(({ id }) => id)))
     for (const { id, fence, unwatched } of shards) {
       const before = remembered.filter(({ shard }) => shard === id)
@@ -172,10 +175,15 @@ export class ShardLeases implements Service {
     }
   }
 
-  async #release(ids: readonly number[]): Promise<number> {
+  /**
+   * Gives up what is in this node's name and not in its care: what exceeds its share, and what it tried to give up
+   * before. While the node beats nobody else would take it.
+   */
+  async #release(shards: readonly ShardRow[]): Promise<number> {
+    const { db, nodeId } = this.#options
+    const ids = shards.filter(({ id, owner }) => owner === nodeId && !this.#held.has(id)).map(({ id }) => id)
     if (ids.length === 0) return 0
-    for (const id of ids) this.#held.delete(id)
-    await this.#options.db.run(releaseShards(this.#options.nodeId, ids))
+    await db.run(releaseShards(nodeId, ids))
     return ids.length
   }
 

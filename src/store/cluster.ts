@@ -1,5 +1,6 @@
 /** Who is there, what each of them holds, and who watches which slice of the agenda: for people to look at. */
 import { SHARD_COUNT } from '../core/ids.ts'
+import { watchedShards } from './shards.ts'
 import { sql } from './sql.ts'
 
 /** A node as people see it. */
@@ -78,5 +79,5 @@ export interface ShardState {
 export const listShards = () => sql<ShardState>`
   select s.id, s.owner, n.name as "ownerName", s.fence, s.watched_until as "watchedUntil",
          (extract(epoch from clock_timestamp() - s.watched_until) * 1000)::float8 as "silentMs"
-  from shard s left join node n on n.id = s.owner
+  from ${watchedShards} s left join node n on n.id = s.owner
   order by s.id`

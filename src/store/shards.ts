@@ -1,6 +1,15 @@
 /** Leases on slices of the due index. Of two nodes that want a shard exactly one gets it, with a new fence. */
 import { list, part, sql } from './sql.ts'
 
+/**
+ * The shards with what their owners last said: `beat` and `watched_until`. A node says that it watches in one row for
+ * all of its shards, so that the rows of shards change only when they change hands.
+ */
+export const watchedShards = part`(
+    select s.id, s.owner, s.fence, coalesce(w.beat, 0) as beat, greatest(s.watched_until, w.watched_until) as watched_until
+    from shard s left join watch w on w.node_id = s.owner
+  )`
+
 /** A shard as others see it. */
 export interface ShardRow {
   readonly id: number
@@ -9,7 +18,8 @@ export interface ShardRow {
   readonly beat: number
 }
 
-export const readShards = () => sql<ShardRow>`select id, owner, fence, beat from shard order by id`
+export const readShards = () => sql<ShardRow>`
+  select id, owner, fence, beat from ${watchedShards} s order by id`
 
 /** A shard that this node still owns, and until when it had said so before. */
 export interface BeatenShard {
@@ -58,15 +68,17 @@ export const beatShards = (
   nodeId: string,
   held: readonly { id: number; fence: number }[],
 ) => sql<BeatenShard>`
-  with mine as (
-    select s.id, s.watched_until from shard s
-    join unnest(${list(held, (h) => h.id)}::smallint[], ${list(held, (h) => h.fence)}::bigint[]) as h(id, fence) on h.id = s.id
-    where s.owner = ${nodeId} and s.fence = h.fence
-    order by s.id for no key update of s
-  ), back as (select id, watched_until from mine), ${remembered}
-  update shard s set beat = s.beat + 1, watched_until = clock_timestamp()
-  from mine where s.id = mine.id
-  returning s.id, s.fence, mine.watched_until as "watchedUntil", s.watched_until as now`
+  with beaten as (
+    insert into watch (node_id, beat, watched_until) values (${nodeId}, 1, clock_timestamp())
+    on conflict (node_id) do update set beat = watch.beat + 1, watched_until = excluded.watched_until
+    returning watched_until
+  ), back as materialized (
+    select id, fence, watched_until from ${watchedShards} s where owner = ${nodeId}
+  ), ${remembered}
+  select back.id, back.fence, back.watched_until as "watchedUntil", beaten.watched_until as now
+  from beaten, back
+  join unnest(${list(held, (h) => h.id)}::smallint[], ${list(held, (h) => h.fence)}::bigint[]) as h(id, fence) on h.id = back.id
+  where back.fence = h.fence`
 
 /** A shard that has just become ours. */
 export interface TakenShard {
@@ -79,23 +91,25 @@ export interface TakenShard {
 /**
  * Takes shards that are free, or whose owner's beat still stands where it was seen. The lock for update
  * waits for a fire that the old owner has under way, so that there is never a fire of two owners at once.
+ * An owner that beats in this very moment loses them all the same, and finds out by its next beat or fire.
  */
 export function takeShards(nodeId: string, wanted: readonly ShardRow[]) {
   return sql<TakenShard>`
     with free as (
-      select s.id, s.watched_until from shard s
-      join unnest(${list(wanted, (w) => w.id)}::smallint[], ${list(wanted, (w) => w.fence)}::bigint[], ${list(wanted, (w) => w.beat)}::bigint[]) as w(id, fence, beat) on w.id = s.id
-      where s.fence = w.fence and s.beat = w.beat
+      select s.id, greatest(s.watched_until, w.watched_until) as watched_until from shard s
+      join unnest(${list(wanted, (w) => w.id)}::smallint[], ${list(wanted, (w) => w.fence)}::bigint[], ${list(wanted, (w) => w.beat)}::bigint[]) as i(id, fence, beat) on i.id = s.id
+      left join watch w on w.node_id = s.owner
+      where s.fence = i.fence and coalesce(w.beat, 0) = i.beat
       order by s.id
       for update of s
     ), back as (select id, watched_until from free), ${remembered}
-    update shard s set owner = ${nodeId}, fence = s.fence + 1, beat = s.beat + 1, watched_until = clock_timestamp()
+    update shard s set owner = ${nodeId}, fence = s.fence + 1, watched_until = clock_timestamp()
     from free where s.id = free.id
     returning s.id, s.fence, free.watched_until as "watchedUntil"`
 }
 
 /** Gives shards up, so that others can take them at once. */
 export const releaseShards = (nodeId: string, ids: readonly number[]) => sql<{ id: number }>`
-  update shard set owner = null, beat = beat + 1, watched_until = clock_timestamp()
+  update shard set owner = null, watched_until = clock_timestamp()
   where owner = ${nodeId} and id = any(${ids}::smallint[])
   returning id`

@@ -4,6 +4,7 @@
  */
 import type { LiveRun, Waiting } from '../core/why/now.ts'
 import type { PastAttempt, PastRun, Pause } from '../core/why/then.ts'
+import { watchedShards } from './shards.ts'
 import { list, sql } from './sql.ts'
 
 /** A pause that lasts, as the task has it. */
@@ -81,7 +82,7 @@ export const watcherOf = (shard: number) => sql<{
   silentMs: number
 }>`
   select owner, watched_until as "watchedUntil", (extract(epoch from clock_timestamp() - watched_until) * 1000)::float8 as "silentMs"
-  from shard where id = ${shard}::smallint`
+  from ${watchedShards} s where id = ${shard}::smallint`
 
 /** Runs of a task that were due at or before an instant, live or ended, the latest first. */
 export const runsUpTo = ({

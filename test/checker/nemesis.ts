@@ -40,12 +40,12 @@ export class Nemesis {
    */
   async takeShards(nodeId: string, process: number, shards: readonly number[]): Promise<void> {
     if (shards.length === 0) return
-    await this.#afterBeat(shards[0])
+    await this.#afterBeat(nodeId)
     const over = this.note('take_shards', [process], RETAKE_MS)
     const nobody = randomUUID()
     await this.#db.query(
       `with mine as (select id from shard where id = any($2::smallint[]) and owner = $3 for update)
-       update shard s set owner = $1, fence = fence + 1, beat = beat + 1 from mine where s.id = mine.id`,
+       update shard s set owner = $1, fence = fence + 1 from mine where s.id = mine.id`,
       [nobody, shards, nodeId],
     )
     await eventually(
@@ -69,9 +69,9 @@ export class Nemesis {
     void exited.then(over)
   }
 
-  async #afterBeat(shard: number | undefined): Promise<void> {
+  async #afterBeat(nodeId: string): Promise<void> {
     const beat = async () =>
-      (await this.#db.query('select beat from shard where id = $1', [shard])).rows[0]?.beat
+      (await this.#db.query('select beat from watch where node_id = $1', [nodeId])).rows[0]?.beat
     const before = await beat()
     await eventually(async () => (await beat()) !== before, POLL)
   }

@@ -76,7 +76,7 @@ export async function ownShards(db: Database, nodeId: string): Promise<{ id: num
     sql<{
       id: number
       fence: number
-    }>`update shard set owner = ${nodeId}, fence = fence + 1, beat = beat + 1 returning id, fence`,
+    }>`update shard set owner = ${nodeId}, fence = fence + 1 returning id, fence`,
   )
 }
 
