@@ -15,7 +15,7 @@ export function Axis({ steps, range }: AxisProps) {
   const [first, middle, last] = [steps[0], steps[Math.floor(steps.length / 2)], steps.at(-1)]
   if (!first || !middle || !last) return null
   return (
-    <div className={classes.axis}>
+    <div className={classes.axis} data-days={range === '24h' || range === '7d' || undefined}>
       <span>{tick(first.at, zone, range)}</span>
       <span>{tick(middle.at, zone, range)}</span>
       <span>
