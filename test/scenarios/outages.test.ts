@@ -79,7 +79,8 @@ async function afterOutage({ intervalMs, lastsMs, signal, tasks }: Outage): Prom
     `update task set definition = jsonb_set(definition::jsonb, '{startAt}', '"nonsense"')::json where id = $1`,
     [ids['broken'] ?? NOBODY],
   )
-  await ask(url, 'update shard set watched_until = $1', [beforeThat])
+  for (const table of ['shard', 'watch'])
+    await ask(url, `update ${table} set watched_until = $1`, [beforeThat])
   const startedAt = Date.now()
   const node = await startBelfry(['--database-url', url])
   return { url, sink, node, from, ids, startedAt }
