@@ -48,7 +48,8 @@ await benchmark({
       sql`update task set created_at = now() - interval '30 days' where id = any(${taskIds}::uuid[])`,
     )
     await vacuum(db)
-    const [working] = await startNodes(1, url, ['--concurrency', '4'])
+    // As many places as runs below are made to take for good.
+    const [working] = await startNodes(1, url, ['--concurrency', '3'])
     const [asking] = await startNodes(1, url, ['--roles', 'api'])
     const say = async (method: string, path: string, body?: unknown): Promise<Record<string, string>> => {
       const headers = body === undefined ? {} : { 'content-type': 'application/json' }
