@@ -1,7 +1,9 @@
 /** Events by webhook, from real nodes to a real receiver. */
 import { expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { sql } from '../../src/store/sql.ts'
-import { saveFailed } from '../../src/store/subscriptions.ts'
+import { findSubscriptions, type SubscriptionRow, saveFailed } from '../../src/store/subscriptions.ts'
+import { Tester } from '../../src/worker/subscriptions/tester.ts'
 import { type Received, startPeer } from '../calls/peer.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -432,4 +434,27 @@ test('a subscription is tried out with one signed event that leaves everything a
   expect(await read(single.id)).toMatchObject({ delivered: 0, lastEvent: null, state: 'active' })
   expect(await read(refused.id)).toMatchObject({ failures: 0, lastError: null, state: 'active' })
   expect((await node.request('POST', `/v1/subscriptions/${crypto.randomUUID()}/test`)).status).toBe(404)
+})
+
+test('a test reaches no address that events would not reach', async () => {
+  const sink = await startSink()
+  const [row] = await db.run(
+    findSubscriptions({
+      projectId: DEFAULT_PROJECT_ID,
+      id: (await subscribe({ url: sink.url, filter: { owners: ['nobody'] } })).id,
+      limit: 1,
+    }),
+  )
+  const tester = new Tester({
+    clock: { now: () => Date.now() },
+    userAgent: 'belfry',
+    allowPrivateAddresses: false,
+    timeoutMs: 10_000,
+  })
+
+  const tested = await tester.send(row as SubscriptionRow)
+
+  expect(tested).toMatchObject({ isTaken: false, answer: null, error: { code: 'forbidden_address' } })
+  expect(sink.hits).toEqual([])
+  await tester.stop()
 })
