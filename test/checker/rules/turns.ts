@@ -65,6 +65,7 @@ export function turnsOf(changes: readonly Change[]): Turn[] {
 }
 
 const NEVER = Number.POSITIVE_INFINITY
+const NEVER_YET = Number.NEGATIVE_INFINITY
 
 /** Of one task no two wait at the same time. */
 function tooManyWait({ taskId }: Wish, turns: readonly Turn[]): Finding[] {
@@ -148,13 +149,18 @@ export function didWait(book: Book, taskId: string, runId: string, at: number, m
   )
 }
 
-/** A later run of the task was there when this one ended, and so may have taken its place. */
+/**
+ * A later run of the task was there when this one ended, and so may have taken its place. Later by its instant, or because it came to
+ * its turn when this one had been let in: a trigger that is asked for just before an occurrence may well come after it.
+ */
 export function wasReplaced(book: Book, taskId: string, runId: string): boolean {
   const turns = turnsOf(book.changesOfTask.of(taskId))
   const own = turns.find((turn) => turn.runId === runId)
   const by = (own?.goneAt ?? NEVER) + AT_ONCE_MS
   return turns.some(
     ({ heldAt, admittedAt, ...turn }) =>
-      turn.runId !== runId && turn.due >= (own?.due ?? NEVER) && (heldAt ?? admittedAt ?? NEVER) <= by,
+      turn.runId !== runId &&
+      (turn.due >= (own?.due ?? NEVER) || (heldAt ?? NEVER_YET) >= (own?.admittedAt ?? NEVER)) &&
+      (heldAt ?? admittedAt ?? NEVER) <= by,
   )
 }
