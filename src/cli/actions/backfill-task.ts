@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
 import type { Backfill, BackfillPreview } from '../../api/schemas/backfill.ts'
 import { findTask, titleOf } from '../client/find-task.ts'
 import { readNumber } from '../client/flag-values.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
-import { ProgressLine } from '../client/progress-line.ts'
 import type { Server } from '../client/server.ts'
+import { untilEnded } from '../client/until-ended.ts'
 import { EXIT } from '../exit.ts'
 import { onStdout as c } from '../terminal.ts'
 
@@ -22,8 +21,6 @@ export interface BackfillFlags extends ClientFlags {
   readonly reason?: string
   readonly wait?: boolean
 }
-
-const ASK_EVERY_MS = 500
 
 export async function backfillTask(ref: string, flags: BackfillFlags): Promise<void> {
   const server = serverFrom(flags)
@@ -51,18 +48,8 @@ export async function backfillTask(ref: string, flags: BackfillFlags): Promise<v
   if (flags.wait && (backfill.state !== 'completed' || backfill.failed > 0)) process.exitCode = EXIT.runFailed
 }
 
-/** Tells how far it is on the way, where results do not go. */
-async function ended(server: Server, begun: Backfill): Promise<Backfill> {
-  const line = new ProgressLine()
-  let backfill = begun
-  while (backfill.endedAt === null) {
-    line.show(progressText(backfill))
-    await setTimeout(ASK_EVERY_MS)
-    backfill = await server.get<Backfill>(`/v1/backfills/${begun.id}`)
-  }
-  line.end()
-  return backfill
-}
+const ended = (server: Server, begun: Backfill): Promise<Backfill> =>
+  untilEnded(begun, { ask: () => server.get<Backfill>(`/v1/backfills/${begun.id}`), tell: progressText })
 
 function progressText({
   occurrences,

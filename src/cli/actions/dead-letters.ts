@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { z } from 'zod'
 import type {
   DeadLetterFilter,
@@ -16,16 +15,15 @@ import { instantAgo } from '../client/instant-flag.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit } from '../client/pages.ts'
 import { cut, printable, table } from '../client/printed.ts'
-import { ProgressLine } from '../client/progress-line.ts'
 import { namingAll } from '../client/refusal.ts'
 import { queryOf, type Server } from '../client/server.ts'
+import { untilEnded } from '../client/until-ended.ts'
 import { EXIT } from '../exit.ts'
 import { onStdout as c } from '../terminal.ts'
 
 type Group = z.output<typeof DeadLetterGroup>
 
 const WHAT_WIDTH = 60
-const ASK_EVERY_MS = 500
 
 /** Which dead letters are meant: all that is given must match. */
 export interface WhichFlags extends ClientFlags {
@@ -89,19 +87,12 @@ export async function redriveDeadLetters(flags: RedriveFlags): Promise<void> {
   if (flags.wait && redrive.state !== 'completed') process.exitCode = EXIT.runFailed
 }
 
-/** Tells how far it is on the way, where results do not go. */
-async function ended(server: Server, begun: Redrive): Promise<Redrive> {
-  const line = new ProgressLine()
-  let redrive = begun
-  while (redrive.endedAt === null) {
-    const { redriven, refused, waiting } = redrive
-    line.show(`${redriven} run again, ${refused} refused, ${waiting} waiting for runs of their task`)
-    await pause(ASK_EVERY_MS)
-    redrive = await server.get<Redrive>(`/v1/dead-letters/redrives/${begun.id}`)
-  }
-  line.end()
-  return redrive
-}
+const ended = (server: Server, begun: Redrive): Promise<Redrive> =>
+  untilEnded(begun, {
+    ask: () => server.get<Redrive>(`/v1/dead-letters/redrives/${begun.id}`),
+    tell: ({ redriven, refused, waiting }) =>
+      `${redriven} run again, ${refused} refused, ${waiting} waiting for runs of their task`,
+  })
 
 export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {
   const server = serverFrom(flags)
