@@ -15,7 +15,7 @@ export interface Due {
 export class DueQueue {
   readonly #later = new Heap<Due>((a, b) => a.row.wakeAt - b.row.wakeAt)
   readonly #due = new Heap<Due>((a, b) => a.row.priority - b.row.priority || a.row.wakeAt - b.row.wakeAt)
-  /** The fence each run was read with last; an older entry of it in a heap no longer counts. */
+  /** The highest fence each run was read with; an older entry of it in a heap no longer counts. */
   readonly #fences = new Map<string, number>()
 
   get size(): number {
@@ -33,7 +33,8 @@ export class DueQueue {
   }
 
   add(due: Due): void {
-    if (this.holds(due.row)) return
+    // One that was taken before and comes back says less than what was read since.
+    if ((this.#fences.get(due.row.runId) ?? -1) >= due.row.fence) return
     this.#fences.set(due.row.runId, due.row.fence)
     this.#later.push(due)
   }

@@ -21,6 +21,19 @@ test('the first pass reads everything that is overdue and the part ahead', () =>
   expect(horizon.readUntil).toBe(110_000)
 })
 
+test('while the part ahead is being read it counts as read: what is written meanwhile may not be seen', () => {
+  const horizon = aHorizon()
+
+  const [everything, ahead] = horizon.plan(100_000, SHARDS, false) as [Range, Range]
+  expect(horizon.readUntil).toBe(110_000)
+  horizon.settle(everything, false)
+  horizon.settle(ahead, true)
+  expect(horizon.readUntil).toBe(100_000)
+
+  for (const range of horizon.plan(101_000, SHARDS, false)) horizon.giveBack(range)
+  expect(horizon.readUntil).toBe(100_000)
+})
+
 test('later passes read the last seconds again and only the new part ahead', () => {
   const horizon = aHorizon()
   read(horizon, 100_000)

@@ -26,6 +26,8 @@ export class Horizon {
   readonly #options: HorizonOptions
   /** Everything due before this instant has been read, as far as it was there. */
   #readUntil: number | undefined
+  /** The end of the part ahead that is being read just now, which may not see what is written meanwhile. */
+  #readingUntil: number | undefined
   /** When everything is to be read again. */
   #everythingAt = Number.NEGATIVE_INFINITY
   /** Where the look back must begin, when the last one did not reach its end. */
@@ -39,9 +41,12 @@ export class Horizon {
     this.#options = options
   }
 
-  /** Up to where the queue is complete: what is written for an earlier instant must be put there. */
+  /** Whoever writes something for an earlier instant must put it in the queue: no pass reads it in time. */
   get readUntil(): number {
-    return this.#readUntil ?? Number.NEGATIVE_INFINITY
+    return Math.max(
+      this.#readUntil ?? Number.NEGATIVE_INFINITY,
+      this.#readingUntil ?? Number.NEGATIVE_INFINITY,
+    )
   }
 
   /** More is waiting than was read; it is worth reading on as soon as what was read is fired. */
@@ -95,18 +100,15 @@ export class Horizon {
         until: now,
         epoch: this.#epoch,
       })
-    ranges.push({
-      kind: 'ahead',
-      shards,
-      from: this.#readUntil ?? now,
-      until: now + lookAheadMs,
-      epoch: this.#epoch,
-    })
+    const until = now + lookAheadMs
+    ranges.push({ kind: 'ahead', shards, from: this.#readUntil ?? now, until, epoch: this.#epoch })
+    this.#readingUntil = until
     return ranges
   }
 
   /** Takes in what came of reading a range. `isCut`: some shard had more rows than were read. */
   settle(range: Range, isCut: boolean): void {
+    if (range.kind === 'ahead') this.#readingUntil = undefined
     if (range.epoch !== this.#epoch) return
     if (isCut) this.#isCut = true
     switch (range.kind) {
@@ -129,6 +131,7 @@ export class Horizon {
 
   /** A range could not be read: what it was about is still to be found. */
   giveBack({ kind, shards, from, until }: Range): void {
+    if (kind === 'ahead') this.#readingUntil = undefined
     if (kind !== 'hinted' || from === null) return
     for (const shard of shards) {
       const known = this.#hinted.get(shard)

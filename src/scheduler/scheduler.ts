@@ -45,6 +45,7 @@ import {
   workOf,
 } from './firing.ts'
 import { Horizon } from './horizon.ts'
+import { InFlight } from './in-flight.ts'
 import { LateLane } from './late-lane.ts'
 import { Lead } from './lead.ts'
 import { isMadeUpFor, Missed, wasUnwatchedAt } from './missed.ts'
@@ -109,12 +110,7 @@ export class Scheduler implements Service {
   readonly #duties: Duties
   /** Missed in an outage, all to be made up for: it may take long to lay that out, and nothing on time waits for it. */
   readonly #missed = new Missed()
-  /** Being fired right now, or about to be: reading them again would fire them twice, in vain. */
-  readonly #inFlight = new Set<string>()
-  /** The tasks of which a row is being fired right now, at most one of each. */
-  readonly #tasks = new Set<string>()
-  /** Fired since the present reading began, which may have seen them as they were before. */
-  #firedMeanwhile: Set<string> | undefined
+  readonly #inFlight = new InFlight()
   /** Shards that held more than was read of them: the next look reads more of these few. */
   #fullShards = 0
 
@@ -134,7 +130,7 @@ export class Scheduler implements Service {
     this.#superseding = new Superseding(options)
     this.#duties = new Duties(options)
     this.#late = new LateLane(options, {
-      isBusy: (taskId) => this.#tasks.has(taskId),
+      isBusy: (taskId) => this.#inFlight.isBusy(taskId),
       decide: (dues) => this.#decideAll(dues),
     })
     leases.onChange(() => this.#shardsChanged())
@@ -168,7 +164,7 @@ export class Scheduler implements Service {
     for (const [i, range] of ranges.entries()) {
       const share = Math.ceil(lookRows / (this.#fullShards || range.shards.length))
       const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, share)
-      this.#firedMeanwhile = new Set()
+      this.#inFlight.readingBegins()
       try {
         const rows = await db.run(lookAhead({ ...range, limitPerShard }))
         await this.#enqueue(rows)
@@ -179,7 +175,7 @@ export class Scheduler implements Service {
         for (const unread of ranges.slice(i)) this.#horizon.giveBack(unread)
         throw error
       } finally {
-        this.#firedMeanwhile = undefined
+        this.#inFlight.readingEnds()
       }
     }
     return this.#horizon.isCut ? LONGEST_CUT_MS : undefined
@@ -187,7 +183,7 @@ export class Scheduler implements Service {
 
   /** Puts rows in the queue that are not there yet, with what their tasks say. */
   async #enqueue(rows: readonly DueRow[]): Promise<void> {
-    const news = rows.filter((row) => !this.#isBeingFired(row) && !this.#queue.holds(row))
+    const news = rows.filter((row) => !this.#inFlight.covers(row) && !this.#queue.holds(row))
     for (let i = 0; i < news.length; i += CHUNK) {
       const chunk = news.slice(i, i + CHUNK)
       const definitions = await this.#options.definitions.of(chunk)
@@ -199,13 +195,14 @@ export class Scheduler implements Service {
     }
   }
 
+  /** Whether a row of the task is being fired, on time or late. */
+  #isBusy(taskId: string): boolean {
+    return this.#late.isBusy(taskId) || this.#inFlight.isBusy(taskId)
+  }
+
   /** Rows that were read and are still to be fired. */
   get #inHand(): number {
     return this.#queue.size + this.#missed.size
-  }
-
-  #isBeingFired({ runId }: DueRow): boolean {
-    return this.#inFlight.has(runId) || (this.#firedMeanwhile?.has(runId) ?? false)
   }
 
   /** One firing pass; answers how long to sleep until the next. */
@@ -216,7 +213,7 @@ export class Scheduler implements Service {
     const limit = this.#howManyToFire(now, now + most)
     if (limit === 0) return WAIT_FOR_ROOM_MS
     const taken = this.#queue
-      .takeDue(now + most, limit, (taskId) => this.#late.isBusy(taskId) || this.#tasks.has(taskId))
+      .takeDue(now + most, limit, (taskId) => this.#isBusy(taskId))
       .filter(({ row }) => leases.get(row.shard))
     const dues = this.#setMissedAside(taken, now)
     // Only what was fired makes room for what was cut off: without that, reading again would find the same.
@@ -237,7 +234,7 @@ export class Scheduler implements Service {
     const missed = taken.filter(isMissed)
     if (missed.length === 0) return taken
     for (const due of missed) {
-      this.#inFlight.add(due.row.runId)
+      this.#inFlight.reserve(due.row)
       this.#missed.add(due)
     }
     this.#recovering.wake()
@@ -246,10 +243,7 @@ export class Scheduler implements Service {
 
   /** Lays out anew what was missed by some tasks; answers how long to rest until the next. */
   async recoverSome(): Promise<number | undefined> {
-    const some = this.#missed.take(
-      RECOVERED_ROWS,
-      (taskId) => this.#tasks.has(taskId) || this.#late.isBusy(taskId),
-    )
+    const some = this.#missed.take(RECOVERED_ROWS, (taskId) => this.#isBusy(taskId))
     const begunAt = performance.now()
     if (some.length > 0) await this.#fire(some)
     if (this.#horizon.isCut && this.#inHand <= LOW_WATER) this.#reading.wake()
@@ -272,10 +266,7 @@ export class Scheduler implements Service {
   async #fire(due: readonly Due[]): Promise<void> {
     const { worker } = this.#options
     const dues = due.filter((one) => !this.#isDuty(one))
-    for (const { row } of dues) {
-      this.#inFlight.add(row.runId)
-      this.#tasks.add(row.taskId)
-    }
+    for (const { row } of dues) this.#inFlight.begin(row)
     await this.#learnProjects(dues)
     const decided = await this.#decideAboutAll(dues)
     const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
@@ -283,11 +274,7 @@ export class Scheduler implements Service {
     const wanted = groups.flatMap(({ firings }) => firings).filter(({ startNow }) => startNow).length
     worker?.release(room.free + room.ahead - wanted)
     const results = await Promise.allSettled(groups.map((group) => this.#fireGroup(group)))
-    for (const { row } of dues) {
-      this.#inFlight.delete(row.runId)
-      this.#tasks.delete(row.taskId)
-      this.#firedMeanwhile?.add(row.runId)
-    }
+    for (const { row } of dues) this.#inFlight.end(row)
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 
@@ -299,8 +286,7 @@ export class Scheduler implements Service {
       await blackouts.learn(dues.map(({ row }) => row))
     } catch (error) {
       for (const { row, definition } of dues) {
-        this.#inFlight.delete(row.runId)
-        this.#tasks.delete(row.taskId)
+        this.#inFlight.end(row)
         this.#queue.add({ row, definition })
       }
       throw error
@@ -330,6 +316,8 @@ export class Scheduler implements Service {
       worker?.release(wanted)
       worker?.doubt()
       for (const { row, definition } of group.firings) this.#queue.add({ row, definition })
+      // It may have been carried out all the same, and what it wrote is known to nobody.
+      this.#readEverything()
       throw error
     }
   }
@@ -446,7 +434,11 @@ export class Scheduler implements Service {
   #shardsChanged(): void {
     const isWatched = (shard: number) => this.#options.leases.get(shard) !== undefined
     this.#queue.retain(isWatched)
-    for (const { row } of this.#missed.retain(isWatched)) this.#inFlight.delete(row.runId)
+    for (const { row } of this.#missed.retain(isWatched)) this.#inFlight.giveUp(row)
+    this.#readEverything()
+  }
+
+  #readEverything(): void {
     this.#horizon.reset()
     this.#reading.wake()
   }
