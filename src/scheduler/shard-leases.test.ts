@@ -173,13 +173,12 @@ test('a long stretch that nobody watched is known also to those who have the sha
   expect(longest).toBeGreaterThan(530_000)
 })
 
-/** The same database, but the answer to the first statement that matches is lost: after it was carried out, or before. */
-function losing(pattern: string, when: 'after' | 'before'): Database {
-  let isLost = false
+/** The same database, but the answer to the nth statement that matches is lost: after it was carried out, or before. */
+function losing(pattern: string, when: 'after' | 'before', nth = 1): Database {
+  let matches = 0
   return {
     run: async (statement: Statement<unknown>) => {
-      const loses = !isLost && statement.text.includes(pattern)
-      if (loses) isLost = true
+      const loses = statement.text.includes(pattern) && ++matches === nth
       if (loses && when === 'before') throw new Error('Connection terminated')
       const rows = await db.run(statement)
       if (loses) throw new Error('Connection terminated')
@@ -249,6 +248,19 @@ test('a pause in which nothing could be fired is a reason to read everything aga
   await pass([alone], 2)
 
   expect(alone.leases.get(shard)).toBeDefined()
+  expect(changes.count).toBe(1)
+})
+
+test('what a pass has found out is told also when the pass failed later', async () => {
+  const alone = await join(losing('select id, owner, fence, beat', 'before', 2))
+  await pass([alone])
+  const changes = countChanges(alone)
+
+  monotonic += 3_001
+  await expect(alone.leases.runOnce()).rejects.toThrow()
+  expect(changes.count).toBe(0)
+  await pass([alone], 2)
+
   expect(changes.count).toBe(1)
 })
 

@@ -53,6 +53,8 @@ export class ShardLeases implements Service {
   #living: ReadonlySet<string> = new Set()
   #beatenAt = Number.NEGATIVE_INFINITY
   #hasOtherWorkers = false
+  /** Something has changed and was not told yet: a pass may fail after it has found that out. */
+  #hasChanged = false
   #onChange: () => void = () => {}
 
   constructor(options: ShardLeaseOptions) {
@@ -119,7 +121,7 @@ export class ShardLeases implements Service {
     const beaten = await db.run(beatShards(nodeId, [...this.#held.values()]))
     const lost = this.#forgetLost(beaten)
     const lapsed = await this.#noteLapse(beaten)
-    const wasSilent = before > 0 && this.#isSilent
+    if (before > 0 && this.#isSilent) this.#hasChanged = true
     this.#beatenAt = this.#monotonic()
     // In this order: a node is there before it owns anything, so an owner that is not among them is dead.
     const shards = await db.run(readShards())
@@ -134,6 +136,7 @@ export class ShardLeases implements Service {
     const living = new Set(nodes.map(({ id }) => id))
     const died = [...this.#living].filter((id) => !living.has(id)).length
     this.#living = living
+    if (died > 0) this.#hasChanged = true
     const free = shards.filter((shard) => this.#isFree(shard, living))
     const taken = await this.#take(free.slice(0, share - this.ids.length))
     const released = await this.#release(shards)
@@ -142,13 +145,16 @@ export class ShardLeases implements Service {
         { shards: this.ids.length, before, lost, lapsed, released, taken, schedulers },
         'shards changed hands',
       )
-    if (lost + lapsed + released + taken + died > 0 || wasSilent) this.#onChange()
+    if (!this.#hasChanged) return
+    this.#hasChanged = false
+    this.#onChange()
   }
 
   #forgetLost(mine: readonly { id: number; fence: number }[]): number {
     const fences = new Map(mine.map(({ id, fence }) => [id, fence]))
     const lost = [...this.#held.values()].filter(({ id, fence }) => fences.get(id) !== fence)
     for (const { id } of lost) this.#held.delete(id)
+    if (lost.length > 0) this.#hasChanged = true
     return lost.length
   }
 
@@ -166,6 +172,7 @@ export class ShardLeases implements Service {
     shards: readonly { readonly id: number; readonly fence: number; readonly unwatched: Unwatched }[],
   ): Promise<void> {
     if (shards.length === 0) return
+    this.#hasChanged = true
     // Should this fail they are not in this node's care, and the next pass takes them anew.
     for (const { id } of shards) this.#held.delete(id)
     const remembered = await this.#options.db.run(unwatchedOf(shards.map(({ id }) => id)))
@@ -183,6 +190,7 @@ export class ShardLeases implements Service {
     const { db, nodeId } = this.#options
     const ids = shards.filter(({ id, owner }) => owner === nodeId && !this.#held.has(id)).map(({ id }) => id)
     if (ids.length === 0) return 0
+    this.#hasChanged = true
     await db.run(releaseShards(nodeId, ids))
     return ids.length
   }
