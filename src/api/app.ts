@@ -38,6 +38,7 @@ import { queueRoutes } from './routes/queues.ts'
 import { readTaskRoutes } from './routes/read-tasks.ts'
 import { runRoutes } from './routes/runs.ts'
 import { scheduleRoutes } from './routes/schedules.ts'
+import { type Installation, serverRoutes } from './routes/server.ts'
 import { signingSecretRoutes } from './routes/signing-secrets.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { streamRoutes } from './routes/stream.ts'
@@ -66,9 +67,7 @@ export interface AppOptions {
   /** Tries subscriptions out. */
   readonly tester: SubscriptionTester
   readonly log: Logger
-  readonly version: string
-  /** Answer only to requests for a loopback name: the server is open to this machine alone. */
-  readonly loopbackOnly: boolean
+  readonly installation: Installation
   /** What is shown to people; null without a built dashboard. */
   readonly dashboard: DashboardFiles | null
 }
@@ -83,8 +82,7 @@ export async function createApp({
   remoteWorkers,
   tester,
   log,
-  version,
-  loopbackOnly,
+  installation,
   dashboard,
 }: AppOptions): Promise<App> {
   const app: App = fastify({
@@ -104,13 +102,13 @@ export async function createApp({
   handleErrors(app)
   handleUnknownRoutes(app, dashboard)
   parseJsonBodies(app)
-  if (loopbackOnly) guardHost(app)
+  if (installation.loopbackOnly) guardHost(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
   dashboardRoutes(app, dashboard)
 
   await app.register(fastifySwagger, {
-    openapi: documentation(version),
+    openapi: documentation(installation.version),
     transform: jsonSchemaTransform,
     transformObject: finishDocument,
   })
@@ -128,6 +126,7 @@ export async function createApp({
   blackoutRoutes(app, context)
   signingSecretRoutes(app, context)
   clusterRoutes(app, context)
+  serverRoutes(app, context, installation)
   statsRoutes(app, context)
   projectRoutes(app, context)
   auditRoutes(app, context)

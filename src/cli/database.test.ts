@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownUrl } from './database.ts'
+import { shownPath, shownUrl } from './database.ts'
 
 test.each([
   ['postgresql://u:secret@db.example.com:5433/belfry?sslmode=require', 'db.example.com:5433/belfry'],
@@ -10,4 +10,14 @@ test.each([
   ['postgresql://u:sec@ret@[::1]:5432/belfry', '[::1]:5432/belfry'],
 ])('%s is shown as %s', (url, shown) => {
   expect(shownUrl(url)).toBe(shown)
+})
+
+test.each([
+  ['/home/ada/.local/share/belfry', '/home/ada', '~/.local/share/belfry'],
+  ['/home/adam/data', '/home/ada', '/home/adam/data'],
+  ['/home/ada', '/home/ada', '/home/ada'],
+  ['/home/ada/..data', '/home/ada', '~/..data'],
+  ['/var/lib/belfry', '', '/var/lib/belfry'],
+])('%s in the home directory %j is shown as %s', (path, home, shown) => {
+  expect(shownPath(path, home)).toBe(shown)
 })

@@ -1,4 +1,6 @@
 /** Opens the database that the configuration names, embedded or external, brought to this release's schema. */
+import { homedir } from 'node:os'
+import { isAbsolute, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defaultDataDir, type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/server.ts'
 import type { Config, Pooling } from '../runtime/config.ts'
@@ -101,6 +103,13 @@ function refuseOld(version: string): void {
 export function shownUrl(url: string): string {
   const [, host, database = '', query] = /^\w+:\/\/(?:.*@)?([^/?]*)\/?([^?]*)\??(.*)$/.exec(url) ?? []
   return `${host || new URLSearchParams(query).get('host') || 'localhost'}/${database}`
+}
+
+/** A path as its owner writes it: what is below the home directory begins there. */
+export function shownPath(path: string, home: string = homedir()): string {
+  const inside = relative(home, path)
+  const isInside = isAbsolute(home) && inside !== '' && !isAbsolute(inside) && inside.split(sep)[0] !== '..'
+  return isInside ? join('~', inside) : path
 }
 
 /** What keeps us from using a database, in words. Errors that are not about that come back as they were. */

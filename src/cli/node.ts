@@ -38,6 +38,7 @@ import { SecretSigner } from '../worker/signer.ts'
 import { Deliverer } from '../worker/subscriptions/deliverer.ts'
 import { Tester } from '../worker/subscriptions/tester.ts'
 import { Worker } from '../worker/worker.ts'
+import { shownPath, shownUrl } from './database.ts'
 import { isLoopback } from './loopback.ts'
 
 const DAY_MS = 86_400_000
@@ -48,8 +49,8 @@ export interface NodeOptions {
   readonly db: Database
   /** Where that database is: the engine has connections of its own, which no request can use up. */
   readonly databaseUrl: string
-  /** Whether other nodes may be on the same database, and must be told what happens here. */
-  readonly isShared: boolean
+  /** Of the embedded database; null where other nodes may be on the same one, and must be told what happens here. */
+  readonly dataDir: string | null
   readonly version: string
   /** Where the built dashboard lies. */
   readonly dashboardDir: string
@@ -78,7 +79,7 @@ export async function startNode({
   config,
   db,
   databaseUrl,
-  isShared,
+  dataDir,
   version,
   dashboardDir,
   log: rootLog,
@@ -97,9 +98,16 @@ export async function startNode({
     pooling: config.databasePooling,
   })
   const definitions = new Definitions(engine)
-  const distant = isShared
-    ? new PostgresWakeUps({ nodeId: id, db: engine, listenUrl: listenUrlOf(config, databaseUrl), clock, log })
-    : null
+  const distant =
+    dataDir === null
+      ? new PostgresWakeUps({
+          nodeId: id,
+          db: engine,
+          listenUrl: listenUrlOf(config, databaseUrl),
+          clock,
+          log,
+        })
+      : null
   const wakeUps = distant ?? new LocalWakeUps()
 
   const context = {
@@ -251,8 +259,12 @@ export async function startNode({
       remoteWorkers,
       tester,
       log,
-      version,
-      loopbackOnly: isLoopback(config.host),
+      installation: {
+        version,
+        loopbackOnly: isLoopback(config.host),
+        isEmbedded: dataDir !== null,
+        databasePlace: dataDir === null ? shownUrl(databaseUrl) : shownPath(dataDir),
+      },
       dashboard: readDashboard(dashboardDir),
     })
     services.push(new Redriver({ context, log }))

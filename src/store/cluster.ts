@@ -27,6 +27,10 @@ export interface NodeRow {
   } | null
 }
 
+/** Of the PostgreSQL that answers, such as '18.4'; distributors add words of their own. */
+export const databaseVersion = () =>
+  sql<{ version: string }>`select split_part(current_setting('server_version'), ' ', 1) as version`
+
 /** Nodes, living ones first, then those that died last. Dead ones are kept for a week. */
 export const listNodes = (limit: number) => sql<NodeRow>`
   select n.id, n.name, n.version, n.roles, n.concurrency, n.started_at as "startedAt", n.beat_at as "beatAt",

@@ -128,7 +128,7 @@ test('tasks and runs are as the document says in every state', async () => {
     for (const run of items.slice(0, 5)) await expectPromised('getRun', `/v1/runs/${run.id}`)
   }
   await expectPromised('listRuns', '/v1/runs?limit=200')
-  for (const operation of ['getStats', 'listNodes', 'listWorkers', 'listShards'])
+  for (const operation of ['getStats', 'listNodes', 'listWorkers', 'listShards', 'getServer'])
     await expectPromised(operation, addressOf(operation))
   await expectPromised('listTasks', '/v1/tasks?limit=200&include=recent,next')
   await expectPromised('listCompatibleTasks', '/tasks')

@@ -63,8 +63,12 @@ export async function createTestApp(
     remoteWorkers,
     tester,
     log: silentLogger(),
-    version: '0.0.0-test',
-    loopbackOnly: true,
+    installation: {
+      version: '0.0.0-test',
+      loopbackOnly: true,
+      isEmbedded: true,
+      databasePlace: '~/.local/share/belfry',
+    },
     dashboard: null,
   })
   afterAll(async () => {

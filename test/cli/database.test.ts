@@ -127,6 +127,10 @@ test('nodes with different roles on one database work together, at once', async 
   const { body: task } = await api.request('POST', '/v1/tasks', { action: { type: 'sleep', duration: '0s' } })
   const run = await eventually(() => runOf(task.id))
 
+  const { database } = (await api.request('GET', '/v1/server')).body
+  const [, name] = /\/([^/?@]+)(?:\?|$)/.exec(url) ?? []
+  expect(database).toMatchObject({ isEmbedded: false, place: expect.stringMatching(`/${name}$`) })
+  expect(database.place).not.toContain('@')
   expect(api.stdout).toContain('✓ roles      api\n')
   expect(worker.url).toBe('')
   expect(worker.stdout).toMatch(/Ready\.\n/)

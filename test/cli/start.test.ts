@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { shownPath } from '../../src/cli/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { aDirectory, embeddedPostmaster, launch, runBelfry, startBelfry } from '../support/process.ts'
 
@@ -15,6 +16,7 @@ test('a first start makes everything, a later one finds it, and each says where 
   const first = await startBelfry(['--data-dir', dataDir])
   const { stdout } = first
   expect((await first.request('GET', '/readyz')).status).toBe(200)
+  const { body: server } = await first.request('GET', '/v1/server')
   first.kill('SIGTERM')
   expect(await first.exited).toMatchObject({ code: 0 })
 
@@ -25,6 +27,10 @@ test('a first start makes everything, a later one finds it, and each says where 
   expect(stdout).toMatch(/Dashboard {2}http:\/\/127\.0\.0\.1:\d+\n/)
   expect(stdout).toMatch(/API docs {3}http:\/\/127\.0\.0\.1:\d+\/docs/)
   expect(stdout).toContain(`Data       ${dataDir}`)
+  expect(server).toMatchObject({
+    database: { isEmbedded: true, version: expect.stringMatching(/^\d+\.\d+$/), place: shownPath(dataDir) },
+    isLoopbackOnly: true,
+  })
   expect(stdout).toContain('curl -X POST http://127.0.0.1:')
   expect(second.stdout).toMatch(/✓ schema {5}up to date/)
   process.stdout.write(`  first start ${first.readyMs} ms, warm start ${second.readyMs} ms\n`)

@@ -25,7 +25,7 @@ export async function startTestNode(
     config,
     db: database.db,
     databaseUrl: database.url,
-    isShared: true,
+    dataDir: null,
     version: '0.0.0-test',
     dashboardDir: DASHBOARD,
     log: silentLogger(),

@@ -2,6 +2,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { Node, Shard } from '../../src/api/schemas/cluster.ts'
 import type { Counted } from '../../src/api/schemas/counted.ts'
+import type { Server } from '../../src/api/schemas/server.ts'
 import type { HistoryRange, Stats, StatsHistory } from '../../src/api/schemas/stats.ts'
 import { get } from './client.ts'
 
@@ -27,6 +28,12 @@ export const historyQuery = (range: HistoryRange) =>
     queryFn: ({ signal }) => get<StatsHistory>(`/v1/stats/history?range=${range}`, signal),
     refetchInterval: HISTORY_REFRESH_MS,
   })
+
+/** It changes with a restart, after which the page asks again anyway. */
+export const serverQuery = queryOptions({
+  queryKey: ['server'],
+  queryFn: ({ signal }) => get<Server>('/v1/server', signal),
+})
 
 export const nodesQuery = queryOptions({
   queryKey: ['nodes'],

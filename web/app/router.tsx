@@ -51,13 +51,18 @@ const tasks = createRoute({
   validateSearch: (search): TaskFilters & RowSearch => ({ ...taskFilters(search), ...rowIn(search) }),
 })
 
+/** Kinds of schedule that a new task may begin with. */
+const START_KINDS = ['words', 'daily', 'cron', 'every', 'delay', 'once', 'manual'] as const
+type StartKind = (typeof START_KINDS)[number]
+
 const newTask = createRoute({
   getParentRoute: () => root,
   path: '/tasks/new',
   component: lazyRouteComponent(() => import('../screens/task-form/new-task-screen.tsx'), 'NewTaskScreen'),
-  validateSearch: (search): { from?: string } => {
+  validateSearch: (search): { from?: string; when?: StartKind } => {
     const from = textIn(search, 'from')
-    return from === undefined ? {} : { from }
+    const when = choiceIn(search, 'when', START_KINDS)
+    return { ...(from === undefined ? {} : { from }), ...(when === undefined ? {} : { when }) }
   },
 })
 

@@ -63,7 +63,7 @@ export async function start(config: Config): Promise<void> {
     config,
     db: database.db,
     databaseUrl: database.url,
-    isShared: database.embedded === null,
+    dataDir: database.embedded?.dataDir ?? null,
     version: VERSION,
     dashboardDir: DASHBOARD,
     log,

@@ -14,6 +14,8 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     const { page } = await visit(node.url)
 
     await page.getByRole('heading', { name: 'Nothing is scheduled yet' }).waitFor()
+    await page.getByText(/^Database: PostgreSQL \d+\.\d+ at .* · open to this machine only/).waitFor()
+    const command = await page.getByRole('region', { name: 'In a terminal', exact: true }).textContent()
     await page.getByRole('button', { name: 'Create it' }).click()
     await page.getByRole('heading', { name: 'Ring every minute' }).waitFor()
     await page.getByRole('button', { name: 'Run now' }).click()
@@ -23,6 +25,9 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     expect(body.items).toMatchObject([
       { name: 'Ring every minute', schedule: { type: 'every', interval: '1m' } },
     ])
+    expect(command).toBe(
+      `npx belfry task create hello --every 1m --action sleep:1s --server ${new URL(node.url).origin}`,
+    )
   })
 
   test('a task of one’s own is tried before it is saved, in the zone of the browser', async () => {

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type Node, nodesQuery, shardsQuery } from '../../api/overview.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
+import { ServerLine } from '../../components/server-line.tsx'
 import { useTitle } from '../../components/title.ts'
 import { NodeTable } from './node-table.tsx'
 import classes from './nodes-screen.module.css'
@@ -26,6 +27,7 @@ export function NodesScreen() {
         <NodeTable nodes={here} label="Nodes" />
       </Panel>
       <ShardMap shards={shards.data} nodes={here} />
+      <ServerLine />
       {gone.length > 0 && (
         <details>
           <summary className={classes.summary}>{gone.length} that are gone, of the last week</summary>

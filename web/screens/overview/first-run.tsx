@@ -9,16 +9,17 @@ import type { TaskInput } from '../../api/wire.ts'
 import { CopyButton } from '../../components/copy.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { CodeBlock } from '../../components/panel.tsx'
+import { ServerLine } from '../../components/server-line.tsx'
+import { shellLine } from '../../components/shell.ts'
 import { tell } from '../../components/toast.tsx'
 import { myZone } from '../../time/zone.ts'
-import { createCommand } from '../task-form/command.ts'
+import { createParts } from '../task-form/command.ts'
 import classes from './first-run.module.css'
 
-const RING: TaskInput = {
-  name: 'Ring every minute',
-  action: { type: 'sleep', duration: '1s' },
+const RING = {
   schedule: { type: 'every', interval: '1m' },
-}
+  action: { type: 'sleep', duration: '1s' },
+} satisfies TaskInput
 
 export function FirstRun() {
   const navigate = useNavigate()
@@ -30,7 +31,11 @@ export function FirstRun() {
       await navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
     },
   })
-  const command = createCommand(RING, { server: location.origin })
+  // Whoever started Belfry from its folder, or has it among the packages of a project, has no `belfry` on the path.
+  const command = shellLine([
+    ['npx'],
+    ...createParts({ name: 'hello', ...RING }, { server: location.origin }),
+  ])
   return (
     <div className={classes.screen}>
       <div>
@@ -43,14 +48,22 @@ export function FirstRun() {
         <article className={classes.card}>
           <h2>Ring every minute</h2>
           <p>Sleeps for a second, each minute. Nothing leaves this machine; watch it run.</p>
-          <Button loading={create.isPending} onClick={() => create.mutate(RING)}>
+          <Button
+            loading={create.isPending}
+            onClick={() => create.mutate({ name: 'Ring every minute', ...RING })}
+          >
             Create it
           </Button>
         </article>
         <article className={classes.card}>
           <h2>Call a URL at 9:00</h2>
-          <p>Every day on the clock of {zoneWord(myZone())}, with retries. You only fill in the address.</p>
-          <Button variant="default" renderRoot={(props) => <Link to="/tasks/new" {...props} />}>
+          <p>
+            On weekdays, by the clock of {zoneWord(myZone())}, with retries. You only fill in the address.
+          </p>
+          <Button
+            variant="default"
+            renderRoot={(props) => <Link to="/tasks/new" search={{ when: 'words' }} {...props} />}
+          >
             Fill it in
           </Button>
         </article>
@@ -70,7 +83,7 @@ export function FirstRun() {
         </div>
         <CodeBlock text={command} label="In a terminal" />
       </section>
-      <p className={classes.small}>Open to this machine only, no key needed.</p>
+      <ServerLine />
     </div>
   )
 }

@@ -16,11 +16,15 @@ export interface CommandOptions {
   readonly server: string
 }
 
-export function createCommand(input: TaskInput, { server }: CommandOptions): string {
+export const createCommand = (input: TaskInput, options: CommandOptions): string =>
+  shellLines(createParts(input, options))
+
+/** The same, part by part: the command itself, and each thing that it says of the task. */
+export function createParts(input: TaskInput, { server }: CommandOptions): Words[] {
   const { name, ...fields } = input
   const head = ['belfry', 'task', 'create', ...(isPlainWord(name) ? [name] : [])]
   const named = name === undefined || isPlainWord(name) ? [] : [setting('name', name)]
-  return shellLines([head, ...named, ...wordsOf(fields), ...serverWords(server)])
+  return [head, ...named, ...wordsOf(fields), ...serverWords(server)]
 }
 
 export interface EditOptions extends CommandOptions {

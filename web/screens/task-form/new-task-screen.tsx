@@ -22,10 +22,10 @@ import { Twins } from './twins.tsx'
 
 const route = getRouteApi('/tasks/new')
 
-/** An empty form, or one that starts as a copy of another task. */
+/** An empty form, or one that starts as a copy of another task or with another kind of schedule. */
 export function NewTaskScreen() {
   useTitle('New task')
-  const { from } = route.useSearch()
+  const { from, when } = route.useSearch()
   const original = useQuery({
     ...taskQuery(from ?? ''),
     enabled: from !== undefined,
@@ -34,7 +34,8 @@ export function NewTaskScreen() {
   if (from !== undefined && original.isError)
     return <Unread what="task" id={from} error={original.error} onRetry={() => void original.refetch()} />
   if (from !== undefined && !original.data) return <Bones count={4} />
-  return <NewTask key={from} start={original.data ? copyOf(original.data) : emptyDraft()} />
+  const start = original.data ? copyOf(original.data) : emptyDraft()
+  return <NewTask key={from} start={when === undefined ? start : { ...start, when }} />
 }
 
 function copyOf(task: Task): Draft {

@@ -1,0 +1,36 @@
+/** The server that answers: what it is, where it keeps its data, and who may reach it. */
+import { databaseVersion } from '../../store/cluster.ts'
+import type { App } from '../app.ts'
+import type { Context } from '../operations/context.ts'
+import { problems } from '../schemas/problem-document.ts'
+import { Server } from '../schemas/server.ts'
+
+/** What a node knows of itself from the start. */
+export interface Installation {
+  /** Of Belfry. */
+  readonly version: string
+  /** Answer only to requests for a loopback name: the server is open to this machine alone. */
+  readonly loopbackOnly: boolean
+  readonly isEmbedded: boolean
+  /** Where the database is, in words that may be shown. */
+  readonly databasePlace: string
+}
+
+const read = {
+  operationId: 'getServer',
+  tags: ['cluster'],
+  summary: 'The server that answers, and its database',
+  response: { 200: Server, ...problems() },
+}
+
+export function serverRoutes(app: App, { db }: Context, installation: Installation): void {
+  const { version, loopbackOnly, isEmbedded, databasePlace } = installation
+  app.get('/v1/server', { schema: read }, async (): Promise<Server> => {
+    const [row] = await db.run(databaseVersion())
+    return {
+      version,
+      database: { version: row?.version ?? 'unknown', isEmbedded, place: databasePlace },
+      isLoopbackOnly: loopbackOnly,
+    }
+  })
+}

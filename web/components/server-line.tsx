@@ -1,0 +1,17 @@
+import { useQuery } from '@tanstack/react-query'
+import { serverQuery } from '../api/overview.ts'
+import classes from './server-line.module.css'
+
+/** Where everything is kept, and who can reach it: one line that is left out until it is known. */
+export function ServerLine() {
+  const { data: server } = useQuery(serverQuery)
+  if (!server) return <p className={classes.line} aria-hidden="true" />
+  const { version, isEmbedded, place } = server.database
+  return (
+    <p className={classes.line}>
+      Database: {isEmbedded ? `embedded PostgreSQL ${version}, ` : `PostgreSQL ${version} at `}
+      <span className={classes.place}>{place}</span>
+      {server.isLoopbackOnly && ' · open to this machine only, no key needed'}
+    </p>
+  )
+}
