@@ -2,13 +2,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import pg from 'pg'
+import { inject } from 'vitest'
 import { isAlive } from './process-identity.ts'
 
 export const isRoot = process.getuid?.() === 0
@@ -16,7 +16,7 @@ const DEADLINE_MS = 10_000
 
 /** A new directory that every user may pass, as /var/lib would be. */
 export function aDirectory(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'belfry-embedded-'))
+  const dir = mkdtempSync(join(inject('scratch'), 'embedded-'))
   chmodSync(dir, 0o755)
   return dir
 }

@@ -3,8 +3,6 @@
  * it holds a migrated template that each test file clones for itself. And the program and the dashboard as users have
  * them, built before any file reads them.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/embedded/server.ts'
@@ -12,29 +10,35 @@ import { Database } from '../../src/store/database.ts'
 import { migrate, readMigrations } from '../../src/store/migrate.ts'
 import { ensureBuilt } from './bootstrap-lock.ts'
 import { MIGRATIONS, TEMPLATE, withDatabase } from './database.ts'
+import { makeScratch, removeScratch } from './scratch.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     postgresUrl: string
+    /** A directory for whatever tests make: see `scratch.ts`. */
+    scratch: string
   }
 }
+
+/** Tests kill processes, not the power: they need no fsync to see what survives. */
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB' }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Unit tests need no build, and whoever repeats one while working on it should not wait for any.
   if (project.vitest.state.getPaths().some((path) => path.startsWith(`${project.config.root}/test/`)))
     await ensureBuilt()
   const external = process.env['BELFRY_TEST_DATABASE_URL']
-  const dataDir = mkdtempSync(join(tmpdir(), 'belfry-test-'))
-  // Tests kill processes, not the power: they need no fsync to see what survives.
+  const scratch = makeScratch()
+  project.provide('scratch', scratch)
   const server = external
     ? null
-    : await startEmbeddedPostgres({ dataDir, settings: { fsync: 'off', full_page_writes: 'off' } })
+    : await startEmbeddedPostgres({ dataDir: join(scratch, 'shared'), settings: SETTINGS })
   const url = external ?? (server?.connectionString as string)
   await makeTemplate(url)
   project.provide('postgresUrl', url)
   return async () => {
     await server?.stop()
-    rmSync(dataDir, { recursive: true, force: true })
+    removeScratch(scratch)
   }
 }
 

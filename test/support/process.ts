@@ -7,6 +7,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inject } from 'vitest'
 import { connectionStringFor } from '../../src/embedded/connection.ts'
 import { isPostgresOn } from '../../src/embedded/process-identity.ts'
 import { PRESET_FLAGS } from './cadence.ts'
@@ -71,7 +72,7 @@ whenFileEnds(async () => {
 
 /** A directory of this test's own that every user may pass; a database left running in it is ended with it. */
 export function aDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'belfry-process-'))
+  const directory = mkdtempSync(join(inject('scratch'), 'process-'))
   chmodSync(directory, 0o755)
   directories.add(directory)
   return directory
