@@ -1,6 +1,6 @@
 import { TextInput, type TextInputProps } from '@mantine/core'
 
-interface TextFieldProps extends Omit<TextInputProps, 'value' | 'onChange'> {
+export interface TextFieldProps extends Omit<TextInputProps, 'value' | 'onChange'> {
   readonly value: string
   readonly onText: (text: string) => void
 }

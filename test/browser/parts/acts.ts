@@ -17,8 +17,9 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:30:00Z' },
   })
 
-  test('a pause has a reason and an end, and says how much it lets pass', async () => {
-    const { id } = await create(sleeping('pause me'))
+  test('a pause has a reason and an end on the clock of the task, and says how much it lets pass', async () => {
+    const schedule = { type: 'cron', expression: '30 * * * *', timezone: 'America/New_York' }
+    const { id } = await create({ ...sleeping('pause me'), schedule })
     const { page } = await visit(`${node.url}/tasks/${id}`)
 
     await page.getByRole('button', { name: 'Pause with a reason…' }).click()
@@ -26,6 +27,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     await panel.getByLabel('Why').fill('the warehouse moves')
     await panel.getByRole('button', { name: '1 day' }).click()
     await panel.getByText(/2[45] occurrences will be recorded as skipped\./).waitFor()
+    const until = await panel.getByLabel('Until (New York)').inputValue()
     const address = page.url()
     await panel.getByRole('button', { name: 'Pause', exact: true }).click()
     await page.getByText(/paused since .* until .*: the warehouse moves/).waitFor()
@@ -35,6 +37,8 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     const task = await read(id)
     expect(task).toMatchObject({ state: 'paused', pauseReason: 'the warehouse moves' })
     expect(Date.parse(task.resumeAt)).toBeGreaterThan(Date.now() + 23 * HOUR_MS)
+    const inNewYork = new Date(task.resumeAt).toLocaleString('sv-SE', { timeZone: 'America/New_York' })
+    expect(inNewYork).toBe(`${until.replace('T', ' ')}:00`)
   })
 
   test('the next occurrences are named, skipped and, by keyboard, taken back', async () => {

@@ -5,14 +5,13 @@ import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
 import { useState } from 'react'
 import { WEEKDAYS } from '../../../src/core/blackout-rule.ts'
-import { zoneWord } from '../../../src/core/words/time.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { blackoutsQuery, createBlackout } from '../../api/settings.ts'
 import type { BlackoutInput } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
+import { InstantField } from '../../components/instant-field.tsx'
 import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
-import { instantOf } from '../../time/local-instant.ts'
 import { myZone, zoneChoices } from '../../time/zone.ts'
 import { windowWords } from './blackout-words.ts'
 import classes from './settings.module.css'
@@ -58,7 +57,7 @@ function windowOf(fields: Fields): BlackoutInput['window'] {
   const { timezone } = fields
   switch (fields.kind) {
     case 'range':
-      return { type: 'range', from: instantOf(fields.from), to: instantOf(fields.to) }
+      return { type: 'range', from: fields.from, to: fields.to }
     case 'weekly':
       return {
         type: 'weekly',
@@ -157,23 +156,6 @@ interface WindowFieldsProps {
 }
 
 function WindowFields({ fields, change }: WindowFieldsProps) {
-  if (fields.kind === 'range')
-    return (
-      <div className={classes.two}>
-        <TextField
-          label={`From (${zoneWord(myZone())})`}
-          type="datetime-local"
-          value={fields.from}
-          onText={(from) => change({ from })}
-        />
-        <TextField
-          label={`To (${zoneWord(myZone())})`}
-          type="datetime-local"
-          value={fields.to}
-          onText={(to) => change({ to })}
-        />
-      </div>
-    )
   const zone = (
     <NativeSelect
       label="Time zone"
@@ -182,6 +164,26 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
       onChange={(event) => change({ timezone: event.currentTarget.value })}
     />
   )
+  if (fields.kind === 'range')
+    return (
+      <>
+        <div className={classes.two}>
+          <InstantField
+            label="From"
+            zone={fields.timezone}
+            value={fields.from}
+            onInstant={(from) => change({ from })}
+          />
+          <InstantField
+            label="To"
+            zone={fields.timezone}
+            value={fields.to}
+            onInstant={(to) => change({ to })}
+          />
+        </div>
+        {zone}
+      </>
+    )
   if (fields.kind === 'cron')
     return (
       <>

@@ -2,7 +2,6 @@
 import type { TaskInput } from '../../api/wire.ts'
 import { isSame } from '../../components/differences.ts'
 import { jsonOrText, numberOf } from '../../components/typed.ts'
-import { instantOf } from '../../time/local-instant.ts'
 import { type Draft, emptyDraft } from './draft.ts'
 import { actionOf } from './draft-action.ts'
 import { scheduleOf } from './draft-schedule.ts'
@@ -15,8 +14,8 @@ export function fullInput(draft: Draft): TaskInput {
     owner: orNull(draft.owner),
     action: actionOf(draft) as TaskInput['action'],
     schedule: scheduleOf(draft) as TaskInput['schedule'],
-    startAt: draft.startAt === '' ? null : instantOf(draft.startAt),
-    endAt: draft.endAt === '' ? null : instantOf(draft.endAt),
+    startAt: orNull(draft.startAt),
+    endAt: orNull(draft.endAt),
     maxRuns: draft.maxRuns.trim() === '' ? null : numberOf(draft.maxRuns),
     jitter: orNull(draft.jitter),
     overlap: draft.overlap,

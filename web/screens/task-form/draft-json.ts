@@ -3,11 +3,10 @@
  * is wrong, is carried as it is, so that the API gets exactly what was written and says itself what it thinks of it.
  */
 import type { Schedule, TaskInput } from '../../api/wire.ts'
-import { localOf } from '../../time/local-instant.ts'
 import { type Draft, metadataText } from './draft.ts'
 import { actionFields } from './draft-action.ts'
 import { fullInput } from './draft-input.ts'
-import { scheduleFields } from './draft-schedule.ts'
+import { readable, scheduleFields } from './draft-schedule.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -54,8 +53,8 @@ const SHOWN: Readonly<Record<string, (value: unknown) => Partial<Draft>>> = {
   action: (value) => actionFields(value as Parameters<typeof actionFields>[0]),
   schedule: (value) =>
     typeof value === 'string' ? { when: 'words', words: value } : scheduleFields(value as Schedule),
-  startAt: (value) => ({ startAt: localOf(value as string | null) }),
-  endAt: (value) => ({ endAt: localOf(value as string | null) }),
+  startAt: (value) => ({ startAt: readable(value) }),
+  endAt: (value) => ({ endAt: readable(value) }),
   maxRuns: (value) => ({ maxRuns: number(value) }),
   jitter: (value) => ({ jitter: text(value) }),
   overlap: (value) => ({ overlap: value as Draft['overlap'] }),

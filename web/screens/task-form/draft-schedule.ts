@@ -1,12 +1,11 @@
 /** The schedule of a task as fields of the form, and back. */
 import type { FoldPolicy, GapPolicy, Schedule } from '../../api/wire.ts'
-import { instantOf, localOf } from '../../time/local-instant.ts'
 import type { Draft } from './draft.ts'
 
 export function scheduleFields(schedule: Schedule): Partial<Draft> {
   switch (schedule.type) {
     case 'once':
-      return { when: 'once', at: localOf(schedule.at) }
+      return { when: 'once', at: readable(schedule.at) }
     case 'every':
       return { when: 'every', interval: schedule.interval, anchor: schedule.anchor ?? '' }
     case 'delay':
@@ -22,6 +21,10 @@ export function scheduleFields(schedule: Schedule): Partial<Draft> {
       return { when: schedule.type, kept: JSON.stringify(schedule, null, 2) }
   }
 }
+
+/** What a date field can show; anything else it would leave out in silence. */
+export const readable = (at: unknown): string =>
+  typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? at : ''
 
 const two = (value: number) => String(value).padStart(2, '0')
 
@@ -44,7 +47,7 @@ export function scheduleOf(draft: Draft): Schedule | string {
   const daylightSaving = { ...(gap === 'next' ? {} : { gap }), ...(fold === 'first' ? {} : { fold }) }
   switch (draft.when) {
     case 'once':
-      return { type: 'once', at: instantOf(draft.at) }
+      return { type: 'once', at: draft.at }
     case 'every': {
       const anchor = draft.anchor === '' ? {} : { anchor: draft.anchor }
       return { type: 'every', interval: draft.interval.trim(), ...anchor }

@@ -170,12 +170,13 @@ test('JSON fills the fields, and what fits none of them is sent as it was writte
     jitter: '30s',
     metadata: { team: 'ops' },
   })
-  const odd = read({ action: { type: 'teleport' }, retry: 'often', name: 12, nonsense: true })
+  const odd = read({ action: { type: 'teleport' }, retry: 'often', name: 12, nonsense: true, endAt: 'soon' })
+  const never = read({ schedule: { type: 'once', at: 'soon' } })
 
   expect(draft).toMatchObject({ url: 'https://example.com', retryLimit: '7', misfireCap: '3', raw: {} })
   expect(inputOf(draft)).toMatchObject({
     action: { type: 'webhook', url: 'https://example.com', body: { b: 1, a: [2] } },
-    startAt: '2027-01-01T00:00:00.000Z',
+    startAt: '2027-01-01T00:00:00Z',
     queueTimeout: '5m',
     jitter: '30s',
     metadata: { team: 'ops' },
@@ -186,6 +187,8 @@ test('JSON fills the fields, and what fits none of them is sent as it was writte
     name: 12,
     nonsense: true,
   })
+  expect(odd).toMatchObject({ endAt: '', raw: { endAt: 'soon' } })
+  expect(never).toMatchObject({ at: '', raw: { schedule: { type: 'once', at: 'soon' } } })
   expect(draftOfJson('{', emptyDraft())).toMatchObject({ ok: false })
   expect(draftOfJson('[]', emptyDraft())).toMatchObject({ ok: false })
 })

@@ -4,7 +4,6 @@
  */
 import { TASK_DEFAULTS } from '../../../src/core/task.ts'
 import type { ActionType, FoldPolicy, GapPolicy, HttpMethod, Schedule, Task } from '../../api/wire.ts'
-import { localOf } from '../../time/local-instant.ts'
 import { myZone } from '../../time/zone.ts'
 import { actionFields } from './draft-action.ts'
 import { scheduleFields } from './draft-schedule.ts'
@@ -40,7 +39,7 @@ export interface Draft {
   readonly interval: string
   /** Where the grid of a fixed rate goes through; kept as it was. */
   readonly anchor: string
-  /** Wall time of this browser, as its date field has it. */
+  /** An instant, as are the two bounds; the form shows them on the clock of `timezone`. */
   readonly at: string
   readonly expression: string
   readonly time: string
@@ -141,8 +140,8 @@ export function draftOf(task: Task): Draft {
     tags: task.tags,
     ...actionFields(task.action),
     ...scheduleFields(task.schedule),
-    startAt: localOf(task.startAt),
-    endAt: localOf(task.endAt),
+    startAt: task.startAt ?? '',
+    endAt: task.endAt ?? '',
     maxRuns: task.maxRuns === null ? '' : String(task.maxRuns),
     jitter: task.jitter ?? '',
     retryLimit: String(task.retry.limit),

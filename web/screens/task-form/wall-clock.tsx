@@ -38,22 +38,28 @@ export function Cron({ draft, change, errorAt }: PartProps) {
   )
 }
 
+export function ZoneSelect({ draft, change, errorAt }: PartProps) {
+  return (
+    <Select
+      label="Time zone"
+      searchable
+      limit={30}
+      data={zoneChoices(myZone(), draft.timezone)}
+      value={draft.timezone}
+      error={errorAt('/schedule/timezone')}
+      onChange={(timezone) => timezone !== null && change({ timezone })}
+      nothingFoundMessage="No such zone"
+      withScrollArea={false}
+      styles={{ options: { maxHeight: '15rem', overflowY: 'auto' } }}
+      comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
+    />
+  )
+}
+
 export function Zone({ draft, change, errorAt }: PartProps) {
   return (
     <div className={classes.three}>
-      <Select
-        label="Time zone"
-        searchable
-        limit={30}
-        data={zoneChoices(myZone(), draft.timezone)}
-        value={draft.timezone}
-        error={errorAt('/schedule/timezone')}
-        onChange={(timezone) => timezone !== null && change({ timezone })}
-        nothingFoundMessage="No such zone"
-        withScrollArea={false}
-        styles={{ options: { maxHeight: '15rem', overflowY: 'auto' } }}
-        comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
-      />
+      <ZoneSelect draft={draft} change={change} errorAt={errorAt} />
       <NativeSelect
         label="Clocks skip the time"
         value={draft.gap}

@@ -1,12 +1,11 @@
 /** When it is due: one kind of schedule, and the bounds around it. */
 import { Textarea, TextInput } from '@mantine/core'
-import { zoneWord } from '../../../src/core/words/time.ts'
-import { myZone } from '../../time/zone.ts'
+import { InstantField } from '../../components/instant-field.tsx'
 import { Choice } from './choice.tsx'
 import type { Draft } from './draft.ts'
 import { type PartProps, Question } from './part.tsx'
 import classes from './task-form.module.css'
-import { Cron, Zone } from './wall-clock.tsx'
+import { Cron, Zone, ZoneSelect } from './wall-clock.tsx'
 
 const SCHEDULES = [
   { value: 'words', label: 'Words' },
@@ -62,14 +61,17 @@ export function When({ draft, change, errorAt }: PartProps) {
         />
       )}
       {draft.when === 'once' && (
-        <TextInput
-          label={`At, in your zone (${zoneWord(myZone())})`}
-          type="datetime-local"
-          step={1}
-          value={draft.at}
-          error={errorAt('/schedule/at')}
-          onChange={(event) => change({ at: event.currentTarget.value })}
-        />
+        <div className={classes.two}>
+          <InstantField
+            label="At"
+            step={1}
+            zone={draft.timezone}
+            value={draft.at}
+            error={errorAt('/schedule/at')}
+            onInstant={(at) => change({ at })}
+          />
+          <ZoneSelect draft={draft} change={change} errorAt={errorAt} />
+        </div>
       )}
       {draft.kept !== '' && draft.when === keptType(draft) && (
         <Textarea
@@ -108,19 +110,19 @@ export function When({ draft, change, errorAt }: PartProps) {
 function Bounds({ draft, change, errorAt }: PartProps) {
   return (
     <div className={classes.three}>
-      <TextInput
-        label={`Not before (${zoneWord(myZone())})`}
-        type="datetime-local"
+      <InstantField
+        label="Not before"
+        zone={draft.timezone}
         value={draft.startAt}
         error={errorAt('/startAt')}
-        onChange={(event) => change({ startAt: event.currentTarget.value })}
+        onInstant={(startAt) => change({ startAt })}
       />
-      <TextInput
-        label={`Not after (${zoneWord(myZone())})`}
-        type="datetime-local"
+      <InstantField
+        label="Not after"
+        zone={draft.timezone}
         value={draft.endAt}
         error={errorAt('/endAt')}
-        onChange={(event) => change({ endAt: event.currentTarget.value })}
+        onInstant={(endAt) => change({ endAt })}
       />
       <TextInput
         label="At most so many runs"

@@ -2,17 +2,14 @@ import { Button } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { zoneWord } from '../../../src/core/words/time.ts'
 import { whyQuery, whyThenQuery } from '../../api/tasks.ts'
 import type { Task, WhyNotRunning } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
-import { Instant } from '../../components/instant.tsx'
+import { Instant, useShownZone } from '../../components/instant.tsx'
+import { InstantField } from '../../components/instant-field.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { Sentence } from '../../components/sentence.tsx'
-import { TextField } from '../../components/text-field.tsx'
 import { serverNow } from '../../time/clock.ts'
-import { instantOf, localOf } from '../../time/local-instant.ts'
-import { myZone } from '../../time/zone.ts'
 import classes from './why.module.css'
 
 /** Who could serve it changes without a change of the task. */
@@ -98,7 +95,7 @@ function WhyThen({ task, at, isAsking, onAsk }: AskingProps & { readonly at: str
       aside={data && !error && <code className={classes.code}>{data.code}</code>}
     >
       <div className={classes.then}>
-        <When key={at} at={isTime ? at : null} isAsking={isAsking} onAsk={onAsk} />
+        <When key={at} at={isTime ? at : ''} zone={task.timezone} isAsking={isAsking} onAsk={onAsk} />
         <Button variant="default" onClick={() => onAsk(undefined)}>
           Back to now
         </Button>
@@ -120,26 +117,27 @@ function WhyThen({ task, at, isAsking, onAsk }: AskingProps & { readonly at: str
 }
 
 interface WhenProps {
-  readonly at: string | null
+  readonly at: string
+  readonly zone: string | null
   readonly isAsking: boolean
   readonly onAsk: (at: string) => void
 }
 
 /** Asked about once it is left or entered: each part of it that is typed would be another question. */
-function When({ at, isAsking, onAsk }: WhenProps) {
+function When({ at, zone, isAsking, onAsk }: WhenProps) {
   const [focus] = useState(() => focusIf(isAsking))
-  const [typed, setTyped] = useState(localOf(at))
+  const [typed, setTyped] = useState(at)
   const ask = () => {
-    if (typed !== '' && typed !== localOf(at)) onAsk(instantOf(typed))
+    if (typed !== '' && typed !== at) onAsk(typed)
   }
   return (
-    <TextField
-      label={`At (${zoneWord(myZone())})`}
+    <InstantField
+      label="At"
       ref={focus}
-      type="datetime-local"
       step={1}
+      zone={useShownZone(zone)}
       value={typed}
-      onText={setTyped}
+      onInstant={setTyped}
       onBlur={ask}
       onKeyDown={(event) => event.key === 'Enter' && ask()}
     />

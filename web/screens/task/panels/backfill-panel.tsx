@@ -4,21 +4,20 @@ import '@mantine/core/styles/Checkbox.css'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { formatCount, zoneWord } from '../../../../src/core/words/time.ts'
+import { formatCount } from '../../../../src/core/words/time.ts'
 import { backfillKeys, backfillPreviewQuery, beginBackfill } from '../../../api/backfills.ts'
 import { ApiError } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import type { BackfillInput, BackfillPreview, Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
-import { Instant } from '../../../components/instant.tsx'
+import { Instant, useShownZone } from '../../../components/instant.tsx'
+import { InstantField } from '../../../components/instant-field.tsx'
 import { useSettled } from '../../../components/settled.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
 import { ReasonField, TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
 import { serverNow } from '../../../time/clock.ts'
-import { instantOf, localOf } from '../../../time/local-instant.ts'
-import { myZone } from '../../../time/zone.ts'
 import classes from './fields.module.css'
 
 const TYPING_MS = 300
@@ -31,11 +30,12 @@ interface PanelProps {
   readonly onClose: () => void
 }
 
-const ago = (ms: number) =>
-  localOf(new Date(Math.floor((serverNow() - ms) / MINUTE_MS) * MINUTE_MS).toISOString())
+/** Whole minutes, as the field has them. */
+const ago = (ms: number) => new Date(Math.floor((serverNow() - ms) / MINUTE_MS) * MINUTE_MS).toISOString()
 
 export function BackfillPanel({ task, onClose }: PanelProps) {
   const navigate = useNavigate()
+  const zone = useShownZone(task.timezone)
   const [from, setFrom] = useState(() => ago(DAY_MS))
   const [to, setTo] = useState(() => ago(0))
   const [order, setOrder] = useState<NonNullable<BackfillInput['order']>>('oldest_first')
@@ -44,8 +44,8 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
   const [force, setForce] = useState(false)
   const [reason, setReason] = useState('')
   const input: BackfillInput = {
-    from: instantOf(from),
-    to: instantOf(to),
+    from,
+    to,
     order,
     overlap: isBeside ? 'allow' : 'queue_all',
     ...given('rate', rate),
@@ -79,20 +79,20 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
       act={go}
     >
       <div className={classes.two}>
-        <TextField
-          label={`From (${zoneWord(myZone())})`}
-          type="datetime-local"
+        <InstantField
+          label="From"
+          zone={zone}
           value={from}
           error={errorAt('/from')}
-          onText={setFrom}
+          onInstant={setFrom}
           data-autofocus
         />
-        <TextField
-          label={`To, not included (${zoneWord(myZone())})`}
-          type="datetime-local"
+        <InstantField
+          label="To, not included"
+          zone={zone}
           value={to}
           error={errorAt('/to')}
-          onText={setTo}
+          onInstant={setTo}
         />
         <NativeSelect
           label="Order"

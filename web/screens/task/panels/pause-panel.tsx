@@ -2,20 +2,18 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { zoneWord } from '../../../../src/core/words/time.ts'
 import { patchTask } from '../../../api/task-cache.ts'
 import { pauseTask, previewQuery, resumeTask } from '../../../api/tasks.ts'
 import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
-import { Instant } from '../../../components/instant.tsx'
+import { Instant, useShownZone } from '../../../components/instant.tsx'
+import { InstantField } from '../../../components/instant-field.tsx'
 import { useSettled } from '../../../components/settled.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
-import { ReasonField, TextField } from '../../../components/text-field.tsx'
+import { ReasonField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
 import { serverNow } from '../../../time/clock.ts'
-import { instantOf, localOf } from '../../../time/local-instant.ts'
-import { myZone } from '../../../time/zone.ts'
 import { previewInputOf } from '../preview-input.ts'
 import classes from './fields.module.css'
 import presets from './presets.module.css'
@@ -39,10 +37,11 @@ interface PanelProps {
 
 export function PausePanel({ task, onClose }: PanelProps) {
   const [reason, setReason] = useState(task.pauseReason ?? '')
-  const [until, setUntil] = useState(localOf(task.resumeAt))
+  const [until, setUntil] = useState(task.resumeAt ?? '')
+  const zone = useShownZone(task.timezone)
   const pause = {
     ...given('reason', reason),
-    ...(until === '' ? {} : { until: instantOf(until) }),
+    ...given('until', until),
   }
   const skipped = useSkippedUntil(task, useSettled(until, TYPING_MS))
   const go = async () => {
@@ -62,8 +61,7 @@ export function PausePanel({ task, onClose }: PanelProps) {
           'It does not fire until somebody resumes it.'
         ) : (
           <>
-            It does not fire until <Instant at={instantOf(until)} zone={task.timezone} />, and goes on by
-            itself then.
+            It does not fire until <Instant at={until} zone={task.timezone} />, and goes on by itself then.
           </>
         ),
         ...(skipped === null ? [] : [`${skipped} will be recorded as skipped.`]),
@@ -76,12 +74,12 @@ export function PausePanel({ task, onClose }: PanelProps) {
     >
       <ReasonField placeholder="the warehouse moves" value={reason} onText={setReason} isFirst />
       <div className={classes.two}>
-        <TextField
-          label={`Until (${zoneWord(myZone())})`}
+        <InstantField
+          label="Until"
           description="Empty: until it is resumed"
-          type="datetime-local"
+          zone={zone}
           value={until}
-          onText={setUntil}
+          onInstant={setUntil}
         />
         <div className={presets.presets}>
           {PRESETS.map(({ label, ms }) => (
@@ -89,7 +87,7 @@ export function PausePanel({ task, onClose }: PanelProps) {
               key={label}
               size="compact-sm"
               variant="default"
-              onClick={() => setUntil(localOf(new Date(minuteAfter(ms)).toISOString()))}
+              onClick={() => setUntil(new Date(minuteAfter(ms)).toISOString())}
             >
               {label}
             </Button>
@@ -105,10 +103,9 @@ const minuteAfter = (ms: number): number => Math.ceil((serverNow() + ms) / 60_00
 
 /** How many occurrences fall before an instant, as the server works them out; null when nobody can say. */
 function useSkippedUntil(task: Task, until: string): string | null {
-  const end = until === '' ? null : instantOf(until)
-  const isKnown = end !== null && task.schedule.type !== 'manual' && task.schedule.type !== 'delay'
+  const isKnown = until !== '' && task.schedule.type !== 'manual' && task.schedule.type !== 'delay'
   const { data } = useQuery(
-    previewQuery(isKnown ? { ...previewInputOf(task), endAt: end, count: COUNTED } : null),
+    previewQuery(isKnown ? { ...previewInputOf(task), endAt: until, count: COUNTED } : null),
   )
   if (!isKnown || !data) return null
   const count = data.occurrences.length
