@@ -88,7 +88,7 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByLabel('Cron expression').fill('30 2 * * *')
     await page.getByRole('list', { name: 'Clock changes' }).getByText('02:30 does not exist').waitFor()
     await page.getByRole('button', { name: 'Create task' }).click()
-    await page.getByLabel('URL', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor()
+    await page.getByLabel('URL', { exact: true }).and(page.locator('[aria-invalid=true]:focus')).waitFor()
 
     expect(await page.getByText('Not saved: one field is not right yet.').count()).toBe(1)
   })
@@ -103,8 +103,9 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
 
     await page.getByLabel('Stop an attempt after').fill('30s')
     await node.request('PATCH', `/v1/tasks/${task.id}`, { retry: { limit: 9 } })
+    await page.getByText('Somebody saved version 2 meanwhile.').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByRole('heading', { name: 'Somebody else changed this task while you did' }).waitFor()
+    await page.locator('h2:focus').getByText('Somebody else changed this task while you did').waitFor()
     const compared = await page.getByRole('region', { name: 'Both versions' }).textContent()
     await page.getByRole('button', { name: 'Save mine as version 3' }).click()
     await page.getByText('version 3', { exact: true }).waitFor()

@@ -26,7 +26,9 @@ export function Conflict({ base, theirs, draft, isBusy, onKeepMine, onTakeTheirs
   )
   return (
     <section className={classes.conflict} role="alert" aria-labelledby="conflict-title">
-      <h2 id="conflict-title">Somebody else changed this task while you did</h2>
+      <h2 id="conflict-title" tabIndex={-1} ref={takeFocus}>
+        Somebody else changed this task while you did
+      </h2>
       <p>
         Version {theirs.version} was saved{' '}
         <Instant at={theirs.updatedAt} zone={theirs.timezone} precision="second" />; you began with version{' '}
@@ -69,5 +71,8 @@ export function Conflict({ base, theirs, draft, isBusy, onKeepMine, onTakeTheirs
     </section>
   )
 }
+
+/** Whoever pressed Save is at the foot of the form and would see nothing of it. */
+const takeFocus = (element: HTMLElement | null): void => element?.focus()
 
 const show = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

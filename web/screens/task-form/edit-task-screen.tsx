@@ -45,10 +45,16 @@ export function EditTaskScreen() {
   if (error && base === null)
     return <Unread what="task" id={taskId} error={error} onRetry={() => void refetch()} />
   if (base === null) return <Bones count={4} />
-  return <EditTask key={base.id} opened={base} />
+  return <EditTask key={base.id} opened={base} latest={data?.version ?? base.version} />
 }
 
-function EditTask({ opened }: { readonly opened: Task }) {
+interface EditTaskProps {
+  readonly opened: Task
+  /** The version that holds by now. */
+  readonly latest: number
+}
+
+function EditTask({ opened, latest }: EditTaskProps) {
   const navigate = useNavigate()
   const [base, setBase] = useState(opened)
   const [draft, setDraft] = useState(() => draftOf(opened))
@@ -123,6 +129,11 @@ function EditTask({ opened }: { readonly opened: Task }) {
         }
         aside={
           <>
+            {latest > base.version && theirs === null && !save.isSuccess && (
+              <p role="status" className={classes.meanwhile}>
+                Somebody saved version {latest} meanwhile. Save shows both side by side.
+              </p>
+            )}
             <Consequences draft={draft} preview={preview} problems={problems} current={base} />
             <TestRun draft={draft} />
             <Twins

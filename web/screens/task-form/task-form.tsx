@@ -1,8 +1,8 @@
-/** The form for a task, new or not: four questions on the left, on the right what follows from the answers. */
+/** The form for a task, new or not: four questions on the left, on the right what follows from the answers, then what to do. */
 import { Button, SegmentedControl } from '@mantine/core'
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import type { FieldProblem } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
@@ -101,9 +101,14 @@ export function TaskForm({
     onSave()
   }
   const [form, setForm] = useState<Form>('fields')
+  const element = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    // The field may be far above the button that was pressed.
+    if (error !== null) element.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+  }, [error])
   const parts = { draft, change, errorAt }
   return (
-    <form className={classes.form} onSubmit={submit} noValidate>
+    <form ref={element} className={classes.form} onSubmit={submit} noValidate>
       <div className={classes.left}>
         <SegmentedControl
           aria-label="Write it as"
@@ -125,6 +130,11 @@ export function TaskForm({
             <Who {...parts} />
           </>
         )}
+      </div>
+      <aside className={classes.right} aria-label="What will happen">
+        {aside}
+      </aside>
+      <div className={classes.end}>
         {error !== null && !isToldElsewhere && <Failure error={error} />}
         {isToldElsewhere && (
           <p role="alert" className={classes.refused}>
@@ -136,9 +146,6 @@ export function TaskForm({
           {buttons}
         </div>
       </div>
-      <aside className={classes.right} aria-label="What will happen">
-        {aside}
-      </aside>
     </form>
   )
 }
