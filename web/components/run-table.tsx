@@ -7,7 +7,7 @@ import type { Run } from '../api/wire.ts'
 import { useNow } from '../time/clock.ts'
 import { useChosenRow } from './chosen-row.ts'
 import { Instant } from './instant.tsx'
-import { latenessWords } from './lateness.ts'
+import { latenessWords, NOT_LATE } from './lateness.ts'
 import classes from './run-table.module.css'
 import { StateMark } from './state-mark.tsx'
 
@@ -81,6 +81,7 @@ interface RunRowProps {
 }
 
 function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
+  const late = latenessWords(run)
   return (
     <tr
       data-run={run.id}
@@ -110,8 +111,8 @@ function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
           </span>
         )}
       </td>
-      <td className={classes.number}>
-        <Labelled label="late">{latenessWords(run)}</Labelled>
+      <td className={classes.number} data-none={late === NOT_LATE || undefined}>
+        <Labelled label="late">{late}</Labelled>
       </td>
       <td className={classes.number}>
         <Labelled label="took">

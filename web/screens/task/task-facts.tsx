@@ -1,9 +1,8 @@
 /** What a task does, when, and how it goes, at a glance. */
 import { Link } from '@tanstack/react-router'
 import { actionWords } from '../../../src/core/words/action.ts'
-import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Task } from '../../api/wire.ts'
-import { durationWords } from '../../components/duration-words.ts'
+import { durationWords, inOnePiece } from '../../components/duration-words.ts'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
 import { RunStrip } from '../../components/run-strip.tsx'
@@ -65,7 +64,7 @@ function Going({ recent }: { readonly recent: NonNullable<Task['recent']> }) {
   const took = recent
     .flatMap(({ state, durationMs }) => (state === 'completed' && durationMs !== null ? [durationMs] : []))
     .toSorted((one, other) => one - other)
-  const percentile = (share: number) => formatDuration(took[Math.ceil(took.length * share) - 1] ?? 0)
+  const percentile = (share: number) => inOnePiece(took[Math.ceil(took.length * share) - 1] ?? 0)
   return (
     <>
       {last && (
@@ -73,7 +72,7 @@ function Going({ recent }: { readonly recent: NonNullable<Task['recent']> }) {
           <StateMark state={last.state} {...(last.reason ? { text: `skipped: ${last.reason}` } : {})} />
         </Link>
       )}
-      {last?.latenessMs != null && `, ${formatDuration(last.latenessMs)} late`}
+      {last?.latenessMs != null && `, ${inOnePiece(last.latenessMs)} late`}
       {took.length === 1 && ` · took ${percentile(1)}`}
       {took.length > 1 && ` · took p50 ${percentile(0.5)}, p95 ${percentile(0.95)}`}
     </>

@@ -41,7 +41,7 @@ export function TaskHead({ task, onOpen }: TaskHeadProps) {
         )}
         {!isOver(task) && (
           <Split
-            icon={isPaused ? 'again' : 'pause'}
+            icon={isPaused ? 'resume' : 'pause'}
             label={isPaused ? 'Resume' : 'Pause'}
             onClick={() => void togglePause(task)}
           >

@@ -202,7 +202,7 @@ const TaskRow = memo(function TaskRow({ task, isSelected, onSelect, onDelete }: 
           disabled={isOver(task)}
           onClick={() => void togglePause(task)}
         >
-          <Icon name={task.state === 'paused' ? 'again' : 'pause'} />
+          <Icon name={task.state === 'paused' ? 'resume' : 'pause'} />
         </ActionIcon>
         <ActionIcon
           variant="subtle"
