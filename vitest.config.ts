@@ -35,7 +35,8 @@ export default defineConfig({
     // A machine that others use too may stand still for seconds. What fails a second time is wrong; what does not is told
     // as `retry x1` in the report, and is to be looked into.
     retry: 1,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Longer than `eventually` waits, so that what fails says what it waited for.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 })

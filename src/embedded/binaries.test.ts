@@ -15,7 +15,7 @@ import { findBinaries, healLinks, placeBinaries, postgresIn, removeOldCopies } f
 import { openDataDirectory } from './data-directory.ts'
 import { aDirectory, isRoot } from './test-support.ts'
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
 let parent: string
 

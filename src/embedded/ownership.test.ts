@@ -5,7 +5,7 @@ import { claimOwnership, readOwner } from './ownership.ts'
 import { startTimeOf } from './process-identity.ts'
 import { aDirectory, buildProgram, run } from './test-support.ts'
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
 const CONTENDERS = 6
 let program: Awaited<ReturnType<typeof buildProgram>>

@@ -19,7 +19,7 @@ import {
 } from './server.ts'
 import { aDirectory, buildProgram, isRoot, query, run, until, untilDead } from './test-support.ts'
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let program: Awaited<ReturnType<typeof buildProgram>>
 let parent: string

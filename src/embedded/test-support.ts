@@ -12,7 +12,7 @@ import { inject } from 'vitest'
 import { isAlive } from './process-identity.ts'
 
 export const isRoot = process.getuid?.() === 0
-const DEADLINE_MS = 10_000
+const DEADLINE_MS = 60_000
 
 /** A new directory that every user may pass, as /var/lib would be. */
 export function aDirectory(): string {

@@ -41,7 +41,7 @@ const ended = (id: string) =>
       const body = await read(id)
       return body.endedAt === null ? undefined : body
     },
-    { withinMs: 30_000 },
+    { withinMs: 60_000 },
   )
 const runsOf = async (taskId: string) =>
   (await request('GET', `/v1/tasks/${taskId}/runs?limit=200`)).body.items.filter(

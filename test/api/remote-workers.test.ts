@@ -82,7 +82,7 @@ test('a claim that waits is answered as soon as there is something, also through
   const runs = await claiming
 
   expect(runs).toMatchObject([{ taskId }])
-  expect(performance.now() - startedAt).toBeLessThan(15_000)
+  expect(performance.now() - startedAt).toBeLessThan(28_000)
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(runs[0]?.scheduledFor ?? ''))
 })
 
@@ -452,5 +452,5 @@ test('a node that stops answers those who wait at once', async () => {
   const runs = await waiting
 
   expect(runs).toEqual([])
-  expect(performance.now() - startedAt).toBeLessThan(20_000)
+  expect(performance.now() - startedAt).toBeLessThan(28_000)
 })

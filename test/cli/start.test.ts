@@ -35,7 +35,7 @@ test('a first start makes everything, a later one finds it, and each says where 
   expect(second.stdout).toMatch(/✓ schema {5}up to date/)
   process.stdout.write(`  first start ${first.readyMs} ms, warm start ${second.readyMs} ms\n`)
   // Ten seconds on a quiet machine; tests share theirs.
-  expect(first.readyMs).toBeLessThan(30_000)
+  expect(first.readyMs).toBeLessThan(60_000)
 })
 
 describe('a Belfry that runs', async () => {

@@ -24,8 +24,7 @@ const read = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)
 const trigger = (id: string) => node.request('POST', `/v1/tasks/${id}/trigger`)
 const runs = async (id: string) => (await node.request('GET', `/v1/tasks/${id}/runs`)).body.items
 
-const finished = (id: string) =>
-  eventually(async () => (await read(id)).state === 'finished', { withinMs: 25_000 })
+const finished = (id: string) => eventually(async () => (await read(id)).state === 'finished')
 
 test('queue_all runs each occurrence, in order, one after the other', async () => {
   const task = await create({

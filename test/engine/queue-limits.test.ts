@@ -113,7 +113,7 @@ test('what other lanes of a queue keep bringing does not keep a lane from its tu
   )
 
   const ids = await createAll(node, [...stream, ...keyed])
-  await allEnded(db, ids, 30_000)
+  await allEnded(db, ids)
 
   // Twice as much is due as the queue can do, so the stream is long behind when the last of the keyed are due.
   const begun = (await spansOf(db, ids)).map(({ taskId }) => ids.indexOf(taskId))
@@ -201,9 +201,7 @@ test('lifting a limit starts what waits behind it', async () => {
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('whatever is done to a limit under load, it counts exactly what is in progress', {
-  timeout: 60_000,
-}, async () => {
+test('whatever is done to a limit under load, it counts exactly what is in progress', async () => {
   const task = { action: sleep('25ms'), queue: 'restless' }
   const ids = await createAll(
     node,
@@ -226,7 +224,7 @@ test('whatever is done to a limit under load, it counts exactly what is in progr
       return left?.left === 0 || (now?.ended ?? 0) >= (before[0]?.ended ?? 0) + 15
     })
   }
-  await allEnded(db, ids, 40_000)
+  await allEnded(db, ids)
   isDone = true
   await watched
 

@@ -14,7 +14,7 @@ interface Told {
   readonly data: { readonly run: { readonly id: string; readonly scheduledFor: string } }
 }
 
-test('events are delivered by another node when the one that did so dies', { timeout: 90_000 }, async () => {
+test('events are delivered by another node when the one that did so dies', { timeout: 240_000 }, async () => {
   const { url } = await createTestDatabase()
   const told: Told[] = []
   let hits = 0
@@ -42,9 +42,6 @@ test('events are delivered by another node when the one that did so dies', { tim
         const { body } = await victim.request('POST', `/v1/tasks/${id}/trigger`)
         await eventually(
           async () => (await victim.request('GET', `/v1/runs/${body.id}`)).body.endedAt !== null,
-          {
-            withinMs: 30_000,
-          },
         )
         ends.get(id)?.push(body.id)
       }),

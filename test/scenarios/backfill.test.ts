@@ -12,7 +12,7 @@ const OCCURRENCES = 1_000
 const RATE = '200/s'
 const MINUTE_MS = 60_000
 
-test('a backfill survives the death of the node that writes it', { timeout: within(120_000) }, async () => {
+test('a backfill survives the death of the node that writes it', { timeout: within(240_000) }, async () => {
   const { url } = await createTestDatabase()
   const sink = await startSink()
   const victim = await startBelfry(['--database-url', url])
@@ -28,7 +28,7 @@ test('a backfill survives the death of the node that writes it', { timeout: with
     to: new Date(to).toISOString(),
     rate: RATE,
   })
-  await eventually(async () => sink.hits.length > OCCURRENCES / 4, { withinMs: within(30_000) })
+  await eventually(async () => sink.hits.length > OCCURRENCES / 4, { withinMs: within(60_000) })
 
   victim.kill('SIGKILL')
   await victim.exited

@@ -7,9 +7,9 @@ import { Client, type Wanted } from '../checker/client.ts'
 import type { HistoryRow, Tables } from '../checker/evidence.ts'
 import { expectSound } from '../checker/expect-sound.ts'
 import { Nemesis } from '../checker/nemesis.ts'
-import { recordChanges, untilEnded } from '../checker/observe.ts'
+import { ask, recordChanges, untilEnded } from '../checker/observe.ts'
 import { type Sink, startSink } from '../checker/sink.ts'
-import { CADENCE, QUICK, within } from '../support/cadence.ts'
+import { QUICK, within } from '../support/cadence.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   aDirectory,
@@ -20,7 +20,11 @@ import {
 } from '../support/process.ts'
 
 /** By then what a fault has held up must have begun. */
-const RECOVERY_MS = within(15_000)
+const RECOVERY_MS = within(60_000)
+
+/** Nodes that were known to be dead before anybody was there who could have missed their beats. */
+const DEAD_BEFORE_ANYBODY = `
+  select reason from node where dead_at < (select min(started_at) from node where dead_at is null)`
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
 
@@ -78,7 +82,7 @@ function report(title: string, figures: Record<string, number | string>): void {
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
 test('after kill -9 of the process and its database everything accepted runs, with default settings', {
-  timeout: within(90_000),
+  timeout: within(240_000),
 }, async () => {
   const dataDir = aDirectory()
   const databaseUrl = () => embeddedDatabaseUrl(dataDir)
@@ -133,11 +137,11 @@ test('after kill -9 of the process and its database everything accepted runs, wi
   expect(recurred).toHaveLength(20 * 21)
   expect(recurred.filter(({ state, reason }) => state !== 'completed' && reason !== 'overlap')).toEqual([])
   // The dead node's claim on the data names it, so nobody waits until its silence has lasted a lease.
-  expect(recoveredMs).toBeLessThan(CADENCE.leaseMs)
+  expect(await ask(databaseUrl(), DEAD_BEFORE_ANYBODY)).toEqual([{ reason: 'lost' }])
 })
 
 test('after kill -9 of the process alone the database is adopted and everything runs', {
-  timeout: within(60_000),
+  timeout: within(240_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(QUICK)
   const postmaster = embeddedPostmaster(dataDir)
@@ -151,7 +155,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
   const second = await startBelfry(['--data-dir', dataDir, ...QUICK])
   over()
   const upAfterMs = performance.now() - killedAt
-  await untilEnded(databaseUrl, client.idsOf('one-off'), { withinMs: within(20_000) })
+  await untilEnded(databaseUrl, client.idsOf('one-off'), { withinMs: within(60_000) })
 
   const { faults } = nemesis
   const tables = await expectSound({ url: databaseUrl, client, sink, faults, mustSee: ['reclaims'] })
@@ -171,7 +175,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
 })
 
 test('after kill -9 of the database alone it is started again, and the API answers 503 meanwhile', {
-  timeout: within(60_000),
+  timeout: within(240_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(QUICK)
   const before = embeddedPostmaster(dataDir) as number
@@ -194,7 +198,7 @@ test('after kill -9 of the database alone it is started again, and the API answe
   const upAfterMs = performance.now() - killedAt
   probe.isOn = false
   await probing
-  await untilEnded(databaseUrl, client.idsOf('one-off'), { withinMs: within(40_000) })
+  await untilEnded(databaseUrl, client.idsOf('one-off'), { withinMs: within(60_000) })
 
   const tables = await expectSound({ url: databaseUrl, client, sink, faults: nemesis.faults })
   report('killed database', {
@@ -214,7 +218,7 @@ test('after kill -9 of the database alone it is started again, and the API answe
 })
 
 test('SIGTERM under load ends with 0 within the grace, and nothing runs twice', {
-  timeout: within(60_000),
+  timeout: within(240_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad([])
   const nemesis = new Nemesis(databaseUrl)
@@ -229,7 +233,7 @@ test('SIGTERM under load ends with 0 within the grace, and nothing runs twice', 
   await startBelfry(['--data-dir', dataDir])
   over()
   const url = embeddedDatabaseUrl(dataDir)
-  await untilEnded(url, client.idsOf('one-off'), { withinMs: within(20_000) })
+  await untilEnded(url, client.idsOf('one-off'), { withinMs: within(60_000) })
 
   const { history } = await expectSound({ url, client, sink, faults: nemesis.faults })
   report('SIGTERM', {

@@ -35,7 +35,7 @@ test('what a paused node held is done by another, and nothing it says on waking 
   await startBelfry(['--database-url', url, ...STEADY])
 
   const nemesis = new Nemesis(url)
-  const over = nemesis.note('pause', [sleeper.pid], within(5_000))
+  const over = nemesis.note('pause', [sleeper.pid], within(30_000))
   sleeper.kill('SIGSTOP')
   await eventually(async () => (await countEnded(url, client.idsOf('held'))) === HELD, PATIENCE)
   const { history: before } = await observe(url)

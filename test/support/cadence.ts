@@ -20,7 +20,7 @@ export const QUICK: readonly string[] = isDefault
   : []
 
 /** Two cores, and whatever else runs on them. */
-const MARGIN_MS = 6_000
+const MARGIN_MS = 20_000
 
 /** The runs of a node that died are in other hands by then, and not before `REAPED_AFTER_MS`. */
 export const REAPED_WITHIN_MS = CADENCE.leaseMs + 2 * CADENCE.reaperMs + MARGIN_MS

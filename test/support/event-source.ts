@@ -49,7 +49,7 @@ export async function openEvents(url: string, headers: Record<string, string> = 
     events,
     ended,
     next: (event, isWanted = () => true) =>
-      eventually(async () => events.find((e) => e.event === event && isWanted(e.data)), { withinMs: 20_000 }),
+      eventually(async () => events.find((e) => e.event === event && isWanted(e.data))),
     close,
   }
 }

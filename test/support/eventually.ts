@@ -1,7 +1,10 @@
+/** On a machine that is busy with other things, what takes a moment may take half a minute. */
+const PATIENCE_MS = 60_000
+
 /** Asks again and again until the answer is there, and fails with the last answer when it never is. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false | null>,
-  { withinMs = 10_000, everyMs = 20 } = {},
+  { withinMs = PATIENCE_MS, everyMs = 20 } = {},
 ): Promise<T> {
   const deadline = performance.now() + withinMs
   for (;;) {

@@ -14,7 +14,7 @@ export async function createAll(
 }
 
 /** Waits until every one of the tasks has a run in history. */
-export const allEnded = (db: Database, ids: readonly string[], withinMs = 20_000) =>
+export const allEnded = (db: Database, ids: readonly string[], withinMs = 60_000) =>
   eventually(
     async () => {
       const [row] = await db.run(
