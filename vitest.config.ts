@@ -27,7 +27,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/set-up-file.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of a small machine: many tests wait for processes, clocks and the database.
+    maxWorkers: 3,
     // Files share a process, and so load the program once and not each for itself: that was a third of the time. What a
     // module keeps for a file it lets go of in `whenFileEnds`.
     isolate: false,

@@ -1,5 +1,5 @@
 /** One test for each cause: a task is brought into it, and says so. Where somebody must be there, real nodes are. */
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -19,6 +19,8 @@ afterEach(async () => {
   await db.run(sql`update agenda set cancel_at = now() where state = 'running'`)
   await Promise.all(others.splice(0).map((node) => node.stop()))
 })
+
+const PLAIN = { roles: ['scheduler', 'worker'], shutdownGraceMs: 1 }
 
 /** A node with some roles, gone after the test. */
 async function aNode(roles: readonly string[], flags: Record<string, unknown> = {}): Promise<TestNode> {
@@ -77,13 +79,6 @@ test('no_worker: it was fired, and no worker is there', async () => {
   expect(await untilWhy(id, 'no_worker')).toMatchObject({ facts: { runState: 'pending', workers: 0 } })
 })
 
-test('no_worker: a handler needs a worker of the users’ own', async () => {
-  await aNode(['scheduler', 'worker'])
-  const id = await aTask({ action: { type: 'handler', name: 'rotate-keys' } })
-
-  expect(await untilWhy(id, 'no_worker')).toMatchObject({ facts: { handler: 'rotate-keys', workers: 0 } })
-})
-
 test('no_capable_worker: none of the workers offers what it asks for', async () => {
   await aNode(['scheduler', 'worker'], { labels: ['gpu'] })
   const id = await aTask({ labels: ['gpu', 'arm'] })
@@ -91,18 +86,6 @@ test('no_capable_worker: none of the workers offers what it asks for', async () 
   const answer = await untilWhy(id, 'no_capable_worker')
 
   expect(answer.facts).toMatchObject({ labels: ['arm', 'gpu'], workers: 1 })
-})
-
-test('running, and finished after that', async () => {
-  await aNode(['scheduler', 'worker'])
-  const id = await aTask({ action: NAP })
-
-  const running = await untilWhy(id, 'running')
-  await api.request('POST', `/v1/runs/${running.facts.runId}/cancel`)
-  const finished = await untilWhy(id, 'finished')
-
-  expect(running.facts).toMatchObject({ runState: 'running', attempt: 1, workerId: expect.any(String) })
-  expect(finished).toMatchObject({ facts: { runId: running.facts.runId, runState: 'cancelled' } })
 })
 
 test('workers_busy: all places are taken, and so many wait before it', async () => {
@@ -118,96 +101,115 @@ test('workers_busy: all places are taken, and so many wait before it', async () 
   expect(answer.facts).toMatchObject({ places: 1, workers: 1, ahead: 1 })
 })
 
-test('queue_paused, and when it is due next is no cause beneath it', async () => {
-  await aNode(['scheduler', 'worker'])
-  const id = await aTask({ queue: 'closed', schedule: HOURLY })
-  await api.request('POST', '/v1/queues/closed/pause')
+describe('while a scheduler and a worker are there,', () => {
+  let node: TestNode
+  beforeAll(async () => {
+    node = await startTestNode(database, PLAIN)
+  })
+  afterAll(() => node.stop())
 
-  const before = await why(id)
-  await trigger(id)
-  const answer = await untilWhy(id, 'queue_paused')
+  test('no_worker: a handler needs a worker of the users’ own', async () => {
+    const id = await aTask({ action: { type: 'handler', name: 'rotate-keys' } })
 
-  expect(before.code).toBe('not_due')
-  expect(alsoOf(before)).toContain('queue_paused')
-  expect(answer.facts).toMatchObject({ queue: 'closed', runState: 'pending' })
-  expect(answer.also).toEqual([])
-})
-
-test('queue_full', async () => {
-  await aNode(['scheduler', 'worker'])
-  const [first, second] = [
-    await aTask({ queue: 'narrow', action: NAP, schedule: { type: 'manual' } }),
-    await aTask({ queue: 'narrow', schedule: { type: 'manual' } }),
-  ]
-  await api.request('PATCH', '/v1/queues/narrow', { concurrencyLimit: 1 })
-  await trigger(first)
-  await untilWhy(first, 'running')
-  await trigger(second)
-
-  expect((await untilWhy(second, 'queue_full')).facts).toMatchObject({ queue: 'narrow', limit: 1, held: 1 })
-})
-
-test('key_full', async () => {
-  await aNode(['scheduler', 'worker'])
-  const first = await aTask({ concurrencyKey: 'customer', action: NAP })
-  await untilWhy(first, 'running')
-  const second = await aTask({ concurrencyKey: 'customer' })
-
-  expect((await untilWhy(second, 'key_full')).facts).toMatchObject({ key: 'customer', limit: 1, held: 1 })
-})
-
-test('retry_wait, now and then', async () => {
-  await aNode(['scheduler', 'worker'])
-  const id = await aTask({
-    action: { type: 'ping', url: 'http://127.0.0.1:9/' },
-    retry: { limit: 3, initial: '10m', max: '10m' },
+    expect(await untilWhy(id, 'no_worker')).toMatchObject({ facts: { handler: 'rotate-keys', workers: 0 } })
   })
 
-  const answer = await untilWhy(id, 'retry_wait')
-  const then = await why(id, Date.now())
+  test('running, and finished after that', async () => {
+    const id = await aTask({ action: NAP })
 
-  expect(answer.facts).toMatchObject({ attempt: 1, runState: 'retrying' })
-  expect(Date.parse(answer.facts.until)).toBeGreaterThan(Date.now())
-  expect(then).toMatchObject({
-    code: 'retry_wait',
-    isNow: false,
-    facts: { attempt: 1, runId: answer.facts.runId },
-  })
-})
+    const running = await untilWhy(id, 'running')
+    await api.request('POST', `/v1/runs/${running.facts.runId}/cancel`)
+    const finished = await untilWhy(id, 'finished')
 
-test('overlap: it waits for a run of its own task', async () => {
-  await aNode(['scheduler', 'worker'])
-  const id = await aTask({ action: NAP, overlap: 'queue_one', schedule: { type: 'manual' } })
-  const first = await trigger(id)
-  await runState(first, 'running')
-  await trigger(id)
-
-  const answer = await eventually(async () => {
-    const asked = await why(id)
-    return asked.also.some(({ code }: { code: string }) => code === 'overlap') && asked
+    expect(running.facts).toMatchObject({ runState: 'running', attempt: 1, workerId: expect.any(String) })
+    expect(finished).toMatchObject({ facts: { runId: running.facts.runId, runState: 'cancelled' } })
   })
 
-  expect(answer.code).toBe('running')
-  expect(answer.also).toMatchObject([{ code: 'overlap', facts: { runId: first } }])
-})
+  test('queue_paused, and when it is due next is no cause beneath it', async () => {
+    const id = await aTask({ queue: 'closed', schedule: HOURLY })
+    await api.request('POST', '/v1/queues/closed/pause')
 
-test('overlap, then: it was skipped because of a run', async () => {
-  await aNode(['scheduler', 'worker'])
-  const id = await aTask({ action: NAP, schedule: { type: 'every', interval: '1s' } })
-  const skip = await eventually(async () => {
-    const { body } = await api.request('GET', `/v1/tasks/${id}/runs?state=skipped`)
-    return body.items[0]
+    const before = await why(id)
+    await trigger(id)
+    const answer = await untilWhy(id, 'queue_paused')
+
+    expect(before.code).toBe('not_due')
+    expect(alsoOf(before)).toContain('queue_paused')
+    expect(answer.facts).toMatchObject({ queue: 'closed', runState: 'pending' })
+    expect(answer.also).toEqual([])
   })
-  const { facts } = await untilWhy(id, 'running')
-  await api.request('POST', `/v1/tasks/${id}/cancel`)
-  await runState(facts.runId, 'cancelled')
-  await db.run(
-    sql`update run set ended_at = to_timestamp(${Date.parse(skip.scheduledFor)}::float8 / 1000) where run_id = ${facts.runId}`,
-  )
 
-  const then = await why(id, Date.parse(skip.scheduledFor) + 1)
+  test('queue_full', async () => {
+    const [first, second] = [
+      await aTask({ queue: 'narrow', action: NAP, schedule: { type: 'manual' } }),
+      await aTask({ queue: 'narrow', schedule: { type: 'manual' } }),
+    ]
+    await api.request('PATCH', '/v1/queues/narrow', { concurrencyLimit: 1 })
+    await trigger(first)
+    await untilWhy(first, 'running')
+    await trigger(second)
 
-  expect(then).toMatchObject({ code: 'overlap', facts: { runId: facts.runId, reason: 'overlap' } })
+    expect((await untilWhy(second, 'queue_full')).facts).toMatchObject({ queue: 'narrow', limit: 1, held: 1 })
+  })
+
+  test('key_full', async () => {
+    const first = await aTask({ concurrencyKey: 'customer', action: NAP })
+    await untilWhy(first, 'running')
+    const second = await aTask({ concurrencyKey: 'customer' })
+
+    expect((await untilWhy(second, 'key_full')).facts).toMatchObject({ key: 'customer', limit: 1, held: 1 })
+  })
+
+  test('retry_wait, now and then', async () => {
+    const id = await aTask({
+      action: { type: 'ping', url: 'http://127.0.0.1:9/' },
+      retry: { limit: 3, initial: '10m', max: '10m' },
+    })
+
+    const answer = await untilWhy(id, 'retry_wait')
+    const then = await why(id, Date.now())
+
+    expect(answer.facts).toMatchObject({ attempt: 1, runState: 'retrying' })
+    expect(Date.parse(answer.facts.until)).toBeGreaterThan(Date.now())
+    expect(then).toMatchObject({
+      code: 'retry_wait',
+      isNow: false,
+      facts: { attempt: 1, runId: answer.facts.runId },
+    })
+  })
+
+  test('overlap: it waits for a run of its own task', async () => {
+    const id = await aTask({ action: NAP, overlap: 'queue_one', schedule: { type: 'manual' } })
+    const first = await trigger(id)
+    await runState(first, 'running')
+    await trigger(id)
+
+    const answer = await eventually(async () => {
+      const asked = await why(id)
+      return asked.also.some(({ code }: { code: string }) => code === 'overlap') && asked
+    })
+
+    expect(answer.code).toBe('running')
+    expect(answer.also).toMatchObject([{ code: 'overlap', facts: { runId: first } }])
+  })
+
+  test('overlap, then: it was skipped because of a run', async () => {
+    const id = await aTask({ action: NAP, schedule: { type: 'every', interval: '1s' } })
+    const skip = await eventually(async () => {
+      const { body } = await api.request('GET', `/v1/tasks/${id}/runs?state=skipped`)
+      return body.items[0]
+    })
+    const { facts } = await untilWhy(id, 'running')
+    await api.request('POST', `/v1/tasks/${id}/cancel`)
+    await runState(facts.runId, 'cancelled')
+    await db.run(
+      sql`update run set ended_at = to_timestamp(${Date.parse(skip.scheduledFor)}::float8 / 1000) where run_id = ${facts.runId}`,
+    )
+
+    const then = await why(id, Date.parse(skip.scheduledFor) + 1)
+
+    expect(then).toMatchObject({ code: 'overlap', facts: { runId: facts.runId, reason: 'overlap' } })
+  })
 })
 
 test('paused, now and then', async () => {

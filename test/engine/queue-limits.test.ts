@@ -24,6 +24,8 @@ const limit = async (queue: string, concurrencyLimit: number | null) =>
   (await node.request('PATCH', `/v1/queues/${queue}`, { concurrencyLimit })).body
 const queueOf = async (queue: string) => (await node.request('GET', `/v1/queues/${queue}`)).body
 const stateOf = async (id: string) => (await node.request('GET', `/v1/tasks/${id}`)).body.state
+const cancelAll = (ids: readonly string[]) =>
+  Promise.all(ids.map((id) => node.request('POST', `/v1/tasks/${id}/cancel`)))
 const areRunning = (ids: readonly string[]) =>
   eventually(async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 'running'))
 
@@ -45,7 +47,7 @@ test('no place of a queue stays empty while something waits, though no worker al
   await limit('wide', 30)
   const ids = await createAll(
     node,
-    times(35, () => ({ action: sleep('4s'), queue: 'wide' })),
+    times(35, () => ({ action: sleep('1h'), queue: 'wide' })),
   )
 
   const full = await eventually(async () => {
@@ -54,6 +56,7 @@ test('no place of a queue stays empty while something waits, though no worker al
   })
 
   expect(full).toMatchObject({ waiting: 5 })
+  await cancelAll(ids)
   await allEnded(db, ids)
 })
 
@@ -188,7 +191,7 @@ test('a limit counts what is in progress when it is set, and starts nothing unti
 test('lifting a limit starts what waits behind it', async () => {
   await limit('lifted', 1)
   const [blocker, ...waiting] = (await createAll(node, [
-    { action: sleep('4s'), queue: 'lifted' },
+    { action: sleep('1h'), queue: 'lifted' },
     ...times(3, () => ({ action: sleep('0s'), queue: 'lifted', priority: 1 })),
   ])) as [string, ...string[]]
   await areRunning([blocker])
@@ -197,6 +200,7 @@ test('lifting a limit starts what waits behind it', async () => {
 
   await allEnded(db, waiting)
   expect(await stateOf(blocker)).toBe('running')
+  await cancelAll([blocker])
   await allEnded(db, [blocker])
   expect(await heldPlaces(db)).toEqual([])
 })

@@ -1,6 +1,6 @@
 /** The node that delivers is killed in the middle of it: another one goes on, nothing is left out, and order is kept. */
 import { expect, test } from 'vitest'
-import { QUICK } from '../support/cadence.ts'
+import { STEADY } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBelfry } from '../support/process.ts'
@@ -24,7 +24,7 @@ test('events are delivered by another node when the one that did so dies', { tim
     if (++hits === (TASKS * RUNS_EACH) / 3) killVictim()
     return { status: 200 }
   })
-  const victim = await startBelfry(['--database-url', url, ...QUICK])
+  const victim = await startBelfry(['--database-url', url, ...STEADY])
   const taskIds = await Promise.all(
     Array.from({ length: TASKS }, async () => {
       const task = {
@@ -54,7 +54,7 @@ test('events are delivered by another node when the one that did so dies', { tim
   })
   await victim.exited
   const toldByVictim = told.length
-  const heir = await startBelfry(['--database-url', url, ...QUICK])
+  const heir = await startBelfry(['--database-url', url, ...STEADY])
   await eventually(
     async () => {
       const { body } = await heir.request('GET', '/v1/subscriptions')

@@ -8,7 +8,7 @@ import { type Received, startPeer } from '../calls/peer.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
-import { type Hit, startSink } from '../support/sink.ts'
+import { type Hit, startSharedSink, startSink } from '../support/sink.ts'
 
 const database = await createTestDatabase()
 const { db } = database
@@ -99,9 +99,11 @@ test('several events go into one message where a subscription asks for it', asyn
   expect(sink.hits[0]?.headers['content-type']).toBe('application/cloudevents-batch+json')
 })
 
-test('what is not taken is sent again, under the same id, and nothing of its task overtakes it', async () => {
+// Each waits for seconds on end, and none minds the others.
+
+test.concurrent('what is not taken is sent again, under the same id, and nothing of its task overtakes it', async () => {
   const failures = new Map<string, number>()
-  const sink = await startSink((hit) => {
+  const sink = await startSharedSink((hit) => {
     const id = String(hit.headers['webhook-id'])
     const count = failures.get(id) ?? 0
     failures.set(id, count + 1)
@@ -130,9 +132,9 @@ test('what is not taken is sent again, under the same id, and nothing of its tas
     if (i > 0) expect(ids.indexOf(id)).toBeGreaterThan(ids.lastIndexOf(runs[i - 1] as string))
 })
 
-test('a receiver that is gone disables its subscription, which says where it stopped and goes on when resumed', async () => {
+test.concurrent('a receiver that is gone disables its subscription, which says where it stopped and goes on when resumed', async () => {
   let status = 410
-  const sink = await startSink(() => ({ status }))
+  const sink = await startSharedSink(() => ({ status }))
   const taskId = await create()
   const { id, position } = await subscribe({ url: sink.url, filter: { taskIds: [taskId] } })
   const runId = await trigger(taskId)
@@ -157,7 +159,7 @@ test('a receiver that is gone disables its subscription, which says where it sto
   expect(runIdsOf(sink.hits)).toEqual([runId, runId, later, runId, later])
 })
 
-test('a change of what fails is tried at once, also when a message is on its way to where it failed', async () => {
+test.concurrent('a change of what fails is tried at once, also when a message is on its way to where it failed', async () => {
   const { id } = await subscribe({ url: 'http://127.0.0.1:1/', filter: { owners: ['nobody'] } })
   const held = await eventually(async () => {
     const [row] = await db.run(
@@ -180,7 +182,7 @@ async function startPickySink() {
   const refused = new Set<string>()
   /** Runs whose events were taken, each once, in the order of the first time. */
   const taken = new Set<string>()
-  const sink = await startSink((hit) => {
+  const sink = await startSharedSink((hit) => {
     const events = [JSON.parse(hit.body)].flat() as { subject: string }[]
     if (events.some(({ subject }) => refused.has(subject))) return { status: 500 }
     for (const id of runIdsOf([hit])) taken.add(id as string)
@@ -211,7 +213,7 @@ const age = (id: string) =>
             from jsonb_array_elements(held) h)
   where id = ${id}`)
 
-test.each([1, 10])(
+test.concurrent.each([1, 10])(
   'one task whose event is refused does not hold up others, in messages of up to %i',
   LONG,
   async (batchSize) => {
@@ -250,7 +252,7 @@ test.each([1, 10])(
   },
 )
 
-test(
+test.concurrent(
   'a receiver that refuses everything is left alone, and told all of it once it takes something',
   LONG,
   async () => {
@@ -279,7 +281,7 @@ test(
   },
 )
 
-test(
+test.concurrent(
   'one task is given up after as long as it may fail, goes on when resumed, and nothing of it is left out',
   LONG,
   async () => {
@@ -306,11 +308,11 @@ test(
   },
 )
 
-test(
+test.concurrent(
   'a subscription of which nothing was taken for as long as that may go on is disabled',
   LONG,
   async () => {
-    const sink = await startSink(() => ({ status: 500 }))
+    const sink = await startSharedSink(() => ({ status: 500 }))
     const taskId = await create()
     const { id } = await subscribe({ url: sink.url, giveUpAfter: '1h', filter: { taskIds: [taskId] } })
     await trigger(taskId)
@@ -326,7 +328,7 @@ test(
   },
 )
 
-test('an address that is always refused is never sent to', async () => {
+test.concurrent('an address that is always refused is never sent to', async () => {
   const taskId = await create()
   const { id } = await subscribe({ url: 'http://127.0.0.1:9', filter: { taskIds: [taskId] } })
   // As one that was stored before such addresses were refused.
@@ -343,8 +345,8 @@ test('an address that is always refused is never sent to', async () => {
   expect(disabled.lastError).toMatchObject({ code: 'forbidden_address' })
 })
 
-test('a change is picked up by whoever delivers, and a deleted subscription is told nothing more', async () => {
-  const [before, after] = [await startSink(), await startSink()]
+test.concurrent('a change is picked up by whoever delivers, and a deleted subscription is told nothing more', async () => {
+  const [before, after] = [await startSharedSink(), await startSharedSink()]
   const taskId = await create()
   const { id } = await subscribe({ url: before.url, filter: { taskIds: [taskId] } })
   await trigger(taskId)

@@ -1,7 +1,7 @@
 /** A node dies in the middle of a backfill: another goes on at the same place, and no occurrence is written twice. */
 import { expect, test } from 'vitest'
 import { ask } from '../checker/observe.ts'
-import { within } from '../support/cadence.ts'
+import { STEADY, within } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBelfry } from '../support/process.ts'
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
 test('a backfill survives the death of the node that writes it', { timeout: within(240_000) }, async () => {
   const { url } = await createTestDatabase()
   const sink = await startSink()
-  const victim = await startBelfry(['--database-url', url])
+  const victim = await startBelfry(['--database-url', url, ...STEADY])
   const { body: task } = await victim.request('POST', '/v1/tasks', {
     action: { type: 'webhook', url: sink.url },
     schedule: { type: 'cron', expression: '* * * * *', timezone: 'UTC' },
@@ -33,7 +33,7 @@ test('a backfill survives the death of the node that writes it', { timeout: with
   victim.kill('SIGKILL')
   await victim.exited
   const [atDeath] = await ask(url, 'select started, state from backfill')
-  const heir = await startBelfry(['--database-url', url])
+  const heir = await startBelfry(['--database-url', url, ...STEADY])
 
   const done = await eventually(
     async () => {

@@ -9,7 +9,7 @@ import { expectSound } from '../checker/expect-sound.ts'
 import { Nemesis } from '../checker/nemesis.ts'
 import { ask, recordChanges, untilEnded } from '../checker/observe.ts'
 import { type Sink, startSink } from '../checker/sink.ts'
-import { QUICK, within } from '../support/cadence.ts'
+import { STEADY, within } from '../support/cadence.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   aDirectory,
@@ -91,9 +91,9 @@ test('after kill -9 of the process and its database everything accepted runs, wi
   await recordChanges(databaseUrl())
   const client = new Client(first.url)
   const startAt = Math.ceil(Date.now() / 1000) * 1000 + 1_000
-  const grid: Grid = { startAt, endAt: startAt + 10_000, stepMs: 500 }
+  const grid: Grid = { startAt, endAt: startAt + 6_000, stepMs: 500 }
   await client.create(recurring(20, grid))
-  await client.create(oneOffs(0, 700, { sink, spreadMs: 5_000, longestMs: 50 }))
+  await client.create(oneOffs(0, 700, { sink, spreadMs: 4_000, longestMs: 50 }))
 
   // More are being created, and many are due, at the moment of the kill.
   const creating = client.create(oneOffs(700, 1_000, { sink, spreadMs: 3_000, longestMs: 50 }))
@@ -134,7 +134,7 @@ test('after kill -9 of the process and its database everything accepted runs, wi
   expect(rows.filter(({ state }) => state === 'completed')).toHaveLength(1_000)
   expect(new Set(sink.deliveries.map(({ taskId }) => taskId)).size).toBe(500)
   const recurred = historyOf(tables, client, 'recurring')
-  expect(recurred).toHaveLength(20 * 21)
+  expect(recurred).toHaveLength(20 * 13)
   expect(recurred.filter(({ state, reason }) => state !== 'completed' && reason !== 'overlap')).toEqual([])
   // The dead node's claim on the data names it, so nobody waits until its silence has lasted a lease.
   expect(await ask(databaseUrl(), DEAD_BEFORE_ANYBODY)).toEqual([{ reason: 'lost' }])
@@ -143,7 +143,7 @@ test('after kill -9 of the process and its database everything accepted runs, wi
 test('after kill -9 of the process alone the database is adopted and everything runs', {
   timeout: within(240_000),
 }, async () => {
-  const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(QUICK)
+  const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(STEADY)
   const postmaster = embeddedPostmaster(dataDir)
   const nemesis = new Nemesis(databaseUrl)
   const over = nemesis.note('kill', [belfry.pid], RECOVERY_MS)
@@ -152,7 +152,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
   await belfry.exited
   expect(embeddedPostmaster(dataDir)).toBe(postmaster)
 
-  const second = await startBelfry(['--data-dir', dataDir, ...QUICK])
+  const second = await startBelfry(['--data-dir', dataDir, ...STEADY])
   over()
   const upAfterMs = performance.now() - killedAt
   await untilEnded(databaseUrl, client.idsOf('one-off'), { withinMs: within(60_000) })
@@ -177,7 +177,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
 test('after kill -9 of the database alone it is started again, and the API answers 503 meanwhile', {
   timeout: within(240_000),
 }, async () => {
-  const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(QUICK)
+  const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(STEADY)
   const before = embeddedPostmaster(dataDir) as number
   const statuses = new Set<number>()
   const probe = { isOn: true }

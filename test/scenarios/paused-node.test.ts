@@ -5,14 +5,12 @@ import { expectSound } from '../checker/expect-sound.ts'
 import { Nemesis } from '../checker/nemesis.ts'
 import { ask, countEnded, observe, recordChanges } from '../checker/observe.ts'
 import { startSink } from '../checker/sink.ts'
-import { QUICK, within } from '../support/cadence.ts'
+import { STEADY, within } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBelfry } from '../support/process.ts'
 
 const HELD = 20
-/** A pause is noticed soon, and yet not suspected of a node that is merely slow, on a machine that is busy with other tests. */
-const STEADY = QUICK.length > 0 ? ['--heartbeat-ms', '500', '--lease-ms', '5000', '--reaper-ms', '500'] : []
 /** How long anything may take that only has to happen. */
 const PATIENCE = { withinMs: within(60_000) }
 

@@ -9,19 +9,13 @@ import { expectSound } from '../checker/expect-sound.ts'
 import { Nemesis } from '../checker/nemesis.ts'
 import { ask, countEnded, recordChanges, untilEnded } from '../checker/observe.ts'
 import { type Sink, startSink } from '../checker/sink.ts'
-import { QUICK, within } from '../support/cadence.ts'
+import { STEADY, within } from '../support/cadence.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Launched, launch, startBelfry } from '../support/process.ts'
 
 const PROGRAM = fileURLToPath(new URL('../support/handler-worker.mjs', import.meta.url))
 const EXAMPLE = fileURLToPath(new URL('../../examples/worker.mjs', import.meta.url))
-
-/**
- * A death is noticed soon, and yet not suspected of whoever is merely slow: beats of these workers go through the
- * main thread of a node, on a machine that is busy with other tests.
- */
-const STEADY = QUICK.length > 0 ? ['--heartbeat-ms', '500', '--lease-ms', '5000', '--reaper-ms', '500'] : []
 
 /** By then what a fault has held up must have begun. */
 const RECOVERY_MS = within(60_000)
@@ -31,6 +25,9 @@ async function aWorker(concurrency: number, ...servers: readonly string[]): Prom
   await worker.said(/Ready\./)
   return worker
 }
+
+/** Runs in the hands of a worker that dies. */
+const HELD = 200
 
 const deliveries = (sink: Sink, count: number, behaviour: Record<string, number>): Wanted[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -47,19 +44,19 @@ const deliveries = (sink: Sink, count: number, behaviour: Record<string, number>
 const isRunning = (url: string) =>
   ask<{ count: number }>(url, "select count(*)::integer as count from agenda where state = 'running'")
 
-test('of a worker that is killed with 500 runs in hand every run is finished by another, once', {
+test('of a worker that is killed with 200 runs in hand every run is finished by another, once', {
   timeout: within(240_000),
 }, async () => {
   const { url } = await createTestDatabase()
   await recordChanges(url)
   const sink = await startSink()
   const node = await startBelfry(['--database-url', url, ...STEADY])
-  const doomed = await aWorker(500, node.url)
+  const doomed = await aWorker(HELD, node.url)
   const client = new Client(node.url)
   // The first delivery of each message is answered only when its sender has long been dead.
-  await client.createTogether(deliveries(sink, 500, { first: 60_000 }))
-  await eventually(async () => sink.deliveries.length === 500, { withinMs: within(60_000) })
-  expect(await isRunning(url)).toEqual([{ count: 500 }])
+  await client.createTogether(deliveries(sink, HELD, { first: 600_000 }))
+  await eventually(async () => sink.deliveries.length === HELD, { withinMs: within(60_000) })
+  expect(await isRunning(url)).toEqual([{ count: HELD }])
 
   const nemesis = new Nemesis(url)
   const over = nemesis.note('kill', [doomed.pid], RECOVERY_MS)
@@ -73,7 +70,7 @@ test('of a worker that is killed with 500 runs in hand every run is finished by 
     ...{ url, client, sink, faults: nemesis.faults },
     mustSee: ['reclaims', 'repetitions'],
   })
-  expect(history).toHaveLength(500)
+  expect(history).toHaveLength(HELD)
   for (const row of history)
     expect(row).toMatchObject({ state: 'completed', outcome: 'completed', attempt: 2, losses: 1 })
   expect(new Set(history.map(({ workerId }) => workerId)).size).toBe(2)
@@ -145,7 +142,7 @@ test('a handler that keeps its process busy costs no lease, any node can be aske
   for (const row of history) expect(row).toMatchObject({ state: 'completed', attempt: 1, losses: 0 })
 
   const [any, other] = nodes
-  const endless = { type: 'handler', name: 'deliver', payload: { url: sink.url('endless', { ms: 60_000 }) } }
+  const endless = { type: 'handler', name: 'deliver', payload: { url: sink.url('endless', { ms: 600_000 }) } }
   const task = (await any.request('POST', '/v1/tasks', { action: endless })).body
   await eventually(async () => sink.deliveries.length === 3, { withinMs: within(60_000) })
   const [run] = (await other.request('GET', `/v1/tasks/${task.id}/runs`)).body.items

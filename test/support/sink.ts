@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { whenDone } from './cleanup.ts'
+import { whenFileEnds } from './file-end.ts'
 
 export interface Hit {
   readonly at: number
@@ -10,13 +11,24 @@ export interface Hit {
   readonly body: string
 }
 
+type AnswerTo = (
+  hit: Hit,
+  count: number,
+) => { status: number; headers?: Record<string, string>; body?: string }
+
+const untilFileEnds = new Set<() => void>()
+whenFileEnds(async () => {
+  for (const close of untilFileEnds) close()
+  untilFileEnds.clear()
+})
+
 /** A real HTTP server that notes what it receives and answers as told. */
-export async function startSink(
-  answer: (
-    hit: Hit,
-    count: number,
-  ) => { status: number; headers?: Record<string, string>; body?: string } = () => ({ status: 200 }),
-) {
+export const startSink = (answer?: AnswerTo) => openSink(whenDone, answer)
+
+/** The same for tests that run beside one another: none of them is the one that is running. */
+export const startSharedSink = (answer?: AnswerTo) => openSink((close) => untilFileEnds.add(close), answer)
+
+async function openSink(onEnd: (close: () => void) => unknown, answer: AnswerTo = () => ({ status: 200 })) {
   const hits: Hit[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -35,7 +47,7 @@ export async function startSink(
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  whenDone(() => {
+  onEnd(() => {
     server.closeAllConnections()
     server.close()
   })
