@@ -48,8 +48,9 @@ import { Horizon } from './horizon.ts'
 import { InFlight } from './in-flight.ts'
 import { LateLane } from './late-lane.ts'
 import { Lead } from './lead.ts'
-import { isMadeUpFor, Missed, wasUnwatchedAt } from './missed.ts'
+import { wasUnwatchedAt } from './missed.ts'
 import { Overflow } from './overflow.ts'
+import { Recovering } from './recovering.ts'
 import type { ShardLeases } from './shard-leases.ts'
 import { Superseding } from './superseding.ts'
 
@@ -90,9 +91,6 @@ const CHUNK = 1_000
 /** While the worker here has no room, it is asked again after this time. */
 const WAIT_FOR_ROOM_MS = 2
 const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
-/** What an outage has missed is laid out anew by so many rows at a time, beside what is on time, and again after a pause as long as that took. */
-const RECOVERED_ROWS = 500
-const RECOVERY_PACE_MS = 10
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
@@ -104,12 +102,10 @@ export class Scheduler implements Service {
   readonly #lead = new Lead()
   readonly #reading: Loop
   readonly #firing: Loop
-  readonly #recovering: Loop
+  readonly #recovering: Recovering
   readonly #superseding: Superseding
   readonly #late: LateLane
   readonly #duties: Duties
-  /** Missed in an outage, all to be made up for: it may take long to lay that out, and nothing on time waits for it. */
-  readonly #missed = new Missed()
   readonly #inFlight = new InFlight()
   /** Shards that held more than was read of them: the next look reads more of these few. */
   #fullShards = 0
@@ -121,11 +117,11 @@ export class Scheduler implements Service {
     this.#horizon = new Horizon({ lookAheadMs, lookBackMs, everythingEveryMs: FULL_PASS_MS })
     this.#reading = new Loop({ name: 'look ahead', everyMs, log, runOnce: () => this.readAhead() })
     this.#firing = new Loop({ name: 'fire', everyMs: LONGEST_SLEEP_MS, log, runOnce: () => this.fireDue() })
-    this.#recovering = new Loop({
-      name: 'recover',
-      everyMs: LONGEST_SLEEP_MS,
-      log,
-      runOnce: () => this.recoverSome(),
+    this.#recovering = new Recovering(options, {
+      isBusy: (taskId) => this.#isBusy(taskId),
+      reserve: ({ row }) => this.#inFlight.reserve(row),
+      fire: (dues) => this.#fire(dues),
+      hasFired: () => this.#readOnIfCut(),
     })
     this.#superseding = new Superseding(options)
     this.#duties = new Duties(options)
@@ -202,7 +198,7 @@ export class Scheduler implements Service {
 
   /** Rows that were read and are still to be fired. */
   get #inHand(): number {
-    return this.#queue.size + this.#missed.size
+    return this.#queue.size + this.#recovering.size
   }
 
   /** One firing pass; answers how long to sleep until the next. */
@@ -215,9 +211,8 @@ export class Scheduler implements Service {
     const taken = this.#queue
       .takeDue(now + most, limit, (taskId) => this.#isBusy(taskId))
       .filter(({ row }) => leases.get(row.shard))
-    const dues = this.#setMissedAside(taken, now)
-    // Only what was fired makes room for what was cut off: without that, reading again would find the same.
-    if (taken.length > 0 && this.#horizon.isCut && this.#inHand <= LOW_WATER) this.#reading.wake()
+    const dues = this.#recovering.setAside(taken)
+    if (taken.length > 0) this.#readOnIfCut()
     if (dues.length > 0) await this.#fire(dues)
     else if (taken.length > 0) return 0
     else if ((this.#queue.nextAt ?? Number.POSITIVE_INFINITY) <= now + most) return WAIT_FOR_ROOM_MS
@@ -225,29 +220,9 @@ export class Scheduler implements Service {
     return nextAt === undefined ? LONGEST_SLEEP_MS : Math.max(0, nextAt - least - clock.now())
   }
 
-  /** Keeps what is to be made up for for later; answers the rest. */
-  #setMissedAside(taken: readonly Due[], now: number): readonly Due[] {
-    const isMissed = (due: Due) => {
-      const held = this.#options.leases.get(due.row.shard)
-      return held !== undefined && isMadeUpFor(due, held.unwatched, now)
-    }
-    const missed = taken.filter(isMissed)
-    if (missed.length === 0) return taken
-    for (const due of missed) {
-      this.#inFlight.reserve(due.row)
-      this.#missed.add(due)
-    }
-    this.#recovering.wake()
-    return taken.filter((due) => !isMissed(due))
-  }
-
-  /** Lays out anew what was missed by some tasks; answers how long to rest until the next. */
-  async recoverSome(): Promise<number | undefined> {
-    const some = this.#missed.take(RECOVERED_ROWS, (taskId) => this.#isBusy(taskId))
-    const begunAt = performance.now()
-    if (some.length > 0) await this.#fire(some)
+  /** Only what was fired makes room for what was cut off: without that, reading again would find the same. */
+  #readOnIfCut(): void {
     if (this.#horizon.isCut && this.#inHand <= LOW_WATER) this.#reading.wake()
-    return this.#missed.size > 0 ? Math.max(RECOVERY_PACE_MS, performance.now() - begunAt) : undefined
   }
 
   /** How many of what is due up to an instant. */
@@ -434,7 +409,7 @@ export class Scheduler implements Service {
   #shardsChanged(): void {
     const isWatched = (shard: number) => this.#options.leases.get(shard) !== undefined
     this.#queue.retain(isWatched)
-    for (const { row } of this.#missed.retain(isWatched)) this.#inFlight.giveUp(row)
+    for (const { row } of this.#recovering.retain(isWatched)) this.#inFlight.giveUp(row)
     this.#readEverything()
   }
 

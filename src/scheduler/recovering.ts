@@ -1,0 +1,96 @@
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
+import type { Due } from './due-queue.ts'
+import { isMadeUpFor, Missed } from './missed.ts'
+import type { ShardLeases } from './shard-leases.ts'
+
+export interface RecoveringOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly leases: ShardLeases
+}
+
+/** What the scheduler does for it. */
+export interface Firing {
+  isBusy(taskId: string): boolean
+  /** A row waits here: it must not be read again meanwhile. */
+  reserve(due: Due): void
+  fire(dues: readonly Due[]): Promise<void>
+  /** Rows have gone, so there may be room for more. */
+  hasFired(): void
+}
+
+/** So many rows are laid out by one statement, and more only after a pause as long as that took. */
+const ROWS = 500
+const PACE_MS = 10
+const IDLE_MS = 1_000
+
+/**
+ * Lays out anew what an outage has missed and what is all to be made up for. It may take long to write that, and
+ * nothing on time waits for it: a few tasks go at a time, in a loop of its own.
+ */
+export class Recovering implements Service {
+  readonly #options: RecoveringOptions
+  readonly #firing: Firing
+  readonly #loop: Loop
+  readonly #missed = new Missed()
+
+  constructor(options: RecoveringOptions, firing: Firing) {
+    this.#options = options
+    this.#firing = firing
+    this.#loop = new Loop({
+      name: 'recover',
+      everyMs: IDLE_MS,
+      log: options.log,
+      runOnce: () => this.runOnce(),
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** Rows that wait here. */
+  get size(): number {
+    return this.#missed.size
+  }
+
+  /** Keeps what is to be made up for; answers the rest. */
+  setAside(taken: readonly Due[]): readonly Due[] {
+    const { leases, clock } = this.#options
+    const now = clock.now()
+    const onTime: Due[] = []
+    for (const due of taken) {
+      const held = leases.get(due.row.shard)
+      if (held && isMadeUpFor(due, held.unwatched, now)) this.#add(due)
+      else onTime.push(due)
+    }
+    if (onTime.length < taken.length) this.#loop.wake()
+    return onTime
+  }
+
+  #add(due: Due): void {
+    this.#firing.reserve(due)
+    this.#missed.add(due)
+  }
+
+  /** Forgets what is in shards that are no longer watched here; answers what it forgot. */
+  retain(isWatched: (shard: number) => boolean): readonly Due[] {
+    return this.#missed.retain(isWatched)
+  }
+
+  /** Lays out what some tasks have missed; answers how long to rest until the next. */
+  async runOnce(): Promise<number | undefined> {
+    const some = this.#missed.take(ROWS, (taskId) => this.#firing.isBusy(taskId))
+    const begunAt = performance.now()
+    if (some.length > 0) await this.#firing.fire(some)
+    this.#firing.hasFired()
+    return this.#missed.size > 0 ? Math.max(PACE_MS, performance.now() - begunAt) : undefined
+  }
+}
