@@ -18,6 +18,8 @@ export interface Bug {
   readonly name: string
   /** What the checker must report, and nothing else. */
   readonly kinds: readonly Kind[]
+  /** But for what the bug may do to other runs in turn. */
+  readonly mayFollow?: readonly Kind[]
   /** Nothing else is broken: a fault would excuse what this bug does. */
   readonly isCalm?: boolean
   /** It is about workers of the users' own. */
@@ -86,6 +88,8 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'neither a claim nor a taking back raises the fence',
     kinds: ['fence_not_growing'],
+    // Whoever was suspended hands back what somebody else has by now, and by the same fence.
+    mayFollow: ['lost'],
     edits: [
       { ...CLAIM, change: [['fence = a\\.fence \\+ 1', 'fence = a.fence']] },
       { ...RECLAIM, change: [['fence = a\\.fence \\+ 1', 'fence = a.fence']] },
