@@ -267,17 +267,21 @@ describe('the next hour', () => {
     expect(total).toBeLessThan(72_000)
   })
 
-  test('is worked out no longer than it may take', () => {
+  test('is worked out up to a number of instants, whatever else is known of it', async () => {
     const first = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
     const rule = (schedule: Schedule) => ({ at: first, ordinal: 1, definition: aDefinition({ schedule }) })
     const each = rule({ type: 'cron', expression: '* * * * * *', timezone: 'UTC' })
+    const chain = rule({ type: 'delay', interval: '1m' })
 
-    const cut = workOut([each, each], first, performance.now() - 1)
-    const whole = workOut([each], first, performance.now() + 60_000)
+    const cut = await workOut([each, each], first, 10)
+    const whole = await workOut([each], first)
+    const beside = await workOut([chain, each], first)
 
-    expect(cut).toEqual({ minutes: [], isComplete: false })
+    expect(cut.minutes).toHaveLength(20)
+    expect(cut.isComplete).toBe(false)
     expect(whole.isComplete).toBe(true)
     expect(whole.minutes).toHaveLength(3_599)
+    expect(beside).toEqual({ minutes: whole.minutes, isComplete: false })
   })
 })
 

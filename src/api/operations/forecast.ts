@@ -6,8 +6,9 @@
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { countOccurrences, occurrencesBetween } from '../../core/schedule/occurrences.ts'
-import { type Schedule, triggersOf } from '../../core/schedule/schedule.ts'
+import { type Plan, type Schedule, triggersOf } from '../../core/schedule/schedule.ts'
 import { planOf } from '../../core/task.ts'
+import { mapInTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database.ts'
 import { type AheadRow, countAhead, type DueMinute, occurrencesAhead } from '../../store/overview.ts'
 
@@ -24,8 +25,8 @@ const MINUTE_MS = 60_000
 export const MINUTES_AHEAD = 60
 /** Tasks up to which schedules are worked out. */
 const MAX_WORKED_OUT = 500
-/** For how long working out may keep the process from doing anything else. */
-const MAX_WORKING_MS = 20
+/** Instants worked out at most, over all of them. */
+const MAX_INSTANTS = 100_000
 const MAX_PER_SHARD = 100
 const SAMPLED_SHARDS = 2
 const MAX_PER_SAMPLED_SHARD = 20_000
@@ -49,7 +50,7 @@ export async function forecast(tx: Queryable, projectId: string, now: number): P
   if (total > MAX_WORKED_OUT)
     return { minutes: everyMinute(first, counted), atLeast: true, isEstimate: false }
   const rows = await tx.run(occurrencesAhead({ projectId, until, limit: MAX_WORKED_OUT }))
-  const { minutes, isComplete } = workOut(rows, first, performance.now() + MAX_WORKING_MS)
+  const { minutes, isComplete } = await workOut(rows, first)
   return { minutes: everyMinute(first, [...counted, ...minutes]), atLeast: !isComplete, isEstimate: false }
 }
 
@@ -63,55 +64,52 @@ function pick(now: number): number[] {
 }
 
 /**
- * The occurrences that follow those that wait. Tasks that are due by the same rule share the work. A `delay`
- * goes on when its run has ended, which nobody knows yet: that is not complete.
+ * The occurrences that follow those that wait, worked out beside everything else that the process does. Tasks that
+ * are due by the same rule share the work. A `delay` goes on when its run has ended, which nobody knows yet: that is
+ * not complete.
  */
-export function workOut(
+export async function workOut(
   rows: readonly AheadRow[],
   first: number,
-  deadline: number,
-): { minutes: DueMinute[]; isComplete: boolean } {
-  const minutes: DueMinute[] = []
+  maxInstants = MAX_INSTANTS,
+): Promise<{ minutes: DueMinute[]; isComplete: boolean }> {
   const last = first + MINUTES_AHEAD * MINUTE_MS - 1
-  const byRule = new Map<string, number[]>()
+  const byRule = new Map<string, readonly number[]>()
   let isComplete = true
-  for (const { at, ordinal, definition } of rows) {
+  let budget = maxInstants
+  const dueBy = (plan: Plan) => {
+    const rule = ruleOf(plan)
+    const known = byRule.get(rule)
+    if (known) return known
+    const limit = Math.min(MAX_OF_A_RULE, budget)
+    const due = limit > 0 ? [...occurrencesBetween(plan, first, last, limit)] : []
+    if (due.length === limit && limit < MAX_OF_A_RULE) isComplete = false
+    budget -= due.length
+    byRule.set(rule, due)
+    return due
+  }
+  const minutes = await mapInTurns(rows, ({ at, ordinal, definition }): DueMinute[] => {
     const { schedule, maxRuns } = definition
-    if (schedule.type === 'once' || schedule.type === 'manual') continue
-    if (schedule.type === 'delay' || performance.now() > deadline) {
+    if (schedule.type === 'once' || schedule.type === 'manual') return []
+    if (schedule.type === 'delay') {
       isComplete = false
-      continue
+      return []
     }
     const plan = planOf(definition)
     const left = maxRuns === null ? Number.POSITIVE_INFINITY : maxRuns - ordinal
-    if (schedule.type === 'every') {
-      minutes.push(
-        ...countGrid(at, left, first, (after, upTo) => countOccurrences(plan, after, upTo, 1).count),
-      )
-      continue
-    }
-    const rule = JSON.stringify([
-      schedule,
-      plan.startAt,
-      plan.endAt,
-      plan.seed,
-      hasGrid(schedule) && plan.anchorAt,
-    ])
-    let due = byRule.get(rule)
-    if (!due) {
-      due = []
-      for (const instant of occurrencesBetween(plan, first, last, MAX_OF_A_RULE)) {
-        due.push(instant)
-        if (performance.now() > deadline) isComplete = false
-        if (!isComplete) break
-      }
-      byRule.set(rule, due)
-    }
-    const following = due.filter((instant) => instant > at).slice(0, left)
-    for (const instant of following) minutes.push({ minute: minuteOf(instant), count: 1 })
-  }
-  return { minutes, isComplete }
+    if (schedule.type === 'every')
+      return countGrid(at, left, first, (after, upTo) => countOccurrences(plan, after, upTo, 1).count)
+    return dueBy(plan)
+      .filter((instant) => instant > at)
+      .slice(0, left)
+      .map((instant) => ({ minute: minuteOf(instant), count: 1 }))
+  })
+  return { minutes: minutes.flat(), isComplete }
 }
+
+/** Whatever is due by the same rule is due at the same instants. */
+const ruleOf = ({ schedule, startAt, endAt, seed, anchorAt }: Plan): string =>
+  JSON.stringify([schedule, startAt, endAt, seed, hasGrid(schedule) && anchorAt])
 
 /** Grids go through an origin of each task's own. */
 const hasGrid = (schedule: Schedule): boolean => triggersOf(schedule).some(({ type }) => type === 'every')
