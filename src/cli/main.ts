@@ -3,7 +3,7 @@ import { type Command, CommanderError } from 'commander'
 import { CliError, EXIT, type FailureDetails } from './exit.ts'
 import { createProgram } from './program.ts'
 import { onStderr } from './terminal.ts'
-import { explainUsage } from './usage.ts'
+import { explainUsage, isMistyped } from './usage.ts'
 import { VERSION } from './version.ts'
 
 /** For what a failed command left behind, such as a look-up of a name that does not exist, to end by itself. */
@@ -14,12 +14,19 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 
 const program = createProgram()
 try {
-  const asked = helpless(process.argv.slice(2))
+  const args = process.argv.slice(2)
+  const asked = helpless(args)
   if (asked) asked.outputHelp()
+  else if (isMistyped(program, args)) await program.parseAsync(args.filter(isNoHelp), { from: 'user' })
   else await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error)
   setTimeout(() => process.exit(), LINGER_MS).unref()
+}
+
+/** The parser would answer a question for help with help, though it is about nothing that exists. */
+function isNoHelp(arg: string): boolean {
+  return arg !== '--help' && arg !== '-h'
 }
 
 /** The program, or a group of commands, when that alone was typed: what can follow is shown. */

@@ -108,6 +108,12 @@ test('version prints the version, and with --json also what time depends on', as
 
 test.each([
   [['strat'], "Unknown command 'strat'. Did you mean 'start'?", 'belfry --help'],
+  [['strat', '--help'], "Unknown command 'strat'. Did you mean 'start'?", 'belfry --help'],
+  [
+    ['backfill', '-h'],
+    "Unknown command 'backfill'. Did you mean 'belfry task backfill'?",
+    'belfry task backfill --help',
+  ],
   [['start', '--prot', '1'], "Unknown option '--prot'. Did you mean '--port'?", 'belfry start --help'],
   [['--nonsense'], "Unknown option '--nonsense'.", 'belfry --help'],
   [['start', '--port'], '--port needs a value, <n>.', 'belfry start --help'],
