@@ -41,13 +41,13 @@ const runOf = async (taskId: string, at = node) => {
   const [run] = body.items
   return run ? (await at.request('GET', `/v1/runs/${run.id}`)).body : undefined
 }
-const ended = (taskId: string, withinMs = 15_000) =>
+const ended = (taskId: string) =>
   eventually(
     async () => {
       const run = await runOf(taskId)
       return run?.endedAt ? run : undefined
     },
-    { withinMs },
+    { otherwise: () => runOf(taskId) },
   )
 const untilAborted = ({ signal }: HandlerContext) =>
   new Promise<never>((_, reject) => {

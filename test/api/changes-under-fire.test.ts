@@ -8,7 +8,9 @@ import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 
-const DURATION_MS = 4_000
+/** At least so long, and so many changes. */
+const DURATION_MS = 3_000
+const CHANGES = 150
 const SEED = Date.now() % 1_000_000
 
 const database = await createTestDatabase()
@@ -108,10 +110,12 @@ test(`each occurrence leaves one row, whatever changes meanwhile (seed ${SEED})`
 
   const statuses = new Map<number, number>()
   const deadline = performance.now() + DURATION_MS
+  let changed = 0
   const change = async () => {
-    while (performance.now() < deadline) {
+    while (performance.now() < deadline || changed < CHANGES) {
       const { status } = await pick(changes)(pick(subjects))
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      changed++
     }
   }
   await Promise.all([change(), change(), change(), change()])
@@ -127,7 +131,6 @@ test(`each occurrence leaves one row, whatever changes meanwhile (seed ${SEED})`
   const rows = await snapshot()
 
   expect([...statuses.keys()].filter((status) => ![200, 201, 409].includes(status))).toEqual([])
-  expect([...statuses.values()].reduce((sum, count) => sum + count)).toBeGreaterThan(100)
   for (const task of subjects) {
     const own = rows.filter((row) => row.taskId === task.id)
     const occurrences = own.filter(({ kind }) => kind === 'occurrence')

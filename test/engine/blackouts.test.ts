@@ -5,6 +5,9 @@ import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 
+/** Long enough for what is due inside to be there by then, also on a busy machine. */
+const LASTS_MS = 6_000
+
 const iso = (ms: number) => new Date(ms).toISOString()
 
 /** A node of its own: a blackout is about everything in a project. */
@@ -22,7 +25,7 @@ async function aNodeWith(effect: 'skip' | 'defer', lastsMs: number) {
 }
 
 test('what falls inside is skipped with a reason, a trigger runs, and after it all goes on', async () => {
-  const { db, node, until, create } = await aNodeWith('skip', 4_000)
+  const { db, node, until, create } = await aNodeWith('skip', LASTS_MS)
   const task = await create({ schedule: { type: 'every', interval: '100ms', anchor: iso(Date.now() + 300) } })
 
   const { status } = await node.request('POST', `/v1/tasks/${task.id}/trigger`)
@@ -41,7 +44,7 @@ test('what falls inside is skipped with a reason, a trigger runs, and after it a
 })
 
 test('what is put off runs once at the end, the latest of its task', async () => {
-  const { db, until, create } = await aNodeWith('defer', 4_000)
+  const { db, until, create } = await aNodeWith('defer', LASTS_MS)
   const task = await create({
     schedule: { type: 'every', interval: '200ms', anchor: iso(until - 700) },
     endAt: iso(until - 50),

@@ -22,7 +22,7 @@ const post = (id: string, verb: string, body?: unknown) =>
 test('a pause with an end goes on by itself at that instant, and says why until then', async () => {
   const task = await create({ schedule: { type: 'every', interval: '100ms' } })
   // Long enough for the request to arrive before it, also on a busy machine.
-  const until = Date.now() + 3_000
+  const until = Date.now() + 5_000
 
   const paused = (await post(task.id, 'pause', { reason: 'the warehouse moves', until: iso(until) })).body
 
@@ -112,7 +112,7 @@ test('the next occurrences are skipped as they come, and the task goes on after 
   const task = await create({
     schedule: { type: 'every', interval: '200ms' },
     // Not before it is asked to skip, however slow the machine is.
-    startAt: iso(Date.now() + 3_000),
+    startAt: iso(Date.now() + 5_000),
     maxRuns: 2,
     overlap: 'allow',
   })

@@ -47,12 +47,11 @@ test.each(PRESET_NAMES)(
       db.run(sql<{ state: string; late: number }>`
       select state, late_ms as late from run where task_id = any(${ids}::uuid[]) and reason is null`)
     const all = [...now, ...later, ...every, ...flaky]
-    await eventually(
-      async () => (await db.run(sql`select from agenda where task_id = any(${all}::uuid[])`)).length === 0,
-      {
-        withinMs: SOON_MS,
-      },
-    )
+    const left = () =>
+      db.run(sql`
+      select kind, state, wake_at, attempt, worker_id, task_id, shard, owner, now() from agenda join shard s on s.id = shard
+      where task_id = any(${all}::uuid[])`)
+    await eventually(async () => (await left()).length === 0, { withinMs: SOON_MS, otherwise: left })
 
     const runs = await ended(all)
     expect(new Set(runs.map(({ state }) => state))).toEqual(new Set(['completed']))
