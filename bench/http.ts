@@ -1,6 +1,6 @@
 import { benchmark, someOf, whole } from './support/command.ts'
 import { compare } from './support/compare.ts'
-import { CONTENDERS } from './support/contender.ts'
+import { CALLERS } from './support/contender.ts'
 import { startSink } from './support/sink.ts'
 
 await benchmark({
@@ -10,7 +10,7 @@ await benchmark({
     runs: whole(30_000, 'Runs to work off, one POST each'),
     nodes: whole(1, 'Processes for each contender'),
     rounds: whole(3, 'How often each contender has its turn'),
-    only: someOf(CONTENDERS, 'Who takes part'),
+    only: someOf(CALLERS, 'Who takes part'),
   },
   run: async ({ runs, nodes, rounds, only }, report) => {
     const sink = await startSink()

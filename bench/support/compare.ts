@@ -3,6 +3,7 @@
  * them alike, which makes the ratios worth more than the figures.
  */
 import { belfryContender } from './belfry-contender.ts'
+import { callsContender } from './calls-contender.ts'
 import { COST } from './columns.ts'
 import type { Contender, ContenderName, Workload } from './contender.ts'
 import { type CostPerRun, measure, perRun } from './measure.ts'
@@ -35,9 +36,7 @@ export async function compare({ only, rounds, workload, sink, report }: Comparis
   if (only.includes('bullmq')) requireRedis()
   const server = await startPostgres()
   report.say(describe(server, workload))
-  const contenders = only.map((name) =>
-    name === 'belfry' ? belfryContender(server) : peerContender(name, server),
-  )
+  const contenders = only.map((name) => contenderOf(name, server))
   const rows: Row[] = []
   for (let round = 1; round <= rounds; round++) {
     for (const contender of contenders) {
@@ -62,6 +61,11 @@ export async function compare({ only, rounds, workload, sink, report }: Comparis
     ],
     summarise(only, rows),
   )
+}
+
+function contenderOf(name: ContenderName, server: Server): Contender {
+  if (name === 'belfry') return belfryContender(server)
+  return name === 'calls' ? callsContender(server) : peerContender(name, server)
 }
 
 const describe = ({ version }: Server, { runs, nodes, sinkUrl }: Workload) =>

@@ -7,7 +7,10 @@ export type IntakeName = (typeof INTAKES)[number]
 
 /** Whoever works them off; graphile-worker in two ways, because its documented batching changes the order of magnitude. */
 export const CONTENDERS = [...INTAKES, 'graphile-default'] as const
-export type ContenderName = (typeof CONTENDERS)[number]
+
+/** Who makes calls: also nobody, which is the calls alone. */
+export const CALLERS = [...CONTENDERS, 'calls'] as const
+export type ContenderName = (typeof CALLERS)[number]
 
 export interface Workload {
   readonly runs: number

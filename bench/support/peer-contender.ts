@@ -15,7 +15,7 @@ import { checkpoint, type Server, vacuum } from './postgres.ts'
 import { startRedis } from './redis.ts'
 
 export type PeerName = Exclude<IntakeName, 'belfry'>
-type PeerContenderName = Exclude<ContenderName, 'belfry'>
+type PeerContenderName = Exclude<ContenderName, 'belfry' | 'calls'>
 
 /** The programs of a contender, and whether it gathers what it writes where its documentation offers that. */
 const programOf = (name: PeerContenderName): { peer: PeerName; isBatching: boolean } =>

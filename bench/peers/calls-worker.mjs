@@ -1,0 +1,20 @@
+/** No scheduler at all: the calls themselves, as many at a time as everybody makes. What nobody can be faster than. */
+import { serve } from './channel.mjs'
+import { createWork } from './work.mjs'
+
+let work
+let concurrency = 0
+
+serve({
+  prepare: (options) => {
+    work = createWork(options)
+    concurrency = options.concurrency
+  },
+  work: ({ count }) => {
+    let left = count
+    const perform = async () => {
+      while (left-- > 0) await work()
+    }
+    for (let i = 0; i < concurrency; i++) void perform()
+  },
+})
