@@ -1,4 +1,8 @@
-/** What people do with the dashboard, in one browser. Parts that cannot be in each other's way share a server. */
+/**
+ * What people do with the dashboard, in one browser. Parts that cannot be in each other's way share a server, which is
+ * stopped after them: what nobody looks at any more need not work beside the others.
+ */
+import { describe } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { acts } from './parts/acts.ts'
 import { letters } from './parts/letters.ts'
@@ -10,13 +14,19 @@ import { settings } from './parts/settings.ts'
 import { why } from './parts/why.ts'
 
 const browser = await startBrowser()
-const server = await startServer()
 
-paths(browser, server)
-why(browser, server)
-acts(browser, server)
-await lists(browser)
-await live(browser)
-const another = await startServer()
-letters(browser, another)
-settings(browser, another)
+describe('a task', async () => {
+  const server = await startServer()
+  paths(browser, server)
+  why(browser, server)
+  acts(browser, server)
+})
+
+describe('all tasks, and what holds for all', async () => {
+  const server = await startServer()
+  await lists(browser, server)
+  letters(browser, server)
+  settings(browser, server)
+})
+
+describe('what others do', () => live(browser))

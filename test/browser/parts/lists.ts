@@ -1,16 +1,14 @@
 /** Many tasks, and hands that never leave the keyboard. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
-import { createTestDatabase } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startTestNode } from '../../support/node.ts'
+import type { TestServer } from './server.ts'
 
 const COUNT = 1_000
 /** As many as the list asks for at a time. */
 const PAGE = 100
 
-export async function lists({ visit }: TestBrowser): Promise<void> {
-  const node = await startTestNode(await createTestDatabase())
+export async function lists({ visit }: TestBrowser, { node }: TestServer): Promise<void> {
   await node.request('POST', '/v1/tasks/bulk', {
     tasks: Array.from({ length: COUNT }, (_, n) => ({
       name: `task ${String(n).padStart(4, '0')}`,
@@ -43,9 +41,20 @@ export async function lists({ visit }: TestBrowser): Promise<void> {
     expect(await rows.count()).toBeLessThan(60)
   })
 
-  test('the address is the state: filters are in it, and the way back leads back', async () => {
-    const { page } = await visit(`${node.url}/tasks?q=task+012&tag=tenth`)
+  test('the address is the state: filters and the zone are in it, and the way back leads back', async () => {
+    const { page } = await visit(`${node.url}/tasks?q=task+0001&tz=utc`)
 
+    await page
+      .getByRole('row')
+      .getByText(/, 02:01 UTC|, 01:01 UTC/)
+      .waitFor()
+    await page.getByLabel('Times are shown in').selectOption('task')
+    await page.getByRole('row').getByText(', 03:01 Berlin').waitFor()
+    const inTaskZone = page.url()
+    await page.getByLabel('Name or key').fill('task 012')
+    await page.getByText('task 0121').waitFor()
+    await page.getByLabel('Tag').fill('tenth')
+    await page.getByText('task 0121').waitFor({ state: 'detached' })
     await page.getByText('task 0120').waitFor()
     const shown = await page.locator('[role=row][data-index]').count()
     await page.getByRole('link', { name: 'task 0120' }).click()
@@ -55,25 +64,13 @@ export async function lists({ visit }: TestBrowser): Promise<void> {
     await page.getByLabel('Tag').fill('none has it')
     await page.getByText('No task is like that.').waitFor()
 
+    expect(inTaskZone).not.toContain('tz=')
     expect(shown).toBe(1)
     expect(new URL(page.url()).searchParams.get('tag')).toBe('none has it')
     expect(await page.getByLabel('Name or key').inputValue()).toBe('task 012')
   })
 
-  test('times are shown in the zone that the address chooses, and always with it', async () => {
-    const { page } = await visit(`${node.url}/tasks?q=task+0001&tz=utc`)
-
-    await page
-      .getByRole('row')
-      .getByText(/, 02:01 UTC|, 01:01 UTC/)
-      .waitFor()
-    await page.getByLabel('Times are shown in').selectOption('task')
-    await page.getByRole('row').getByText(', 03:01 Berlin').waitFor()
-
-    expect(page.url()).not.toContain('tz=')
-  })
-
-  test('the same is done to several at once, after saying in numbers what follows', async () => {
+  test('the same is done to several at once, also to those that are not shown, after saying what follows', async () => {
     const { page } = await visit(`${node.url}/tasks?q=task+07&tag=tenth`)
     const bar = page.getByRole('region', { name: 'What to do to those selected' })
     const states = async () => {
@@ -102,12 +99,10 @@ export async function lists({ visit }: TestBrowser): Promise<void> {
     expect(paused.filter((state: string) => state === 'paused')).toHaveLength(9)
     expect(await states()).toEqual(['scheduled'])
     expect(await bar.count()).toBe(0)
-  })
 
-  test('all that match are counted, asked about and paused, also those that are not shown', async () => {
-    const { page } = await visit(`${node.url}/tasks?q=00`)
-    const bar = page.getByRole('region', { name: 'What to do to those selected' })
-
+    await page.getByLabel('Tag').fill('')
+    await page.getByLabel('Name or key').fill('00')
+    await page.locator('[role=row][data-index="0"]').getByText('task 0900').waitFor()
     await page.getByLabel('Select all shown').check()
     await bar.getByText(`${PAGE} selected`).waitFor()
     await bar.getByRole('button', { name: 'Select all that match' }).click()

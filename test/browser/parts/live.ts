@@ -15,7 +15,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
   })
   const create = async (name: string) => (await node.request('POST', '/v1/tasks', sleepTask(name))).body
 
-  test('a row appears, changes and goes with what others do', async () => {
+  test('a row appears, changes and goes with what others do, and waits for who reads further down', async () => {
     await create('there before')
     const { page } = await visit(`${url}/tasks`)
     await page.getByText('there before').waitFor()
@@ -32,6 +32,21 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     await row.waitFor({ state: 'detached' })
 
     expect(await page.getByText('there before').count()).toBe(1)
+
+    await node.request('POST', '/v1/tasks/bulk', {
+      tasks: Array.from({ length: 60 }, (_, n) => sleepTask(`filler ${n}`)),
+    })
+    await page.getByText('filler 59').waitFor()
+    await page.mouse.move(600, 600)
+    await page.mouse.wheel(0, 800)
+    await page.getByText('filler 40').waitFor()
+    await create('came in above')
+    await page.getByRole('button', { name: '1 new' }).waitFor()
+    const before = await page.getByText('came in above').count()
+    await page.getByRole('button', { name: '1 new' }).click()
+    await page.getByText('came in above').waitFor()
+
+    expect(before).toBe(0)
   })
 
   test('a run that is looked at goes on by itself', async () => {
@@ -68,25 +83,6 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     expect(await page.getByRole('button', { name: 'Run now' }).count()).toBe(0)
     expect(await form.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true)
     expect(await form.getByLabel('Retries').inputValue()).toBe('9')
-  })
-
-  test('who reads further down is told of what is new, and shown it when asking', async () => {
-    await node.request('POST', '/v1/tasks/bulk', {
-      tasks: Array.from({ length: 60 }, (_, n) => sleepTask(`filler ${n}`)),
-    })
-    const { page } = await visit(`${url}/tasks`)
-    await page.getByText('filler 59').waitFor()
-    await page.getByText('live', { exact: true }).waitFor()
-    await page.mouse.wheel(0, 800)
-    await page.getByText('filler 40').waitFor()
-
-    await create('came in above')
-    await page.getByRole('button', { name: '1 new' }).waitFor()
-    const before = await page.getByText('came in above').count()
-    await page.getByRole('button', { name: '1 new' }).click()
-    await page.getByText('came in above').waitFor()
-
-    expect(before).toBe(0)
   })
 
   test('a server that goes away is missed, and found again', async () => {

@@ -58,28 +58,7 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     ])
   })
 
-  test('the command that the form shows, run in a shell, creates the task that the form creates', async () => {
-    const { page } = await visit(`${node.url}/tasks/new`)
-    await page.getByLabel('Name', { exact: true }).fill(`it's "quoted" & <b>`)
-    await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:9/?a=1&b=$HOME')
-    await page.getByLabel('Body', { exact: true }).fill(`{"it's": ["a\\nb"]}`)
-    await page.getByText('Cron', { exact: true }).click()
-    await page.getByLabel('Cron expression').fill('30 2 * * *')
-    await page.getByText('CLI', { exact: true }).click()
-    const command = (await page.getByRole('region', { name: 'As CLI' }).textContent()) ?? ''
-
-    const { stdout } = await inShell(`${command} --field id`)
-    await page.getByRole('button', { name: 'Create task' }).click()
-    await page.getByRole('heading', { name: `it's "quoted"` }).waitFor()
-
-    const byShell = (await node.request('GET', `/v1/tasks/${stdout.trim()}`)).body
-    const byForm = (await node.request('GET', `/v1/tasks/${page.url().split('/').at(-1)}`)).body
-    const { id: _, createdAt: __, updatedAt: ___, ...wanted } = byForm
-    expect(byShell).toMatchObject(wanted)
-    expect(byForm.name).toBe(`it's "quoted" & <b>`)
-  })
-
-  test('what is wrong is said at its field while it is typed, and a time that clocks skip is pointed out', async () => {
+  test('what is wrong is said at its field, clock changes are pointed out, and the command creates what the form creates', async () => {
     const { page } = await visit(`${node.url}/tasks/new`, { expected: /422/ })
 
     await page.getByText('Cron', { exact: true }).click()
@@ -89,19 +68,38 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByRole('list', { name: 'Clock changes' }).getByText('02:30 does not exist').waitFor()
     await page.getByRole('button', { name: 'Create task' }).click()
     await page.getByLabel('URL', { exact: true }).and(page.locator('[aria-invalid=true]:focus')).waitFor()
+    const refusals = await page.getByText('Not saved: one field is not right yet.').count()
+    await page.getByLabel('Name', { exact: true }).fill(`it's "quoted" & <b>`)
+    await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:9/?a=1&b=$HOME')
+    await page.getByLabel('Body', { exact: true }).fill(`{"it's": ["a\\nb"]}`)
+    await page.getByText('CLI', { exact: true }).click()
+    const command = (await page.getByRole('region', { name: 'As CLI' }).textContent()) ?? ''
+    const { stdout } = await inShell(`${command} --field id`)
+    await page.getByRole('button', { name: 'Create task' }).click()
+    await page.getByRole('heading', { name: `it's "quoted"` }).waitFor()
 
-    expect(await page.getByText('Not saved: one field is not right yet.').count()).toBe(1)
+    expect(refusals).toBe(1)
+    const byShell = (await node.request('GET', `/v1/tasks/${stdout.trim()}`)).body
+    const byForm = (await node.request('GET', `/v1/tasks/${page.url().split('/').at(-1)}`)).body
+    const { id: _, createdAt: __, updatedAt: ___, ...wanted } = byForm
+    expect(byShell).toMatchObject(wanted)
+    expect(byForm.name).toBe(`it's "quoted" & <b>`)
   })
 
-  test('an edit that meets another shows both, and loses neither', async () => {
+  test('an edit says what it changes, and one that meets another shows both and loses neither', async () => {
     const task = await create({
       name: 'shared',
       action: { type: 'sleep', duration: '1s' },
-      schedule: { type: 'manual' },
+      schedule: { type: 'daily', hour: 2, minute: 0, timezone: 'Europe/Berlin' },
     })
     const { page } = await visit(`${node.url}/tasks/${task.id}/edit`, { expected: /412/ })
 
+    await page.getByText('Nothing is changed yet.').waitFor()
     await page.getByLabel('Stop an attempt after').fill('30s')
+    await page.getByLabel('At', { exact: true }).fill('02:30')
+    const consequences = page.getByRole('list', { name: 'Consequences' })
+    await consequences.getByText('Next fire moves from').waitFor()
+    const told = await consequences.textContent()
     await node.request('PATCH', `/v1/tasks/${task.id}`, { retry: { limit: 9 } })
     await page.getByText('Somebody saved version 2 meanwhile.').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -110,10 +108,13 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByRole('button', { name: 'Save mine as version 3' }).click()
     await page.getByText('version 3', { exact: true }).waitFor()
 
+    expect(told).toContain('Version 1 becomes 2.')
+    expect(told).toContain('timeout: 20m → 30s')
+    expect(told).toContain('schedule.minute: 0 → 30')
     expect(compared).toMatch(/retry.*"limit":3.*"limit":9/)
     expect(compared).toContain('timeout20m20m30s')
     const { body } = await node.request('GET', `/v1/tasks/${task.id}`)
-    expect(body).toMatchObject({ version: 3, timeout: '30s', retry: { limit: 9 } })
+    expect(body).toMatchObject({ version: 3, timeout: '30s', retry: { limit: 9 }, schedule: { minute: 30 } })
   })
 
   test('a task that fails tells what was answered, and can be run again', async () => {
@@ -166,26 +167,6 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByText('authorization: Bearer ••• (7 characters)').waitFor()
 
     expect(await page.getByText('hunter2').count()).toBe(0)
-  })
-
-  test('an edit says what it changes before it is saved', async () => {
-    const task = await create({
-      name: 'to be edited',
-      action: { type: 'sleep', duration: '1s' },
-      schedule: { type: 'daily', hour: 2, minute: 0, timezone: 'Europe/Berlin' },
-    })
-    const { page } = await visit(`${node.url}/tasks/${task.id}/edit`)
-    const consequences = page.getByRole('list', { name: 'Consequences' })
-
-    await page.getByText('Nothing is changed yet.').waitFor()
-    await page.getByLabel('Retries').fill('5')
-    await page.getByLabel('At', { exact: true }).fill('02:30')
-    await consequences.getByText('Next fire moves from').waitFor()
-
-    const told = await consequences.textContent()
-    expect(told).toContain('Version 1 becomes 2.')
-    expect(told).toContain('retry.limit: 3 → 5')
-    expect(told).toContain('schedule.minute: 0 → 30')
   })
 
   test('pausing can be taken back, deleting says first what follows', async () => {

@@ -6,7 +6,8 @@ import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
 export function settings({ visit }: TestBrowser, { node }: TestServer): void {
-  test('limits are changed, and what is wrong with one is said at its field', async () => {
+  test('limits are changed, a blackout of every week is set and removed, and a subscription shows its secret once', async () => {
+    const sink = await startSink(() => ({ status: 500 }))
     const { page } = await visit(`${node.url}/settings`, { expected: /422/ })
     const save = () => page.getByRole('button', { name: 'Save limits' }).click()
 
@@ -21,12 +22,8 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     const { body } = await node.request('GET', '/v1/project')
     expect(body.limits).toEqual({ minPeriod: '1s', maxAhead: '365d' })
     await node.request('PATCH', '/v1/project', { limits: { minPeriod: null, maxAhead: null } })
-  })
 
-  test('a blackout of every week is set, shown with its next window, and removed', async () => {
-    const { page } = await visit(`${node.url}/settings`)
-    const list = page.getByRole('list', { name: 'Blackouts' })
-
+    const blackouts = page.getByRole('list', { name: 'Blackouts' })
     await page.getByRole('button', { name: 'New blackout' }).click()
     const panel = page.getByRole('dialog', { name: 'New blackout' })
     await panel.getByLabel('Name').fill('weekends')
@@ -35,22 +32,18 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await panel.getByText('Sun', { exact: true }).click()
     await panel.getByText('Sat, Sun from 22:00 to 06:00 · Berlin: nothing').waitFor()
     await panel.getByRole('button', { name: 'Set blackout' }).click()
-    await list.getByText('weekends').waitFor()
-    const { body } = await node.request('GET', '/v1/blackouts')
-    await list.getByRole('button', { name: 'Remove…' }).click()
+    await blackouts.getByText('weekends').waitFor()
+    const set = (await node.request('GET', '/v1/blackouts')).body
+    await blackouts.getByRole('button', { name: 'Remove…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
-    await list.getByText('weekends').waitFor({ state: 'detached' })
+    await blackouts.getByText('weekends').waitFor({ state: 'detached' })
 
-    expect(body.items).toMatchObject([
+    expect(set.items).toMatchObject([
       { name: 'weekends', window: { type: 'weekly', days: ['sat', 'sun'], timezone: 'Europe/Berlin' } },
     ])
-  })
 
-  test('a subscription shows its secret once, and then whether it works', async () => {
-    const sink = await startSink(() => ({ status: 500 }))
-    const { page } = await visit(`${node.url}/settings?panel=subscription`)
     const list = page.getByRole('list', { name: 'Subscriptions' })
-
+    await page.getByRole('button', { name: 'New subscription' }).click()
     await page.getByLabel('URL', { exact: true }).fill(sink.url)
     await page.getByLabel('Name', { exact: true }).fill('who is told')
     await page.getByRole('button', { name: 'Subscribe' }).click()
