@@ -11,7 +11,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 import { startSink } from '../support/sink.ts'
-import { FIVE, many } from './seeds.ts'
+import { FAR_AWAY, FIVE, many } from './seeds.ts'
 
 const FOLDER = process.env['BELFRY_SCREENSHOTS'] ?? ''
 /** How many minutes of history to wait for before the overview is pictured. */
@@ -104,6 +104,7 @@ test('nothing is there', async () => {
     { name: 'tasks', path: '/tasks', ready: text('Nothing is scheduled yet') },
     { name: 'runs', path: '/runs', ready: text('Nothing has run yet') },
     { name: 'new', path: '/tasks/new', ready: text('Every day at 09:00') },
+    { name: 'new-once', path: '/tasks/new?when=once', ready: text('At (Berlin)') },
     { name: 'dead-letters', path: '/dead-letters', ready: text('was overlooked') },
     { name: 'settings', path: '/settings', ready: text('Nobody is told.') },
     NODES,
@@ -157,6 +158,11 @@ test(
       { name: 'panel-pause', path: `${backup}?panel=pause`, ready: text('No run is active now.') },
       { name: 'panel-skip', path: `${backup}?panel=skip`, ready: text('The first that runs is') },
       { name: 'panel-backfill', path: `${backup}?panel=backfill`, ready: text('for 1 occurrence') },
+      {
+        name: 'panel-backfill-elsewhere',
+        path: `/tasks/${ids[FAR_AWAY]}?panel=backfill`,
+        ready: text('From (New York)'),
+      },
       {
         name: 'dead-letters',
         path: '/dead-letters',

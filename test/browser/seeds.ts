@@ -1,5 +1,8 @@
 /** Tasks to look at: a few that tell something, and many of all kinds. */
 
+/** One whose zone is not the reader's. */
+export const FAR_AWAY = 'rotate keys on the last day of each month, after everybody has gone home'
+
 /** Each with how often to run it at once, and whether it is paused then. */
 export const FIVE = (sink: string) => [
   {
@@ -11,7 +14,7 @@ export const FIVE = (sink: string) => [
     runs: 1,
   },
   {
-    name: 'rotate keys on the last day of each month, after everybody has gone home',
+    name: FAR_AWAY,
     action: { type: 'ping', url: `${sink}/rotate` },
     schedule: { type: 'cron', expression: '0 21 L * *', timezone: 'America/New_York' },
     pause: true,

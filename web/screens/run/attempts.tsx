@@ -1,8 +1,11 @@
 /** Every attempt with what was sent, what was answered and what went wrong; the last one is open. */
 
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { actionWords } from '../../../src/core/words/action.ts'
 import { outcomeWords } from '../../../src/core/words/outcome.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
+import { nodesQuery } from '../../api/overview.ts'
 import type { Attempt, RunWithAttempts, Task } from '../../api/wire.ts'
 import { Instant } from '../../components/instant.tsx'
 import { CodeBlock, Panel } from '../../components/panel.tsx'
@@ -59,6 +62,20 @@ function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: 
   )
 }
 
+/** As the page of nodes calls it, for as long as that knows it. */
+function WorkerName({ id }: { readonly id: string | null }) {
+  const { data } = useQuery({ ...nodesQuery, refetchInterval: false, enabled: id !== null })
+  const known = data?.find((node) => node.id === id)
+  if (id === null) return '–'
+  return known ? (
+    <Link to="/nodes" title={id}>
+      {known.name}
+    </Link>
+  ) : (
+    <code>{id}</code>
+  )
+}
+
 interface AttemptPartProps {
   readonly attempt: Attempt
   readonly zone: string | null
@@ -101,7 +118,7 @@ function AttemptPart({ attempt, zone, isOpen }: AttemptPartProps) {
           <div>
             <dt>Worker</dt>
             <dd>
-              <code>{attempt.workerId ?? '–'}</code>
+              <WorkerName id={attempt.workerId} />
             </dd>
           </div>
         </dl>
