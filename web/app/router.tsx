@@ -168,6 +168,8 @@ export const router = createRouter({
   ]),
   parseSearch,
   stringifySearch,
+  // What an address says that its screen does not know is taken out of it, and not handed on to the server.
+  search: { strict: true },
   // A screen that fails, or whose files cannot be fetched, leaves the frame around it standing.
   defaultErrorComponent: Broken,
   defaultPreload: 'intent',

@@ -42,7 +42,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
   })
 
   test('the address is the state: filters and the zone are in it, and the way back leads back', async () => {
-    const { page } = await visit(`${node.url}/tasks?q=task+0001&tz=utc`)
+    const { page } = await visit(`${node.url}/tasks?q=task+0001&tz=utc&state=nonsense`)
 
     await page
       .getByRole('row')
