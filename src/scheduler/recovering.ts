@@ -22,9 +22,14 @@ export interface Firing {
   hasFired(): void
 }
 
-/** So many rows are laid out by one statement, and more only after a pause as long as that took. */
-const ROWS = 500
+/**
+ * So many rows are laid out by one statement, unless one task alone has more, and the next after a pause of at least this and
+ * twice as long as that took: working out and writing a few hundred keeps the process and the disk from what is on time for
+ * longer than that can be late.
+ */
+const ROWS = 100
 const PACE_MS = 10
+const PAUSE = 2
 const IDLE_MS = 1_000
 
 /**
@@ -91,6 +96,6 @@ export class Recovering implements Service {
     const begunAt = performance.now()
     if (some.length > 0) await this.#firing.fire(some)
     this.#firing.hasFired()
-    return this.#missed.size > 0 ? Math.max(PACE_MS, performance.now() - begunAt) : undefined
+    return this.#missed.size > 0 ? Math.max(PACE_MS, PAUSE * (performance.now() - begunAt)) : undefined
   }
 }
