@@ -12,7 +12,7 @@ import { arbitraryOf, spoilt } from './schema-arbitrary.ts'
 import { createTestApp } from './test-app.ts'
 
 const MAX_REQUESTS = 5_000
-const TIME_LIMIT_MS = 10_000
+const TIME_LIMIT_MS = 6_000
 /** From this many requests of each kind on it would be strange if one kind of them had never been right. */
 const ENOUGH_OF_EACH = 100
 /** A claim waits as long as it is told to when nothing comes due, and nothing does here. */

@@ -15,7 +15,7 @@ test(`whatever happens to tasks and nodes, every occurrence is accounted for onc
     databaseUrl: url,
     nodes: 2,
     tasks: 20,
-    acts: 150,
+    acts: 100,
     kills: 1,
     outages: 0,
     overlaps: ['skip', 'allow'],

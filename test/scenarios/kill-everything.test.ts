@@ -8,6 +8,7 @@ import type { HistoryRow, Tables } from '../checker/evidence.ts'
 import { expectSound } from '../checker/expect-sound.ts'
 import { Nemesis } from '../checker/nemesis.ts'
 import { ask, recordChanges, untilEnded } from '../checker/observe.ts'
+import { dueInstants } from '../checker/oracle.ts'
 import { type Sink, startSink } from '../checker/sink.ts'
 import { STEADY, within } from '../support/cadence.ts'
 import { eventually } from '../support/eventually.ts'
@@ -65,6 +66,14 @@ function recurring(count: number, grid: Grid): Wanted[] {
   }))
 }
 
+/** How many occurrences the recurring tasks have: on a busy machine the grid may begin before they are created. */
+const owed = ({ requests }: Client) =>
+  requests.flatMap(({ verb, taskId, body, createdAt }) =>
+    verb === 'create' && taskId && body?.schedule?.type === 'every'
+      ? dueInstants({ body, createdAt: createdAt ?? 0 }, Date.now())
+      : [],
+  ).length
+
 /** What the database says of the tasks whose keys begin so. */
 const historyOf = ({ history }: Tables, client: Client, prefix: string): HistoryRow[] => {
   const ids = new Set(client.idsOf(prefix))
@@ -93,11 +102,11 @@ test('after kill -9 of the process and its database everything accepted runs, wi
   const startAt = Math.ceil(Date.now() / 1000) * 1000 + 1_000
   const grid: Grid = { startAt, endAt: startAt + 6_000, stepMs: 500 }
   await client.create(recurring(20, grid))
-  await client.create(oneOffs(0, 700, { sink, spreadMs: 4_000, longestMs: 50 }))
+  await client.create(oneOffs(0, 400, { sink, spreadMs: 4_000, longestMs: 50 }))
 
   // More are being created, and many are due, at the moment of the kill.
-  const creating = client.create(oneOffs(700, 1_000, { sink, spreadMs: 3_000, longestMs: 50 }))
-  await eventually(async () => sink.deliveries.length > 100 && client.accepted.length > 800, { everyMs: 5 })
+  const creating = client.create(oneOffs(400, 600, { sink, spreadMs: 3_000, longestMs: 50 }))
+  await eventually(async () => sink.deliveries.length > 100 && client.accepted.length > 500, { everyMs: 5 })
   const postmaster = embeddedPostmaster(dataDir) as number
   const nemesis = new Nemesis(databaseUrl())
   const over = nemesis.note('kill', [first.pid], RECOVERY_MS)
@@ -125,16 +134,16 @@ test('after kill -9 of the process and its database everything accepted runs, wi
     run: rows.length,
     'held at the kill': lostAttempts(tables),
     'delivered before': deliveredBefore,
-    'delivered twice': sink.deliveries.length - 500,
+    'delivered twice': sink.deliveries.length - 300,
     'up again after': seconds(upAfterMs),
     'all done after': seconds(recoveredMs),
   })
   expect(second.stdout).toContain('(recovered in')
-  expect(new Set(client.accepted.map(({ id }) => id)).size).toBe(1_020)
-  expect(rows.filter(({ state }) => state === 'completed')).toHaveLength(1_000)
-  expect(new Set(sink.deliveries.map(({ taskId }) => taskId)).size).toBe(500)
+  expect(new Set(client.accepted.map(({ id }) => id)).size).toBe(620)
+  expect(rows.filter(({ state }) => state === 'completed')).toHaveLength(600)
+  expect(new Set(sink.deliveries.map(({ taskId }) => taskId)).size).toBe(300)
   const recurred = historyOf(tables, client, 'recurring')
-  expect(recurred).toHaveLength(20 * 13)
+  expect(recurred).toHaveLength(owed(client))
   expect(recurred.filter(({ state, reason }) => state !== 'completed' && reason !== 'overlap')).toEqual([])
   // The dead node's claim on the data names it, so nobody waits until its silence has lasted a lease.
   expect(await ask(databaseUrl(), DEAD_BEFORE_ANYBODY)).toEqual([{ reason: 'lost' }])

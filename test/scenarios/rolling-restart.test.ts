@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Belfry, startBelfry } from '../support/process.ts'
 
-const TASKS = 40
+const TASKS = 20
 const INTERVAL_MS = 200
 
 test('a rolling restart of all nodes under load loses nothing and doubles nothing', {

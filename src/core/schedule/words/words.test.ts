@@ -255,7 +255,7 @@ test('a sentence that can be read means the schedule it was made from', () => {
       expect(essence(parsed.schedule), sentence).toEqual(essence(original))
       expect(describeSchedule(parsed.schedule)).toBe(sentence)
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_500 },
   )
   expect(read).toBeGreaterThan(300)
 })
@@ -317,7 +317,7 @@ test('everything the grammar can express is said in words that mean the same', (
       if (!second.ok) throw new Error(`${said}: ${second.reason}`)
       expect(essence(second.schedule), `${text} → ${said}`).toEqual(essence(first.schedule))
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   )
 })
 
@@ -333,6 +333,6 @@ test('any text is answered, and quickly', () => {
       const parsed = parseWords(any, { now })
       if (!parsed.ok) expect(parsed.reason.length).toBeLessThan(1_500)
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   )
 })
