@@ -12,7 +12,7 @@ import { startBelfry } from '../support/process.ts'
 
 const HELD = 20
 
-test('a dead node loses its runs to a living one, within 20 s with default settings', {
+test('a dead node loses its runs to a living one, within its lease and a round of the reaper', {
   timeout: within(240_000),
 }, async () => {
   const { url } = await createTestDatabase()
