@@ -6,6 +6,7 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cleanUp } from './cleanup.ts'
 import { Report } from './report.ts'
+import { wantStatements } from './statements.ts'
 
 /** One option: `--name value`, or `--name` alone when it is a flag. */
 export interface Option<T> {
@@ -55,10 +56,15 @@ export const someOf = <T extends string>(all: readonly T[], help: string): Optio
     }),
 })
 
+const COMMON = [
+  ['--statements', "Also what each of the database's statements cost"],
+  ['--json', 'One JSON object instead of tables'],
+]
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 export async function benchmark<O extends Record<string, Option<unknown>>>(it: Benchmark<O>): Promise<void> {
-  const { json, ...values } = readOptions(it)
+  const { json, statements, ...values } = readOptions(it)
+  if (statements) wantStatements()
   const report = new Report({ isQuiet: json })
   report.say(`${it.name}: ${it.question}`)
   let isInterrupted = false
@@ -94,6 +100,7 @@ function readOptions<O extends Record<string, Option<unknown>>>({ name, question
   const config = Object.fromEntries([
     ...entries.map(([key, { isFlag }]) => [kebab(key), { type: isFlag ? 'boolean' : 'string' }]),
     ['json', { type: 'boolean' }],
+    ['statements', { type: 'boolean' }],
     ['help', { type: 'boolean' }],
   ]) as Record<string, { type: 'string' | 'boolean' }>
   try {
@@ -110,9 +117,8 @@ function readOptions<O extends Record<string, Option<unknown>>>({ name, question
         throw new Error(`--${kebab(key)} ${(error as Error).message}.`)
       }
     })
-    return { ...Object.fromEntries(read), json: values['json'] === true } as Record<string, unknown> & {
-      json: boolean
-    }
+    const common = { json: values['json'] === true, statements: values['statements'] === true }
+    return { ...Object.fromEntries(read), ...common } as Record<string, unknown> & typeof common
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${helpOf(entries)}`)
     process.exit(2)
@@ -124,9 +130,7 @@ function helpOf(entries: readonly [string, Option<unknown>][]): string {
     `--${kebab(key)}`,
     isFlag ? help : `${help} (${String(fallback)})`,
   ])
-  return [...lines, ['--json', 'One JSON object instead of tables']]
-    .map(([option = '', help]) => `  ${option.padEnd(20)} ${help}`)
-    .join('\n')
+  return [...lines, ...COMMON].map(([option = '', help]) => `  ${option.padEnd(20)} ${help}`).join('\n')
 }
 
 const kebab = (key: string) => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

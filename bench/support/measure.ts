@@ -9,6 +9,8 @@ export interface Subject {
   readonly ownBackends: readonly number[]
   /** The position in the WAL, or null where there is none. */
   wal(): Promise<number | null>
+  /** Counts what statements cost, where that is wanted. */
+  readonly statements: { reset(): Promise<void>; print(): Promise<void> } | null
 }
 
 export interface Cost {
@@ -24,11 +26,13 @@ export interface Cost {
 
 /** Starts measuring; the answer ends it. */
 export async function measure(subject: Subject): Promise<() => Promise<Cost>> {
+  await subject.statements?.reset()
   const walBefore = await subject.wal()
   const before = read(subject)
   return async () => {
     const after = read(subject)
     const walAfter = await subject.wal()
+    await subject.statements?.print()
     return {
       seconds: (after.at - before.at) / 1000,
       databaseCpuUs: after.database - before.database,

@@ -106,7 +106,13 @@ export async function createPeerStore(name: PeerName, server: Server): Promise<P
     const redis = await startRedis()
     return {
       url: redis.socket,
-      subject: async (pids) => ({ serverPid: redis.pid, pids, ownBackends: [], wal: async () => null }),
+      subject: async (pids) => ({
+        serverPid: redis.pid,
+        pids,
+        ownBackends: [],
+        wal: async () => null,
+        statements: null,
+      }),
       checkpoint: async () => {},
       vacuum: async () => {},
       drop: redis.stop,

@@ -10,6 +10,7 @@ import { sql } from '../../src/store/sql.ts'
 import { onCleanup } from './cleanup.ts'
 import type { Subject } from './measure.ts'
 import { ROOT } from './root.ts'
+import { areStatementsWanted, COUNTING, printStatements, resetStatements } from './statements.ts'
 
 export interface Server {
   readonly pid: number
@@ -33,7 +34,7 @@ const STATEMENT_TIMEOUT_MS = 600_000
 export async function startPostgres(): Promise<Server> {
   const dataDir = mkdtempSync(join(tmpdir(), 'belfry-bench-'))
   onCleanup(() => rmSync(dataDir, { recursive: true, force: true }))
-  const server = await startEmbeddedPostgres({ dataDir })
+  const server = await startEmbeddedPostgres({ dataDir, settings: areStatementsWanted() ? COUNTING : {} })
   onCleanup(() => server.stop())
   const urlOf = (name: string) => server.connectionString.replace(/\/belfry(?=\?|$)/, `/${name}`)
 
@@ -64,6 +65,9 @@ export async function startPostgres(): Promise<Server> {
             ({ pid }) => pid,
           ),
           wal: () => walPosition(db),
+          statements: areStatementsWanted()
+            ? { reset: () => resetStatements(db), print: () => printStatements(db) }
+            : null,
         }),
         drop: async () => {
           await close()
