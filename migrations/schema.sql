@@ -51,6 +51,7 @@ create table agenda (
   fillfactor = 45
 );
 create index agenda_due on agenda (shard, wake_at);
+create index agenda_late on agenda (shard, wake_at) where kind = 'catchup'::agenda_kind;
 
 create table attempt (
   run_id     uuid not null,

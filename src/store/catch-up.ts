@@ -141,10 +141,7 @@ export interface LateQuery {
 
 type SelectedLate = DueRow & { readonly waiting: number }
 
-/**
- * Rows that make up for an outage and have come due, the earliest of each shard first. They are found in front
- * of the due index, because whatever else is due there does not stay for long.
- */
+/** Rows that make up for an outage and have come due, the earliest of each shard first, by an index of their own. */
 export const readLate = (query: LateQuery) =>
   reading(selectLate(query), (rows): DueRow[] => rows.map(({ waiting: _, ...row }) => row))
 

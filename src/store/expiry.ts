@@ -57,11 +57,13 @@ export const endExpired = (limit: number) => sql<Expired>`
   ), begun as materialized (
     select d.run_id from due d join agenda a on a.run_id = d.run_id where a.state = 'running' and a.attempt = d.attempt + 1
   ), kept as (
-    update expiry e set expires_at = clock_timestamp() + ${LOOK_AGAIN_MS}::float8 * interval '1 millisecond' from begun b where e.run_id = b.run_id
+    update expiry set expires_at = clock_timestamp() + ${LOOK_AGAIN_MS}::float8 * interval '1 millisecond'
+    where run_id = any(array(select run_id from begun))
   ), seen as (
-    delete from expiry e using due d
-    where e.run_id = d.run_id and e.run_id not in (select run_id from begun) and (e.run_id in (select run_id from ended) or not exists (
-      select from agenda a where a.run_id = d.run_id and a.state = 'pending' and a.attempt = d.attempt))
+    delete from expiry e
+    where e.run_id = any(array(select run_id from due)) and e.run_id not in (select run_id from begun)
+      and (e.run_id in (select run_id from ended) or not exists (
+        select from agenda a where a.run_id = e.run_id and a.state = 'pending' and a.attempt = e.attempt))
   ), dequeued as (
     delete from ready where ctid = any(array(
       select r.ctid from ended e

@@ -15,6 +15,7 @@ import {
   JUST_RUN,
   lookAhead,
 } from '../../src/store/agenda.ts'
+import { readLate } from '../../src/store/catch-up.ts'
 import { Database } from '../../src/store/database.ts'
 import { endExpired, limitWaits } from '../../src/store/expiry.ts'
 import { fireInTurn } from '../../src/store/fire-in-turn.ts'
@@ -50,11 +51,21 @@ interface PlanNode {
   readonly 'Relation Name'?: string
   readonly 'Actual Rows': number
   readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
   readonly Plans?: readonly PlanNode[]
 }
 
+/** Rows of a table that a statement may look at, an index or not. */
+interface Most {
+  readonly of?: number
+  readonly ofReady?: number
+}
+
 /** Explains a statement by running it and taking it back; answers how each big table was read. */
-async function scansOf(statement: Statement<unknown>, mostOfReady = BATCH): Promise<string[]> {
+async function scansOf(
+  statement: Statement<unknown>,
+  { of: most = 10 * BATCH, ofReady: mostOfReady = BATCH }: Most = {},
+): Promise<string[]> {
   let plan: PlanNode | undefined
   await db
     .transaction(async (tx) => {
@@ -79,6 +90,8 @@ async function scansOf(statement: Statement<unknown>, mostOfReady = BATCH): Prom
       scans.push(`${node['Node Type']} on ${table}`)
     if (table === 'ready' && node['Actual Rows'] * node['Actual Loops'] > mostOfReady)
       scans.push('too much of ready')
+    const looks = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+    if (table !== undefined && looks > most) scans.push(`${looks} rows of ${table}`)
     if (node['Node Type'] === 'Sort' && isLimited) scans.push('Sort before a limit')
     for (const child of node.Plans ?? []) walk(child, isLimited || node['Node Type'] === 'Limit')
   }
@@ -141,14 +154,28 @@ async function explainAll(): Promise<Record<string, string[]>> {
         limitPerShard: 125,
       }),
     ),
+    lookPastWhatIsKnown: await scansOf(
+      lookAhead({
+        shards: allShards,
+        from: null,
+        until: Date.now(),
+        limitPerShard: 125,
+        except: rows.map(({ runId }) => runId),
+      }),
+    ),
+    readLate: await scansOf(readLate({ shards: allShards, now: Date.now(), limit: 40, maxWaiting: 400 }), {
+      of: 40,
+    }),
     readDefinitions: await scansOf(readDefinitions(rows)),
     fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows })),
     fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),
     fireFollowed: await scansOf(fireFollowed({ nodeId, shards, workerId: nodeId, firings: recurring })),
     fireInTurn: await scansOf(fireInTurn({ nodeId, shards, workerId: nodeId, firings: inTurn })),
     takeReady: await scansOf(takeReady({ workerId: nodeId, lanes: [0], limit: BATCH })),
-    takeGated: await scansOf(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: BATCH }), 2 * PLACES),
-    waitingLanes: await scansOf(waitingLanes({ labels: [], limit: BATCH }), 3),
+    takeGated: await scansOf(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: BATCH }), {
+      ofReady: 2 * PLACES,
+    }),
+    waitingLanes: await scansOf(waitingLanes({ labels: [], limit: BATCH }), { ofReady: 3 }),
     waitingHandlerLanes: await scansOf(
       waitingLanes({
         projectId: DEFAULT_PROJECT_ID,
@@ -157,7 +184,7 @@ async function explainAll(): Promise<Record<string, string[]>> {
         queues: ['b'],
         limit: BATCH,
       }),
-      3,
+      { ofReady: 3 },
     ),
     workOfRemotes: await scansOf(workOfRemotes()),
     limitWaits: await scansOf(limitWaits(rows.map((row) => ({ ...row, waitMs: 1_000 })))),
@@ -188,12 +215,13 @@ const expectNoTableIsRead = (plans: Record<string, string[]>) => {
     expect(plans[statement], `${statement}: no more of a lane is read than can be taken`).not.toContain(
       'too much of ready',
     )
-  expect(plans['lookAhead'], 'a shard is walked in the order of its index').not.toContain(
-    'Sort before a limit',
-  )
+  for (const statement of ['lookAhead', 'lookPastWhatIsKnown'])
+    expect(plans[statement], 'a shard is walked in the order of its index').not.toContain(
+      'Sort before a limit',
+    )
   for (const [statement, scans] of Object.entries(plans)) {
     expect(scans, `${statement} reads ${scans.join(', ')}`).not.toContainEqual(
-      expect.stringMatching(/^(Seq|Bitmap Heap) Scan on (agenda|ready|task|run|attempt|expiry)$/),
+      expect.stringMatching(/^(Seq|Bitmap Heap) Scan on (agenda|ready|task|run|attempt|expiry)$|rows of/),
     )
   }
 }
