@@ -27,6 +27,11 @@ export class DueQueue {
     return this.#due.first?.row.wakeAt ?? this.#later.first?.row.wakeAt
   }
 
+  /** Every run that is held. */
+  get runIds(): Iterable<string> {
+    return this.#fences.keys()
+  }
+
   /** Whether a row is held as it was read now. */
   holds({ runId, fence }: DueRow): boolean {
     return this.#fences.get(runId) === fence

@@ -15,6 +15,11 @@ export class InFlight {
   /** Fired since the present reading began, which may have seen them as they were before. */
   #firedMeanwhile: Map<string, number> | undefined
 
+  /** Every run that is being fired, or kept for it. */
+  get runIds(): Iterable<string> {
+    return this.#runs.keys()
+  }
+
   /** Whether a row of the task is being fired: others of it wait for what comes of that. */
   isBusy(taskId: string): boolean {
     return this.#tasks.has(taskId)

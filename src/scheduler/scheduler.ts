@@ -19,9 +19,10 @@ import {
   fireAsTheyAre,
   fireFollowed,
   lookAhead,
+  ONE_ROW_AN_OCCURRENCE,
 } from '../store/agenda.ts'
 import { recover } from '../store/catch-up.ts'
-import type { Database } from '../store/database.ts'
+import { type Database, violatedConstraint } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { limitWaits } from '../store/expiry.ts'
 import { fireInTurn, type HeldRow, type TurnResult } from '../store/fire-in-turn.ts'
@@ -44,7 +45,7 @@ import {
   withRoom,
   workOf,
 } from './firing.ts'
-import { Horizon } from './horizon.ts'
+import { Horizon, type Range } from './horizon.ts'
 import { InFlight } from './in-flight.ts'
 import { LateLane } from './late-lane.ts'
 import { Lead } from './lead.ts'
@@ -162,7 +163,8 @@ export class Scheduler implements Service {
       const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, share)
       this.#inFlight.readingBegins()
       try {
-        const rows = await db.run(lookAhead({ ...range, limitPerShard }))
+        const except = this.#knownIn(range)
+        const rows = await db.run(lookAhead({ ...range, limitPerShard, except }))
         await this.#enqueue(rows)
         const fullShards = countFull(rows, limitPerShard)
         if (fullShards > 0 || range.kind !== 'ahead') this.#fullShards = fullShards
@@ -175,6 +177,15 @@ export class Scheduler implements Service {
       }
     }
     return this.#horizon.isCut ? LONGEST_CUT_MS : undefined
+  }
+
+  /**
+   * With more waiting than is read at once, what is in hand already would be found again in front of the rest, and
+   * costs as much as the rest. A hint is followed to all there is: what it is about may be in hand as it was before.
+   */
+  #knownIn({ kind }: Range): string[] {
+    if (kind === 'hinted' || this.#fullShards === 0) return []
+    return [...this.#queue.runIds, ...this.#inFlight.runIds]
   }
 
   /** Puts rows in the queue that are not there yet, with what their tasks say. */
@@ -317,7 +328,10 @@ export class Scheduler implements Service {
       return result
     }
     if (how === 'follow' && workerId !== null) {
-      const [followed] = await db.run(fireFollowed({ nodeId, shards, workerId, firings }))
+      const [followed] = await db.run(fireFollowed({ nodeId, shards, workerId, firings })).catch((error) => {
+        if (violatedConstraint(error) !== ONE_ROW_AN_OCCURRENCE) throw error
+        return [{ left: rows.map(({ runId }) => runId) }]
+      })
       const left = new Set(followed?.left)
       if (left.size === 0) return ALL_AS_ASKED
       return this.#send({ how: 'each', firings: firings.filter(({ row }) => left.has(row.runId)) })

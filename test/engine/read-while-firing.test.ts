@@ -93,3 +93,59 @@ test('the next occurrence that is written while the time ahead is being read is 
 
   await eventually(async () => (await ended()).length === 2)
 })
+
+test('an occurrence that somebody else has written already is not written again, and holds nothing up', async () => {
+  const { db } = await createTestDatabase()
+  let now = Date.now()
+  const scheduler = await anEngine(db, {
+    clock: { now: () => now },
+    execute: async () => ({ kind: 'completed', output: null }),
+  })
+  const dueAt = now - 1
+  const definition = {
+    schedule: { type: 'every', interval: '3s' },
+    anchorAt: new Date(dueAt).toISOString(),
+  } as const
+  const tasks = await tasksInAgenda(db, { count: 3, dueAt, definition })
+  const [followed] = tasks
+  await db.run(sql`
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal)
+    select gen_random_uuid(), task_id, project_id, shard, wake_at + interval '3s', scheduled_for + interval '3s', version, ordinal + 1
+    from agenda where run_id = ${followed?.runId as string}`)
+  const ended = () => db.run(sql`select from run where state = 'completed'`)
+
+  for (const done of [3, 6]) {
+    await scheduler.readAhead()
+    await scheduler.fireDue()
+    await eventually(async () => (await ended()).length === done)
+    now += 3_000
+  }
+
+  expect(await db.run(sql`select distinct task_id, scheduled_for from run`)).toHaveLength(6)
+})
+
+test('with more waiting than is read at once, the next look reads what the first has left', async () => {
+  const { db } = await createTestDatabase()
+  const asked: string[] = []
+  class NotedDefinitions extends Definitions {
+    override of(runs: readonly DefinedRun[]) {
+      asked.push(...runs.map(({ runId }) => runId))
+      return super.of(runs)
+    }
+  }
+  const scheduler = await anEngine(db, {
+    clock: { now: () => Date.now() },
+    execute: async () => ({ kind: 'completed', output: null }),
+    definitions: new NotedDefinitions(db),
+  })
+  // Fifty are read of each of the 64 shards at a time.
+  await tasksInAgenda(db, { count: 5_000 })
+
+  await scheduler.readAhead()
+  const first = asked.length
+  await scheduler.readAhead()
+
+  expect(first).toBeLessThanOrEqual(3_200)
+  expect(asked.length).toBeGreaterThan(4_500)
+  expect(new Set(asked).size).toBe(asked.length)
+})
