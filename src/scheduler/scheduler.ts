@@ -86,7 +86,7 @@ const LONGEST_CUT_MS = 1_000
 const FULL_PASS_MS = 30_000
 const LEAST_ROWS_PER_SHARD = 50
 /** With fewer rows than this in hand, more are read. */
-const LOW_WATER = 4_000
+const LOW_WATER = 6_000
 /** Definitions are read for so many rows at a time: the first are fired while the next are read. */
 const CHUNK = 1_000
 /** While the worker here has no room, it is asked again after this time. */

@@ -20,6 +20,8 @@ import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import type { Verdict } from './verdict.ts'
 
 const BATCH = 1_000
+/** Statements that write plain ends at the same time. */
+const ABREAST = 2
 const IDLE_MS = 60_000
 /**
  * Under a steady load outcomes are written no oftener than this, unless something waits for them: a statement
@@ -128,19 +130,26 @@ export class OutcomeWriter implements Service {
     return this.backlog > 0 ? 0 : undefined
   }
 
-  /** What this statement cannot end, or the database refuses, is left to the one that can tell why. */
+  /** Two statements at once when there is enough for both: one alone would leave the database half idle. */
   async #writePlain(): Promise<void> {
-    const batch = this.#plain.slice(0, BATCH)
-    if (batch.length === 0) return
-    const left = await this.#options.db.run(endPlainRuns(batch)).then(
-      ([written]) => new Set(written?.left),
-      (error: unknown) => {
-        if (!isRefusedData(error)) throw error
-        return new Set(batch.map(({ runId }) => runId))
-      },
-    )
-    this.#plain.splice(0, batch.length)
-    if (left.size > 0) this.#endings.push(...batch.filter(({ runId }) => left.has(runId)))
+    const batches = evenly(this.#plain.slice(0, ABREAST * BATCH), BATCH)
+    const results = await Promise.allSettled(batches.map((batch) => this.#endPlain(batch)))
+    const unwritten = batches.filter((_, i) => results[i]?.status === 'rejected').flat()
+    this.#plain.splice(0, batches.flat().length, ...unwritten)
+    for (const result of results) if (result.status === 'fulfilled') this.#endings.push(...result.value)
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
+  /** Answers what this statement cannot end, or the database refuses: it is left to the one that can tell why. */
+  async #endPlain(batch: readonly (Ending & PlainEnding)[]): Promise<readonly Ending[]> {
+    try {
+      const [written] = await this.#options.db.run(endPlainRuns(batch))
+      const left = new Set(written?.left)
+      return left.size === 0 ? [] : batch.filter(({ runId }) => left.has(runId))
+    } catch (error) {
+      if (!isRefusedData(error)) throw error
+      return batch
+    }
   }
 
   async #writeEndings(): Promise<DueHint[]> {
@@ -199,6 +208,13 @@ export class OutcomeWriter implements Service {
     if (count > 0)
       this.#options.log.warn({ count }, 'outcomes of runs that are no longer held here were dropped')
   }
+}
+
+/** As few parts as can be of at most so many, none much smaller than the others. */
+function evenly<T>(items: readonly T[], most: number): T[][] {
+  const parts = Math.ceil(items.length / most)
+  const size = Math.ceil(items.length / parts)
+  return Array.from({ length: parts }, (_, i) => items.slice(i * size, (i + 1) * size))
 }
 
 function cancelledInstead({ retryAt: _, ...attempt }: Retry): Ending {
