@@ -10,6 +10,7 @@ const shortage = (changes: Partial<Shortage> = {}): Shortage => ({
   room: 0,
   claimed: 0,
   hasOthers: true,
+  isReadyBehind: false,
   ...changes,
 })
 
@@ -18,7 +19,7 @@ function offersInTenSeconds(claimedBack: (offered: number) => number): number {
   const overflow = new Overflow()
   let offered = 0
   for (let now = NOW; now < NOW + 10_000; now += 10) {
-    const busy = shortage({ now, dueSince: now - 500, room: 1, claimed: claimedBack(offered) })
+    const busy = shortage({ now, dueSince: now - 2_000, room: 1, claimed: claimedBack(offered) })
     offered += overflow.allowed(busy, ALL)
   }
   return offered
@@ -41,6 +42,12 @@ test('a worker that has had no room for a second is stuck: everything that is du
 
 test('others are offered nothing that has only just come due', () => {
   expect(new Overflow().allowed(shortage({ dueSince: NOW - 20 }), ALL)).toBe(0)
+})
+
+test('a worker that has room is given longer, and nothing is added to what waits already', () => {
+  expect(new Overflow().allowed(shortage({ room: 1 }), ALL)).toBe(0)
+  expect(new Overflow().allowed(shortage({ room: 1, dueSince: NOW - 1_100 }), ALL)).toBe(200)
+  expect(new Overflow().allowed(shortage({ isReadyBehind: true }), ALL)).toBe(0)
 })
 
 test('others that take what they are offered are soon offered more', () => {

@@ -15,12 +15,16 @@ export interface Shortage {
   /** How many it has ever taken out of ready. */
   readonly claimed: number
   readonly hasOthers: boolean
+  /** Whether runs wait in ready already, which is why the worker has no room until it knows that they are gone. */
+  readonly isReadyBehind: boolean
 }
 
 /** A worker that had no room for so long is stuck: what is due waits in ready, and reads pending. */
 const STUCK_MS = 1_000
-/** Others are offered nothing that this worker will get to within this time. */
+/** Others are offered nothing that has waited for less than this when the worker has no room at all. */
 const PATIENCE_MS = 50
+/** And when it has some, so that it gets through what is due, only what has waited for this long. */
+const LONG_PATIENCE_MS = 1_000
 const LONGEST_PAUSE_MS = 2_000
 /** What others are offered at a time. */
 const OFFER = 200
@@ -33,11 +37,12 @@ export class Overflow {
   #claimedBefore = 0
 
   /** How many runs may be fired beyond the room there is: none, an offer, or `all`. */
-  allowed({ now, dueSince, room, claimed, hasOthers }: Shortage, all: number): number {
+  allowed({ now, dueSince, room, claimed, hasOthers, isReadyBehind }: Shortage, all: number): number {
     if (room > 0) this.#hadRoomAt = now
     if (room === 0 && now - Math.max(this.#hadRoomAt, dueSince) > STUCK_MS) return all
     const sinceOffer = now - this.#offeredAt
-    if (!hasOthers || now - dueSince <= PATIENCE_MS || sinceOffer < this.#pauseMs) return 0
+    const patienceMs = room > 0 ? LONG_PATIENCE_MS : PATIENCE_MS
+    if (!hasOthers || isReadyBehind || now - dueSince <= patienceMs || sinceOffer < this.#pauseMs) return 0
     const isTakenBack = sinceOffer < 2 * LONGEST_PAUSE_MS && claimed - this.#claimedBefore >= OFFER / 2
     this.#pauseMs = isTakenBack ? Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2) : PATIENCE_MS
     this.#offeredAt = now

@@ -241,12 +241,9 @@ export class Scheduler implements Service {
     const { worker, leases, fireBatch } = this.#options
     const dueSince = this.#queue.nextAt
     if (!worker || dueSince === undefined || dueSince > upTo) return fireBatch
-    const { room, claimed } = worker
-    const hasOthers = leases.hasOtherWorkers
-    return Math.min(
-      fireBatch,
-      room + this.#overflow.allowed({ now, dueSince, room, claimed, hasOthers }, fireBatch),
-    )
+    const { room, claimed, isReadyBehind } = worker
+    const shortage = { now, dueSince, room, claimed, isReadyBehind, hasOthers: leases.hasOtherWorkers }
+    return Math.min(fireBatch, room + this.#overflow.allowed(shortage, fireBatch))
   }
 
   async #fire(due: readonly Due[]): Promise<void> {

@@ -18,6 +18,8 @@ export interface LocalWorker {
   serves(lane: number): 'ahead' | 'free' | undefined
   /** How many runs it would take on now; none while earlier runs wait in ready. */
   readonly room: number
+  /** Whether it knows of earlier runs that wait in ready. */
+  readonly isReadyBehind: boolean
   /** How many runs it has ever taken out of ready. */
   readonly claimed: number
   /** Sets aside room for up to `wanted` runs; none while earlier runs wait in ready. */

@@ -167,6 +167,10 @@ export class Worker implements Service, LocalWorker {
     return isWorthwhile ? free + ahead : 0
   }
 
+  get isReadyBehind(): boolean {
+    return this.#claiming.hasBacklog
+  }
+
   get claimed(): number {
     return this.#claiming.count
   }
