@@ -95,6 +95,7 @@ export async function startNode({
     maxConnections: ENGINE_CONNECTIONS,
     statementTimeoutMs: ENGINE_STATEMENT_TIMEOUT_MS,
     favourIndexes: true,
+    keepPlans: true,
     pooling: config.databasePooling,
   })
   const definitions = new Definitions(engine)

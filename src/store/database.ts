@@ -21,6 +21,11 @@ export interface DatabaseOptions {
    */
   readonly favourIndexes?: boolean
   /**
+   * Keeps the plans of small statements with each connection: to read and plan one for three runs takes longer than
+   * to carry it out. For the engine, whose plans do not depend on values; a session of our own is needed for it.
+   */
+  readonly keepPlans?: boolean
+  /**
    * For how long a connection keeps its PostgreSQL session: for good, or behind a pooler for one transaction.
    * There, settings of a session would be lost to us and found by strangers, so they travel with each
    * transaction; begin, statement and commit leave together, which keeps it at one round trip.
@@ -43,20 +48,33 @@ const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, parseTimestamp)
 types.setTypeParser(INT8, Number)
 
+/** Statements whose values are no longer than this together are small: some ten rows. */
+const SMALL_LENGTH = 2_000
+
 /**
- * The connection to the truth. Statements go out unnamed on purpose: a named one would be planned
+ * The connection to the truth. Large statements go out unnamed on purpose: a named one would be planned
  * generically, for ten array elements, and batches of a thousand would pay ten times their price.
  */
 export class Database implements Queryable {
   readonly #pool: pg.Pool
   readonly #pooling: Pooling
+  /** The names of small statements by their text; not there where plans are not kept. */
+  readonly #names: Map<string, string> | undefined
   /** Opens a transaction, with its settings where the session has none. */
   readonly #begin: string
 
   constructor(options: DatabaseOptions) {
-    const { url, applicationName, maxConnections, statementTimeoutMs, pooling = 'session' } = options
+    const {
+      url,
+      applicationName,
+      maxConnections,
+      statementTimeoutMs,
+      pooling = 'session',
+      keepPlans = false,
+    } = options
     const settings = settingsFor(options)
     this.#pooling = pooling
+    this.#names = keepPlans && pooling === 'session' ? new Map() : undefined
     this.#begin = pooling === 'session' ? 'begin' : `begin; ${assign('set local', settings)}`
     this.#pool = new pg.Pool({
       connectionString: url,
@@ -80,8 +98,21 @@ export class Database implements Queryable {
 
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {
     if (this.#pooling === 'transaction') return this.#runWithSettings(statement)
-    const { rows } = await this.#pool.query(statement.text, statement.values as unknown[])
+    const { text } = statement
+    const values = statement.values as unknown[]
+    const name = this.#nameOf(statement)
+    const { rows } = await this.#pool.query(name === undefined ? { text, values } : { name, text, values })
     return rowsOf(statement, rows)
+  }
+
+  /** A name for a statement that is planned once a connection; none for one that is planned each time. */
+  #nameOf({ text, values }: Statement<unknown>): string | undefined {
+    if (!this.#names || lengthOf(values) > SMALL_LENGTH) return undefined
+    const known = this.#names.get(text)
+    if (known !== undefined) return known
+    const name = `belfry ${this.#names.size}`
+    this.#names.set(text, name)
+    return name
   }
 
   /** A statement between its begin and its commit, all sent at once: the first that fails tells why. */
@@ -147,6 +178,13 @@ export class Database implements Queryable {
     await this.#pool.end()
   }
 }
+
+/** How long the values are as text; what is neither text nor a number may be of any length. */
+const lengthOf = (values: readonly unknown[]): number =>
+  values.reduce((sum: number, value) => {
+    if (typeof value === 'string') return sum + value.length
+    return typeof value === 'object' && value !== null ? Number.POSITIVE_INFINITY : sum
+  }, 0)
 
 const rowsOf = <Row>({ read }: Statement<Row>, answer: unknown[]): Row[] =>
   read ? read(answer as never[]) : (answer as Row[])

@@ -3,6 +3,7 @@
  * a table instead of an index. Each hot statement is explained on a table that was analysed while it was
  * empty, with a hundred thousand rows, and with dead rows in front.
  */
+import { escapeLiteral } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { laneOf } from '../../src/core/lane.ts'
@@ -16,7 +17,7 @@ import {
   lookAhead,
 } from '../../src/store/agenda.ts'
 import { readLate } from '../../src/store/catch-up.ts'
-import { Database } from '../../src/store/database.ts'
+import { Database, type Queryable } from '../../src/store/database.ts'
 import { endExpired, limitWaits } from '../../src/store/expiry.ts'
 import { fireInTurn } from '../../src/store/fire-in-turn.ts'
 import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/gates.ts'
@@ -42,6 +43,8 @@ const db = new Database({
 afterAll(() => db.close())
 const ROWS = 100_000
 const BATCH = 500
+/** Of so many the plans are kept. */
+const SMALL_BATCH = 5
 const nodeId = await aNode(db)
 const shards = await ownShards(db, nodeId)
 const allShards = shards.map(({ id }) => id)
@@ -55,6 +58,33 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
+interface Explained {
+  readonly 'QUERY PLAN': [{ Plan: PlanNode }]
+}
+
+const EXPLAIN = 'explain (analyze, timing off, format json)'
+
+/** The plan that is made for these values. */
+async function explainFor(tx: Queryable, { text, values }: Statement<unknown>) {
+  const [row] = await tx.run<Explained>({ text: `${EXPLAIN} ${text}`, values })
+  return row?.['QUERY PLAN'][0].Plan
+}
+
+/** The plan that a connection keeps, which knows nothing of the values. */
+async function explainKept(tx: Queryable, { text, values }: Statement<unknown>) {
+  const literals = values.map((value) => {
+    if (Array.isArray(value)) return escapeLiteral(`{${value.join(',')}}`)
+    return typeof value === 'string' ? escapeLiteral(value) : String(value)
+  })
+  await tx.run({ text: 'set local plan_cache_mode = force_generic_plan', values: [] })
+  await tx.run({ text: `deallocate all; prepare kept as ${text}`, values: [] })
+  const [row] = await tx.run<Explained>({
+    text: `${EXPLAIN} execute kept(${literals.join(', ')})`,
+    values: [],
+  })
+  return row?.['QUERY PLAN'][0].Plan
+}
+
 /** Rows of a table that a statement may look at, an index or not. */
 interface Most {
   readonly of?: number
@@ -62,18 +92,14 @@ interface Most {
 }
 
 /** Explains a statement by running it and taking it back; answers how each big table was read. */
-async function scansOf(
+async function tablesReadBy(
   statement: Statement<unknown>,
-  { of: most = 10 * BATCH, ofReady: mostOfReady = BATCH }: Most = {},
+  { isKept, of: most = 10 * BATCH, ofReady: mostOfReady = BATCH }: Most & { readonly isKept: boolean },
 ): Promise<string[]> {
   let plan: PlanNode | undefined
   await db
     .transaction(async (tx) => {
-      const [row] = await tx.run<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>({
-        text: `explain (analyze, timing off, format json) ${statement.text}`,
-        values: statement.values,
-      })
-      plan = row?.['QUERY PLAN'][0].Plan
+      plan = await (isKept ? explainKept(tx, statement) : explainFor(tx, statement))
       throw new Error('take it back')
     })
     .catch((error: Error) => {
@@ -122,15 +148,17 @@ async function fillTables(): Promise<void> {
     from (select id, now() + random() * interval '10 minutes' - interval '10 seconds' as at from made) due`)
 }
 
-async function someRows(): Promise<DueRow[]> {
+async function someRows(count = BATCH): Promise<DueRow[]> {
   const rows = await db.run(
     lookAhead({ shards: allShards, from: null, until: Date.now() + 600_000, limitPerShard: 20 }),
   )
-  return rows.slice(0, BATCH)
+  return rows.slice(0, count)
 }
 
-async function explainAll(): Promise<Record<string, string[]>> {
-  const rows = await someRows()
+/** How the tables are read by each statement, by the plan that is made for it or by one that is kept. */
+async function explainAll({ isKept = false } = {}): Promise<Record<string, string[]>> {
+  const rows = await someRows(isKept ? SMALL_BATCH : BATCH)
+  const scansOf = (statement: Statement<unknown>, most?: Most) => tablesReadBy(statement, { isKept, ...most })
   const recurring = rows.map((row) => ({
     row,
     startNow: false,
@@ -242,13 +270,16 @@ test('no hot statement reads a table, analysed empty, then filled, then analysed
     sql`insert into expiry (run_id, attempt, expires_at) select run_id, 0, now() + interval '1 hour' * (random() - 0.1) from agenda limit 20000`,
   )
   expectNoTableIsRead(await explainAll())
+  expectNoTableIsRead(await explainAll({ isKept: true }))
 
   await db.run(sql`analyze`)
   expectNoTableIsRead(await explainAll())
+  expectNoTableIsRead(await explainAll({ isKept: true }))
 
   await db.run(sql`delete from agenda where wake_at < now() + interval '3 minutes'`)
   await db.run(sql`delete from ready where ctid in (select ctid from ready order by wake_at limit 45000)`)
   expectNoTableIsRead(await explainAll())
+  expectNoTableIsRead(await explainAll({ isKept: true }))
 })
 
 test('a claim takes exactly as many runs as it may, whatever else is there', async () => {
