@@ -216,3 +216,44 @@ export function story({ tables = {}, requests = [], ...rest }: Story): Evidence 
     },
   }
 }
+
+/** A run that went well. */
+export const one = {
+  requests: [asked('a', once(0))],
+  deliveries: [delivered('a', 0)],
+  tables: { history: [ended('a', 0)] },
+}
+
+/** A run that failed once, was lost once, and then completed elsewhere. */
+export const eventful = {
+  requests: [asked('a', { ...once(0), retry: { initial: '1s', max: '1s' } })],
+  deliveries: [
+    delivered('a', 0, { status: 503 }),
+    delivered('a', 0, {
+      receivedAt: T + 900,
+      answeredAt: null,
+      goneAt: T + 3_000,
+      status: null,
+      fence: 3,
+      attempt: 2,
+    }),
+    delivered('a', 0, { receivedAt: T + 2_500, fence: 5, attempt: 3 }),
+  ],
+  faults: [fault('kill', 1_000, 1_000)],
+  tables: {
+    attempts: [
+      attempt('a', 0),
+      attempt('a', 0, { number: 2, fence: 3, outcome: 'worker_lost', endedAt: T + 2_000 }),
+    ],
+    history: [ended('a', 0, { fence: 5, attempt: 3, losses: 1, endedAt: T + 2_536, workerId: HEIR })],
+  },
+}
+
+/** Four occurrences, a tenth of a second apart, which may overlap. */
+export const every = (more = {}) => ({
+  schedule: { type: 'every', interval: '100ms' },
+  startAt: new Date(T).toISOString(),
+  endAt: new Date(T + 300).toISOString(),
+  overlap: 'allow',
+  ...more,
+})
