@@ -1,7 +1,6 @@
 import { type DatabaseClock, ROUND_TRIPS_AT_START } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import type { Database } from '../store/database.ts'
 import { readClock } from '../store/nodes.ts'
 
@@ -10,27 +9,17 @@ const EVERY_MS = 2_000
 const SLOWEST_READING_MS = 250
 
 /** Keeps this node's idea of the time with the database's, and raises an alarm when that one is set. */
-export class ClockSync implements Service {
+export class ClockSync extends LoopService {
   readonly #options: { db: Database; clock: DatabaseClock; log: Logger }
-  readonly #loop: Loop
 
   constructor(options: { db: Database; clock: DatabaseClock; log: Logger }) {
+    super({ name: 'clock', everyMs: EVERY_MS, log: options.log })
     this.#options = options
-    this.#loop = new Loop({
-      name: 'clock',
-      everyMs: EVERY_MS,
-      log: options.log,
-      runOnce: () => this.runOnce(),
-    })
   }
 
-  async start(): Promise<void> {
+  override async start(): Promise<void> {
     for (let i = 0; i < ROUND_TRIPS_AT_START || !this.#options.clock.isSet; i++) await this.runOnce()
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
+    super.start()
   }
 
   async runOnce(): Promise<undefined> {

@@ -3,7 +3,7 @@ import type { Service } from './service.ts'
 
 /**
  * A background part that makes one pass after another from its start to its stop. What such a part says of itself is its
- * pass; several of its kind may run at once, so a pass holds what it works on by a row of the database.
+ * pass. Where several of its kind run at once, a pass holds what it works on by a row of the database.
  */
 export abstract class LoopService implements Service {
   readonly #loop: Loop
@@ -19,6 +19,11 @@ export abstract class LoopService implements Service {
   /** Resolves when the pass in hand has finished. */
   stop(): Promise<void> {
     return this.#loop.stop()
+  }
+
+  /** Cuts the pause before the next pass short. */
+  protected wake(): void {
+    this.#loop.wake()
   }
 
   /** One pass; tests call this instead of waiting for the timer. Answers when to look again, if that is soon. */

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type InForce, inForce, spanAfter } from '../core/blackout.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import { type BlackoutRow, projectsOf, readBlackouts } from '../store/blackouts.ts'
 import type { Queryable } from '../store/database.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -22,26 +21,21 @@ export interface Blackouts {
  * The blackouts of all projects, read again now and then and whenever somebody says that they changed. While
  * there are none, which is most of the time, nobody pays for them.
  */
-export class BlackoutBook implements Service {
+export class BlackoutBook extends LoopService {
   readonly #db: Queryable
-  readonly #loop: Loop
   readonly #projects = new LRUCache<string, string>({ max: MAX_TASKS_KNOWN })
   #byProject = new Map<string, BlackoutRow[]>()
 
   constructor({ db, wakeUps, log }: { db: Queryable; wakeUps: WakeUps; log: Logger }) {
+    super({ name: 'blackouts', everyMs: EVERY_MS, log })
     this.#db = db
-    this.#loop = new Loop({ name: 'blackouts', everyMs: EVERY_MS, log, runOnce: () => this.read() })
-    wakeUps.onQueues(() => this.#loop.wake())
+    wakeUps.onQueues(() => this.wake())
   }
 
   /** Resolves when the book was read: nothing is fired before that. */
-  async start(): Promise<void> {
-    await this.read()
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
+  override async start(): Promise<void> {
+    await this.runOnce()
+    super.start()
   }
 
   get isEmpty(): boolean {
@@ -49,7 +43,7 @@ export class BlackoutBook implements Service {
   }
 
   /** Reads all there are. */
-  async read(): Promise<undefined> {
+  async runOnce(): Promise<undefined> {
     const byProject = new Map<string, BlackoutRow[]>()
     for (const row of await this.#db.run(readBlackouts()))
       byProject.set(row.projectId, [...(byProject.get(row.projectId) ?? []), row])

@@ -1,6 +1,5 @@
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import type { DueRow } from '../store/agenda.ts'
 
 /** Something that is to be done to a task, by a row of the agenda that is no run. */
@@ -15,35 +14,26 @@ const IDLE_MS = 60_000
  * Carries out what is to be done to tasks at an instant, one after the other. The row is taken by the
  * transaction that does it, so of two nodes that try one does, and what fails is tried again.
  */
-export class Duties implements Service {
+export class Duties extends LoopService {
   readonly #carryOut: (duty: Duty) => Promise<void>
-  readonly #loop: Loop
   readonly #waiting = new Map<string, Duty>()
 
   constructor({ log, carryOut }: { log: Logger; carryOut: (duty: Duty) => Promise<void> }) {
+    super({ name: 'duties', everyMs: IDLE_MS, log })
     this.#carryOut = carryOut
-    this.#loop = new Loop({ name: 'duties', everyMs: IDLE_MS, log, runOnce: () => this.#pass() })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
   }
 
   add({ runId, kind }: DueRow): void {
     if (kind !== 'resume' && kind !== 'skip') return
     this.#waiting.set(runId, { runId, kind })
-    this.#loop.wake()
+    this.wake()
   }
 
-  async #pass(): Promise<undefined> {
+  /** One pass over what waits; it ends at the first that fails, and the next pass begins with that. */
+  async runOnce(): Promise<undefined> {
     for (const duty of [...this.#waiting.values()]) {
       await this.#carryOut(duty)
       this.#waiting.delete(duty.runId)
     }
-    return undefined
   }
 }

@@ -6,8 +6,7 @@
 import type { OverlapPolicy } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import { type DueRow, type FireRequest, type FireResult, fireAsTheyAre } from '../store/agenda.ts'
 import { readLate } from '../store/catch-up.ts'
 import type { Database } from '../store/database.ts'
@@ -55,43 +54,29 @@ type Right = Omit<FireRequest, 'firings'>
 const runsBesideOthers = ({ row, definition, decision }: Decided): boolean =>
   definition.overlap === 'allow' && row.state === 'scheduled' && decision.turn?.deferUntil == null
 
-export class LateLane implements Service {
+export class LateLane extends LoopService {
   readonly #options: LateLaneOptions
   readonly #firings: Firings
-  readonly #loop: Loop
   /** Tasks of which a row is being fired here: overlap is decided by one statement at a time. */
   readonly #tasks = new Set<string>()
   #restsUntil = Number.NEGATIVE_INFINITY
   #busyUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: LateLaneOptions, firings: Firings) {
+    super({ name: 'late lane', everyMs: EVERY_MS, log: options.log })
     this.#options = options
     this.#firings = firings
-    this.#loop = new Loop({
-      name: 'late lane',
-      everyMs: EVERY_MS,
-      log: options.log,
-      runOnce: () => this.runOnce(),
-    })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
   }
 
   /** There is something to make up for. */
-  wake(): void {
+  override wake(): void {
     this.#busyUntil = performance.now() + LINGER_MS
-    this.#loop.wake()
+    super.wake()
   }
 
   /** Something has come due, which only concerns this lane while it has something to do. */
   hint(): void {
-    if (performance.now() < this.#busyUntil) this.#loop.wake()
+    if (performance.now() < this.#busyUntil) super.wake()
   }
 
   /** A row of the task is being fired here: others of it must wait for what comes of that. */

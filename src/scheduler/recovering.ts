@@ -1,7 +1,6 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import type { Due } from './due-queue.ts'
 import { isMadeUpFor, Missed } from './missed.ts'
 import type { ShardLeases } from './shard-leases.ts'
@@ -36,29 +35,15 @@ const IDLE_MS = 1_000
  * Lays out anew what an outage has missed and what is all to be made up for. It may take long to write that, and
  * nothing on time waits for it: a few tasks go at a time, in a loop of its own.
  */
-export class Recovering implements Service {
+export class Recovering extends LoopService {
   readonly #options: RecoveringOptions
   readonly #firing: Firing
-  readonly #loop: Loop
   readonly #missed = new Missed()
 
   constructor(options: RecoveringOptions, firing: Firing) {
+    super({ name: 'recover', everyMs: IDLE_MS, log: options.log })
     this.#options = options
     this.#firing = firing
-    this.#loop = new Loop({
-      name: 'recover',
-      everyMs: IDLE_MS,
-      log: options.log,
-      runOnce: () => this.runOnce(),
-    })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
   }
 
   /** Rows that wait here. */
@@ -76,7 +61,7 @@ export class Recovering implements Service {
       if (held && isMadeUpFor(due, held.unwatched, now)) this.#add(due)
       else onTime.push(due)
     }
-    if (onTime.length < taken.length) this.#loop.wake()
+    if (onTime.length < taken.length) this.wake()
     return onTime
   }
 

@@ -1,7 +1,6 @@
 import { uuidv7 } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import type { DueRow } from '../store/agenda.ts'
 import { changing } from '../store/changing.ts'
 import type { Database } from '../store/database.ts'
@@ -17,40 +16,26 @@ const BATCH = 500
  * Ends what a held run of a `cancel_previous` task waits for. The held row is stored before anything is
  * cancelled and looked at again each second, so a node that dies in between leaves it to the next one.
  */
-export class Superseding implements Service {
+export class Superseding extends LoopService {
   readonly #db: Database
   readonly #wakeUps: WakeUps
-  readonly #loop: Loop
   /** What waits, by task: the latest takes the place of earlier ones. */
   readonly #waiting = new Map<string, string>()
 
   constructor({ db, wakeUps, log }: { db: Database; wakeUps: WakeUps; log: Logger }) {
+    super({ name: 'superseding', everyMs: IDLE_MS, log })
     this.#db = db
     this.#wakeUps = wakeUps
-    this.#loop = new Loop({
-      name: 'superseding',
-      everyMs: IDLE_MS,
-      log,
-      runOnce: () => this.runOnce().then(() => undefined),
-    })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
   }
 
   /** A row is held and takes the place of what is active. */
   add({ taskId, runId }: DueRow): void {
     this.#waiting.set(taskId, runId)
-    this.#loop.wake()
+    this.wake()
   }
 
   /** One pass over what waits; what fails here is added again when its row is looked at again. */
-  async runOnce(): Promise<void> {
+  async runOnce(): Promise<undefined> {
     const waiting = [...this.#waiting].map(([taskId, runId]): HeldRun => ({ taskId, runId }))
     this.#waiting.clear()
     for (let i = 0; i < waiting.length; i += BATCH) await this.#stopBefore(waiting.slice(i, i + BATCH))

@@ -5,8 +5,7 @@
 import { type SignedMessage, type SigningKey, signingKey, signMessage } from '../core/webhook-signature.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Loop } from '../runtime/loop.ts'
-import type { Service } from '../runtime/service.ts'
+import { LoopService } from '../runtime/loop-service.ts'
 import type { Queryable } from '../store/database.ts'
 import { liveSecrets } from '../store/signing-secrets.ts'
 
@@ -31,28 +30,18 @@ interface Key {
 }
 
 /** A signer that follows the secrets in the database. It has read them once before its start is over. */
-export class SecretSigner implements Signer, Service {
+export class SecretSigner extends LoopService implements Signer {
   readonly #options: SecretSignerOptions
-  readonly #loop: Loop
   #keys: ReadonlyMap<string, readonly Key[]> = new Map()
 
   constructor(options: SecretSignerOptions) {
+    super({ name: 'signing secrets', everyMs: READ_SECRETS_EVERY_MS, log: options.log })
     this.#options = options
-    this.#loop = new Loop({
-      name: 'signing secrets',
-      everyMs: READ_SECRETS_EVERY_MS,
-      log: options.log,
-      runOnce: () => this.runOnce(),
-    })
   }
 
-  async start(): Promise<void> {
+  override async start(): Promise<void> {
     await this.runOnce()
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
+    super.start()
   }
 
   /** Reads the secrets anew; tests call this instead of waiting. */

@@ -7,8 +7,7 @@ import { uuidv7 } from '../../core/ids.ts'
 import { durationMs } from '../../core/task.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { Loop } from '../../runtime/loop.ts'
-import type { Service } from '../../runtime/service.ts'
+import { LoopService } from '../../runtime/loop-service.ts'
 import type { Database } from '../../store/database.ts'
 import type { Definitions } from '../../store/definitions.ts'
 import { type HeldWork, livesRemote, workOfRemotes } from '../../store/remote-workers.ts'
@@ -34,27 +33,26 @@ const SHARE = 0.05
 /** Runs whose definitions are read at once. */
 const CHUNK = 500
 
-export class Overruns implements Service {
+export class Overruns extends LoopService {
   readonly #options: OverrunsOptions
-  readonly #loop: Loop
   readonly #writer: OutcomeWriter
   /** When each attempt in progress is over at the latest, by run and fence. */
   #endsAt = new Map<string, number>()
 
   constructor(options: OverrunsOptions) {
-    this.#options = options
     const { db, wakeUps, log } = options
+    super({ name: 'overruns', everyMs: 60_000, log })
+    this.#options = options
     this.#writer = new OutcomeWriter({ db, wakeUps, log })
-    this.#loop = new Loop({ name: 'overruns', everyMs: 60_000, log, runOnce: () => this.runOnce() })
   }
 
-  start(): void {
+  override start(): void {
     this.#writer.start()
-    this.#loop.start()
+    super.start()
   }
 
-  async stop(): Promise<void> {
-    await this.#loop.stop()
+  override async stop(): Promise<void> {
+    await super.stop()
     await this.#writer.stop()
   }
 

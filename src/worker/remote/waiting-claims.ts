@@ -6,8 +6,7 @@
  */
 import { Refusal } from '../../core/errors.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { Loop } from '../../runtime/loop.ts'
-import type { Service } from '../../runtime/service.ts'
+import { LoopService } from '../../runtime/loop-service.ts'
 import type { Database, Queryable } from '../../store/database.ts'
 import { waitingLanes } from '../../store/gates.ts'
 import { latestClaim, lockClaims, rememberClaim, workHeldBy } from '../../store/remote-workers.ts'
@@ -52,9 +51,8 @@ interface Lanes {
   readonly upTo: ReadonlyMap<number, Standing>
 }
 
-export class WaitingClaims implements Service {
+export class WaitingClaims extends LoopService {
   readonly #options: WaitingClaimsOptions
-  readonly #loop: Loop
   readonly #waiting = new Map<string, Waiting>()
   /** A claim has come since the last look: it does not wait for the pace. */
   #hasNew = false
@@ -62,23 +60,19 @@ export class WaitingClaims implements Service {
   #isDismissed = false
 
   constructor(options: WaitingClaimsOptions) {
-    this.#options = options
     const { everyMs, log, wakeUps } = options
-    this.#loop = new Loop({ name: 'remote claims', everyMs, log, runOnce: () => this.runOnce() })
+    super({ name: 'remote claims', everyMs, log })
+    this.#options = options
     const wake = () => {
-      if (this.#waiting.size > 0) this.#loop.wake()
+      if (this.#waiting.size > 0) this.wake()
     }
     wakeUps.onReady(wake)
     wakeUps.onQueues(wake)
   }
 
-  start(): void {
-    this.#loop.start()
-  }
-
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.dismissAll()
-    await this.#loop.stop()
+    await super.stop()
   }
 
   /** Everybody who waits is answered with nothing, now and from now on. */
@@ -129,7 +123,7 @@ export class WaitingClaims implements Service {
       signal.addEventListener('abort', giveUp)
       this.#waiting.set(worker.id, waiting)
       this.#hasNew = true
-      this.#loop.wake()
+      this.wake()
     })
   }
 
