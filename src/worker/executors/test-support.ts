@@ -1,10 +1,12 @@
 /** Real servers on loopback ports for the tests of this folder; each closes when its test ends. */
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createNetServer, type Server, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import type { HttpAction } from '../../core/action.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/project.ts'
 import type { AttemptContext } from '../executor.ts'
 import type { Signer } from '../signer.ts'
+import { type HttpClient, type HttpRequest, targetOf } from './http-client.ts'
 
 export interface TestServer {
   readonly url: string
@@ -70,3 +72,52 @@ export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContex
   signal: new AbortController().signal,
   ...override,
 })
+
+/** What a receiver was sent. */
+export interface Received {
+  method: string | undefined
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** A receiver that remembers what it was sent. */
+export async function receiver() {
+  const received: Received[] = []
+  const server = await httpServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    received.push({ method: request.method, headers: request.headers, body })
+    response.end('thanks')
+  })
+  return { url: server.url, received }
+}
+
+/** A server that answers every request with this status. */
+export const statusServer = (status: number, headers: Record<string, string> = {}) =>
+  httpServer((_request, response) => response.writeHead(status, headers).end('why'))
+
+export const http = (url: string, more: Partial<HttpAction> = {}): HttpAction => ({
+  type: 'http',
+  url,
+  method: 'GET',
+  ...more,
+})
+
+/** A GET without anything, unless told otherwise. */
+export const sendBy = (client: HttpClient, url: string, override: Partial<Omit<HttpRequest, 'url'>> = {}) =>
+  client.send({
+    target: targetOf(new URL(url)),
+    method: 'GET',
+    headers: [],
+    body: undefined,
+    signal: new AbortController().signal,
+    ...override,
+  })
+
+/** What a request comes to that failed and may be repeated. */
+export const failure = (code: string, message: string | RegExp) => ({
+  ok: false,
+  failure: { error: { code, message: expect.stringMatching(message) }, retryable: true },
+})
+
+export const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
