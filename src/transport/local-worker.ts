@@ -18,7 +18,7 @@ export interface LocalWorker {
   serves(lane: number): 'ahead' | 'free' | undefined
   /** How many runs it would take on now; none while earlier runs wait in ready. */
   readonly room: number
-  /** Whether it knows of earlier runs that wait in ready. */
+  /** Whether earlier runs wait in ready, as far as it knows; false where it will not know soon. */
   readonly isReadyBehind: boolean
   /** How many runs it has ever taken out of ready. */
   readonly claimed: number

@@ -159,6 +159,17 @@ test('what waits in a worker that has become slow goes back to where others can 
   )
 })
 
+test('a worker with all places taken does not say that runs still wait in ready', async () => {
+  const begun = counting(hanging)
+  await waitingRuns(2)
+
+  const worker = await startWorker({ executor: begun, concurrency: 1 })
+  expect(worker.isReadyBehind).toBe(true)
+  await eventually(async () => begun.count === 1)
+
+  expect(worker.isReadyBehind).toBe(false)
+})
+
 test('a run that is cancelled while it waits in a worker ends cancelled', async () => {
   const warmUp = await waitingRuns(50)
   let isSlow = false

@@ -48,6 +48,9 @@ export interface WorkerOptions {
 
 /** What is taken on ahead is this part of a second's work or more. */
 const LEAST_PART_AHEAD = 8
+/** A worker that ends so many soon has a place free, and then finds out what still waits in ready. */
+const BRISK_PER_SECOND = 20
+
 export class Worker implements Service, LocalWorker {
   readonly #options: WorkerOptions
   readonly #hand: Hand
@@ -168,7 +171,9 @@ export class Worker implements Service, LocalWorker {
   }
 
   get isReadyBehind(): boolean {
-    return this.#claiming.hasBacklog
+    if (!this.#claiming.hasBacklog) return false
+    // With no place free it does not look: others may have taken everything long before it ends something.
+    return this.#hand.free > 0 || this.#hand.throughput.perSecond() >= BRISK_PER_SECOND
   }
 
   get claimed(): number {
