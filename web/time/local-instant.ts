@@ -1,4 +1,5 @@
 /** Instants in date fields, which show the clock of a place and know nothing of zones. */
+import { clockFormat } from '../../src/core/schedule/clock-format.ts'
 
 const DAY_MS = 86_400_000
 
@@ -7,18 +8,7 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 function formatter(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone)
   if (known) return known
-  const made = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  })
+  const made = clockFormat(zone)
   formats.set(zone, made)
   return made
 }

@@ -4,6 +4,7 @@
  * are found once by bisection and kept per zone and block of about a year.
  */
 import { LRUCache } from 'lru-cache'
+import { clockFormat } from './clock-format.ts'
 
 const DAY_MS = 86_400_000
 /** No zone has kept an offset for less than 7 days since 1970, nor will by 2090 (every zone, tzdata 2025c). */
@@ -54,18 +55,7 @@ export class Zone {
   #latest: Segment | undefined
 
   constructor(name: string) {
-    this.#format = new Intl.DateTimeFormat('en-US', {
-      timeZone: name,
-      calendar: 'gregory',
-      numberingSystem: 'latn',
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-    })
+    this.#format = clockFormat(name)
   }
 
   /** The segment around an instant between EARLIEST_INSTANT and LATEST_INSTANT. */

@@ -1,0 +1,14 @@
+/** Writes what the clocks of a zone show at an instant: `MM/DD/YYYY, HH:MM:SS`. Making one is dear: keep it. */
+export const clockFormat = (zone: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  })
