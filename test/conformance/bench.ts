@@ -1,0 +1,121 @@
+/** What the parts of the suite work with: a database, the transport over it, and lanes in which runs wait. */
+import { laneOf } from '../../src/core/lane.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import type { TaskDefinition } from '../../src/core/task.ts'
+import { fireAsTheyAre } from '../../src/store/agenda.ts'
+import { Database, type Queryable } from '../../src/store/database.ts'
+import type { Ending, Retry } from '../../src/store/outcomes.ts'
+import { registerLanes } from '../../src/store/queues.ts'
+import { sql } from '../../src/store/sql.ts'
+import type { ClaimedRun, ClaimRequest, Transport } from '../../src/transport/transport.ts'
+import { aDefinition, aNode, dueRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { makeDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+/** One kind of transport, over a database of the suite's own. */
+export interface Rig {
+  /** The transport as a node has it; each call makes another node's. What it writes goes through `db`. */
+  connect(db: Queryable): Promise<Transport>
+  /** Resolves when all that waits can be claimed: a transport that has to look for itself has looked. */
+  settled(): Promise<void>
+  /** Loses everything that is not in PostgreSQL, at once and without warning. */
+  forget(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A run that waits. */
+export interface Waiting {
+  readonly runId: string
+  readonly taskId: string
+}
+
+const MAX_CONNECTIONS = 12
+
+/** What `startBench` makes. */
+export type Bench = Awaited<ReturnType<typeof startBench>>
+
+export async function startBench(startRig: (databaseUrl: string) => Promise<Rig>) {
+  const { url, drop } = await makeDatabase()
+  const options = { url, applicationName: 'belfry test', maxConnections: MAX_CONNECTIONS }
+  const db = new Database({ ...options, statementTimeoutMs: 30_000, favourIndexes: true })
+  const rig = await startRig(url)
+  let transport = await rig.connect(db)
+  let queues = 0
+
+  /** A lane that no other test uses, and tasks whose runs wait in it. */
+  async function aLane(about: Partial<TaskDefinition> = {}) {
+    const definition = { queue: `queue-${queues++}`, ...about }
+    const lane = laneOf(DEFAULT_PROJECT_ID, aDefinition(definition))
+    await db.run(registerLanes([lane]))
+    const schedulerId = await aNode(db, ['scheduler'])
+    /** Runs that are due and found no room, in the order in which they are given. */
+    const put = async (
+      ...runs: { dueAt?: number; priority?: number; count?: number }[]
+    ): Promise<Waiting[]> => {
+      const tasks = []
+      for (const { priority = 0, ...run } of runs)
+        tasks.push(...(await tasksInAgenda(db, { ...run, definition: { ...definition, priority } })))
+      const shards = await ownShards(db, schedulerId)
+      const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
+      await db.run(fireAsTheyAre({ nodeId: schedulerId, shards, workerId: null, rows }))
+      await rig.settled()
+      return tasks
+    }
+    return { id: lane.id, queue: definition.queue, put }
+  }
+
+  return {
+    db,
+    rig,
+    aLane,
+    /** The same behind a gate with so many places. */
+    aGatedLane: (places: number) => aLane({ concurrencyKey: `key-${queues}`, concurrencyLimit: places }),
+    aWorker: () => aNode(db, ['worker']),
+    take: async (request: ClaimRequest, from = transport) => [...(await from.claim(request)).runs],
+    claimGated: (...request: Parameters<Transport['claimGated']>) => transport.claimGated(...request),
+    takeGated: async (request: ClaimRequest, from = transport) => [...(await from.claimGated(request)).runs],
+    /** Loses everything that is not in PostgreSQL, and goes on with what is. */
+    forget: async () => {
+      await rig.forget()
+      await eventually(() => isReachable(db))
+      transport = await rig.connect(db)
+      await rig.settled()
+    },
+    stop: async () => {
+      await rig.stop()
+      await db.close()
+      await drop()
+    },
+  }
+}
+
+/** All connections work, also those that somebody else has cut. */
+const isReachable = (db: Database) =>
+  Promise.all(Array.from({ length: MAX_CONNECTIONS }, () => db.run(sql`select pg_sleep(0.01)`))).then(
+    () => true,
+    () => false,
+  )
+
+export const idsOf = (runs: readonly { runId: string }[]) => runs.map(({ runId }) => runId).sort()
+
+/** The end of a run that went well. */
+export const ending = ({
+  runId,
+  fence,
+}: Pick<ClaimedRun, 'runId' | 'fence'>): Ending & { startedAt: number } => ({
+  ...{
+    runId,
+    fence,
+    state: 'completed',
+    outcome: 'completed',
+    startedAt: Date.now(),
+    endedAt: Date.now(),
+  },
+  ...{ output: null, error: null, heirId: null },
+})
+
+/** The end of an attempt that failed, to be repeated at once. */
+export const retry = ({ runId, fence }: ClaimedRun): Retry => ({
+  ...{ runId, fence, outcome: 'failed', startedAt: Date.now(), endedAt: Date.now(), retryAt: Date.now() },
+  ...{ output: null, error: { code: 'x', message: 'x' } },
+})

@@ -1,0 +1,194 @@
+/** No more at once than there are places: behind a key, and of a queue with a limit. */
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../../src/core/project.ts'
+import { setQueueLimit } from '../../../src/store/gates.ts'
+import { declareDead, handBackRuns, reclaimRuns } from '../../../src/store/nodes.ts'
+import { endRuns, retryRuns } from '../../../src/store/outcomes.ts'
+import type { ClaimedRun } from '../../../src/transport/transport.ts'
+import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
+
+export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGated }: Bench): void {
+  describe('behind a gate', () => {
+    test('no more runs are taken than there are free places, whoever asks', async () => {
+      const lane = await aGatedLane(3)
+      const runs = await lane.put({ count: 30 })
+      const workers = await Promise.all(Array.from({ length: 6 }, aWorker))
+      const done: string[] = []
+
+      for (let round = 0; done.length < runs.length; round++) {
+        expect(round).toBeLessThan(30)
+        const claims = await Promise.all(
+          workers.map((workerId) => takeGated({ workerId, lanes: [lane.id], limit: 10 })),
+        )
+        const claimed = claims.flat()
+        expect(claimed.length).toBeGreaterThan(0)
+        expect(claimed.length).toBeLessThanOrEqual(3)
+        expect(await takeGated({ workerId: await aWorker(), lanes: [lane.id], limit: 10 })).toEqual([])
+        await db.run(endRuns(claimed.map(ending)))
+        done.push(...idsOf(claimed))
+      }
+
+      expect(done.sort()).toEqual(idsOf(runs))
+    })
+
+    test('with one place they go in strict order, by priority and then by when they were due', async () => {
+      const lane = await aGatedLane(1)
+      const now = Date.now()
+      const [third, first, second, fourth] = await lane.put(
+        { dueAt: now - 3_000 },
+        { dueAt: now - 1_000, priority: -1 },
+        { dueAt: now - 5_000 },
+        { dueAt: now - 9_000, priority: 1 },
+      )
+      const workers = [await aWorker(), await aWorker()]
+
+      const order: string[] = []
+      for (let i = 0; i < 4; i++) {
+        const claims = await Promise.all(
+          workers.map((workerId) => takeGated({ workerId, lanes: [lane.id], limit: 10 })),
+        )
+        const claimed = claims.flat()
+        order.push(...idsOf(claimed))
+        await db.run(endRuns(claimed.map(ending)))
+      }
+
+      expect(order).toEqual([first, second, third, fourth].map((run) => run?.runId))
+    })
+
+    test('the limit of the one who asks holds over all gates', async () => {
+      const [one, other] = [await aGatedLane(5), await aGatedLane(5)]
+      await one.put({ count: 4 })
+      await other.put({ count: 4 })
+      const workerId = await aWorker()
+      const claim = () => takeGated({ workerId, lanes: [one.id, other.id], limit: 5 })
+
+      expect([(await claim()).length, (await claim()).length, (await claim()).length]).toEqual([5, 3, 0])
+    })
+
+    test('a dead worker takes nothing', async () => {
+      const lane = await aGatedLane(2)
+      await lane.put({ count: 2 })
+      const dead = await aWorker()
+      await db.run(declareDead({ nodeId: dead, beat: null, reason: 'lost' }))
+
+      expect(await takeGated({ workerId: dead, lanes: [lane.id], limit: 5 })).toEqual([])
+      expect(await takeGated({ workerId: await aWorker(), lanes: [lane.id], limit: 5 })).toHaveLength(2)
+    })
+
+    test.each([
+      ['ends', (run: ClaimedRun) => db.run(endRuns([ending(run)]))],
+      ['waits for its retry', (run: ClaimedRun) => db.run(retryRuns([retry(run)]))],
+    ])('a place is free again when its run %s, and only once', async (_, giveUp) => {
+      const lane = await aGatedLane(1)
+      const [first, second] = (await lane.put({ dueAt: Date.now() - 9_000 }, {})) as [Waiting, Waiting]
+      const workerId = await aWorker()
+      const claim = () => takeGated({ workerId, lanes: [lane.id], limit: 5 })
+      const [held] = (await claim()) as [ClaimedRun]
+      expect(held.runId).toBe(first.runId)
+      expect(await claim()).toEqual([])
+
+      await giveUp(held)
+      await giveUp(held)
+      await rig.settled()
+
+      expect(idsOf(await claim())).toEqual([second.runId])
+      expect(await claim()).toEqual([])
+    })
+
+    test.each([
+      ['is taken back', (run: ClaimedRun) => db.run(reclaimRuns([run]))],
+      ['is handed back', (run: ClaimedRun) => db.run(handBackRuns([run]))],
+    ])('a run that %s is the first in line again, for the same place', async (_, giveBack) => {
+      const lane = await aGatedLane(1)
+      const [first] = (await lane.put({ dueAt: Date.now() - 9_000 }, {})) as [Waiting]
+      const workerId = await aWorker()
+      const claim = () => takeGated({ workerId, lanes: [lane.id], limit: 5 })
+      const [held] = (await claim()) as [ClaimedRun]
+
+      await giveBack(held)
+      await giveBack(held)
+      await rig.settled()
+
+      const again = await claim()
+      expect(idsOf(again)).toEqual([first.runId])
+      expect(again[0]?.fence).toBeGreaterThan(held.fence)
+      expect(await claim()).toEqual([])
+    })
+  })
+
+  describe('of a queue with a limit', () => {
+    /** A queue, a lane of it without a key and one with. */
+    async function aLimitedQueue(limit: number) {
+      const open = await aLane()
+      const keyed = await aLane({ queue: open.queue, concurrencyKey: 'key', concurrencyLimit: 5 })
+      await db.run(setQueueLimit({ projectId: DEFAULT_PROJECT_ID, name: open.queue, limit }))
+      return { open, keyed, lanes: [open.id, keyed.id] }
+    }
+
+    test('no more runs are taken than it has places, over all its lanes and whoever asks', async () => {
+      const { open, keyed, lanes } = await aLimitedQueue(4)
+      const runs = [...(await open.put({ count: 10 })), ...(await keyed.put({ count: 10 }))]
+      const workers = await Promise.all(Array.from({ length: 5 }, aWorker))
+      const done: string[] = []
+
+      for (let round = 0; done.length < runs.length; round++) {
+        expect(round).toBeLessThan(20)
+        const claims = await Promise.all(workers.map((workerId) => takeGated({ workerId, lanes, limit: 10 })))
+        const claimed = claims.flat()
+        expect(claimed.length).toBeGreaterThan(0)
+        expect(claimed.length).toBeLessThanOrEqual(4)
+        await db.run(endRuns(claimed.map(ending)))
+        done.push(...idsOf(claimed))
+      }
+
+      expect(done.sort()).toEqual(idsOf(runs))
+    })
+
+    test('the best of all its lanes go first', async () => {
+      const { open, keyed, lanes } = await aLimitedQueue(2)
+      const now = Date.now()
+      const [first, fourth] = await open.put({ dueAt: now - 9_000 }, { dueAt: now - 1_000, priority: 1 })
+      const [second, third] = await keyed.put({ dueAt: now - 8_000 }, { dueAt: now - 7_000 })
+      const workerId = await aWorker()
+
+      const best = await takeGated({ workerId, lanes, limit: 10 })
+      await db.run(endRuns(best.map(ending)))
+      const rest = await takeGated({ workerId, lanes, limit: 10 })
+
+      expect(idsOf(best)).toEqual(idsOf([first, second] as Waiting[]))
+      expect(idsOf(rest)).toEqual(idsOf([third, fourth] as Waiting[]))
+    })
+
+    test('a claim that comes late takes nothing of its lane that stands behind the next of another', async () => {
+      const { open, keyed } = await aLimitedQueue(1)
+      const now = Date.now()
+      const [first, third] = (await open.put({ dueAt: now - 9_000 }, { dueAt: now - 7_000 })) as Waiting[]
+      await keyed.put({ dueAt: now - 8_000 })
+      const upTo = new Map([[open.id, { priority: 0, wakeAt: new Date(now - 8_000).toISOString() }]])
+      const claim = async () => claimGated({ workerId: await aWorker(), lanes: [open.id], limit: 1, upTo })
+
+      const inTime = await claim()
+      await db.run(endRuns(inTime.runs.map(ending)))
+      const late = await claim()
+
+      expect(idsOf(inTime.runs)).toEqual([first?.runId])
+      expect(late).toEqual({ runs: [], isShort: true })
+      upTo.clear()
+      expect(idsOf((await claim()).runs)).toEqual([third?.runId])
+    })
+
+    test('a run that is taken back gives up both its places', async () => {
+      const { keyed, lanes } = await aLimitedQueue(1)
+      const [run] = (await keyed.put({})) as [Waiting]
+      const claim = async () => takeGated({ workerId: await aWorker(), lanes, limit: 10 })
+      const [held] = (await claim()) as [ClaimedRun]
+
+      await db.run(reclaimRuns([held]))
+      await db.run(reclaimRuns([held]))
+      await rig.settled()
+
+      expect(idsOf(await claim())).toEqual([run.runId])
+      expect(await claim()).toEqual([])
+    })
+  })
+}
