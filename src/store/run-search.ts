@@ -10,7 +10,7 @@
  */
 import { SHARD_COUNT } from '../core/ids.ts'
 import { type EndedRunState, isLiveState, type RunState } from '../core/run.ts'
-import type { RunRow } from './runs.ts'
+import { endedRun, liveRun, type RunRow } from './runs.ts'
 import { list, sql } from './sql.ts'
 
 /** Where a run stands in the list: an instant in epoch microseconds, as exact as it is stored, and its id. */
@@ -136,14 +136,9 @@ export const runsById = ({
   select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
          (select retry_of from run_retry where run_id = r.id) as "retryOf"
   from (
-    select run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state, null::text as reason,
-           scheduled_for as "scheduledFor", case when state = 'running' and scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
-           case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
-           version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
-           null::jsonb as error, cancel_at as "cancelRequestedAt"
-    from agenda where run_id = any(${list(ids, (id) => id)}::uuid[]) and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
+    select ${liveRun} from agenda
+    where run_id = any(${list(ids, (id) => id)}::uuid[]) and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
     union all
-    select run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count, version,
-           attempt, losses, fence, late_ms, worker_id, outcome, output, error, null
-    from run where run_id = any(${list(ids, (id) => id)}::uuid[]) and ended_at >= coalesce(to_timestamp(${endedFromUs}::float8 / 1000000), '-infinity')
+    select ${endedRun} from run
+    where run_id = any(${list(ids, (id) => id)}::uuid[]) and ended_at >= coalesce(to_timestamp(${endedFromUs}::float8 / 1000000), '-infinity')
   ) r`

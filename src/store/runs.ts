@@ -9,7 +9,7 @@ import {
   type RunKind,
   type RunState,
 } from '../core/run.ts'
-import { list, sql } from './sql.ts'
+import { list, part, sql } from './sql.ts'
 
 /** A run, live or ended, as it is read. */
 export interface RunRow {
@@ -41,6 +41,20 @@ export interface RunRow {
   readonly cancelRequestedAt: number | null
 }
 
+/** The columns of a run that its row in agenda gives; whatever it waits for, it is pending. */
+export const liveRun = part`
+    run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state,
+    null::text as reason, scheduled_for as "scheduledFor",
+    case when state = 'running' and scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
+    case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
+    version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
+    null::jsonb as error, cancel_at as "cancelRequestedAt"`
+
+/** The same columns from a row of history, in the same order. */
+export const endedRun = part`
+    run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count,
+    version, attempt, losses, fence, late_ms, worker_id, outcome, output, error, null`
+
 /** Which runs of a task to read. */
 export interface RunPage {
   readonly projectId: string
@@ -69,12 +83,7 @@ export const runsOfTask = ({
   select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
          (select retry_of from run_retry where run_id = r.id) as "retryOf"
   from (
-    (select run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state, null::text as reason, scheduled_for as "scheduledFor",
-            case when state = 'running' and scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
-            case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
-            version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
-            null::jsonb as error, cancel_at as "cancelRequestedAt"
-     from agenda
+    (select ${liveRun} from agenda
      where project_id = ${projectId} and task_id = ${taskId} and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
        and (${state ?? null}::text is null or case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end = ${state ?? null})
        and (${before?.id ?? null}::uuid is null
@@ -83,9 +92,7 @@ export const runsOfTask = ({
        and (${to}::float8 is null or scheduled_for < to_timestamp(${to}::float8 / 1000))
      order by scheduled_for desc, run_id desc limit ${limit})
     union all
-    (select run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count, version,
-            attempt, losses, fence, late_ms, worker_id, outcome, output, error, null
-     from run
+    (select ${endedRun} from run
      where project_id = ${projectId} and task_id = ${taskId}
        and not ${state !== undefined && isLiveState(state)}::boolean
        and (${endedState(state)}::run_state is null or state = ${endedState(state)}::run_state)
@@ -147,16 +154,11 @@ export const runById = ({
   select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
          (select retry_of from run_retry where run_id = r.id) as "retryOf"
   from (
-  select run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state, null::text as reason,
-         scheduled_for as "scheduledFor", case when state = 'running' and scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
-         case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
-         version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
-         null::jsonb as error, cancel_at as "cancelRequestedAt"
-  from agenda where project_id = ${projectId} and run_id = ${id} and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
+  select ${liveRun} from agenda
+  where project_id = ${projectId} and run_id = ${id} and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
   union all
-  select run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count, version,
-         attempt, losses, fence, late_ms, worker_id, outcome, output, error, null
-  from run where project_id = ${projectId} and run_id = ${id} and ended_at >= to_timestamp(${madeAt}::float8 / 1000) - interval '1 day'
+  select ${endedRun} from run
+  where project_id = ${projectId} and run_id = ${id} and ended_at >= to_timestamp(${madeAt}::float8 / 1000) - interval '1 day'
   ) r`
 
 /** Remembers which run a new one repeats. */
