@@ -131,7 +131,7 @@ test('a queue can be limited, which is read back, and lifted again', async () =>
 
 test('a limited queue tells how much of it is in progress and how much waits', async () => {
   await node.request('PATCH', '/v1/queues/counted', { concurrencyLimit: 1 })
-  const first = await create({ queue: 'counted', action: { type: 'sleep', duration: '1s' } })
+  const first = await create({ queue: 'counted', action: { type: 'sleep', duration: '10m' } })
   const second = await create({ queue: 'counted' })
 
   const busy = await eventually(async () => {
@@ -140,7 +140,7 @@ test('a limited queue tells how much of it is in progress and how much waits', a
   })
 
   expect(busy).toMatchObject({ concurrencyLimit: 1 })
-  await isFinished(first.id)
+  await node.request('POST', `/v1/tasks/${first.id}/cancel`)
   await isFinished(second.id)
 })
 
