@@ -1,58 +1,24 @@
 /** The worker of the package against a real node: what a handler is given, when it must stop, what is reported. */
 import { expect, test } from 'vitest'
-import { whenDone } from '../../test/support/cleanup.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startTestNode } from '../../test/support/node.ts'
-import { startProxy } from '../../test/support/proxy.ts'
-import {
-  type Handler,
-  type HandlerContext,
-  NonRetryable,
-  RetryAt,
-  Stopped,
-  Worker,
-  type WorkerOptions,
-} from './worker.ts'
+import { aName, latestRun, runWhen, untilAborted, aWorker as workerOf } from './test-support.ts'
+import { type Handler, NonRetryable, RetryAt, Stopped, Worker, type WorkerOptions } from './worker.ts'
 
 const node = await startTestNode(await createTestDatabase())
 
-let names = 0
-const aName = () => `sdk-${++names}`
-
-async function aWorker(
-  handlers: Record<string, Handler<never>>,
-  options: WorkerOptions = {},
-): Promise<Worker> {
-  const worker = new Worker({ server: node.url, log: () => {}, ...options })
-  for (const [name, handler] of Object.entries(handlers)) worker.handle(name, handler)
-  await worker.start()
-  whenDone(() => worker.stop())
-  return worker
-}
+const aWorker = (handlers: Record<string, Handler<never>>, options?: WorkerOptions) =>
+  workerOf(node.url, handlers, options)
 const create = async (name: string, fields: Record<string, unknown> = {}, payload: unknown = null) => {
   const action = { type: 'handler', name, payload }
   const { status, body } = await node.request('POST', '/v1/tasks', { action, ...fields })
   expect(status).toBe(201)
   return body.id as string
 }
-const runOf = async (taskId: string, at = node) => {
-  const { body } = await at.request('GET', `/v1/tasks/${taskId}/runs`)
-  const [run] = body.items
-  return run ? (await at.request('GET', `/v1/runs/${run.id}`)).body : undefined
-}
-const ended = (taskId: string) =>
-  eventually(
-    async () => {
-      const run = await runOf(taskId)
-      return run?.endedAt ? run : undefined
-    },
-    { otherwise: () => runOf(taskId) },
-  )
-const untilAborted = ({ signal }: HandlerContext) =>
-  new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason))
-  })
+const runOf = (taskId: string) => latestRun(node, taskId)
+const inState = (taskId: string, state: string) => runWhen(node, taskId, (run) => run.state === state)
+const ended = (taskId: string) => runWhen(node, taskId, ({ endedAt }) => endedAt !== null)
 
 test('a handler gets the payload and a context, and what it returns is kept', async () => {
   const name = aName()
@@ -121,13 +87,8 @@ test('what a handler throws decides whether and when it is called again', async 
     attempt: 1,
     error: { message: 'there is no such customer' },
   })
-  const retrying = (taskId: string) =>
-    eventually(async () => {
-      const run = await runOf(taskId)
-      return run?.state === 'retrying' ? run : undefined
-    })
-  expect(await retrying(await create(later))).toMatchObject({ retryAt: at.toISOString() })
-  const { retryAt } = await retrying(await create(soon))
+  expect(await inState(await create(later), 'retrying')).toMatchObject({ retryAt: at.toISOString() })
+  const { retryAt } = await inState(await create(soon), 'retrying')
   expect(Date.parse(retryAt) - Date.now()).toBeLessThan(3_700_000)
   expect(await ended(await create(odd, { retry: { limit: 0 } }))).toMatchObject({
     error: { message: '{"code":7}' },
@@ -177,14 +138,7 @@ test('a cancellation reaches a handler within seconds, and what it returns then 
     },
   })
   const ids = [await create(obedient), await create(stubborn)]
-  const runs = await Promise.all(
-    ids.map((id) =>
-      eventually(async () => {
-        const run = await runOf(id)
-        return run?.state === 'running' ? run : undefined
-      }),
-    ),
-  )
+  const runs = await Promise.all(ids.map((id) => inState(id, 'running')))
 
   const cancelledAt = performance.now()
   for (const run of runs) await node.request('POST', `/v1/runs/${run.id}/cancel`)
@@ -195,6 +149,7 @@ test('a cancellation reaches a handler within seconds, and what it returns then 
     attempts: [{ outcome: 'cancelled', output: { log: [{ message: 'begun' }] } }],
   })
   expect(second).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'completed' }] })
+  expect([...stoppedAt.keys()].toSorted()).toEqual([obedient, stubborn].toSorted())
   // STATUS_MS is 1.5 s; the rest is for a busy machine.
   for (const at of stoppedAt.values()) expect(at - cancelledAt).toBeLessThan(30_000)
 })
@@ -227,10 +182,17 @@ test('no more runs are performed at once than were asked for', async () => {
   const name = aName()
   let now = 0
   let most = 0
+  let release = () => {}
+  const isFull = new Promise<void>((resolve) => {
+    release = resolve
+  })
   await aWorker(
     {
       [name]: async () => {
         most = Math.max(most, ++now)
+        // The first wait for one another, however slowly they come; then each leaves others the time to begin.
+        if (now === 3) release()
+        await isFull
         await new Promise((resolve) => setTimeout(resolve, 5))
         now--
       },
@@ -243,53 +205,6 @@ test('no more runs are performed at once than were asked for', async () => {
   for (const { id } of body.items) await ended(id)
 
   expect(most).toBe(3)
-})
-
-test('a worker that is cut off stops its runs before they are given away, and goes on afterwards', async () => {
-  const name = aName()
-  // Beats are short here, so that what follows from their absence is seen within seconds.
-  const quick = await startTestNode(await createTestDatabase(), {
-    heartbeatMs: 300,
-    leaseMs: 3_000,
-    reaperMs: 300,
-  })
-  const proxy = await startProxy(quick.url)
-  const stopped: { reason: unknown; at: number }[] = []
-  let calls = 0
-  const worker = await aWorker(
-    {
-      [name]: async (_, ctx) => {
-        if (++calls > 1) return 'the second time'
-        await untilAborted(ctx).catch((reason) => {
-          stopped.push({ reason, at: Date.now() })
-          throw reason
-        })
-        return 'never'
-      },
-    },
-    { server: proxy.url },
-  )
-  const id = worker.id
-  const { body: task } = await quick.request('POST', '/v1/tasks', { action: { type: 'handler', name } })
-  await eventually(async () => (await runOf(task.id, quick))?.state === 'running')
-
-  proxy.cut()
-  await eventually(async () => stopped.length > 0)
-  const lost = await eventually(async () => {
-    const run = await runOf(task.id, quick)
-    return run?.losses === 1 ? run : undefined
-  })
-  proxy.mend()
-
-  const [attempt] = lost.attempts
-  expect(stopped[0]?.reason).toMatchObject({ why: 'lease_lost' })
-  expect(stopped[0]?.at).toBeLessThan(Date.parse(attempt.endedAt))
-  const finished = await eventually(async () => {
-    const run = await runOf(task.id, quick)
-    return run?.endedAt ? run : undefined
-  })
-  expect(finished).toMatchObject({ state: 'completed', output: { result: 'the second time' } })
-  expect(worker.id).not.toBe(id)
 })
 
 test('a worker that stops finishes what it has begun and takes on no more', async () => {
@@ -325,7 +240,7 @@ test('what does not end within the grace period is stopped, and tried again else
   const name = aName()
   const worker = await aWorker({ [name]: (_, ctx) => untilAborted(ctx) }, { graceMs: 50 })
   const taskId = await create(name, { retry: { limit: 2, initial: '1h', max: '1h' } })
-  await eventually(async () => (await runOf(taskId))?.state === 'running')
+  await inState(taskId, 'running')
 
   await worker.stop()
 
@@ -333,55 +248,6 @@ test('what does not end within the grace period is stopped, and tried again else
     state: 'retrying',
     attempts: [{ outcome: 'failed', error: { code: 'worker_stopped' } }],
   })
-})
-
-test('a worker that nobody hears can be stopped all the same', async () => {
-  const quick = await startTestNode(await createTestDatabase(), {
-    heartbeatMs: 300,
-    leaseMs: 3_000,
-    reaperMs: 300,
-  })
-  const proxy = await startProxy(quick.url)
-  const name = aName()
-  let release = () => {}
-  const worker = await aWorker(
-    {
-      [name]: () =>
-        new Promise<void>((resolve) => {
-          release = resolve
-        }),
-    },
-    { server: proxy.url },
-  )
-  const { body: task } = await quick.request('POST', '/v1/tasks', { action: { type: 'handler', name } })
-  await eventually(async () => (await runOf(task.id, quick))?.state === 'running')
-
-  proxy.cut()
-  release()
-  await worker.stop()
-
-  // What it could not report is taken from it, as from the dead.
-  const lost = await eventually(async () => {
-    const run = await runOf(task.id, quick)
-    return run?.losses === 1 ? run : undefined
-  })
-  expect(lost).toMatchObject({ state: 'pending' })
-})
-
-test('a worker that waits for a server that is not there can be stopped', async () => {
-  const controller = new AbortController()
-  const said: string[] = []
-  const worker = new Worker({
-    server: 'http://127.0.0.1:1',
-    log: (_, message) => {
-      said.push(message)
-      controller.abort()
-    },
-  })
-
-  await worker.handle('a', () => {}).run({ signal: controller.signal })
-
-  expect(said[0]).toContain('cannot register')
 })
 
 test('results that cannot be stored as they are do not hold up others', async () => {
