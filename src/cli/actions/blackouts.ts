@@ -5,7 +5,7 @@ import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { cut, printable, table } from '../client/printed.ts'
 import { naming } from '../client/refusal.ts'
 import { machineZone } from '../client/schedule-flags.ts'
-import { CliError, EXIT } from '../exit.ts'
+import { theOneNamed } from '../client/the-one-named.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 40
@@ -49,21 +49,7 @@ export async function addBlackout(name: string, flags: AddBlackoutFlags): Promis
 export async function removeBlackout(ref: string, flags: ClientFlags): Promise<void> {
   const server = serverFrom(flags)
   const { items } = await server.get<{ items: readonly Blackout[] }>('/v1/blackouts')
-  const found = items.filter(({ id, name }) => id === ref.toLowerCase() || name === ref)
-  const [blackout, other] = found
-  if (blackout === undefined)
-    throw new CliError(
-      `There is no blackout with the id or name '${printable(ref)}'.`,
-      'belfry blackout list shows what there is.',
-      EXIT.notFound,
-    )
-  if (other !== undefined)
-    throw new CliError(
-      `${found.length} blackouts have the name '${printable(ref)}'.`,
-      'Name the one you mean by its id.',
-      EXIT.conflict,
-      { why: found.map((one) => `${one.id}  ${windowWords(one)}`) },
-    )
+  const blackout = theOneNamed('blackout', ref, items, windowWords)
   await server.ask('DELETE', `/v1/blackouts/${blackout.id}`)
   give(blackout, flags, () => `${c.green('✓')} blackout ${printable(blackout.name)} is removed\n`)
 }

@@ -7,7 +7,8 @@ import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
 import { cut, facts, printable, table } from '../client/printed.ts'
 import { namingAll } from '../client/refusal.ts'
-import { CliError, EXIT } from '../exit.ts'
+import { theOneNamed } from '../client/the-one-named.ts'
+import { EXIT } from '../exit.ts'
 import { onStdout as c } from '../terminal.ts'
 
 type Created = z.output<typeof CreatedSubscription>
@@ -126,20 +127,6 @@ export async function removeSubscription(ref: string, flags: ClientFlags): Promi
 async function find(ref: string, flags: ClientFlags) {
   const server = serverFrom(flags)
   const { items } = await readPages<Subscription>(server, '/v1/subscriptions', {}, LOOKED_AT)
-  const named = items.filter(({ id, name }) => id === ref.toLowerCase() || name === ref)
-  const [found, other] = named
-  if (found === undefined)
-    throw new CliError(
-      `There is no subscription with the id or name '${printable(ref)}'.`,
-      'belfry subscription list shows what there is.',
-      EXIT.notFound,
-    )
-  if (other !== undefined)
-    throw new CliError(
-      `${named.length} subscriptions have the name '${printable(ref)}'.`,
-      'Name the one you mean by its id.',
-      EXIT.conflict,
-      { why: named.map(({ id, url }) => `${id}  ${printable(url)}`) },
-    )
+  const found = theOneNamed('subscription', ref, items, ({ url }) => printable(url))
   return { server, found }
 }
