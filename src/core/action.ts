@@ -93,6 +93,19 @@ export function targetOfAction(action: Action): string {
   }
 }
 
+const TARGETS: Readonly<Record<string, string>> = {
+  sleep: 'duration',
+  ping: 'url',
+  webhook: 'url',
+  http: 'url',
+  slack: 'url',
+  email: 'to',
+  handler: 'name',
+} satisfies Record<ActionType, string>
+
+/** The member that says where an action goes, and stands behind its type on the command line: `webhook:URL`. */
+export const targetMember = (type: string): string | undefined => TARGETS[type]
+
 export const ACTION_TYPES = [
   'ping',
   'webhook',

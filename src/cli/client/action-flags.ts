@@ -1,18 +1,8 @@
 /** What to do, as it is typed: `sleep:1s`, `webhook:https://example.com/hook`, or the whole action as JSON. */
+import { targetMember } from '../../core/action.ts'
 import { readText } from './file-flag.ts'
 import { readJson, readNumber, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'
-
-/** The member that stands behind the colon. */
-const TARGETS: Readonly<Record<string, string>> = {
-  sleep: 'duration',
-  ping: 'url',
-  webhook: 'url',
-  http: 'url',
-  slack: 'url',
-  email: 'to',
-  handler: 'name',
-}
 
 /** A new action when `--action` names one; else the current one with what the other flags change about it. */
 export async function readAction(flags: Flags, current: unknown): Promise<unknown> {
@@ -38,7 +28,7 @@ function readWhat(text: string): Record<string, unknown> {
     throw usage('--action begins like JSON and is none.')
   }
   const [, type = '', target = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? []
-  const member = TARGETS[type]
+  const member = targetMember(type)
   if (member === undefined || target === '')
     throw usage(
       `--action is '${text}'; it must be like sleep:1s, ping:URL, webhook:URL, http:URL, slack:URL, email:ADDRESS or handler:NAME.`,

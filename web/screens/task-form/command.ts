@@ -2,6 +2,7 @@
  * The command that does the same as the form. What the command line has a flag for is said with it; whatever
  * has none, or could be read as something else, is said as JSON, which every field takes.
  */
+import { targetMember } from '../../../src/core/action.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import { shellLines } from '../../components/shell.ts'
 
@@ -112,15 +113,6 @@ function memberWords(flags: Readonly<Record<string, string>>, value: Fields): Wo
   return words.length > 0 && words.every((pair) => pair !== null) ? words : null
 }
 
-const TARGETS: Readonly<Record<string, string>> = {
-  sleep: 'duration',
-  ping: 'url',
-  webhook: 'url',
-  http: 'url',
-  slack: 'url',
-  email: 'to',
-  handler: 'name',
-}
 /** Flags that say more about an action; the kinds that have none of them refuse them all the same. */
 const PARTS: Readonly<Record<string, (value: unknown) => Words[] | null>> = {
   method: (value) => (typeof value === 'string' ? [['--method', value]] : null),
@@ -145,7 +137,7 @@ const addressWords = (flag: string, value: unknown): Words[] | null =>
   Array.isArray(value) && value.length > 0 ? listWords(flag, value) : null
 
 function actionWords({ type, ...members }: Fields): Words[] | null {
-  const member = TARGETS[String(type)] ?? ''
+  const member = targetMember(String(type)) ?? ''
   const { [member]: targets, ...parts } = members
   // The first recipient stands with the action, the others after it; a list of one would be read as one alone.
   const [target, ...others] = type === 'email' && Array.isArray(targets) ? targets : [targets]
