@@ -18,21 +18,26 @@ export async function runNow(task: Task): Promise<Run | null> {
   try {
     const run = await triggerTask(task.id)
     refresh(task.id)
-    tell({
-      text: (
-        <>
-          {titleOf(task)} runs now.{' '}
-          <Link to="/runs/$runId" params={{ runId: run.id }}>
-            See the run
-          </Link>
-        </>
-      ),
-    })
+    tellRun(task, run)
     return run
   } catch (error) {
     tellFailure(error)
     return null
   }
+}
+
+/** Says that a task runs now, with the way to the run. */
+export function tellRun(task: Task, run: Run): void {
+  tell({
+    text: (
+      <>
+        {titleOf(task)} runs now.{' '}
+        <Link to="/runs/$runId" params={{ runId: run.id }}>
+          See the run
+        </Link>
+      </>
+    ),
+  })
 }
 
 /** Pausing and resuming are each other's undo. */

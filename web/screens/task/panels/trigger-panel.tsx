@@ -1,15 +1,13 @@
 /** Runs a task once, now, otherwise than it says; the task itself stays as it is. */
 import { Checkbox, Textarea } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { queryClient } from '../../../api/query-client.ts'
 import { runKeys, triggerTask } from '../../../api/runs.ts'
 import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
-import { titleOf } from '../../../components/task-acts.tsx'
+import { tellRun, titleOf } from '../../../components/task-acts.tsx'
 import { TextField } from '../../../components/text-field.tsx'
-import { tell } from '../../../components/toast.tsx'
 import classes from './fields.module.css'
 import { type Otherwise, otherwiseOf, triggerInput } from './trigger-input.ts'
 
@@ -28,16 +26,7 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
   const go = async () => {
     const run = await triggerTask(task.id, input)
     void queryClient.invalidateQueries({ queryKey: runKeys.ofTask(task.id) })
-    tell({
-      text: (
-        <>
-          {titleOf(task)} runs now.{' '}
-          <Link to="/runs/$runId" params={{ runId: run.id }}>
-            See the run
-          </Link>
-        </>
-      ),
-    })
+    tellRun(task, run)
     onClose()
   }
   const isBlocked = task.openRun !== null && task.overlap === 'skip' && !fields.isBeside
