@@ -3,6 +3,7 @@
  * and nothing is kept for it beyond the page in hand; one that does not read at all is told so and cut off.
  */
 import type { ServerResponse } from 'node:http'
+import { beginStream } from '../begin-stream.ts'
 
 /** A client that has not read for this long is cut off. */
 export const STUCK_MS = 30_000
@@ -31,16 +32,8 @@ export class EventClient {
   constructor({ response, headers, stuckMs = STUCK_MS }: EventClientOptions) {
     this.#response = response
     this.#stuckMs = stuckMs
-    response.on('error', () => response.destroy())
     response.once('close', () => this.#gone.abort())
-    response.writeHead(200, {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      // What a proxy gathers is late.
-      'x-accel-buffering': 'no',
-      connection: 'close',
-      ...headers,
-    })
+    beginStream(response, headers)
   }
 
   /** Fires when the client has gone or was sent away. */

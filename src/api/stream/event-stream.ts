@@ -3,6 +3,7 @@
  * kept for it, and once it reads again it is told to reload. One that does not read at all is let go.
  */
 import type { ServerResponse } from 'node:http'
+import { beginStream } from '../begin-stream.ts'
 
 /** A comment is sent this often, so that whoever stands between knows that the stream lives. */
 const BEAT_MS = 15_000
@@ -37,16 +38,8 @@ export class EventStream {
     this.#options = options
     const { response, headers } = options
     response.on('drain', () => this.#readsAgain())
-    response.on('error', () => response.destroy())
     response.once('close', () => this.#ended())
-    response.writeHead(200, {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      // What a proxy gathers is late.
-      'x-accel-buffering': 'no',
-      connection: 'close',
-      ...headers,
-    })
+    beginStream(response, headers)
     this.#beat = setInterval(() => this.#showLife(), BEAT_MS)
     this.#beat.unref()
   }

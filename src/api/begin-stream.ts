@@ -1,0 +1,14 @@
+import type { ServerResponse } from 'node:http'
+
+/** Begins a response of server-sent events, which goes on until one side ends it. */
+export function beginStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  response.on('error', () => response.destroy())
+  response.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    // What a proxy gathers is late.
+    'x-accel-buffering': 'no',
+    connection: 'close',
+    ...headers,
+  })
+}
