@@ -60,6 +60,32 @@ test('of two due runs of one task only the earlier is taken, the other follows',
   expect(idsOf(queue.takeDue(5, 10))).toEqual(['second'])
 })
 
+test('however many rows of one task are due, those of others do not wait behind them', () => {
+  const queue = new DueQueue()
+  for (let i = 0; i < 50; i++) queue.add(due(`one ${i}`, i, { taskId: 'one' }))
+  queue.add(due('other', 99))
+
+  expect(idsOf(queue.takeDue(100, 10))).toEqual(['one 0', 'other'])
+  expect(queue.takeDue(100, 10, (taskId) => taskId === 'one')).toEqual([])
+  expect([queue.size, queue.nextAt]).toEqual([49, 1])
+  for (let i = 1; i < 50; i++) expect(idsOf(queue.takeDue(100, 10))).toEqual([`one ${i}`])
+  expect([queue.size, queue.nextAt]).toEqual([0, undefined])
+})
+
+test('what waits behind a row of its task moves away with its shard, and is replaced by what is read later', () => {
+  const queue = new DueQueue()
+  for (const shard of [1, 2])
+    for (const at of [1, 2]) queue.add(due(`${shard}/${at}`, at, { shard, taskId: `${shard}` }))
+  expect(idsOf(queue.takeDue(5, 10))).toEqual(['1/1', '2/1'])
+  queue.takeDue(5, 10, () => true)
+
+  queue.retain((shard) => shard === 2)
+  queue.add(due('2/2', 3, { shard: 2, taskId: '2', fence: 1 }))
+
+  expect(queue.takeDue(5, 10)).toEqual([due('2/2', 3, { shard: 2, taskId: '2', fence: 1 })])
+  expect(queue.takeDue(5, 10)).toEqual([])
+})
+
 test('rows of a shard that has moved away are forgotten', () => {
   const queue = new DueQueue()
   queue.add(due('a', 1, { shard: 1 }))

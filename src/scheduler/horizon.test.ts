@@ -127,6 +127,21 @@ test('while there is plenty in hand and more to read only hints are followed', (
   expect(horizon.plan(100_300, SHARDS, false)[0]).toMatchObject({ kind: 'all' })
 })
 
+test('with plenty in hand of what is late, what comes next is read before its time', () => {
+  const horizon = aHorizon()
+  const [everything, ahead] = horizon.plan(100_000, SHARDS, false) as [Range, Range]
+  horizon.settle(everything, true)
+  horizon.settle(ahead, false)
+
+  expect(horizon.plan(104_000, SHARDS, true)).toEqual([])
+  const [next, ...others] = horizon.plan(106_000, SHARDS, true) as [Range]
+  expect(next).toMatchObject({ kind: 'ahead', from: 110_000, until: 116_000 })
+  expect(others).toEqual([])
+
+  horizon.settle(next, true)
+  expect(horizon.plan(112_000, SHARDS, true)).toEqual([])
+})
+
 test('a look back that was cut goes on from where it began, however late it gets', () => {
   const horizon = aHorizon()
   read(horizon, 100_000)

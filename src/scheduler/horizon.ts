@@ -35,6 +35,8 @@ export class Horizon {
   #hinted = new Map<number, { from: number; to: number }>()
   /** Some range held more rows than were read. */
   #isCut = false
+  /** The part ahead did. */
+  #isAheadCut = false
   #epoch = 0
 
   constructor(options: HorizonOptions) {
@@ -61,6 +63,7 @@ export class Horizon {
     this.#everythingAt = Number.NEGATIVE_INFINITY
     this.#backFrom = undefined
     this.#isCut = false
+    this.#isAheadCut = false
   }
 
   /** Takes in that rows were written; false when they lie beyond what is read now and will be found in time. */
@@ -80,16 +83,20 @@ export class Horizon {
   }
 
   /**
-   * What to read in this pass. While there is `plenty` in hand only hints are followed: the rest would be
-   * found again in front of what comes next.
+   * What to read in this pass. While there is `plenty` in hand only hints are followed, and what comes due next is read
+   * before its time: what is late already would be found again in front of what is on time.
    */
   plan(now: number, shards: readonly number[], plenty: boolean): Range[] {
     const ranges: Range[] = []
     const hinted = this.#hintedRange(shards)
     if (hinted) ranges.push(hinted)
-    if (plenty && this.#isCut) return ranges
-    this.#isCut = false
     const { lookAheadMs, lookBackMs } = this.#options
+    if (plenty && this.#isCut) {
+      const isNearlyRead = this.#readUntil !== undefined && this.#readUntil < now + lookAheadMs / 2
+      if (isNearlyRead && !this.#isAheadCut) ranges.push(this.#aheadRange(now, shards))
+      return ranges
+    }
+    this.#isCut = false
     if (now >= this.#everythingAt)
       ranges.push({ kind: 'all', shards, from: null, until: now, epoch: this.#epoch })
     else
@@ -100,10 +107,14 @@ export class Horizon {
         until: now,
         epoch: this.#epoch,
       })
-    const until = now + lookAheadMs
-    ranges.push({ kind: 'ahead', shards, from: this.#readUntil ?? now, until, epoch: this.#epoch })
-    this.#readingUntil = until
+    ranges.push(this.#aheadRange(now, shards))
     return ranges
+  }
+
+  #aheadRange(now: number, shards: readonly number[]): Range {
+    const until = now + this.#options.lookAheadMs
+    this.#readingUntil = until
+    return { kind: 'ahead', shards, from: this.#readUntil ?? now, until, epoch: this.#epoch }
   }
 
   /** Takes in what came of reading a range. `isCut`: some shard had more rows than were read. */
@@ -119,6 +130,7 @@ export class Horizon {
         this.#backFrom = isCut ? (range.from ?? undefined) : undefined
         break
       case 'ahead':
+        this.#isAheadCut = isCut
         if (!isCut) this.#readUntil = range.until
         else this.#readUntil ??= range.from ?? undefined
         break
