@@ -136,6 +136,10 @@ export async function storedIn(db: Database): Promise<string> {
                       (select string_agg(o::text, ',' order by o.run_id) from run_override o),
                       (select string_agg(b::text, ',' order by b.id) from backfill b),
                       (select string_agg(s::text, ',' order by s.id) from signing_secret s),
-                      (select string_agg(i::text, ',' order by i.key) from idempotency i))) as digest`)
+                      (select string_agg(i::text, ',' order by i.key) from idempotency i),
+                      (select string_agg(q::text, ',' order by q.project_id, q.name) from queue q),
+                      (select string_agg(n::text, ',' order by n.id) from node n),
+                      (select string_agg(w::text, ',' order by w.id) from remote_worker w),
+                      (select string_agg(s::text, ',' order by s.id) from subscription s))) as digest`)
   return row?.digest ?? ''
 }

@@ -1,0 +1,173 @@
+/** The request around the fields: addresses, headers, bodies. */
+import { describe, expect, test } from 'vitest'
+import { action, long } from '../bad-fields.ts'
+import type { Refusals } from './refusals.ts'
+
+export function http({ refused, existing, run }: Refusals): void {
+  describe('addresses', () => {
+    const ids = [
+      '1',
+      'null',
+      '01900000-0000-7000-8000-00000000000g',
+      long(2_000),
+      '%00',
+      '..%2f..',
+      '%F0%9F%98%80',
+    ]
+    const routes: [string, string][] = [
+      ['GET', '/v1/tasks/{id}'],
+      ['PATCH', '/v1/tasks/{id}'],
+      ['DELETE', '/v1/tasks/{id}'],
+      ['POST', '/v1/tasks/{id}/pause'],
+      ['POST', '/v1/tasks/{id}/resume'],
+      ['POST', '/v1/tasks/{id}/cancel'],
+      ['POST', '/v1/tasks/{id}/trigger'],
+      ['GET', '/v1/tasks/{id}/versions'],
+      ['GET', '/v1/tasks/{id}/versions/1'],
+      ['POST', '/v1/tasks/{id}/rollback'],
+      ['POST', '/v1/tasks/{id}/backfill'],
+      ['GET', '/v1/tasks/{id}/backfills'],
+      ['GET', '/v1/backfills/{id}'],
+      ['POST', '/v1/backfills/{id}/cancel'],
+      ['GET', '/v1/tasks/{id}/runs'],
+      ['GET', '/v1/tasks/{id}/attempts'],
+      ['GET', '/v1/runs/{id}'],
+      ['POST', '/v1/runs/{id}/cancel'],
+      ['POST', '/v1/runs/{id}/retry'],
+    ]
+    /** A body with which nothing is wrong. */
+    const rightBody = (method: string, route: string) => {
+      if (method === 'PATCH') return { name: 'x' }
+      if (route.endsWith('/backfill')) return { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }
+      return route.endsWith('/rollback') ? { version: 1 } : undefined
+    }
+    test.each(routes)('%s %s refuses what is no id', async (method, route) => {
+      const payload = rightBody(method, route)
+      for (const id of ids) {
+        const { body } = await refused(method, route.replace('{id}', id), payload)
+        expect(body.errors[0].pointer).toBe('{id}')
+      }
+    })
+
+    test.each(routes)('%s %s does not find what does not exist', async (method, route) => {
+      const payload = rightBody(method, route)
+      for (const id of ['01900000-0000-7000-8000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'])
+        await refused(method, route.replace('{id}', id), payload, {}, 404)
+    })
+
+    test('a key that is empty, too long or cannot be stored is refused', async () => {
+      const tooLong = await refused('GET', `/v1/tasks/by-key/${long(201)}`, undefined)
+      const withNul = await refused('PUT', '/v1/tasks/by-key/a%00b', { action })
+
+      expect(tooLong.body.errors[0]).toMatchObject({
+        pointer: '{key}',
+        detail: 'must not be longer than 200 characters',
+      })
+      expect(withNul.body.errors[0].pointer).toBe('{key}')
+      await refused('GET', '/v1/tasks/by-key/nobody', undefined, {}, 404)
+    })
+
+    test('an address that cannot be decoded, or is endless, is refused', async () => {
+      await refused('GET', '/v1/tasks/%zz', undefined, {}, 400)
+      await refused('GET', `/v1/tasks/${long(10_000)}`, undefined, {}, 400)
+    })
+  })
+
+  describe('headers', () => {
+    test.each(['', long(256), 'with space', 'ümlaut', 'tab\there'])(
+      'the Idempotency-Key %j is refused',
+      async (key) => {
+        const { body } = await refused('POST', '/v1/tasks', { action }, { 'idempotency-key': key })
+
+        expect(body.errors).toEqual([
+          { pointer: 'idempotency-key', detail: 'must be 1 to 255 visible ASCII characters' },
+        ])
+      },
+    )
+
+    test.each(['3', 'W/"1"', '"x"', '"99999999999"', '"1", "2"', ''])(
+      'If-Match %j is refused',
+      async (value) => {
+        const { body } = await refused(
+          'PATCH',
+          `/v1/tasks/${existing.id}`,
+          { name: 'x' },
+          { 'if-match': value },
+          412,
+        )
+
+        expect(body.errors[0].pointer).toBe('if-match')
+      },
+    )
+
+    test('a traceparent that is none is left aside', async () => {
+      await refused('POST', '/v1/tasks', { action, name: '' }, { traceparent: 'nonsense' })
+    })
+
+    test('a Host that is not this machine is turned away', async () => {
+      await refused('GET', '/v1/tasks', undefined, { host: 'evil.example' }, 421)
+    })
+  })
+
+  describe('bodies', () => {
+    const json = { 'content-type': 'application/json' }
+    test.each<[string, string, Record<string, string>, number, string]>([
+      ['broken JSON', '{"action":', json, 400, 'malformed_request'],
+      ['a trailing comma', '{"action":{},}', json, 400, 'malformed_request'],
+      ['NaN', '{"maxRuns":NaN}', json, 400, 'malformed_request'],
+      ['text', 'hello', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+      [
+        'a form',
+        'action=sleep',
+        { 'content-type': 'application/x-www-form-urlencoded' },
+        415,
+        'unsupported_media_type',
+      ],
+      ['a broken content type', '{}', { 'content-type': ';;;' }, 415, 'unsupported_media_type'],
+      ['a prototype', '{"__proto__":{"name":"x"}}', json, 400, 'malformed_request'],
+      ['a nested prototype', '{"action":{"__proto__":1}}', json, 400, 'malformed_request'],
+      ['a constructor', '{"constructor":{"prototype":{}}}', json, 400, 'malformed_request'],
+      ['nothing', '', json, 422, 'invalid_input'],
+      ['null', 'null', json, 422, 'invalid_input'],
+      ['a list', '[]', json, 422, 'invalid_input'],
+      ['a number', '1e999', json, 422, 'invalid_input'],
+      ['a string', '"x"', json, 422, 'invalid_input'],
+      ['a byte order mark and nothing', '\ufeff', json, 400, 'malformed_request'],
+      [
+        'deep lists',
+        `{"metadata":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`,
+        json,
+        422,
+        'invalid_input',
+      ],
+      ['deep objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, json, 422, 'invalid_input'],
+      [
+        'more than a mebibyte',
+        JSON.stringify({ action, name: long(1024 * 1024) }),
+        json,
+        413,
+        'payload_too_large',
+      ],
+    ])('%s is refused', async (_, payload, headers, status, code) => {
+      for (const [method, url] of [
+        ['POST', '/v1/tasks'],
+        ['PATCH', `/v1/tasks/${existing.id}`],
+        ['PUT', '/v1/tasks/by-key/existing'],
+        ['POST', '/v1/schedules/preview'],
+      ] as const) {
+        const { body } = await refused(method, url, payload, headers, status)
+        expect(body.code).toBe(code)
+      }
+    })
+
+    test('a request that needs no body takes none but an empty one', async () => {
+      const { body } = await refused('POST', `/v1/tasks/${existing.id}/cancel`, { payload: 1 })
+      expect(body.errors[0]).toEqual({
+        pointer: '/payload',
+        detail: 'is not a known field; there are none here',
+      })
+      await refused('POST', `/v1/runs/${run.id}/cancel`, [])
+      await refused('POST', `/v1/runs/${run.id}/retry`, { input: 1 })
+    })
+  })
+}
