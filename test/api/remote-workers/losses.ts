@@ -1,0 +1,86 @@
+/** Workers that die, leave, or do not know what became of a run. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
+import { aName, completed, held, type Protocol } from './protocol.ts'
+
+export function losses({ node, create, createMany, runOf, bury }: Protocol): void {
+  test("a dead worker's runs are given to others with a loss, and it is told to register again", async () => {
+    const name = aName()
+    const taskId = await create(name)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+
+    await bury(worker.id)
+
+    const heir = await aWorker(node.url, { handlers: [name] })
+    const [again] = (await heir.claim(1)) as [GivenRun]
+    expect(again).toMatchObject({ runId: run.runId, attempt: 2 })
+    expect(again.fence).toBeGreaterThan(run.fence)
+    for (const [what, body] of [
+      ['heartbeat', {}],
+      ['claim', { requestId: randomUUID(), limit: 1 }],
+    ] as const)
+      expect(await worker.say(what, body)).toMatchObject({ status: 410, body: { code: 'worker_gone' } })
+    const late = await worker.say('complete', { runs: [completed(run)] })
+    expect(late.body.runs).toEqual([{ ...held(run), recorded: false }])
+    await heir.say('complete', { runs: [completed(again)] })
+    expect(await runOf(again)).toMatchObject({ taskId, state: 'completed', losses: 1, workerId: heir.id })
+  })
+
+  test('with onWorkerLoss fail a run is given to nobody else', async () => {
+    const name = aName()
+    await createMany(name, 2, { onWorkerLoss: 'fail' })
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const runs: GivenRun[] = []
+    while (runs.length < 2) runs.push(...(await worker.claim(2 - runs.length)))
+    const [unsure, dying] = runs as [GivenRun, GivenRun]
+
+    await worker.say('complete', { runs: [{ ...held(unsure), outcome: 'lost' }] })
+    await bury(worker.id)
+
+    for (const run of [unsure, dying])
+      expect(await runOf(run)).toMatchObject({
+        state: 'permanently_failed',
+        attempt: 1,
+        error: { code: 'worker_lost' },
+      })
+  })
+
+  test('an attempt that a worker cannot vouch for is a loss, and the run is given out again', async () => {
+    const name = aName()
+    await create(name)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+
+    await worker.say('complete', { runs: [{ ...held(run), outcome: 'lost' }] })
+
+    const [again] = (await worker.claim(1)) as [GivenRun]
+    expect(again).toMatchObject({ runId: run.runId, attempt: 2 })
+    expect(await runOf(run)).toMatchObject({ losses: 1, attempts: [{ outcome: 'worker_lost' }] })
+  })
+
+  test('a worker that leaves gives back what it did not begin, also what it never heard of', async () => {
+    const name = aName()
+    await createMany(name, 2)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [known] = (await worker.claim(1)) as [GivenRun]
+    await worker.say('return', { runs: [held(known)] })
+    // The answer to this claim counts as lost.
+    await worker.claim(2)
+
+    expect(await worker.say('stop')).toMatchObject({ status: 200 })
+
+    const heir = await aWorker(node.url, { handlers: [name] })
+    const runs: GivenRun[] = []
+    while (runs.length < 2) runs.push(...(await heir.claim(2 - runs.length)))
+    expect(runs.map(({ attempt }) => attempt)).toEqual([1, 1])
+    expect(await worker.say('claim', { requestId: randomUUID(), limit: 1 })).toMatchObject({ status: 410 })
+    const { body } = await node.request('GET', '/v1/workers')
+    expect(body.items.find(({ id }: { id: string }) => id === worker.id)).toMatchObject({
+      state: 'dead',
+      reason: 'stopped',
+      busy: { count: 0 },
+    })
+  })
+}

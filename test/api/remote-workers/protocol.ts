@@ -1,0 +1,64 @@
+/** Two nodes, tasks for handlers, and what becomes of their runs: what all parts need. */
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { Reaper } from '../../../src/liveness/reaper.ts'
+import { silentLogger } from '../../../src/runtime/logger.ts'
+import type { Database } from '../../../src/store/database.ts'
+import { sql } from '../../../src/store/sql.ts'
+import { LocalWakeUps } from '../../../src/transport/wake-ups.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startTestNode } from '../../support/node.ts'
+import type { GivenRun } from '../../support/remote-worker.ts'
+
+/** Workers that are spoken by hand beat only where a test says so; none is dead because a test takes long. */
+const PATIENT = { leaseMs: 600_000 }
+
+let names = 0
+/** A name that no other test uses. */
+export const aName = () => `handler-${++names}`
+
+export const held = ({ runId, fence }: GivenRun) => ({ runId, fence })
+export const completed = (run: GivenRun, more: Record<string, unknown> = {}) => ({
+  ...held(run),
+  outcome: 'completed',
+  ...more,
+})
+
+/** What `startProtocol` makes. */
+export type Protocol = Awaited<ReturnType<typeof startProtocol>>
+
+export async function startProtocol(database: { url: string; db: Database }) {
+  const { db } = database
+  const node = await startTestNode(database, PATIENT)
+  const other = await startTestNode(database, { ...PATIENT, roles: 'api' })
+
+  const create = async (name: string, fields: Record<string, unknown> = {}, payload: unknown = null) => {
+    const action = { type: 'handler', name, payload }
+    const { status, body } = await node.request('POST', '/v1/tasks', { action, ...fields })
+    expect(status).toBe(201)
+    return body.id as string
+  }
+  const createMany = async (name: string, count: number, fields: Record<string, unknown> = {}) => {
+    const tasks = Array.from({ length: count }, (_, n) => ({
+      action: { type: 'handler', name, payload: { n } },
+      ...fields,
+    }))
+    const { status } = await node.request('POST', '/v1/tasks/bulk', { tasks })
+    expect(status).toBe(201)
+  }
+  const runOf = async ({ runId }: Pick<GivenRun, 'runId'>) =>
+    (await node.request('GET', `/v1/runs/${runId}`)).body
+  const isPending = (taskId: string) =>
+    eventually(async () => {
+      const { body } = await node.request('GET', `/v1/tasks/${taskId}`)
+      return body.openRun?.state === 'pending'
+    })
+  const bury = async (workerId: string) => {
+    await db.run(sql`update node set dead_at = now(), reason = 'lost' where id = ${workerId}`)
+    const options = { nodeId: randomUUID(), everyMs: 1_000, deadAfterMs: 60_000, batch: 1_000 }
+    const clock = { now: () => Date.now() }
+    await new Reaper({ ...options, db, clock, wakeUps: new LocalWakeUps(), log: silentLogger() }).runOnce()
+  }
+
+  return { db, database, node, other, create, createMany, runOf, isPending, bury }
+}

@@ -1,0 +1,139 @@
+/** What a worker says about runs that it holds, and what it is told about them. */
+import { expect, test } from 'vitest'
+import { sql } from '../../../src/store/sql.ts'
+import { eventually } from '../../support/eventually.ts'
+import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
+import { aName, completed, held, type Protocol } from './protocol.ts'
+
+export function reports({ db, node, other, create, createMany, runOf }: Protocol): void {
+  test('a report counts once, however often it is repeated, and is acknowledged each time', async () => {
+    const name = aName()
+    await createMany(name, 2, { retry: { limit: 3, initial: '1h', max: '1h' } })
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const runs: GivenRun[] = []
+    while (runs.length < 2) runs.push(...(await worker.claim(2 - runs.length)))
+    const [good, bad] = runs as [GivenRun, GivenRun]
+    const report = {
+      runs: [completed(good), { ...held(bad), outcome: 'failed', error: { message: 'no such file' } }],
+    }
+
+    const answers = await Promise.all([
+      worker.say('complete', report),
+      worker.say('complete', report),
+      worker.say('complete', report, other.url),
+    ])
+    const late = await worker.say('complete', report, other.url)
+
+    for (const { body } of [...answers, late])
+      expect(body.runs.map(({ recorded }: { recorded: boolean }) => recorded)).toEqual([true, true])
+    expect(await runOf(good)).toMatchObject({ state: 'completed', attempt: 1 })
+    expect(await runOf(bad)).toMatchObject({
+      state: 'retrying',
+      attempts: [
+        { number: 1, outcome: 'failed', error: { code: 'handler_failed', message: 'no such file' } },
+      ],
+    })
+  })
+
+  test('a worker says when to try again, or that there is no use in it', async () => {
+    const name = aName()
+    await createMany(name, 4)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const runs: GivenRun[] = []
+    while (runs.length < 4) runs.push(...(await worker.claim(4 - runs.length)))
+    const [later, never, far, soon] = runs as [GivenRun, GivenRun, GivenRun, GivenRun]
+    const retryAt = new Date(Date.now() + 5 * 86_400_000).toISOString()
+    const failed = { outcome: 'failed', error: { message: 'not now', code: 'quota', stack: 'at x' } }
+
+    await worker.say('complete', {
+      runs: [
+        { ...held(later), ...failed, retryAt },
+        { ...held(never), ...failed, retryable: false },
+        { ...held(far), ...failed, retryAt: '9000-01-01T00:00:00Z' },
+        { ...held(soon), ...failed, retryInMs: 3_600_000 },
+      ],
+    })
+
+    expect(await runOf(later)).toMatchObject({ state: 'retrying', retryAt })
+    const inDays = async (run: GivenRun) => (Date.parse((await runOf(run)).retryAt) - Date.now()) / 86_400_000
+    expect(await inDays(far)).toBeCloseTo(30, 1)
+    expect(await inDays(soon)).toBeCloseTo(1 / 24, 1)
+    expect(await runOf(never)).toMatchObject({
+      state: 'permanently_failed',
+      error: { code: 'quota', message: 'not now', detail: { stack: 'at x' } },
+    })
+  })
+
+  test('a report that comes too late by the blink of an eye is told so', async () => {
+    const name = aName()
+    await create(name)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+
+    const told = await db.transaction(async (tx) => {
+      await tx.run(sql`update agenda set fence = fence + 1 where run_id = ${run.runId}`)
+      const reported = worker.say('complete', { runs: [{ ...held(run), outcome: 'completed' }] })
+      await eventually(async () => {
+        const waiting = await db.run(
+          sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return waiting.length > 0
+      })
+      return { reported }
+    })
+
+    expect((await told.reported).body).toEqual({ runs: [{ ...held(run), recorded: false }] })
+  })
+
+  test('what is said about a run by whoever does not hold it changes nothing', async () => {
+    const name = aName()
+    await create(name)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+    const stranger = await aWorker(node.url, { handlers: [name] })
+
+    const foreign = await stranger.say('complete', { runs: [completed(run)] })
+    const stale = await worker.say('complete', { runs: [{ ...completed(run), fence: run.fence + 1 }] })
+    await stranger.say('return', { runs: [held(run)] })
+    const beat = await stranger.say('heartbeat', { runs: [held(run)] })
+
+    expect(foreign.body.runs).toEqual([{ ...held(run), recorded: false }])
+    expect(stale.body.runs).toMatchObject([{ recorded: false }])
+    expect(beat.body).toEqual({ cancelled: [], lost: [run.runId] })
+    expect(await runOf(run)).toMatchObject({ state: 'running', workerId: worker.id, fence: run.fence })
+  })
+
+  test('a heartbeat tells of cancellations, and a late completion does not undo one', async () => {
+    const name = aName()
+    await create(name)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+    await node.request('POST', `/v1/runs/${run.runId}/cancel`)
+
+    const { body } = await worker.say('heartbeat', { runs: [held(run)] }, other.url)
+    await worker.say('complete', { runs: [completed(run, { result: 'too late' })] })
+
+    expect(body).toEqual({ cancelled: [run.runId], lost: [] })
+    expect(await runOf(run)).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'completed' }] })
+  })
+
+  test('progress is shown while the run goes on, and a log is kept with the attempt', async () => {
+    const name = aName()
+    await create(name)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+
+    await worker.say('heartbeat', { runs: [{ ...held(run), progress: { fraction: 0.5, message: 'half' } }] })
+    expect(await runOf(run)).toMatchObject({ progress: { fraction: 0.5, message: 'half' } })
+
+    const at = '2026-11-16T09:00:00.000Z'
+    const log = Array.from({ length: 600 }, (_, i) => ({ at, level: 'info', message: `line ${i}` }))
+    await worker.say('complete', { runs: [completed(run, { result: 'x'.repeat(70_000), log })] })
+    const ended = await runOf(run)
+    expect(ended).toMatchObject({ state: 'completed', progress: null })
+    expect(ended.output).toMatchObject({ result: null, logLinesOmitted: 100 })
+    expect(ended.output.resultOmitted).toContain('70002 characters')
+    expect(ended.output.log).toHaveLength(500)
+    expect(ended.output.log[7]).toEqual({ at, level: 'info', message: 'line 7' })
+  })
+}
