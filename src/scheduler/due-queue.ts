@@ -33,9 +33,10 @@ export class DueQueue {
     return (this.#due.first ?? behind?.first ?? this.#later.first)?.row.wakeAt
   }
 
-  /** Every run that is held. */
-  get runIds(): Iterable<string> {
-    return this.#fences.keys()
+  /** Every run that is held, as due before an instant. */
+  *runIdsBefore(instant: number): Iterable<string> {
+    for (const heap of [this.#later, this.#due, ...this.#behind.values()])
+      for (const { row } of heap) if (row.wakeAt < instant && this.holds(row)) yield row.runId
   }
 
   /** Whether a row is held as it was read now. */

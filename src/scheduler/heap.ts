@@ -15,6 +15,11 @@ export class Heap<T> {
     return this.#items[0]
   }
 
+  /** Everything, in any order. */
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items.values()
+  }
+
   push(item: T): void {
     const items = this.#items
     let i = items.push(item) - 1

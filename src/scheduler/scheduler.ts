@@ -181,11 +181,12 @@ export class Scheduler implements Service {
 
   /**
    * With more waiting than is read at once, what is in hand already would be found again in front of the rest, and
-   * costs as much as the rest. A hint is followed to all there is: what it is about may be in hand as it was before.
+   * costs as much as the rest. A hint is followed to all there is: what it is about may be in hand as it was before. And
+   * what is in hand for later than is read now has been woken, should it be found: a hint about it may have been lost.
    */
-  #knownIn({ kind }: Range): string[] {
+  #knownIn({ kind, until }: Range): string[] {
     if (kind === 'hinted' || this.#fullShards === 0) return []
-    return [...this.#queue.runIds, ...this.#inFlight.runIds]
+    return [...this.#queue.runIdsBefore(until), ...this.#inFlight.runIds]
   }
 
   /** Puts rows in the queue that are not there yet, with what their tasks say. */

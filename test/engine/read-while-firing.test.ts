@@ -124,7 +124,7 @@ test('an occurrence that somebody else has written already is not written again,
   expect(await db.run(sql`select distinct task_id, scheduled_for from run`)).toHaveLength(6)
 })
 
-test('with more waiting than is read at once, the next look reads what the first has left', async () => {
+test('with more waiting than is read at once, the next look reads what the first has left, and what has been woken', async () => {
   const { db } = await createTestDatabase()
   const asked: string[] = []
   class NotedDefinitions extends Definitions {
@@ -140,12 +140,19 @@ test('with more waiting than is read at once, the next look reads what the first
   })
   // Fifty are read of each of the 64 shards at a time.
   await tasksInAgenda(db, { count: 5_000 })
+  const [later] = await tasksInAgenda(db, { dueAt: Date.now() + 9_000 })
+  const woken = later?.runId as string
 
   await scheduler.readAhead()
   const first = asked.length
+  // As another node would, whose hint is lost.
+  await db.run(
+    sql`update agenda set wake_at = now() - interval '5s', fence = fence + 1 where run_id = ${woken}`,
+  )
   await scheduler.readAhead()
 
-  expect(first).toBeLessThanOrEqual(3_200)
+  expect(first).toBeLessThanOrEqual(3_201)
   expect(asked.length).toBeGreaterThan(4_500)
-  expect(new Set(asked).size).toBe(asked.length)
+  expect(asked.filter((runId) => runId === woken)).toHaveLength(2)
+  expect(new Set(asked).size).toBe(asked.length - 1)
 })
