@@ -87,8 +87,9 @@ export class Database implements Queryable {
       types,
       pipeline: pooling === 'transaction',
       // SET on connect, not startup options: a pooler in front of PostgreSQL refuses unknown ones.
+      // And nothing prepared is left from before: a pooler may hand on a session as somebody of our kind has left it.
       onConnect: async (client) => {
-        if (pooling === 'session') await client.query(assign('set', settings))
+        if (pooling === 'session') await client.query(`${assign('set', settings)}; deallocate all`)
       },
     })
     // An idle connection that breaks is replaced at its next use; without a listener it would end the process.

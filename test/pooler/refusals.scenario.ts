@@ -1,5 +1,7 @@
 /** What stands between Belfry and PostgreSQL is noticed before anything depends on it, and told with what to do. */
 import { expect, test } from 'vitest'
+import { Database } from '../../src/store/database.ts'
+import { sql } from '../../src/store/sql.ts'
 import { ask } from '../checker/observe.ts'
 import { createTestDatabase, withDatabase } from '../support/database.ts'
 import { leftBehind, startPgBouncer } from '../support/pgbouncer.ts'
@@ -67,6 +69,18 @@ test('a pooler of sessions is as good as none, wake-ups included', async () => {
   expect(belfry.stdout).toContain('through a pooler of sessions')
   const { status } = await belfry.request('POST', '/v1/tasks', { action: { type: 'sleep', duration: '0s' } })
   expect(status).toBe(201)
+})
+
+test('a session that a pooler hands on as it was left is no trouble', async () => {
+  const { url } = await createTestDatabase()
+  const pooler = await startPgBouncer(url, { poolMode: 'session', poolSize: 1, resets: false })
+
+  for (const number of [1, 2]) {
+    const options = { applicationName: 'belfry test', maxConnections: 1, statementTimeoutMs: 5_000 }
+    const database = new Database({ ...options, url: pooler.url, keepPlans: true })
+    expect(await database.run(sql`select ${number}::integer as number`)).toEqual([{ number }])
+    await database.close()
+  }
 })
 
 test('doctor and start say what a pooler of transactions means for wake-ups', async () => {

@@ -22,6 +22,8 @@ export interface PgBouncerOptions {
   readonly poolMode?: 'transaction' | 'session' | 'statement'
   /** Connections to the server that all clients share. */
   readonly poolSize?: number
+  /** Whether a session is made as good as new before another client gets it. */
+  readonly resets?: boolean
 }
 
 const PLACES = [
@@ -45,7 +47,7 @@ const TRACKED = [
 
 export async function startPgBouncer(
   databaseUrl: string,
-  { poolMode = 'transaction', poolSize = 4 }: PgBouncerOptions = {},
+  { poolMode = 'transaction', poolSize = 4, resets = true }: PgBouncerOptions = {},
 ): Promise<PgBouncer> {
   const program = PLACES.find((place) => existsSync(place))
   if (!program) throw new Error(`PgBouncer is not in ${PLACES.join(', ')}: npm run test:pooler installs it`)
@@ -69,6 +71,7 @@ auth_type = any
 pool_mode = ${poolMode}
 default_pool_size = ${poolSize}
 max_client_conn = 500
+${resets ? '' : 'server_reset_query ='}
 `,
   )
   let child = await launch(program, file, { port, uid: server.uid })
