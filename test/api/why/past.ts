@@ -1,0 +1,169 @@
+/** Why it did not run then: skips, misfires, blackouts, and instants of which nothing is known. */
+import { expect, test } from 'vitest'
+import { sql } from '../../../src/store/sql.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type Asking, alsoOf, HOURLY, iso, S } from './asking.ts'
+
+const OFTEN = { type: 'every', interval: '50ms' }
+
+export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
+  /** The first run of a task that did not run and says so. */
+  const skipOf = (id: string) =>
+    eventually(async () => {
+      const { body } = await api.request('GET', `/v1/tasks/${id}/runs?limit=200`)
+      return body.items.findLast(({ reason }: { reason: string | null }) => reason !== null)
+    })
+
+  /** Waits until some occurrences of a task have come due and nobody fired them. */
+  const untilDue = (id: string, count: number) =>
+    eventually(async () => (await api.request('GET', `/v1/tasks/${id}/ledger`)).body.counts.due >= count)
+
+  /** Brings a task to an occurrence that does not run for the reason. */
+  const SKIPS: Readonly<Record<string, () => Promise<string>>> = {
+    skip_next: async () => {
+      await aNode(['scheduler', 'worker'])
+      const id = await aTask({ schedule: { type: 'once', at: iso(Date.now() + 700) } })
+      await api.request('POST', `/v1/tasks/${id}/skip-next`)
+      return id
+    },
+    edited: async () => {
+      const id = await aTask({ schedule: OFTEN })
+      await untilDue(id, 3)
+      await api.request('PATCH', `/v1/tasks/${id}`, { schedule: HOURLY })
+      return id
+    },
+    bounds: async () => {
+      const node = await aNode(['scheduler', 'worker'])
+      const id = await aTask({ schedule: OFTEN, overlap: 'allow' })
+      await eventually(async () => (await api.request('GET', `/v1/tasks/${id}/runs`)).body.items.length > 0)
+      await node.stop()
+      // One that was handed back would have been on its way then.
+      const { body } = await api.request('GET', `/v1/tasks/${id}/runs?state=pending`)
+      for (const run of body.items) await api.request('POST', `/v1/runs/${run.id}/cancel`)
+      await untilDue(id, (await api.request('GET', `/v1/tasks/${id}/ledger`)).body.counts.due + 2)
+      await api.request('PATCH', `/v1/tasks/${id}`, { maxRuns: 1 })
+      return id
+    },
+    cancelled: async () => {
+      const id = await aTask({ schedule: OFTEN })
+      await untilDue(id, 2)
+      await api.request('POST', `/v1/tasks/${id}/cancel`)
+      return id
+    },
+    lost: async () => {
+      const id = await aTask({ schedule: OFTEN, misfire: { policy: 'skip' } })
+      await untilDue(id, 2)
+      await db.run(sql`delete from agenda where task_id = ${id}`)
+      await db.run(sql`update audit_progress set next_pass_at = now(), walked_to = null`)
+      return id
+    },
+  }
+
+  test.each(Object.keys(SKIPS))('%s, then: the skip tells', async (reason) => {
+    const id = await (SKIPS[reason] as () => Promise<string>)()
+    const skip = await skipOf(id)
+
+    const then = await why(id, Date.parse(skip.covers.until))
+
+    expect([skip.state, then]).toMatchObject(['skipped', { code: reason, facts: { reason, runId: skip.id } }])
+  })
+
+  test.each(['skip', 'fail'])('misfire under %s, then: what was missed tells', async (policy) => {
+    const anchor = Math.floor(Date.now() / 60_000) * 60_000 - 600 * S
+    const id = await aTask({
+      schedule: { type: 'every', interval: '1m', anchor: iso(anchor) },
+      misfire: { policy },
+    })
+    await db.run(
+      sql`update task set created_at = to_timestamp(${anchor - 1}::float8 / 1000) where id = ${id}`,
+    )
+    await db.run(sql`
+      update agenda set wake_at = to_timestamp(${anchor}::float8 / 1000), scheduled_for = to_timestamp(${anchor}::float8 / 1000) where task_id = ${id}`)
+    await db.run(
+      sql`update shard set owner = null, watched_until = to_timestamp(${anchor - S}::float8 / 1000)`,
+    )
+    await aNode(['scheduler', 'worker'])
+    await skipOf(id)
+
+    const then = await why(id, anchor + 90 * S)
+
+    expect(then).toMatchObject({ code: 'misfire', facts: { since: iso(anchor), reason: 'misfire' } })
+    expect(then.sentence).toContain(policy === 'fail' ? 'has failed' : 'was skipped')
+  })
+
+  test('blackout, now and then, also when it was removed since', async () => {
+    await aNode(['scheduler', 'worker'])
+    const window = { type: 'range', from: iso(Date.now() - 60 * S), to: iso(Date.now() + 600 * S) }
+    const { body: blackout } = await api.request('POST', '/v1/blackouts', { name: 'freeze', window })
+    const often = await aTask({ schedule: OFTEN })
+    const hourly = await aTask({ schedule: HOURLY })
+    const skip = await skipOf(often)
+    const at = Date.now()
+
+    const now = await why(hourly)
+    await api.request('DELETE', `/v1/blackouts/${blackout.id}`)
+    await api.request('POST', `/v1/tasks/${often}/cancel`)
+
+    expect(now.code).toBe('not_due')
+    expect(now.also[0]).toMatchObject({ code: 'blackout', facts: { name: 'freeze', until: window.to } })
+    expect(await why(often, Date.parse(skip.scheduledFor))).toMatchObject({
+      code: 'blackout',
+      facts: { name: 'freeze', reason: 'blackout' },
+    })
+    expect(await why(hourly, at)).toMatchObject({ code: 'not_due', also: [{ code: 'blackout' }] })
+    expect(alsoOf(await why(hourly))).not.toContain('blackout')
+  })
+
+  test('blackout, then: a run waited for its end', async () => {
+    await aNode(['scheduler', 'worker'])
+    const window = { type: 'range', from: iso(Date.now() - 60 * S), to: iso(Date.now() + 600 * S) }
+    const { body: blackout } = await api.request('POST', '/v1/blackouts', {
+      name: 'quiet',
+      effect: 'defer',
+      window,
+    })
+    const id = await aTask({ schedule: { type: 'once', at: iso(Date.now()) } })
+    const now = await untilWhy(id, 'blackout')
+
+    const then = await why(id, Date.now())
+    await api.request('DELETE', `/v1/blackouts/${blackout.id}`)
+
+    expect(now.facts).toMatchObject({ runState: 'deferred' })
+    expect(then).toMatchObject({ code: 'blackout', facts: { runId: now.facts.runId, name: 'quiet' } })
+  })
+
+  test('then: running, waited, between two runs, before it was made, and before history', async () => {
+    const id = await aTask({ schedule: { type: 'every', interval: '10m', anchor: '2026-01-01T00:00:00Z' } })
+    await db.run(sql`update task set created_at = now() - interval '90 days' where id = ${id}`)
+    const at = Math.floor(Date.now() / 600_000) * 600_000 - 600_000
+    await db.run(sql`
+      insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, late_ms, version, ordinal, attempt, kind, state, outcome)
+      select gen_random_uuid(), id, project_id, to_timestamp(${at}::float8 / 1000), to_timestamp((${at}::float8 + 5000) / 1000),
+             to_timestamp((${at}::float8 + 20000) / 1000), 5000, 1, 1, 1, 'occurrence', 'completed', 'completed' from task where id = ${id}`)
+
+    expect(await why(id, at + 2 * S)).toMatchObject({
+      code: 'waited',
+      facts: { since: iso(at), until: iso(at + 5 * S) },
+    })
+    expect(await why(id, at + 10 * S)).toMatchObject({
+      code: 'running',
+      facts: { since: iso(at + 5 * S), until: iso(at + 20 * S) },
+    })
+    expect(await why(id, at + 60 * S)).toMatchObject({
+      code: 'not_due',
+      facts: { nextAt: iso(at + 600 * S), runState: 'completed' },
+    })
+    expect(await why(id, at - 80 * 86_400 * S)).toMatchObject({ code: 'before_history' })
+    expect(await why(id, at - 100 * 86_400 * S)).toMatchObject({ code: 'not_created' })
+  })
+
+  test('an instant that lies ahead and a task that is not there are refused', async () => {
+    const id = await aTask({ schedule: HOURLY })
+
+    const ahead = await api.request('GET', `/v1/tasks/${id}/why?at=${iso(Date.now() + 60 * S)}`)
+    const missing = await api.request('GET', '/v1/tasks/01900000-0000-7000-8000-000000000000/why')
+
+    expect([ahead.status, ahead.body.errors]).toMatchObject([422, [{ pointer: '?at' }]])
+    expect(missing.status).toBe(404)
+  })
+}
