@@ -1,0 +1,141 @@
+/** Receivers that fail, are gone, must not be reached, or are another than before. */
+import { expect, test } from 'vitest'
+import { sql } from '../../../src/store/sql.ts'
+import { saveFailed } from '../../../src/store/subscriptions.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startSharedSink } from '../../support/sink.ts'
+import { runIdsOf, type Telling } from './telling.ts'
+
+export function receivers({ db, node, create, trigger, subscribe, read }: Telling): void {
+  test.concurrent('what is not taken is sent again, under the same id, and nothing of its task overtakes it', async () => {
+    const failures = new Map<string, number>()
+    const sink = await startSharedSink((hit) => {
+      const id = String(hit.headers['webhook-id'])
+      const count = failures.get(id) ?? 0
+      failures.set(id, count + 1)
+      return { status: count === 0 ? 503 : 204, headers: { 'retry-after': '0' } }
+    })
+    const taskId = await create()
+    const subscription = await subscribe({ url: sink.url, filter: { taskIds: [taskId] } })
+    const runs: string[] = []
+    for (let i = 0; i < 3; i++) {
+      const id = await trigger(taskId)
+      await eventually(async () => (await node.request('GET', `/v1/runs/${id}`)).body.endedAt !== null)
+      runs.push(id)
+    }
+    const failing = await eventually(async () => {
+      const now = await read(subscription.id)
+      return now.state === 'failing' ? now : undefined
+    })
+    await eventually(async () => (await read(subscription.id)).delivered >= 3)
+
+    const ids = runIdsOf(sink.hits)
+    expect(failing).toMatchObject({
+      lastError: { code: 'http_status', message: expect.stringContaining('503') },
+    })
+    expect(ids.filter((id, i) => ids.indexOf(id) === i)).toEqual(runs)
+    for (const [i, id] of runs.entries())
+      if (i > 0) expect(ids.indexOf(id)).toBeGreaterThan(ids.lastIndexOf(runs[i - 1] as string))
+  })
+
+  test.concurrent('a receiver that is gone disables its subscription, which says where it stopped and goes on when resumed', async () => {
+    let status = 410
+    const sink = await startSharedSink(() => ({ status }))
+    const taskId = await create()
+    const { id, position } = await subscribe({ url: sink.url, filter: { taskIds: [taskId] } })
+    const runId = await trigger(taskId)
+
+    const disabled = await eventually(async () => {
+      const now = await read(id)
+      return now.state === 'disabled' ? now : undefined
+    })
+    const later = await trigger(taskId)
+    status = 200
+    const resumed = await node.request('POST', `/v1/subscriptions/${id}/resume`)
+    await eventually(async () => runIdsOf(sink.hits).includes(later))
+    await node.request('POST', `/v1/subscriptions/${id}/resume`, { after: position })
+    await eventually(async () => runIdsOf(sink.hits).filter((hit) => hit === later).length === 2)
+
+    expect(disabled).toMatchObject({
+      disabledAt: expect.any(String),
+      delivered: 0,
+      lastError: { code: 'http_status', message: expect.stringContaining('410') },
+    })
+    expect(resumed.body).toMatchObject({ state: 'active', failures: 0, lastError: null })
+    expect(runIdsOf(sink.hits)).toEqual([runId, runId, later, runId, later])
+  })
+
+  test.concurrent('a change of what fails is tried at once, also when a message is on its way to where it failed', async () => {
+    const { id } = await subscribe({ url: 'http://127.0.0.1:1/', filter: { owners: ['nobody'] } })
+    const held = await eventually(async () => {
+      const [row] = await db.run(
+        sql<{ fence: number }>`update subscription set failures = 7, failing_since = now()
+                               where id = ${id} and holder is not null returning fence`,
+      )
+      return row
+    })
+    const error = { code: 'connect_refused', message: 'connection refused' }
+
+    await node.request('PATCH', `/v1/subscriptions/${id}`, { name: 'mended' })
+    const late = await db.run(
+      saveFailed({ id, fence: held.fence, error, retryInMs: 300_000, isFinal: false }),
+    )
+
+    expect(late).toEqual([])
+    expect(await read(id)).toMatchObject({ name: 'mended', retryAt: null })
+  })
+
+  test.concurrent('an address that is always refused is never sent to', async () => {
+    const taskId = await create()
+    const { id } = await subscribe({ url: 'http://127.0.0.1:9', filter: { taskIds: [taskId] } })
+    // As one that was stored before such addresses were refused.
+    await db.run(
+      sql`update subscription set url = 'http://169.254.169.254/latest', fence = fence + 1 where id = ${id}`,
+    )
+    await trigger(taskId)
+
+    const disabled = await eventually(async () => {
+      const now = await read(id)
+      return now.state === 'disabled' ? now : undefined
+    })
+
+    expect(disabled.lastError).toMatchObject({ code: 'forbidden_address' })
+  })
+
+  test.concurrent('a change is picked up by whoever delivers, and a deleted subscription is told nothing more', async () => {
+    const [before, after, witness] = [
+      await startSharedSink(),
+      await startSharedSink(),
+      await startSharedSink(),
+    ]
+    const taskId = await create()
+    const { id } = await subscribe({ url: before.url, filter: { taskIds: [taskId] } })
+    await trigger(taskId)
+    await eventually(async () => before.hits.length === 1)
+
+    const { body } = await node.request('PATCH', `/v1/subscriptions/${id}`, { url: after.url, name: 'moved' })
+    await eventually(
+      async () => {
+        await trigger(taskId)
+        return after.hits.length > 0
+      },
+      { everyMs: 500 },
+    )
+    await subscribe({ url: witness.url, filter: { taskIds: [taskId] } })
+    const removed = await node.request('DELETE', `/v1/subscriptions/${id}`)
+    const runs: string[] = []
+    // What was on its way may still arrive; of what another is told from then on, it hears nothing.
+    const told = await eventually(async () => {
+      const run = await trigger(taskId)
+      runs.push(run)
+      await eventually(async () => runIdsOf(witness.hits).includes(run))
+      const last = runs.slice(-3)
+      return last.length === 3 && !last.some((id) => runIdsOf(after.hits).includes(id)) && last
+    })
+
+    expect(body).toMatchObject({ id, name: 'moved', url: after.url })
+    expect(removed.status).toBe(204)
+    expect(runIdsOf(after.hits).filter((run) => told.includes(run ?? ''))).toEqual([])
+    expect((await node.request('GET', `/v1/subscriptions/${id}`)).status).toBe(404)
+  })
+}
