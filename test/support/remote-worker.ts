@@ -24,6 +24,9 @@ export interface HandWorker {
   ): Promise<readonly GivenRun[]>
 }
 
+/** The longest that a claim may wait: there is something for whoever does not say otherwise, however slow the machine. */
+const LONGEST_WAIT_MS = 30_000
+
 export async function aWorker(
   url: string,
   offer: { handlers: readonly string[] } & Record<string, unknown>,
@@ -37,7 +40,7 @@ export async function aWorker(
     id,
     token,
     say,
-    claim: async (limit, { waitMs = 5_000, requestId = randomUUID(), url: at = url } = {}) => {
+    claim: async (limit, { waitMs = LONGEST_WAIT_MS, requestId = randomUUID(), url: at = url } = {}) => {
       const answer = await say('claim', { requestId, limit, waitMs }, at)
       if (answer.status !== 200) throw new Error(`no claim: ${JSON.stringify(answer.body)}`)
       return answer.body.runs

@@ -7,7 +7,7 @@ import { aName, completed, held, type Protocol } from './protocol.ts'
 
 /** Resolves when a claim waits at a node: of two claims of one worker there the later one counts, and ends the other. */
 async function aWaitingClaim(worker: HandWorker, url: string) {
-  const claims = [1, 2].map(() => worker.claim(10, { waitMs: 30_000, url }))
+  const claims = [1, 2].map(() => worker.claim(10, { url }))
   await Promise.race(claims)
   return { answer: Promise.all(claims).then((answers) => answers.flat()) }
 }
@@ -59,7 +59,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     })
 
     expect(status).toBe(200)
-    expect(body.runs.every(({ recorded }: { recorded: boolean }) => recorded)).toBe(true)
+    expect(body.runs).toEqual(runs.map((run) => ({ ...held(run), recorded: true })))
     const run = await runOf(runs[3] as GivenRun)
     expect(run).toMatchObject({ state: 'completed', workerId: worker.id })
     expect(run.output).toEqual({ result: { doubled: runs[3]?.payload } })
@@ -85,7 +85,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     const name = aName()
     const worker = await aWorker(node.url, { handlers: [name] })
     const requestId = randomUUID()
-    const both = [node.url, other.url].map((url) => worker.claim(1, { requestId, url, waitMs: 3_000 }))
+    const both = [node.url, other.url].map((url) => worker.claim(1, { requestId, url }))
     await createMany(name, 2)
 
     const [one = [], two = []] = await Promise.all(both)
@@ -122,9 +122,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     const workers = await Promise.all(
       Array.from({ length: 100 }, () => aWorker(node.url, { handlers: [name] })),
     )
-    const claims = workers.map((worker, i) =>
-      worker.claim(1, { waitMs: 30_000, url: i % 2 === 0 ? node.url : other.url }),
-    )
+    const claims = workers.map((worker, i) => worker.claim(1, { url: i % 2 === 0 ? node.url : other.url }))
 
     await createMany(name, 100)
 
