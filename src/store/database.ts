@@ -21,8 +21,9 @@ export interface DatabaseOptions {
    */
   readonly favourIndexes?: boolean
   /**
-   * Keeps the plans of small statements with each connection: to read and plan one for three runs takes longer than
-   * to carry it out. For the engine, whose plans do not depend on values; a session of our own is needed for it.
+   * Keeps the plans of all small statements with each connection: to read and plan one for three runs takes longer than
+   * to carry it out. For the engine, whose plans do not depend on values; elsewhere a statement may say so of itself. A
+   * session of our own is needed for it.
    */
   readonly keepPlans?: boolean
   /**
@@ -58,8 +59,10 @@ const SMALL_LENGTH = 2_000
 export class Database implements Queryable {
   readonly #pool: pg.Pool
   readonly #pooling: Pooling
-  /** The names of small statements by their text; not there where plans are not kept. */
-  readonly #names: Map<string, string> | undefined
+  /** Whether plans are kept of all small statements, of those that say so, or of none. */
+  readonly #keeps: 'all' | 'marked' | 'none'
+  /** The names of the statements whose plans are kept, by their text. */
+  readonly #names = new Map<string, string>()
   /** Opens a transaction, with its settings where the session has none. */
   readonly #begin: string
 
@@ -74,7 +77,7 @@ export class Database implements Queryable {
     } = options
     const settings = settingsFor(options)
     this.#pooling = pooling
-    this.#names = keepPlans && pooling === 'session' ? new Map() : undefined
+    this.#keeps = pooling !== 'session' ? 'none' : keepPlans ? 'all' : 'marked'
     this.#begin = pooling === 'session' ? 'begin' : `begin; ${assign('set local', settings)}`
     this.#pool = new pg.Pool({
       connectionString: url,
@@ -107,8 +110,9 @@ export class Database implements Queryable {
   }
 
   /** A name for a statement that is planned once a connection; none for one that is planned each time. */
-  #nameOf({ text, values }: Statement<unknown>): string | undefined {
-    if (!this.#names || lengthOf(values) > SMALL_LENGTH) return undefined
+  #nameOf({ text, values, keepsPlan = false }: Statement<unknown>): string | undefined {
+    const isKept = this.#keeps === 'all' || (this.#keeps === 'marked' && keepsPlan)
+    if (!isKept || lengthOf(values) > SMALL_LENGTH) return undefined
     const known = this.#names.get(text)
     if (known !== undefined) return known
     const name = `belfry ${this.#names.size}`
@@ -183,7 +187,7 @@ export class Database implements Queryable {
 /** How long the values are as text; what is neither text nor a number may be of any length. */
 const lengthOf = (values: readonly unknown[]): number =>
   values.reduce((sum: number, value) => {
-    if (typeof value === 'string') return sum + value.length
+    if (typeof value === 'string' || Buffer.isBuffer(value)) return sum + value.length
     return typeof value === 'object' && value !== null ? Number.POSITIVE_INFINITY : sum
   }, 0)
 

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { Database, type DatabaseOptions } from './database.ts'
-import { list, sql } from './sql.ts'
+import { keepingPlan, list, sql } from './sql.ts'
 
 const { url } = await createTestDatabase()
 
@@ -31,6 +31,14 @@ test('the plan of a small statement is kept, and that of a large one made anew e
 
   for (const length of [3, 5, 5_000])
     expect(await database.run(count(numbers(length)))).toEqual([{ count: length }])
+
+  expect(await kept(database)).toEqual([2])
+})
+
+test('elsewhere a statement may ask for it', async () => {
+  const database = connect({ keepPlans: false })
+
+  for (const length of [3, 5, 5_000]) await database.run(keepingPlan(count(numbers(length))))
 
   expect(await kept(database)).toEqual([2])
 })

@@ -7,6 +7,8 @@ export interface Statement<Row> {
   readonly values: readonly unknown[]
   /** Makes rows of what the server answers, where that takes more than the driver does. */
   readonly read?: (answer: readonly never[]) => Row[]
+  /** Its plan is the same whatever the values are, as long as they are few: a connection may keep it. */
+  readonly keepsPlan?: boolean
   /** Carries the row type; never present at run time. */
   readonly row?: Row
 }
@@ -47,6 +49,12 @@ export const reading = <Answer, Row>(
   { text, values }: Statement<Answer>,
   read: (answer: readonly Answer[]) => Row[],
 ): Statement<Row> => ({ text, values, read })
+
+/** The same statement, its plan kept by the connection that carries it out. */
+export const keepingPlan = <Row>(statement: Statement<Row>): Statement<Row> => ({
+  ...statement,
+  keepsPlan: true,
+})
 
 type Scalar = string | number | boolean | null
 

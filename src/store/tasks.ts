@@ -1,6 +1,6 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import type { TaskDefinition, TaskState } from '../core/task.ts'
-import { list, reading, sql } from './sql.ts'
+import { keepingPlan, list, reading, sql } from './sql.ts'
 import { type StoredDefinition, storedForm, wholeDefinition, withDefinitions } from './stored-definition.ts'
 
 /** The run of a task that is pending, running or retrying, if there is one. */
@@ -77,7 +77,7 @@ export interface RememberedAnswer {
  * request with the same key waits here until the first one has committed.
  */
 export function insertTasks(projectId: string, tasks: readonly NewTask[], remember: RememberedAnswer | null) {
-  return sql<{ stored: number }>`
+  return keepingPlan(sql<{ stored: number }>`
     with remembered as (
       insert into idempotency (project_id, key, fingerprint, status, answer)
       select ${projectId}::uuid, ${remember?.key ?? null}, ${remember?.fingerprint ?? null}::bytea,
@@ -103,7 +103,7 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp((due_ms + coalesce(jitter_ms, 0)) / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms, jitter_ms
       from input where run_id is not null
     )
-    select count(*)::integer as stored from stored`
+    select count(*)::integer as stored from stored`)
 }
 
 /** Remembers an answer within a transaction; no row means that the key was answered already. */
