@@ -125,7 +125,10 @@ export const historyBegin = () => sql<{ at: number | null }>`
   select min(to_timestamp(right(c.relname, 8), 'YYYYMMDD')) as at
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass`
 
-/** Runs by their ids, live or ended, in any order; history is asked from the given instant on. */
+/**
+ * Runs by their ids, live or ended, in any order; history is asked from the given instant on. Without one nothing is said of
+ * instants at all: 'since ever' is a range to the planner, which PostgreSQL 15 would read the whole of a small partition for.
+ */
 export const runsById = ({
   ids,
   endedFromUs,
@@ -140,5 +143,5 @@ export const runsById = ({
     where run_id = any(${list(ids, (id) => id)}::uuid[]) and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
     union all
     select ${endedRun} from run
-    where run_id = any(${list(ids, (id) => id)}::uuid[]) and ended_at >= coalesce(to_timestamp(${endedFromUs}::float8 / 1000000), '-infinity')
+    where run_id = any(${list(ids, (id) => id)}::uuid[]) and (${endedFromUs}::float8 is null or ended_at >= to_timestamp(${endedFromUs}::float8 / 1000000))
   ) r`
