@@ -50,15 +50,18 @@ function changed(/** @type {string} */ text, /** @type {Edit} */ edit) {
 const query = pg.Client.prototype.query
 
 pg.Client.prototype.query = function (/** @type {unknown[]} */ ...args) {
-  const [first, ...rest] = args
-  const edit = typeof first === 'string' ? editFor(first) : undefined
+  const callback = typeof args.at(-1) === 'function' ? args.at(-1) : undefined
+  // A statement comes as its text with its values behind it, or as one object with both.
+  const [first, second] = args
+  const whole = typeof first === 'string' ? { text: first, values: second } : first
+  const edit = typeof whole?.text === 'string' && !whole.submit ? editFor(whole.text) : undefined
   if (!edit) return query.apply(this, args)
   used.add(edit)
-  const text = changed(first, edit)
-  const callback = typeof rest.at(-1) === 'function' ? rest.pop() : undefined
+  const text = changed(whole.text, edit)
+  const values = Array.isArray(whole.values) ? [whole.values] : []
   const run = async () => {
     if (edit.delayMs) await new Promise((resolve) => setTimeout(resolve, edit.delayMs))
-    const result = await query.call(this, text, ...rest)
+    const result = await query.call(this, text, ...values)
     if (edit.followedBy) await query.call(this, edit.followedBy)
     return result
   }
