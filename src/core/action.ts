@@ -104,7 +104,8 @@ const TARGETS: Readonly<Record<string, string>> = {
 } satisfies Record<ActionType, string>
 
 /** The member that says where an action goes, and stands behind its type on the command line: `webhook:URL`. */
-export const targetMember = (type: string): string | undefined => TARGETS[type]
+export const targetMember = (type: string): string | undefined =>
+  Object.hasOwn(TARGETS, type) ? TARGETS[type] : undefined
 
 export const ACTION_TYPES = [
   'ping',
