@@ -5,21 +5,13 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestNode } from '../support/node.ts'
+import { aManualTask, startTestNode } from '../support/node.ts'
 
 const database = await createTestDatabase()
 const { db } = database
 const node = await startTestNode(database)
 
-const create = async (fields: Record<string, unknown> = {}) => {
-  const task = {
-    action: { type: 'sleep', duration: '0s' },
-    schedule: { type: 'manual' },
-    overlap: 'allow',
-    ...fields,
-  }
-  return (await node.request('POST', '/v1/tasks', task)).body.id as string
-}
+const create = (fields: Record<string, unknown> = {}) => aManualTask(node, fields)
 
 /** Runs of a task that failed for good, with the given errors, each a millisecond after the one before. */
 async function fail(taskId: string, errors: readonly Record<string, unknown>[]): Promise<string[]> {

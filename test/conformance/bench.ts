@@ -4,11 +4,11 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import type { TaskDefinition } from '../../src/core/task.ts'
 import { fireAsTheyAre } from '../../src/store/agenda.ts'
 import { Database, type Queryable } from '../../src/store/database.ts'
-import type { Ending, Retry } from '../../src/store/outcomes.ts'
+import type { Retry } from '../../src/store/outcomes.ts'
 import { registerLanes } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
 import type { ClaimedRun, ClaimRequest, Transport } from '../../src/transport/transport.ts'
-import { aDefinition, aNode, dueRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { aDefinition, aNode, completed, dueRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { makeDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -99,20 +99,7 @@ const isReachable = (db: Database) =>
 export const idsOf = (runs: readonly { runId: string }[]) => runs.map(({ runId }) => runId).sort()
 
 /** The end of a run that went well. */
-export const ending = ({
-  runId,
-  fence,
-}: Pick<ClaimedRun, 'runId' | 'fence'>): Ending & { startedAt: number } => ({
-  ...{
-    runId,
-    fence,
-    state: 'completed',
-    outcome: 'completed',
-    startedAt: Date.now(),
-    endedAt: Date.now(),
-  },
-  ...{ output: null, error: null, heirId: null },
-})
+export const ending = ({ runId, fence }: Pick<ClaimedRun, 'runId' | 'fence'>) => completed(runId, fence)
 
 /** The end of an attempt that failed, to be repeated at once. */
 export const retry = ({ runId, fence }: ClaimedRun): Retry => ({

@@ -10,11 +10,11 @@ import {
   JUST_RUN,
 } from '../../src/store/agenda.ts'
 import { declareDead, handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
-import { type Ending, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
+import { endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
 import { takeShards } from '../../src/store/shards.ts'
 import { sql } from '../../src/store/sql.ts'
 import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
-import { aNode, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { aNode, completed, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 const { db } = await createTestDatabase()
@@ -34,18 +34,6 @@ async function aRunningRun() {
 
 const plainly = ({ firings, ...request }: FireRequest) =>
   fireAsTheyAre({ ...request, rows: firings.map(({ row }) => row) })
-
-const ending = (runId: string, fence: number): Ending => ({
-  runId,
-  fence,
-  state: 'completed',
-  outcome: 'completed',
-  startedAt: Date.now(),
-  endedAt: Date.now(),
-  output: null,
-  error: null,
-  heirId: null,
-})
 
 const retry = (runId: string, fence: number) => ({
   runId,
@@ -222,7 +210,7 @@ test('what was cancelled or is one of a chain is no plain end', async () => {
 test('an outcome with a stale fence is not written', async () => {
   const { runId, fence } = await aRunningRun()
 
-  const [result] = await db.run(endRuns([ending(runId, fence - 1), ending(runId, fence + 1)]))
+  const [result] = await db.run(endRuns([completed(runId, fence - 1), completed(runId, fence + 1)]))
 
   expect(result?.ended).toBe(0)
   expect(await endedRow(db, runId)).toBeUndefined()
@@ -232,8 +220,8 @@ test('an outcome with a stale fence is not written', async () => {
 test('an end that is written twice leaves one history row', async () => {
   const { runId, fence } = await aRunningRun()
 
-  const [first] = await db.run(endRuns([ending(runId, fence)]))
-  const [second] = await db.run(endRuns([ending(runId, fence)]))
+  const [first] = await db.run(endRuns([completed(runId, fence)]))
+  const [second] = await db.run(endRuns([completed(runId, fence)]))
 
   expect([first?.ended, second?.ended]).toEqual([1, 0])
   expect(await db.run(sql`select 1 as one from run where run_id = ${runId}`)).toHaveLength(1)
@@ -260,14 +248,14 @@ test('a run that was taken back refuses the worker that had it, and one of two r
     attempt: 1,
     fence: fence + 1,
   })
-  expect((await db.run(endRuns([ending(runId, fence)])))[0]?.ended).toBe(0)
+  expect((await db.run(endRuns([completed(runId, fence)])))[0]?.ended).toBe(0)
   expect(await db.run(retryRuns([retry(runId, fence)]))).toEqual([])
   expect(await db.run(handBackRuns([{ runId, fence }]))).toEqual([])
 })
 
 test('a worker that ended a run first leaves the reaper nothing', async () => {
   const { runId, fence } = await aRunningRun()
-  await db.run(endRuns([ending(runId, fence)]))
+  await db.run(endRuns([completed(runId, fence)]))
 
   expect(await db.run(reclaimRuns([{ runId, fence }]))).toEqual([])
 })

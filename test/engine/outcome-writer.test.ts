@@ -6,7 +6,7 @@ import { Database } from '../../src/store/database.ts'
 import { sql } from '../../src/store/sql.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { OutcomeWriter } from '../../src/worker/outcome-writer.ts'
-import { aNode, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { aNode, completed, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -38,12 +38,8 @@ test('what one of two statements could not write is written later, and the rest 
 
   await db.transaction(async (tx) => {
     await tx.run(sql`select from agenda where run_id = ${last} for update`)
-    const now = Date.now()
-    for (const run of runs) {
-      const attempt = { ...run, startedAt: now, endedAt: now, output: null, error: null, heirId: null }
-      const ending = { ...attempt, state: 'completed', outcome: 'completed' } as const
-      writer.add({ kind: 'end', ending, isAwaited: false })
-    }
+    for (const { runId, fence } of runs)
+      writer.add({ kind: 'end', ending: completed(runId, fence), isAwaited: false })
     writer.start()
     await eventually(async () => (await written()) === COUNT / 2)
     expect(writer.knows(last)).toBe(true)

@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { type EventSource, openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'
 import { DAY_MS } from '../support/history.ts'
-import { startTestNode } from '../support/node.ts'
+import { aManualTask, startTestNode } from '../support/node.ts'
 
 const database = await createTestDatabase()
 const { db } = database
@@ -20,15 +20,7 @@ const watch = async (query = '', { headers = {}, node = watched } = {}) => {
   await source.next('hello')
   return source
 }
-const create = async (fields: Record<string, unknown> = {}) => {
-  const task = {
-    action: { type: 'sleep', duration: '0s' },
-    schedule: { type: 'manual' },
-    overlap: 'allow',
-    ...fields,
-  }
-  return (await worker.request('POST', '/v1/tasks', task)).body.id as string
-}
+const create = (fields: Record<string, unknown> = {}) => aManualTask(worker, fields)
 const trigger = async (id: string) =>
   (await worker.request('POST', `/v1/tasks/${id}/trigger`)).body.id as string
 const ended = (id: string) =>

@@ -6,6 +6,7 @@ import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task.ts'
 import type { DueRow } from '../../src/store/agenda.ts'
 import type { Database } from '../../src/store/database.ts'
 import { insertNode } from '../../src/store/nodes.ts'
+import type { Ending } from '../../src/store/outcomes.ts'
 import { sql } from '../../src/store/sql.ts'
 import { insertTasks, type NewTask } from '../../src/store/tasks.ts'
 
@@ -89,6 +90,19 @@ export async function dueRow(db: Database, runId: string): Promise<DueRow> {
   if (!row) throw new Error(`run ${runId} is not on the agenda`)
   return row
 }
+
+/** The end of a run that went well, by whoever holds it with this fence. */
+export const completed = (runId: string, fence: number): Ending & { startedAt: number } => ({
+  runId,
+  fence,
+  state: 'completed',
+  outcome: 'completed',
+  startedAt: Date.now(),
+  endedAt: Date.now(),
+  output: null,
+  error: null,
+  heirId: null,
+})
 
 export interface LiveRow {
   readonly state: string

@@ -47,3 +47,13 @@ export async function startTestNode(
     request: (method, path, body, headers) => request(url, method, path, body, headers),
   }
 }
+
+/** Creates a task that does nothing and runs when it is triggered, any number of times at once; answers its id. */
+export async function aManualTask(
+  node: Pick<TestNode, 'request'>,
+  fields: Record<string, unknown> = {},
+): Promise<string> {
+  const action = { type: 'sleep', duration: '0s' }
+  const task = { action, schedule: { type: 'manual' }, overlap: 'allow', ...fields }
+  return (await node.request('POST', '/v1/tasks', task)).body.id
+}

@@ -1,20 +1,11 @@
 import { afterAll, expect, test } from 'vitest'
 import { forbiddenKind } from '../../core/address.ts'
-import { HttpClient, targetOf } from './http-client.ts'
-import { httpServer } from './test-support.ts'
+import { HttpClient } from './http-client.ts'
+import { httpServer, sendBy as send } from './test-support.ts'
 
 const strict = new HttpClient({ allowPrivate: false })
 const lenient = new HttpClient({ allowPrivate: true })
 afterAll(() => Promise.all([strict.close(), lenient.close()]))
-
-const send = (client: HttpClient, url: string) =>
-  client.send({
-    target: targetOf(new URL(url)),
-    method: 'GET',
-    headers: [],
-    body: undefined,
-    signal: new AbortController().signal,
-  })
 
 const lenientPolicy = { allowPrivate: true }
 const strictPolicy = { allowPrivate: false }

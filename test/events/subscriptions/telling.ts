@@ -1,7 +1,7 @@
 /** A node that delivers, tasks that run at once, and subscriptions: what all parts need. */
 import { expect } from 'vitest'
 import type { Database } from '../../../src/store/database.ts'
-import { startTestNode } from '../../support/node.ts'
+import { aManualTask, startTestNode } from '../../support/node.ts'
 import type { Hit } from '../../support/sink.ts'
 
 /** What `startTelling` makes. */
@@ -10,15 +10,7 @@ export type Telling = Awaited<ReturnType<typeof startTelling>>
 export async function startTelling(database: { url: string; db: Database }) {
   const node = await startTestNode(database)
 
-  const create = async (fields: Record<string, unknown> = {}) => {
-    const task = {
-      action: { type: 'sleep', duration: '0s' },
-      schedule: { type: 'manual' },
-      overlap: 'allow',
-      ...fields,
-    }
-    return (await node.request('POST', '/v1/tasks', task)).body.id as string
-  }
+  const create = (fields: Record<string, unknown> = {}) => aManualTask(node, fields)
   const trigger = async (id: string) =>
     (await node.request('POST', `/v1/tasks/${id}/trigger`)).body.id as string
 
