@@ -19,6 +19,7 @@ import { documentation, finishDocument } from './documentation.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
 import { guardHost } from './host-guard.ts'
 import type { Context } from './operations/context.ts'
+import { guardOrigin } from './origin-guard.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { backfillRoutes } from './routes/backfills.ts'
 import { blackoutRoutes } from './routes/blackouts.ts'
@@ -103,6 +104,7 @@ export async function createApp({
   handleUnknownRoutes(app, dashboard)
   parseJsonBodies(app)
   if (installation.loopbackOnly) guardHost(app)
+  guardOrigin(app, installation.allowedOrigins)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
   dashboardRoutes(app, dashboard)

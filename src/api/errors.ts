@@ -16,10 +16,17 @@ export function handleErrors(app: App): void {
   )
 }
 
+/** Every answer tells browsers not to guess at its type, and not to show it inside another site's pages. */
+export const BROWSER_RULES = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+} as const
+
 /** What every answer carries. Nothing that comes from the tables is kept: it may be otherwise a moment later. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
-  reply.header('x-content-type-options', 'nosniff')
+  for (const [name, value] of Object.entries(BROWSER_RULES)) reply.header(name, value)
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
 }
 

@@ -32,6 +32,7 @@ function placeholder(key: ConfigKey): string {
       host: 'address',
       roles: 'list',
       labels: 'list',
+      allowedOrigins: 'list',
       privateAddresses: 'mode',
       smtpFrom: 'address',
     }[key as string] ??

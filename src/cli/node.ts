@@ -263,6 +263,7 @@ export async function startNode({
       installation: {
         version,
         loopbackOnly: isLoopback(config.host),
+        allowedOrigins: config.allowedOrigins,
         isEmbedded: dataDir !== null,
         databasePlace: dataDir === null ? shownUrl(databaseUrl) : shownPath(dataDir),
       },

@@ -172,3 +172,21 @@ test('a sender is one address', () => {
   expect(read('Belfry <belfry@example.com>').smtpFrom).toBe('Belfry <belfry@example.com>')
   expect(() => read('nobody')).toThrow("--smtp-from is 'nobody'; it must be one address")
 })
+
+test('allowed origins are written as browsers write them', () => {
+  const origins = ['https://belfry.example.com', 'http://belfry.internal:8080']
+
+  expect(read({ flags: { allowedOrigins: origins.join(', ') } }).allowedOrigins).toEqual(origins)
+  expect(read(fileWith(`allowed_origins = ["${origins[0]}"]`)).allowedOrigins).toEqual([origins[0]])
+  for (const bad of [
+    '*',
+    'null',
+    'belfry.example.com',
+    'https://belfry.example.com/',
+    'https://x:443',
+    'ftp://x',
+  ])
+    expect(() => read({ flags: { allowedOrigins: bad } }), bad).toThrow(
+      `--allowed-origins is '${bad}'; it must be a list of origins without a path, such as https://belfry.example.com.`,
+    )
+})

@@ -30,6 +30,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Origins whose pages may change things although they are not this server's own: those of proxies in front of it. */
+  readonly allowedOrigins: readonly string[]
   /** Where the embedded database lives. Null: the platform's place for user data. */
   readonly dataDir: string | null
   /** An external PostgreSQL; null means the embedded one. */
@@ -134,7 +136,7 @@ const databaseAddress = (help: string): Setting<string | null> => ({
 
 const roles: Setting<readonly Role[]> = {
   default: ROLES,
-  help: 'What this node does: a list of api, scheduler, worker, liveness',
+  help: 'What it does: api, scheduler, worker, liveness',
   parse: (value) => {
     const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : value
     if (!Array.isArray(names) || names.length === 0) return fail(`must be a list of ${ROLES.join(', ')}`)
@@ -157,6 +159,24 @@ const labels: Setting<readonly string[]> = {
   },
 }
 
+/** As browsers write them: no path, no slash at the end, and no port where it is the scheme's own. */
+const isOrigin = (value: unknown): boolean =>
+  typeof value === 'string' &&
+  /^https?:/.test(value) &&
+  URL.canParse(value) &&
+  new URL(value).origin === value
+
+const allowedOrigins: Setting<readonly string[]> = {
+  default: [],
+  help: 'Origins of proxies in front, such as https://belfry.example.com',
+  parse: (value) => {
+    const origins = typeof value === 'string' ? value.split(',').map((origin) => origin.trim()) : value
+    if (!Array.isArray(origins) || !origins.every(isOrigin))
+      return fail('must be a list of origins without a path, such as https://belfry.example.com')
+    return [...new Set<string>(origins)]
+  },
+}
+
 export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: {
     ...text('Address to listen on'),
@@ -164,9 +184,10 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (value) => text('').parse(value) as string,
   },
   port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
+  allowedOrigins,
   dataDir: text('Directory of the embedded database'),
   databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
-  databasePooling: oneOf(POOLING, 'session', 'What a pooler there shares: session or transaction'),
+  databasePooling: oneOf(POOLING, 'session', 'Mode of a pooler there: session, transaction'),
   databaseDirectUrl: databaseAddress('PostgreSQL past that pooler, to hear wake-ups from'),
   roles,
   concurrency: whole(50, 1, 100_000, 'Runs performed at once by the worker of this node'),
@@ -174,11 +195,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
   historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
   labels,
-  privateAddresses: oneOf(
-    PRIVATE_ADDRESSES,
-    'auto',
-    'Whether tasks reach private networks: auto, allow, refuse',
-  ),
+  privateAddresses: oneOf(PRIVATE_ADDRESSES, 'auto', 'Private networks as targets: auto, allow, refuse'),
   smtpUrl: {
     ...text('Mail server, such as smtp://user:password@host:587'),
     parse: (value) => {

@@ -25,7 +25,10 @@ export interface InjectedAnswer {
 
 export async function createTestApp(
   { db }: { db: Database },
-  { limits = { minPeriodMs: null, maxAheadMs: null } }: { limits?: ProjectLimits } = {},
+  {
+    limits = { minPeriodMs: null, maxAheadMs: null },
+    allowedOrigins = [],
+  }: { limits?: ProjectLimits; allowedOrigins?: readonly string[] } = {},
 ) {
   const [reading] = await db.run(readClock()).catch(() => [])
   const offset = (reading?.now ?? Date.now()) - performance.now()
@@ -66,6 +69,7 @@ export async function createTestApp(
     installation: {
       version: '0.0.0-test',
       loopbackOnly: true,
+      allowedOrigins,
       isEmbedded: true,
       databasePlace: '~/.local/share/belfry',
     },

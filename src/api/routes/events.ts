@@ -4,6 +4,7 @@ import type { EventFilter } from '../../core/run-event.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { HistoryTail } from '../../store/history-tail.ts'
 import type { App } from '../app.ts'
+import { BROWSER_RULES } from '../errors.ts'
 import { EventClients, MAX_EVENT_STREAMS, startOf } from '../events/event-clients.ts'
 import type { Context } from '../operations/context.ts'
 import { LastEventId, WatchEvents } from '../schemas/events.ts'
@@ -46,7 +47,7 @@ export function eventRoutes(app: App, context: Context, log: Logger): void {
     const start = startOf({ after, lastEventId: typeof lastEventId === 'string' ? lastEventId : null })
     const follower = {
       response: reply.raw,
-      headers: { 'x-request-id': request.id, 'x-content-type-options': 'nosniff' },
+      headers: { 'x-request-id': request.id, ...BROWSER_RULES },
       filter: filterOf(request.query),
       start,
     }

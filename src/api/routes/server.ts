@@ -11,6 +11,8 @@ export interface Installation {
   readonly version: string
   /** Answer only to requests for a loopback name: the server is open to this machine alone. */
   readonly loopbackOnly: boolean
+  /** Origins besides its own whose pages may change things. */
+  readonly allowedOrigins: readonly string[]
   readonly isEmbedded: boolean
   /** Where the database is, in words that may be shown. */
   readonly databasePlace: string

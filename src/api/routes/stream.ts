@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Logger } from '../../runtime/logger.ts'
 import type { App } from '../app.ts'
+import { BROWSER_RULES } from '../errors.ts'
 import type { Context } from '../operations/context.ts'
 import { problems } from '../schemas/problem-document.ts'
 import { WatchChanges } from '../schemas/stream.ts'
@@ -46,7 +47,7 @@ export function streamRoutes(app: App, context: Context, log: Logger): void {
     const lastEventId = request.headers['last-event-id']
     const watcher = {
       response: reply.raw,
-      headers: { 'x-request-id': request.id, 'x-content-type-options': 'nosniff' },
+      headers: { 'x-request-id': request.id, ...BROWSER_RULES },
       taskId: request.query.taskId ?? null,
       lastEventId: typeof lastEventId === 'string' ? lastEventId : null,
     }

@@ -1,0 +1,139 @@
+/** What a page of another site can do through the browser of somebody who runs Belfry: nothing. */
+import { request as ask } from 'node:http'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { startTestNode } from '../support/node.ts'
+import { createTestApp, storedIn } from './test-app.ts'
+
+const PROXY = 'https://belfry.example.com'
+const database = await createTestDatabase()
+const { app, send } = await createTestApp(database, { allowedOrigins: [PROXY] })
+const node = await startTestNode(database, { roles: 'api', allowedOrigins: PROXY })
+
+interface Document {
+  readonly paths: Record<string, Record<string, { responses: Record<string, unknown> }>>
+}
+const { paths } = app.swagger() as unknown as Document
+const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { responses }]) => ({
+    method: method.toUpperCase(),
+    path,
+    url: path.replaceAll(/\{\w+\}/g, '01900000-0000-7000-8000-000000000000'),
+    responses,
+  })),
+)
+const writes = operations.filter(({ method }) => method !== 'GET')
+const reads = operations.filter(({ method }) => method === 'GET')
+
+const EVIL = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+/** What a page can send without asking the server first. */
+const UNASKED = [
+  undefined,
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+]
+
+test.each(writes)('$method $path refuses pages of other sites, and says so', async (operation) => {
+  const { method, url, responses } = operation
+  const before = await storedIn(database.db)
+
+  for (const type of [...UNASKED, 'application/json']) {
+    const body = type === undefined ? undefined : '{}'
+    const headers = type === undefined ? EVIL : { ...EVIL, 'content-type': type }
+    const answer = await send(method, url, body, headers)
+
+    expect(answer.status, type).toBe(403)
+    expect(answer.body.code).toBe('foreign_origin')
+  }
+
+  expect(await storedIn(database.db)).toBe(before)
+  expect(Object.keys(responses)).toContain('403')
+})
+
+test.each(reads)('GET $path can be read by no other site', async ({ url }) => {
+  const { headers } = await send('GET', url, undefined, EVIL)
+
+  expect(headers).toMatchObject({
+    'cross-origin-resource-policy': 'same-origin',
+    'x-frame-options': 'DENY',
+  })
+  expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+})
+
+test.each(['/', '/docs', '/docs/', '/openapi.json', '/nothing', '/v1/tasks/%zz'])(
+  '%s is shown inside no page of another site',
+  async (url) => {
+    expect((await send('GET', url)).headers).toMatchObject({
+      'cross-origin-resource-policy': 'same-origin',
+      'x-frame-options': 'DENY',
+    })
+  },
+)
+
+test('the refusal names the origin and what to set when it is a proxy', async () => {
+  const { body } = await send('POST', '/v1/queues/default/pause', undefined, EVIL)
+
+  expect(body).toMatchObject({
+    status: 403,
+    title: 'Pages of other sites may not change anything here',
+    detail: expect.stringMatching(
+      /a page of https:\/\/evil\.example,.*--allowed-origins https:\/\/evil\.example\.$/,
+    ),
+  })
+})
+
+test.each<[string, Record<string, string>]>([
+  ['another port of this machine', { origin: 'http://localhost:8080', 'sec-fetch-site': 'same-site' }],
+  ['another port, by an old browser', { origin: 'http://localhost:8080' }],
+  ['another scheme, by an old browser', { origin: 'https://localhost' }],
+  ['a sandboxed frame', { origin: 'null', 'sec-fetch-site': 'cross-site' }],
+  ['a file, by an old browser', { origin: 'null' }],
+  ['a site that is not named', { 'sec-fetch-site': 'cross-site' }],
+  ['a name that begins like ours', { origin: 'http://localhost.evil.example' }],
+  ['a name that begins like an allowed one', { origin: `${PROXY}.evil.example` }],
+  ['an extension', { origin: 'chrome-extension://abcdefgh', 'sec-fetch-site': 'none' }],
+  ['a value that nobody knows', { 'sec-fetch-site': 'neighbour' }],
+])('a page of %s changes nothing', async (_, headers) => {
+  expect((await send('POST', '/v1/queues/default/pause', undefined, headers)).body.code).toBe(
+    'foreign_origin',
+  )
+})
+
+test.each<[string, Record<string, string>]>([
+  ['a program, which says nothing', {}],
+  ['the dashboard', { origin: 'http://localhost', 'sec-fetch-site': 'same-origin' }],
+  ['the dashboard in an old browser', { origin: 'http://localhost' }],
+  ['the dashboard behind a proxy', { origin: 'https://elsewhere.example', 'sec-fetch-site': 'same-origin' }],
+  ['the dashboard behind a proxy that was named, in an old browser', { origin: PROXY }],
+  ['a page of an origin that was named', { origin: PROXY, 'sec-fetch-site': 'cross-site' }],
+  ['somebody who typed the address', { 'sec-fetch-site': 'none' }],
+])('%s may change things', async (_, headers) => {
+  expect((await send('POST', '/v1/schedules/preview', { schedule: 'every 5m' }, headers)).status).toBe(200)
+})
+
+test('a stream can be followed by no other site', async () => {
+  const head = await new Promise<Record<string, unknown>>((resolve, reject) => {
+    const request = ask(`${node.url}/v1/stream`, { headers: EVIL }, (answer) => {
+      resolve(answer.headers)
+      request.destroy()
+    })
+    request.on('error', reject).end()
+  })
+
+  expect(head['content-type']).toBe('text/event-stream')
+  expect(head['cross-origin-resource-policy']).toBe('same-origin')
+  expect(Object.keys(head).filter((name) => name.startsWith('access-control'))).toEqual([])
+})
+
+test('a running node refuses foreign pages, and lets its own and the named proxy in', async () => {
+  const pause = (headers: Record<string, string>) =>
+    fetch(`${node.url}/v1/queues/default/pause`, { method: 'POST', headers })
+  const own = new URL(node.url).origin
+
+  const answers = await Promise.all(
+    [{ origin: 'https://evil.example' }, { origin: own }, { origin: PROXY }].map(pause),
+  )
+
+  expect(answers.map(({ status }) => status)).toEqual([403, 200, 200])
+})
