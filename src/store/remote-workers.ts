@@ -44,6 +44,29 @@ export const lockClaims = (id: string) => sql<LatestClaim>`
   select w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
   from remote_worker w join node n on n.id = w.id where w.id = ${id} for update of w`
 
+/** The same of several workers. */
+export const latestClaims = (ids: readonly string[]) => sql<LatestClaim & { readonly id: string }>`
+  select w.id, w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  from remote_worker w join node n on n.id = w.id where w.id = any(${list(ids, (id) => id)}::uuid[])`
+
+/**
+ * Notes that a claim came to nothing, so that nobody makes it any more. No row: it was made in the last moment, the worker has
+ * made another one since, or it is dead.
+ */
+export const closeClaim = ({
+  id,
+  claimId,
+  before,
+}: {
+  id: string
+  claimId: string
+  before: string | null
+}) => sql<{ id: string }>`
+  update remote_worker w set claim_id = ${claimId}, claim_runs = '{}'
+  where w.id = ${id} and w.claim_id is not distinct from ${before}::uuid
+    and exists (select from node n where n.id = w.id and n.dead_at is null)
+  returning w.id`
+
 export const rememberClaim = ({
   id,
   claimId,

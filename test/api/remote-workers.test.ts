@@ -1,6 +1,7 @@
 /** The protocol of workers of the users' own, spoken by hand against real nodes. */
 import { createTestDatabase } from '../support/database.ts'
 import { claims } from './remote-workers/claims.ts'
+import { cutClaims } from './remote-workers/cut-claims.ts'
 import { losses } from './remote-workers/losses.ts'
 import { startProtocol } from './remote-workers/protocol.ts'
 import { reports } from './remote-workers/reports.ts'
@@ -9,6 +10,7 @@ import { tokens } from './remote-workers/tokens.ts'
 const protocol = await startProtocol(await createTestDatabase())
 
 claims(protocol)
+cutClaims(protocol)
 reports(protocol)
 losses(protocol)
 tokens(protocol)

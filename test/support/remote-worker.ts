@@ -35,7 +35,7 @@ export async function aWorker(
   if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`)
   const { workerId: id, token } = body
   const say: HandWorker['say'] = (what, said, at = url) =>
-    request(at, 'POST', `/v1/worker/${what}`, said, { authorization: `Bearer ${token}` })
+    request(new URL(at).origin, 'POST', `/v1/worker/${what}`, said, { authorization: `Bearer ${token}` })
   return {
     id,
     token,

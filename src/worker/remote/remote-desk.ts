@@ -42,9 +42,10 @@ import { cancelledEnding, lostEnding, mayBeginAgain } from '../lost-attempt.ts'
 import { OutcomeWriter } from '../outcome-writer.ts'
 import { traceparentFor } from '../traceparent.ts'
 import { judge, type Verdict } from '../verdict.ts'
+import { gone } from './claim-book.ts'
 import { outcomeOf } from './report.ts'
 import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
-import { gone, WaitingClaims } from './waiting-claims.ts'
+import { WaitingClaims } from './waiting-claims.ts'
 
 export interface RemoteDeskOptions {
   readonly db: Database

@@ -1,18 +1,19 @@
 /**
  * Who waits for work at this node. A claim that finds nothing waits here, in memory and with a timer of its own;
  * what is asked of the database is asked once for all that offer the same, however many they are: when runs have
- * been put into ready, and now and then in case that was not heard. A claim is made in the name of one worker and
- * remembered with it in the same transaction, so that a repetition after a lost answer gets the same runs.
+ * been put into ready, and now and then in case that was not heard. The same claim may wait here more than once, and at other
+ * nodes: what it answers is decided in the tables (claim-book.ts).
  */
-import { Refusal } from '../../core/errors.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { Loop } from '../../runtime/loop.ts'
 import { LoopService } from '../../runtime/loop-service.ts'
 import type { Database, Queryable } from '../../store/database.ts'
 import { waitingLanes } from '../../store/gates.ts'
-import { latestClaim, lockClaims, rememberClaim, workHeldBy } from '../../store/remote-workers.ts'
 import type { RemoteClaim, RemoteWorker } from '../../transport/remote-workers.ts'
 import type { Claim, ClaimedRun, Standing, Transport } from '../../transport/transport.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
+import { ClaimBook, type Made, NOTHING } from './claim-book.ts'
+import { WaitingClaim } from './waiting-claim.ts'
 
 export interface WaitingClaimsOptions {
   readonly db: Database
@@ -31,18 +32,9 @@ const AT_ONCE = 4
 const ASK_AGAIN_MS = 5
 /** However often it is said that something waits, it is looked for no oftener than this. */
 const PACE_MS = 10
-
-/** A claim that waits. */
-interface Waiting {
-  readonly worker: RemoteWorker
-  readonly claim: RemoteClaim
-  isBeingMade: boolean
-  /** Its time was up while it was being made. */
-  isOver: boolean
-  /** Answers it; whoever comes second is not heard. */
-  settle(runs: readonly ClaimedRun[]): void
-  fail(error: unknown): void
-}
+/** How often claims that wait are gone through for those that are to be looked for in the tables, while there are any. */
+const CHECK_MS = 100
+const CHECK_IDLE_MS = 60_000
 
 /** Lanes in which something waits for a worker, as they were a moment ago. */
 interface Lanes {
@@ -53,16 +45,27 @@ interface Lanes {
 
 export class WaitingClaims extends LoopService {
   readonly #options: WaitingClaimsOptions
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #book: ClaimBook
+  /** By worker: of its claims the latest. */
+  readonly #waiting = new Map<string, WaitingClaim>()
+  /** Looks for claims that wait here and were made elsewhere. */
+  readonly #checking: Loop
   /** A claim has come since the last look: it does not wait for the pace. */
   #hasNew = false
   #lookedAt = Number.NEGATIVE_INFINITY
   #isDismissed = false
 
   constructor(options: WaitingClaimsOptions) {
-    const { everyMs, log, wakeUps } = options
+    const { db, everyMs, log, wakeUps } = options
     super({ name: 'remote claims', everyMs, log })
     this.#options = options
+    this.#book = new ClaimBook(db)
+    this.#checking = new Loop({
+      name: 'claims made elsewhere',
+      everyMs: CHECK_IDLE_MS,
+      log,
+      runOnce: () => this.#check(),
+    })
     const wake = () => {
       if (this.#waiting.size > 0) this.wake()
     }
@@ -70,61 +73,87 @@ export class WaitingClaims extends LoopService {
     wakeUps.onQueues(wake)
   }
 
+  override start(): void {
+    super.start()
+    this.#checking.start()
+  }
+
   override async stop(): Promise<void> {
     this.dismissAll()
     await super.stop()
+    await this.#checking.stop()
   }
 
   /** Everybody who waits is answered with nothing, now and from now on. */
   dismissAll(): void {
     this.#isDismissed = true
-    for (const waiting of this.#waiting.values()) if (!waiting.isBeingMade) waiting.settle([])
+    for (const waiting of this.#waiting.values()) if (!waiting.isBeingMade) void this.#close(waiting)
   }
 
   /** Runs for a worker; none when the time is up. */
   async claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly ClaimedRun[]> {
-    const [latest] = await this.#options.db.run(latestClaim(worker.id))
-    if (!latest || latest.isDead) throw gone(worker)
-    if (latest.claimId === claim.requestId) return this.#again(this.#options.db, worker, latest.runIds)
-    if (this.#isDismissed || signal.aborted) return []
-    return this.#wait(worker, claim, signal)
+    const latest = await this.#book.latest(worker)
+    if (latest.claimId === claim.requestId) return this.#book.again(worker, latest)
+    if (signal.aborted) return []
+    const waiting = this.#enter(worker, claim, latest.claimId)
+    const answer = waiting.answered(claim.waitMs, signal)
+    if (this.#isDismissed && !waiting.isBeingMade) void this.#close(waiting)
+    return answer.finally(() => {
+      if (waiting.isAbandoned) this.#leave(waiting)
+    })
   }
 
-  #wait(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly ClaimedRun[]> {
+  /** The claim as it waits here: the one that waits already if this is a repetition. */
+  #enter(worker: RemoteWorker, claim: RemoteClaim, before: string | null): WaitingClaim {
+    const other = this.#waiting.get(worker.id)
+    if (other?.claim.requestId === claim.requestId) return other
     // Of two claims of one worker the later one counts: it has given up on the other.
-    const before = this.#waiting.get(worker.id)
-    if (before?.isBeingMade) before.isOver = true
-    else before?.settle([])
-    return new Promise((resolve, reject) => {
-      const end = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', giveUp)
-        if (this.#waiting.get(worker.id) === waiting) this.#waiting.delete(worker.id)
-      }
-      const waiting: Waiting = {
-        worker,
-        claim,
-        isBeingMade: false,
-        isOver: false,
-        settle: (runs) => {
-          end()
-          resolve(runs)
-        },
-        fail: (error) => {
-          end()
-          reject(error)
-        },
-      }
-      const giveUp = () => {
-        waiting.isOver = true
-        if (!waiting.isBeingMade) waiting.settle([])
-      }
-      const timer = setTimeout(giveUp, claim.waitMs)
-      signal.addEventListener('abort', giveUp)
-      this.#waiting.set(worker.id, waiting)
-      this.#hasNew = true
-      this.wake()
+    if (!other?.isBeingMade) other?.settle([])
+    const waiting = new WaitingClaim({
+      worker,
+      claim,
+      before,
+      onTimeUp: (one) => this.#endInTime(one),
+      onAbandoned: (one) => {
+        if (!one.isBeingMade) this.#leave(one)
+      },
     })
+    this.#waiting.set(worker.id, waiting)
+    if (this.#waiting.size === 1) this.#checking.wake()
+    this.#hasNew = true
+    this.wake()
+    return waiting
+  }
+
+  #leave(waiting: WaitingClaim): void {
+    if (this.#waiting.get(waiting.worker.id) === waiting) this.#waiting.delete(waiting.worker.id)
+  }
+
+  /** Also a claim that does not wait is looked for once. */
+  #endInTime(waiting: WaitingClaim): void {
+    waiting.isOver = true
+    if (waiting.wasServed && !waiting.isBeingMade) void this.#close(waiting)
+  }
+
+  /** Answers that there was nothing, once that is written down. */
+  async #close(waiting: WaitingClaim): Promise<void> {
+    waiting.isBeingMade = true
+    try {
+      waiting.settle(await this.#book.close(waiting))
+    } catch (error) {
+      waiting.fail(error)
+    }
+    this.#leave(waiting)
+  }
+
+  async #check(): Promise<number | undefined> {
+    if (this.#waiting.size === 0) return undefined
+    const now = performance.now()
+    const due = [...this.#waiting.values()].filter(
+      (waiting) => !waiting.isBeingMade && waiting.isToBeChecked(now),
+    )
+    if (due.length > 0) await this.#book.answerDecided(due)
+    return CHECK_MS
   }
 
   /** One look for everybody who waits; answers when to look again. */
@@ -134,14 +163,24 @@ export class WaitingClaims extends LoopService {
     if (!this.#hasNew && earlyMs > 0) return earlyMs
     this.#hasNew = false
     this.#lookedAt = performance.now()
+    const groups = this.#byOffer()
     let isShort = false
-    for (const group of this.#byOffer()) isShort = (await this.#serve(group)) || isShort
+    try {
+      for (const group of groups) isShort = (await this.#serve(group)) || isShort
+    } catch (error) {
+      for (const waiting of groups.flat()) if (waiting.isOver && !waiting.isBeingMade) waiting.fail(error)
+      throw error
+    }
+    for (const waiting of groups.flat()) {
+      waiting.wasServed = true
+      if (waiting.isOver && !waiting.isBeingMade && !waiting.isAbandoned) void this.#close(waiting)
+    }
     return isShort ? ASK_AGAIN_MS : undefined
   }
 
   /** Claims by what their workers offer, each group with those first that have the most places free. */
-  #byOffer(): Waiting[][] {
-    const groups = new Map<string, Waiting[]>()
+  #byOffer(): WaitingClaim[][] {
+    const groups = new Map<string, WaitingClaim[]>()
     for (const waiting of this.#waiting.values()) {
       if (waiting.isBeingMade) continue
       const { projectId, handlers, labels, queues } = waiting.worker
@@ -154,7 +193,7 @@ export class WaitingClaims extends LoopService {
   }
 
   /** Gives out what there is for one offer; answers whether asking again at once may find more. */
-  async #serve(group: readonly Waiting[]): Promise<boolean> {
+  async #serve(group: readonly WaitingClaim[]): Promise<boolean> {
     const [first] = group
     if (!first) return false
     const lanes = await this.#lanesFor(first.worker)
@@ -181,30 +220,26 @@ export class WaitingClaims extends LoopService {
   }
 
   /** Makes one claim and answers it, if there was anything. */
-  async #make(waiting: Waiting, lanes: Lanes): Promise<Claim> {
-    // It may have been given up on while others were served.
-    if (this.#waiting.get(waiting.worker.id) !== waiting) return NOTHING
+  async #make(waiting: WaitingClaim, lanes: Lanes): Promise<Made> {
+    // It may have been given up on while others were served, or is being answered.
+    if (this.#waiting.get(waiting.worker.id) !== waiting || waiting.isBeingMade) return NOTHING
     waiting.isBeingMade = true
     try {
-      const made = await this.#options.db.transaction((tx) => this.#claimIn(tx, waiting, lanes))
-      if (made.runs.length > 0) waiting.settle(made.runs)
+      const made = await this.#book.make(waiting, (tx) => this.#take(tx, waiting, lanes))
+      if (made.isAnswer) waiting.settle(made.runs)
       return made
     } catch (error) {
       waiting.fail(error)
       return NOTHING
     } finally {
       waiting.isBeingMade = false
-      if (waiting.isOver || this.#isDismissed) waiting.settle([])
+      if (this.#waiting.get(waiting.worker.id) !== waiting) waiting.settle([])
+      else if (waiting.isAbandoned) this.#leave(waiting)
+      else if (waiting.isOver || this.#isDismissed) void this.#close(waiting)
     }
   }
 
-  async #claimIn(tx: Queryable, { worker, claim }: Waiting, lanes: Lanes): Promise<Claim> {
-    const { requestId: claimId, limit } = claim
-    const [latest] = await tx.run(lockClaims(worker.id))
-    if (!latest || latest.isDead) throw gone(worker)
-    // The same request waits at another node as well, and was served there.
-    if (latest.claimId === claimId)
-      return { runs: await this.#again(tx, worker, latest.runIds), isShort: false }
+  async #take(tx: Queryable, { worker, claim: { limit } }: WaitingClaim, lanes: Lanes): Promise<Claim> {
     const transport = this.#options.transportOn(tx)
     const ask = { workerId: worker.id, limit }
     const open = lanes.open.length > 0 ? await transport.claim({ ...ask, lanes: lanes.open }) : NOTHING
@@ -214,23 +249,6 @@ export class WaitingClaims extends LoopService {
       lanes.gated.length > 0 && left > 0
         ? await transport.claimGated({ ...ask, limit: left, lanes: lanes.gated, upTo: lanes.upTo })
         : NOTHING
-    const runs = [...open.runs, ...gated.runs]
-    if (runs.length > 0)
-      await tx.run(rememberClaim({ id: worker.id, claimId, runIds: runs.map(({ runId }) => runId) }))
-    return { runs, isShort: open.isShort || gated.isShort }
-  }
-
-  /** What is left in the worker's hands of a claim that it has made before. */
-  #again(db: Queryable, worker: RemoteWorker, runIds: readonly string[]): Promise<ClaimedRun[]> {
-    return db.run(workHeldBy({ workerId: worker.id, runIds }))
+    return { runs: [...open.runs, ...gated.runs], isShort: open.isShort || gated.isShort }
   }
 }
-
-const NOTHING: Claim = { runs: [], isShort: false }
-
-/** The worker was declared dead, or has left. */
-export const gone = ({ id }: Pick<RemoteWorker, 'id'>): Refusal =>
-  new Refusal(
-    'worker_gone',
-    `Worker ${id} was declared dead or has left, and its runs were given to others. Stop them, and register again.`,
-  )

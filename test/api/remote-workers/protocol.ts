@@ -53,6 +53,17 @@ export async function startProtocol(database: { url: string; db: Database }) {
       const { body } = await node.request('GET', `/v1/tasks/${taskId}`)
       return body.openRun?.state === 'pending'
     })
+  /** Resolves when so many runs of a handler wait to be claimed. */
+  const awaitReady = (name: string, count: number) =>
+    eventually(
+      async () => {
+        const [ready] = await db.run(sql<{ count: number }>`
+          select count(*)::integer as count from ready r
+          join lane l on l.id = r.lane where l.handler = ${name}`)
+        return (ready?.count ?? 0) >= count
+      },
+      { everyMs: 2 },
+    )
   const bury = async (workerId: string) => {
     await db.run(sql`update node set dead_at = now(), reason = 'lost' where id = ${workerId}`)
     const options = { nodeId: randomUUID(), everyMs: 1_000, deadAfterMs: 60_000, batch: 1_000 }
@@ -60,5 +71,5 @@ export async function startProtocol(database: { url: string; db: Database }) {
     await new Reaper({ ...options, db, clock, wakeUps: new LocalWakeUps(), log: silentLogger() }).runOnce()
   }
 
-  return { db, database, node, other, create, createMany, runOf, isPending, bury }
+  return { db, database, node, other, create, createMany, runOf, isPending, awaitReady, bury }
 }
