@@ -264,6 +264,24 @@ create table redrive (
 );
 create index redrive_by_age on redrive (project_id, id);
 
+create table refused_row (
+  id         uuid not null,
+  operation  text not null,
+  subject    text not null,
+  project_id uuid,
+  task_id    uuid,
+  run_id     uuid,
+  error      text not null,
+  tries      integer not null default 1,
+  first_at   timestamptz not null default now(),
+  last_at    timestamptz not null default now(),
+  settled_at timestamptz,
+  constraint refused_row_pkey primary key (id),
+  constraint refused_row_is_single unique (operation, subject)
+) with (fillfactor = 70);
+create index refused_row_by_age on refused_row (last_at);
+create index refused_row_unsettled on refused_row (last_at) where settled_at is null;
+
 create table remote_worker (
   id         uuid not null,
   project_id uuid not null,
@@ -561,6 +579,30 @@ begin
         made := made + 1;
       end if;
     end loop;
+  end loop;
+  return made;
+end $$;
+
+create function ensure_partitions_of(instant timestamp with time zone) returns integer language plpgsql as $$
+declare
+  day    date := (instant at time zone 'UTC')::date;
+  parent text;
+  name   text;
+  made   integer := 0;
+begin
+  if instant < now() - interval '10 years' or instant > now() + interval '8 days' then
+    return 0;
+  end if;
+  perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
+  foreach parent in array array['run', 'attempt'] loop
+    name := parent || '_' || to_char(day, 'YYYYMMDD');
+    continue when exists (select from pg_inherits where inhrelid = to_regclass(name));
+    if to_regclass(name) is null then
+      execute format('create table %I (like %I including defaults including constraints)', name, parent);
+    end if;
+    execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+      parent, name, day::text || ' 00:00:00+00', (day + 1)::text || ' 00:00:00+00');
+    made := made + 1;
   end loop;
   return made;
 end $$;

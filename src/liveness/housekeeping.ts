@@ -9,6 +9,7 @@ import { forgetLateEnds } from '../store/ended-runs.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
 import { forgetNodes } from '../store/nodes.ts'
 import { forgetRedrives } from '../store/redrives.ts'
+import { forgetRefused } from '../store/refused-rows.ts'
 import { forgetProgress } from '../store/remote-workers.ts'
 import { forgetOverrides } from '../store/run-overrides.ts'
 import { forgetRetries } from '../store/runs.ts'
@@ -62,6 +63,7 @@ export class Housekeeping extends LoopService {
     await db.run(forgetLateEnds(historyDays))
     await db.run(forgetSettled(historyDays))
     await db.run(forgetRedrives(historyDays))
+    await db.run(forgetRefused(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
     if (!result?.dropped) return undefined
     log.info({ partitions: result.dropped, historyDays }, 'old history dropped')

@@ -62,14 +62,15 @@ export class Reports {
       if (token === undefined) return
       try {
         const runs = batch.map(({ report }) => report)
-        await this.#connection.post('/v1/worker/complete', { runs }, { token })
-        this.#drop(batch)
+        const answer = await this.#connection.post('/v1/worker/complete', { runs }, { token })
         this.#limit = Math.min(MAX_REPORTS, this.#limit * 2)
-        failures = 0
+        const isStuck = !this.#settle(batch, answer)
+        if (isStuck) await pause(backoffMs(failures++))
+        else failures = 0
       } catch (error) {
         if (error instanceof Refused && error.status < 500 && error.status !== 429)
           this.#settleRefused(batch, error)
-        else await pause(Math.min(AGAIN_MS.longest, AGAIN_MS.first * 2 ** Math.min(failures++, 10)))
+        else await pause(backoffMs(failures++))
       }
     }
   }
@@ -83,6 +84,16 @@ export class Reports {
       batch.push(one)
     }
     return batch
+  }
+
+  /** Drops what was heard; what could not be stored yet is sent again, behind the others. False when that is all of it. */
+  #settle(batch: readonly Written[], answer: unknown): boolean {
+    const { runs = [] } = (answer ?? {}) as { runs?: readonly { runId: string; pending?: boolean }[] }
+    const pending = new Set(runs.flatMap((run) => (run.pending ? run.runId : [])))
+    const again = pending.size === 0 ? [] : batch.filter(({ report }) => pending.has(report.runId))
+    this.#drop(batch)
+    this.#waiting.push(...again)
+    return again.length < batch.length
   }
 
   #drop(batch: readonly Written[]): void {
@@ -114,6 +125,9 @@ export class Reports {
     )
   }
 }
+
+const backoffMs = (failures: number) =>
+  Math.min(AGAIN_MS.longest, AGAIN_MS.first * 2 ** Math.min(failures, 10))
 
 /** A result that cannot be written as JSON is a fault of the handler, and no reason to stop reporting. */
 function written(report: Report): Written {

@@ -3,10 +3,13 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startTestNode } from '../../test/support/node.ts'
+import { sql } from '../store/sql.ts'
 import { aName, latestRun, runWhen, untilAborted, aWorker as workerOf } from './test-support.ts'
 import { type Handler, NonRetryable, RetryAt, Stopped, Worker, type WorkerOptions } from './worker.ts'
 
-const node = await startTestNode(await createTestDatabase())
+const database = await createTestDatabase()
+const { db } = database
+const node = await startTestNode(database)
 
 const aWorker = (handlers: Record<string, Handler<never>>, options?: WorkerOptions) =>
   workerOf(node.url, handlers, options)
@@ -292,4 +295,27 @@ test('a worker that was set up wrongly says what would be right', async () => {
   await expect(worker.start()).rejects.toThrow(/must be 1 to 100 letters/)
   expect(() => new Worker().handle('a', () => {}).handle('a', () => {})).toThrow(/offered already/)
   expect(() => new RetryAt(Number.NaN)).toThrow(/takes a Date/)
+})
+
+test('a report that Belfry cannot store yet is sent again, and the ones behind it are heard meanwhile', async () => {
+  const name = aName()
+  const stuck: string[] = []
+  await aWorker({
+    [name]: async (payload: string, ctx) => {
+      if (payload !== 'stuck') return
+      await db.run({
+        text: `alter table run add constraint refused_by_test check (run_id <> '${ctx.runId}') not valid`,
+        values: [],
+      })
+      stuck.push(ctx.runId)
+    },
+  })
+  const first = await create(name, {}, 'stuck')
+  await eventually(async () => stuck.length > 0)
+
+  await inState(await create(name, {}, 'good'), 'completed')
+  expect(await runOf(first)).toMatchObject({ state: 'running' })
+  await db.run(sql`alter table run drop constraint refused_by_test`)
+
+  await inState(first, 'completed')
 })

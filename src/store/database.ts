@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { Refusal } from '../core/errors.ts'
 import type { Pooling } from '../runtime/config.ts'
 import type { Statement } from './sql.ts'
 import { parseTimestamp } from './timestamp.ts'
@@ -224,10 +225,26 @@ export function violatedConstraint(error: unknown): string | undefined {
     : undefined
 }
 
-/** True when the database was asked and will never take this: the data is at fault, not the moment. */
-export function isRefusedData(error: unknown): boolean {
+/**
+ * Classes of errors that are about what was to be written, not about the moment: cardinality, data, constraints, views that
+ * check, limits of a value's or an index entry's size, what a trigger raises, and what is damaged.
+ */
+const ABOUT_THE_DATA = ['21', '22', '23', '44', '54', 'P0', 'XX']
+
+/**
+ * True when something was refused for what it says: trying it again as it is leads to the same. A value that cannot even be
+ * made into a statement, or a rule of ours that it breaks, counts as well.
+ */
+export function isRefused(error: unknown): boolean {
   const state = sqlState(error)
-  return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
+  if (state !== undefined) return ABOUT_THE_DATA.includes(state.slice(0, 2))
+  if (error instanceof Refusal) return error.code !== 'unavailable'
+  return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
+}
+
+/** True when history has no partition for the day of a row. Its message may be in any language; it names no constraint. */
+export function isMissingPartition(error: unknown): boolean {
+  return sqlState(error) === '23514' && violatedConstraint(error) === undefined
 }
 
 /** True when the database could not be asked at all, or went away while it was: the caller may try again. */

@@ -8,6 +8,12 @@ export const PARTITION_DAYS_AHEAD = 7
 export const ensurePartitions = () =>
   sql<{ made: number }>`select ensure_partitions(${PARTITION_DAYS_AHEAD}) as made`
 
+/** Makes the partitions of the day of an instant, should they be missing; null: of today. */
+export const ensurePartitionsOf = (instant: number | null) =>
+  sql<{
+    made: number
+  }>`select ensure_partitions_of(coalesce(to_timestamp(${instant}::float8 / 1000), now())) as made`
+
 /** Drops partitions of days longer ago than `days`, a few at a time; fails when it would have to wait. */
 export const dropPartitions = (days: number) =>
   sql<{ dropped: number }>`select drop_partitions(${days}) as dropped`

@@ -97,6 +97,8 @@ export interface RemoteReport extends RemoteHeld {
 export interface Receipt extends RemoteHeld {
   /** False: the run was no longer the worker's, and what it did counts for nothing. */
   readonly isRecorded: boolean
+  /** The database refuses the outcome. It is tried again, but only the worker still has it if this node dies. */
+  readonly isPending: boolean
 }
 
 /** What api nodes do for workers of the users' own. */

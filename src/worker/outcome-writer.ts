@@ -1,12 +1,12 @@
 /**
  * Writes how attempts ended, in batches: while one statement is under way the outcomes of others gather
  * and go with the next, so the batch grows with the load and a lone outcome never waits. What cannot be
- * written is kept and tried again; the fence makes a repetition harmless.
+ * written is kept and tried again, never dropped; the fence makes a repetition harmless.
  */
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import { type Database, isRefusedData } from '../store/database.ts'
+import { type Database, isMissingPartition, isRefused } from '../store/database.ts'
 import {
   type Ending,
   endPlainRuns,
@@ -16,7 +16,9 @@ import {
   type Retry,
   retryRuns,
 } from '../store/outcomes.ts'
+import { SetAside } from '../store/set-aside.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
+import { KeptOutcomes, withoutOutput } from './kept-outcomes.ts'
 import type { Verdict } from './verdict.ts'
 
 const BATCH = 1_000
@@ -30,8 +32,6 @@ const IDLE_MS = 60_000
 const PACE_MS = 30
 /** So many are worth a statement at any time. */
 const PLENTY = 300
-/** Code of an outcome whose output or error could not be stored. */
-const UNSTORABLE = 'unstorable_outcome'
 
 export interface OutcomeWriterOptions {
   readonly db: Database
@@ -42,24 +42,27 @@ export interface OutcomeWriterOptions {
 export class OutcomeWriter implements Service {
   readonly #options: OutcomeWriterOptions
   readonly #loop: Loop
+  readonly #aside: SetAside<Ending | Retry>
   /** Ends with nothing to say: they have a cheaper statement. */
   #plain: (Ending & PlainEnding)[] = []
   #endings: Ending[] = []
   #retries: Retry[] = []
+  /** What the database refuses even without its output. */
+  readonly #kept: KeptOutcomes
   #waiting: (() => void)[] = []
   #isUrgent = false
   #begunAt = Number.NEGATIVE_INFINITY
-  /** How many are written at once: fewer while one that is refused is looked for. */
-  readonly #limits = { endings: BATCH, retries: BATCH }
 
   constructor(options: OutcomeWriterOptions) {
     this.#options = options
-    this.#loop = new Loop({
-      name: 'outcomes',
-      everyMs: IDLE_MS,
-      log: options.log,
-      runOnce: () => this.#flush(),
+    const { db, log } = options
+    this.#aside = new SetAside({
+      ...{ operation: 'record', db, log },
+      subjectOf: ({ runId }) => ({ id: runId, runId }),
+      datedAt: ({ endedAt }) => endedAt,
     })
+    this.#kept = new KeptOutcomes((outcome) => this.#aside.restMs(outcome))
+    this.#loop = new Loop({ name: 'outcomes', everyMs: IDLE_MS, log, runOnce: () => this.#flush() })
   }
 
   /** How many outcomes were found to be about runs that are somebody else's, since the start. */
@@ -67,37 +70,57 @@ export class OutcomeWriter implements Service {
 
   /** Outcomes that are not written yet. */
   get backlog(): number {
+    return this.#unwritten + this.#kept.size
+  }
+
+  /** Those of them that were not refused. */
+  get #unwritten(): number {
     return this.#plain.length + this.#endings.length + this.#retries.length
   }
 
   /** Whether the outcome of a run is still to be written. */
   knows(runId: string): boolean {
-    const isIt = (outcome: { readonly runId: string }) => outcome.runId === runId
-    return this.#plain.some(isIt) || this.#endings.some(isIt) || this.#retries.some(isIt)
+    return this.keeps(runId) || this.#isUnwritten(new Set([runId]))
   }
 
-  /** Resolves when nothing is left to be written about these runs, whatever came of it. */
+  /** Whether the outcome of a run was refused, and is tried again now and then. */
+  keeps(runId: string): boolean {
+    return this.#kept.has(runId)
+  }
+
+  /** Resolves when every outcome of these runs was written, found to be somebody else's, or refused. */
   async written(runIds: ReadonlySet<string>): Promise<void> {
+    while (this.#isUnwritten(runIds)) await this.#flushed()
+  }
+
+  #isUnwritten(runIds: ReadonlySet<string>): boolean {
     const isIt = (outcome: { readonly runId: string }) => runIds.has(outcome.runId)
-    while (this.#plain.some(isIt) || this.#endings.some(isIt) || this.#retries.some(isIt)) {
-      this.#isUrgent = true
-      this.#loop.wake()
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    }
+    return this.#plain.some(isIt) || this.#endings.some(isIt) || this.#retries.some(isIt)
   }
 
   start(): void {
     this.#loop.start()
   }
 
-  /** Resolves when everything handed over has been written. */
+  /**
+   * Resolves when everything handed over has been written. What is refused is tried once more; then its run is left to
+   * those who take back the runs of nodes that are gone.
+   */
   async stop(): Promise<void> {
-    while (this.backlog > 0) {
-      this.#isUrgent = true
-      this.#loop.wake()
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    }
+    this.#takeUpKept({ isAll: true })
+    while (this.#unwritten > 0) await this.#flushed()
     await this.#loop.stop()
+    if (this.#kept.size > 0)
+      this.#options.log.error(
+        { runs: this.#kept.runIds },
+        'outcomes were refused to the last; their runs are taken back from this node',
+      )
+  }
+
+  #flushed(): Promise<void> {
+    this.#isUrgent = true
+    this.#loop.wake()
+    return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
   add(verdict: Verdict): void {
@@ -118,16 +141,26 @@ export class OutcomeWriter implements Service {
   }
 
   async #flush(): Promise<number | undefined> {
+    this.#takeUpKept({ isAll: false })
     const early = this.#begunAt + PACE_MS - performance.now()
-    if (early > 0 && !this.#isUrgent && this.backlog < PLENTY) return early
-    if (this.backlog > 0) this.#begunAt = performance.now()
+    if (early > 0 && !this.#isUrgent && this.#unwritten < PLENTY) return early
+    if (this.#unwritten > 0) this.#begunAt = performance.now()
     this.#isUrgent = false
     const { wakeUps } = this.#options
     await this.#writePlain()
     const hints = [...(await this.#writeEndings()), ...(await this.#writeRetries())]
     if (hints.length > 0) wakeUps.announceDue(hints)
     for (const resolve of this.#waiting.splice(0)) resolve()
-    return this.backlog > 0 ? 0 : undefined
+    return this.#unwritten > 0 ? 0 : this.#kept.nextInMs
+  }
+
+  /** What was refused is tried again, when its rest is over. */
+  #takeUpKept({ isAll }: { isAll: boolean }): void {
+    if (this.#kept.size === 0) return
+    const { endings, retries } = this.#kept.take(isAll)
+    this.#endings.push(...endings)
+    this.#retries.push(...retries)
+    if (endings.length + retries.length > 0) this.#isUrgent = true
   }
 
   /** Two statements at once when there is enough for both: one alone would leave the database half idle. */
@@ -147,60 +180,73 @@ export class OutcomeWriter implements Service {
       const left = new Set(written?.left)
       return left.size === 0 ? [] : batch.filter(({ runId }) => left.has(runId))
     } catch (error) {
-      if (!isRefusedData(error)) throw error
+      if (!isRefused(error)) throw error
       return batch
     }
   }
 
   async #writeEndings(): Promise<DueHint[]> {
-    const batch = this.#endings.slice(0, this.#limits.endings)
+    const batch = this.#endings.slice(0, BATCH)
     if (batch.length === 0) return []
-    const result = await this.#options.db.run(endRuns(batch)).catch((error: unknown) => {
-      this.#limits.endings = this.#isolate(this.#endings, batch, error)
+    const hints: DueHint[] = []
+    const refused = await this.#aside.each(batch, async (part) => {
+      await this.#asMuchAsCan(part as Ending[], async (endings) => {
+        hints.push(...(await this.#end(endings)))
+      })
+      this.#endings = without(this.#endings, part)
     })
-    if (!result) return []
-    const [written] = result
-    this.#limits.endings = Math.min(BATCH, this.#limits.endings * 2)
-    this.#endings.splice(0, batch.length)
-    this.#reportStale(batch.length - (written?.ended ?? 0))
-    if (written?.hasFreedGates) this.#options.wakeUps.announceReady()
-    return [...(written?.heirs ?? [])]
+    this.#endings = without(this.#endings, refused)
+    this.#kept.addEndings(refused as Ending[])
+    return hints
   }
 
-  /**
-   * An outcome that the database refuses must not hold up the others: batches are halved until it is alone, and then
-   * it is written without what the attempt had to say. Whatever else went wrong is thrown. Answers how many of them to
-   * write next.
-   */
-  #isolate<T extends Ending | Retry>(waiting: T[], batch: readonly T[], error: unknown): number {
-    if (!isRefusedData(error)) throw error
-    const [outcome] = batch
-    if (batch.length > 1 || !outcome) return Math.max(1, Math.floor(batch.length / 2))
-    const message = error instanceof Error ? error.message : String(error)
-    this.#options.log.error({ run: outcome.runId, err: error }, 'an outcome could not be stored as it is')
-    const isBare = (outcome.error as { code?: string } | null)?.code === UNSTORABLE
-    if (isBare) waiting.shift()
-    else waiting[0] = { ...outcome, output: null, error: { code: UNSTORABLE, message } }
-    return 1
+  async #end(endings: readonly Ending[]): Promise<readonly DueHint[]> {
+    const [written] = await this.#options.db.run(endRuns(endings))
+    this.#reportStale(endings.length - (written?.ended ?? 0))
+    if (written?.hasFreedGates) this.#options.wakeUps.announceReady()
+    return written?.heirs ?? []
   }
 
   async #writeRetries(): Promise<DueHint[]> {
-    const batch = this.#retries.slice(0, this.#limits.retries)
+    const batch = this.#retries.slice(0, BATCH)
     if (batch.length === 0) return []
-    const retried = await this.#options.db.run(retryRuns(batch)).catch((error: unknown) => {
-      this.#limits.retries = this.#isolate(this.#retries, batch, error)
+    const hints: DueHint[] = []
+    const refused = await this.#aside.each(batch, async (part) => {
+      await this.#asMuchAsCan(part as Retry[], async (retries) => {
+        hints.push(...(await this.#retry(retries)))
+      })
+      this.#retries = without(this.#retries, part)
     })
-    if (!retried) return []
-    this.#limits.retries = Math.min(BATCH, this.#limits.retries * 2)
+    this.#retries = without(this.#retries, refused)
+    this.#kept.addRetries(refused as Retry[])
+    return hints
+  }
+
+  async #retry(retries: readonly Retry[]): Promise<DueHint[]> {
+    const retried = await this.#options.db.run(retryRuns(retries))
     const written = new Map(retried.map(({ runId, shard }) => [runId, shard]))
-    this.#retries.splice(0, batch.length)
     if (retried[0]?.hasFreedGates) this.#options.wakeUps.announceReady()
     // What was not taken was cancelled meanwhile, and ends so, or is no longer ours, and then this does nothing.
-    for (const retry of batch) if (!written.has(retry.runId)) this.#endings.push(cancelledInstead(retry))
-    return batch.flatMap(({ runId, retryAt }) => {
+    for (const retry of retries) if (!written.has(retry.runId)) this.#endings.push(cancelledInstead(retry))
+    return retries.flatMap(({ runId, retryAt }) => {
       const shard = written.get(runId)
       return shard === undefined ? [] : [{ shard, at: retryAt }]
     })
+  }
+
+  /** An outcome that is refused, and is alone, is written without what the attempt had to say: how it ended counts more. */
+  async #asMuchAsCan<T extends Ending | Retry>(
+    part: readonly T[],
+    write: (part: readonly T[]) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await write(part)
+    } catch (error) {
+      const [outcome] = part
+      if (part.length > 1 || !outcome || !isRefused(error) || isMissingPartition(error)) throw error
+      this.#options.log.error({ run: outcome.runId, err: error }, 'an outcome could not be stored as it is')
+      await write([withoutOutput(outcome, error)])
+    }
   }
 
   #reportStale(count: number): void {
@@ -215,6 +261,14 @@ function evenly<T>(items: readonly T[], most: number): T[][] {
   const parts = Math.ceil(items.length / most)
   const size = Math.ceil(items.length / parts)
   return Array.from({ length: parts }, (_, i) => items.slice(i * size, (i + 1) * size))
+}
+
+/** Some items without those of a part, which mostly are the first. */
+function without<T>(items: T[], part: readonly unknown[]): T[] {
+  if (part.length === 0) return items
+  if (items[0] === part[0] && items[part.length - 1] === part.at(-1)) return items.slice(part.length)
+  const gone = new Set(part)
+  return items.filter((item) => !gone.has(item))
 }
 
 function cancelledInstead({ retryAt: _, ...attempt }: Retry): Ending {

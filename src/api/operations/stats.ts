@@ -9,6 +9,7 @@ import {
   liveCounts,
   taskCounts,
 } from '../../store/overview.ts'
+import { type RefusedRow, refusedNow } from '../../store/refused-rows.ts'
 import { presentAudit, utc } from '../present.ts'
 import type { Counted } from '../schemas/counted.ts'
 import type { Stats } from '../schemas/stats.ts'
@@ -32,6 +33,8 @@ const MAX_FAILURES = 2_000
 const MAX_FAILED_TASKS = 200
 const RUNS_OF_A_FAILED_TASK = 50
 const FAILING_SHOWN = 10
+const MAX_REFUSED = 1_000
+const REFUSED_SHOWN = 10
 /** Findings of a day that are counted; there are hardly ever any. */
 export const MAX_FINDINGS_COUNTED = 10_000
 
@@ -65,6 +68,7 @@ export async function readStats(context: Context): Promise<Stats> {
       skipped: day.skipped,
       missed: day.missed,
       audit: auditOf(present.audit, now),
+      refused: refusedOf(present.refused),
     }),
     runs: {
       pending: { count: live.pending, atLeast: live.isDueCut },
@@ -85,6 +89,7 @@ export async function readStats(context: Context): Promise<Stats> {
       minutes: ahead.minutes.map(({ minute, count }) => ({ at: utc(minute), count })),
     },
     audit: presentAudit(present.audit),
+    refused: refusedOf(present.refused),
     nodes: { alive: nodes.filter(({ state }) => state === 'alive').length, quiet, lost },
     shards: {
       total: SHARD_COUNT,
@@ -107,6 +112,7 @@ interface Present {
   readonly tasks: { readonly total: number; readonly paused: number; readonly pausedSince: number | null }
   readonly ahead: Forecast
   readonly audit: AuditSummary | undefined
+  readonly refused: readonly RefusedRow[]
 }
 
 const NOTHING_LIVE: LiveCounts = {
@@ -135,8 +141,19 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
     }),
   )
   const [audit] = await tx.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
-  return { live, tasks, failed, audit, ahead: await forecast(tx, projectId, now) }
+  const refused = await tx.run(refusedNow({ projectId, limit: MAX_REFUSED }))
+  return { live, tasks, failed, audit, refused, ahead: await forecast(tx, projectId, now) }
 }
+
+const refusedOf = (rows: readonly RefusedRow[]): Stats['refused'] => ({
+  count: rows.length,
+  atLeast: rows.length >= MAX_REFUSED,
+  items: rows.slice(0, REFUSED_SHOWN).map(({ firstAt, lastAt, ...row }) => ({
+    ...row,
+    since: utc(firstAt),
+    lastTriedAt: utc(lastAt),
+  })),
+})
 
 const upTo = (count: number): Counted => ({ count, atLeast: count >= MAX_TASKS_COUNTED })
 

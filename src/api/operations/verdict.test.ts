@@ -11,6 +11,7 @@ const fine: Ingredients = {
   skipped: 12,
   missed: 0,
   audit: { repaired: 0, unrepaired: 0, silentMs: 20_000 },
+  refused: { count: 0, atLeast: false, items: [] },
 }
 
 test('when nothing is wrong it says so, and what the day was', () => {
@@ -33,6 +34,10 @@ test.each([
     'At least 900 runs are late, the oldest by 3 min. ',
   ],
   [{ failing: { count: 2, atLeast: false } }, '2 tasks are failing. '],
+  [
+    { refused: { count: 1, atLeast: false, items: [{ operation: 'record' }] } } as const,
+    'PostgreSQL refuses 1 write: the outcome of a run cannot be recorded. ',
+  ],
   [
     { audit: { repaired: 0, unrepaired: 1, silentMs: 0 } },
     '1 task has no next row, and the audit could not put it back. ',

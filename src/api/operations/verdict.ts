@@ -1,4 +1,5 @@
 /** Is everything on time? One sentence about it, made of what was counted. Pure. */
+import { REFUSED_WORDS, type RefusedOperation } from '../../core/refusal-report.ts'
 import type { Counted } from '../schemas/counted.ts'
 
 /** What the sentence is made of. */
@@ -13,6 +14,8 @@ export interface Ingredients {
   readonly skipped: number
   readonly missed: number
   readonly audit: AuditIngredients
+  /** What PostgreSQL refuses to write at present. */
+  readonly refused: Counted & { readonly items: readonly { readonly operation: RefusedOperation }[] }
 }
 
 /** What the audit has to say. */
@@ -54,6 +57,11 @@ function dayOf({ ran, skipped, missed }: Ingredients): string {
 
 function troublesOf(it: Ingredients): string[] {
   const troubles: string[] = []
+  const [refused] = it.refused.items
+  if (refused)
+    troubles.push(
+      `PostgreSQL refuses ${it.refused.atLeast ? 'at least ' : ''}${of(it.refused.count, 'write')}: ${REFUSED_WORDS[refused.operation]}.`,
+    )
   if (it.unwatchedShards > 0)
     troubles.push(
       `Nobody watches ${of(it.unwatchedShards, 'shard')}: what comes due there is late until a scheduler takes ${it.unwatchedShards === 1 ? 'it' : 'them'}.`,

@@ -134,7 +134,14 @@ export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: Re
       }),
     )
     const receipts = await remoteWorkers.complete(await whoAsks(request), reports)
-    return { runs: receipts.map(({ runId, fence, isRecorded }) => ({ runId, fence, recorded: isRecorded })) }
+    return {
+      runs: receipts.map(({ runId, fence, isRecorded, isPending }) => ({
+        runId,
+        fence,
+        recorded: isRecorded,
+        pending: isPending,
+      })),
+    }
   })
 
   app.post('/v1/worker/return', { schema: giveBack }, async (request) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { REFUSED_OPERATIONS } from '../../core/refusal-report.ts'
 import { AuditSummary } from './audit.ts'
 import { Counted } from './counted.ts'
 import { Uuid } from './values.ts'
@@ -75,6 +76,24 @@ export const Stats = z
       .describe('What comes due within the next 60 minutes, beginning with the one that has begun.'),
     audit: AuditSummary.describe(
       'Whether every recurring task has its next row, and what was lost and put back.',
+    ),
+    refused: Counted.extend({
+      items: z
+        .array(
+          z.object({
+            operation: z.enum(REFUSED_OPERATIONS),
+            taskId: Uuid.nullable(),
+            taskName: z.string().nullable(),
+            runId: Uuid.nullable(),
+            error: z.string().describe("PostgreSQL's own words."),
+            tries: z.int(),
+            since: Stored,
+            lastTriedAt: Stored,
+          }),
+        )
+        .describe('The ten that were tried last.'),
+    }).describe(
+      'Rows that PostgreSQL refuses to write. Each is tried again once a minute, and everything else goes on.',
     ),
     nodes: z.object({
       alive: z.int(),

@@ -169,6 +169,7 @@ const Receipt = z.object({
   recorded: z
     .boolean()
     .describe("False: the run was no longer the worker's, and what was reported counts for nothing."),
+  pending: z.boolean().describe('True: the outcome could not be stored yet. Send the report again.'),
 })
 export const Receipts = z.object({ runs: z.array(Receipt) }).meta({ id: 'Receipts' })
 

@@ -76,7 +76,7 @@ export class Overruns extends LoopService {
   async #look(held: readonly HeldWork[], known: ReadonlyMap<string, number>, now: number): Promise<void> {
     const isOver = (run: HeldWork) => run.isCancelled || (known.get(keyOf(run)) ?? 0) <= now
     for (const run of held) if (!isOver(run)) this.#endsAt.set(keyOf(run), known.get(keyOf(run)) ?? 0)
-    const unsure = held.filter(isOver)
+    const unsure = held.filter((run) => isOver(run) && !this.#writer.keeps(run.runId))
     if (unsure.length === 0) return
     const definitions = await this.#options.definitions.of(unsure)
     const late: string[] = []

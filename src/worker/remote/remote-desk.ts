@@ -171,7 +171,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const lost: Work[] = []
     for (const { report, row } of ours) {
       const work = byRun.get(row.runId)
-      if (!work || this.#beingWritten.has(row.runId)) continue
+      if (!work || this.#beingWritten.has(row.runId) || this.#writer.keeps(row.runId)) continue
       if (report.outcome === 'lost') lost.push(work)
       else this.#write(row.runId, this.#verdictOn(report, work, row))
     }
@@ -183,11 +183,13 @@ export class RemoteDesk implements RemoteWorkers, Service {
       held.has(report) && (this.#writer.dropped === dropped || report.outcome === 'lost')
     const others = reports.filter((report) => !isCertain(report))
     const told = others.length > 0 ? await db.run(recordedAmong({ workerId: worker.id, held: others })) : []
+    const isPending = (report: RemoteReport) => held.has(report) && this.#writer.keeps(report.runId)
     const isRecorded = (report: RemoteReport) => !others.includes(report) || told.some(isSameAs(report))
     return reports.map((report) => ({
       runId: report.runId,
       fence: report.fence,
-      isRecorded: isRecorded(report),
+      isRecorded: !isPending(report) && isRecorded(report),
+      isPending: isPending(report),
     }))
   }
 

@@ -59,7 +59,7 @@ export function claims({ database, node, other, create, createMany, runOf, isPen
     })
 
     expect(status).toBe(200)
-    expect(body.runs).toEqual(runs.map((run) => ({ ...held(run), recorded: true })))
+    expect(body.runs).toEqual(runs.map((run) => ({ ...held(run), recorded: true, pending: false })))
     const run = await runOf(runs[3] as GivenRun)
     expect(run).toMatchObject({ state: 'completed', workerId: worker.id })
     expect(run.output).toEqual({ result: { doubled: runs[3]?.payload } })

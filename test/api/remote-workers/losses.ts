@@ -23,7 +23,7 @@ export function losses({ node, create, createMany, runOf, bury }: Protocol): voi
     ] as const)
       expect(await worker.say(what, body)).toMatchObject({ status: 410, body: { code: 'worker_gone' } })
     const late = await worker.say('complete', { runs: [completed(run)] })
-    expect(late.body.runs).toEqual([{ ...held(run), recorded: false }])
+    expect(late.body.runs).toEqual([{ ...held(run), recorded: false, pending: false }])
     await heir.say('complete', { runs: [completed(again)] })
     expect(await runOf(again)).toMatchObject({ taskId, state: 'completed', losses: 1, workerId: heir.id })
   })

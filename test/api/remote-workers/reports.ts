@@ -35,6 +35,35 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     })
   })
 
+  test('an outcome that the database refuses stays pending, and the others of its report are recorded', async () => {
+    const name = aName()
+    await createMany(name, 2)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const runs: GivenRun[] = []
+    while (runs.length < 2) runs.push(...(await worker.claim(2 - runs.length)))
+    const [bad, good] = runs as [GivenRun, GivenRun]
+    const report = { runs: [completed(bad), completed(good)] }
+    await db.run({
+      text: `alter table run add constraint refused_by_test check (run_id <> '${bad.runId}') not valid`,
+      values: [],
+    })
+
+    const first = await worker.say('complete', report)
+    const repeated = await worker.say('complete', report)
+    await db.run(sql`alter table run drop constraint refused_by_test`)
+    await eventually(async () => (await runOf(bad)).state === 'completed')
+    const last = await worker.say('complete', report)
+
+    const receipts = [
+      { runId: bad.runId, recorded: false, pending: true },
+      { runId: good.runId, recorded: true, pending: false },
+    ]
+    expect(first.body.runs).toMatchObject(receipts)
+    expect(repeated.body.runs).toMatchObject(receipts)
+    expect(await runOf(good)).toMatchObject({ state: 'completed' })
+    expect(last.body.runs[0]).toMatchObject({ recorded: true, pending: false })
+  })
+
   test('a worker says when to try again, or that there is no use in it', async () => {
     const name = aName()
     await createMany(name, 4)
@@ -82,7 +111,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
       return { reported }
     })
 
-    expect((await told.reported).body).toEqual({ runs: [{ ...held(run), recorded: false }] })
+    expect((await told.reported).body).toEqual({ runs: [{ ...held(run), recorded: false, pending: false }] })
   })
 
   test('what is said about a run by whoever does not hold it changes nothing', async () => {
@@ -97,7 +126,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     await stranger.say('return', { runs: [held(run)] })
     const beat = await stranger.say('heartbeat', { runs: [held(run)] })
 
-    expect(foreign.body.runs).toEqual([{ ...held(run), recorded: false }])
+    expect(foreign.body.runs).toEqual([{ ...held(run), recorded: false, pending: false }])
     expect(stale.body.runs).toMatchObject([{ recorded: false }])
     expect(beat.body).toEqual({ cancelled: [], lost: [run.runId] })
     expect(await runOf(run)).toMatchObject({ state: 'running', workerId: worker.id, fence: run.fence })

@@ -49,6 +49,24 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     expect(before).toBe(0)
   })
 
+  test('the overview says what PostgreSQL refuses to store, until it takes it', async () => {
+    const { id } = await create('unwritable')
+    await database.db.run({
+      text: `alter table run add constraint refused_by_test check (task_id <> '${id}') not valid`,
+      values: [],
+    })
+    await node.request('POST', `/v1/tasks/${id}/trigger`)
+    const { page } = await visit(`${url}/`)
+
+    await page.getByText(/PostgreSQL refuses 1 write: the outcome of a run cannot be recorded/).waitFor()
+    await page
+      .getByText(/unwritable: the outcome of a run cannot be recorded, since .*refused_by_test/)
+      .waitFor()
+    await database.db.run({ text: 'alter table run drop constraint refused_by_test', values: [] })
+
+    await page.getByText(/PostgreSQL refuses/).waitFor({ state: 'detached' })
+  })
+
   test('a run that is looked at goes on by itself', async () => {
     const { body: task } = await node.request('POST', '/v1/tasks', {
       ...sleepTask('slow'),

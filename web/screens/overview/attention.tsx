@@ -1,6 +1,7 @@
 /** What somebody should look at, worst first, each with the way there. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { REFUSED_WORDS } from '../../../src/core/refusal-report.ts'
 import type { Stats } from '../../api/overview.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import type { AnyState } from '../../components/state.ts'
@@ -9,9 +10,10 @@ import classes from './attention.module.css'
 import { count } from './tiles.tsx'
 
 export function Attention({ stats }: { readonly stats: Stats }) {
-  const { shards, runs, tasks, nodes, lastDay } = stats
+  const { shards, runs, tasks, nodes, lastDay, refused } = stats
   const isQuiet =
-    shards.unwatched +
+    refused.count +
+      shards.unwatched +
       runs.late.count +
       tasks.failing.count +
       nodes.lost +
@@ -22,6 +24,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
   if (isQuiet) return <p className={classes.quiet}>Nothing does.</p>
   return (
     <ul className={classes.list}>
+      <Refused refused={refused} />
       {shards.unwatched > 0 && (
         <Item state="missed">
           <Link to="/nodes">{shards.unwatched} of the shards</Link> are watched by nobody
@@ -91,6 +94,29 @@ export function Attention({ stats }: { readonly stats: Stats }) {
         </Item>
       )}
     </ul>
+  )
+}
+
+/** What PostgreSQL does not take: nothing else waits for it, but somebody has to see to it. */
+function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['refused'] }) {
+  return (
+    <>
+      {items.map(({ operation, taskId, taskName, runId, error, since }) => (
+        <Item key={`${operation} ${runId ?? taskId ?? error}`} state="failing">
+          {taskId !== null && (
+            <>
+              <Link to="/tasks/$taskId" params={{ taskId }}>
+                {taskName ?? taskId.slice(0, 13)}
+              </Link>
+              {': '}
+            </>
+          )}
+          {REFUSED_WORDS[operation]}, since <Instant at={since} precision="second" />. PostgreSQL says:{' '}
+          {error}
+        </Item>
+      ))}
+      {counted.count > items.length && <Item state="failing">{count(counted)} such writes in all</Item>}
+    </>
   )
 }
 

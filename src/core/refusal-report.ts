@@ -1,0 +1,32 @@
+/** What can be left undone because PostgreSQL refuses to write one row of it. */
+export const REFUSED_OPERATIONS = [
+  'fire',
+  'claim',
+  'record',
+  'reclaim',
+  'expire',
+  'supersede',
+  'duty',
+  'backfill',
+  'tally',
+  'audit',
+  'subscription',
+  'redrive',
+] as const
+export type RefusedOperation = (typeof REFUSED_OPERATIONS)[number]
+
+/** Each as the end of a sentence about what it could not be done to. */
+export const REFUSED_WORDS: Readonly<Record<RefusedOperation, string>> = {
+  fire: 'a due run cannot be started',
+  claim: 'a pending run cannot be claimed',
+  record: 'the outcome of a run cannot be recorded',
+  reclaim: 'a run cannot be taken back from its worker',
+  expire: 'a run cannot be ended after its queueTimeout',
+  supersede: 'earlier runs cannot be cancelled for the next one',
+  duty: 'a pause cannot be ended, or an occurrence skipped, on time',
+  backfill: 'a backfill cannot continue',
+  tally: 'a minute of history cannot be counted',
+  audit: 'a lost row cannot be put back',
+  subscription: 'a subscription cannot be delivered',
+  redrive: 'a redrive cannot continue',
+}

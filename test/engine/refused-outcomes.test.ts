@@ -1,0 +1,165 @@
+/** An outcome that PostgreSQL refuses is never dropped: it is kept, tried again, and people are told. */
+import { expect, test } from 'vitest'
+import { readStats } from '../../src/api/operations/stats.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import { silentLogger } from '../../src/runtime/logger.ts'
+import { fireAsTheyAre, lookAhead } from '../../src/store/agenda.ts'
+import { LaneRegistry } from '../../src/store/queues.ts'
+import { sql } from '../../src/store/sql.ts'
+import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
+import { OutcomeWriter } from '../../src/worker/outcome-writer.ts'
+import { aNode, completed, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+const { db } = await createTestDatabase()
+
+interface Begun {
+  readonly runId: string
+  readonly fence: number
+}
+
+/** Runs that have begun in one worker. */
+async function runsInProgress(count: number): Promise<Begun[]> {
+  await tasksInAgenda(db, { count })
+  const nodeId = await aNode(db)
+  const shards = await ownShards(db, nodeId)
+  const ids = shards.map(({ id }) => id)
+  const due = await db.run(lookAhead({ shards: ids, from: null, until: Date.now(), limitPerShard: count }))
+  const rows = due.slice(0, count)
+  await db.run(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows }))
+  return rows.map(({ runId, fence }) => ({ runId, fence: fence + 1 }))
+}
+
+function aWriter(): OutcomeWriter {
+  const writer = new OutcomeWriter({ db, wakeUps: new LocalWakeUps(), log: silentLogger() })
+  writer.start()
+  return writer
+}
+
+const end = (writer: OutcomeWriter, { runId, fence }: Begun, output: unknown = null) =>
+  writer.add({ kind: 'end', ending: { ...completed(runId, fence), output }, isAwaited: false })
+
+const retry = (writer: OutcomeWriter, { runId, fence }: Begun) => {
+  const now = Date.now()
+  const attempt = { runId, fence, outcome: 'failed', startedAt: now, endedAt: now, retryAt: now } as const
+  writer.add({ kind: 'retry', retry: { ...attempt, output: null, error: null } })
+}
+
+/** Makes history refuse some runs, whatever is said of them. */
+const refuse = (runIds: readonly string[], parent: 'run' | 'attempt' = 'run') =>
+  db.run({
+    text: `alter table ${parent} add constraint refused_by_test check (run_id <> all('{${runIds.join(',')}}'::uuid[])) not valid`,
+    values: [],
+  })
+
+const relent = (parent: 'run' | 'attempt' = 'run') =>
+  db.run({ text: `alter table ${parent} drop constraint refused_by_test`, values: [] })
+
+const overview = () =>
+  readStats({
+    db,
+    clock: { now: () => Date.now() },
+    wakeUps: new LocalWakeUps(),
+    lanes: new LaneRegistry(),
+    heartbeatMs: 5_000,
+    limits: { minPeriodMs: null, maxAheadMs: null },
+    projectId: DEFAULT_PROJECT_ID,
+  })
+
+test('an outcome is written into a day of history whose partition is missing', async () => {
+  const [run] = (await runsInProgress(1)) as [Begun]
+  const [today] = await db.run(
+    sql<{ day: string }>`select to_char(now() at time zone 'UTC', 'YYYYMMDD') as day`,
+  )
+  await db.run({ text: `drop table run_${today?.day}`, values: [] })
+  const writer = aWriter()
+
+  end(writer, run, { body: 'kept' })
+  await writer.stop()
+
+  expect(await db.run(sql`select state, output from run where run_id = ${run.runId}`)).toEqual([
+    { state: 'completed', output: { body: 'kept' } },
+  ])
+  expect(await liveRow(db, run.runId)).toBeUndefined()
+})
+
+test('an attempt is written into a day of history that was detached', async () => {
+  const [run] = (await runsInProgress(1)) as [Begun]
+  const [today] = await db.run(
+    sql<{ day: string }>`select to_char(now() at time zone 'UTC', 'YYYYMMDD') as day`,
+  )
+  await db.run({ text: `alter table attempt detach partition attempt_${today?.day}`, values: [] })
+  const writer = aWriter()
+
+  retry(writer, run)
+  await writer.stop()
+
+  expect(await liveRow(db, run.runId)).toMatchObject({ state: 'retrying' })
+})
+
+test('an outcome that ended on a day without a partition is written there', async () => {
+  const [run] = (await runsInProgress(1)) as [Begun]
+  const writer = aWriter()
+  const endedAt = Date.now() - 5 * 86_400_000
+
+  writer.add({ kind: 'end', ending: { ...completed(run.runId, run.fence), endedAt }, isAwaited: false })
+  await writer.stop()
+
+  expect(await endedRow(db, run.runId)).toMatchObject({ state: 'completed' })
+})
+
+test('an output that cannot be stored is left out, and the run ends', async () => {
+  const [run] = (await runsInProgress(1)) as [Begun]
+  const writer = aWriter()
+
+  end(writer, run, { tooLong: 10n })
+  await writer.stop()
+
+  const [row] = await db.run(
+    sql<{ state: string; output: unknown; error: { code: string } }>`
+      select state, output, error from run where run_id = ${run.runId}`,
+  )
+  expect(row).toMatchObject({ state: 'completed', output: null, error: { code: 'unstorable_outcome' } })
+})
+
+test('a refused outcome holds up no other, is kept, is shown, and is written once it can be', async () => {
+  const runs = await runsInProgress(100)
+  const [bad, ...good] = runs as [Begun, ...Begun[]]
+  await refuse([bad.runId])
+  const writer = aWriter()
+
+  for (const run of runs) end(writer, run)
+  await eventually(async () => writer.keeps(bad.runId))
+  for (const { runId } of good) expect(await endedRow(db, runId)).toMatchObject({ state: 'completed' })
+
+  const stats = await overview()
+  expect(stats.verdict.isFine).toBe(false)
+  expect(stats.verdict.sentence).toContain(
+    'PostgreSQL refuses 1 write: the outcome of a run cannot be recorded.',
+  )
+  expect(stats.verdict.sentence).not.toContain('Everything is accounted for')
+  expect(stats.refused.items).toMatchObject([{ operation: 'record', runId: bad.runId }])
+  expect(stats.refused.items[0]?.taskId).not.toBeNull()
+
+  await relent()
+  await writer.stop()
+
+  expect(await endedRow(db, bad.runId)).toMatchObject({ state: 'completed' })
+  expect(await liveRow(db, bad.runId)).toBeUndefined()
+  expect((await overview()).refused.count).toBe(0)
+})
+
+test('a refused retry is kept, and a writer that stops leaves its run to whoever takes it back', async () => {
+  const [run] = (await runsInProgress(1)) as [Begun]
+  await refuse([run.runId], 'attempt')
+  const writer = aWriter()
+
+  retry(writer, run)
+  await eventually(async () => writer.keeps(run.runId))
+  expect(writer.backlog).toBe(1)
+  await writer.stop()
+
+  expect(await liveRow(db, run.runId)).toMatchObject({ state: 'running' })
+  await relent('attempt')
+})
