@@ -27,6 +27,7 @@ function placeholder(key: ConfigKey): string {
   return (
     {
       dataDir: 'dir',
+      runAs: 'user',
       databasePooling: 'mode',
       preset: 'name',
       host: 'address',

@@ -34,7 +34,11 @@ const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
 export async function openDatabase(config: Config, onStep: (text: string) => void): Promise<OpenDatabase> {
   const embedded =
     config.databaseUrl === null
-      ? await startEmbeddedPostgres({ dataDir: config.dataDir ?? defaultDataDir(), onStep })
+      ? await startEmbeddedPostgres({
+          dataDir: config.dataDir ?? defaultDataDir(),
+          runAs: config.runAs,
+          onStep,
+        })
       : null
   const url = embedded?.connectionString ?? (config.databaseUrl as string)
   let db: Database | undefined

@@ -50,7 +50,7 @@ test('missing library links are made', () => {
 
 test('an installation without links runs in place after healing', () => {
   const native = installWithoutLinks()
-  const directory = openDataDirectory(join(parent, 'data'), 18)
+  const directory = openDataDirectory(join(parent, 'data'), { major: 18 })
 
   const place = placeBinaries({ ...findBinaries(), native }, directory, () => {})
 
@@ -61,7 +61,7 @@ test('an installation without links runs in place after healing', () => {
 test.runIf(isRoot)('an installation others cannot reach is copied, once, and runs for them', () => {
   const native = installWithoutLinks()
   chmodSync(join(parent, 'package'), 0o700)
-  const directory = openDataDirectory(join(parent, 'data'), 18)
+  const directory = openDataDirectory(join(parent, 'data'), { major: 18 })
   const steps: string[] = []
 
   const place = placeBinaries({ ...findBinaries(), native }, directory, (text) => steps.push(text))
@@ -79,7 +79,7 @@ test.runIf(isRoot)('an installation others cannot reach is copied, once, and run
 })
 
 test('copies of earlier versions are cleared away', () => {
-  const directory = openDataDirectory(join(parent, 'data'), 18)
+  const directory = openDataDirectory(join(parent, 'data'), { major: 18 })
   const current = join(directory.root, 'postgres-18.4.0')
   mkdirSync(join(directory.root, 'postgres-18.3.0'))
   mkdirSync(current)

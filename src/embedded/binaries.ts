@@ -7,20 +7,23 @@
 
 import {
   chmodSync,
-  cpSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
+  readlinkSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { type DataDirectory, renameDurably, unfinishedNameFor } from './data-directory.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { removeIfPossible, removeTree, renameDurably, unfinishedNameFor } from './durable-files.ts'
 import { describeFileError, EmbeddedPostgresError, errnoOf } from './errors.ts'
 import { firstImpassable, type Identity } from './identity.ts'
+import { withRightsOf } from './rights.ts'
 
 /** The package with the server for this platform. */
 export interface Binaries {
@@ -80,7 +83,7 @@ export function findBinaries(): Binaries {
 /** Makes the binaries usable for the user the server runs as, and returns the directory to run them from. */
 export function placeBinaries(
   { native, version }: Binaries,
-  { root, identity }: DataDirectory,
+  { root, owner, identity }: DataDirectory,
   onStep: (text: string) => void,
 ): string {
   if (isReachable(native, identity) && healLinks(native)) return native
@@ -88,7 +91,7 @@ export function placeBinaries(
   if (existsSync(copy)) return copy
   onStep('copying the database binaries')
   try {
-    copyBinaries(native, copy)
+    copyBinaries(native, copy, owner)
   } catch (error) {
     throw describeFileError(error, root)
   }
@@ -96,11 +99,13 @@ export function placeBinaries(
 }
 
 /** Deletes copies that no running server uses any more. */
-export function removeOldCopies({ root }: DataDirectory, inUse: string): void {
-  for (const name of readdirSync(root)) {
-    const path = join(root, name)
-    if (/^postgres-\d/.test(name) && path !== inUse) rmSync(path, { recursive: true, force: true })
-  }
+export function removeOldCopies({ root, owner }: DataDirectory, inUse: string): void {
+  withRightsOf(owner, () => {
+    for (const name of readdirSync(root)) {
+      const path = join(root, name)
+      if (/^postgres-\d/.test(name) && path !== inUse) removeIfPossible(path)
+    }
+  })
 }
 
 /** Whether every library link is there, after making those that are missing. */
@@ -140,25 +145,43 @@ function isReachable(native: string, identity: Identity | null): boolean {
 }
 
 /** Appears under its name only when complete. What is needed for compiling against PostgreSQL stays behind. */
-function copyBinaries(native: string, copy: string): void {
+function copyBinaries(native: string, copy: string, owner: Identity | null): void {
   const draft = unfinishedNameFor(copy)
-  cpSync(native, join(draft, 'native'), {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (path) => !path.endsWith('.a') && basename(path) !== 'pkgconfig',
+  const inside = join(draft, 'native')
+  withRightsOf(owner, () => mkdirSync(draft))
+  copyTree(native, inside, owner)
+  withRightsOf(owner, () => {
+    healLinks(inside)
+    renameDurably(inside, copy)
+    removeTree(draft)
   })
-  healLinks(join(draft, 'native'))
-  letAllRead(join(draft, 'native'))
-  renameDurably(join(draft, 'native'), copy)
-  rmSync(draft, { recursive: true })
 }
 
-/** The copy must not inherit modes from an installation made under a private umask. */
-function letAllRead(dir: string): void {
-  chmodSync(dir, 0o755)
-  for (const entry of readdirSync(dir, { withFileTypes: true })) {
-    const path = join(dir, entry.name)
-    if (entry.isDirectory()) letAllRead(path)
-    else if (entry.isFile()) chmodSync(path, (statSync(path).mode & 0o111) === 0 ? 0o644 : 0o755)
+/**
+ * Reads with our rights and writes with the owner's: the installation may be one that only root can read, and the copy
+ * goes where only its owner should decide. Everybody may use it, whatever umask the installation was made under.
+ */
+function copyTree(from: string, to: string, owner: Identity | null): void {
+  withRightsOf(owner, () => {
+    mkdirSync(to)
+    chmodSync(to, 0o755)
+  })
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.name.endsWith('.a') || entry.name === 'pkgconfig') continue
+    if (entry.isDirectory()) copyTree(source, target, owner)
+    else if (entry.isSymbolicLink()) {
+      const leadsTo = readlinkSync(source)
+      withRightsOf(owner, () => symlinkSync(leadsTo, target))
+    } else copyFile(source, target, owner)
   }
+}
+
+function copyFile(from: string, to: string, owner: Identity | null): void {
+  const content = readFileSync(from)
+  const isProgram = (statSync(from).mode & 0o111) !== 0
+  withRightsOf(owner, () => {
+    writeFileSync(to, content, { flag: 'wx' })
+    chmodSync(to, isProgram ? 0o755 : 0o644)
+  })
 }

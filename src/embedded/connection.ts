@@ -3,8 +3,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import pg from 'pg'
-import { type DataDirectory, SOCKET_PORT, socketIn, writeDurably } from './data-directory.ts'
+import { type DataDirectory, SOCKET_PORT, socketIn } from './data-directory.ts'
+import { writeDurably } from './durable-files.ts'
 import { ROLE } from './initialise.ts'
+import { withRightsOf } from './rights.ts'
 import type { Listening } from './settings.ts'
 
 export const DATABASE = 'belfry'
@@ -13,11 +15,11 @@ const NO_SUCH_DATABASE = '3D000'
 const DUPLICATE_DATABASE = '42P04'
 
 /** Where the server of this directory listens, or will. A port is kept from start to start if it stays free. */
-export async function chooseListening({ socketDir, port: file }: DataDirectory): Promise<Listening> {
+export async function chooseListening({ socketDir, port: file, owner }: DataDirectory): Promise<Listening> {
   if (socketDir !== null) return { socketDir, port: SOCKET_PORT }
-  const remembered = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  const remembered = withRightsOf(owner, () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0))
   const port = (remembered > 0 ? await freePort(remembered) : null) ?? (await freePort(0)) ?? 0
-  if (port !== remembered) writeDurably(file, `${port}\n`)
+  if (port !== remembered) withRightsOf(owner, () => writeDurably(file, `${port}\n`))
   return { socketDir, port }
 }
 

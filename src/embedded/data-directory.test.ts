@@ -1,10 +1,20 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openDataDirectory } from './data-directory.ts'
 import { startEmbeddedPostgres } from './server.ts'
 import { aDirectory, isRoot } from './test-support.ts'
 
+const NOBODY = 65_534
 let parent: string
 let dataDir: string
 
@@ -20,6 +30,12 @@ afterEach(() => {
 function leaveData(version: string) {
   mkdirSync(join(dataDir, 'pg'), { recursive: true })
   writeFileSync(join(dataDir, 'pg', 'PG_VERSION'), version)
+  giveToServer()
+}
+
+/** As root the database runs as nobody, whose it must be. */
+function giveToServer() {
+  if (isRoot) chownSync(join(dataDir, 'pg'), NOBODY, NOBODY)
 }
 
 test('data of an older PostgreSQL is refused and left as it was', async () => {
@@ -43,6 +59,7 @@ test('data of a newer PostgreSQL is refused', async () => {
 
 test('a pg directory that holds no database is not initialised over', async () => {
   mkdirSync(join(dataDir, 'pg'), { recursive: true })
+  giveToServer()
 
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({ code: 'data_dir_unrecognised' })
 })
@@ -71,7 +88,7 @@ test.runIf(isRoot)("as root, someone's private directory is not opened to others
   mkdirSync(dataDir, { mode: 0o700 })
   writeFileSync(join(dataDir, 'diary'), '')
 
-  expect(() => openDataDirectory(dataDir, 18)).toThrow(/cannot pass/)
+  expect(() => openDataDirectory(dataDir, { major: 18 })).toThrow(/cannot pass/)
 
   expect(statSync(dataDir).mode & 0o777).toBe(0o700)
 })
@@ -93,7 +110,7 @@ test('a file in place of a parent is an answer too, not a crash', async () => {
 test('missing parents are made', () => {
   const deep = join(parent, 'a/b/c')
 
-  openDataDirectory(deep, 18)
+  openDataDirectory(deep, { major: 18 })
 
   expect(existsSync(deep)).toBe(true)
 })

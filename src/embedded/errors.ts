@@ -9,6 +9,8 @@ export type EmbeddedPostgresErrorCode =
   | 'data_dir_in_use'
   | 'data_dir_unrecognised'
   | 'unreachable_directory'
+  | 'unsafe_directory'
+  | 'unusable_user'
   | 'password_missing'
   | 'older_major'
   | 'newer_major'

@@ -4,11 +4,13 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lchownSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { initdbIn } from './binaries.ts'
-import { type DataDirectory, renameDurably, unfinishedNameFor } from './data-directory.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { removeTree, renameDurably, unfinishedNameFor } from './durable-files.ts'
 import { describeFileError } from './errors.ts'
+import { withRightsOf } from './rights.ts'
 import { explainFailure } from './server-log.ts'
 
 export const ROLE = 'belfry'
@@ -18,32 +20,41 @@ const MAX_OUTPUT_CHARS = 64 * 1024
 export const SERVER_ENV = { LC_ALL: 'C', TZ: 'UTC' }
 
 export async function initialise(native: string, directory: DataDirectory, password: string): Promise<void> {
-  const { root, pg } = directory
+  const { root, pg, owner, identity } = directory
   const workshop = unfinishedNameFor(pg)
   const draft = join(workshop, 'pg')
   const passwordFile = join(workshop, 'password')
   try {
     makeFor(directory, workshop)
-    makeFor(directory, draft)
-    writeFileSync(passwordFile, password, { mode: 0o600 })
-    giveTo(directory, passwordFile)
+    // The workshop is the server's, so whoever else runs as its user could have put something there by now.
+    withRightsOf(identity, () => {
+      mkdirSync(draft, { mode: 0o700 })
+      writeFileSync(passwordFile, password, { flag: 'wx', mode: 0o600 })
+    })
     await runInitdb(native, directory, [`--pgdata=${draft}`, `--pwfile=${passwordFile}`])
-    renameDurably(draft, pg)
+    withRightsOf(owner, () => moveIn(draft, pg))
   } catch (error) {
     throw describeFileError(error, root)
   } finally {
-    rmSync(workshop, { recursive: true, force: true })
+    withRightsOf(owner, () => removeTree(workshop))
   }
 }
 
-/** Makes a directory that only the user the server runs as may use. */
-export function makeFor(directory: DataDirectory, path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
-  giveTo(directory, path)
+/** Where root moves it, nobody can exchange it any more: a look is enough to know that it was not exchanged before. */
+function moveIn(draft: string, pg: string): void {
+  renameDurably(draft, pg)
+  if (lstatSync(pg).isDirectory()) return
+  rmSync(pg)
+  throw new Error('The new database was exchanged for a link while it was made.')
 }
 
-function giveTo({ identity }: DataDirectory, path: string): void {
-  if (identity !== null) chownSync(path, identity.uid, identity.gid)
+/** Makes a directory, if it is not there, that only the user the server runs as may use. */
+export function makeFor({ owner, identity }: DataDirectory, path: string): void {
+  withRightsOf(owner, () => {
+    if (!existsSync(path)) mkdirSync(path, { mode: 0o700 })
+    // Only in a directory of root's own, where nobody can exchange it; elsewhere it has its owner already.
+    if (owner === null && identity !== null) lchownSync(path, identity.uid, identity.gid)
+  })
 }
 
 /**

@@ -14,6 +14,7 @@ import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync }
 import { join } from 'node:path'
 import { describeFileError, EmbeddedPostgresError, errnoOf } from './errors.ts'
 import { isAlive, startTimeOf } from './process-identity.ts'
+import { type Rights, withRightsOf } from './rights.ts'
 
 /** The process that holds a data directory. */
 export interface Owner {
@@ -54,20 +55,23 @@ export function readOwner(dataDir: string): Owner | null {
   return claim !== null && holds(claim) ? claim : null
 }
 
-/** Claims `dataDir`, which must exist, or throws `data_dir_in_use`. Of any number that try, one succeeds. */
-export function claimOwnership(dataDir: string, info: { url?: string } = {}): Ownership {
+/**
+ * Claims `dataDir`, which must exist, or throws `data_dir_in_use`. Of any number that try, one succeeds. As root the
+ * claim is written with `rights`, those of the directory's owner.
+ */
+export function claimOwnership(dataDir: string, rights: Rights | null = null): Ownership {
   let claim: Claim = {
     id: randomUUID(),
     pid: process.pid,
     startTime: startTimeOf(process.pid),
-    url: info.url ?? null,
+    url: null,
     nodeId: null,
     claimedAt: new Date().toISOString(),
   }
   const path = claimPath(dataDir)
   let predecessor: Owner | null
   try {
-    predecessor = acquire(path, claim, 0)
+    predecessor = withRightsOf(rights, () => acquire(path, claim, 0))
   } catch (error) {
     throw describeFileError(error, dataDir)
   }
@@ -78,10 +82,12 @@ export function claimOwnership(dataDir: string, info: { url?: string } = {}): Ow
     predecessor,
     update(info) {
       claim = { ...claim, ...info }
-      replace(path, claim)
+      withRightsOf(rights, () => replace(path, claim))
     },
     release() {
-      if (readClaim(path)?.id === claim.id) rmSync(path, { force: true })
+      withRightsOf(rights, () => {
+        if (readClaim(path)?.id === claim.id) rmSync(path, { force: true })
+      })
     },
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type DataDirectory, socketIn } from './data-directory.ts'
 import { errnoOf } from './errors.ts'
 import { isPostgresOn, isTaken } from './process-identity.ts'
+import { withRightsOf } from './rights.ts'
 
 /** A server as its own file tells of it. */
 export interface Postmaster {
@@ -16,9 +17,11 @@ export interface Postmaster {
 
 const pidFile = (pg: string) => join(pg, 'postmaster.pid')
 
-export function readPostmaster(pg: string): Postmaster | null {
+type Server = Pick<DataDirectory, 'pg' | 'identity'>
+
+export function readPostmaster({ pg, identity }: Server): Postmaster | null {
   try {
-    return parsePostmaster(readFileSync(pidFile(pg), 'utf8'))
+    return parsePostmaster(withRightsOf(identity, () => readFileSync(pidFile(pg), 'utf8')))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null
     throw error
@@ -33,9 +36,9 @@ export function parsePostmaster(text: string): Postmaster | null {
 }
 
 /** The server at work on `pg`, or null when there is none. `pg` must be a real path. */
-export function findRunning(pg: string): Postmaster | null {
-  const postmaster = readPostmaster(pg)
-  return postmaster !== null && isPostgresOn(postmaster.pid, pg) ? postmaster : null
+export function findRunning(server: Server): Postmaster | null {
+  const postmaster = readPostmaster(server)
+  return postmaster !== null && isPostgresOn(postmaster.pid, server.pg) ? postmaster : null
 }
 
 /**
@@ -43,9 +46,11 @@ export function findRunning(pg: string): Postmaster | null {
  * would take for a server and refuse to start. A file that names a dead pid stays: PostgreSQL knows what to do with it. Children
  * a dead server left behind are still noticed, by the shared memory segment that belongs to the directory.
  */
-export function forgetImpostor({ pg, socketDir }: Pick<DataDirectory, 'pg' | 'socketDir'>): void {
-  const postmaster = readPostmaster(pg)
+export function forgetImpostor({ pg, socketDir, identity }: Server & Pick<DataDirectory, 'socketDir'>): void {
+  const postmaster = readPostmaster({ pg, identity })
   if (postmaster === null || !isTaken(postmaster.pid) || isPostgresOn(postmaster.pid, pg)) return
-  rmSync(pidFile(pg), { force: true })
-  if (socketDir !== null) rmSync(`${socketIn(socketDir)}.lock`, { force: true })
+  withRightsOf(identity, () => {
+    rmSync(pidFile(pg), { force: true })
+    if (socketDir !== null) rmSync(`${socketIn(socketDir)}.lock`, { force: true })
+  })
 }

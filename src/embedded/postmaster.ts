@@ -9,11 +9,12 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { pgCtlIn, postgresIn } from './binaries.ts'
-import { type DataDirectory, giveToOwnerOf } from './data-directory.ts'
-import { EmbeddedPostgresError } from './errors.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { describeFileError, EmbeddedPostgresError } from './errors.ts'
 import { spawnAs } from './initialise.ts'
 import { forgetImpostor, readPostmaster } from './postmaster-file.ts'
 import { isAlive } from './process-identity.ts'
+import { withRightsOf } from './rights.ts'
 import { boundLog, explainFailure, readLogSince, tellsOfLingering, tellsOfRecovery } from './server-log.ts'
 import { asArguments } from './settings.ts'
 
@@ -63,10 +64,8 @@ export async function launch(options: Launch): Promise<RunningServer> {
 /** The running server, or what it said before it ended. */
 async function launchOnce({ native, directory, settings, onStep }: Launch): Promise<RunningServer | string> {
   const startedAt = performance.now()
-  boundLog(directory.log)
-  const log = openSync(directory.log, 'a', 0o600)
+  const log = openLog(directory)
   const logStart = fstatSync(log).size
-  giveToOwnerOf(directory.root, directory.log)
   const child = spawn(postgresIn(native), ['-D', directory.pg, ...asArguments(settings)], {
     ...spawnAs(directory),
     stdio: ['ignore', log, log],
@@ -90,18 +89,18 @@ async function launchOnce({ native, directory, settings, onStep }: Launch): Prom
   const pid = child.pid ?? 0
 
   let recovering = false
-  while (!ended && !isReady(directory.pg, pid)) {
+  while (!ended && !isReady(directory, pid)) {
     if (performance.now() - startedAt > READY_TIMEOUT_MS) {
       child.kill('SIGQUIT')
       throw explainFailure('FATAL: it was not ready in time', directory)
     }
-    if (!recovering && tellsOfRecovery(readLogSince(directory.log, logStart))) {
+    if (!recovering && tellsOfRecovery(readLogSince(directory, logStart))) {
       recovering = true
       onStep('recovering the database')
     }
     await delay(POLL_MS)
   }
-  const said = readLogSince(directory.log, logStart)
+  const said = readLogSince(directory, logStart)
   if (ended) return said
   const recoveredMs = tellsOfRecovery(said) ? Math.round(performance.now() - startedAt) : null
   return { pid, adopted: false, recoveredMs, ended: exit, hasEnded: () => ended }
@@ -148,8 +147,19 @@ async function signal(pid: number, name: 'INT' | 'QUIT', native: string): Promis
   }
 }
 
-function isReady(pg: string, pid: number): boolean {
-  const postmaster = readPostmaster(pg)
+/** Opened here and inherited, because the directory may be one that the server itself cannot write to. */
+function openLog(directory: DataDirectory): number {
+  const { log, owner } = directory
+  try {
+    boundLog(directory)
+    return withRightsOf(owner, () => openSync(log, 'a', 0o600))
+  } catch (error) {
+    throw describeFileError(error, log)
+  }
+}
+
+function isReady(directory: DataDirectory, pid: number): boolean {
+  const postmaster = readPostmaster(directory)
   return postmaster !== null && postmaster.pid === pid && postmaster.status === 'ready'
 }
 

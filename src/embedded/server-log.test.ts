@@ -17,7 +17,7 @@ test('a log that grew too large is set aside, and the file stays the one the ser
   writeFileSync(log, Buffer.alloc(11 * 1024 * 1024, 'x'))
   const { ino } = statSync(log)
 
-  boundLog(log)
+  boundLog({ log, owner: null })
 
   expect(statSync(log)).toMatchObject({ size: 0, ino })
   expect(statSync(`${log}.1`).size).toBe(11 * 1024 * 1024)
@@ -26,10 +26,10 @@ test('a log that grew too large is set aside, and the file stays the one the ser
 test('a small log is left alone', () => {
   writeFileSync(log, 'a line\n')
 
-  boundLog(log)
+  boundLog({ log, owner: null })
 
   expect(readFileSync(log, 'utf8')).toBe('a line\n')
-  expect(readLogSince(log, 2)).toBe('line\n')
+  expect(readLogSince({ log, owner: null }, 2)).toBe('line\n')
 })
 
 test.each([

@@ -1,22 +1,39 @@
 /** The server's log: kept within bounds, and read back to learn why a start failed. */
 
-import { closeSync, copyFileSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs'
+import type { DataDirectory } from './data-directory.ts'
 import { EmbeddedPostgresError, USE_ANOTHER_DIR } from './errors.ts'
+import { withRightsOf } from './rights.ts'
 
 const MAX_LOG_BYTES = 10 * 1024 * 1024
 const MAX_TAIL_BYTES = 64 * 1024
 
+type Log = Pick<DataDirectory, 'log' | 'owner'>
+
 /** The server appends through a descriptor it keeps, so the file is emptied in place and never renamed. */
-export function boundLog(log: string): void {
-  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
-  if (size <= MAX_LOG_BYTES) return
-  copyFileSync(log, `${log}.1`)
-  truncateSync(log)
+export function boundLog({ log, owner }: Log): void {
+  withRightsOf(owner, () => {
+    const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
+    if (size <= MAX_LOG_BYTES) return
+    rmSync(`${log}.1`, { force: true })
+    copyFileSync(log, `${log}.1`, constants.COPYFILE_EXCL)
+    truncateSync(log)
+  })
 }
 
 /** What was written from byte `from` on, at most the last part of it. */
-export function readLogSince(log: string, from: number): string {
-  const file = openSync(log, 'r')
+export function readLogSince({ log, owner }: Log, from: number): string {
+  const file = withRightsOf(owner, () => openSync(log, 'r'))
   try {
     const { size } = fstatSync(file)
     const start = Math.max(from, size - MAX_TAIL_BYTES)

@@ -16,27 +16,28 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { findBinaries, placeBinaries, removeOldCopies } from './binaries.ts'
 import { answers, chooseListening, connectionStringFor, ensureDatabase } from './connection.ts'
-import {
-  type DataDirectory,
-  openDataDirectory,
-  readOrCreatePassword,
-  removeUnfinished,
-} from './data-directory.ts'
+import { type DataDirectory, openDataDirectory, readOrCreatePassword } from './data-directory.ts'
+import { removeUnfinished } from './durable-files.ts'
 import { describeFileError, EmbeddedPostgresError } from './errors.ts'
+import type { Identity } from './identity.ts'
 import { initialise, makeFor } from './initialise.ts'
 import { claimOwnership, type Ownership } from './ownership.ts'
 import { adopt, type Launch, launch, type RunningServer, shutDown } from './postmaster.ts'
 import { findRunning, type Postmaster } from './postmaster-file.ts'
+import { withRightsOf } from './rights.ts'
 import { boundLog } from './server-log.ts'
 import { type Listening, settingsFor } from './settings.ts'
 
 export { defaultDataDir } from './data-directory.ts'
 export { EmbeddedPostgresError, type EmbeddedPostgresErrorCode } from './errors.ts'
+export { isShared } from './identity.ts'
 export { claimOwnership, type Owner, type Ownership, readOwner } from './ownership.ts'
 export { superviseEmbeddedPostgres } from './supervisor.ts'
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string
+  /** The user that root runs the server as; null leaves the choice to the owner of the data. */
+  readonly runAs?: string | null
   /** Server settings over the defaults, by their PostgreSQL names. */
   readonly settings?: Record<string, string>
   /** Hears, in a few words, what is being done while the caller waits. */
@@ -56,7 +57,7 @@ export interface EmbeddedPostgres {
   /** The server was running already. */
   readonly adopted: boolean
   /** The user that the server runs as when this process is root's, who may not run it; else null. */
-  readonly runsAs: string | null
+  readonly runsAs: Identity | null
   /** The database was made by this start. */
   readonly initialised: boolean
   /** How long the last start took when it had a crash to recover from, else null. */
@@ -78,8 +79,9 @@ const SETTLE_POLL_MS = 20
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const binaries = findBinaries()
-  const directory = openDataDirectory(options.dataDir, binaries.major)
-  const owner = claimOwnership(directory.root)
+  const { dataDir, runAs = null } = options
+  const directory = openDataDirectory(dataDir, { major: binaries.major, runAs })
+  const owner = claimOwnership(directory.root, directory.owner)
   try {
     return await bringUp(options, directory, owner)
   } catch (error) {
@@ -93,7 +95,7 @@ async function bringUp(
   directory: DataDirectory,
   owner: Ownership,
 ): Promise<EmbeddedPostgres> {
-  removeUnfinished(directory.root)
+  withRightsOf(directory.owner, () => removeUnfinished(directory.root))
   const native = placeBinaries(findBinaries(), directory, onStep)
   const password = readOrCreatePassword(directory)
   const initialised = !directory.hasDatabase
@@ -126,9 +128,9 @@ async function bringUp(
 
 /** The server to adopt, once it is ready; or null, once it is certain that none is running. */
 async function settle(directory: DataDirectory): Promise<Postmaster | null> {
-  const { pg, socketDir } = directory
+  const { socketDir } = directory
   const deadline = performance.now() + SETTLE_TIMEOUT_MS
-  for (let found = findRunning(pg); found !== null; found = findRunning(pg)) {
+  for (let found = findRunning(directory); found !== null; found = findRunning(directory)) {
     if (found.status === 'ready') return found
     if (performance.now() > deadline) throw stuck(found)
     await delay(SETTLE_POLL_MS)
@@ -210,7 +212,7 @@ class Embedded implements EmbeddedPostgres {
   }
 
   get runsAs() {
-    return this.#start.directory.identity?.name ?? null
+    return this.#start.directory.identity
   }
 
   get pid() {
@@ -269,7 +271,7 @@ class Embedded implements EmbeddedPostgres {
 
   #boundLog(): void {
     try {
-      boundLog(this.#start.directory.log)
+      boundLog(this.#start.directory)
     } catch {
       // A disk too full to keep the old log is reported by what the database itself cannot write.
     }

@@ -34,6 +34,8 @@ export interface Config {
   readonly allowedOrigins: readonly string[]
   /** Where the embedded database lives. Null: the platform's place for user data. */
   readonly dataDir: string | null
+  /** The user that the embedded database runs as when Belfry is root. Null: the owner of the data, or one that exists. */
+  readonly runAs: string | null
   /** An external PostgreSQL; null means the embedded one. */
   readonly databaseUrl: string | null
   readonly databasePooling: Pooling
@@ -186,6 +188,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
   allowedOrigins,
   dataDir: text('Directory of the embedded database'),
+  runAs: text('User that root runs the embedded database as'),
   databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
   databasePooling: oneOf(POOLING, 'session', 'Mode of a pooler there: session, transaction'),
   databaseDirectUrl: databaseAddress('PostgreSQL past that pooler, to hear wake-ups from'),

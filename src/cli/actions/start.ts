@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import {
   defaultDataDir,
   EmbeddedPostgresError,
+  isShared,
   readOwner,
   superviseEmbeddedPostgres,
 } from '../../embedded/server.ts'
@@ -174,11 +175,18 @@ function tellDatabase(steps: Steps, database: OpenDatabase): void {
       ? `PostgreSQL ${version} at ${shownUrl(url)}${between}`
       : `embedded PostgreSQL ${version} in ${embedded.dataDir}${how}`,
   )
-  if (embedded?.runsAs) steps.note('user', `root, so the database runs as '${embedded.runsAs}'`)
+  if (embedded?.runsAs) tellUser(steps, embedded.runsAs)
   steps.done(
     'schema',
     applied.length === 0 ? `up to date (${migrations} migrations)` : `${applied.length} migrations applied`,
   )
+}
+
+/** A user that other programs share could read the database's files by way of any of them. */
+function tellUser(steps: Steps, user: NonNullable<OpenDatabase['embedded']>['runsAs'] & object): void {
+  const how = `root, so the database runs as '${user.name}'`
+  if (!isShared(user)) steps.done('user', how)
+  else steps.note('user', `${how}, whom other programs share: --run-as gives it a user of its own`)
 }
 
 /** Who listens elsewhere than at the database is told whether it works; who cannot listen at all, what that means. */

@@ -1,0 +1,116 @@
+/**
+ * Making the data directory and, as root, making sure of it: nobody but root and the owner of the data may be able to
+ * put something else in its place, or anything into it. Where the owner is another user, nothing is done with root's rights.
+ */
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { EmbeddedPostgresError } from './errors.ts'
+import { firstImpassable, type Identity, identityToRunAs, ownerOf, stepsTo } from './identity.ts'
+import { withRightsOf } from './rights.ts'
+
+const WRITABLE_BY_OTHERS = 0o022
+const STICKY = 0o1000
+
+/**
+ * Makes a directory and its missing parents, one at a time: asked for all at once, Node answers ENOENT
+ * where the truth is a read-only file system. Below somebody's directory it belongs to that user. What root makes
+ * for itself others can walk through, though not list; and nothing is made where they could not.
+ */
+export function makeDirectory(path: string, runAs: string | null): void {
+  const missing: string[] = []
+  let existing = path
+  for (; !existsSync(existing); existing = dirname(existing)) missing.unshift(existing)
+  const found = statSync(existing)
+  if (!found.isDirectory()) throw fileInTheWay(existing)
+  if (missing.length === 0) return
+  const owner = ownerOf(found)
+  const identity = identityToRunAs(owner, runAs)
+  if (identity !== null) {
+    checkSame(owner, identity, existing)
+    checkPassable(existing, identity, path)
+  }
+  withRightsOf(owner, () => {
+    for (const dir of missing) {
+      mkdirSync(dir, { mode: 0o700 })
+      if (identity !== null && owner === null) chmodSync(dir, 0o711)
+    }
+  })
+}
+
+/** Refuses a directory of one user for a server that is to run as another. */
+export function checkSame(owner: Identity | null, identity: Identity, dir: string): void {
+  if (owner === null || owner.uid === identity.uid) return
+  throw new EmbeddedPostgresError(
+    'unusable_user',
+    `${dir} belongs to user '${owner.name}', and the database is to run as '${identity.name}'.`,
+    `Use --run-as ${owner.name}, or give the directory to '${identity.name}' or to root (chown -R).`,
+  )
+}
+
+/** As root: the way to the directory, and what is in it, can be changed only by root and its owner. */
+export function checkTrusted(path: string, owner: Identity | null, identity: Identity): void {
+  const root = realpathSync(path)
+  for (const dir of new Set([...stepsTo(path), ...stepsTo(root)])) {
+    const stranger = ownerOf(lstatSync(dir))
+    if (stranger !== null && stranger.uid !== owner?.uid) throw replaceable(root, dir, stranger)
+  }
+  if (owner === null) closeToOthers(root, identity)
+}
+
+/** Lets the server walk through root's own directory, and nobody else write to it. */
+function closeToOthers(root: string, identity: Identity): void {
+  const { mode } = statSync(root)
+  const isOpen = (mode & WRITABLE_BY_OTHERS) !== 0
+  if (isOpen && (!isEmptyOrOurs(root) || (mode & STICKY) !== 0)) throw openToOthers(root)
+  if (isOpen) chmodSync(root, mode & ~WRITABLE_BY_OTHERS & 0o7777)
+  const planted = isOpen ? readdirSync(root).find((name) => isPlanted(join(root, name), identity)) : undefined
+  if (planted !== undefined) throw openToOthers(root, planted)
+  if (firstImpassable(root, identity) === root && isEmptyOrOurs(root))
+    chmodSync(root, (statSync(root).mode & 0o7777) | 0o011)
+  checkPassable(root, identity, root)
+}
+
+function isPlanted(path: string, { uid }: Identity): boolean {
+  const found = lstatSync(path)
+  return found.isSymbolicLink() || (found.isFile() && found.nlink > 1) || ![0, uid].includes(found.uid)
+}
+
+function isEmptyOrOurs(root: string): boolean {
+  const names = readdirSync(root)
+  return names.length === 0 || names.includes('belfry.json') || names.includes('password')
+}
+
+export function checkPassable(path: string, identity: Identity, goal: string): void {
+  const wall = firstImpassable(path, identity)
+  if (wall === null) return
+  throw new EmbeddedPostgresError(
+    'unreachable_directory',
+    `As root, Belfry runs the database as user '${identity.name}', who cannot pass ${wall} to reach ${goal}.`,
+    `Use --data-dir with another directory such as /var/lib/belfry, or allow it: chmod o+x ${wall}`,
+  )
+}
+
+function replaceable(root: string, dir: string, { name }: Identity): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'unsafe_directory',
+    `As root, Belfry does not use ${root}: ${dir} belongs to user '${name}', who could put something else in its place.`,
+    `Give the data to that user too (chown -R ${name} ${root}), or use --data-dir with another directory such as /var/lib/belfry.`,
+  )
+}
+
+function openToOthers(root: string, planted?: string): EmbeddedPostgresError {
+  const why = planted === undefined ? '' : `, and '${planted}' may be somebody else's doing`
+  return new EmbeddedPostgresError(
+    'unsafe_directory',
+    `As root, Belfry does not use ${root}: other users may write to it${why}.`,
+    `Close it to them (chmod go-w ${root}), or use --data-dir with another directory such as /var/lib/belfry.`,
+  )
+}
+
+function fileInTheWay(path: string): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'data_dir_unwritable',
+    `Cannot write ${path}: a file is in the way of the directory.`,
+    'Use --data-dir DIR.',
+  )
+}
