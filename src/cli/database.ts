@@ -8,6 +8,7 @@ import { Database, isUnavailable, sqlState } from '../store/database.ts'
 import { type Migration, migrate, readMigrations } from '../store/migrate.ts'
 import { declareDead } from '../store/nodes.ts'
 import { type Met, meet } from '../store/pooling.ts'
+import { REQUEST_CONNECTIONS, REQUEST_TIMEOUT_MS } from './connections.ts'
 import { CliError, EXIT } from './exit.ts'
 
 /** A database in use, with the schema of this release. */
@@ -26,8 +27,6 @@ export interface OpenDatabase {
 }
 
 const OLDEST_MAJOR = 15
-const CONNECTIONS = 10
-const STATEMENT_TIMEOUT_MS = 15_000
 
 const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
 
@@ -53,8 +52,8 @@ export async function openDatabase(config: Config, onStep: (text: string) => voi
     db = new Database({
       url,
       applicationName: 'belfry',
-      maxConnections: CONNECTIONS,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      maxConnections: REQUEST_CONNECTIONS,
+      statementTimeoutMs: REQUEST_TIMEOUT_MS,
       pooling: config.databasePooling,
     })
     const migrations = await readMigrations(MIGRATIONS)

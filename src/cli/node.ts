@@ -24,7 +24,7 @@ import { Backfiller } from '../scheduler/backfiller.ts'
 import { BlackoutBook } from '../scheduler/blackout-book.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import { ShardLeases } from '../scheduler/shard-leases.ts'
-import { Database } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
 import { Definitions } from '../store/definitions.ts'
 import { senderOf } from '../store/projects.ts'
 import { LaneRegistry } from '../store/queues.ts'
@@ -38,6 +38,7 @@ import { SecretSigner } from '../worker/signer.ts'
 import { Deliverer } from '../worker/subscriptions/deliverer.ts'
 import { Tester } from '../worker/subscriptions/tester.ts'
 import { Worker } from '../worker/worker.ts'
+import { type Connections, openConnections } from './connections.ts'
 import { shownPath, shownUrl } from './database.ts'
 import { isLoopback } from './loopback.ts'
 
@@ -47,7 +48,7 @@ export interface NodeOptions {
   readonly config: Config
   /** For what users ask through the API. */
   readonly db: Database
-  /** Where that database is: the engine has connections of its own, which no request can use up. */
+  /** Where that database is: everything else has connections of its own, which no request can use up. */
   readonly databaseUrl: string
   /** Of the embedded database; null where other nodes may be on the same one, and must be told what happens here. */
   readonly dataDir: string | null
@@ -69,11 +70,8 @@ export interface Node {
   stop(): Promise<void>
 }
 
-const ENGINE_CONNECTIONS = 8
 /** A receiver of events may take a third of a lease to answer: with the default settings that is 10 s. */
 const LEASES_OF_SUBSCRIPTIONS = 2
-/** An engine statement that takes longer than this is better tried again. */
-const ENGINE_STATEMENT_TIMEOUT_MS = 10_000
 
 export async function startNode({
   config,
@@ -89,15 +87,8 @@ export async function startNode({
   const log = rootLog.child({ node: id })
   const has = (role: Role) => config.roles.includes(role)
   const clock = new DatabaseClock()
-  const engine = new Database({
-    url: databaseUrl,
-    applicationName: 'belfry engine',
-    maxConnections: ENGINE_CONNECTIONS,
-    statementTimeoutMs: ENGINE_STATEMENT_TIMEOUT_MS,
-    favourIndexes: true,
-    keepPlans: true,
-    pooling: config.databasePooling,
-  })
+  const connections = openConnections(databaseUrl, config)
+  const { engine, upkeep, delivery } = connections
   const definitions = new Definitions(engine)
   const distant =
     dataDir === null
@@ -124,6 +115,8 @@ export async function startNode({
     projectId: DEFAULT_PROJECT_ID,
   }
 
+  const atUpkeep = { ...context, db: upkeep }
+
   let worker: Worker | null = null
   const heartbeat = new Heartbeat({
     node: {
@@ -145,13 +138,13 @@ export async function startNode({
       onDeclaredDead()
     },
   })
-  const services: Service[] = [closing(engine), new ClockSync({ db: engine, clock, log }), heartbeat]
+  const services: Service[] = [closing(connections), new ClockSync({ db: engine, clock, log }), heartbeat]
   if (distant) services.push(distant)
   if (has('liveness')) {
     services.push(
       new Reaper({
         nodeId: id,
-        db,
+        db: upkeep,
         wakeUps,
         clock,
         log,
@@ -161,10 +154,10 @@ export async function startNode({
       }),
     )
     const { historyDays, deadNodeMinutes, housekeepingMs: everyMs } = config
-    services.push(new Housekeeping({ db, log, historyDays, deadNodeMinutes, everyMs }))
-    services.push(new Tally({ db, log }))
+    services.push(new Housekeeping({ db: upkeep, log, historyDays, deadNodeMinutes, everyMs }))
+    services.push(new Tally({ db: upkeep, log }))
     services.push(new Auditor({ db: engine, wakeUps, log }))
-    services.push(new Expiry({ db, wakeUps, log }))
+    services.push(new Expiry({ db: upkeep, wakeUps, log }))
     services.push(new Overruns({ db: engine, definitions, wakeUps, clock, log }))
   }
   if (has('worker')) {
@@ -196,7 +189,7 @@ export async function startNode({
     services.push(worker)
     services.push(
       new Deliverer({
-        db,
+        db: delivery,
         clock,
         log,
         userAgent: `belfry/${version}`,
@@ -230,7 +223,7 @@ export async function startNode({
       fireBatch: config.fireBatch,
       blackouts,
       carryOut: ({ kind, runId }) =>
-        kind === 'resume' ? endPauseOnTime(context, runId) : skipOnTime(context, runId),
+        kind === 'resume' ? endPauseOnTime(atUpkeep, runId) : skipOnTime(atUpkeep, runId),
     })
     services.push(leases, blackouts, scheduler, new Backfiller({ db: engine, definitions, wakeUps, log }))
   }
@@ -269,7 +262,7 @@ export async function startNode({
       },
       dashboard: readDashboard(dashboardDir),
     })
-    services.push(new Redriver({ context, log }))
+    services.push(new Redriver({ context: { ...context, db: delivery }, log }))
     server = new HttpServer({ app, host: config.host, port: config.port })
     services.push(server)
   }
@@ -297,4 +290,7 @@ const reachesPrivate = ({ privateAddresses, host }: Config) =>
   privateAddresses === 'auto' ? isLoopback(host) : privateAddresses === 'allow'
 
 /** A part that has nothing to start and is the last to stop. */
-const closing = (database: Database): Service => ({ start: () => {}, stop: () => database.close() })
+const closing = (connections: Connections): Service => ({
+  start: () => {},
+  stop: () => connections.close(),
+})

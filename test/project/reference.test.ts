@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { LIST_LIMIT } from '../../src/api/routes/compatible-tasks.ts'
 import { TASK_FLAGS } from '../../src/cli/client/task-flags.ts'
+import { mostConnections } from '../../src/cli/connections.ts'
 import { EXIT } from '../../src/cli/exit.ts'
 import { ACTION_TYPES } from '../../src/core/action.ts'
 import { REFUSALS } from '../../src/core/errors.ts'
@@ -11,7 +12,14 @@ import { RUN_STATES, SKIP_REASONS } from '../../src/core/run.ts'
 import { FOLD_POLICIES, GAP_POLICIES, SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task.ts'
 import { WHY_CODES } from '../../src/core/why/why.ts'
-import { CONFIG_KEYS, type ConfigKey, flagOf, SETTINGS, variableOf } from '../../src/runtime/config.ts'
+import {
+  CONFIG_KEYS,
+  type ConfigKey,
+  flagOf,
+  type Role,
+  SETTINGS,
+  variableOf,
+} from '../../src/runtime/config.ts'
 import { PRESET_NAMES, PRESETS } from '../../src/runtime/presets.ts'
 import { HTTP_FAILURE_CODES } from '../../src/worker/executors/http-failure.ts'
 import { read, SOURCES } from './tree.ts'
@@ -166,4 +174,14 @@ test('the README lists every schedule and action, and no other', () => {
   const listed = firstCells(section('README.md', '## What there is'))
 
   expect(listed.sort()).toEqual([...SCHEDULE_TYPES, ...ACTION_TYPES].sort())
+})
+
+test('the page on pooling says how many connections a node with given roles opens', () => {
+  const said = rows(section('docs/operating/pooling.md', '## How many connections a node needs'))
+    .filter((row) => row.length === 2)
+    .map(([roles = '', count]) => ({ roles: roles.replaceAll('`', '').split(', ') as Role[], count }))
+
+  expect(said.length).toBeGreaterThan(0)
+  for (const { roles, count } of said)
+    expect(`${roles}: ${mostConnections(roles, { isExternal: true })}`).toBe(`${roles}: ${count}`)
 })
