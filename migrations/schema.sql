@@ -534,6 +534,10 @@ create table watch (
   constraint watch_node_id_fkey foreign key (node_id) references node(id) on delete cascade
 ) with (fillfactor = 50);
 
+create table write_check (
+  filler text not null
+);
+
 create function common_message(error jsonb) returns text language sql immutable as $$
   select regexp_replace(regexp_replace(left(coalesce(error ->> 'message', ''), 300),
            '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|\m[0-9a-fA-F]{16,}\M', '…', 'g'),

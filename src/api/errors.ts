@@ -1,7 +1,7 @@
 /** Errors as problem documents (RFC 9457): what was wrong, where, and what would be right; never a stack. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { REFUSALS, Refusal, type RefusalCode } from '../core/errors.ts'
-import { isUnavailable, sqlState } from '../store/database.ts'
+import { troubleOf } from '../store/database-trouble.ts'
 import type { App } from './app.ts'
 
 /** A problem's type names it for ever; docs/reference/errors.md explains each. */
@@ -30,11 +30,17 @@ export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
 }
 
+/** States that end only when an operator has done something, and are not worth asking about each second. */
+const LASTING: ReadonlySet<RefusalCode> = new Set(['database_read_only', 'database_full'])
+
+/** Seconds after which it makes sense to ask again. */
+export const retryAfter = (code: RefusalCode) => (LASTING.has(code) ? '5' : '1')
+
 /** Sends a refusal. */
 export function refuse(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status } = REFUSALS[refusal.code]
   setCommonHeaders(request, reply)
-  if (status === 503) reply.header('retry-after', '1')
+  if (status === 503) reply.header('retry-after', retryAfter(refusal.code))
   return reply
     .code(status)
     .header('content-type', PROBLEM_TYPE)
@@ -65,12 +71,10 @@ export function pathOf({ url }: { url: string }): string {
 /** What an error means for whoever sent the request. */
 export function toRefusal(error: FastifyError, request: FastifyRequest): Refusal {
   if (error instanceof Refusal) return error
-  if (isUnavailable(error) || isContended(error)) {
+  const trouble = troubleOf(error)
+  if (trouble) {
     request.log.warn({ err: error }, 'the database did not do what was asked')
-    return new Refusal(
-      'unavailable',
-      'The database does not answer. Nothing is known to have been stored; try again.',
-    )
+    return new Refusal(trouble.code, `${trouble.detail} Nothing is known to have been stored.`)
   }
   const known = fastifyRefusal(error, request)
   if (known) return known
@@ -80,11 +84,6 @@ export function toRefusal(error: FastifyError, request: FastifyRequest): Refusal
     `The request failed. The log of the server tells why, under the request id ${request.id}.`,
   )
 }
-
-const CONTENDED = new Set(['40001', '40P01', '55P03', '57014'])
-
-/** The statement lost against others, or took too long: the same request may succeed a moment later. */
-const isContended = (error: unknown): boolean => CONTENDED.has(sqlState(error) ?? '')
 
 /** Fastify's own refusals, in our words. */
 function fastifyRefusal(error: FastifyError, request: FastifyRequest): Refusal | undefined {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { defaultDataDir, type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/server.ts'
 import type { Config, Pooling } from '../runtime/config.ts'
 import { Database, isUnavailable, sqlState } from '../store/database.ts'
+import { troubleOf } from '../store/database-trouble.ts'
 import { type Migration, migrate, readMigrations } from '../store/migrate.ts'
 import { declareDead } from '../store/nodes.ts'
 import { type Met, meet } from '../store/pooling.ts'
@@ -139,14 +140,24 @@ export function describeFailure(error: unknown, url: string, flag = '--database-
         EXIT.unauthorised,
       )
     default:
-      return isAboutReaching(error)
-        ? new CliError(
-            `${where} cannot be reached (${reasonOf(error)}).`,
-            `Check that it runs and that ${flag} names it.`,
-            EXIT.unreachable,
-          )
-        : error
+      return describeTrouble(error, { where, flag })
   }
+}
+
+function describeTrouble(error: unknown, { where, flag }: { where: string; flag: string }): unknown {
+  const trouble = troubleOf(error)
+  if (trouble && trouble.code !== 'unavailable')
+    return new CliError(
+      `${where} cannot be used. ${trouble.detail}`,
+      'Start again once that is done.',
+      EXIT.unreachable,
+    )
+  if (!isAboutReaching(error)) return error
+  return new CliError(
+    `${where} cannot be reached (${reasonOf(error)}).`,
+    `Check that it runs and that ${flag} names it.`,
+    EXIT.unreachable,
+  )
 }
 
 /** Down, unknown, silent, or speaking TLS that we do not trust: Node's own errors have a code and no SQLSTATE. */

@@ -28,6 +28,7 @@ import type { Database } from '../store/database.ts'
 import { Definitions } from '../store/definitions.ts'
 import { senderOf } from '../store/projects.ts'
 import { LaneRegistry } from '../store/queues.ts'
+import { WriteCheck } from '../store/write-check.ts'
 import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
@@ -104,6 +105,7 @@ export async function startNode({
 
   const context = {
     db,
+    writeCheck: new WriteCheck(upkeep),
     clock,
     wakeUps,
     lanes: new LaneRegistry(),

@@ -31,7 +31,10 @@ export const REFUSALS = {
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used for another request' },
   internal: { status: 500, title: 'Something went wrong on our side' },
   too_many_streams: { status: 503, title: 'Too many streams are open here' },
-  unavailable: { status: 503, title: 'The database cannot be reached right now' },
+  unavailable: { status: 503, title: 'The database cannot be used at the moment' },
+  database_read_only: { status: 503, title: 'The database is read-only' },
+  database_full: { status: 503, title: 'The disk of the database is full' },
+  database_overloaded: { status: 503, title: 'The database has no resources left' },
 } as const
 
 export type RefusalCode = keyof typeof REFUSALS

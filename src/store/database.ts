@@ -173,7 +173,8 @@ export class Database implements Queryable {
         () => true,
         () => false,
       )
-      if (!rolledBack) failure = error instanceof Error ? error : new Error(String(error))
+      if (!rolledBack || isReadOnly(error))
+        failure = error instanceof Error ? error : new Error(String(error))
       throw error
     } finally {
       client.release(failure)
@@ -224,6 +225,9 @@ export function violatedConstraint(error: unknown): string | undefined {
     ? ((error as { constraint?: string }).constraint ?? undefined)
     : undefined
 }
+
+/** The session accepts no writes, and may have learnt so from a setting that no longer holds: a new one would know. */
+const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
 
 /**
  * Classes of errors that are about what was to be written, not about the moment: cardinality, data, constraints, views that

@@ -145,7 +145,7 @@ test('a connection on which nothing was asked ends without a word, one with half
 
 test('the server is alive and ready', async () => {
   expect((await send('GET', '/healthz')).body).toEqual({ status: 'ok' })
-  expect((await send('GET', '/readyz')).body).toEqual({ status: 'ready', reasons: [] })
+  expect((await send('GET', '/readyz')).body).toEqual({ status: 'ready', code: null, reasons: [] })
 })
 
 test('without its database the server lives, is not ready, and asks to come again', async () => {

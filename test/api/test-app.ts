@@ -10,6 +10,7 @@ import { readClock } from '../../src/store/nodes.ts'
 import type { ProjectLimits } from '../../src/store/projects.ts'
 import { LaneRegistry } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
+import { WriteCheck } from '../../src/store/write-check.ts'
 import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { RemoteDesk } from '../../src/worker/remote/remote-desk.ts'
@@ -48,6 +49,7 @@ export async function createTestApp(
   remoteWorkers.start()
   const context = {
     db,
+    writeCheck: new WriteCheck(db),
     clock,
     wakeUps,
     lanes: new LaneRegistry(),

@@ -8,6 +8,7 @@ import type { Database, Queryable } from '../../src/store/database.ts'
 import { endRuns } from '../../src/store/outcomes.ts'
 import { LaneRegistry } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
+import { WriteCheck } from '../../src/store/write-check.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { aNode, dueRow, ownShards, type TaskInAgenda, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -62,6 +63,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
   } as unknown as Database
   const context = {
     db: meeting,
+    writeCheck: new WriteCheck(meeting),
     clock: { now: () => Date.now() },
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),

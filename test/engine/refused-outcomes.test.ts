@@ -6,6 +6,7 @@ import { silentLogger } from '../../src/runtime/logger.ts'
 import { fireAsTheyAre, lookAhead } from '../../src/store/agenda.ts'
 import { LaneRegistry } from '../../src/store/queues.ts'
 import { sql } from '../../src/store/sql.ts'
+import { WriteCheck } from '../../src/store/write-check.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { OutcomeWriter } from '../../src/worker/outcome-writer.ts'
 import { aNode, completed, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
@@ -59,6 +60,7 @@ const relent = (parent: 'run' | 'attempt' = 'run') =>
 const overview = () =>
   readStats({
     db,
+    writeCheck: new WriteCheck(db),
     clock: { now: () => Date.now() },
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),

@@ -2,11 +2,14 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Database } from '../../store/database.ts'
 import type { ProjectLimits } from '../../store/projects.ts'
 import type { LaneRegistry } from '../../store/queues.ts'
+import type { WriteCheck } from '../../store/write-check.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 
 /** What an operation works with: the truth, its time, and a way to wake whoever is concerned. */
 export interface Context {
   readonly db: Database
+  /** Whether the database can be written to. It has a connection of its own. */
+  readonly writeCheck: WriteCheck
   readonly clock: Clock
   readonly wakeUps: WakeUps
   readonly lanes: LaneRegistry

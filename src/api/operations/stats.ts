@@ -42,7 +42,8 @@ export const MAX_FINDINGS_COUNTED = 10_000
 export const sharedStats = (context: Context) => new MadeForAll(() => readStats(context))
 
 export async function readStats(context: Context): Promise<Stats> {
-  const { db, clock, projectId } = context
+  const { db, clock, projectId, writeCheck } = context
+  const trouble = await writeCheck.trouble()
   const now = clock.now()
   const [nodes, shards] = [await allNodes(context), await allShards(context)]
   const counted = await db.snapshot((tx) => countHistory(tx, { projectId, from: now - DAY_MS, now }))
@@ -59,6 +60,7 @@ export async function readStats(context: Context): Promise<Stats> {
   return {
     now: utc(now),
     verdict: verdictOf({
+      database: trouble?.detail ?? null,
       unwatchedShards: unwatched.length,
       late: { ...lateCount, oldestMs: live.oldestLateAt === null ? null : now - live.oldestLateAt },
       failing,
@@ -90,6 +92,7 @@ export async function readStats(context: Context): Promise<Stats> {
     },
     audit: presentAudit(present.audit),
     refused: refusedOf(present.refused),
+    database: { isWritable: trouble === null, code: trouble?.code ?? null, detail: trouble?.detail ?? null },
     nodes: { alive: nodes.filter(({ state }) => state === 'alive').length, quiet, lost },
     shards: {
       total: SHARD_COUNT,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Ingredients, verdictOf } from './verdict.ts'
 
 const fine: Ingredients = {
+  database: null,
   unwatchedShards: 0,
   late: { count: 0, atLeast: false, oldestMs: null },
   failing: { count: 0, atLeast: false },
@@ -24,6 +25,10 @@ test('when nothing is wrong it says so, and what the day was', () => {
 })
 
 test.each([
+  [
+    { database: 'The disk of PostgreSQL is full. Free space on it.' },
+    'Nothing can be created, started or recorded. The disk of PostgreSQL is full. Free space on it. ',
+  ],
   [
     { unwatchedShards: 1 },
     'Nobody watches 1 shard: what comes due there is late until a scheduler takes it. ',

@@ -4,6 +4,8 @@ import type { Counted } from '../schemas/counted.ts'
 
 /** What the sentence is made of. */
 export interface Ingredients {
+  /** What keeps the database from being written to; null when nothing does. */
+  readonly database: string | null
   readonly unwatchedShards: number
   readonly late: Counted & { readonly oldestMs: number | null }
   readonly failing: Counted
@@ -57,6 +59,7 @@ function dayOf({ ran, skipped, missed }: Ingredients): string {
 
 function troublesOf(it: Ingredients): string[] {
   const troubles: string[] = []
+  if (it.database !== null) troubles.push(`Nothing can be created, started or recorded. ${it.database}`)
   const [refused] = it.refused.items
   if (refused)
     troubles.push(

@@ -92,6 +92,9 @@ const TRANSLATED: Partial<Record<RefusalCode, RefusalCode>> = {
   unsupported_media_type: 'malformed_request',
   payload_too_large: 'malformed_request',
   unavailable: 'internal',
+  database_read_only: 'internal',
+  database_full: 'internal',
+  database_overloaded: 'internal',
 }
 
 /** A refusal with the statuses and field names that this interface knows. */

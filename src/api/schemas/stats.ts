@@ -95,6 +95,13 @@ export const Stats = z
     }).describe(
       'Rows that PostgreSQL refuses to write. Each is tried again once a minute, and everything else goes on.',
     ),
+    database: z
+      .object({
+        isWritable: z.boolean(),
+        code: z.string().nullable().describe('Why not: the code that requests are refused with meanwhile.'),
+        detail: z.string().nullable().describe('Why not, and what to do about it.'),
+      })
+      .describe('Whether the database can be written to.'),
     nodes: z.object({
       alive: z.int(),
       quiet: z.int(),

@@ -10,7 +10,7 @@ import {
 } from '../../embedded/server.ts'
 import type { Config } from '../../runtime/config.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
-import { isUnavailable } from '../../store/database.ts'
+import { troubleOf } from '../../store/database-trouble.ts'
 import { printBanner } from '../banner.ts'
 import { type OpenDatabase, openDatabase, shownUrl } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
@@ -125,9 +125,9 @@ async function serve({ config, node, database, signals, log }: Serving): Promise
 
 /** A node that cannot say goodbye is found silent by the others, who take its runs back. */
 function cutShort(failure: unknown): unknown {
-  if (!isUnavailable(failure)) return failure
+  if (!troubleOf(failure)) return failure
   return new CliError(
-    'Stopped without the database, which does not answer: runs in progress will be done again.',
+    'Stopped without the last word to the database, which cannot be used: runs in progress will be done again.',
     'Bring the database back; another node, or the next start, finds them.',
     EXIT.unreachable,
   )

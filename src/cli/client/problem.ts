@@ -56,6 +56,7 @@ function hintFor({ status, code }: Problem): string {
   if (code === 'run_ended') return 'Run it once more: belfry run retry ID.'
   if (code === 'task_ended') return 'Create it anew: belfry task create --help.'
   if (status === 404) return 'belfry task list and belfry run list show what there is.'
+  if (code.startsWith('database_')) return 'Try again once that is done.'
   if (status === 503) return 'Try again in a moment; the log of the server tells more.'
   if (status >= 500) return 'Look for the request in the log of the server.'
   return 'Correct it and try again; --help shows examples.'

@@ -10,8 +10,9 @@ import classes from './attention.module.css'
 import { count } from './tiles.tsx'
 
 export function Attention({ stats }: { readonly stats: Stats }) {
-  const { shards, runs, tasks, nodes, lastDay, refused } = stats
+  const { database, shards, runs, tasks, nodes, lastDay, refused } = stats
   const isQuiet =
+    database.isWritable &&
     refused.count +
       shards.unwatched +
       runs.late.count +
@@ -20,10 +21,11 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       nodes.quiet +
       lastDay.missed +
       tasks.paused.count ===
-    0
+      0
   if (isQuiet) return <p className={classes.quiet}>Nothing does.</p>
   return (
     <ul className={classes.list}>
+      {!database.isWritable && <Item state="missed">{database.detail}</Item>}
       <Refused refused={refused} />
       {shards.unwatched > 0 && (
         <Item state="missed">

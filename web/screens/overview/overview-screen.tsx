@@ -17,7 +17,8 @@ export function OverviewScreen() {
   const { data: stats, error, refetch } = useQuery(statsQuery)
   if (error && !stats) return <Failure error={error} onRetry={() => void refetch()} />
   if (!stats) return <Bones count={3} />
-  return isUntouched(stats) ? <FirstRun /> : <Overview stats={stats} />
+  if (isUntouched(stats) && stats.verdict.isFine && !error) return <FirstRun />
+  return <Overview stats={stats} error={error} />
 }
 
 /** No task is there, and none has left a trace within the last day. */
@@ -25,10 +26,11 @@ function isUntouched({ tasks, lastDay }: Stats): boolean {
   return tasks.total.count === 0 && lastDay.completed + lastDay.permanentlyFailed + lastDay.skipped === 0
 }
 
-function Overview({ stats }: { readonly stats: Stats }) {
+/** While the server cannot tell how things stand, it says why in place of the verdict. */
+function Overview({ stats, error }: { readonly stats: Stats; readonly error: unknown }) {
   return (
     <div className={classes.screen}>
-      <Verdict stats={stats} />
+      {error ? <Failure error={error} /> : <Verdict stats={stats} />}
       <Tiles stats={stats} />
       <div className={classes.columns}>
         <div className={classes.column}>

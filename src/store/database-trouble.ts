@@ -1,0 +1,84 @@
+/**
+ * The one classification of what PostgreSQL answers instead of doing its work: states in which the same request may succeed
+ * later, with what an operator has to do about each. Everything else is the data's fault or a bug.
+ */
+import { isUnavailable, sqlState } from './database.ts'
+
+/** Stable names of such states; each is a refusal with status 503. */
+export type TroubleCode = 'unavailable' | 'database_read_only' | 'database_full' | 'database_overloaded'
+
+/** Why the database cannot be used at the moment, and what to do. */
+export interface Trouble {
+  readonly code: TroubleCode
+  readonly detail: string
+}
+
+const trouble = (code: TroubleCode, detail: string): Trouble => ({ code, detail })
+
+const UNREACHABLE = trouble(
+  'unavailable',
+  'The database does not answer. Check that PostgreSQL runs and can be reached from this node.',
+)
+const BUSY = trouble(
+  'unavailable',
+  'The database was too busy: the request lost against others or took too long. Try again.',
+)
+const STOPPING = trouble('unavailable', 'PostgreSQL is starting, stopping or recovering. Try again.')
+const READ_ONLY = trouble(
+  'database_read_only',
+  'PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on. Connect to the primary, promote the standby, or turn the setting off.',
+)
+const FULL = trouble(
+  'database_full',
+  'The disk of PostgreSQL is full. Free space on it or enlarge it; a shorter --history-days keeps it smaller.',
+)
+const NO_CONNECTIONS = trouble(
+  'database_overloaded',
+  'PostgreSQL has no connection left. Raise max_connections, run fewer nodes, or use a pooler.',
+)
+const NO_MEMORY = trouble(
+  'database_overloaded',
+  'PostgreSQL is out of memory or another resource. Its log says which one.',
+)
+const NOT_PERMITTED = trouble(
+  'unavailable',
+  'PostgreSQL refuses the user of this node. Restore its login and its rights on the database.',
+)
+const BROKEN_DISK = trouble('unavailable', 'PostgreSQL cannot read or write its files. Its log says why.')
+
+/** By SQLSTATE, or by its first two characters where nothing is said of the whole. */
+const BY_STATE: Readonly<Record<string, Trouble>> = {
+  '08': UNREACHABLE,
+  '25006': READ_ONLY,
+  '25P03': BUSY,
+  '28': NOT_PERMITTED,
+  '3D': NOT_PERMITTED,
+  '40001': BUSY,
+  '40P01': BUSY,
+  '42501': NOT_PERMITTED,
+  '53': NO_MEMORY,
+  '53100': FULL,
+  '53300': NO_CONNECTIONS,
+  '55P03': BUSY,
+  '57014': BUSY,
+  '57P01': STOPPING,
+  '57P02': STOPPING,
+  '57P03': STOPPING,
+  '57P04': NOT_PERMITTED,
+  '57P05': BUSY,
+  '58030': BROKEN_DISK,
+}
+
+/** What an error says about the state of the database; undefined when it is about the request or a bug. */
+export function troubleOf(error: unknown): Trouble | undefined {
+  const state = sqlState(error)
+  if (state !== undefined) return BY_STATE[state] ?? BY_STATE[state.slice(0, 2)]
+  return isUnavailable(error) ? UNREACHABLE : undefined
+}
+
+/** What is said of a database that does not answer a question in time. */
+export const notAnswering = (waitedMs: number): Trouble =>
+  trouble(
+    'unavailable',
+    `The database did not answer within ${waitedMs} ms. Check that PostgreSQL runs and can be reached from this node.`,
+  )
