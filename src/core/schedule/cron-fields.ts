@@ -113,8 +113,12 @@ export function checkCron(expression: string): CheckedCron {
   if (details.length > 0) return { ok: false, details }
   const [second = '', minute = '', hour = '', day = '', month = '', weekday = ''] =
     shift === 1 ? ['0', ...parts] : parts
-  return { ok: true, fields: { second, minute, hour, day, month, weekday } }
+  return { ok: true, fields: { second, minute, hour, day, month, weekday: soleSunday(weekday) } }
 }
+
+/** `SUN-SUN` is one day. As a range to day 7 it would be the whole week, which is what croner makes of it. */
+const soleSunday = (weekday: string): string =>
+  weekday.replace(/(?<![\w-])(?:SUN|0)-SUN(?:\/\d+)?(?!\w)/gi, 'SUN')
 
 const refuse = (detail: string): CheckedCron => ({ ok: false, details: [detail] })
 
@@ -123,7 +127,6 @@ const quoted = (text: string): string => `"${text.length > 20 ? `${text.slice(0,
 
 function fieldProblem(text: string, spec: FieldSpec): string | null {
   if (text === '*' || text === '?') return null
-  if (spec.name === 'day of month' && text.toUpperCase() === 'LW') return null
   const items = text.split(',')
   for (const item of items) {
     const problem = itemProblem(item, spec)
@@ -138,8 +141,6 @@ const ITEM = /^(?:(\*)|(\d{1,2}|[A-Z]{3})(?:-(\d{1,2}|[A-Z]{3}))?)(?:\/(\d{1,3})
 function itemProblem(item: string, spec: FieldSpec): string | null {
   if (item === '') return 'an empty item; remove the extra comma'
   const upper = item.toUpperCase()
-  if (upper === 'LW' && spec.name === 'day of month')
-    return 'LW, which must stand alone; join several schedules to have other days as well'
   if (/^H(?:$|[^A-Z])/.test(upper)) return hashProblem(item, spec)
   const body = withoutModifier(upper, spec)
   if (body === '') return null
@@ -234,7 +235,8 @@ export interface HashedFields {
  * weekday. What remains follows the common grammar; nothing remains of a lone `L`.
  */
 function withoutModifier(upper: string, spec: FieldSpec): string {
-  if (spec.name === 'day of month') return upper === 'L' ? '' : upper.replace(/^(\d{1,2})W$/, '$1')
+  if (spec.name === 'day of month')
+    return upper === 'L' || upper === 'LW' ? '' : upper.replace(/^(\d{1,2})W$/, '$1')
   if (spec.name === 'day of week') return upper.replace(/(.)(?:#[1-5]|L)$/, '$1')
   return upper
 }

@@ -110,3 +110,29 @@ test('each step lands on what croner calls a match, and never beyond the one cro
     { numRuns: 300 },
   )
 })
+
+const instantsOf = (expression: string, count: number): string[] => {
+  const cron = stepper(expression)
+  const found: string[] = []
+  let wall = Date.UTC(2027, 0, 1)
+  while (found.length < count) {
+    const next = cron.next(wall)
+    if (next === null) break
+    found.push(new Date(next).toISOString().slice(0, 10))
+    wall = next + 1_000
+  }
+  return found
+}
+
+test.each(['0 9 * * SUN-SUN', '0 9 * * sun-sun', '0 9 * * 0-SUN', '0 9 * * SUN-SUN/2'])(
+  '%s is Sunday alone',
+  (expression) => {
+    expect(instantsOf(expression, 3)).toEqual(['2027-01-03', '2027-01-10', '2027-01-17'])
+  },
+)
+
+test('LW may stand in a list with other days', () => {
+  // 31 January 2027 is a Sunday and 28 February another, so their last weekdays are the 29th and the 26th.
+  expect(instantsOf('0 9 LW,15 * *', 4)).toEqual(['2027-01-15', '2027-01-29', '2027-02-15', '2027-02-26'])
+  expect(instantsOf('0 9 1,LW * *', 3)).toEqual(['2027-01-01', '2027-01-29', '2027-02-01'])
+})

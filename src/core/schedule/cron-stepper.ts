@@ -32,8 +32,10 @@ export class CronStepper {
 
   /** The fields must have passed `checkCron`. */
   constructor(fields: CronFields) {
-    const { second, minute, hour, day, month, weekday } = fields
+    const { second, minute, hour, month, weekday } = fields
+    const { day, hasLastWeekday } = withoutLastWeekday(fields.day)
     const pattern = new CronPattern([second, minute, hour, day, month, weekday].join(' '))
+    if (hasLastWeekday) Object.assign(pattern, { lastWeekday: true, starDOM: false })
     this.#nextSecond = nextTable(pattern.second)
     this.#nextMinute = nextTable(pattern.minute)
     this.#nextHour = nextTable(pattern.hour)
@@ -114,6 +116,14 @@ export class CronStepper {
     const laterHour = at(this.#nextHour, hour + 1)
     return laterHour === NONE ? NONE : laterHour * 3_600 + firstMinute * 60 + firstSecond
   }
+}
+
+/** croner knows `LW` only by itself; in a list it is taken out here and put back into what croner found. */
+function withoutLastWeekday(field: string): { readonly day: string; readonly hasLastWeekday: boolean } {
+  const others = field.split(',').filter((item) => item.toUpperCase() !== 'LW')
+  return others.length === 0
+    ? { day: 'LW', hasLastWeekday: true }
+    : { day: others.join(','), hasLastWeekday: others.join() !== field }
 }
 
 const at = (table: Int8Array, index: number): number => table[index] ?? NONE
