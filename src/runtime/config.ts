@@ -8,8 +8,8 @@ import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { parseEmailAddress } from '../core/email-address.ts'
 import { parseSmtpUrl } from '../core/smtp-url.ts'
+import { nearest } from '../core/words/nearest.ts'
 import { contradiction } from './consistency.ts'
-import { nearest } from './nearest.ts'
 import { PRESET_NAMES, PRESETS, type PresetName } from './presets.ts'
 
 export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const

@@ -120,6 +120,45 @@ test('words are stored as the schedule that they mean', async () => {
   })
 })
 
+test('words are read on the clock of the zone that comes with them', async () => {
+  const task = await create({
+    schedule: { type: 'words', words: 'weekdays at 9', timezone: 'europe/vienna' },
+  })
+  const shown = await preview({
+    schedule: { type: 'words', words: 'daily at 9am in Tokyo', timezone: 'UTC' },
+  })
+
+  expect(task.schedule).toEqual(weekday)
+  expect(shown.schedule).toEqual({ type: 'daily', hour: 9, minute: 0, timezone: 'Asia/Tokyo' })
+})
+
+test('words that cannot be read, and a zone that is unknown, are refused where they stand', async () => {
+  const refusal = async (schedule: unknown) =>
+    (await node.request('POST', '/v1/schedules/preview', { schedule })).body.errors[0]
+
+  expect(await refusal({ type: 'words', words: 'monday at 9' })).toMatchObject({
+    pointer: '/schedule/words',
+    detail: expect.stringContaining('The nearest form that is understood is "every monday at 9:00"'),
+  })
+  expect(await refusal({ type: 'words', words: 'daily', timezone: 'Mars/Olympus' })).toMatchObject({
+    pointer: '/schedule/timezone',
+    detail: expect.stringContaining('is not a known time zone'),
+  })
+})
+
+test('zones are stored in their proper spelling, and abbreviations are noted', async () => {
+  const task = await create({ schedule: { ...weekday, timezone: 'EUROPE/vienna' } })
+  const { notes } = await preview({ schedule: { ...weekday, timezone: 'CET' } })
+
+  expect(task.schedule.timezone).toBe('Europe/Vienna')
+  expect(notes).toContainEqual({
+    at: null,
+    wall: null,
+    kind: 'zone',
+    note: expect.stringContaining('CET is an abbreviation and is taken as Europe/'),
+  })
+})
+
 test('a preview reads words, shows what they mean, and says them in a way that can be read again', async () => {
   const shown = await preview({ schedule: 'every 15 minutes between 8 and 18 on weekdays', count: 1 })
 

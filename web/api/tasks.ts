@@ -3,6 +3,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { type Answer, ask, get, post, queryOf } from './client.ts'
 import type {
   ActionType,
+  GivenSchedule,
   Page,
   Preview,
   Schedule,
@@ -90,7 +91,7 @@ export const whyThenQuery = (id: string, at: string) =>
 /** What decides when a task is due, before it is one. */
 export interface PreviewInput {
   /** As it is stored, or in words. */
-  readonly schedule: Schedule | string
+  readonly schedule: GivenSchedule
   /** What H in it is drawn from. */
   readonly seed?: string
   readonly startAt?: string
@@ -100,8 +101,8 @@ export interface PreviewInput {
 }
 
 /** A grid without an anchor goes through the task's start or creation, and keeps that phase when it is edited. */
-export function onGridOf(task: Task | undefined, schedule: Schedule | string): Schedule | string {
-  if (!task || typeof schedule === 'string') return schedule
+export function onGridOf(task: Task | undefined, schedule: GivenSchedule): GivenSchedule {
+  if (!task || schedule.type === 'words') return schedule
   const anchored = <T extends Schedule>(trigger: T): T =>
     trigger.type === 'every' && trigger.anchor === undefined
       ? { ...trigger, anchor: task.startAt ?? task.createdAt }

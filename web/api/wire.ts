@@ -114,3 +114,8 @@ export interface Problem {
   readonly requestId?: string
   readonly errors?: readonly FieldProblem[]
 }
+
+/** A schedule as the API takes it; words are read there, on the clock of their zone. */
+export type GivenSchedule =
+  | Schedule
+  | { readonly type: 'words'; readonly words: string; readonly timezone: string }

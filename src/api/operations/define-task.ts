@@ -5,7 +5,8 @@
 import { Refusal } from '../../core/errors.ts'
 import { delayMs, firstOccurrence, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { type Schedule, type Trigger, usesSeed } from '../../core/schedule/schedule.ts'
-import { parseWords } from '../../core/schedule/words/parse-words.ts'
+import { parseWords, type WordsOptions } from '../../core/schedule/words/parse-words.ts'
+import { spellZone } from '../../core/schedule/zone-names.ts'
 import { durationMs, instantMs, planOf, TASK_DEFAULTS, type TaskDefinition } from '../../core/task.ts'
 import type { CreateTask, EditTask } from '../schemas/task.ts'
 
@@ -100,15 +101,27 @@ export function redefineTask(
 
 /** A schedule as it is stored, from what was checked when the request came in. */
 export function givenSchedule(given: CreateTask['schedule'], now: number): Schedule | undefined {
-  if (typeof given === 'string') {
-    const parsed = parseWords(given, { now })
-    if (!parsed.ok) throw invalid('/schedule', parsed.reason)
-    return parsed.schedule
+  if (given === undefined) return undefined
+  if (typeof given === 'string') return readWords('/schedule', given, { now })
+  if (Array.isArray(given)) {
+    const triggers = (given as Trigger[]).map(withProperZones)
+    const [only] = triggers
+    return triggers.length === 1 && only !== undefined ? only : { type: 'several', triggers }
   }
-  if (!Array.isArray(given)) return given as Schedule | undefined
-  const triggers = given as Trigger[]
-  const [only] = triggers
-  return triggers.length === 1 && only !== undefined ? only : { type: 'several', triggers }
+  if (given.type !== 'words') return withProperZones(given as Schedule)
+  return readWords('/schedule/words', given.words, { now, timezone: spellZone(given.timezone) })
+}
+
+function readWords(pointer: string, words: string, options: WordsOptions): Schedule {
+  const parsed = parseWords(words, options)
+  if (!parsed.ok) throw invalid(pointer, parsed.reason)
+  return parsed.schedule
+}
+
+/** Zones are stored in their proper spelling, however they were typed. */
+function withProperZones<T extends Schedule>(schedule: T): T {
+  if (schedule.type === 'several') return { ...schedule, triggers: schedule.triggers.map(withProperZones) }
+  return 'timezone' in schedule ? { ...schedule, timezone: spellZone(schedule.timezone) } : schedule
 }
 
 /** The row a new task begins with; null when it only runs when triggered. */

@@ -1,7 +1,8 @@
 import { describeSchedule } from '../../core/schedule/describe.ts'
 import { dstNotes } from '../../core/schedule/dst-notes.ts'
 import { dueAt, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
-import { type Plan, type Schedule, timezoneOf } from '../../core/schedule/schedule.ts'
+import { type Plan, type Schedule, timezoneOf, triggersOf } from '../../core/schedule/schedule.ts'
+import { zoneNote } from '../../core/schedule/zone-names.ts'
 import { durationMs, instantMs } from '../../core/task.ts'
 import { localTime } from '../local-time.ts'
 import { utc } from '../present.ts'
@@ -37,14 +38,26 @@ export function previewSchedule(request: PreviewRequest, now: number): Preview {
       local: timezone === null ? null : localTime(at, timezone),
       ...(jitterMs === 0 ? {} : { firesAt: utc(dueAt(plan, at)) }),
     })),
-    notes: dstNotes(plan, from, from + NOTES_AHEAD_MS, MAX_NOTES).map(({ instant, wall, kind, note }) => ({
-      at: instant === null ? null : utc(instant),
-      wall,
-      kind,
-      note,
-    })),
+    notes: [...zoneNotes(schedule), ...clockNotes(plan, from)],
   }
 }
+
+/** Abbreviations that were taken for a zone. */
+function zoneNotes(schedule: Schedule): Preview['notes'] {
+  const zones = triggersOf(schedule).flatMap((trigger) => ('timezone' in trigger ? [trigger.timezone] : []))
+  return [...new Set(zones)].flatMap((zone) => {
+    const note = zoneNote(zone)
+    return note === null ? [] : [{ at: null, wall: null, kind: 'zone' as const, note }]
+  })
+}
+
+const clockNotes = (plan: Plan, from: number): Preview['notes'] =>
+  dstNotes(plan, from, from + NOTES_AHEAD_MS, MAX_NOTES).map(({ instant, wall, kind, note }) => ({
+    at: instant === null ? null : utc(instant),
+    wall,
+    kind,
+    note,
+  }))
 
 function upcoming(plan: Plan, from: number, count: number): number[] {
   const isRelative = plan.schedule.type === 'once' || plan.schedule.type === 'delay'

@@ -9,6 +9,7 @@ import {
   validateSchedule,
 } from '../../core/schedule/schedule.ts'
 import { parseWords } from '../../core/schedule/words/parse-words.ts'
+import { zoneProblem } from '../../core/schedule/zone.ts'
 import { durationBetween, Instant, instantProblem } from './values.ts'
 
 /** The fields are checked in detail by the core, which knows what an expression may hold. */
@@ -58,6 +59,15 @@ const Dates = z
   .describe('At each of these dates: wall times of the zone, or instants with an offset.')
 const Manual = z.strictObject({ type: z.literal('manual') }).describe('Only when triggered.')
 
+/** Read here only to be refused where they are wrong; the operation reads them again, at its own time. */
+const InWords = z
+  .strictObject({
+    type: z.literal('words'),
+    words: Text.meta({ example: 'every weekday at 9:00' }),
+    timezone: Text.default('UTC'),
+  })
+  .describe('In words, with the zone of wall times that name none. Stored as the schedule that they mean.')
+
 const KINDS = [Once, Every, Delay, Cron, Daily, Dates, Manual] as const
 /** Kinds that cannot be joined are let in here, so that the core can say why. */
 const Triggers = z.array(z.discriminatedUnion('type', KINDS)).min(1).max(MAX_TRIGGERS)
@@ -66,14 +76,17 @@ const Several = z
   .describe('Due whenever one of the triggers is; an instant that two of them share is due once.')
 
 const Whole = z
-  .discriminatedUnion('type', [...KINDS, Several])
-  .superRefine((schedule, context) => report(schedule as CoreSchedule, [], context))
+  .discriminatedUnion('type', [...KINDS, Several, InWords])
+  .superRefine((schedule, context) =>
+    schedule.type === 'words'
+      ? reportWords(schedule, context)
+      : report(schedule as CoreSchedule, [], context),
+  )
 
 const List = Triggers.superRefine((triggers, context) =>
   report({ type: 'several', triggers: triggers as Trigger[] }, ['triggers'], context),
 ).describe('Several triggers: the same as an object of type several.')
 
-/** Read here only to be refused where it is wrong; the operation reads it again, at its own time. */
 const Words = z
   .string()
   .superRefine((text, context) => {
@@ -86,6 +99,16 @@ const Words = z
 /** As an object of some type, as a list of triggers, or in words; it is shown as an object. */
 export const Schedule = z.union([Whole, List, Words]).meta({ id: 'Schedule' })
 export type Schedule = z.output<typeof Schedule>
+
+function reportWords({ words, timezone }: z.output<typeof InWords>, context: z.RefinementCtx): void {
+  const zone = zoneProblem(timezone)
+  if (zone !== null) {
+    context.addIssue({ code: 'custom', path: ['timezone'], message: zone })
+    return
+  }
+  const parsed = parseWords(words, { now: 0, timezone })
+  if (!parsed.ok) context.addIssue({ code: 'custom', path: ['words'], message: parsed.reason })
+}
 
 /** What the core finds wrong, each at its place. `within` is what a list leaves out of the pointers. */
 function report(schedule: CoreSchedule, within: readonly string[], context: z.RefinementCtx): void {
@@ -157,8 +180,8 @@ export const Preview = z
     notes: z.array(
       z.object({
         at: z.string().nullable(),
-        wall: z.string(),
-        kind: z.enum(['gap', 'fold']),
+        wall: z.string().nullable(),
+        kind: z.enum(['gap', 'fold', 'zone']),
         note: z.string(),
       }),
     ),

@@ -3,7 +3,7 @@ import { readJson, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'
 
 const KINDS = ['every', 'delay', 'cron', 'daily', 'at', 'manual', 'schedule'] as const
-const ON_THE_WALL_CLOCK = ['cron', 'daily']
+const ON_THE_WALL_CLOCK = ['cron', 'daily', 'schedule']
 
 export const machineZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
@@ -21,8 +21,7 @@ export function readSchedule(flags: Flags, current: unknown): unknown {
     kind === undefined ? (current as object | string) : scheduleOf(kind, flags[kind], zoneOf(current))
   if (Object.keys(more).length === 0) return schedule
   if (Array.isArray(schedule)) throw usage('A list of triggers says itself what each of them is like.')
-  if (typeof schedule === 'string')
-    throw usage("Words say all of it themselves, such as 'every weekday at 9:00 (Europe/Vienna)'.")
+  if (typeof schedule === 'string') return { type: 'words', words: schedule, ...more }
   return { ...schedule, ...more }
 }
 
@@ -45,7 +44,7 @@ function scheduleOf(kind: (typeof KINDS)[number], value: unknown, timezone: stri
     case 'manual':
       return { type: 'manual' }
     case 'schedule':
-      return readWhole(String(value))
+      return readWhole(String(value), timezone)
   }
 }
 
@@ -62,9 +61,9 @@ function readTime(text: string): { hour: number; minute: number } {
   return { hour: Number(hour), minute: Number(minute) }
 }
 
-/** Words begin with a letter; JSON of a schedule, or of words, does not. The server reads the words. */
-function readWhole(text: string): object | string {
-  if (/^[a-z]/i.test(text)) return text
+/** JSON begins with a brace, a bracket or a quote; everything else is words, which the server reads. */
+function readWhole(text: string, timezone: string): object | string {
+  if (!/^\s*[[{"]/.test(text)) return { type: 'words', words: text, timezone }
   const whole = readJson(text)
   if (typeof whole === 'string' || (typeof whole === 'object' && whole !== null)) return whole
   throw usage(

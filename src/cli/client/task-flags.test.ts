@@ -20,7 +20,6 @@ test.each([
   [['--every', '1s', '--daily', '9:00'], 'A task has one schedule; --every and --daily give more.'],
   [['--daily', 'noon'], "--daily is 'noon'; it must be a time such as 09:30."],
   [['--timezone', 'UTC'], '--timezone is about a schedule, and there is none.'],
-  [['--schedule', '7'], "--schedule is '7'; it must be words such as"],
   [['--schedule', '[]', '--timezone', 'UTC'], 'A list of triggers says itself'],
   [['--file', '/nowhere.json'], '/nowhere.json cannot be read'],
   [['--metadata', '{'], '--metadata is not JSON'],

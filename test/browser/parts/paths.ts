@@ -65,7 +65,7 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByLabel('Cron expression').fill('0 25 * * *')
     await page.getByLabel('Cron expression').and(page.locator('[aria-invalid=true]')).waitFor()
     await page.getByLabel('Cron expression').fill('30 2 * * *')
-    await page.getByRole('list', { name: 'Clock changes' }).getByText('02:30 does not exist').waitFor()
+    await page.getByRole('list', { name: 'Notes on the clock' }).getByText('02:30 does not exist').waitFor()
     await page.getByRole('button', { name: 'Create task' }).click()
     await page.getByLabel('URL', { exact: true }).and(page.locator('[aria-invalid=true]:focus')).waitFor()
     const refusals = await page.getByText('Not saved: one field is not right yet.').count()

@@ -79,8 +79,6 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 function wordsOfField(field: string, value: unknown): Words[] {
   const whole = [setting(field, value)]
   if (field === 'action') return actionWords(value as Fields) ?? [['--action', JSON.stringify(value)]]
-  if (field === 'schedule' && typeof value === 'string' && /^[a-z]/i.test(value))
-    return [['--schedule', value]]
   if (field === 'schedule') return scheduleWords(value as Fields) ?? [['--schedule', JSON.stringify(value)]]
   const plain = TEXT[field] ?? NUMBERS[field]
   if (plain !== undefined) {
@@ -194,7 +192,7 @@ interface KindWords {
 
 function kindWords(
   type: string,
-  { at, interval, expression, hour, minute, timezone }: Fields,
+  { at, interval, expression, hour, minute, timezone, words }: Fields,
 ): KindWords | null {
   if (type === 'manual') return { words: ['--manual'], says: [] }
   if (type === 'once' && typeof at === 'string') return { words: ['--at', at], says: ['at'] }
@@ -202,6 +200,7 @@ function kindWords(
     return { words: [`--${type}`, interval], says: ['interval'] }
   // Without a zone the command line would take that of its machine.
   if (typeof timezone !== 'string') return null
+  if (type === 'words' && typeof words === 'string') return { words: ['--schedule', words], says: ['words'] }
   if (type === 'cron' && typeof expression === 'string')
     return { words: ['--cron', expression], says: ['expression'] }
   const isTime = [hour, minute].every(

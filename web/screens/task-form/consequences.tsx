@@ -105,9 +105,9 @@ function Occurrences({ draft, preview }: { readonly draft: Draft; readonly previ
         draft.when !== 'manual' && <p className={classes.policy}>Nothing is due within these bounds.</p>
       )}
       {preview.notes.length > 0 && (
-        <ul className={classes.notes} aria-label="Clock changes">
+        <ul className={classes.notes} aria-label="Notes on the clock">
           {preview.notes.map(({ wall, note }) => (
-            <li key={wall + note}>
+            <li key={`${wall} ${note}`}>
               <span aria-hidden="true">⚠ </span>
               {note}
             </li>

@@ -2,7 +2,7 @@
  * A draft as JSON that somebody edits, and back. What fits the fields goes into them; whatever does not, also what
  * is wrong, is carried as it is, so that the API gets exactly what was written and says itself what it thinks of it.
  */
-import type { Schedule, TaskInput } from '../../api/wire.ts'
+import type { GivenSchedule, TaskInput } from '../../api/wire.ts'
 import { type Draft, metadataText } from './draft.ts'
 import { actionFields } from './draft-action.ts'
 import { fullInput } from './draft-input.ts'
@@ -52,7 +52,7 @@ const SHOWN: Readonly<Record<string, (value: unknown) => Partial<Draft>>> = {
   tags: (value) => ({ tags: list(value) }),
   action: (value) => actionFields(value as Parameters<typeof actionFields>[0]),
   schedule: (value) =>
-    typeof value === 'string' ? { when: 'words', words: value } : scheduleFields(value as Schedule),
+    typeof value === 'string' ? { when: 'words', words: value } : scheduleFields(value as GivenSchedule),
   startAt: (value) => ({ startAt: readable(value) }),
   endAt: (value) => ({ endAt: readable(value) }),
   maxRuns: (value) => ({ maxRuns: number(value) }),

@@ -1,9 +1,11 @@
 /** The schedule of a task as fields of the form, and back. */
-import type { FoldPolicy, GapPolicy, Schedule } from '../../api/wire.ts'
+import type { FoldPolicy, GapPolicy, GivenSchedule, Schedule } from '../../api/wire.ts'
 import type { Draft } from './draft.ts'
 
-export function scheduleFields(schedule: Schedule): Partial<Draft> {
+export function scheduleFields(schedule: GivenSchedule): Partial<Draft> {
   switch (schedule.type) {
+    case 'words':
+      return { when: 'words', words: schedule.words, timezone: schedule.timezone }
     case 'once':
       return { when: 'once', at: readable(schedule.at) }
     case 'every':
@@ -42,7 +44,7 @@ const wallClock = ({
   fold,
 })
 
-export function scheduleOf(draft: Draft): Schedule | string {
+export function scheduleOf(draft: Draft): GivenSchedule {
   const { timezone, gap, fold } = draft
   const daylightSaving = { ...(gap === 'next' ? {} : { gap }), ...(fold === 'first' ? {} : { fold }) }
   switch (draft.when) {
@@ -61,7 +63,7 @@ export function scheduleOf(draft: Draft): Schedule | string {
       return { type: 'daily', hour: Number(hour), minute: Number(minute), timezone, ...daylightSaving }
     }
     case 'words':
-      return draft.words.trim()
+      return { type: 'words', words: draft.words.trim(), timezone }
     case 'manual':
       return { type: 'manual' }
     case 'dates':

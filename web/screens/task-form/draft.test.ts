@@ -117,9 +117,18 @@ test.each<Partial<Task>>([
 })
 
 test('words go to the API as they were written, which reads them', () => {
-  const draft = { ...emptyDraft(), when: 'words' as const, words: ' every 2 hours ' }
+  const draft = {
+    ...emptyDraft(),
+    when: 'words' as const,
+    words: ' weekdays at 9 ',
+    timezone: 'Europe/Vienna',
+  }
 
-  expect(inputOf(draft).schedule).toBe('every 2 hours')
+  expect(inputOf(draft).schedule).toEqual({
+    type: 'words',
+    words: 'weekdays at 9',
+    timezone: 'Europe/Vienna',
+  })
 })
 
 test('an edit holds the fields that are others now', () => {

@@ -32,14 +32,17 @@ export function When({ draft, change, errorAt }: PartProps) {
         onChange={(when) => change({ when: when as Draft['when'] })}
       />
       {draft.when === 'words' && (
-        <TextInput
-          label="When, in words"
-          description="every 15 minutes between 8 and 18 · last day of the month at 18:00 · in 10 minutes; times are in UTC unless a zone follows"
-          value={draft.words}
-          error={errorAt('/schedule')}
-          onChange={(event) => change({ words: event.currentTarget.value })}
-          spellCheck={false}
-        />
+        <>
+          <TextInput
+            label="When, in words"
+            description="every 15 minutes between 8 and 18 · last day of the month at 18:00 · tomorrow at 9:00 · weekdays at noon in Tokyo"
+            value={draft.words}
+            error={errorAt('/schedule/words')}
+            onChange={(event) => change({ words: event.currentTarget.value })}
+            spellCheck={false}
+          />
+          <ZoneSelect draft={draft} change={change} errorAt={errorAt} />
+        </>
       )}
       {draft.when === 'daily' && (
         <TextInput

@@ -29,9 +29,9 @@ export function Upcoming({ task }: { readonly task: Task }) {
   return (
     <Panel title={task.state === 'paused' ? 'Would be due, were it not paused' : 'Next times'} flush>
       {data.notes.length > 0 && (
-        <ul className={classes.notes} aria-label="Clock changes">
+        <ul className={classes.notes} aria-label="Notes on the clock">
           {data.notes.map(({ wall, note }) => (
-            <li key={wall + note}>
+            <li key={`${wall} ${note}`}>
               <span aria-hidden="true">⚠ </span>
               {note}
             </li>

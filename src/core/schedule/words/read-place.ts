@@ -1,5 +1,7 @@
 import { type DatesSchedule, FOLD_POLICIES, GAP_POLICIES } from '../schedule.ts'
 import { zoneProblem } from '../zone.ts'
+import { spellZone } from '../zone-names.ts'
+import { MAX_CITY_WORDS, zoneOfCity } from './cities.ts'
 import type { Reader } from './reader.ts'
 
 /** Where the wall clock hangs, and what to do about its changes. */
@@ -35,11 +37,37 @@ export function readPlace(
   return reader.take(/\)/y, '")"') === null ? null : { timezone: zone, ...choices }
 }
 
+/** An IANA name in its proper spelling, or the city that a zone is named after. */
 function readZone(reader: Reader): string | null {
   return (
-    reader.attempt(() => {
-      const match = reader.take(/[A-Za-z][A-Za-z0-9_+/-]*/y, 'a time zone such as Europe/Vienna')
-      return match === null || zoneProblem(match[0]) !== null ? null : match[0]
-    }) ?? reader.miss('a time zone that is known, such as Europe/Vienna')
+    reader.attempt(() => readZoneName(reader)) ??
+    reader.attempt(() => readCity(reader)) ??
+    reader.miss('a time zone that is known, such as Europe/Vienna')
   )
 }
+
+function readZoneName(reader: Reader): string | null {
+  const match = reader.take(/[A-Za-z][A-Za-z0-9_+/-]*/y, 'a time zone such as Europe/Vienna')
+  return match === null || zoneProblem(match[0]) !== null ? null : spellZone(match[0])
+}
+
+/** The longest run of words that is a city: "New York", not a city called "New". */
+function readCity(reader: Reader): string | null {
+  for (let words = MAX_CITY_WORDS; words > 0; words -= 1) {
+    const zone = reader.quietly(() =>
+      reader.attempt(() => {
+        const match = reader.take(CITY[words] as RegExp, '')
+        return match === null ? null : (zoneOfCity(match[0]) ?? null)
+      }),
+    )
+    if (zone === null) continue
+    reader.quietly(() => reader.words('time'))
+    return zone
+  }
+  return null
+}
+
+const CITY = Array.from(
+  { length: MAX_CITY_WORDS + 1 },
+  (_, words) => new RegExp(`[a-z.'-]+(?:\\s+[a-z.'-]+){${Math.max(0, words - 1)}}(?![\\w/])`, 'iy'),
+)

@@ -1,8 +1,8 @@
-/** What sentences are made of: instants, durations, times, numbers, and lists of them. */
+/** What sentences are made of: instants, durations, numbers, and lists of them. */
 import { formatDuration, MAX_DURATION_MS, parseDuration } from '../../duration.ts'
 import { parseInstant } from '../instant.ts'
 import type { Reader } from './reader.ts'
-import { UNIT_WORDS } from './vocabulary.ts'
+import { NUMBER_WORDS, UNIT_SPELLINGS } from './vocabulary.ts'
 
 export function readInstant(reader: Reader): string | null {
   const match = reader.take(
@@ -14,19 +14,33 @@ export function readInstant(reader: Reader): string | null {
 
 const DURATION = 'a duration such as 15 minutes'
 
-/** "1 hour 30 minutes", or as the other fields have it: "1h30m". */
+/** "1 hour 30 minutes", "an hour", "half an hour", or as the other fields have it: "1h30m". */
 export function readDuration(reader: Reader): number | null {
   const compact = reader.take(/(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+(?![\w.])/y, DURATION)
   if (compact !== null) {
     const parsed = parseDuration(compact[0])
     return parsed.ok ? parsed.ms : reader.miss(DURATION)
   }
+  return reader.attempt(() => readPartOfHour(reader)) ?? readUnits(reader)
+}
+
+/** "half an hour", "half hour", "quarter of an hour". */
+function readPartOfHour(reader: Reader): number | null {
+  reader.quietly(() => reader.words('a'))
+  const part = reader.quietly(() => reader.oneOf(['half', 'quarter'], DURATION))
+  if (part === null) return null
+  reader.quietly(() => reader.words('of'))
+  reader.quietly(() => reader.words('an'))
+  return reader.words('hour') ? (part === 'half' ? 1_800_000 : 900_000) : null
+}
+
+function readUnits(reader: Reader): number | null {
   let total: number | null = null
   for (;;) {
     const part = reader.attempt(() => {
-      const count = reader.take(/\d{1,9}(?![\w.:-])/y, total === null ? DURATION : 'more of the duration')
+      const count = readCount(reader, total === null ? DURATION : 'more of the duration')
       const unit = count === null ? null : readUnit(reader)
-      return unit === null ? null : Number(count?.[0]) * unit
+      return count === null || unit === null ? null : count * unit
     })
     if (part === null) return total
     total = (total ?? 0) + part
@@ -34,40 +48,17 @@ export function readDuration(reader: Reader): number | null {
   }
 }
 
+/** A number in figures or as a word. */
+export function readCount(reader: Reader, expectation: string): number | null {
+  const figures = reader.take(/\d{1,9}(?![\w.:-])/y, expectation)
+  if (figures !== null) return Number(figures[0])
+  const word = reader.quietly(() => reader.oneOf([...NUMBER_WORDS.keys()], expectation))
+  return word === null ? null : (NUMBER_WORDS.get(word) ?? null)
+}
+
 export function readUnit(reader: Reader): number | null {
-  const names = UNIT_WORDS.flatMap(([name]) => [`${name}s`, name])
-  const word = reader.oneOf(names, 'a unit such as minutes')
-  return word === null ? null : (UNIT_WORDS.find(([name]) => word.startsWith(name))?.[1] ?? null)
-}
-
-/** A wall time. */
-export interface Time {
-  readonly hour: number
-  readonly minute: number
-  readonly second: number
-}
-
-const TIME = 'a time such as 9:00'
-
-export function readTime(reader: Reader): Time | null {
-  if (reader.words('noon')) return { hour: 12, minute: 0, second: 0 }
-  if (reader.words('midnight')) return { hour: 0, minute: 0, second: 0 }
-  return (
-    reader.attempt(() => {
-      const match = reader.take(/(\d{1,2})(?::(\d\d)(?::(\d\d))?)?(?:\s*(am|pm))?(?![\w:])/iy, TIME)
-      if (match === null || (match[2] === undefined && match[4] === undefined)) return null
-      const hour = toHour(Number(match[1]), match[4])
-      const [minute, second] = [Number(match[2] ?? 0), Number(match[3] ?? 0)]
-      return hour === null || hour > 23 || minute > 59 || second > 59 ? null : { hour, minute, second }
-    }) ?? reader.miss(`${TIME}, 0:00 to 23:59`)
-  )
-}
-
-/** The hour on a clock of 24, from one that may be told in two halves. */
-export function toHour(hour: number, half: string | undefined): number | null {
-  if (half === undefined) return hour
-  if (hour < 1 || hour > 12) return null
-  return (hour % 12) + (half.toLowerCase() === 'pm' ? 12 : 0)
+  const word = reader.oneOf([...UNIT_SPELLINGS.keys()], 'a unit such as minutes')
+  return word === null ? null : (UNIT_SPELLINGS.get(word) ?? null)
 }
 
 export function readNumber(reader: Reader, min: number, max: number, what: string): number | null {
@@ -93,7 +84,7 @@ export function readList<T>(
   const items = [first]
   for (;;) {
     const next = reader.attempt(() => {
-      if (reader.take(/,\s*and(?!\w)|,|and(?!\w)/iy, '"and"') === null) return null
+      if (reader.take(/,\s*and(?!\w)|,|and(?!\w)|&/iy, '"and"') === null) return null
       return read(reader)
     })
     if (next === null) return items

@@ -7,6 +7,7 @@ export class Reader {
   #position = 0
   #furthest = 0
   #expected = new Set<string>()
+  #isQuiet = false
 
   constructor(text: string) {
     this.text = text
@@ -51,6 +52,23 @@ export class Reader {
     return found
   }
 
+  /** Reads what is understood but not advertised: a refusal names the plain form, not each synonym. */
+  quietly<T>(read: () => T): T {
+    const before = this.#isQuiet
+    this.#isQuiet = true
+    const found = read()
+    this.#isQuiet = before
+    return found
+  }
+
+  /** Whether a phrase comes next; takes nothing. */
+  sees(phrase: string): boolean {
+    const before = this.#position
+    const isThere = this.quietly(() => this.words(phrase))
+    this.#position = before
+    return isThere
+  }
+
   get isAtEnd(): boolean {
     this.#skipSpaces()
     return this.#position === this.text.length
@@ -72,7 +90,7 @@ export class Reader {
     if (this.#position < this.#furthest) return
     if (this.#position > this.#furthest) this.#expected = new Set()
     this.#furthest = this.#position
-    this.#expected.add(expectation)
+    if (!this.#isQuiet) this.#expected.add(expectation)
   }
 
   #skipSpaces(): void {

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { spellZone, zoneNote } from './zone-names.ts'
+
+test.each([
+  'Europe/Vienna',
+  'America/New_York',
+  'America/Port-au-Prince',
+  'Africa/Dar_es_Salaam',
+  'America/Argentina/ComodRivadavia',
+  'Asia/Kolkata',
+  'US/Pacific',
+  'Etc/GMT+2',
+  'UTC',
+  'EST5EDT',
+  'NZ-CHAT',
+  'GB-Eire',
+])('%s is spelt so whatever its case', (name) => {
+  expect([name.toLowerCase(), name.toUpperCase(), name].map(spellZone)).toEqual([name, name, name])
+})
+
+test('an abbreviation is noted with the zone that it is taken for', () => {
+  expect(zoneNote('CET')).toBe(
+    "CET is an abbreviation and is taken as Europe/Brussels, with that zone's clock changes if it has any; write the zone you mean, such as Europe/Brussels",
+  )
+  expect(['UTC', 'GMT', 'Europe/Vienna', 'Cuba'].map(zoneNote)).toEqual([null, null, null, null])
+})
