@@ -13,7 +13,7 @@ import { uuidv7 } from '../core/ids.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
-import { parseJsonBodies } from './body-parsing.ts'
+import { BODY_LIMIT, parseJsonBodies } from './body-parsing.ts'
 import type { DashboardFiles } from './dashboard-files.ts'
 import { documentation, finishDocument } from './documentation.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
@@ -23,6 +23,7 @@ import { guardOrigin } from './origin-guard.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { backfillRoutes } from './routes/backfills.ts'
 import { blackoutRoutes } from './routes/blackouts.ts'
+import { bulkRoutes } from './routes/bulk.ts'
 import { changeTaskRoutes } from './routes/change-tasks.ts'
 import { clusterRoutes } from './routes/cluster.ts'
 import { compatibleTaskRoutes } from './routes/compatible-tasks.ts'
@@ -37,6 +38,7 @@ import { ledgerRoutes } from './routes/ledger.ts'
 import { projectRoutes } from './routes/project.ts'
 import { queueRoutes } from './routes/queues.ts'
 import { readTaskRoutes } from './routes/read-tasks.ts'
+import { reportRoutes } from './routes/reports.ts'
 import { runRoutes } from './routes/runs.ts'
 import { scheduleRoutes } from './routes/schedules.ts'
 import { type Installation, serverRoutes } from './routes/server.ts'
@@ -73,7 +75,6 @@ export interface AppOptions {
   readonly dashboard: DashboardFiles | null
 }
 
-const BODY_LIMIT = 1024 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than any key or id, so that a parameter that is too long is refused by its schema. */
 const MAX_PARAM_CHARACTERS = 8_192
@@ -115,6 +116,7 @@ export async function createApp({
     transformObject: finishDocument,
   })
   createTaskRoutes(app, context)
+  await app.register(async (scope) => bulkRoutes(scope as App, context))
   readTaskRoutes(app, context)
   changeTaskRoutes(app, context)
   versionRoutes(app, context)
@@ -134,6 +136,7 @@ export async function createApp({
   auditRoutes(app, context)
   streamRoutes(app, context, log)
   workerRoutes(app, context, remoteWorkers)
+  await app.register(async (scope) => reportRoutes(scope as App, remoteWorkers))
   eventRoutes(app, context, log)
   subscriptionRoutes(app, context, tester)
   deadLetterRoutes(app, context)

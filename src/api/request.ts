@@ -18,8 +18,13 @@ export const headers = {
 }
 
 export function idempotencyOf(request: FastifyRequest): Repeatable | null {
+  const key = idempotencyKeyOf(request)
+  return key === null ? null : repeatable(key, request)
+}
+
+export function idempotencyKeyOf(request: FastifyRequest): string | null {
   const key = request.headers['idempotency-key']
-  return typeof key === 'string' ? repeatable(key, request) : null
+  return typeof key === 'string' ? key : null
 }
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/

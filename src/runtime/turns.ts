@@ -1,18 +1,31 @@
 /** After working so long on end, everything else that the process does has its turn. */
 const TURN_MS = 3
 
+/** Keeps long work from holding up the process: whoever does it asks between two small pieces whether to pause. */
+export class Turns {
+  #begunAt = performance.now()
+
+  get isOver(): boolean {
+    return performance.now() - this.#begunAt >= TURN_MS
+  }
+
+  /** Lets everything else that waits have its turn. */
+  async pass(): Promise<void> {
+    await new Promise(setImmediate)
+    this.#begunAt = performance.now()
+  }
+}
+
 /** Does something with each of many items, in order, without keeping the process from anything else meanwhile. */
 export async function mapInTurns<T, R>(
-  items: readonly T[],
+  items: Iterable<T>,
   work: (item: T, index: number) => R,
 ): Promise<R[]> {
   const results: R[] = []
-  let begunAt = performance.now()
-  for (const [index, item] of items.entries()) {
-    results.push(work(item, index))
-    if (performance.now() - begunAt < TURN_MS) continue
-    await new Promise(setImmediate)
-    begunAt = performance.now()
+  const turns = new Turns()
+  for (const item of items) {
+    results.push(work(item, results.length))
+    if (turns.isOver) await turns.pass()
   }
   return results
 }

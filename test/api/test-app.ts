@@ -83,7 +83,7 @@ export async function createTestApp(
     await tester.stop()
   })
 
-  /** A body that is text is sent as it is, everything else as JSON. */
+  /** A body that is text or bytes is sent as it is, everything else as JSON. */
   const send = async (
     method: string,
     url: string,
@@ -98,7 +98,7 @@ export async function createTestApp(
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { payload: isRaw(body) ? body : JSON.stringify(body) }),
     }
     if (['/v1/stream', '/v1/events'].includes(url.split('?')[0] ?? ''))
       return beginning(await app.inject({ ...request, payloadAsStream: true }))
@@ -113,6 +113,8 @@ export async function createTestApp(
   }
   return { app, context, send }
 }
+
+const isRaw = (body: unknown): body is string | Buffer => typeof body === 'string' || Buffer.isBuffer(body)
 
 /** A stream does not end by itself: its first event stands for it. */
 async function beginning(answer: LightMyRequestResponse): Promise<InjectedAnswer> {

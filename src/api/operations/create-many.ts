@@ -3,39 +3,52 @@
  * done in turns with everything else, so that what is due on this node still starts on time.
  */
 
-import { type Problem, Refusal } from '../../core/errors.ts'
+import { Refusal } from '../../core/errors.ts'
 import { mapInTurns } from '../../runtime/turns.ts'
 import { changing } from '../../store/changing.ts'
 import type { Queryable } from '../../store/database.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
+import type { ListItem } from '../body-parsing.ts'
 import { presentTask } from '../present.ts'
 import { CreateTask } from '../schemas/task.ts'
-import { invalidInput, MAX_PROBLEMS, parse } from '../validation/parse.ts'
+import { checkedItems, located } from '../validation/list.ts'
 import type { Context } from './context.ts'
 import { newTask, rowOf, storeTasks } from './create-task.ts'
-import { type Answer, answerOnce, type FirstAnswer, type Repeatable, remember } from './idempotency.ts'
+import {
+  type Answer,
+  answerOnce,
+  type FirstAnswer,
+  PiecewiseRepeatable,
+  type Repeatable,
+  remember,
+} from './idempotency.ts'
 import { limitsOf } from './project.ts'
 
 /** Tasks as they were sent: nothing has been checked yet. */
 export interface CreateManyRequest {
-  readonly items: readonly unknown[]
+  readonly items: readonly ListItem[]
   readonly traceparent: string | null
-  readonly repeat: Repeatable | null
+  readonly idempotencyKey: string | null
+  /** What the request is, for telling a repetition from another one. */
+  readonly address: { readonly method: string; readonly url: string }
 }
 
-/** Stored by one statement. */
+/** Stored by one statement: so many at most, and no more than so much text unless it is one task alone. */
 const CHUNK = 200
+const CHUNK_BYTES = 512 * 1024
 
 const pointerTo = (index: number) => `/tasks/${index}`
 
 /** Stores tasks, all or none. */
 export async function createManyTasks(context: Context, request: CreateManyRequest): Promise<Answer> {
-  const inputs = await validated(request.items)
+  const { items, traceparent } = request
+  const { inputs, repeat } = await validated(request)
+  const ends = chunkEnds(items.map(({ bytes }) => bytes))
   let hints: DueHint[] = []
-  const answer = await answerOnce(context, request.repeat, () =>
+  const answer = await answerOnce(context, repeat, () =>
     changing(context.db, async (tx) => {
       hints = []
-      return storeAll(context, tx, { ...request, inputs, hints })
+      return storeAll(context, tx, { inputs, ends, traceparent, repeat, hints })
     }),
   )
   if (!answer.isReplay) context.wakeUps.announceDue(hints)
@@ -43,32 +56,53 @@ export async function createManyTasks(context: Context, request: CreateManyReque
 }
 
 /** Everything that is wrong is told, up to a bound, before anything is stored. */
-async function validated(items: readonly unknown[]): Promise<CreateTask[]> {
-  const problems: Problem[] = []
-  const inputs = await mapInTurns(items, (item, index) => {
-    if (problems.length >= MAX_PROBLEMS) return undefined
-    const parsed = parse(CreateTask, item, 'body')
-    if (parsed.ok) return parsed.value
-    problems.push(...located(index, parsed.problems))
-    return undefined
+async function validated({
+  items,
+  idempotencyKey,
+  address,
+}: CreateManyRequest): Promise<{ inputs: CreateTask[]; repeat: Repeatable | null }> {
+  const repeat = idempotencyKey === null ? null : new PiecewiseRepeatable(idempotencyKey, address)
+  repeat?.add('{"tasks":[')
+  const inputs = await checkedItems(items, {
+    schema: CreateTask,
+    member: 'tasks',
+    onItem: (item, index) => repeat?.add(`${index === 0 ? '' : ','}${JSON.stringify(item)}`),
   })
-  if (problems.length > 0) throw invalidInput(problems.slice(0, MAX_PROBLEMS))
-  return inputs as CreateTask[]
+  repeat?.add(']}')
+  return { inputs, repeat: repeat?.end() ?? null }
 }
 
-interface Storing extends CreateManyRequest {
+/** Where each of the chunks ends that the tasks are stored in. */
+function chunkEnds(sizes: readonly number[]): number[] {
+  const ends: number[] = []
+  let [begin, bytes] = [0, 0]
+  for (const [index, size] of sizes.entries()) {
+    bytes += size
+    if (index === begin || (index - begin < CHUNK && bytes <= CHUNK_BYTES)) continue
+    ends.push(index)
+    begin = index
+    bytes = size
+  }
+  return [...ends, sizes.length]
+}
+
+interface Storing {
   readonly inputs: readonly CreateTask[]
+  readonly ends: readonly number[]
+  readonly traceparent: string | null
+  readonly repeat: Repeatable | null
   /** Takes in when the stored tasks are first due. */
   readonly hints: DueHint[]
 }
 
 /** The answer's body is JSON text: made of ten thousand tasks at once it would take its time at once. */
 async function storeAll(context: Context, tx: Queryable, storing: Storing): Promise<FirstAnswer> {
-  const { inputs, traceparent, repeat, hints } = storing
+  const { inputs, ends, traceparent, repeat, hints } = storing
   const limits = await limitsOf(context)
   const texts: string[] = []
-  for (let from = 0; from < inputs.length; from += CHUNK) {
-    const made = await mapInTurns(inputs.slice(from, from + CHUNK), (input, i) =>
+  for (const [n, end] of ends.entries()) {
+    const from = ends[n - 1] ?? 0
+    const made = await mapInTurns(inputs.slice(from, end), (input, i) =>
       locate(from + i, () => newTask(context, input, { traceparent, limits })),
     )
     const tasks = made.map(({ task }) => task)
@@ -89,13 +123,10 @@ function locate<T>(index: number, work: () => T): T {
     return work()
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    const problems = located(index, error.problems)
+    const problems = located(pointerTo(index), error.problems)
     throw new Refusal(error.code, `${pointerTo(index)}: ${error.message}`, {
       problems,
       extra: { ...error.extra },
     })
   }
 }
-
-const located = (index: number, problems: readonly Problem[]): Problem[] =>
-  problems.map((problem) => ({ ...problem, pointer: pointerTo(index) + problem.pointer }))

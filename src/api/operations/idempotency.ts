@@ -3,7 +3,7 @@
  * work, so that of several requests with one key, on any nodes, one does it; the others wait for its
  * commit and then get its answer, byte for byte.
  */
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { Refusal } from '../../core/errors.ts'
 import type { Queryable } from '../../store/database.ts'
 import { type RememberedAnswer, rememberAnswer, rememberedAnswer } from '../../store/tasks.ts'
@@ -13,6 +13,8 @@ import type { Context } from './context.ts'
 export interface Repeatable {
   readonly key: string
   readonly fingerprint: Buffer
+  /** The answer is given again as the JSON text that it was: it may be too long to be read at once. */
+  readonly isText?: boolean
 }
 
 /** What the first request with a key was answered. */
@@ -26,6 +28,25 @@ export interface FirstAnswer {
 export interface Answer extends FirstAnswer {
   /** The answer was given before; nothing was done this time. */
   readonly isReplay: boolean
+}
+
+/** The same for a body that is read in pieces, which are told one after another. */
+export class PiecewiseRepeatable {
+  readonly #key: string
+  readonly #hash: Hash
+
+  constructor(key: string, request: { method: string; url: string }) {
+    this.#key = key
+    this.#hash = createHash('sha256').update(`${request.method} ${request.url}\n`)
+  }
+
+  add(piece: string): void {
+    this.#hash.update(piece)
+  }
+
+  end(): Repeatable {
+    return { key: this.#key, fingerprint: this.#hash.digest(), isText: true }
+  }
 }
 
 export function repeatable(key: string, request: { method: string; url: string; body: unknown }): Repeatable {
@@ -57,8 +78,11 @@ export async function answerOnce(
   }
 }
 
-export function toRemember(repeat: Repeatable, { status, body }: FirstAnswer): RememberedAnswer {
-  return { ...repeat, status, answer: typeof body === 'string' ? body : JSON.stringify(body) }
+export function toRemember(
+  { key, fingerprint }: Repeatable,
+  { status, body }: FirstAnswer,
+): RememberedAnswer {
+  return { key, fingerprint, status, answer: typeof body === 'string' ? body : JSON.stringify(body) }
 }
 
 /** Stores the answer in the transaction that makes it true. */
@@ -75,12 +99,12 @@ export async function remember(
 /** What was answered to the first request with this key; refused when that was another request. */
 async function replay(
   { db, projectId }: Context,
-  { key, fingerprint }: Repeatable,
+  { key, fingerprint, isText = false }: Repeatable,
 ): Promise<Answer | undefined> {
   const [known] = await db.run(rememberedAnswer(projectId, key))
   if (!known) return undefined
   if (known.fingerprint.equals(fingerprint))
-    return { status: known.status, body: JSON.parse(known.answer), isReplay: true }
+    return { status: known.status, body: isText ? known.answer : JSON.parse(known.answer), isReplay: true }
   throw new Refusal(
     'idempotency_key_reused',
     'This Idempotency-Key was used for a request with another address or body. Use a new key.',

@@ -1,6 +1,5 @@
 /** The interface of workers of the users' own. It may be asked of a different node each time. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { instantMs } from '../../core/task.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers.ts'
 import type { App } from '../app.ts'
 import type { Context } from '../operations/context.ts'
@@ -13,10 +12,8 @@ import {
   ClaimedRuns,
   ClaimRuns,
   Done,
-  Receipts,
   RegisteredWorker,
   RegisterWorker,
-  ReportRuns,
   ReturnRuns,
 } from '../schemas/worker.ts'
 
@@ -50,15 +47,6 @@ const heartbeat = {
   response: { 200: BeatAnswer, ...refusals },
 }
 
-const complete = {
-  operationId: 'completeRuns',
-  tags,
-  security,
-  summary: 'Report how attempts ended',
-  body: ReportRuns,
-  response: { 200: Receipts, ...refusals },
-}
-
 const giveBack = {
   operationId: 'returnRuns',
   tags,
@@ -79,13 +67,9 @@ const leave = {
 
 const DEFAULT_CONCURRENCY = 10
 const DEFAULT_WAIT_MS = 20_000
-/** A request may hold the results and logs of hundreds of runs. */
-const REPORT_LIMIT = 16 * 1024 * 1024
-const BEARER = /^Bearer +(\S+)$/i
 
 export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: RemoteWorkers): void {
-  const whoAsks = ({ headers }: FastifyRequest): Promise<RemoteWorker> =>
-    remoteWorkers.authenticate(BEARER.exec(headers.authorization ?? '')?.[1] ?? null)
+  const whoAsks = (request: FastifyRequest) => authenticate(remoteWorkers, request)
   // Before the server waits for requests to end: those who wait for work would keep it.
   app.addHook('preClose', async () => remoteWorkers.dismissAll())
 
@@ -119,31 +103,6 @@ export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: Re
     return { cancelled: [...cancelled], lost: [...lost] }
   })
 
-  app.post('/v1/worker/complete', { schema: complete, bodyLimit: REPORT_LIMIT }, async (request) => {
-    const reports = request.body.runs.map(
-      ({ retryable = true, retryAt, retryInMs = null, error, log = [], result, ...held }) => ({
-        ...held,
-        result,
-        isRetryable: retryable,
-        retryAt: retryAt ? instantMs(retryAt) : null,
-        retryInMs,
-        error: error
-          ? { code: error.code ?? 'handler_failed', message: error.message, stack: error.stack ?? null }
-          : null,
-        log,
-      }),
-    )
-    const receipts = await remoteWorkers.complete(await whoAsks(request), reports)
-    return {
-      runs: receipts.map(({ runId, fence, isRecorded, isPending }) => ({
-        runId,
-        fence,
-        recorded: isRecorded,
-        pending: isPending,
-      })),
-    }
-  })
-
   app.post('/v1/worker/return', { schema: giveBack }, async (request) => {
     await remoteWorkers.giveBack(await whoAsks(request), request.body.runs)
     return {}
@@ -153,6 +112,16 @@ export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: Re
     await remoteWorkers.leave(await whoAsks(request))
     return {}
   })
+}
+
+const BEARER = /^Bearer +(\S+)$/i
+
+/** The worker that a request comes from, by its token. */
+export function authenticate(
+  remoteWorkers: RemoteWorkers,
+  { headers }: FastifyRequest,
+): Promise<RemoteWorker> {
+  return remoteWorkers.authenticate(BEARER.exec(headers.authorization ?? '')?.[1] ?? null)
 }
 
 /** Fires when whoever asked is no longer there to hear the answer. */

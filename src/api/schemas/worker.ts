@@ -12,9 +12,9 @@ export const MAX_RUNS_A_REQUEST = 500
 export const MAX_WAIT_MS = 30_000
 
 const unique = (items: readonly unknown[]) => new Set(items).size === items.length
-const eachOnce = <Item extends { readonly runId: string }>(items: readonly Item[]) =>
+export const eachOnce = <Item extends { readonly runId: string }>(items: readonly Item[]) =>
   unique(items.map(({ runId }) => runId))
-const ONCE = 'must name each run once'
+export const ONCE = 'must name each run once'
 
 const Fence = z.int().min(1).max(2_147_483_647)
 const Held = { runId: Uuid, fence: Fence.describe('As it was given with the run.') }
@@ -118,7 +118,7 @@ const LogLine = z.strictObject({
   message: z.string().max(100_000),
 })
 
-const Report = z.strictObject({
+export const Report = z.strictObject({
   ...Held,
   outcome: z
     .enum(['completed', 'failed', 'timed_out', 'cancelled', 'lost'])

@@ -8,6 +8,16 @@ import { placeIn, type RequestPart } from './place.ts'
 /** A request can be wrong in as many places as it has bytes; this many are told. */
 export const MAX_PROBLEMS = 20
 const MAX_SUMMARISED = 3
+/** And so many are explained at all: words cost more than finding out that something is wrong. */
+const MAX_EXPLAINED = 1_000
+
+const UNEXPLAINED = 'is not valid'
+
+/** What a schema without asynchronous parts makes of a value. */
+interface Checked<T> {
+  readonly value: T
+  readonly issues: readonly z.core.$ZodRawIssue[]
+}
 
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
@@ -15,16 +25,25 @@ export type Parsed<T> =
 
 export function parse<T>(schema: z.ZodType<T>, data: unknown, part: RequestPart): Parsed<T> {
   const knownFields = new Map<readonly string[], readonly string[]>()
-  const result = z.safeParse(schema, data, {
-    error: (issue) => {
+  let explained = 0
+  const context = {
+    async: false,
+    error: (issue: z.core.$ZodRawIssue) => {
+      explained += 1
+      // Unions explain what is wrong with each of their kinds by themselves, however much it is.
+      if (explained > MAX_EXPLAINED) return UNEXPLAINED
       if (issue.code === 'unrecognized_keys') knownFields.set(issue.keys, fieldsOf(issue.inst))
       return explain(issue)
     },
-  })
-  if (result.success) return { ok: true, value: result.data }
+  }
+  const { value, issues: found } = schema._zod.run({ value: data, issues: [] }, context) as Checked<T>
+  if (found.length === 0) return { ok: true, value }
 
+  const issues = found
+    .slice(0, MAX_EXPLAINED)
+    .map((issue) => z.core.util.finalizeIssue(issue, context, z.config()))
   const problems = new Map<string, Problem>()
-  for (const issue of result.error.issues.flatMap(inChosenVariant)) {
+  for (const issue of issues.flatMap(inChosenVariant)) {
     for (const problem of unfold(issue, part, knownFields)) {
       if (problems.size === MAX_PROBLEMS) break
       // The first thing that is wrong with a field is the one to mend.

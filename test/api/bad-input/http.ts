@@ -160,6 +160,97 @@ export function http({ refused, existing, run }: Refusals): void {
       }
     })
 
+    describe('numbers', () => {
+      const places: [string, string, (number: string) => string, string][] = [
+        [
+          'POST',
+          '/v1/tasks',
+          (n) => `{"action":{"type":"webhook","url":"http://a.example","body":{"n":[0,${n}]}}}`,
+          '/action/body/n/1',
+        ],
+        [
+          'POST',
+          '/v1/tasks',
+          (n) => `{"action":{"type":"handler","name":"h","payload":${n}}}`,
+          '/action/payload',
+        ],
+        [
+          'POST',
+          '/v1/tasks',
+          (n) => `{"action":{"type":"slack","url":"http://a.example","blocks":[{"n":${n}}]}}`,
+          '/action/blocks/0/n',
+        ],
+        [
+          'POST',
+          '/v1/tasks',
+          (n) => `{"action":{"type":"sleep","duration":"1s"},"metadata":{"a/b":${n}}}`,
+          '/metadata/a~1b',
+        ],
+        [
+          'POST',
+          '/v1/tasks/bulk',
+          (n) => `{"tasks":[{"action":{"type":"sleep","duration":"1s"},"metadata":{"n":${n}}}]}`,
+          '/tasks/0/metadata/n',
+        ],
+        [
+          'PUT',
+          '/v1/tasks/by-key/existing',
+          (n) => `{"action":{"type":"sleep","duration":"1s"},"metadata":{"n":${n}}}`,
+          '/metadata/n',
+        ],
+        ['PATCH', `/v1/tasks/${existing.id}`, (n) => `{"metadata":{"n":${n}}}`, '/metadata/n'],
+        [
+          'POST',
+          `/v1/tasks/${existing.id}/trigger`,
+          (n) => `{"action":{"body":{"n":${n}}}}`,
+          '/action/body/n',
+        ],
+        ['POST', '/v1/worker/complete', (n) => `{"runs":[{"result":{"n":${n}}}]}`, '/runs/0/result/n'],
+      ]
+      test.each(places)(
+        '%s %s: what would become another number is refused',
+        async (method, url, bodyOf, pointer) => {
+          const changed: [string, string][] = [
+            [
+              '12345678901234567890',
+              'is 12345678901234567890, which would be kept as 12345678901234567000; send a number that a double holds exactly, or a string',
+            ],
+            [
+              '-1e400',
+              'is -1e400, which is beyond the range of a double; send a number that a double holds exactly, or a string',
+            ],
+            ['1e-400', 'would be kept as 0'],
+            ['0.1234567890123456789', 'would be kept as 0.12345678901234568'],
+          ]
+          for (const [literal, detail] of changed) {
+            const { body } = await refused(method, url, bodyOf(literal), json)
+            expect(body.errors).toEqual([{ pointer, detail: expect.stringContaining(detail) }])
+          }
+        },
+      )
+    })
+
+    test.each([Buffer.from('{"name":"\xff"}', 'latin1'), Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])])(
+      'bytes that are no UTF-8 are refused',
+      async (payload) => {
+        for (const url of ['/v1/tasks', '/v1/tasks/bulk', '/v1/worker/complete']) {
+          const { body } = await refused('POST', url, payload, json, 400)
+          expect(body).toMatchObject({ code: 'malformed_request', detail: 'The body is not valid UTF-8.' })
+        }
+      },
+    )
+
+    test('an item of a list that is no JSON is named', async () => {
+      for (const [text, item] of [
+        ['{"tasks":[{},]}', 1],
+        ['{"tasks":[{} {}]}', 0],
+        ['{"tasks":[{"__proto__":{}}]}', 0],
+      ] as const) {
+        const { body } = await refused('POST', '/v1/tasks/bulk', text, json, 400)
+        expect(body).toMatchObject({ code: 'malformed_request', detail: `/tasks/${item} is not valid JSON.` })
+      }
+    })
+
     test('a request that needs no body takes none but an empty one', async () => {
       const { body } = await refused('POST', `/v1/tasks/${existing.id}/cancel`, { payload: 1 })
       expect(body.errors[0]).toEqual({

@@ -1,0 +1,42 @@
+/** Making many tasks by one request. */
+import type { App } from '../app.ts'
+import { BODY_LIMIT, parseListBodies } from '../body-parsing.ts'
+import type { Context } from '../operations/context.ts'
+import { createManyTasks } from '../operations/create-many.ts'
+import { headers, idempotencyKeyOf, traceparentOf } from '../request.ts'
+import { problems } from '../schemas/problem-document.ts'
+import { CreateTasks, MAX_BULK, TaskItems } from '../schemas/task.ts'
+import { ofTheList } from '../validation/list.ts'
+
+/** Room for as many tasks as one request may hold, of ordinary size. */
+const BULK_BODY_LIMIT = 64 * 1024 * 1024
+
+const createMany = {
+  operationId: 'createTasks',
+  tags: ['tasks'],
+  summary: `Create up to ${MAX_BULK} tasks, all or none`,
+  headers: headers.repeatable,
+  body: CreateTasks,
+  response: { 201: TaskItems, ...problems(409, 413, 415) },
+}
+
+/** In a scope of their own: the bodies are lists, which are parsed in pieces. */
+export function bulkRoutes(app: App, context: Context): void {
+  parseListBodies(app, { member: 'tasks', maxItems: MAX_BULK, maxItemBytes: BODY_LIMIT })
+  const route = {
+    schema: createMany,
+    bodyLimit: BULK_BODY_LIMIT,
+    validatorCompiler: ofTheList('tasks', MAX_BULK),
+  }
+  app.post('/v1/tasks/bulk', route, async (request, reply) => {
+    const { status, body, isReplay } = await createManyTasks(context, {
+      items: request.body.tasks as never,
+      traceparent: traceparentOf(request),
+      idempotencyKey: idempotencyKeyOf(request),
+      address: request,
+    })
+    if (isReplay) reply.header('idempotent-replayed', 'true')
+    reply.code(status as 201).type('application/json; charset=utf-8')
+    return reply.send(body as never)
+  })
+}

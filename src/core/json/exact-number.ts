@@ -1,0 +1,34 @@
+/** Which JSON numbers survive being kept. A program reads them as doubles, which hold about 16 digits up to 1.8e308. */
+
+/** Numbers with no more characters than this, and no exponent, always survive: a double holds any 15 digits. */
+export const ALWAYS_KEPT_CHARACTERS = 15
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+/** Whether a number still has the same value after it was read and written again. What is no number is left to the parser. */
+export function isKeptExactly(literal: string): boolean {
+  if (!NUMBER.test(literal)) return true
+  const read = Number(literal)
+  return Number.isFinite(read) && decimalOf(literal) === decimalOf(String(read))
+}
+
+const MAX_DIGITS_SHOWN = 40
+
+/** What is wrong with a number that would not survive, as words that read on after the name of its field. */
+export function inexactWords(literal: string): string {
+  const shown = literal.length > MAX_DIGITS_SHOWN ? `${literal.slice(0, MAX_DIGITS_SHOWN)}…` : literal
+  const read = Number(literal)
+  const instead = Number.isFinite(read) ? `would be kept as ${read}` : 'is beyond the range of a double'
+  return `is ${shown}, which ${instead}; send a number that a double holds exactly, or a string`
+}
+
+/** The value as a whole number without zeros at either end, and a power of ten. */
+function decimalOf(literal: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(literal) ?? []
+  const digits = whole + fraction
+  let [first, end] = [0, digits.length]
+  while (end > 0 && digits[end - 1] === '0') end -= 1
+  while (first < end && digits[first] === '0') first += 1
+  if (first === end) return '0'
+  return `${sign}${digits.slice(first, end)}e${Number(exponent) - fraction.length + digits.length - end}`
+}
