@@ -1,9 +1,14 @@
 /** What was typed into a box, as the API takes it. What cannot be read goes as it is: the API says what would be right. */
+import { changedNumber } from '../../src/core/json/changed-number.ts'
 
-/** The API sends text as it is and everything else as JSON, so both come out as they were typed. */
+/**
+ * The API sends text as it is and everything else as JSON, so both come out as they were typed; JSON with a number that
+ * would become another one stays text.
+ */
 export function jsonOrText(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return changedNumber(text) === null ? value : text
   } catch {
     return text
   }

@@ -1,7 +1,7 @@
 /** Files that flags name, read whole up to a bound; `-` is what is piped in. */
 import { createReadStream } from 'node:fs'
 import { CliError, EXIT } from '../exit.ts'
-import { usage } from './flag-values.ts'
+import { parseJson, usage } from './flag-values.ts'
 
 /** More than the server takes of any request of this kind. */
 const MAX_BYTES = 4 * 1024 * 1024
@@ -31,10 +31,11 @@ export async function readFileFlag(path: unknown): Promise<Record<string, unknow
   if (path === undefined) return {}
   const text = await readText(String(path))
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseJson(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>
   } catch (error) {
+    if (error instanceof CliError) throw error
     throw usage(`${path} is not JSON: ${(error as Error).message}.`)
   }
   throw usage(`${path} must hold a task as a JSON object.`)

@@ -1,4 +1,5 @@
 /** Values of flags, as they are typed. */
+import { changedNumber } from '../../core/json/changed-number.ts'
 import { CliError, EXIT } from '../exit.ts'
 
 /** Text that is no number goes as it is: the server names the field and what would be right. */
@@ -8,10 +9,19 @@ export const readNumber = (text: string): unknown =>
 /** JSON where it is some, else the text itself. */
 export function readJson(text: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    return text
+    return parseJson(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return text
+    throw error
   }
+}
+
+/** What JSON holds. A number that would become another one on the way is refused, as the server would. */
+export function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  const changed = changedNumber(text)
+  if (changed !== null) throw usage(`This JSON cannot be sent as it is: ${changed}.`)
+  return value
 }
 
 export const usage = (message: string, hint = '--help shows examples.'): CliError =>

@@ -4,9 +4,10 @@
  */
 import { type Command, Option } from 'commander'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES } from '../../core/task.ts'
+import { CliError } from '../exit.ts'
 import { readAction } from './action-flags.ts'
 import { readFileFlag } from './file-flag.ts'
-import { readJson, readNumber, usage } from './flag-values.ts'
+import { parseJson, readJson, readNumber, usage } from './flag-values.ts'
 import { readSchedule } from './schedule-flags.ts'
 
 export type Flags = Readonly<Record<string, unknown>>
@@ -241,8 +242,9 @@ function readValue(given: unknown, holds: PlainFlag['holds'], flag: string): unk
 
 function strictJson(text: string, flag: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (error) {
+    if (error instanceof CliError) throw error
     throw usage(`${flag.split(' ')[0]} is not JSON: ${(error as Error).message}.`)
   }
 }

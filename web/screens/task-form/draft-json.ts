@@ -2,6 +2,7 @@
  * A draft as JSON that somebody edits, and back. What fits the fields goes into them; whatever does not, also what
  * is wrong, is carried as it is, so that the API gets exactly what was written and says itself what it thinks of it.
  */
+import { changedNumber } from '../../../src/core/json/changed-number.ts'
 import type { GivenSchedule, TaskInput } from '../../api/wire.ts'
 import { type Draft, metadataText } from './draft.ts'
 import { actionFields } from './draft-action.ts'
@@ -22,6 +23,8 @@ export function draftOfJson(text: string, before: Draft): ReadJson {
   } catch (error) {
     return { ok: false, reason: `This is not JSON: ${(error as Error).message}` }
   }
+  const changed = changedNumber(text)
+  if (changed !== null) return { ok: false, reason: `This cannot be kept as it is: ${changed}` }
   if (!isObject(value)) return { ok: false, reason: 'This must be an object: { "action": …, "schedule": … }' }
   return { ok: true, draft: draftOfFields(value, { ...before, raw: {} }) }
 }
