@@ -1,4 +1,5 @@
 /** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
+import { SHARD_COUNT } from '../core/ids.ts'
 import { freedPlaces } from './gates.ts'
 import { list, sql } from './sql.ts'
 
@@ -142,7 +143,10 @@ export function handBackRuns(runs: readonly HeldRun[]) {
     select run_id as "runId" from back`
 }
 
-/** What a node holds according to the database. */
+/**
+ * What a node holds that was claimed before an instant. There is no index by worker; what is in progress was due, so the
+ * beginning of each shard is read, up to now, and nothing of what lies ahead.
+ */
 export const heldRuns = ({
   nodeId,
   claimedBefore,
@@ -150,8 +154,13 @@ export const heldRuns = ({
   nodeId: string
   claimedBefore: number
 }) => sql<HeldRun>`
-  select run_id as "runId", fence from agenda
-  where worker_id = ${nodeId} and state = 'running' and claimed_at < to_timestamp(${claimedBefore}::float8 / 1000)`
+  select a.run_id as "runId", a.fence
+  from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+  cross join lateral (
+    select run_id, fence from agenda
+    where shard = s.id and wake_at <= now() + interval '1 second' and state = 'running'
+      and worker_id = ${nodeId} and claimed_at < to_timestamp(${claimedBefore}::float8 / 1000)
+  ) a`
 
 /** Nodes that have been dead for long are of no interest to anybody. */
 export const forgetNodes = (olderThanMinutes: number) => sql`

@@ -9,6 +9,7 @@ import type { Database } from '../store/database.ts'
 import { type HeldRun, handBackRuns, heldRuns, reclaimRuns } from '../store/nodes.ts'
 import type { Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
+import { Doubt } from './doubt.ts'
 import { lostEnding, mayBeginAgain } from './lost-attempt.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
 
@@ -21,17 +22,11 @@ export interface ReturnsOptions {
   readonly writer: OutcomeWriter
 }
 
-/** By then every claim that was made up to `LATE_CLAIM_MS` after a doubt has been answered or given up on. */
-const DOUBT_MS = 25_000
-/** A claim that was given up on may still be carried out for so long. */
-const LATE_CLAIM_MS = 11_000
-
 export class Returns {
   readonly #options: ReturnsOptions
   readonly #begun: Work[] = []
   readonly #unbegun: HeldRun[] = []
-  /** When runs were last, perhaps, claimed in this worker's name without its knowing. */
-  #doubtAt: number | undefined
+  readonly #doubt = new Doubt()
 
   constructor(options: ReturnsOptions) {
     this.#options = options
@@ -49,7 +44,12 @@ export class Returns {
 
   /** A claim went unanswered. */
   doubt(): void {
-    this.#doubtAt = this.#options.clock.now()
+    this.#doubt.raise(this.#options.clock.now())
+  }
+
+  /** When runs that nobody heard of have to be looked for, if there may be any. */
+  get lookInMs(): number | undefined {
+    return this.#doubt.dueInMs(this.#options.clock.now())
   }
 
   /** Gives back what there is; what may not be tried again ends instead. */
@@ -70,17 +70,20 @@ export class Returns {
 
   /**
    * A claim whose answer was lost may have been committed. Such runs are in this worker's name and it does
-   * not know them: they are looked for once everything that was under way must have ended, and handed back.
+   * not know them: they are looked for once their claims must have been answered or given up on, and handed back.
    */
   async resolveDoubt(isKnown: (runId: string) => boolean): Promise<void> {
-    const { db, clock, log, nodeId, writer } = this.#options
-    const doubtAt = this.#doubtAt
-    if (doubtAt === undefined || clock.now() - doubtAt < DOUBT_MS) return
-    const held = await db.run(heldRuns({ nodeId, claimedBefore: doubtAt + LATE_CLAIM_MS }))
+    const { db, clock, log, nodeId, writer, wakeUps } = this.#options
+    const claimedBefore = this.#doubt.lookBefore(clock.now())
+    if (claimedBefore === undefined) return
+    const beganAt = performance.now()
+    const held = await db.run(heldRuns({ nodeId, claimedBefore }))
     const unknown = held.filter(({ runId }) => !isKnown(runId) && !writer.knows(runId))
-    if (unknown.length > 0) await db.run(handBackRuns(unknown))
-    if (this.#doubtAt === doubtAt) this.#doubtAt = undefined
-    if (unknown.length > 0)
+    if (unknown.length > 0) {
+      await db.run(handBackRuns(unknown))
+      wakeUps.announceReady()
       log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
+    }
+    this.#doubt.settleBefore(claimedBefore, performance.now() - beganAt)
   }
 }

@@ -213,7 +213,10 @@ export class Worker implements Service, LocalWorker {
     this.#fillPlaces()
     await this.#returns.resolveDoubt((runId) => this.#hand.holds(runId))
     await this.#claiming.beginClaimed('last')
-    return this.#isStopping ? undefined : this.#claiming.runOnce()
+    if (this.#isStopping) return undefined
+    const againInMs = await this.#claiming.runOnce()
+    const { lookInMs } = this.#returns
+    return lookInMs === undefined ? againInMs : Math.min(againInMs ?? lookInMs, lookInMs)
   }
 
   /**
