@@ -18,6 +18,7 @@ import type { DashboardFiles } from './dashboard-files.ts'
 import { documentation, finishDocument } from './documentation.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
 import { guardHost } from './host-guard.ts'
+import { guardLoops } from './loop-guard.ts'
 import type { Context } from './operations/context.ts'
 import { guardOrigin } from './origin-guard.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -105,6 +106,7 @@ export async function createApp({
   handleUnknownRoutes(app, dashboard)
   parseJsonBodies(app)
   if (installation.loopbackOnly) guardHost(app)
+  guardLoops(app)
   guardOrigin(app, installation.allowedOrigins)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))

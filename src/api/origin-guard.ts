@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../core/errors.ts'
 import type { App } from './app.ts'
-import { problems } from './schemas/problem-document.ts'
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_SHOWN_CHARACTERS = 200
@@ -13,12 +12,6 @@ const MAX_SHOWN_CHARACTERS = 200
  * carries a header that lets another site read it.
  */
 export function guardOrigin(app: App, allowedOrigins: readonly string[]): void {
-  app.addHook('onRoute', (route) => {
-    if ([route.method].flat().every((method) => READS.has(method))) return
-    const response = route.schema?.response as Record<string, unknown> | undefined
-    if (route.schema && response)
-      route.schema = { ...route.schema, response: { ...response, ...problems(403) } }
-  })
   app.addHook('onRequest', async (request) => {
     if (READS.has(request.method)) return
     const foreign = foreignOrigin(request, allowedOrigins)

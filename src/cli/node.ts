@@ -33,6 +33,7 @@ import { PostgresTransport } from '../transport/postgres-transport.ts'
 import { PostgresWakeUps } from '../transport/postgres-wake-ups.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
 import { createExecutors, type MailOptions } from '../worker/executors/executors.ts'
+import { OwnPorts } from '../worker/executors/own-ports.ts'
 import { Overruns } from '../worker/remote/overruns.ts'
 import { RemoteDesk } from '../worker/remote/remote-desk.ts'
 import { SecretSigner } from '../worker/signer.ts'
@@ -118,7 +119,7 @@ export async function startNode({
   }
 
   const atUpkeep = { ...context, db: upkeep }
-
+  const ownPorts = new OwnPorts()
   let worker: Worker | null = null
   const heartbeat = new Heartbeat({
     node: {
@@ -167,6 +168,7 @@ export async function startNode({
     services.push(signer)
     const executor = createExecutors({
       allowPrivateAddresses: reachesPrivate(config),
+      ownPorts,
       userAgent: `belfry/${version}`,
       signer,
       mail: mailOf(config),
@@ -196,6 +198,7 @@ export async function startNode({
         log,
         userAgent: `belfry/${version}`,
         allowPrivateAddresses: reachesPrivate(config),
+        ownPorts,
         leaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,
       }),
     )
@@ -247,6 +250,7 @@ export async function startNode({
       clock,
       userAgent: `belfry/${version}`,
       allowPrivateAddresses: reachesPrivate(config),
+      ownPorts,
       timeoutMs: Math.floor((LEASES_OF_SUBSCRIPTIONS * config.leaseMs) / 3),
     })
     services.push(tester)
@@ -265,7 +269,12 @@ export async function startNode({
       dashboard: readDashboard(dashboardDir),
     })
     services.push(new Redriver({ context: { ...context, db: delivery }, log }))
-    server = new HttpServer({ app, host: config.host, port: config.port })
+    server = new HttpServer({
+      app,
+      host: config.host,
+      port: config.port,
+      onListening: (port) => ownPorts.add(port),
+    })
     services.push(server)
   }
   await startAll(services)

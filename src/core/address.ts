@@ -21,6 +21,19 @@ export function forbiddenKind(address: string, policy: AddressPolicy): string | 
   return range === 'linkLocal' ? 'link-local' : KNOWN_KINDS.has(range) ? range : 'reserved'
 }
 
+/** Whether an address is one that only this machine or its own network can reach. */
+export const isPrivateAddress = (address: string): boolean =>
+  forbiddenKind(address, { allowPrivate: false }) !== undefined
+
+/** Whether an address is this machine's own: loopback, unspecified, or one of `local`, in whatever way it is written. */
+export function isOfThisMachine(address: string, local: readonly string[]): boolean {
+  if (!ipaddr.isValid(address)) return false
+  const parsed = unwrap(ipaddr.parse(address))
+  if (['loopback', 'unspecified'].includes(parsed.range())) return true
+  const text = parsed.toNormalizedString()
+  return local.some((own) => ipaddr.isValid(own) && ipaddr.parse(own).toNormalizedString() === text)
+}
+
 const PRIVATE_KINDS: ReadonlyMap<string, string> = new Map([
   ['loopback', 'loopback'],
   ['private', 'private'],

@@ -6,6 +6,7 @@ export const REFUSALS = {
   malformed_request: { status: 400, title: 'The request could not be read' },
   unknown_token: { status: 401, title: 'The token was given to no worker' },
   foreign_origin: { status: 403, title: 'Pages of other sites may not change anything here' },
+  own_request: { status: 403, title: 'Belfry does not call itself' },
   not_found: { status: 404, title: 'There is no such thing' },
   method_not_allowed: { status: 405, title: 'This address does not take that method' },
   run_active: { status: 409, title: 'A run of this task is still active' },

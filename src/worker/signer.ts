@@ -15,6 +15,9 @@ export interface Signer {
   sign(projectId: string, message: SignedMessage): string | undefined
 }
 
+/** For what is not signed. */
+export const UNSIGNED: Signer = { sign: () => undefined }
+
 export interface SecretSignerOptions {
   readonly db: Queryable
   readonly clock: Clock

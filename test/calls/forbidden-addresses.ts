@@ -12,6 +12,8 @@ import { aDirectory, MAIN } from '../support/process.ts'
 
 const NAMESPACE = fileURLToPath(new URL('./namespace.mjs', import.meta.url))
 const PORT = 8080
+/** Where the program itself listens. */
+const OWN_PORT = 3369
 export const TIME_LIMIT_MS = 240_000
 /** Root needs no user namespace, and in one would lose its way to the database's socket. */
 const FLAGS = process.getuid?.() === 0 ? ['-nm'] : ['-rnm']
@@ -95,7 +97,7 @@ const hexOf = (address: string) => {
 const named = (kind: 'one' | 'many' | 'alias' | 'turn', ...answers: readonly string[]) =>
   `${kind}-${names++}.${answers.map(hexOf).join('.')}.dns.test`
 
-const at = (host: string) => `http://${host}:${PORT}/`
+const at = (host: string, port = PORT) => `http://${host}:${port}/`
 const KINDS = [
   (url: string) => ({ type: 'ping', url }),
   (url: string) => ({ type: 'webhook', url, body: {} }),
@@ -110,20 +112,46 @@ const sentOn = (to: string, status: number, by = PUBLIC) =>
 /** By way of others who send it on, the last of them to where it must not go. */
 const following = (url: string, method = 'GET') => ({ type: 'http', url, method, followRedirects: 5 })
 
+/** Every way in which somebody public sends us on to a host. */
+const redirectsTo = (host: string, i: number) => [
+  ...STATUSES.map((status) => following(sentOn(at(host), status), i % 2 === 0 ? 'GET' : 'POST')),
+  following(sentOn(sentOn(at(host), 302), 307)),
+  following(sentOn(sentOn(sentOn(at(host), 301), 303), 308)),
+  following(sentOn(`http://example.com@${host}:${PORT}/`, 302)),
+  following(sentOn(`//${host}:${PORT}/`, 307)),
+  following(sentOn(`http:\\\\${host}:${PORT}\\`, 307)),
+]
+
+/** The program's own API, by all names and addresses of its machine, directly and sent on by others. */
+function callsToItself(mode: Mode): object[] {
+  const addresses = ['127.0.0.1', '127.0.0.53', '10.0.0.1', '::1', 'fd12:3456::1', PUBLIC]
+  const hosts = [
+    ...addresses.flatMap(notations),
+    ...addresses.flatMap((address) => [
+      named('one', address),
+      named('many', address),
+      named('alias', address),
+    ]),
+    'localhost',
+  ]
+  const helpers = mode === 'allow' ? [PUBLIC, '192.168.1.1'] : [PUBLIC]
+  return hosts.flatMap((host, i) => {
+    const pause = `${at(host, OWN_PORT)}v1/queues/default/pause`
+    return [
+      (KINDS[i % KINDS.length] as (typeof KINDS)[number])(pause),
+      { type: 'http', url: pause, method: 'POST' },
+      ...helpers.map((by) => following(sentOn(pause, 307, by), 'POST')),
+    ]
+  })
+}
+
 /** Everything that must not come through in a mode. */
 export function forbiddenCalls(mode: Mode): object[] {
   const { four, six } = NEVER[mode]
   const all = [...four, ...six]
-  const written = all.flatMap(notations)
   const direct = (mode === 'refuse' ? [...PRIVATE, ...PRIVATE_V6] : []).flatMap(notations).flatMap(callsOf)
-  const redirects = written.flatMap((host, i) => [
-    ...STATUSES.map((status) => following(sentOn(at(host), status), i % 2 === 0 ? 'GET' : 'POST')),
-    following(sentOn(sentOn(at(host), 302), 307)),
-    following(sentOn(sentOn(sentOn(at(host), 301), 303), 308)),
-    following(sentOn(`http://example.com@${host}:${PORT}/`, 302)),
-    following(sentOn(`//${host}:${PORT}/`, 307)),
-    following(sentOn(`http:\\\\${host}:${PORT}\\`, 307)),
-  ])
+  // Also where a task itself may go into private networks, nobody public sends it there.
+  const redirects = [...NEVER.refuse.four, ...NEVER.refuse.six].flatMap(notations).flatMap(redirectsTo)
   const answers = all.flatMap((address) => [
     named('one', address),
     named('many', PUBLIC, address),
@@ -144,7 +172,7 @@ export function forbiddenCalls(mode: Mode): object[] {
     return following(sentOn(at(host), 307, host))
   })
   const hosts = mode === 'refuse' ? ['localhost', 'LOCALHOST'].flatMap(callsOf) : []
-  return [...direct, ...redirects, ...byName, ...rebinding, ...hosts]
+  return [...direct, ...redirects, ...byName, ...rebinding, ...hosts, ...callsToItself(mode)]
 }
 
 export interface Report {
@@ -152,6 +180,8 @@ export interface Report {
   readonly problem: string | null
   readonly control: readonly string[]
   readonly hits: readonly string[]
+  /** Queues that a call to the program itself has paused. */
+  readonly paused: readonly string[]
   readonly outcomes: readonly { readonly url: string; readonly state: string; readonly code: string | null }[]
   readonly never: readonly string[]
   readonly calls: number
@@ -177,9 +207,10 @@ if (noNamespace !== null) process.stdout.write(`  skipped: no network namespace,
 export async function makeCalls(mode: Mode, calls: readonly object[]): Promise<Report> {
   const { url: databaseUrl } = await createTestDatabase()
   const dir = aDirectory()
-  const never = [...NEVER[mode].four, ...NEVER[mode].six]
+  const never = [...NEVER.refuse.four, ...NEVER.refuse.six]
+  const helpers = mode === 'allow' ? [PUBLIC, '192.168.1.1'] : [PUBLIC]
   const tasks = calls.map((action) => ({ action, retry: { limit: 0 }, timeout: '60s' }))
-  const options = { main: MAIN, databaseUrl, mode, forbidden: never, reachable: [PUBLIC], dir, tasks }
+  const options = { main: MAIN, databaseUrl, mode, forbidden: never, helpers, port: OWN_PORT, dir, tasks }
   const file = join(dir, 'options.json')
   writeFileSync(file, JSON.stringify(options))
   const { stdout } = await promisify(execFile)('unshare', [...FLAGS, process.execPath, NAMESPACE, file], {
@@ -193,13 +224,21 @@ export async function makeCalls(mode: Mode, calls: readonly object[]): Promise<R
 const REFUSED = ['forbidden_address', 'redirect_refused']
 
 /** What is wrong with a report; nothing when every call was refused and no canary was hit. */
-export function faultsOf({ problem, control, hits, outcomes, never, calls }: Report) {
+export function faultsOf({ problem, control, hits, paused, outcomes, never, calls }: Report) {
   return {
     problem,
     silentCanaries: never.filter((address) => !control.includes(address)),
     hits,
+    paused,
     unended: calls - outcomes.length,
     notRefused: outcomes.filter(({ code }) => !REFUSED.includes(code ?? '')),
   }
 }
-export const NO_FAULTS = { problem: null, silentCanaries: [], hits: [], unended: 0, notRefused: [] }
+export const NO_FAULTS = {
+  problem: null,
+  silentCanaries: [],
+  hits: [],
+  paused: [],
+  unended: 0,
+  notRefused: [],
+}

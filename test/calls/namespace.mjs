@@ -9,14 +9,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { startNameServer } from './name-server.mjs'
 
-const { main, databaseUrl, mode, forbidden, reachable, dir, tasks } = JSON.parse(
+const { main, databaseUrl, mode, forbidden, helpers, port, dir, tasks } = JSON.parse(
   readFileSync(process.argv[2] ?? '', 'utf8'),
 )
 const PORT = 8080
 
 const ip = (/** @type {string[]} */ ...args) => execFileSync('ip', args)
 ip('link', 'set', 'lo', 'up')
-for (const address of [...forbidden, ...reachable]) {
+for (const address of [...forbidden, ...helpers]) {
   const bits = address.includes(':') ? 128 : 32
   // Those of loopback are there already.
   try {
@@ -33,13 +33,14 @@ await startNameServer()
 const hits = []
 const canary = createServer((socket) => {
   const address = (socket.localAddress ?? '').replace(/^::ffff:/, '')
-  const isReachable = reachable.includes(address)
-  if (!isReachable) hits.push(address)
+  const isHelper = helpers.includes(address)
+  if (!isHelper) hits.push(address)
   socket.on('error', () => {})
   socket.on('data', (data) => {
-    // Whoever may be reached sends everybody on to where they say they want to go.
+    // Helpers send everybody on to where they say they want to go; other calls must not get to them either.
     const [, status = '200', to = ''] =
       /^[A-Z]+ \/\?status=(\d+)&to=(\S*) HTTP/.exec(data.toString('latin1')) ?? []
+    if (isHelper && to === '') hits.push(address)
     const location = to === '' ? '' : `location: ${decodeURIComponent(to)}\r\n`
     socket.end(`HTTP/1.1 ${status} X\r\n${location}connection: close\r\ncontent-length: 0\r\n\r\n`)
   })
@@ -65,7 +66,7 @@ const belfry = spawn(
     main,
     'start',
     '--port',
-    '0',
+    String(port),
     '--database-url',
     databaseUrl,
     '--private-addresses',
@@ -114,8 +115,17 @@ const outcomes = ids.map((id, i) => {
   const { state, error } = ended.get(id)
   return { url: tasks[i].action.url, state, code: error?.code ?? null }
 })
+const queues = await request('GET', '/v1/queues')
+const paused = queues.body.items.filter(({ pausedAt }) => pausedAt !== null).map(({ name }) => name)
 const exited = new Promise((resolve) => belfry.once('exit', resolve))
 belfry.kill('SIGTERM')
 await exited
-const report = { created: created.status, problem: created.body.detail ?? null, control, hits, outcomes }
+const report = {
+  created: created.status,
+  problem: created.body.detail ?? null,
+  control,
+  hits,
+  paused,
+  outcomes,
+}
 process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit(0))

@@ -5,6 +5,7 @@ import type { Signer } from '../signer.ts'
 import { createEmailExecutor, type Sender } from './email.ts'
 import { createHttpExecutor } from './http.ts'
 import { HttpClient } from './http-client.ts'
+import type { OwnPorts } from './own-ports.ts'
 import { createSlackExecutor } from './slack.ts'
 import { sleep } from './sleep.ts'
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool.ts'
@@ -12,6 +13,8 @@ import { SmtpPool, type SmtpPoolOptions } from './smtp-pool.ts'
 export interface ExecutorsOptions {
   /** Whether tasks may reach loopback and private networks. Metadata services stay out of reach. */
   readonly allowPrivateAddresses: boolean
+  /** Where this process itself listens, and is not called. */
+  readonly ownPorts?: OwnPorts
   /** Sent as `user-agent`, such as `belfry/1.0.0`. */
   readonly userAgent: string
   /** Signs the requests of projects that have secrets. */
@@ -34,12 +37,13 @@ export interface Executors extends Executor {
 
 export function createExecutors({
   allowPrivateAddresses,
+  ownPorts,
   userAgent,
   signer,
   mail,
   senderOf,
 }: ExecutorsOptions): Executors {
-  const client = new HttpClient({ allowPrivate: allowPrivateAddresses })
+  const client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts })
   const http = createHttpExecutor({ client, userAgent, signer })
   const slack = createSlackExecutor({ client, userAgent })
   const pool = mail && new SmtpPool(mail)

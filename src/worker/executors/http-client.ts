@@ -9,14 +9,16 @@
  * been sent, as when a kept connection turns out to be closed; after that even a GET is not repeated
  * here, because the far end may have acted on it and every repetition must be an attempt of its own.
  */
+import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
-import type { AddressPolicy } from '../../core/address.ts'
+import { type AddressPolicy, isPrivateAddress } from '../../core/address.ts'
 import type { StopSignal } from '../executor.ts'
 import { guardedConnector } from './address-guard.ts'
 import { boundingAnswers } from './answer-bound.ts'
 import { BodyCapture, type CapturedBody } from './body-capture.ts'
 import { describeFailure, type HttpFailure, ProtocolViolation } from './http-failure.ts'
 import { OriginPools, type PoolLease } from './origin-pools.ts'
+import { OwnPorts } from './own-ports.ts'
 
 export const CONNECT_TIMEOUT_MS = 10_000
 /** How long a body may stand still. The whole exchange is limited by the attempt's own signal. */
@@ -55,6 +57,8 @@ export interface HttpRequest {
   readonly headers: string[]
   readonly body: string | undefined
   readonly signal: StopSignal
+  /** Whether it must not reach loopback and private networks, although the policy would allow it. */
+  readonly onlyPublic?: boolean
   /** How long it may take until the first byte is sent; waiting for a free connection counts. */
   readonly connectTimeoutMs?: number | undefined
   /** How long it may take from then until the head of the answer is there, however slowly it comes. */
@@ -75,18 +79,39 @@ export type HttpResult =
   | { readonly ok: false; readonly failure: HttpFailure; readonly response?: HttpResponse }
 
 export interface HttpClientOptions extends AddressPolicy {
+  /** Where this process itself listens, and is not called. */
+  readonly own?: OwnPorts | undefined
   readonly connectTimeoutMs?: number
   readonly bodyIdleTimeoutMs?: number
 }
 
+/** Origins of which is remembered where they led; one that is forgotten counts as public. */
+const MAX_KNOWN_ORIGINS = 1_000
+
 export class HttpClient {
   readonly #pools: OriginPools
+  /** For requests that must not reach what others may. */
+  readonly #publicPools: OriginPools
+  /** Whether all connections to an origin so far have led to private addresses. */
+  readonly #isPrivate = new LRUCache<string, boolean>({ max: MAX_KNOWN_ORIGINS })
 
-  constructor({ allowPrivate, connectTimeoutMs, bodyIdleTimeoutMs }: HttpClientOptions) {
-    this.#pools = new OriginPools({
-      connect: boundingAnswers(
-        guardedConnector({ allowPrivate }, { timeoutMs: connectTimeoutMs ?? CONNECT_TIMEOUT_MS }),
-      ),
+  constructor(options: HttpClientOptions) {
+    this.#pools = this.#openPools(options)
+    this.#publicPools = options.allowPrivate
+      ? this.#openPools({ ...options, allowPrivate: false })
+      : this.#pools
+  }
+
+  #openPools({ allowPrivate, own, connectTimeoutMs, bodyIdleTimeoutMs }: HttpClientOptions): OriginPools {
+    const connector = guardedConnector({
+      allowPrivate,
+      own: own ?? new OwnPorts(),
+      timeoutMs: connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      onConnected: (origin, address) =>
+        this.#isPrivate.set(origin, this.#isPrivate.get(origin) !== false && isPrivateAddress(address)),
+    })
+    return new OriginPools({
+      connect: boundingAnswers(connector),
       bodyTimeout: bodyIdleTimeoutMs ?? BODY_IDLE_TIMEOUT_MS,
       // A receiver may work for as long as the attempt allows before it answers.
       headersTimeout: 0,
@@ -99,19 +124,25 @@ export class HttpClient {
 
   /** Sends one request and waits for its answer; never rejects for what the far end does. */
   send(request: HttpRequest): Promise<HttpResult> {
+    const pools = request.onlyPublic ? this.#publicPools : this.#pools
     return new Promise((resolve) => {
-      new Call(request, this.#pools.lease(request.target.origin), resolve).start()
+      new Call(request, pools.lease(request.target.origin), resolve).start()
     })
+  }
+
+  /** Whether an origin is known to be in a private network; one that was ever found elsewhere is not. */
+  isPrivate(origin: string): boolean {
+    return this.#isPrivate.get(origin) === true
   }
 
   /** Origins with open connections or requests under way. */
   get openOrigins(): number {
-    return this.#pools.size
+    return this.#pools.size + (this.#publicPools === this.#pools ? 0 : this.#publicPools.size)
   }
 
   /** Ends every connection at once; called when the worker stops. */
-  close(): Promise<void> {
-    return this.#pools.close()
+  async close(): Promise<void> {
+    await Promise.all([this.#pools.close(), this.#publicPools.close()])
   }
 }
 

@@ -101,6 +101,22 @@ test("headers that a task sets stay with the task's own origin, for all of the w
     expect(elsewhere.received[0]?.headers).not.toHaveProperty(name)
 })
 
+test("a signature is for the task's own origin, and is not sent on from there", async () => {
+  const elsewhere = await receiver()
+  const home = await redirector(307, () => elsewhere.url)
+  const signing = createHttpExecutor({
+    client,
+    userAgent: 'belfry/1.2.3',
+    signer: { sign: () => 'v1,signature' },
+  })
+
+  await signing.execute(http(home.url, { method: 'POST', body: 'x', followRedirects: 1 }), anAttempt())
+
+  expect(home.received[0]?.headers['webhook-signature']).toBe('v1,signature')
+  expect(elsewhere.received).toMatchObject([{ method: 'POST', body: 'x' }])
+  expect(elsewhere.received[0]?.headers).not.toHaveProperty('webhook-signature')
+})
+
 test('a loop of redirects ends at its bound, for good', async () => {
   const { url, received } = await redirector(302, (own) => `${own}again`)
 

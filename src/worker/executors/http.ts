@@ -13,7 +13,7 @@ import { isReservedHeader } from '../../core/reserved-headers.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
 import { durationMs } from '../../core/task.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
-import type { Signer } from '../signer.ts'
+import { type Signer, UNSIGNED } from '../signer.ts'
 import {
   type HttpClient,
   type HttpRequest,
@@ -49,13 +49,14 @@ export function createHttpExecutor({
       const forbidden = Object.keys(headersOf(action)).find(isReservedHeader)
       if (forbidden !== undefined) return refused('forbidden_header', `the header ${forbidden} cannot be set`)
 
-      const hop = { target, method: methodOf(action), body: bodyText(action), isElsewhere: false }
+      const start = { isElsewhere: false, onlyPublic: false }
+      const hop = { target, method: methodOf(action), body: bodyText(action), ...start }
       const send = (next: Hop) => client.send(requestOf(action, next, { context, userAgent, signer }))
       const result = await send(hop)
       const now = () => context.now()
       const judging = { host: target.host, expect: expectOf(action), follows: false, now }
       if (action.type === 'http' && action.followRedirects) {
-        return follow(result, { hop, send, limit: action.followRedirects, judging })
+        return follow(result, { hop, client, send, limit: action.followRedirects, judging })
       }
       return toOutcome(result, judging)
     },
@@ -64,13 +65,15 @@ export function createHttpExecutor({
 
 interface Following {
   readonly hop: Hop
+  readonly client: HttpClient
   readonly send: (hop: Hop) => Promise<HttpResult>
   readonly limit: number
   readonly judging: Judging
 }
 
 /** Goes where redirects lead until an answer is none, or is expected as it is. */
-async function follow(first: HttpResult, { hop: from, send, limit, judging }: Following): Promise<Outcome> {
+async function follow(first: HttpResult, following: Following): Promise<Outcome> {
+  const { hop: from, client, send, limit, judging } = following
   let result = first
   let hop = from
   for (let followed = 0; ; followed++) {
@@ -85,7 +88,7 @@ async function follow(first: HttpResult, { hop: from, send, limit, judging }: Fo
       return lost('redirect_refused', `${host} redirects to an address ${next}`, response)
     if (followed === limit)
       return lost('too_many_redirects', `more than ${limit} redirects, the last one from ${host}`, response)
-    hop = next
+    hop = { ...next, onlyPublic: hop.onlyPublic || !client.isPrivate(hop.target.origin) }
     result = await send(hop)
   }
 }
@@ -150,14 +153,16 @@ interface Sender {
 }
 
 function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent, signer }: Sender): HttpRequest {
-  const { target, method, body } = hop
-  const headers = attemptHeaders(context, { userAgent, signer, body, now: context.now() })
+  const { target, method, body, onlyPublic } = hop
+  // Whoever only a redirect leads to could pass a signature on as if it were meant for them.
+  const bySigner = hop.isElsewhere ? UNSIGNED : signer
+  const headers = attemptHeaders(context, { userAgent, signer: bySigner, body, now: context.now() })
   addOwnHeaders(headers, action, hop)
   const { signal } = context
   if (action.type !== 'http') return { target, method, headers, body, signal }
   const connectTimeoutMs = limitOf(action.connectTimeout)
   const firstByteTimeoutMs = limitOf(action.firstByteTimeout)
-  return { target, method, headers, body, signal, connectTimeoutMs, firstByteTimeoutMs }
+  return { target, method, headers, body, signal, onlyPublic, connectTimeoutMs, firstByteTimeoutMs }
 }
 
 const limitOf = (duration: string | undefined) => (duration === undefined ? undefined : durationMs(duration))

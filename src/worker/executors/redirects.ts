@@ -1,7 +1,8 @@
 /**
  * Where a redirect leads. The rules are those of browsers, where they are kind to the receiver, and stricter where
- * a redirect could carry a secret away: headers that the task sets stay with the origin that the task names, for
- * all of the way that is left, and from https nothing goes on over http.
+ * a redirect could carry a secret away: signatures, and headers that the task sets, stay with the origin that the task
+ * names, for all of the way that is left, and from https nothing goes on over http. Who is public cannot send us
+ * into a private network, where nobody outside could go.
  */
 import { readUrl } from '../../core/read-url.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
@@ -14,6 +15,8 @@ export interface Hop {
   readonly body: string | undefined
   /** Whether the way has left the origin that the task names. */
   readonly isElsewhere: boolean
+  /** Whether the way has come by a public address, from which none leads into a private network. */
+  readonly onlyPublic: boolean
 }
 
 /** Statuses that ask to go elsewhere; the other 3xx do not. */
@@ -31,8 +34,9 @@ export function nextHop(hop: Hop, { status, headers }: HttpResponse): Hop | stri
   if (url.protocol === 'https:' && next.url.protocol === 'http:') return 'which leaves https for http'
   const isElsewhere = hop.isElsewhere || next.url.origin !== url.origin
   const target = targetOf(next.url)
+  const { onlyPublic } = hop
   if (!becomesGet(status, hop.method)) return { ...hop, target, isElsewhere }
-  return { target, method: hop.method === 'HEAD' ? 'HEAD' : 'GET', body: undefined, isElsewhere }
+  return { target, method: hop.method === 'HEAD' ? 'HEAD' : 'GET', body: undefined, isElsewhere, onlyPublic }
 }
 
 /** 303 says so; 301 and 302 mean it for a POST, because everybody has read them that way. */

@@ -6,7 +6,7 @@
 import type { SlackAction } from '../../core/action.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Executor } from '../executor.ts'
-import type { Signer } from '../signer.ts'
+import { UNSIGNED } from '../signer.ts'
 import { isRetryable, retryAfterOf, Targets } from './http.ts'
 import type { HttpClient, HttpResponse, HttpResult } from './http-client.ts'
 import { attemptHeaders } from './http-headers.ts'
@@ -15,9 +15,6 @@ export interface SlackExecutorOptions {
   readonly client: HttpClient
   readonly userAgent: string
 }
-
-/** Slack knows us by the address, which is the secret; there is nothing to sign. */
-const UNSIGNED: Signer = { sign: () => undefined }
 
 /** The executor of messages to Slack. It does not own the client. */
 export function createSlackExecutor({ client, userAgent }: SlackExecutorOptions): Executor<SlackAction> {
@@ -32,6 +29,7 @@ export function createSlackExecutor({ client, userAgent }: SlackExecutorOptions)
           retryable: false,
         }
       const body = JSON.stringify({ text, blocks })
+      // Slack knows us by the address, which is the secret; there is nothing to sign.
       const headers = attemptHeaders(context, { userAgent, body, signer: UNSIGNED, now: context.now() })
       headers.push('content-type', 'application/json')
       const result = await client.send({ target, method: 'POST', headers, body, signal: context.signal })

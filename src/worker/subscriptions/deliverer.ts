@@ -5,6 +5,7 @@ import type { Database } from '../../store/database.ts'
 import { HistoryTail } from '../../store/history-tail.ts'
 import { type LeasedSubscription, leaseSubscriptions } from '../../store/subscriptions.ts'
 import { HttpClient } from '../executors/http-client.ts'
+import type { OwnPorts } from '../executors/own-ports.ts'
 import { Delivery } from './delivery.ts'
 
 const EVERY_MS = 1_000
@@ -19,6 +20,8 @@ export interface DelivererOptions {
   readonly userAgent: string
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
+  /** Where this process itself listens, and is not called. */
+  readonly ownPorts?: OwnPorts
   /** For how long a node that fell silent keeps others from delivering. */
   readonly leaseMs: number
 }
@@ -33,10 +36,10 @@ export class Deliverer extends LeasedWork<Held> {
   readonly #tail: HistoryTail
 
   constructor(options: DelivererOptions) {
-    const { db, log, allowPrivateAddresses } = options
+    const { db, log, allowPrivateAddresses, ownPorts } = options
     super({ name: 'subscriptions', everyMs: EVERY_MS, mostHeld: MAX_HELD, mostAtOnce: TAKEN_AT_ONCE, log })
     this.#options = options
-    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses })
+    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts })
     this.#tail = new HistoryTail({ db, log })
   }
 

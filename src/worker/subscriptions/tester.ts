@@ -8,6 +8,7 @@ import type {
   TestedSubscription,
 } from '../../transport/subscription-tester.ts'
 import { HttpClient } from '../executors/http-client.ts'
+import type { OwnPorts } from '../executors/own-ports.ts'
 import { postEvents } from './message.ts'
 
 export interface TesterOptions {
@@ -15,6 +16,8 @@ export interface TesterOptions {
   readonly userAgent: string
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
+  /** Where this process itself listens, and is not called. */
+  readonly ownPorts?: OwnPorts
   /** How long a receiver may take to answer: as long as for any event. */
   readonly timeoutMs: number
 }
@@ -29,7 +32,8 @@ export class Tester implements SubscriptionTester, Service {
 
   constructor(options: TesterOptions) {
     this.#options = options
-    this.#client = new HttpClient({ allowPrivate: options.allowPrivateAddresses })
+    const { allowPrivateAddresses, ownPorts } = options
+    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts })
   }
 
   start(): void {}
