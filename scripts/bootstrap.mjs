@@ -5,7 +5,7 @@
 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, isBuilt } from './build.mjs'
+import { buildInChild, isBuilt } from './build.mjs'
 import { InstallError, install, isInstalled } from './install.mjs'
 import { withLock } from './lock.mjs'
 import { withProgress } from './progress.mjs'
@@ -25,7 +25,7 @@ export async function prepare(wanted) {
     if (isReady()) return
     await withLock(join(root, '.belfry', 'bootstrap.lock'), tellWait, async (nameChild) => {
       if (!isInstalled()) await withProgress('Installing packages', () => install(nameChild))
-      if (wanted.build && !isBuilt()) await withProgress('Building', build)
+      if (wanted.build && !isBuilt()) await withProgress('Building', () => buildInChild(nameChild))
     })
   } catch (error) {
     if (error instanceof InstallError) process.stderr.write(`${error.output}\n`)

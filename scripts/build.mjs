@@ -5,7 +5,7 @@
  * old one in one step: there is never a moment without one.
  */
 
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -22,6 +22,32 @@ const INPUTS = ['src', 'migrations', 'package.json', 'package-lock.json', 'scrip
 export function isBuilt() {
   return isProgramBuilt() && isDashboardBuilt()
 }
+
+/**
+ * The same in a process of its own: what builds takes memory that a program started afterwards would keep.
+ *
+ * @param {(pid: number) => void} nameChild told which process does it
+ */
+export async function buildInChild(nameChild) {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  if (child.pid !== undefined) nameChild(child.pid)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (/** @type {Buffer} */ chunk) => {
+      output = (output + chunk).slice(-KEPT_CHARACTERS)
+    })
+  /** @type {number | null} */
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  if (code !== 0) throw new Error(`Building failed:\n${output.trimEnd()}`)
+}
+
+/** The end of a long complaint says what was wrong. */
+const KEPT_CHARACTERS = 16 * 1024
 
 export async function build() {
   if (!isProgramBuilt()) await buildProgram()

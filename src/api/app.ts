@@ -21,6 +21,7 @@ import { guardHost } from './host-guard.ts'
 import { guardLoops } from './loop-guard.ts'
 import type { Context } from './operations/context.ts'
 import { guardOrigin } from './origin-guard.ts'
+import type { Readiness } from './readiness.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { backfillRoutes } from './routes/backfills.ts'
 import { blackoutRoutes } from './routes/blackouts.ts'
@@ -66,6 +67,7 @@ export type App = FastifyInstance<
 
 export interface AppOptions {
   readonly context: Context
+  readonly readiness: Readiness
   /** Attends to workers of the users' own. */
   readonly remoteWorkers: RemoteWorkers
   /** Tries subscriptions out. */
@@ -82,6 +84,7 @@ const MAX_PARAM_CHARACTERS = 8_192
 
 export async function createApp({
   context,
+  readiness,
   remoteWorkers,
   tester,
   log,
@@ -142,7 +145,7 @@ export async function createApp({
   eventRoutes(app, context, log)
   subscriptionRoutes(app, context, tester)
   deadLetterRoutes(app, context)
-  healthRoutes(app, context)
+  healthRoutes(app, readiness)
   jobRoutes(app, context)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
   await documentationRoutes(app)

@@ -2,8 +2,9 @@ import { onStdout as c } from './terminal.ts'
 
 /** What the banner tells of. */
 export interface Banner {
-  /** Where the API answers; null when this node has none. */
-  readonly url: string | null
+  readonly url: string
+  /** Whether the API answers there; else only probes are. */
+  readonly hasApi: boolean
   /** Of the embedded database; null when there is none. */
   readonly dataDir: string | null
   readonly graceMs: number
@@ -14,22 +15,23 @@ export function printBanner(banner: Banner): void {
   process.stdout.write(bannerText(banner))
 }
 
-export function bannerText({ url, dataDir, graceMs }: Banner): string {
+export function bannerText({ url, hasApi, dataDir, graceMs }: Banner): string {
   const lines: [string, string][] = []
-  if (url !== null)
+  if (!hasApi) lines.push(['Probes', c.cyan(`${url}/readyz`)])
+  else
     lines.push(
       ['Dashboard', c.cyan(url)],
       ['API', c.cyan(`${url}/v1/tasks`)],
       ['API docs', c.cyan(`${url}/docs`)],
     )
   if (dataDir !== null) lines.push(['Data', dataDir])
-  if (url !== null)
+  if (hasApi)
     lines.push([
       'Try it',
       `curl -X POST ${url}/tasks -H 'content-type: application/json' -d '{"command":"5s"}'`,
     ])
   lines.push(['Stop', `Ctrl-C (runs in progress get ${Math.round(graceMs / 1000)} s)`])
-  const ready = url === null ? 'Ready.' : 'Ready. Open to this machine only, no key needed.'
+  const ready = !hasApi ? 'Ready.' : 'Ready. Open to this machine only, no key needed.'
   const body = lines.map(([label, text]) => `  ${label.padEnd(10)} ${text}`).join('\n')
   return `\n${body}\n\n  ${c.dim(ready)}\n\n`
 }

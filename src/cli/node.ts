@@ -1,10 +1,13 @@
 /** One node: the parts that its roles ask for, wired together. Nothing else knows more than one of them. */
 import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '../api/app.ts'
 import { readDashboard } from '../api/dashboard-files.ts'
+import { HealthServer } from '../api/health-server.ts'
 import { HttpServer } from '../api/http-server.ts'
 import { endPauseOnTime } from '../api/operations/pause-task.ts'
 import { skipOnTime } from '../api/operations/skip-next.ts'
+import { Readiness } from '../api/readiness.ts'
 import { Redriver } from '../api/redrive/redriver.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
@@ -65,8 +68,8 @@ export interface NodeOptions {
 /** A node that has started. */
 export interface Node {
   readonly id: string
-  /** Where the API answers; null without the role. */
-  readonly url: string | null
+  /** Where the API answers; without that role, where `/healthz` and `/readyz` do. */
+  readonly url: string
   /** How far the database's clock is from this machine's, in milliseconds. */
   readonly clockOffsetMs: number
   stop(): Promise<void>
@@ -104,9 +107,11 @@ export async function startNode({
       : null
   const wakeUps = distant ?? new LocalWakeUps()
 
+  const writeCheck = new WriteCheck(upkeep)
+  const readiness = new Readiness(writeCheck)
   const context = {
     db,
-    writeCheck: new WriteCheck(upkeep),
+    writeCheck,
     clock,
     wakeUps,
     lanes: new LaneRegistry(),
@@ -143,6 +148,53 @@ export async function startNode({
   })
   const services: Service[] = [closing(connections), new ClockSync({ db: engine, clock, log }), heartbeat]
   if (distant) services.push(distant)
+  // What answers is stopped after what works: a node that stops goes on answering until its runs have ended.
+  let server: HttpServer | HealthServer
+  if (has('api')) {
+    const remoteWorkers = new RemoteDesk({
+      db: engine,
+      transportOn: (queryable) => new PostgresTransport(queryable),
+      wakeUps,
+      definitions,
+      clock,
+      log,
+      claimEveryMs: config.claimEveryMs,
+      heartbeatMs: config.heartbeatMs,
+      leaseMs: config.leaseMs,
+    })
+    services.push(remoteWorkers)
+    const tester = new Tester({
+      clock,
+      userAgent: `belfry/${version}`,
+      allowPrivateAddresses: reachesPrivate(config),
+      ownPorts,
+      timeoutMs: Math.floor((LEASES_OF_SUBSCRIPTIONS * config.leaseMs) / 3),
+    })
+    services.push(tester)
+    const app = await createApp({
+      context,
+      readiness,
+      remoteWorkers,
+      tester,
+      log,
+      installation: {
+        version,
+        loopbackOnly: isLoopback(config.host),
+        allowedOrigins: config.allowedOrigins,
+        isEmbedded: dataDir !== null,
+        databasePlace: dataDir === null ? shownUrl(databaseUrl) : shownPath(dataDir),
+      },
+      dashboard: readDashboard(dashboardDir),
+    })
+    services.push(new Redriver({ context: { ...context, db: delivery }, log }))
+    server = new HttpServer({
+      app,
+      host: config.host,
+      port: config.port,
+      onListening: (port) => ownPorts.add(port),
+    })
+  } else server = new HealthServer({ readiness, host: config.host, port: config.port })
+  services.push(server)
   if (has('liveness')) {
     services.push(
       new Reaper({
@@ -232,57 +284,17 @@ export async function startNode({
     })
     services.push(leases, blackouts, scheduler, new Backfiller({ db: engine, definitions, wakeUps, log }))
   }
-  let server: HttpServer | null = null
-  if (has('api')) {
-    const remoteWorkers = new RemoteDesk({
-      db: engine,
-      transportOn: (queryable) => new PostgresTransport(queryable),
-      wakeUps,
-      definitions,
-      clock,
-      log,
-      claimEveryMs: config.claimEveryMs,
-      heartbeatMs: config.heartbeatMs,
-      leaseMs: config.leaseMs,
-    })
-    services.push(remoteWorkers)
-    const tester = new Tester({
-      clock,
-      userAgent: `belfry/${version}`,
-      allowPrivateAddresses: reachesPrivate(config),
-      ownPorts,
-      timeoutMs: Math.floor((LEASES_OF_SUBSCRIPTIONS * config.leaseMs) / 3),
-    })
-    services.push(tester)
-    const app = await createApp({
-      context,
-      remoteWorkers,
-      tester,
-      log,
-      installation: {
-        version,
-        loopbackOnly: isLoopback(config.host),
-        allowedOrigins: config.allowedOrigins,
-        isEmbedded: dataDir !== null,
-        databasePlace: dataDir === null ? shownUrl(databaseUrl) : shownPath(dataDir),
-      },
-      dashboard: readDashboard(dashboardDir),
-    })
-    services.push(new Redriver({ context: { ...context, db: delivery }, log }))
-    server = new HttpServer({
-      app,
-      host: config.host,
-      port: config.port,
-      onListening: (port) => ownPorts.add(port),
-    })
-    services.push(server)
-  }
   await startAll(services)
+  readiness.enter('serving')
   return {
     id,
-    url: server?.url ?? null,
+    url: server.url,
     clockOffsetMs: clock.now() - Date.now(),
-    stop: () => stopAll(services),
+    stop: async () => {
+      readiness.enter('stopping')
+      await delay(config.drainMs)
+      await stopAll(services)
+    },
   }
 }
 

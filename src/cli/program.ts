@@ -27,7 +27,7 @@ A first task, every ten seconds, once Belfry runs:
   belfry task list               what there is, when it fires next, how it went
   belfry task run hello --wait   run it now
   In a browser: http://127.0.0.1:3369, with the whole API at /docs. --json is for programs.
-  A Belfry elsewhere is named by --server or BELFRY_SERVER.
+  A Belfry elsewhere is named by --server or BELFRY_URL.
 
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict (such as a port
 that is taken), 6 database or server unreachable, 7 the run failed (--wait), 130 interrupted

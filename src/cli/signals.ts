@@ -5,14 +5,29 @@
 const NAMES = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** One Ctrl-C under `npm start` arrives twice: from the terminal, and again from npm, which passes it on. */
 const ECHO_MS = 500
+const LAUNCHER_CHECK_MS = 500
 
 export class Signals {
   readonly #listeners: ((name: string) => void)[] = []
   readonly #heard: string[] = []
   #lastAt = Number.NEGATIVE_INFINITY
 
-  constructor() {
+  /**
+   * npm and npx run the program below a shell. A signal to npm ends that shell, which does not pass it on: below npm
+   * the end of the parent process counts as SIGTERM.
+   */
+  constructor(isBelowNpm: boolean) {
     for (const name of NAMES) process.on(name, () => this.#hear(name))
+    if (isBelowNpm) this.#watchLauncher(process.ppid)
+  }
+
+  #watchLauncher(launcher: number): void {
+    const timer = setInterval(() => {
+      if (process.ppid === launcher) return
+      clearInterval(timer)
+      this.#hear('SIGTERM')
+    }, LAUNCHER_CHECK_MS)
+    timer.unref()
   }
 
   /** Those heard so far. */

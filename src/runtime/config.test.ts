@@ -190,3 +190,39 @@ test('allowed origins are written as browsers write them', () => {
       `--allowed-origins is '${bad}'; it must be a list of origins without a path, such as https://belfry.example.com.`,
     )
 })
+
+test.each([
+  ['postgresql://belfry:pa/ss@db/belfry', "has '/' in its user name or password; write it as %2F"],
+  ['postgresql://belfry:pa?ss@db/belfry', "has '?' in its user name or password; write it as %3F"],
+  ['postgresql://belfry:pa@ss@db/belfry', "has '@' in its user name or password; write it as %40"],
+])(
+  'a password with a character that ends it is refused, and how to write it is said',
+  (databaseUrl, reason) => {
+    expect(() => read({ flags: { databaseUrl } })).toThrow(`--database-url is '…'; it ${reason}.`)
+  },
+)
+
+test('a colon in a password is part of it', () => {
+  const databaseUrl = 'postgresql://belfry:pa:ss@db/belfry'
+
+  expect(read({ flags: { databaseUrl } }).databaseUrl).toBe(databaseUrl)
+})
+
+test('a secret setting can be read from a file', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'secret-')), 'url')
+  writeFileSync(file, 'postgresql://belfry:secret@db/belfry\n')
+
+  expect(read({ env: { BELFRY_DATABASE_URL_FILE: file } }).databaseUrl).toBe(
+    'postgresql://belfry:secret@db/belfry',
+  )
+  expect(() => read({ env: { BELFRY_DATABASE_URL_FILE: `${file}.none` } })).toThrow(
+    `BELFRY_DATABASE_URL_FILE names the file '${file}.none', which cannot be read`,
+  )
+  expect(() => read({ env: { BELFRY_PORT_FILE: file } })).toThrow('BELFRY_PORT_FILE is not known')
+})
+
+test('the port of a node without the api role is a free one unless it is given', () => {
+  expect(read({ flags: { roles: 'worker' } }).port).toBe(0)
+  expect(read({ flags: { roles: 'worker', port: 4000 } }).port).toBe(4000)
+  expect(read({ flags: { roles: 'api,worker' } }).port).toBe(3369)
+})

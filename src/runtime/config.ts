@@ -46,6 +46,8 @@ export interface Config {
   readonly concurrency: number
   readonly logLevel: LogLevel
   readonly shutdownGraceMs: number
+  /** How long a node that was asked to stop goes on answering, with /readyz at 503, before it begins to stop. */
+  readonly drainMs: number
   readonly historyDays: number
   /** What the worker of this node can do beyond the ordinary, such as gpu. */
   readonly labels: readonly string[]
@@ -128,12 +130,23 @@ const oneOf = <T extends string>(allowed: readonly T[], fallback: T, help: strin
 /** Percent signs must begin an escape: the password is decoded. An empty host is a local socket. */
 const DATABASE_URL = /^postgres(ql)?:\/\/([^%\s]|%[0-9a-f]{2})*$/i
 
+/** Characters of a password that end it where they stand unescaped, and so leave another host behind. */
+function unescapedPassword(url: string): string | null {
+  const userInfo = /^[a-z][a-z0-9+.-]*:\/\/(.*)@/i.exec(url)?.[1] ?? ''
+  const character = /[/?#@\s]/.exec(userInfo)?.[0]
+  if (character === undefined) return null
+  const escaped = `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+  return `has '${character}' in its user name or password; write it as ${escaped}`
+}
+
 const databaseAddress = (help: string): Setting<string | null> => ({
   ...text(help),
-  parse: (value) =>
-    typeof value === 'string' && DATABASE_URL.test(value)
-      ? value
-      : fail('must be like postgresql://user@host/belfry'),
+  parse: (value) => {
+    if (typeof value !== 'string') return fail('must be like postgresql://user@host/belfry')
+    const secret = unescapedPassword(value)
+    if (secret !== null) fail(secret)
+    return DATABASE_URL.test(value) ? value : fail('must be like postgresql://user@host/belfry')
+  },
 })
 
 const roles: Setting<readonly Role[]> = {
@@ -196,12 +209,15 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   concurrency: whole(50, 1, 100_000, 'Runs performed at once by the worker of this node'),
   logLevel: oneOf(LOG_LEVELS, 'info', `How much is logged: ${LOG_LEVELS.join(', ')}`),
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
+  drainMs: whole(0, 0, 600_000, 'How long /readyz answers 503 before a stop begins'),
   historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
   labels,
   privateAddresses: oneOf(PRIVATE_ADDRESSES, 'auto', 'Private networks as targets: auto, allow, refuse'),
   smtpUrl: {
     ...text('Mail server, such as smtp://user:password@host:587'),
     parse: (value) => {
+      const secret = typeof value === 'string' ? unescapedPassword(value) : null
+      if (secret !== null) fail(secret)
       const parsed = typeof value === 'string' ? parseSmtpUrl(value) : null
       return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a text')
     },
@@ -238,7 +254,7 @@ export const CONFIG_KEYS = Object.keys(SETTINGS) as ConfigKey[]
 export const CADENCES = CONFIG_KEYS.filter((key) => SETTINGS[key].isCadence)
 
 /** Variables of the same prefix that other programs of the project read. */
-const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_SERVER', 'BELFRY_URL', 'BELFRY_TOKEN']
+const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_URL', 'BELFRY_TOKEN', 'BELFRY_TOKEN_FILE']
 export const CONFIG_FILE = 'belfry.toml'
 
 /** Where settings are looked for, first things first. */
@@ -276,7 +292,11 @@ const UNHEARD_MS = 200
 /** What holds where nothing was said, beside what was. */
 function defaultsBeside(given: Partial<Config>): Config {
   const ordinary = Object.fromEntries(CONFIG_KEYS.map((key) => [key, SETTINGS[key].default]))
-  const defaults = { ...ordinary, ...PRESETS[given.preset ?? 'default'] } as unknown as Config
+  const defaults = {
+    ...ordinary,
+    ...portBeside(given),
+    ...PRESETS[given.preset ?? 'default'],
+  } as unknown as Config
   if (given.databasePooling !== 'transaction' || given.databaseDirectUrl) return defaults
   const sooner = (ms: number) => Math.min(ms, UNHEARD_MS)
   return {
@@ -285,6 +305,10 @@ function defaultsBeside(given: Partial<Config>): Config {
     claimEveryMs: sooner(defaults.claimEveryMs),
   }
 }
+
+/** Without the api role the port is for probes only, and beside a node that has it the usual one is taken. */
+const portBeside = ({ roles }: Partial<Config>): { port?: number } =>
+  roles === undefined || roles.includes('api') ? {} : { port: 0 }
 
 export const flagOf = (key: ConfigKey) => `--${snake(key).replaceAll('_', '-')}`
 export const variableOf = (key: ConfigKey) => `BELFRY_${snake(key).toUpperCase()}`
@@ -308,6 +332,11 @@ function readEnvironment(env: ConfigSources['env']): Partial<Record<ConfigKey, s
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('BELFRY_') || OTHER_VARIABLES.includes(name) || value === undefined) continue
     if (isServiceLink(name, value)) continue
+    const fileOf = known.get(name.replace(/_FILE$/, ''))
+    if (name.endsWith('_FILE') && fileOf !== undefined && SECRETS.includes(fileOf)) {
+      found[fileOf] = readSecretFile(name, value)
+      continue
+    }
     const key = known.get(name)
     if (!key)
       throw new ConfigError(
@@ -316,6 +345,17 @@ function readEnvironment(env: ConfigSources['env']): Partial<Record<ConfigKey, s
     found[key] = value
   }
   return found
+}
+
+/** A secret that a container finds in a file, without the line end that editors put there. */
+export function readSecretFile(variable: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new ConfigError(
+      `${variable} names the file '${path}', which cannot be read: ${(error as Error).message}.`,
+    )
+  }
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll } from 'vitest'
 import { createApp } from '../../src/api/app.ts'
+import { Readiness } from '../../src/api/readiness.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { silentLogger } from '../../src/runtime/logger.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -63,8 +64,11 @@ export async function createTestApp(
     allowPrivateAddresses: true,
     timeoutMs: 10_000,
   })
+  const readiness = new Readiness(context.writeCheck)
+  readiness.enter('serving')
   const app = await createApp({
     context,
+    readiness,
     remoteWorkers,
     tester,
     log: silentLogger(),

@@ -8,7 +8,7 @@ import { startProxy } from '../support/proxy.ts'
 import { startSink } from '../support/sink.ts'
 
 const node = await startTestNode(await createTestDatabase())
-const belfry = (...args: string[]) => runBelfry(args, { env: { BELFRY_SERVER: node.url } })
+const belfry = (...args: string[]) => runBelfry(args, { env: { BELFRY_URL: node.url } })
 const create = async (task: object) =>
   (await node.request('POST', '/v1/tasks', { schedule: { type: 'manual' }, ...task })).body
 const trigger = (id: string) => node.request('POST', `/v1/tasks/${id}/trigger`)
@@ -158,7 +158,7 @@ test('what ends is followed, over a broken connection, and nothing is left out',
   })
   const proxy = await startProxy(node.url)
   const flags = ['--task', 'followed', '--since', '1m', '--count', '3']
-  const lines = launch(['events', '--follow', ...flags, '--json'], { env: { BELFRY_SERVER: proxy.url } })
+  const lines = launch(['events', '--follow', ...flags, '--json'], { env: { BELFRY_URL: proxy.url } })
   const told = () => lines.stdout.split('\n').filter((line) => line !== '')
 
   const runs = [(await trigger(id)).body.id]

@@ -5,7 +5,7 @@ import { startTestNode } from '../support/node.ts'
 import { runBelfry } from '../support/process.ts'
 
 const node = await startTestNode(await createTestDatabase())
-const belfry = (...args: string[]) => runBelfry(args, { env: { BELFRY_SERVER: node.url } })
+const belfry = (...args: string[]) => runBelfry(args, { env: { BELFRY_URL: node.url } })
 const create = async (name: string) =>
   (
     await node.request('POST', '/v1/tasks', {

@@ -17,7 +17,7 @@ const ESCAPE = String.fromCharCode(27)
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 const node = await startTestNode(await createTestDatabase())
-const env = { BELFRY_SERVER: node.url }
+const env = { BELFRY_URL: node.url }
 const belfry = (...args: string[]) => runBelfry(args, { env })
 const json = async (...args: string[]) => JSON.parse((await belfry(...args, '--json')).stdout)
 const create = async (task: object) => (await node.request('POST', '/v1/tasks', task)).body
@@ -296,7 +296,7 @@ test('a server that is not there is told of with what to do, within a second or 
   expect({ code, stdout }).toEqual({ code: 6, stdout: '' })
   expect(stderr).toBe(
     `error: No Belfry at http://127.0.0.1:${port} (ECONNREFUSED).\n` +
-      'try:   Start one: belfry start. One that runs elsewhere is named by --server or BELFRY_SERVER.\n',
+      'try:   Start one: belfry start. One that runs elsewhere is named by --server or BELFRY_URL.\n',
   )
 })
 

@@ -33,7 +33,7 @@ export async function startTestNode(
       throw new Error('the test node was declared dead')
     },
   })
-  const url = node.url ?? ''
+  const { url } = node
   let stopped: Promise<void> | undefined
   const stop = () => {
     stopped ??= node.stop()

@@ -16,6 +16,7 @@ import { type OpenDatabase, openDatabase, shownUrl } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { isLoopback } from '../loopback.ts'
 import type { Node } from '../node.ts'
+import { startedByNpm } from '../npm.ts'
 import { findPortUser, isPortFree } from '../port-user.ts'
 import { Signals } from '../signals.ts'
 import { Steps } from '../steps.ts'
@@ -36,10 +37,9 @@ export async function start(config: Config): Promise<void> {
   refuseOpenHost(config)
   const holder = holderOfData(config)
   if (holder) return tellAlreadyRunning(holder)
-  if (config.roles.includes('api') && !(await isPortFree(config.host, config.port)))
-    throw portTaken(config.port)
+  if (!(await isPortFree(config.host, config.port))) throw portTaken(config.port)
 
-  const signals = new Signals()
+  const signals = new Signals(startedByNpm(process.env))
   void signals.nth(3).then(() => process.exit(EXIT.interrupted))
   // Starting the database is mostly waiting, so the rest of the program is loaded meanwhile.
   const loading = import('../node.ts')
@@ -73,11 +73,17 @@ export async function start(config: Config): Promise<void> {
     await database.close()
     throw describeListenError(error, config)
   })
-  database.embedded?.owner.update({ url: node.url, nodeId: node.id })
+  const hasApi = config.roles.includes('api')
+  database.embedded?.owner.update({ url: hasApi ? node.url : null, nodeId: node.id })
   steps.done('clock', `${Math.round(Math.abs(node.clockOffsetMs))} ms from the database`)
   steps.done('roles', describeRoles(config))
   if (config.preset !== 'default') steps.done('preset', config.preset)
-  printBanner({ url: node.url, dataDir: database.embedded?.dataDir ?? null, graceMs: config.shutdownGraceMs })
+  printBanner({
+    url: node.url,
+    hasApi,
+    dataDir: database.embedded?.dataDir ?? null,
+    graceMs: config.shutdownGraceMs,
+  })
   await serve({ config, node, database, signals, log: log.child({ node: node.id }) })
 }
 
@@ -139,8 +145,8 @@ async function giveUpStarting(database: OpenDatabase): Promise<void> {
   process.exitCode = EXIT.interrupted
 }
 
-function refuseOpenHost({ host }: Config): void {
-  if (isLoopback(host)) return
+function refuseOpenHost({ host, roles }: Config): void {
+  if (isLoopback(host) || !roles.includes('api')) return
   throw new CliError(
     `Belfry has no API keys yet, so it does not listen on ${host}: everybody who can reach it could use it.`,
     'Leave --host at 127.0.0.1 and put a proxy that authenticates in front of it.',

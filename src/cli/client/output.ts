@@ -1,11 +1,12 @@
 /** Where results go: tables for people, JSON or one bare value for programs. Talk goes to standard error. */
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit.ts'
-import { Server, serverUrl } from './server.ts'
+import { Server, serverUrl, tokenFrom } from './server.ts'
 
 /** Flags that every command of the client has. */
 export interface ClientFlags {
   readonly server?: string
+  readonly token?: string
   readonly json?: boolean
   readonly field?: string
 }
@@ -14,11 +15,16 @@ export function addClientFlags(command: Command): Command {
   return command
     .option('--json', 'As JSON, for programs')
     .option('--field <name>', 'One value of it, bare; members with dots, such as retry.limit')
-    .option('--server <url>', 'The Belfry to ask (default: BELFRY_SERVER, else http://127.0.0.1:3369)')
+    .option('--server <url>', 'The Belfry to ask (default: BELFRY_URL, else http://127.0.0.1:3369)')
+    .option(
+      '--token <token>',
+      'What to authenticate with (default: BELFRY_TOKEN, or the file BELFRY_TOKEN_FILE)',
+    )
     .helpOption('-h, --help', 'Show this')
 }
 
-export const serverFrom = ({ server }: ClientFlags): Server => new Server(serverUrl(server, process.env))
+export const serverFrom = ({ server, token }: ClientFlags): Server =>
+  new Server(serverUrl(server, process.env), tokenFrom(token, process.env))
 
 export function write(text: string): void {
   process.stdout.write(text)

@@ -1,10 +1,11 @@
 /** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
 import { readUrl } from '../../core/read-url.ts'
+import { readSecretFile } from '../../runtime/config.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { explainProblem, type Problem } from './problem.ts'
 
 export const DEFAULT_SERVER = 'http://127.0.0.1:3369'
-export const SERVER_VARIABLE = 'BELFRY_SERVER'
+export const SERVER_VARIABLE = 'BELFRY_URL'
 /** Longer than the server takes for anything, so that it is the server that answers. */
 const TIMEOUT_MS = 35_000
 /** The date of an answer has whole seconds: it is believed only where our own clock is farther off than that. */
@@ -38,12 +39,28 @@ export function serverUrl(flag: string | undefined, env: NodeJS.ProcessEnv): str
   return url.href.replace(/\/+$/, '')
 }
 
+/** What the server, or a proxy in front of it, knows the caller by; null without one. */
+export function tokenFrom(flag: string | undefined, env: NodeJS.ProcessEnv): string | null {
+  const file = env['BELFRY_TOKEN_FILE']
+  const token =
+    flag ?? env['BELFRY_TOKEN'] ?? (file === undefined ? '' : readSecretFile('BELFRY_TOKEN_FILE', file))
+  if (token === '') return null
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new CliError(
+    'The token holds spaces or characters that cannot be sent in a header.',
+    'Give the token alone with --token, BELFRY_TOKEN or BELFRY_TOKEN_FILE.',
+    EXIT.usage,
+  )
+}
+
 export class Server {
   readonly url: string
+  readonly #token: string | null
   #offsetMs = 0
 
-  constructor(url: string) {
+  constructor(url: string, token: string | null = null) {
     this.url = url
+    this.#token = token
   }
 
   /** The server's time, as far as its answers told. */
@@ -95,6 +112,9 @@ export class Server {
       return await fetch(this.url + path, {
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...options,
+        ...(this.#token === null
+          ? {}
+          : { headers: { ...options.headers, authorization: `Bearer ${this.#token}` } }),
         method,
         redirect: 'manual',
       })
