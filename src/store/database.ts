@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { Refusal } from '../core/errors.ts'
 import type { Pooling } from '../runtime/config.ts'
+import { failInsteadOfThrowing } from './driver-failures.ts'
 import type { Statement } from './sql.ts'
 import { parseTimestamp } from './timestamp.ts'
 
@@ -98,7 +99,10 @@ export class Database implements Queryable {
     })
     // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
     this.#pool.on('error', () => {})
-    this.#pool.on('connect', (client) => client.on('error', () => {}))
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => {})
+      failInsteadOfThrowing(client)
+    })
   }
 
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {

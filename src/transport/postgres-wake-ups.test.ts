@@ -6,6 +6,7 @@ import { startProxy } from '../../test/support/proxy.ts'
 import { SHARD_COUNT, uuidv7 } from '../core/ids.ts'
 import { silentLogger } from '../runtime/logger.ts'
 import { Database } from '../store/database.ts'
+import { sql } from '../store/sql.ts'
 import { PostgresWakeUps } from './postgres-wake-ups.ts'
 import type { DueHint } from './wake-ups.ts'
 
@@ -96,4 +97,15 @@ test('a node without a place to listen at tells and does not hear', async () => 
   await eventually(async () => other.heard.due.length > 1)
 
   expect(mute.heard).toMatchObject({ ready: 0, due: [[{ shard: 1 }], [{ shard: 2 }]] })
+})
+
+test('what cannot be understood on the channel is not heeded', async () => {
+  const [one, other] = [await aNode(), await aNode()]
+
+  for (const garbage of ['', 'null', '{}', '{"due":7}', '{"due":[null]}'])
+    await db.run(sql`select pg_notify('belfry_wake', ${garbage})`)
+  other.wakeUps.announceDue([{ shard: 1, at: 7 }])
+
+  await eventually(async () => one.heard.due.length > 0)
+  expect(one.heard).toEqual({ due: [[{ shard: 1, at: 7, until: 7 }]], ready: 0, cancel: 0 })
 })

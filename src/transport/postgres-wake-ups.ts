@@ -225,12 +225,14 @@ export class PostgresWakeUps implements WakeUps, Service {
   }
 
   #receive(payload: string): void {
-    let message: Message
     try {
-      message = JSON.parse(payload)
+      this.#heed(JSON.parse(payload))
     } catch {
-      return
+      // Anybody who reaches the database can speak on the channel: what cannot be understood is no wake-up.
     }
+  }
+
+  #heed(message: Message): void {
     if (message.from === this.#options.nodeId) return
     if (message.due.length > 0)
       this.#local.announceDue(message.due.map(([shard, at, until]) => ({ shard, at, until })))

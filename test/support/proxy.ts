@@ -7,12 +7,15 @@ export interface Proxy {
   /** Breaks every connection and lets no new one through until `mend`. */
   cut(): void
   mend(): void
+  /** Sends bytes to every client, as if the database had. */
+  say(bytes: Buffer): void
 }
 
 /** A wire to the database that can be cut. */
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const target = targetOf(databaseUrl)
   const sockets = new Set<Socket>()
+  const clients = new Set<Socket>()
   let isCut = false
   const server = createServer((client) => {
     if (isCut) return client.destroy()
@@ -22,10 +25,12 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       socket.on('error', () => {})
       socket.on('close', () => {
         sockets.delete(socket)
+        clients.delete(client)
         client.destroy()
         upstream.destroy()
       })
     }
+    clients.add(client)
     client.pipe(upstream).pipe(client)
     return client
   })
@@ -49,6 +54,9 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
     },
     mend: () => {
       isCut = false
+    },
+    say: (bytes) => {
+      for (const client of clients) client.write(bytes)
     },
   }
 }
