@@ -79,6 +79,17 @@ export type Action =
   | HandlerAction
 export type ActionType = Action['type']
 
+/** What the engine keeps of an action that is too large to wait in memory with its run: whoever performs it reads the rest. */
+export interface LargeAction {
+  readonly type: ActionType
+  /** Of a handler: it says which lane its runs wait in. */
+  readonly name?: string
+  /** How long all of the definition is. */
+  readonly largeBytes: number
+}
+
+export const isLarge = (action: Action | LargeAction): action is LargeAction => 'largeBytes' in action
+
 /** Where an action goes, in a word: an address, a recipient, how long it takes. */
 export function targetOfAction(action: Action): string {
   switch (action.type) {

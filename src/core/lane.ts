@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { DEFAULT_PROJECT_ID } from './project.ts'
-import type { TaskDefinition } from './task.ts'
+import type { KeptDefinition } from './task.ts'
 
 export const DEFAULT_QUEUE = 'default'
 
@@ -28,10 +28,10 @@ export const DEFAULT_LANES = { open: 0, strict: 1 } as const
 
 type LaneFields = 'action' | 'queue' | 'labels' | 'onWorkerLoss' | 'concurrencyKey' | 'concurrencyLimit'
 
-export function laneOf(projectId: string, definition: Pick<TaskDefinition, LaneFields>): Lane {
+export function laneOf(projectId: string, definition: Pick<KeptDefinition, LaneFields>): Lane {
   const { queue, onWorkerLoss, concurrencyKey: key } = definition
   const labels = [...new Set(definition.labels)].sort()
-  const handler = definition.action.type === 'handler' ? definition.action.name : null
+  const handler = definition.action.type === 'handler' ? (definition.action.name ?? null) : null
   const isStrict = onWorkerLoss === 'fail' || handler !== null
   const isDefault =
     projectId === DEFAULT_PROJECT_ID &&

@@ -4,7 +4,7 @@
  * defined the task.
  */
 import type { Action, ActionType } from './action.ts'
-import type { OverlapPolicy, TaskDefinition } from './task.ts'
+import type { KeptDefinition, OverlapPolicy, TaskDefinition } from './task.ts'
 
 /** The fields that were named, as they were named. */
 export interface RunOverride {
@@ -29,11 +29,19 @@ export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
 }
 
 /** What the run is performed as. Settings are merged member by member, headers name by name. */
-export function applyOverride(definition: TaskDefinition, override: RunOverride): TaskDefinition {
+export const applyOverride = (definition: TaskDefinition, override: RunOverride): TaskDefinition => ({
+  ...overriddenSettings(definition, override),
+  action: overriddenAction(definition.action, override.action ?? {}),
+})
+
+/** The same without what is done to the action. */
+export function overriddenSettings<Definition extends KeptDefinition>(
+  definition: Definition,
+  override: RunOverride,
+): Definition {
   const { queue, priority, timeout, overlap } = definition
   return {
     ...definition,
-    action: overriddenAction(definition.action, override.action ?? {}),
     queue: override.queue ?? queue,
     priority: override.priority ?? priority,
     timeout: override.timeout ?? timeout,

@@ -2,7 +2,7 @@
  * A task: what to do and when. The definition is what a user decided, complete with every default, so
  * that a later release with other defaults does not change tasks that exist.
  */
-import type { Action } from './action.ts'
+import type { Action, LargeAction } from './action.ts'
 import { parseDuration } from './duration.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { parseInstant } from './schedule/instant.ts'
@@ -73,6 +73,9 @@ export interface TaskDefinition {
   readonly traceparent: string | null
 }
 
+/** A definition as it waits in memory with a run: complete, but for an action that is large. */
+export type KeptDefinition = Omit<TaskDefinition, 'action'> & { readonly action: Action | LargeAction }
+
 export const TASK_DEFAULTS = {
   overlap: 'skip',
   misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
@@ -112,7 +115,7 @@ export const MISFIRE_GRACE_MS = 60_000
 /** A run that took its worker down this often is not tried again, whatever its retry policy. */
 export const MAX_LOSSES = 5
 
-export function planOf(definition: TaskDefinition): Plan {
+export function planOf(definition: KeptDefinition): Plan {
   return {
     schedule: definition.schedule,
     startAt: definition.startAt === null ? null : instantMs(definition.startAt),
@@ -123,7 +126,7 @@ export function planOf(definition: TaskDefinition): Plan {
   }
 }
 
-export function retryPolicyOf(definition: TaskDefinition): RetryPolicy {
+export function retryPolicyOf(definition: KeptDefinition): RetryPolicy {
   const { limit, initial, max } = definition.retry
   return { limit, initialMs: durationMs(initial), maxMs: durationMs(max) }
 }

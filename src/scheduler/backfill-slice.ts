@@ -3,7 +3,7 @@ import { BEHIND_ON_TIME, nextOfRange } from '../core/backfill.ts'
 import { shardOf, uuidv7 } from '../core/ids.ts'
 import { laneOf, lateLaneOf } from '../core/lane.ts'
 import { rateGapMs } from '../core/rate.ts'
-import { planOf, type TaskDefinition } from '../core/task.ts'
+import { type KeptDefinition, planOf } from '../core/task.ts'
 import {
   type BackfillRun,
   type HeldBackfill,
@@ -26,7 +26,7 @@ const AHEAD_MS = 2_000
 /** Where a slice is written, and how large it may be. */
 export interface Slice {
   readonly backfill: HeldBackfill
-  readonly definition: TaskDefinition
+  readonly definition: KeptDefinition
   readonly room: number
 }
 

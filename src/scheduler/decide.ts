@@ -7,7 +7,7 @@ import { makeUpFor, spread } from '../core/misfire.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
 import { countOccurrences, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
-import { MAX_QUEUED, MISFIRE_GRACE_MS, planOf, queuedAtMost, type TaskDefinition } from '../core/task.ts'
+import { type KeptDefinition, MAX_QUEUED, MISFIRE_GRACE_MS, planOf, queuedAtMost } from '../core/task.ts'
 import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
 import type { Recovery } from '../store/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
@@ -15,7 +15,7 @@ import type { Blackouts } from './blackout-book.ts'
 /** A due row, and all that a decision about it depends on. */
 export interface DueCase {
   readonly row: DueRow
-  readonly definition: TaskDefinition
+  readonly definition: KeptDefinition
   readonly now: number
   /** Nobody was watching the row's shard when it came due. */
   readonly wasUnwatched: boolean

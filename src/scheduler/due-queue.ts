@@ -1,11 +1,11 @@
-import type { TaskDefinition } from '../core/task.ts'
+import type { KeptDefinition } from '../core/task.ts'
 import type { DueRow } from '../store/agenda.ts'
 import { Heap } from './heap.ts'
 
 /** A row that comes due, and what its task says. */
 export interface Due {
   readonly row: DueRow
-  readonly definition: TaskDefinition
+  readonly definition: KeptDefinition
 }
 
 const byTurn = (a: Due, b: Due) => a.row.priority - b.row.priority || a.row.wakeAt - b.row.wakeAt

@@ -32,12 +32,24 @@ export interface EndResult {
 
 const ESCAPED_NUL = /(?<!\\)((?:\\\\)*)\\u0000/g
 
-/** JSON for a jsonb column; PostgreSQL has no NUL in text, so it is shown as the replacement character. */
-function json(value: unknown): string | null {
-  return value === undefined || value === null
-    ? null
-    : JSON.stringify(value).replace(ESCAPED_NUL, '$1\\ufffd')
+/** What an attempt has to say, made into text once: how long it is decides how many are written together. */
+export class OutcomeText {
+  readonly json: string
+
+  constructor(value: unknown) {
+    // PostgreSQL has no NUL in text, so it is shown as the replacement character.
+    this.json = JSON.stringify(value).replace(ESCAPED_NUL, '$1\\ufffd')
+  }
 }
+
+/** An output or error as text, unless there is none. */
+export function outcomeText(value: unknown): OutcomeText | null {
+  if (value === undefined || value === null) return null
+  return value instanceof OutcomeText ? value : new OutcomeText(value)
+}
+
+/** JSON for a jsonb column. */
+const json = (value: unknown): string | null => outcomeText(value)?.json ?? null
 
 /** The end of a run that completed. */
 export type PlainEnding = Pick<Ending, 'runId' | 'fence' | 'output'> & {

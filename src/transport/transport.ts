@@ -3,7 +3,7 @@
  * valid once it stands there, with a fence, and a transport that forgets everything loses nothing.
  */
 import type { RunKind } from '../core/run.ts'
-import type { TaskDefinition } from '../core/task.ts'
+import type { KeptDefinition } from '../core/task.ts'
 
 /** The right to work on a run, as the database granted it. */
 export interface ClaimedRun {
@@ -33,7 +33,7 @@ export interface Claim {
 
 /** A claimed run together with what is to be done. */
 export interface Work extends ClaimedRun {
-  readonly definition: TaskDefinition
+  readonly definition: KeptDefinition
 }
 
 /** A worker asks for runs. */

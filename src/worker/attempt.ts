@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+import type { Action } from '../core/action.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { durationMs } from '../core/task.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -19,6 +21,7 @@ export class Attempt implements AttemptContext, StopSignal {
   #stopReason: StopReason | undefined
   #isAbandoned = false
   #endHold: (() => void) | undefined
+  #endOver: (() => void) | undefined
   #hasBegun = false
   readonly #listeners = new Set<() => void>()
   #traceparent: string | undefined
@@ -91,26 +94,42 @@ export class Attempt implements AttemptContext, StopSignal {
     this.#stopReason ??= reason
     if (isFirst) for (const listener of [...this.#listeners]) listener()
     this.#endHold?.()
+    this.#endOver?.()
   }
 
   /** Lets go of a run that has not begun; `perform` then answers undefined. */
   abandon(): void {
     this.#isAbandoned = true
     this.#endHold?.()
+    this.#endOver?.()
   }
 
-  /** Performs the attempt; undefined when it was abandoned before its instant. */
-  async perform(executor: Executor): Promise<EndedAttempt | undefined> {
-    while (this.#waitMs() > 0 && !this.#stopReason && !this.#isAbandoned) await this.#hold()
+  /** It was told to stop, or was abandoned. */
+  get isOver(): boolean {
+    return this.#isAbandoned || this.#stopReason !== undefined
+  }
+
+  /** Resolves when that is so, for whoever gets something ready for it. */
+  get over(): Promise<undefined> {
+    return new Promise((resolve) => {
+      this.#endOver = () => resolve(undefined)
+      if (this.isOver) resolve(undefined)
+    })
+  }
+
+  /** Performs the attempt; undefined when it was abandoned before its instant. Only one that is over needs no action. */
+  async perform(executor: Executor, action: Action | undefined): Promise<EndedAttempt | undefined> {
+    while (this.#waitMs() > 0 && !this.isOver) await this.#hold()
     if (this.#isAbandoned) return undefined
     this.#hasBegun = true
     const startedAt = this.#clock.now()
-    const outcome = this.#stopReason ? this.#stopped(this.#stopReason) : await this.#execute(executor)
+    const outcome = this.#stopReason ? this.#stopped(this.#stopReason) : await this.#execute(executor, action)
     return { work: this.work, outcome, startedAt, endedAt: Math.max(startedAt, this.#clock.now()) }
   }
 
-  async #execute(executor: Executor): Promise<Outcome> {
-    const { action, timeout } = this.work.definition
+  async #execute(executor: Executor, action: Action | undefined): Promise<Outcome> {
+    assert(action, `run ${this.runId} was begun without its action`)
+    const { timeout } = this.work.definition
     const limit = setTimeout(() => this.stop('timeout'), durationMs(timeout))
     try {
       const outcome = await executor.execute(action, this)

@@ -7,12 +7,9 @@ export interface HandOptions {
   readonly concurrency: number
   /** However fast it works, a worker takes on no more than this ahead. */
   readonly claimAhead: number
-  /** Outcomes that wait to be written. */
-  backlog(): number
+  /** So many outcomes wait to be written that nothing new may be taken on. */
+  isFull(): boolean
 }
-
-/** The worker takes on nothing new while this many outcomes wait to be written. */
-const MAX_BACKLOG = 10_000
 
 /**
  * What a worker has in hand: runs that it performs, runs that wait for a place, and room that was promised. It says how
@@ -67,7 +64,7 @@ export class Hand {
   }
 
   get #isFull(): boolean {
-    return this.#options.backlog() > MAX_BACKLOG
+    return this.#options.isFull()
   }
 
   /** Takes on runs for which there was room. */

@@ -6,12 +6,14 @@
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
+import { countWithin } from '../store/by-bytes.ts'
 import { type Database, isMissingPartition, isRefused } from '../store/database.ts'
 import {
   type Ending,
   endPlainRuns,
   endRuns,
   isPlain,
+  outcomeText,
   type PlainEnding,
   type Retry,
   retryRuns,
@@ -22,6 +24,11 @@ import { KeptOutcomes, withoutOutput } from './kept-outcomes.ts'
 import type { Verdict } from './verdict.ts'
 
 const BATCH = 1_000
+/** Characters of outputs and errors that one statement writes: most are none or some hundred, and few a hundred thousand. */
+const MAX_CHARACTERS = 4 * 1024 * 1024
+/** With more than this waiting to be written, in number or length, nobody should take on anything that adds to it. */
+const MAX_BACKLOG = 10_000
+const MAX_BACKLOG_CHARACTERS = 64 * 1024 * 1024
 /** Statements that write plain ends at the same time. */
 const ABREAST = 2
 const IDLE_MS = 60_000
@@ -50,6 +57,8 @@ export class OutcomeWriter implements Service {
   /** What the database refuses even without its output. */
   readonly #kept: KeptOutcomes
   #waiting: (() => void)[] = []
+  /** How long all of it is that is not written yet. */
+  #characters = 0
   #isUrgent = false
   #begunAt = Number.NEGATIVE_INFINITY
 
@@ -76,6 +85,11 @@ export class OutcomeWriter implements Service {
   /** Those of them that were not refused. */
   get #unwritten(): number {
     return this.#plain.length + this.#endings.length + this.#retries.length
+  }
+
+  /** More waits to be written than may: nothing should be taken on that adds to it. */
+  get isFull(): boolean {
+    return this.backlog > MAX_BACKLOG || this.#characters > MAX_BACKLOG_CHARACTERS
   }
 
   /** Whether the outcome of a run is still to be written. */
@@ -125,15 +139,21 @@ export class OutcomeWriter implements Service {
 
   add(verdict: Verdict): void {
     switch (verdict.kind) {
-      case 'end':
-        if (!verdict.isAwaited && isPlain(verdict.ending)) this.#plain.push(verdict.ending)
-        else this.#endings.push(verdict.ending)
+      case 'end': {
+        const ending = asText(verdict.ending)
+        if (!verdict.isAwaited && isPlain(ending)) this.#plain.push(ending)
+        else this.#endings.push(ending)
+        this.#characters += lengthOf(ending)
         this.#isUrgent ||= verdict.isAwaited
         break
-      case 'retry':
-        this.#retries.push(verdict.retry)
+      }
+      case 'retry': {
+        const retry = asText(verdict.retry)
+        this.#retries.push(retry)
+        this.#characters += lengthOf(retry)
         this.#isUrgent = true
         break
+      }
       case 'nothing':
         return
     }
@@ -149,6 +169,9 @@ export class OutcomeWriter implements Service {
     const { wakeUps } = this.#options
     await this.#writePlain()
     const hints = [...(await this.#writeEndings()), ...(await this.#writeRetries())]
+    this.#characters = [this.#plain, this.#endings, this.#retries]
+      .flat()
+      .reduce((sum, one) => sum + lengthOf(one), 0)
     if (hints.length > 0) wakeUps.announceDue(hints)
     for (const resolve of this.#waiting.splice(0)) resolve()
     return this.#unwritten > 0 ? 0 : this.#kept.nextInMs
@@ -165,7 +188,7 @@ export class OutcomeWriter implements Service {
 
   /** Two statements at once when there is enough for both: one alone would leave the database half idle. */
   async #writePlain(): Promise<void> {
-    const batches = evenly(this.#plain.slice(0, ABREAST * BATCH), BATCH)
+    const batches = evenly(firstOf(this.#plain, ABREAST * BATCH, ABREAST * MAX_CHARACTERS), BATCH)
     const results = await Promise.allSettled(batches.map((batch) => this.#endPlain(batch)))
     const unwritten = batches.filter((_, i) => results[i]?.status === 'rejected').flat()
     this.#plain.splice(0, batches.flat().length, ...unwritten)
@@ -186,7 +209,7 @@ export class OutcomeWriter implements Service {
   }
 
   async #writeEndings(): Promise<DueHint[]> {
-    const batch = this.#endings.slice(0, BATCH)
+    const batch = firstOf(this.#endings, BATCH)
     if (batch.length === 0) return []
     const hints: DueHint[] = []
     const refused = await this.#aside.each(batch, async (part) => {
@@ -208,7 +231,7 @@ export class OutcomeWriter implements Service {
   }
 
   async #writeRetries(): Promise<DueHint[]> {
-    const batch = this.#retries.slice(0, BATCH)
+    const batch = firstOf(this.#retries, BATCH)
     if (batch.length === 0) return []
     const hints: DueHint[] = []
     const refused = await this.#aside.each(batch, async (part) => {
@@ -254,6 +277,24 @@ export class OutcomeWriter implements Service {
     if (count > 0)
       this.#options.log.warn({ count }, 'outcomes of runs that are no longer held here were dropped')
   }
+}
+
+type Outcome = Pick<Ending, 'output' | 'error'>
+
+/** The outcome with what it has to say as text; most have nothing to say. */
+function asText<T extends Outcome>(outcome: T): T {
+  const { output, error } = outcome
+  if (output === null && error === null) return outcome
+  return { ...outcome, output: outcomeText(output), error: outcomeText(error) }
+}
+
+const lengthOf = ({ output, error }: Outcome): number =>
+  (outcomeText(output)?.json.length ?? 0) + (outcomeText(error)?.json.length ?? 0)
+
+/** The first so many, unless they are too long together. */
+function firstOf<T extends Outcome>(outcomes: readonly T[], most: number, characters = MAX_CHARACTERS): T[] {
+  const first = outcomes.slice(0, most)
+  return first.slice(0, countWithin(first, characters, lengthOf))
 }
 
 /** As few parts as can be of at most so many, none much smaller than the others. */

@@ -3,6 +3,7 @@
  * fire, or from the transport (claiming.ts).
  */
 
+import { isLarge } from '../core/action.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -18,6 +19,7 @@ import { Attempt } from './attempt.ts'
 import { Claiming } from './claiming.ts'
 import type { Executor } from './executor.ts'
 import { Hand } from './hand.ts'
+import { LargeActions } from './large-actions.ts'
 import { cancelledEnding } from './lost-attempt.ts'
 import { OutcomeWriter } from './outcome-writer.ts'
 import { Returns } from './returns.ts'
@@ -56,6 +58,7 @@ export class Worker implements Service, LocalWorker {
   readonly #hand: Hand
   readonly #claiming: Claiming
   readonly #lanes: ServedLanes
+  readonly #large: LargeActions
   readonly #writer: OutcomeWriter
   readonly #returns: Returns
   readonly #pulling: Loop
@@ -69,9 +72,10 @@ export class Worker implements Service, LocalWorker {
     const { db, wakeUps, log, labels, nodeId, clock, claimEveryMs, cancelEveryMs } = options
     const { concurrency, claimAhead, transport, definitions } = options
     this.#lanes = new ServedLanes({ workerId: nodeId, db, labels })
+    this.#large = new LargeActions({ definitions, log })
     this.#writer = new OutcomeWriter({ db, wakeUps, log })
     this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
-    this.#hand = new Hand({ concurrency, claimAhead, backlog: () => this.#writer.backlog })
+    this.#hand = new Hand({ concurrency, claimAhead, isFull: () => this.#writer.isFull })
     this.#claiming = new Claiming({
       workerId: nodeId,
       hand: this.#hand,
@@ -236,12 +240,29 @@ export class Worker implements Service, LocalWorker {
     const { clock, executor } = this.#options
     const attempt = new Attempt(work, clock)
     this.#hand.attempts.set(work.runId, attempt)
-    const ended = await attempt.perform(executor)
+    const { action } = work.definition
+    const ended = isLarge(action)
+      ? await this.#performLarge(attempt)
+      : await attempt.perform(executor, action)
     this.#hand.attempts.delete(work.runId)
     this.#claiming.forget(work.runId)
     this.#hand.throughput.count()
     if (ended) this.#settle(attempt, ended)
     this.#freed()
+  }
+
+  /** What it is to do is read now that it has a place; when that cannot be read it goes back as it came. */
+  async #performLarge(attempt: Attempt): Promise<EndedAttempt | undefined> {
+    const { work } = attempt
+    try {
+      const action = await this.#large.read(attempt)
+      if (action || attempt.isOver) return await attempt.perform(this.#options.executor, action)
+      this.#returns.addUnbegun([work])
+      this.#pulling.wake()
+      return undefined
+    } finally {
+      this.#large.release(work)
+    }
   }
 
   #settle(attempt: Attempt, ended: EndedAttempt): void {

@@ -8,12 +8,12 @@ import { backfillOfRun } from '../../store/backfills.ts'
 import { changing } from '../../store/changing.ts'
 import type { Queryable } from '../../store/database.ts'
 import { settleDeadLetters } from '../../store/dead-letters.ts'
+import { readWholeDefinitions } from '../../store/read-definitions.ts'
 import { type Progress, progressOf } from '../../store/remote-workers.ts'
 import { readOverrides } from '../../store/run-overrides.ts'
 import type { RunPosition } from '../../store/run-search.ts'
 import { type RunRow, retriesOf, runById } from '../../store/runs.ts'
 import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/task-changes.ts'
-import { readDefinitions } from '../../store/tasks.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
 import type { Context } from './context.ts'
 import type { Answer, Repeatable } from './idempotency.ts'
@@ -67,7 +67,7 @@ async function performedAs(
 ): Promise<Pick<RunWithAttempts, 'override' | 'action'>> {
   const [overridden] = kind === 'manual' ? await db.run(readOverrides([id])) : []
   const override = overridden?.override ?? null
-  const [known] = await db.run(readDefinitions([{ taskId, version }]))
+  const [known] = await db.run(readWholeDefinitions([{ taskId, version }]))
   const definition = known?.definition ?? null
   const performed = definition && override ? applyOverride(definition, override) : definition
   return { override, action: performed?.action ?? null }

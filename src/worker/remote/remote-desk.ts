@@ -4,16 +4,19 @@
  * its name, and only by the fence by which it holds them.
  */
 import { LRUCache } from 'lru-cache'
+import { type Action, isLarge } from '../../core/action.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { durationMs } from '../../core/task.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Service } from '../../runtime/service.ts'
+import { countWithin } from '../../store/by-bytes.ts'
 import type { Database, Queryable } from '../../store/database.ts'
 import type { Definitions } from '../../store/definitions.ts'
 import { countRunning, limitedQueues } from '../../store/gates.ts'
 import { beat, declareDead, handBackRuns, reclaimRuns } from '../../store/nodes.ts'
+import { LARGE_BYTES } from '../../store/read-definitions.ts'
 import {
   findRemoteWorker,
   type HeldWork,
@@ -62,16 +65,12 @@ export interface RemoteDeskOptions {
 const MAX_WORKERS_KNOWN = 10_000
 /** The longest that a handler can put off its next attempt: until then the run keeps its place, and others wait for it. */
 const MAX_RETRY_WAIT_MS = 30 * 86_400_000
-/** Payloads of one answer, as characters of JSON: what goes beyond is handed back, and claimed next time. */
-const MAX_ANSWER_CHARACTERS = 8 * 1024 * 1024
-/** So few runs cannot come to more than that. */
-const FEW = 32
+/** Definitions whose payloads are in one answer: what goes beyond is handed back, and claimed next time. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 /** For how long what is known about limits of queues is good enough. */
 const LIMITS_STALE_MS = 1_000
 /** Reports wait no longer than this for the database; whoever sent them asks again. */
 const LONGEST_WRITE_MS = 10_000
-/** The node takes on no more reports while this many outcomes wait to be written. */
-const MAX_BACKLOG = 10_000
 
 export class RemoteDesk implements RemoteWorkers, Service {
   readonly #options: RemoteDeskOptions
@@ -135,8 +134,9 @@ export class RemoteDesk implements RemoteWorkers, Service {
     for (const work of works) if (work.isCancelled) this.#endCancelled(work)
     if (wanted.length < works.length) await this.#untilWritten(works.map(({ runId }) => runId))
     const given = await this.#withinBounds(wanted)
+    const whole = await this.#wholeOf(given)
     await this.#untilDue(given)
-    return given.map(presentRun)
+    return whole
   }
 
   async heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[]): Promise<Standings> {
@@ -160,7 +160,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
 
   async complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]> {
     const { db } = this.#options
-    if (this.#writer.backlog > MAX_BACKLOG) throw busy()
+    if (this.#writer.isFull) throw busy()
     const held = await this.#heldOf(worker, reports)
     const ours = reports.flatMap((report) => {
       const row = held.get(report)
@@ -283,17 +283,24 @@ export class RemoteDesk implements RemoteWorkers, Service {
 
   /** As many of the runs as fit into one answer; the others go back, for the next claim. */
   async #withinBounds(works: readonly Work[]): Promise<readonly Work[]> {
-    if (works.length <= FEW) return works
-    let characters = 0
-    const isWithin = ({ definition }: Work) => {
-      characters += JSON.stringify(definition.action).length
-      return characters <= MAX_ANSWER_CHARACTERS
-    }
-    const count = works.findIndex((work) => !isWithin(work))
-    if (count < 0) return works
+    const bytesOf = ({ definition: { action } }: Work) => (isLarge(action) ? action.largeBytes : LARGE_BYTES)
+    const count = countWithin(works, MAX_ANSWER_BYTES, bytesOf)
+    if (count === works.length) return works
     await this.#options.db.run(handBackRuns(works.slice(count)))
     this.#options.wakeUps.announceReady()
     return works.slice(0, count)
+  }
+
+  /** Runs as workers are given them; payloads that were too large to be kept are read now. */
+  async #wholeOf(works: readonly Work[]): Promise<RemoteRun[]> {
+    const large = works.filter(({ definition }) => isLarge(definition.action))
+    const read = large.length === 0 ? [] : await this.#options.definitions.whole(large)
+    const actions = new Map(large.map(({ runId }, i) => [runId, read[i]?.action]))
+    return works.flatMap((work) => {
+      const { action } = work.definition
+      const whole = isLarge(action) ? actions.get(work.runId) : action
+      return whole ? [presentRun(work, whole)] : []
+    })
   }
 
   /** Runs are fired a little ahead of their instant; nobody begins one before. */
@@ -318,8 +325,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
 
 const LONGEST_HOLD_MS = 1_000
 
-function presentRun({ definition, ...run }: Work): RemoteRun {
-  const { action } = definition
+function presentRun({ definition, ...run }: Work, action: Action): RemoteRun {
   const isHandler = action.type === 'handler'
   return {
     runId: run.runId,
