@@ -18,6 +18,7 @@ import type { DashboardFiles } from './dashboard-files.ts'
 import { documentation, finishDocument } from './documentation.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
 import { guardHost } from './host-guard.ts'
+import { takeLargeBodiesInTurn } from './large-bodies.ts'
 import { guardLoops } from './loop-guard.ts'
 import type { Context } from './operations/context.ts'
 import { guardOrigin } from './origin-guard.ts'
@@ -111,6 +112,7 @@ export async function createApp({
   if (installation.loopbackOnly) guardHost(app)
   guardLoops(app)
   guardOrigin(app, installation.allowedOrigins)
+  takeLargeBodiesInTurn(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
   dashboardRoutes(app, dashboard)

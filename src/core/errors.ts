@@ -31,6 +31,7 @@ export const REFUSALS = {
   beyond_limits: { status: 422, title: 'The project does not allow such a schedule' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used for another request' },
   internal: { status: 500, title: 'Something went wrong on our side' },
+  busy: { status: 503, title: 'Too many large requests at once' },
   too_many_streams: { status: 503, title: 'Too many streams are open here' },
   unavailable: { status: 503, title: 'The database cannot be used at the moment' },
   database_read_only: { status: 503, title: 'The database is read-only' },
