@@ -1,5 +1,6 @@
 /** Lists in pages. A cursor is the position of the last item of a page, as opaque text. */
 import { EARLIEST_INSTANT, LATEST_INSTANT } from '../core/schedule/zone.ts'
+import type { PageRow } from '../store/page-bytes.ts'
 import { invalidInput } from './validation/parse.ts'
 
 type Position = readonly (string | number)[]
@@ -35,14 +36,19 @@ interface PageOptions<Row, Item> {
   readonly position: (row: Row) => Position
 }
 
-/** A page of at most `limit` items. One row more than that tells that there is a next page. */
+/**
+ * A page of at most `limit` items. That there is a next page one row more than that tells, or the last row itself where the
+ * list was cut because of its length.
+ */
 export function pageOf<Row, Item>(
-  rows: readonly Row[],
+  rows: readonly (Row & PageRow)[],
   { limit, present, position }: PageOptions<Row, Item>,
 ): { items: Item[]; nextCursor: string | null } {
-  const last = rows[limit - 1]
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const hasNext = rows.length > limit || last?.hasNext === true
   return {
-    items: rows.slice(0, limit).map(present),
-    nextCursor: rows.length > limit && last !== undefined ? encodeCursor(position(last)) : null,
+    items: shown.map(present),
+    nextCursor: hasNext && last !== undefined ? encodeCursor(position(last)) : null,
   }
 }

@@ -1,9 +1,10 @@
 /** Reading attempts: those that were followed by another have rows, the last one is told by its run. */
 import type { AttemptOutcome } from '../core/run.ts'
+import { MAX_PAGE_BYTES, outcomeBytes, type PageRow } from './page-bytes.ts'
 import { sql } from './sql.ts'
 
 /** An attempt that has ended, as it is read. */
-export interface AttemptRow {
+export interface AttemptRow extends PageRow {
   readonly runId: string
   readonly number: number
   readonly outcome: AttemptOutcome
@@ -47,7 +48,7 @@ export interface AttemptPage {
  * Ended attempts of a task, those of the latest run first and of each run the last one first. Runs are
  * read along their index, only those that have ended attempts, and one more than attempts are wanted: the
  * run that the page before ended in may have none left. Few runs had more than one attempt, so few ask the
- * table of attempts.
+ * table of attempts. No more are read than a page may hold.
  */
 export const attemptsOfTask = ({ projectId, taskId, before, limit }: AttemptPage) => sql<AttemptRow>`
   with runs as (
@@ -66,7 +67,10 @@ export const attemptsOfTask = ({ projectId, taskId, before, limit }: AttemptPage
             or (scheduled_for, run_id) <= (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.runId ?? null}::uuid))
      order by scheduled_for desc, run_id desc limit ${limit} + 1)
   )
-  select x.* from (
+  select * from (
+  select x.*, lead(true, 1, false) over latest as "hasNext",
+         coalesce(sum(${outcomeBytes}) over (latest rows between unbounded preceding and 1 preceding), 0) as bytes_before
+  from (
     select run_id as "runId", attempt as number, outcome, state = 'permanently_failed' as "isFinal", scheduled_for as "scheduledFor",
            started_at as "startedAt", ended_at as "endedAt", worker_id as "workerId", fence, output, error
     from runs where outcome is not null
@@ -78,4 +82,8 @@ export const attemptsOfTask = ({ projectId, taskId, before, limit }: AttemptPage
   where ${before?.runId ?? null}::uuid is null
      or ("scheduledFor", "runId", number)
         < (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.runId ?? null}::uuid, ${before?.number ?? null}::integer)
-  order by "scheduledFor" desc, "runId" desc, number desc limit ${limit}`
+  window latest as (order by "scheduledFor" desc, "runId" desc, number desc)
+  order by "scheduledFor" desc, "runId" desc, number desc limit ${limit}
+  ) page
+  where bytes_before <= ${MAX_PAGE_BYTES}::integer
+  order by "scheduledFor" desc, "runId" desc, number desc`

@@ -3,6 +3,7 @@
  * hold: a million rows more cost nothing, and what was not counted to its end says so.
  */
 import { SHARD_COUNT } from '../core/ids.ts'
+import { withoutLargeAction } from './read-definitions.ts'
 import { reading, sql } from './sql.ts'
 import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 
@@ -93,7 +94,7 @@ export interface AheadRow {
   readonly definition: ReturnType<typeof wholeDefinition>
 }
 
-/** The waiting occurrences that come due by an instant, with their definitions; at most so many. */
+/** The waiting occurrences that come due by an instant, with what tells when others follow; at most so many. */
 export const occurrencesAhead = ({
   projectId,
   until,
@@ -105,7 +106,7 @@ export const occurrencesAhead = ({
 }) =>
   reading(
     sql<Omit<AheadRow, 'definition'> & { definition: StoredDefinition }>`
-      select a.wake_at as at, a.ordinal, t.definition
+      select a.wake_at as at, a.ordinal, ${withoutLargeAction} as definition
       from (
         select first.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
         cross join lateral (

@@ -10,6 +10,7 @@
  */
 import { SHARD_COUNT } from '../core/ids.ts'
 import { type EndedRunState, isLiveState, type RunState } from '../core/run.ts'
+import { MAX_PAGE_BYTES, outcomeBytes } from './page-bytes.ts'
 import { endedRun, liveRun, type RunRow } from './runs.ts'
 import { list, sql } from './sql.ts'
 
@@ -126,7 +127,7 @@ export const historyBegin = () => sql<{ at: number | null }>`
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass`
 
 /**
- * Runs by their ids, live or ended, in any order; history is asked from the given instant on. Without one nothing is said of
+ * Runs by their ids, live or ended, in the order of the ids and as many as a page may hold; history is asked from the given instant on. Without one nothing is said of
  * instants at all: 'since ever' is a range to the planner, which PostgreSQL 15 would read the whole of a small partition for.
  */
 export const runsById = ({
@@ -139,9 +140,16 @@ export const runsById = ({
   select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
          (select retry_of from run_retry where run_id = r.id) as "retryOf"
   from (
+    select found.*, lead(true, 1, false) over asked as "hasNext", row_number() over asked as place,
+           coalesce(sum(${outcomeBytes}) over (asked rows between unbounded preceding and 1 preceding), 0) as bytes_before
+    from (
     select ${liveRun} from agenda
     where run_id = any(${list(ids, (id) => id)}::uuid[]) and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
     union all
     select ${endedRun} from run
     where run_id = any(${list(ids, (id) => id)}::uuid[]) and (${endedFromUs}::float8 is null or ended_at >= to_timestamp(${endedFromUs}::float8 / 1000000))
-  ) r`
+    ) found
+    window asked as (order by array_position(${list(ids, (id) => id)}::uuid[], id))
+  ) r
+  where bytes_before <= ${MAX_PAGE_BYTES}::integer
+  order by place`

@@ -9,10 +9,11 @@ import {
   type RunKind,
   type RunState,
 } from '../core/run.ts'
+import { MAX_PAGE_BYTES, outcomeBytes, type PageRow } from './page-bytes.ts'
 import { list, part, sql } from './sql.ts'
 
 /** A run, live or ended, as it is read. */
-export interface RunRow {
+export interface RunRow extends PageRow {
   readonly id: string
   readonly taskId: string
   /** The name of its task, or its key when it has none. */
@@ -55,6 +56,11 @@ export const endedRun = part`
     run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count,
     version, attempt, losses, fence, late_ms, worker_id, outcome, output, error, null`
 
+/** The same without what it has to say, which may be long. */
+const endedRunBriefly = part`
+    run_id, task_id, kind, state::text, reason, scheduled_for, started_at, ended_at, null, covers_until, covers_count,
+    version, attempt, losses, fence, late_ms, worker_id, outcome, null, null, null`
+
 /** Which runs of a task to read. */
 export interface RunPage {
   readonly projectId: string
@@ -64,6 +70,8 @@ export interface RunPage {
   /** Only what was due at or after `from` and before `to`. */
   readonly from?: number | null
   readonly to?: number | null
+  /** Without outputs and errors: then a list is as long as was asked for. */
+  readonly isBrief?: boolean
   readonly limit: number
 }
 
@@ -78,11 +86,15 @@ export const runsOfTask = ({
   before,
   from = null,
   to = null,
+  isBrief = false,
   limit,
 }: RunPage) => sql<RunRow>`
   select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
          (select retry_of from run_retry where run_id = r.id) as "retryOf"
   from (
+    select found.*, lead(true, 1, false) over latest as "hasNext",
+           coalesce(sum(${outcomeBytes}) over (latest rows between unbounded preceding and 1 preceding), 0) as bytes_before
+    from (
     (select ${liveRun} from agenda
      where project_id = ${projectId} and task_id = ${taskId} and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
        and (${state ?? null}::text is null or case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end = ${state ?? null})
@@ -92,7 +104,7 @@ export const runsOfTask = ({
        and (${to}::float8 is null or scheduled_for < to_timestamp(${to}::float8 / 1000))
      order by scheduled_for desc, run_id desc limit ${limit})
     union all
-    (select ${endedRun} from run
+    (select ${isBrief ? endedRunBriefly : endedRun} from run
      where project_id = ${projectId} and task_id = ${taskId}
        and not ${state !== undefined && isLiveState(state)}::boolean
        and (${endedState(state)}::run_state is null or state = ${endedState(state)}::run_state)
@@ -101,8 +113,12 @@ export const runsOfTask = ({
        and (${from}::float8 is null or scheduled_for >= to_timestamp(${from}::float8 / 1000))
        and (${to}::float8 is null or scheduled_for < to_timestamp(${to}::float8 / 1000))
      order by scheduled_for desc, run_id desc limit ${limit})
+    order by "scheduledFor" desc, id desc limit ${limit}
+    ) found
+    window latest as (order by "scheduledFor" desc, id desc)
   ) r
-  order by "scheduledFor" desc, id desc limit ${limit}`
+  where bytes_before <= ${MAX_PAGE_BYTES}::integer
+  order by "scheduledFor" desc, id desc`
 
 /** A state that history knows, or null. */
 const endedState = (state: RunState | undefined): EndedRunState | null =>

@@ -1,10 +1,12 @@
 /** The versions of a task: the one that holds stands in task, those before it in task_version. */
 import type { TaskDefinition } from '../core/task.ts'
+import { MAX_PAGE_BYTES, type PageRow } from './page-bytes.ts'
+import { definitionBytes } from './read-definitions.ts'
 import { reading, sql } from './sql.ts'
 import { withDefinitions } from './stored-definition.ts'
 
 /** All that one version of a task says, and how it came about. */
-export interface VersionRow {
+export interface VersionRow extends PageRow {
   readonly version: number
   readonly isCurrent: boolean
   readonly key: string | null
@@ -26,23 +28,30 @@ export interface VersionPage {
   readonly limit: number
 }
 
-/** Versions of a task, the latest first. Both tables are read along their keys. */
+/** Versions of a task, the latest first, as many as a page may hold and two at least. Both tables are read along their keys. */
 export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
   reading(
     sql<VersionRow>`
       select v.*, coalesce(e.made_at, t.created_at) as "madeAt", e.made_by as "madeBy", e.reason, e.rollback_of as "rollbackOf"
       from (
+        select found.*, lead(true, 1, false) over latest as "hasNext",
+               coalesce(sum(${definitionBytes}) over (latest rows between unbounded preceding and 1 preceding), 0) as bytes_before,
+               row_number() over latest as place
+        from (
         (select version, true as "isCurrent", key, name, owner, tags, definition from task
          where id = ${taskId} and (${before}::integer is null or version < ${before}::integer))
         union all
         (select version, false, key, name, owner, tags, definition from task_version
          where task_id = ${taskId} and (${before}::integer is null or version < ${before}::integer)
          order by version desc limit ${limit})
+        order by version desc limit ${limit}
+        ) found
+        window latest as (order by version desc)
       ) v
       join task t on t.id = ${taskId}
       left join task_edit e on e.task_id = ${taskId} and e.version = v.version
-      order by v.version desc
-      limit ${limit}`,
+      where v.bytes_before <= ${MAX_PAGE_BYTES}::integer or v.place <= 2
+      order by v.version desc`,
     withDefinitions,
   )
 

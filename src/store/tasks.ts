@@ -1,7 +1,9 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import type { TaskDefinition, TaskState } from '../core/task.ts'
-import { keepingPlan, list, reading, sql } from './sql.ts'
-import { type StoredDefinition, storedForm, wholeDefinition, withDefinitions } from './stored-definition.ts'
+import { MAX_PAGE_BYTES, type PageRow } from './page-bytes.ts'
+import { definitionBytes } from './read-definitions.ts'
+import { keepingPlan, list, part, reading, sql } from './sql.ts'
+import { storedForm, withDefinitions } from './stored-definition.ts'
 
 /** The run of a task that is pending, running or retrying, if there is one. */
 export interface OpenRun {
@@ -13,7 +15,7 @@ export interface OpenRun {
 }
 
 /** A task as it is read, with what follows from its live rows. */
-export interface TaskRow {
+export interface TaskRow extends PageRow {
   readonly id: string
   readonly projectId: string
   readonly key: string | null
@@ -152,9 +154,23 @@ export interface TaskQuery {
  */
 export const MAX_TASKS_EXAMINED = 5_000
 
-export const findTasks = (q: TaskQuery) => reading(selectTasks(q), withDefinitions)
+/** Tasks with all that they say, as many as a page may hold. */
+export const findTasks = (q: TaskQuery) =>
+  reading(
+    sql<TaskRow>`
+      select * from (
+        select found.*, lead(true, 1, false) over by_id as "hasNext",
+               coalesce(sum(${definitionBytes}) over (by_id rows between unbounded preceding and 1 preceding), 0) as bytes_before
+        from (${tasksFound(q)}) found
+        window by_id as (order by id desc)
+      ) page
+      where bytes_before <= ${MAX_PAGE_BYTES}::integer
+      order by id desc`,
+    withDefinitions,
+  )
 
-const selectTasks = (q: TaskQuery) => sql<TaskRow>`
+/** Tasks that a query asks for, each with its state. */
+export const tasksFound = (q: TaskQuery) => part`
   select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition,
          t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
          t.pause_reason as "pauseReason", t.resume_at as "resumeAt", t.skip_until as "skipUntil", t.skip_reason as "skipReason",
@@ -211,31 +227,3 @@ export const lastExamined = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>)
     and (${q.before ?? null}::uuid is null or id < ${q.before ?? null}::uuid)
   order by id desc
   offset ${MAX_TASKS_EXAMINED - 1} limit 1`
-
-/** Names one version of a definition. */
-export interface DefinitionKey {
-  readonly taskId: string
-  readonly version: number
-}
-
-/**
- * The definitions that runs belong to, in the order asked: the current one, or the one that an edit has
- * since replaced; null where the task is gone. They come as one JSON array: a batch is read by one parse
- * instead of a thousand.
- */
-export const readDefinitions = (keys: readonly DefinitionKey[]) =>
-  reading(selectDefinitions(keys), ([answer]) =>
-    (JSON.parse(answer?.definitions ?? '[]') as (StoredDefinition | null)[]).map((stored) => ({
-      definition: stored && wholeDefinition(stored),
-    })),
-  )
-
-const selectDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions: string }>`
-  select '[' || string_agg(coalesce(d.definition, 'null'), ',' order by i.n) || ']' as definitions
-  from unnest(${list(keys, (k) => k.taskId)}::uuid[], ${list(keys, (k) => k.version)}::integer[])
-    with ordinality as i(task_id, version, n)
-  left join task t on t.id = i.task_id
-  cross join lateral (
-    select case when t.version = i.version then t.definition::text
-           else (select definition::text from task_version v where v.task_id = i.task_id and v.version = i.version) end as definition
-  ) d`

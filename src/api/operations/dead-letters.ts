@@ -80,12 +80,12 @@ export function listDeadLetters(
       const endedFromUs = Math.min(...letters.map(({ us }) => us))
       const ids = letters.map(({ id }) => id)
       const runs = ids.length === 0 ? [] : await tx.run(runsById({ ids, endedFromUs }))
-      const byId = new Map(runs.map((run) => [run.id, run]))
-      const rows = letters.flatMap(({ id, fingerprint }) => {
-        const run = byId.get(id)
-        return run ? [{ ...run, fingerprint }] : []
-      })
-      return { rows, next }
+      const byId = new Map(letters.map((letter) => [letter.id, letter]))
+      const rows = runs.map((run) => ({ ...run, fingerprint: byId.get(run.id)?.fingerprint ?? '' }))
+      const last = runs.at(-1)
+      // Cut because of its length, a page ends with the last run that was read.
+      const end = last?.hasNext ? byId.get(last.id) : undefined
+      return { rows, next: end ? { us: end.us, id: end.id } : next }
     },
     { inOrder: true },
   )

@@ -59,7 +59,11 @@ export function listRuns(context: Context, query: RunListQuery): Promise<RunList
   return context.db.snapshot(
     async (tx) => {
       const { found, next } = await find(tx)
-      return { rows: await readRuns(tx, found), next }
+      const rows = await readRuns(tx, found)
+      const last = rows.at(-1)
+      // Cut because of its length, a page ends with the last run that was read.
+      const end = last?.hasNext ? found.find(({ id }) => id === last.id) : undefined
+      return { rows, next: end ? { ...end, windowMs: next?.windowMs ?? FIRST_WINDOW_MS } : next }
     },
     { inOrder: hasOwnIndex(state) },
   )
@@ -143,7 +147,5 @@ function cutToPage(
 async function readRuns(tx: Queryable, found: readonly RunPosition[]): Promise<RunRow[]> {
   const last = found.at(-1)
   if (last === undefined) return []
-  const rows = await tx.run(runsById({ ids: found.map(({ id }) => id), endedFromUs: last.us }))
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  return found.flatMap(({ id }) => byId.get(id) ?? [])
+  return tx.run(runsById({ ids: found.map(({ id }) => id), endedFromUs: last.us }))
 }

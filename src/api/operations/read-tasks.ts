@@ -1,4 +1,5 @@
 import { Refusal } from '../../core/errors.ts'
+import { type BriefTask, findBriefTasks } from '../../store/brief-tasks.ts'
 import { findTasks, type TaskRow } from '../../store/tasks.ts'
 import type { Context } from './context.ts'
 
@@ -15,4 +16,22 @@ export async function getTaskByKey({ db, projectId }: Context, key: string): Pro
 
 export function notFound(id: string): never {
   throw new Refusal('not_found', `There is no task ${id}.`)
+}
+
+/** Tasks that one statement reads for a list without pages. */
+const BRIEF_PAGE = 200
+
+/** The newest tasks for lists without pages, which show a few fields of each: the others are not read. */
+export async function listBriefly(
+  { db, projectId }: Context,
+  { owner, limit }: { owner?: string; limit: number },
+): Promise<BriefTask[]> {
+  const rows: BriefTask[] = []
+  while (rows.length < limit) {
+    const size = Math.min(BRIEF_PAGE, limit - rows.length)
+    const page = await db.run(findBriefTasks({ projectId, owner, before: rows.at(-1)?.id, limit: size }))
+    rows.push(...page)
+    if (page.length < size) break
+  }
+  return rows
 }

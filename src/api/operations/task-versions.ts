@@ -1,12 +1,13 @@
 import { Refusal } from '../../core/errors.ts'
 import { changesBetween, type FieldChange } from '../../core/version-diff.ts'
+import type { PageRow } from '../../store/page-bytes.ts'
 import { type VersionRow, versionsOf } from '../../store/task-versions.ts'
 import { definedFields } from '../present.ts'
 import type { Context } from './context.ts'
 import { getTask } from './read-tasks.ts'
 
 /** A version, and what it changed of the one before. */
-export interface ComparedVersion {
+export interface ComparedVersion extends PageRow {
   readonly row: VersionRow
   readonly changes: readonly FieldChange[]
 }
@@ -18,7 +19,12 @@ export async function listVersions(
 ): Promise<ComparedVersion[]> {
   await getTask(context, taskId)
   const rows = await context.db.run(versionsOf({ taskId, before, limit: limit + 1 }))
-  return rows.map((row, i) => ({ row, changes: changesOf(row, rows[i + 1]) }))
+  // Where the list was cut because of its length, the last version is there for the one above it.
+  const shown = rows.at(-1)?.hasNext && rows.length <= limit ? rows.slice(0, -1) : rows
+  return shown.map((row, i) => {
+    const previous = rows[i + 1]
+    return { row, changes: changesOf(row, previous), hasNext: previous !== undefined }
+  })
 }
 
 export async function getVersion(

@@ -9,12 +9,12 @@ import { type Action, targetOfAction } from '../../core/action.ts'
 import { type Problem, Refusal, type RefusalCode } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
 import type { TaskState } from '../../core/task.ts'
-import { findTasks, type TaskRow } from '../../store/tasks.ts'
+import type { BriefTask } from '../../store/brief-tasks.ts'
 import type { App } from '../app.ts'
 import { refuse, toRefusal } from '../errors.ts'
 import type { Context } from '../operations/context.ts'
 import { createTask } from '../operations/create-task.ts'
-import { getTask, notFound } from '../operations/read-tasks.ts'
+import { getTask, listBriefly, notFound } from '../operations/read-tasks.ts'
 import { utc } from '../present.ts'
 import { traceparentOf } from '../request.ts'
 import { ScheduleTaskRequest, TaskResponse } from '../schemas/compatible-task.ts'
@@ -66,10 +66,9 @@ export function compatibleTaskRoutes(app: App, context: Context): void {
     return body as TaskResponse
   })
 
-  app.get('/tasks', { schema: list }, async () => {
-    const { db, projectId } = context
-    return (await db.run(findTasks({ projectId, limit: LIST_LIMIT }))).map(present)
-  })
+  app.get('/tasks', { schema: list }, async () =>
+    (await listBriefly(context, { limit: LIST_LIMIT })).map(present),
+  )
 
   app.get('/tasks/:id', { schema: read }, async ({ params: { id } }) =>
     present(isUuid(id) ? await getTask(context, id) : notFound(id.slice(0, 100))),
@@ -126,7 +125,7 @@ const STATUS: Readonly<Record<TaskState, TaskResponse['status']>> = {
   cancelled: 'FINISHED',
 }
 
-function present(row: TaskRow): TaskResponse {
+function present(row: BriefTask): TaskResponse {
   const { action, schedule, startAt } = row.definition
   const started = row.openRun?.scheduledFor ?? row.nextAt
   const given = startAt ?? (schedule.type === 'once' ? schedule.at : utc(row.createdAt))

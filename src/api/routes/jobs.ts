@@ -10,12 +10,14 @@ import { type Problem, Refusal } from '../../core/errors.ts'
 import type { RunState } from '../../core/run.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
 import type { Schedule } from '../../core/schedule/schedule.ts'
+import type { BriefTask } from '../../store/brief-tasks.ts'
 import { type RunRow, runsOfTask } from '../../store/runs.ts'
 import { findTasks, type TaskRow } from '../../store/tasks.ts'
 import type { App } from '../app.ts'
 import type { Context } from '../operations/context.ts'
 import { createTask } from '../operations/create-task.ts'
 import { endTask } from '../operations/end-task.ts'
+import { listBriefly } from '../operations/read-tasks.ts'
 import { utc } from '../present.ts'
 import { traceparentOf } from '../request.ts'
 import {
@@ -83,7 +85,7 @@ export function jobRoutes(app: App, context: Context): void {
   })
 
   app.post('/retrieve_all_jobs', { schema: retrieve }, async ({ body }) => {
-    const rows = await db.run(findTasks({ projectId, owner: body.user_id, limit: JOB_LIST_LIMIT }))
+    const rows = await listBriefly(context, { owner: body.user_id, limit: JOB_LIST_LIMIT })
     return rows.map(present)
   })
 
@@ -96,7 +98,7 @@ export function jobRoutes(app: App, context: Context): void {
 
   app.post('/get_exec_history', { schema: history }, async ({ body: { job_id } }) => {
     await getJob(context, job_id)
-    const statement = runsOfTask({ projectId, taskId: job_id, limit: JOB_LIST_LIMIT })
+    const statement = runsOfTask({ projectId, taskId: job_id, isBrief: true, limit: JOB_LIST_LIMIT })
     return (await db.snapshot((tx) => tx.run(statement), { inOrder: true })).map(presentExecution)
   })
 }
@@ -156,7 +158,7 @@ function noJob(id: string): never {
   throw new Refusal('not_found', `There is no job ${id}.`)
 }
 
-function present({ id, owner, definition, openRun, nextAt }: TaskRow): Job {
+function present({ id, owner, definition, openRun, nextAt }: BriefTask): Job {
   const next = openRun?.scheduledFor ?? nextAt
   return {
     user_id: owner ?? '',

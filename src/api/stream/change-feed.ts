@@ -162,13 +162,15 @@ async function tell(
     concerned.length === 0
       ? []
       : await tx.run(findTasks({ projectId, ids: concerned, limit: concerned.length }))
-  const found = new Set(rows.map(({ id }) => id))
+  // So much has changed that it is not all told; then nobody knows which of the others are gone.
+  const isCut = rows.at(-1)?.hasNext === true
+  const found = new Set(isCut ? taskIds : rows.map(({ id }) => id))
   return {
     now: utc(now),
     runs,
     tasks: rows.map(presentTask),
     deletedTasks: taskIds.slice(0, MAX_TOLD).filter((id) => !found.has(id)),
-    isComplete: runIds.length <= MAX_TOLD && taskIds.length <= MAX_TOLD,
+    isComplete: !isCut && runIds.length <= MAX_TOLD && taskIds.length <= MAX_TOLD,
   }
 }
 
