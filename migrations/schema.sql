@@ -429,6 +429,7 @@ create table task (
   skip_until    timestamptz,
   skip_reason   text,
   settled_as_of timestamptz,
+  brief         json,
   constraint task_pkey primary key (id),
   constraint task_project_id_fkey foreign key (project_id) references project(id),
   constraint task_deleted_is_cancelled check (deleted_at is null or cancelled_at is not null),
@@ -514,6 +515,7 @@ create table task_version (
   name        text,
   owner       text,
   tags        text[] not null default '{}'::text[],
+  brief       json,
   constraint task_version_pkey primary key (task_id, version),
   constraint task_version_task_id_fkey foreign key (task_id) references task(id) on delete cascade
 );
@@ -542,6 +544,16 @@ create function common_message(error jsonb) returns text language sql immutable 
   select regexp_replace(regexp_replace(left(coalesce(error ->> 'message', ''), 300),
            '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|\m[0-9a-fA-F]{16,}\M', '…', 'g'),
            '\d+', '…', 'g')
+$$;
+
+create function definition_bytes(definition json, brief json, version integer) returns integer language sql stable as $$
+  select case when (brief ->> 'version')::integer = version then (brief ->> 'bytes')::integer
+              when pg_column_compression(definition) is null then pg_column_size(definition)
+              else octet_length(definition::text) end
+$$;
+
+create function definition_in_brief(definition json, brief json, version integer) returns json language sql immutable as $$
+  select case when (brief ->> 'version')::integer = version then brief else definition end
 $$;
 
 create function drop_partitions(days_kept integer) returns integer language plpgsql as $$

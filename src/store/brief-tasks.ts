@@ -1,7 +1,6 @@
 import type { TaskDefinition } from '../core/task.ts'
-import { definitionBytes, LARGE_BYTES } from './read-definitions.ts'
 import { reading, sql } from './sql.ts'
-import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
+import { LARGE_BYTES, type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 import { type TaskQuery, type TaskRow, tasksFound } from './tasks.ts'
 
 /** A task as lists show it that have a few words for each. */
@@ -19,10 +18,11 @@ export const findBriefTasks = (q: TaskQuery) =>
 
 const selectBriefly = (q: TaskQuery) => sql<Omit<BriefTask, 'definition'> & { definition: StoredDefinition }>`
   select id, owner, state, "createdAt", "nextAt", "openRun",
-         case when bytes <= ${LARGE_BYTES}::integer then definition else (
+         case when bytes <= ${LARGE_BYTES}::integer or (brief ->> 'version')::integer = version
+              then definition_in_brief(definition, brief, version) else (
            select json_build_object('schedule', d.schedule, 'startAt', d."startAt", 'action', (
                     select json_object_agg(key, value) from json_each(d.action) where key in ('type', 'url', 'to', 'name', 'duration')))
            from json_to_record(definition) as d(action json, schedule json, "startAt" json)
          ) end as definition
-  from (select found.*, ${definitionBytes} as bytes from (${tasksFound(q)}) found) measured
+  from (select found.*, definition_bytes(definition, brief, version) as bytes from (${tasksFound(q)}) found) measured
   order by id desc`

@@ -7,12 +7,12 @@ import { byBytes } from './by-bytes.ts'
 import type { Queryable } from './database.ts'
 import {
   type DefinitionKey,
-  LARGE_BYTES,
   readDefinitions,
   readLargeDefinitions,
   readWholeDefinitions,
 } from './read-definitions.ts'
 import { measureOverrides, readLargeOverrides, readOverrides } from './run-overrides.ts'
+import { LARGE_BYTES } from './stored-definition.ts'
 
 /** A run, and which definition it belongs to. */
 export interface DefinedRun extends DefinitionKey {
@@ -110,7 +110,7 @@ export class Definitions {
     for (const [i, key] of keys.entries()) {
       const row = rows[i]
       if (row?.definition) keep(key, row.definition, LARGE_BYTES)
-      else if (row?.largeBytes) large.push({ ...key, key, bytes: row.largeBytes })
+      else if (row?.unopenedBytes) large.push({ ...key, key, bytes: row.unopenedBytes })
     }
     for (const some of byBytes(large, MAX_OPENED_BYTES, ({ bytes }) => bytes)) {
       const opened = await this.#db.run(readLargeDefinitions(some))

@@ -97,13 +97,14 @@ export const endedRuns = ({ places, xmax }: { places: readonly Place[]; xmax: nu
               then jsonb_build_object('code', r.error ->> 'code', 'message', left(r.error ->> 'message', ${MAX_MESSAGE_CHARACTERS}::integer))
          end as error,
          t.name as "taskName", t.key as "taskKey", t.owner, t.tags, t.action_type as type,
-         coalesce(t.definition ->> 'queue', 'default') as queue, t.definition ->> 'tracingId' as "tracingId"
+         coalesce(d.definition ->> 'queue', 'default') as queue, d.definition ->> 'tracingId' as "tracingId"
   from unnest(${list(places, ({ id }) => id)}::uuid[], ${list(places, ({ us }) => us)}::bigint[]) as i(run_id, us)
   cross join lateral (
     select *, xmin::text::bigint as xmin_number from run
     where run_id = i.run_id and ended_at = to_timestamp(i.us::float8 / 1000000)
   ) r
   join task t on t.id = r.task_id
+  cross join lateral (select definition_in_brief(t.definition, t.brief, t.version) as definition) d
   order by r.ended_at, r.run_id`
 
 /** Forgets ends that were stored late once history has forgotten them. */

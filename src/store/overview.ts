@@ -3,7 +3,6 @@
  * hold: a million rows more cost nothing, and what was not counted to its end says so.
  */
 import { SHARD_COUNT } from '../core/ids.ts'
-import { withoutLargeAction } from './read-definitions.ts'
 import { reading, sql } from './sql.ts'
 import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 
@@ -106,7 +105,7 @@ export const occurrencesAhead = ({
 }) =>
   reading(
     sql<Omit<AheadRow, 'definition'> & { definition: StoredDefinition }>`
-      select a.wake_at as at, a.ordinal, ${withoutLargeAction} as definition
+      select a.wake_at as at, a.ordinal, definition_in_brief(t.definition, t.brief, t.version) as definition
       from (
         select first.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
         cross join lateral (
@@ -117,7 +116,7 @@ export const occurrencesAhead = ({
         ) first
         limit ${limit}
       ) a
-      cross join lateral (select definition from task where id = a.task_id and project_id = a.project_id limit 1) t
+      cross join lateral (select definition, brief, version from task where id = a.task_id and project_id = a.project_id limit 1) t
       where a.project_id = ${projectId}`,
     (rows): AheadRow[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) })),
   )

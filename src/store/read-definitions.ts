@@ -1,11 +1,11 @@
 /**
  * Reading the definitions that runs belong to. A definition may be a thousand times as long as most are, so no statement
- * reads many of them without knowing how long they are: what is large is told by its length, and read in turn.
+ * reads many of them without knowing how long they are: what is large is told in brief, and read whole by whoever performs it.
  */
 import type { LargeAction } from '../core/action.ts'
-import type { KeptDefinition, TaskDefinition } from '../core/task.ts'
+import type { KeptDefinition } from '../core/task.ts'
 import { list, part, reading, sql } from './sql.ts'
-import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
+import { LARGE_BYTES, type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 
 /** Names one version of a definition. */
 export interface DefinitionKey {
@@ -13,55 +13,49 @@ export interface DefinitionKey {
   readonly version: number
 }
 
-/** What is longer than this, in bytes, waits nowhere in memory with its action. Most definitions have some hundred. */
-export const LARGE_BYTES = 4_096
-
-/**
- * `bytes` of a column `definition` of type json, without reading it: only what is stored compressed must be. A cast to text
- * reads the whole of it, and a small one is never compressed.
- */
-export const definitionBytes = part`case when pg_column_compression(definition) is null then pg_column_size(definition)
-                else octet_length(definition::text) end`
-
-/** A column `definition` that is only asked when its runs are due: a large one without its action and metadata. */
-export const withoutLargeAction = part`case when pg_column_compression(definition) is null and pg_column_size(definition) <= 4096 then definition
-                else (select json_object_agg(key, value) from json_each(definition) where key not in ('action', 'metadata')) end`
-
-/** `d.definition` of each key `i`: the current one, or the one that an edit has since replaced. */
+/** `d.definition` and `d.brief` of each key `i`: the current one, or the one that an edit has since replaced. */
 const definitionsOf = (keys: readonly DefinitionKey[]) => part`
   unnest(${list(keys, (k) => k.taskId)}::uuid[], ${list(keys, (k) => k.version)}::integer[])
     with ordinality as i(task_id, version, n)
   left join task t on t.id = i.task_id
   cross join lateral (
     select case when t.version = i.version then t.definition
-           else (select definition from task_version v where v.task_id = i.task_id and v.version = i.version) end as definition
+           else (select definition from task_version v where v.task_id = i.task_id and v.version = i.version) end as definition,
+           case when t.version = i.version then t.brief
+           else (select brief from task_version v where v.task_id = i.task_id and v.version = i.version) end as brief
   ) d`
 
-/** A definition that was read, or how long it is when it is large; neither where the task is gone. */
+/** A definition that was read, without its action when it is large; or how long it is when it has to be opened. Neither where the task is gone. */
 export interface ReadDefinition {
-  readonly definition: TaskDefinition | null
-  readonly largeBytes: number | null
+  readonly definition: KeptDefinition | null
+  readonly unopenedBytes: number | null
 }
 
 /**
- * Definitions in the order asked. They come as one JSON array, in which a large one is its length: a batch is read by one
+ * Definitions in the order asked. They come as one JSON array, in which a large one is told in brief: a batch is read by one
  * parse instead of a thousand.
  */
 export const readDefinitions = (keys: readonly DefinitionKey[]) =>
   reading(selectDefinitions(keys), ([answer]): ReadDefinition[] =>
-    (JSON.parse(answer?.definitions ?? '[]') as (StoredDefinition | number | null)[]).map((stored) =>
-      typeof stored === 'number'
-        ? { definition: null, largeBytes: stored }
-        : { definition: stored && wholeDefinition(stored), largeBytes: null },
+    (JSON.parse(answer?.definitions ?? '[]') as (BriefDefinition | number | null)[]).map((read) =>
+      typeof read === 'number'
+        ? { definition: null, unopenedBytes: read }
+        : { definition: read && keptDefinition(read, read.bytes), unopenedBytes: null },
     ),
   )
 
-const selectDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions: string }>`
-  select '[' || string_agg(coalesce(case when bytes > ${LARGE_BYTES}::integer then bytes::text else definition::text end, 'null'),
-                           ',' order by n) || ']' as definitions
-  from (select n, definition, ${definitionBytes} as bytes from (select i.n, d.definition from ${definitionsOf(keys)}) found) read`
+/** What is stored of a definition, or told of it in brief: then it says how long all of it is. */
+type BriefDefinition = StoredDefinition & { readonly bytes?: number }
 
-/** Definitions that are large, without their actions and metadata. Opening them takes time, so they must not be too many bytes together. */
+const selectDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions: string }>`
+  select '[' || string_agg(coalesce(case when bytes <= ${LARGE_BYTES}::integer or is_brief then text else bytes::text end, 'null'), ',' order by n) || ']' as definitions
+  from (
+    select i.n, definition_bytes(d.definition, d.brief, i.version) as bytes, definition_in_brief(d.definition, d.brief, i.version)::text as text,
+           (d.brief ->> 'version')::integer = i.version as is_brief
+    from ${definitionsOf(keys)}
+  ) read`
+
+/** Definitions that are large and not told in brief, without their actions and metadata. Opening them takes time, so they must not be too many bytes together. */
 export const readLargeDefinitions = (keys: readonly (DefinitionKey & { readonly bytes: number })[]) =>
   reading(selectLargeDefinitions(keys), (rows) =>
     rows.map(({ definition }, i) => ({
@@ -79,7 +73,8 @@ const selectLargeDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definit
   from ${definitionsOf(keys)}
   order by i.n`
 
-function keptDefinition(stored: StoredDefinition, largeBytes: number): KeptDefinition {
+function keptDefinition(stored: StoredDefinition, largeBytes: number | undefined): KeptDefinition {
+  if (largeBytes === undefined) return wholeDefinition(stored)
   const { type, name } = stored.action as unknown as LargeAction
   return { ...wholeDefinition(stored), action: { type, ...(name === undefined ? {} : { name }), largeBytes } }
 }

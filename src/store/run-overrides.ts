@@ -1,7 +1,7 @@
 /** What single runs do otherwise than their tasks say. Only manual runs can have a row here. */
 import type { RunOverride } from '../core/run-override.ts'
-import { definitionBytes, LARGE_BYTES } from './read-definitions.ts'
 import { list, sql } from './sql.ts'
+import { LARGE_BYTES } from './stored-definition.ts'
 
 /** Remembers what a new run shall do otherwise. */
 export const insertOverride = ({ runId, override }: { runId: string; override: RunOverride }) =>
@@ -24,8 +24,8 @@ export const measureOverrides = (runIds: readonly string[]) => sql<{
   bytes: number
 }>`
   select "runId", case when bytes <= ${LARGE_BYTES}::integer then definition end as override, bytes
-  from (select "runId", definition, ${definitionBytes} as bytes
-        from (select run_id as "runId", override as definition from run_override where run_id = any(${list(runIds, (id) => id)}::uuid[])) found) measured`
+  from (select run_id as "runId", override as definition, definition_bytes(override, null, null) as bytes
+        from run_override where run_id = any(${list(runIds, (id) => id)}::uuid[])) measured`
 
 /** Overrides that are large, without what they do to the action. Opening them takes time, so they must not be too many bytes together. */
 export const readLargeOverrides = (runIds: readonly string[]) => sql<OverrideRow>`

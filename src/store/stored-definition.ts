@@ -45,6 +45,21 @@ export function storedForm(definition: TaskDefinition): string {
   return JSON.stringify(stored)
 }
 
+/** What is longer than this, in bytes, is told in brief too. Most definitions have some hundred. */
+export const LARGE_BYTES = 4_096
+
+/** Members of actions that say where they go; all others may be long. */
+const BRIEF_MEMBERS = ['type', 'url', 'to', 'name', 'duration'] as const
+
+/** A stored form without what is long, and which version it is of; null where the form itself is short. */
+export function briefForm(stored: string, version: number): string | null {
+  const bytes = stored.length <= LARGE_BYTES / 4 ? 0 : Buffer.byteLength(stored)
+  if (bytes <= LARGE_BYTES) return null
+  const { metadata: _, action, ...rest } = JSON.parse(stored)
+  const members = BRIEF_MEMBERS.flatMap((name) => (name in action ? [[name, action[name]]] : []))
+  return JSON.stringify({ ...rest, action: Object.fromEntries(members), version, bytes })
+}
+
 /** The whole definition, from what was stored of it. Written out, because spreading costs ten times as much. */
 export function wholeDefinition(stored: StoredDefinition): TaskDefinition {
   return {

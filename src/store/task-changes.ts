@@ -9,7 +9,7 @@
 import type { SkipReason } from '../core/run.ts'
 import type { TaskDefinition } from '../core/task.ts'
 import { reading, sql } from './sql.ts'
-import { storedForm, withDefinitions } from './stored-definition.ts'
+import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
 
 /** A task that nobody else can change until the transaction ends. */
 export interface LockedTask {
@@ -50,15 +50,19 @@ export interface TaskEdit {
 }
 
 /** Replaces the definition and keeps the old one for the runs that belong to it. */
-export const replaceDefinition = (edit: TaskEdit) => sql<{ version: number; updatedAt: number }>`
+export function replaceDefinition(edit: TaskEdit) {
+  const stored = storedForm(edit.definition)
+  return sql<{ version: number; updatedAt: number }>`
   with kept as (
-    insert into task_version (task_id, version, definition, key, name, owner, tags)
-    select id, version, definition, key, name, owner, tags from task where id = ${edit.id}
+    insert into task_version (task_id, version, definition, brief, key, name, owner, tags)
+    select id, version, definition, brief, key, name, owner, tags from task where id = ${edit.id}
   )
-  update task set version = version + 1, updated_at = now(), definition = ${storedForm(edit.definition)}::json,
+  update task set version = version + 1, updated_at = now(), definition = ${stored}::json, 
+    brief = (${briefForm(stored, 0)}::jsonb || jsonb_build_object('version', version + 1))::json,
     action_type = ${edit.definition.action.type}, key = ${edit.key}, name = ${edit.name}, owner = ${edit.owner},
     tags = ${edit.tags}::text[]
   where id = ${edit.id} returning version, updated_at as "updatedAt"`
+}
 
 /**
  * Notes the last instant whose occurrence is one of a version that was replaced. One before it ends no later: it may have

@@ -1,7 +1,6 @@
 /** The versions of a task: the one that holds stands in task, those before it in task_version. */
 import type { TaskDefinition } from '../core/task.ts'
 import { MAX_PAGE_BYTES, type PageRow } from './page-bytes.ts'
-import { definitionBytes } from './read-definitions.ts'
 import { reading, sql } from './sql.ts'
 import { withDefinitions } from './stored-definition.ts'
 
@@ -35,13 +34,13 @@ export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
       select v.*, coalesce(e.made_at, t.created_at) as "madeAt", e.made_by as "madeBy", e.reason, e.rollback_of as "rollbackOf"
       from (
         select found.*, lead(true, 1, false) over latest as "hasNext",
-               coalesce(sum(${definitionBytes}) over (latest rows between unbounded preceding and 1 preceding), 0) as bytes_before,
+               coalesce(sum(definition_bytes(definition, brief, version)) over (latest rows between unbounded preceding and 1 preceding), 0) as bytes_before,
                row_number() over latest as place
         from (
-        (select version, true as "isCurrent", key, name, owner, tags, definition from task
+        (select version, true as "isCurrent", key, name, owner, tags, definition, brief from task
          where id = ${taskId} and (${before}::integer is null or version < ${before}::integer))
         union all
-        (select version, false, key, name, owner, tags, definition from task_version
+        (select version, false, key, name, owner, tags, definition, brief from task_version
          where task_id = ${taskId} and (${before}::integer is null or version < ${before}::integer)
          order by version desc limit ${limit})
         order by version desc limit ${limit}

@@ -1,9 +1,8 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import type { TaskDefinition, TaskState } from '../core/task.ts'
 import { MAX_PAGE_BYTES, type PageRow } from './page-bytes.ts'
-import { definitionBytes } from './read-definitions.ts'
 import { keepingPlan, list, part, reading, sql } from './sql.ts'
-import { storedForm, withDefinitions } from './stored-definition.ts'
+import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
 
 /** The run of a task that is pending, running or retrying, if there is one. */
 export interface OpenRun {
@@ -79,6 +78,7 @@ export interface RememberedAnswer {
  * request with the same key waits here until the first one has committed.
  */
 export function insertTasks(projectId: string, tasks: readonly NewTask[], remember: RememberedAnswer | null) {
+  const forms = tasks.map(({ definition }) => storedForm(definition))
   return keepingPlan(sql<{ stored: number }>`
     with remembered as (
       insert into idempotency (project_id, key, fingerprint, status, answer)
@@ -90,13 +90,13 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
     ), input as materialized (
       select * from unnest(
         ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => JSON.stringify(t.tags))}::jsonb[], ${list(tasks, (t) => t.definition.action.type)}::text[],
-        ${list(tasks, (t) => storedForm(t.definition))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
+        ${list(forms, (form) => form)}::json[], ${list(forms, (form) => briefForm(form, 1))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
         ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[], ${list(tasks, (t) => t.first?.jitterMs ?? null)}::integer[])
-        as i(id, key, name, owner, tags, type, definition, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms)
+        as i(id, key, name, owner, tags, type, definition, brief, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms)
       where not ${remember !== null}::boolean or exists (select from remembered)
     ), stored as (
-      insert into task (id, project_id, key, name, owner, action_type, tags, definition, created_at, updated_at)
-      select id, ${projectId}::uuid, key, name, owner, type, array(select jsonb_array_elements_text(tags)), definition,
+      insert into task (id, project_id, key, name, owner, action_type, tags, definition, brief, created_at, updated_at)
+      select id, ${projectId}::uuid, key, name, owner, type, array(select jsonb_array_elements_text(tags)), definition, brief,
              to_timestamp(created_ms / 1000), to_timestamp(created_ms / 1000)
       from input
       returning 1
@@ -160,7 +160,7 @@ export const findTasks = (q: TaskQuery) =>
     sql<TaskRow>`
       select * from (
         select found.*, lead(true, 1, false) over by_id as "hasNext",
-               coalesce(sum(${definitionBytes}) over (by_id rows between unbounded preceding and 1 preceding), 0) as bytes_before
+               coalesce(sum(definition_bytes(definition, brief, version)) over (by_id rows between unbounded preceding and 1 preceding), 0) as bytes_before
         from (${tasksFound(q)}) found
         window by_id as (order by id desc)
       ) page
@@ -171,7 +171,7 @@ export const findTasks = (q: TaskQuery) =>
 
 /** Tasks that a query asks for, each with its state. */
 export const tasksFound = (q: TaskQuery) => part`
-  select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition,
+  select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition, t.brief,
          t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
          t.pause_reason as "pauseReason", t.resume_at as "resumeAt", t.skip_until as "skipUntil", t.skip_reason as "skipReason",
          t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
@@ -202,7 +202,7 @@ export const tasksFound = (q: TaskQuery) => part`
       when t.paused_at is not null then 'paused'
       when live.running then 'running'
       when live.waiting then 'pending'
-      when live.next_at is not null or t.definition -> 'schedule' ->> 'type' = 'manual' then 'scheduled'
+      when live.next_at is not null or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual' then 'scheduled'
       else 'finished' end as state
   ) derived
   left join lateral (

@@ -7,9 +7,9 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { silentLogger } from '../../src/runtime/logger.ts'
 import type { Queryable } from '../../src/store/database.ts'
 import { Definitions } from '../../src/store/definitions.ts'
-import { LARGE_BYTES } from '../../src/store/read-definitions.ts'
 import { insertOverride } from '../../src/store/run-overrides.ts'
 import { sql } from '../../src/store/sql.ts'
+import { LARGE_BYTES } from '../../src/store/stored-definition.ts'
 import { Attempt } from '../../src/worker/attempt.ts'
 import { LargeActions, MAX_BYTES_IN_HAND } from '../../src/worker/large-actions.ts'
 import { aDefinition, endedRow, tasksInAgenda } from '../support/agenda.ts'
@@ -59,6 +59,21 @@ test('a large definition is kept without its action and metadata, and says how l
   expect(bytes).toBeLessThan(210_000)
   expect(laneOf(DEFAULT_PROJECT_ID, keptLarge ?? definition)).toEqual(laneOf(DEFAULT_PROJECT_ID, definition))
   expect(await new Definitions(db).whole(runs)).toEqual([aDefinition(), definition])
+})
+
+test('a definition that a node of an earlier release has changed is told as it is now', async () => {
+  const [task] = await tasksInAgenda(db, { definition: { action: webhook(10_000), timeout: '7s' } })
+  const taskId = task?.taskId as string
+  const changed = { ...aDefinition({ action: webhook(20_000), timeout: '9s' }) }
+  await db.run(sql`
+    with kept as (insert into task_version (task_id, version, definition, tags) select id, version, definition, tags from task where id = ${taskId})
+    update task set version = version + 1, definition = ${JSON.stringify(changed)}::json where id = ${taskId}`)
+  const runs = [1, 2].map((version) => ({ runId: uuidv7(), taskId, version }))
+
+  const kept = await new Definitions(db).of(runs)
+
+  expect(kept.map((one) => one?.timeout)).toEqual(['7s', '9s'])
+  expect(kept.every((one) => one && isLarge(one.action))).toBe(true)
 })
 
 test('definitions of half a gigabyte together are read without one answer that holds them', async () => {

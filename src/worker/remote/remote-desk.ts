@@ -16,7 +16,6 @@ import type { Database, Queryable } from '../../store/database.ts'
 import type { Definitions } from '../../store/definitions.ts'
 import { countRunning, limitedQueues } from '../../store/gates.ts'
 import { beat, declareDead, handBackRuns, reclaimRuns } from '../../store/nodes.ts'
-import { LARGE_BYTES } from '../../store/read-definitions.ts'
 import {
   findRemoteWorker,
   type HeldWork,
@@ -26,6 +25,7 @@ import {
   saveProgress,
   workHeldBy,
 } from '../../store/remote-workers.ts'
+import { LARGE_BYTES } from '../../store/stored-definition.ts'
 import type {
   Introduction,
   Receipt,
