@@ -2,7 +2,7 @@
 import { type Command, CommanderError } from 'commander'
 import { CliError, EXIT, type FailureDetails } from './exit.ts'
 import { createProgram } from './program.ts'
-import { onStderr } from './terminal.ts'
+import { onStderr, printErr } from './terminal.ts'
 import { explainUsage, isMistyped } from './usage.ts'
 import { VERSION } from './version.ts'
 
@@ -50,7 +50,7 @@ function report(error: unknown): number {
   if (error instanceof Error && typeof hint === 'string') return tell(error.message, hint, EXIT.failed)
   if (error instanceof Error && error.name === 'MigrationError') return tell(error.message, null, EXIT.failed)
   tell(`This is a bug in Belfry ${VERSION}. Please report it with the lines below.`, null, EXIT.failed)
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+  printErr(`${error instanceof Error ? error.stack : String(error)}\n`)
   return EXIT.failed
 }
 
@@ -66,6 +66,6 @@ function tell(
     ...(hint === null ? [] : [`${onStderr.cyan('try:')}   ${hint}`]),
     ...(code === undefined ? [] : [onStderr.dim(`code:  ${code}`)]),
   ]
-  process.stderr.write(`${lines.join('\n')}\n`)
+  printErr(`${lines.join('\n')}\n`)
   return exitCode
 }

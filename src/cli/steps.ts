@@ -1,4 +1,5 @@
-import { onStdout as pc } from './terminal.ts'
+import { printable } from '../core/printable.ts'
+import { onStdout as pc, printOut } from './terminal.ts'
 
 const LABEL_WIDTH = 10
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -31,19 +32,19 @@ export class Steps {
   }
 
   update(text: string): void {
-    this.#text = text
+    this.#text = printable(text)
   }
 
   done(label: string, text: string): void {
     const tookMs = this.#label === label ? performance.now() - this.#startedAt : 0
     this.clear()
     const took = tookMs >= 1_000 ? pc.dim(`  ${(tookMs / 1000).toFixed(1)} s`) : ''
-    process.stdout.write(`  ${pc.green('✓')} ${label.padEnd(LABEL_WIDTH)} ${text}${took}\n`)
+    printOut(`  ${pc.green('✓')} ${label.padEnd(LABEL_WIDTH)} ${text}${took}\n`)
   }
 
   /** Something that is as it should be, and still worth knowing. */
   note(label: string, text: string): void {
-    process.stdout.write(`  ${pc.yellow('!')} ${label.padEnd(LABEL_WIDTH)} ${text}\n`)
+    printOut(`  ${pc.yellow('!')} ${label.padEnd(LABEL_WIDTH)} ${text}\n`)
   }
 
   /** Takes the moving line away. */

@@ -352,6 +352,11 @@ const isGone = ({ status }: Refused) => status === 410 || status === 401
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
+/** What others have written must not begin a line of its own, nor move the cursor. */
+const CONTROL = /\p{Cc}/gu
+
 function sayOnStderr(level: 'info' | 'warn' | 'error', message: string): void {
-  process.stderr.write(`belfry worker: ${level === 'info' ? '' : `${level}: `}${message}\n`)
+  process.stderr.write(
+    `belfry worker: ${level === 'info' ? '' : `${level}: `}${message.replaceAll(CONTROL, ' ')}\n`,
+  )
 }

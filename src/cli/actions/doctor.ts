@@ -11,7 +11,7 @@ import { sql } from '../../store/sql.ts'
 import { describeFailure, refusePooler, shownUrl } from '../database.ts'
 import { EXIT } from '../exit.ts'
 import { findPortUser, isPortFree } from '../port-user.ts'
-import { onStdout as pc } from '../terminal.ts'
+import { onStdout as pc, printOut } from '../terminal.ts'
 import { VERSION } from '../version.ts'
 import { tryWakeUps } from '../wake-ups.ts'
 
@@ -26,10 +26,10 @@ const LEAST_FREE_BYTES = 1024 ** 3
 /** Looks at everything a start depends on, changes nothing, and says what to do about what it finds. */
 export async function doctor(config: Config, { json }: { json: boolean }): Promise<void> {
   const findings = await examine(config)
-  if (json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`)
+  if (json) printOut(`${JSON.stringify(findings, null, 2)}\n`)
   else
     for (const { check, status, text } of findings)
-      process.stdout.write(`  ${SIGN[status]} ${check.padEnd(12)} ${text}\n`)
+      printOut(`  ${SIGN[status]} ${check.padEnd(12)} ${text}\n`)
   if (findings.some(({ status }) => status === 'problem')) process.exitCode = EXIT.failed
 }
 

@@ -20,6 +20,7 @@ import { startedByNpm } from '../npm.ts'
 import { findPortUser, isPortFree } from '../port-user.ts'
 import { Signals } from '../signals.ts'
 import { Steps } from '../steps.ts'
+import { printOut } from '../terminal.ts'
 import { VERSION } from '../version.ts'
 import { tryWakeUps } from '../wake-ups.ts'
 
@@ -106,7 +107,7 @@ async function serve({ config, node, database, signals, log }: Serving): Promise
     : () => {}
   const signal = await Promise.race([failed, signals.nth(1)])
   log.info({ signal }, 'stopping')
-  process.stdout.write(
+  printOut(
     `\nStopping: runs in progress get ${Math.round(config.shutdownGraceMs / 1000)} s. Ctrl-C again stops at once.\n`,
   )
 
@@ -126,7 +127,7 @@ async function serve({ config, node, database, signals, log }: Serving): Promise
   if (failure !== null) throw cutShort(failure)
   log.info('stopped')
   log.flush()
-  process.stdout.write('Stopped.\n')
+  printOut('Stopped.\n')
 }
 
 /** A node that cannot say goodbye is found silent by the others, who take its runs back. */
@@ -140,7 +141,7 @@ function cutShort(failure: unknown): unknown {
 }
 
 async function giveUpStarting(database: OpenDatabase): Promise<void> {
-  process.stdout.write('\nStopping before everything was started.\n')
+  printOut('\nStopping before everything was started.\n')
   await database.close()
   process.exitCode = EXIT.interrupted
 }
@@ -165,7 +166,7 @@ function holderOfData({ databaseUrl, dataDir }: Config): Holder | null {
 
 /** Not an error: what was asked for is so. */
 function tellAlreadyRunning({ pid, url }: Holder): void {
-  process.stdout.write(
+  printOut(
     `Already running (pid ${pid}, ${url ?? 'still starting or without an API'}).\n` +
       `To stop it: Ctrl-C where it runs, or kill ${pid}. For another beside it: --data-dir and --port.\n`,
   )

@@ -1,6 +1,7 @@
 /** Where results go: tables for people, JSON or one bare value for programs. Talk goes to standard error. */
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit.ts'
+import { printErr, printOut } from '../terminal.ts'
 import { Server, serverUrl, tokenFrom } from './server.ts'
 
 /** Flags that every command of the client has. */
@@ -26,19 +27,21 @@ export function addClientFlags(command: Command): Command {
 export const serverFrom = ({ server, token }: ClientFlags): Server =>
   new Server(serverUrl(server, process.env), tokenFrom(token, process.env))
 
-export function write(text: string): void {
-  process.stdout.write(text)
-}
+export const write = printOut
 
 /** For people, when nobody reads the output as data. */
-export function remark(text: string): void {
-  process.stderr.write(text)
-}
+export const remark = printErr
 
 /** Gives a result in the form that was asked for. */
 export function give(result: unknown, { json, field }: ClientFlags, text: () => string): void {
-  if (field !== undefined) write(bare(result, field))
+  if (field !== undefined) writeBare(bare(result, field))
   else write(json ? `${JSON.stringify(result, null, 2)}\n` : text())
+}
+
+/** For a program exactly as it is; on a terminal so that it does nothing there. */
+function writeBare(text: string): void {
+  if (process.stdout.isTTY) write(text)
+  else process.stdout.write(text)
 }
 
 /** One value, or of a list one of each: text as it is, everything else as JSON. */

@@ -1,23 +1,6 @@
-/**
- * Text on a terminal. What users have named may hold anything; characters that would move the cursor, change
- * colours or turn the direction of a line are shown as what they are and never sent as they are.
- */
+/** Tables and facts on a terminal, and how much room text takes there. */
 
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
-
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (character) => `\\u${hex(character)}`)
-}
-
-/** The same for text of several lines. */
-export function printableLines(text: string): string {
-  return text
-    .split(/\r?\n/)
-    .map((line) => printable(line.replaceAll('\t', '  ')))
-    .join('\n')
-}
-
-const hex = (character: string) => (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')
+export { printable, printableLines } from '../../core/printable.ts'
 
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u

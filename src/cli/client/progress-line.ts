@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { printable } from '../../core/printable.ts'
 
 /** Where nobody watches, lines come further and further apart. */
 const FIRST_PAUSE_MS = 2_000
@@ -23,7 +24,8 @@ export class ProgressLine {
     this.#stream = stream
   }
 
-  show(text: string, now = performance.now()): void {
+  show(words: string, now = performance.now()): void {
+    const text = printable(words)
     if (text === this.#shown) return
     // A terminal that does not know how wide it is says 0.
     if (this.#stream.isTTY) this.#rewrite(text.slice(0, (this.#stream.columns || USUAL_COLUMNS) - 1))

@@ -1,0 +1,70 @@
+/** What others have named is printed as text: it moves no cursor, rings no bell and begins no line. */
+import { execFile, spawnSync } from 'node:child_process'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { aManualTask, startTestNode } from '../support/node.ts'
+import { MAIN, runBelfry } from '../support/process.ts'
+
+const EVIL = 'evil\u001b]0;pwned\u0007\u001b[2J\r\u009b31m\u202e'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/
+
+const node = await startTestNode(await createTestDatabase(), { roles: 'api' })
+const env = { BELFRY_SERVER: node.url }
+let id: string
+
+beforeAll(async () => {
+  id = await aManualTask(node, { name: EVIL, key: `${EVIL}key`, owner: EVIL, tags: [EVIL] })
+  await node.request('POST', `/v1/tasks/${id}/pause`, { reason: EVIL })
+  await node.request('PATCH', `/v1/tasks/${id}`, { name: `${EVIL}2`, reason: EVIL })
+  await node.request('POST', '/v1/subscriptions', { name: EVIL, url: 'http://127.0.0.1:9/' })
+  await node.request('POST', '/v1/blackouts', {
+    name: EVIL,
+    from: '2099-01-01T00:00:00Z',
+    until: '2099-01-02T00:00:00Z',
+  })
+})
+
+test.each([
+  ['task', 'list'],
+  ['task', 'show', 'ID'],
+  ['task', 'why', 'ID'],
+  ['task', 'versions', 'ID'],
+  ['task', 'diff', 'ID', '1'],
+  ['task', 'resume', 'ID'],
+  ['run', 'list'],
+  ['subscription', 'list'],
+  ['blackout', 'list'],
+  ['task', 'show', EVIL],
+  ['task', 'list', '--state', EVIL],
+])('belfry %s %s prints no control character', async (...words) => {
+  const args = words.map((word) => (word === 'ID' ? id : word))
+
+  const { stdout, stderr } = await runBelfry(args, { env })
+
+  expect(`${stdout}${stderr}`).not.toBe('')
+  expect(stdout).not.toMatch(CONTROL)
+  expect(stderr).not.toMatch(CONTROL)
+})
+
+test('JSON, and a field for a program, are exact', async () => {
+  const shown = await runBelfry(['task', 'show', id, '--json'], { env })
+  const field = await runBelfry(['task', 'show', id, '--field', 'owner'], { env })
+
+  expect(JSON.parse(shown.stdout).owner).toBe(EVIL)
+  expect(shown.stdout).not.toMatch(CONTROL)
+  expect(field.stdout).toBe(`${EVIL}\n`)
+})
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+test.skipIf(!hasScript)('a field on a terminal does nothing there', async () => {
+  const command = `'${process.execPath}' '${MAIN}' task show ${id} --field owner`
+  const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], {
+    env: { ...process.env, ...env },
+  })
+
+  expect(stdout.replaceAll('\r\n', '\n')).not.toMatch(CONTROL)
+  expect(stdout).toContain('evil\\u001b]0;pwned')
+})
