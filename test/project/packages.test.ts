@@ -11,6 +11,7 @@ interface Package {
   readonly engines?: { readonly node?: string }
   readonly dev?: boolean
   readonly optional?: boolean
+  readonly hasInstallScript?: boolean
 }
 
 const OLDEST_NODE = '20.19.0'
@@ -90,4 +91,12 @@ test('licences are permissive', () => {
   )
 
   expect(others.map(([path, { license }]) => `${path}: ${license}`)).toEqual([])
+})
+
+test('no package runs a program of its own when it is installed', () => {
+  const withScript = locked.filter(([, { hasInstallScript }]) => hasInstallScript)
+  const names = withScript.map(([path]) => path.replace(/^.*node_modules\//, ''))
+
+  expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true')
+  expect(manifest['allowScripts']).toEqual(Object.fromEntries(names.map((name) => [name, false])))
 })
