@@ -83,6 +83,14 @@ create table audit_progress (
   constraint audit_progress_is_one_row check (is_only)
 ) with (fillfactor = 50);
 
+create table audit_walk (
+  name           text not null,
+  position       text,
+  next_pass_at   timestamptz not null default now(),
+  round_ended_at timestamptz,
+  constraint audit_walk_pkey primary key (name)
+) with (fillfactor = 50);
+
 create table dead_letter_settled (
   run_id     uuid not null,
   ended_at   timestamptz not null,
@@ -169,7 +177,7 @@ create table project (
 create table audit_finding (
   id          uuid not null,
   project_id  uuid not null,
-  task_id     uuid not null,
+  task_id     uuid,
   run_id      uuid,
   kind        text not null,
   found_at    timestamptz not null default now(),
@@ -178,7 +186,7 @@ create table audit_finding (
   detail      text not null,
   constraint audit_finding_pkey primary key (id),
   constraint audit_finding_project_id_fkey foreign key (project_id) references project(id),
-  constraint audit_finding_kind_is_known check (kind = any (array['next_row_lost'::text, 'resume_row_lost'::text, 'skip_row_lost'::text, 'ready_row_lost'::text, 'held_by_the_dead'::text]))
+  constraint audit_finding_kind_is_known check (kind = any (array['next_row_lost'::text, 'one_off_lost'::text, 'resume_row_lost'::text, 'skip_row_lost'::text, 'ready_row_lost'::text, 'held_by_the_dead'::text, 'history_rows_lost'::text]))
 );
 create index audit_finding_by_time on audit_finding (project_id, found_at);
 

@@ -166,7 +166,10 @@ export const presentAudit = (audit: AuditRow | undefined): AuditSummary => ({
   roundEndedAt: utcOrNull(audit?.roundEndedAt ?? null),
   roundMs: audit?.roundMs ?? null,
   tasks: audit?.roundTasks ?? null,
+  oneOffsEndedAt: utcOrNull(audit?.oneOffsEndedAt ?? null),
+  historyEndedAt: utcOrNull(audit?.historyEndedAt ?? null),
   repaired: audit?.repaired ?? 0,
   unrepaired: audit?.unrepaired ?? 0,
+  minutesLost: audit?.minutesLost ?? 0,
   missed: audit?.missed ?? 0,
 })

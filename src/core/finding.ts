@@ -1,9 +1,11 @@
 /** What the audit can find out of order. */
 export const FINDING_KINDS = [
   'next_row_lost',
+  'one_off_lost',
   'resume_row_lost',
   'skip_row_lost',
   'ready_row_lost',
   'held_by_the_dead',
+  'history_rows_lost',
 ] as const
 export type FindingKind = (typeof FINDING_KINDS)[number]

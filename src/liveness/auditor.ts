@@ -5,6 +5,7 @@ import * as audit from '../store/audit.ts'
 import type { Database, Queryable } from '../store/database.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { LostDuties } from './lost-duties.ts'
+import { LostOneOffs } from './lost-one-offs.ts'
 import { putBack } from './put-back.ts'
 import { StrandedRows } from './stranded-rows.ts'
 
@@ -27,20 +28,22 @@ const ASK_EVERY_MS = 5_000
 const MAX_DETAIL = 500
 
 /**
- * Looks, round after round, whether every task that goes on has its next row and every live row has somebody who will
- * look at it, and puts right what has not. Safe on every node at once: one of them holds the row that says how far the
+ * Looks, round after round, whether every task that goes on has its next row, every one-off a row or a record, and every live
+ * row somebody who will look at it, and puts right what has not. Safe on every node at once: one of them holds the row that says how far the
  * walk has come, and a task is put back only while it is locked and still without a row.
  */
 export class Auditor extends LoopService {
   readonly #options: AuditorOptions
   readonly #duties: LostDuties
   readonly #stranded: StrandedRows
+  readonly #oneOffs: LostOneOffs
 
   constructor(options: AuditorOptions) {
     super({ name: 'audit', everyMs: ASK_EVERY_MS, log: options.log })
     this.#options = options
     this.#duties = new LostDuties(options)
     this.#stranded = new StrandedRows(options)
+    this.#oneOffs = new LostOneOffs(options)
   }
 
   /** One slice, if it is time for one; answers how long until the next. */
@@ -55,6 +58,7 @@ export class Auditor extends LoopService {
       await this.#duties.runOnce()
       await this.#stranded.runOnce()
     }
+    for (const taskId of await this.#oneOffs.runOnce()) await this.#putBack(taskId)
     const [next] = await db.run(audit.nextAuditPass())
     return next?.inMs ?? ASK_EVERY_MS
   }

@@ -1,9 +1,10 @@
 /** Putting a task back on the agenda that had lost the row it goes on with. */
+import type { FindingKind } from '../core/finding.ts'
 import { shardOf, uuidv7 } from '../core/ids.ts'
 import { laneOf, lateLaneOf } from '../core/lane.ts'
 import { misfired } from '../core/misfire.ts'
 import { delayMs, jitterOf } from '../core/schedule/occurrences.ts'
-import { type MisfirePolicy, planOf } from '../core/task.ts'
+import { planOf, type TaskDefinition } from '../core/task.ts'
 import * as audit from '../store/audit.ts'
 import { insertLate } from '../store/catch-up.ts'
 import type { Queryable } from '../store/database.ts'
@@ -28,7 +29,7 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
     await tx.run(audit.settleTask(taskId))
     return null
   }
-  const found = { id: uuidv7(), projectId: task.projectId, taskId, kind: 'next_row_lost' as const }
+  const found = { id: uuidv7(), projectId: task.projectId, taskId, kind: kindOf(task.definition) }
   if (remedy.kind === 'unknown') {
     await tx.run(audit.settleTask(taskId))
     const detail =
@@ -38,7 +39,7 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
   }
   const runId = await goOn(tx, { task, ordinal, remedy })
   const missed = remedy.lost?.count ?? (remedy.lost ? MAX_MISSED_TOLD : 0)
-  const detail = detailOf(remedy, task.definition.misfire.policy, missed)
+  const detail = detailOf(remedy, task.definition, missed)
   await tx.run(audit.insertFindings([{ ...found, runId, isRepaired: true, missed, detail }]))
   return { at: remedy.late[0]?.wakeAt ?? remedy.at, missed }
 }
@@ -96,7 +97,13 @@ async function goOn(
 /** What is told when the occurrences that were missed were too many to count. */
 const MAX_MISSED_TOLD = 10_000
 
-function detailOf({ at, late, lost }: GoOn, policy: MisfirePolicy, missed: number): string {
+const kindOf = ({ schedule }: TaskDefinition): FindingKind =>
+  schedule.type === 'once' ? 'one_off_lost' : 'next_row_lost'
+
+function detailOf({ at, late, lost }: GoOn, { schedule, misfire }: TaskDefinition, missed: number): string {
+  const { policy } = misfire
+  if (schedule.type === 'once')
+    return `The one-off had no row and no record of a run; ${missed > 0 ? 'it is recorded as lost' : 'its row was written again'}. If it had come due it may have run before.`
   const next = at === null ? 'nothing more is due' : `it goes on at ${new Date(at).toISOString()}`
   const came = late.length + missed
   const words = [

@@ -3,7 +3,13 @@
  * to be written. What came due meanwhile is treated as after an outage, as the task's misfire policy says.
  */
 import { type MadeUp, makeUpFor, spread } from '../core/misfire.ts'
-import { countOccurrences, delayMs, dueAt, nextOccurrence } from '../core/schedule/occurrences.ts'
+import {
+  countOccurrences,
+  delayMs,
+  dueAt,
+  firstOccurrence,
+  nextOccurrence,
+} from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 import { planOf, type TaskDefinition } from '../core/task.ts'
 
@@ -59,9 +65,11 @@ export function remedyFor(it: Stalled): Remedy {
   if (maxRuns !== null && ordinal > maxRuns) return { kind: 'settle' }
   if (definition.schedule.type === 'delay') return chain(it, delayMs(definition.schedule))
   const plan = planOf(definition)
-  const first = nextOccurrence(plan, resumedAfter(it))
+  const first =
+    definition.schedule.type === 'once' ? onlyOne(it, plan) : nextOccurrence(plan, resumedAfter(it))
   if (first === null) return { kind: 'settle' }
   if (dueAt(plan, first) > now) return { kind: 'go_on', at: first, late: [], lost: null }
+  if (mayHaveRun(definition)) return { kind: 'go_on', at: null, late: [], lost: neverAgain(first) }
   const runsLeft = maxRuns === null ? null : maxRuns - ordinal + 1
   const made = makeUpFor({ plan, misfire, now, first, end: now, runsLeft })
   const { runs, passedUntil, hasFailed } = made
@@ -77,6 +85,19 @@ function stretch(plan: Plan, first: number, last: number): Omit<Lost, 'hasFailed
   const later = countOccurrences(plan, first, last, MAX_COUNTED)
   return { first, last, count: later.atLeast ? null : later.count + 1 }
 }
+
+/** The instant of a one-off; null when it is over, or so long ago that history would not tell. */
+function onlyOne({ latest, createdAt, historyFrom }: Stalled, plan: Plan): number | null {
+  const at = firstOccurrence(plan, createdAt)
+  const isOver = at === null || at < historyFrom || (latest !== null && latest >= at)
+  return isOver ? null : at
+}
+
+/** Of a one-off that has come due nothing tells whether its row was lost before it ran or after. It must not run twice if it says so. */
+const mayHaveRun = ({ schedule, onWorkerLoss }: TaskDefinition) =>
+  schedule.type === 'once' && onWorkerLoss === 'fail'
+
+const neverAgain = (at: number): Lost => ({ first: at, last: at, count: 1, hasFailed: false })
 
 /** The first instant that may be owed lies after this one. */
 function resumedAfter({ definition, latest, takenOverAt, createdAt }: Stalled): number {

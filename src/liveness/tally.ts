@@ -2,6 +2,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Database } from '../store/database.ts'
 import { groupRuns, holdProgress, readByIndex, saveProgress, saveTallies, talliesOf } from '../store/tally.ts'
+import { recount } from './recount.ts'
 
 export interface TallyOptions {
   readonly db: Database
@@ -32,9 +33,21 @@ export class Tally extends LoopService {
     this.#options = options
   }
 
-  /** One pass; another one follows at once while there is more to count. */
+  /** One pass; another one follows at once while there is more to count. When there is not, old minutes are counted again. */
   async runOnce(): Promise<number | undefined> {
-    return (await this.#count()) ? 0 : undefined
+    if (await this.#count()) return 0
+    await this.#recount()
+    return undefined
+  }
+
+  #recount(): Promise<void> {
+    const { db, log } = this.#options
+    return db.transaction(async (tx) => {
+      const [progress] = await tx.run(holdProgress())
+      if (!progress) return
+      await tx.run(readByIndex())
+      await recount(tx, { countedUntil: floorToMinute(progress.countedUntil), now: progress.now, log })
+    })
   }
 
   #count(): Promise<boolean> {

@@ -194,7 +194,8 @@ export const settleTask = (taskId: string) =>
 export interface Finding {
   readonly id: string
   readonly projectId: string
-  readonly taskId: string
+  /** Null where nothing tells whose rows are gone. */
+  readonly taskId: string | null
   readonly runId: string | null
   readonly kind: FindingKind
   readonly isRepaired: boolean
@@ -213,7 +214,8 @@ export const insertFindings = (findings: readonly Finding[]) => sql`
 /** Notes that a task could not be put back; once a day, however often it is tried. */
 export const noteUnrepaired = ({ id, taskId, detail }: Pick<Finding, 'id' | 'taskId' | 'detail'>) => sql`
   insert into audit_finding (id, project_id, task_id, kind, is_repaired, detail)
-  select ${id}::uuid, t.project_id, t.id, 'next_row_lost', false, ${detail}
+  select ${id}::uuid, t.project_id, t.id,
+         case when t.definition -> 'schedule' ->> 'type' = 'once' then 'one_off_lost' else 'next_row_lost' end, false, ${detail}
   from task t
   where t.id = ${taskId} and not exists (
     select from audit_finding f
@@ -304,19 +306,27 @@ export interface AuditSummary {
   readonly roundEndedAt: number | null
   readonly roundMs: number | null
   readonly roundTasks: number | null
+  /** When every one-off was looked at, and all of the last day's history counted again. */
+  readonly oneOffsEndedAt: number | null
+  readonly historyEndedAt: number | null
   readonly repaired: number
   readonly unrepaired: number
+  /** Minutes of which rows are gone from history. */
+  readonly minutesLost: number
   readonly missed: number
 }
 
 export const auditSummary = ({ projectId, limit }: { projectId: string; limit: number }) => sql<AuditSummary>`
-  select p.round_ended_at as "roundEndedAt", p.round_ms as "roundMs", p.round_tasks as "roundTasks", f.repaired, f.unrepaired, f.missed
+  select p.round_ended_at as "roundEndedAt", p.round_ms as "roundMs", p.round_tasks as "roundTasks",
+         (select round_ended_at from audit_walk where name = 'one_offs') as "oneOffsEndedAt",
+         (select round_ended_at from audit_walk where name = 'history') as "historyEndedAt", f.repaired, f.unrepaired, f.minutes_lost as "minutesLost", f.missed
   from audit_progress p
   cross join lateral (
-    select count(*) filter (where is_repaired)::integer as repaired, count(*) filter (where not is_repaired)::integer as unrepaired,
+    select count(*) filter (where is_repaired)::integer as repaired, count(*) filter (where not is_repaired and kind <> 'history_rows_lost')::integer as unrepaired,
+           count(*) filter (where kind = 'history_rows_lost')::integer as minutes_lost,
            coalesce(sum(missed), 0)::integer as missed
     from (
-      select is_repaired, missed from audit_finding
+      select is_repaired, kind, missed from audit_finding
       where project_id = ${projectId} and found_at > now() - interval '1 day' order by found_at desc, id desc limit ${limit}
     ) latest
   ) f`

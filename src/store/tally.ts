@@ -96,5 +96,15 @@ export const readTallies = ({ projectId, from }: { projectId: string; from: numb
   select project_id as "projectId", minute, completed, permanently_failed as "permanentlyFailed", cancelled, skipped, missed, late
   from tally where project_id = ${projectId} and minute >= to_timestamp(${from}::float8 / 1000) order by minute`
 
+/** What was counted of all projects between two instants, oldest minute first. */
+export const talliesBetween = ({ from, until }: { from: number; until: number }) => sql<Tally>`
+  select project_id as "projectId", minute, completed, permanently_failed as "permanentlyFailed", cancelled, skipped, missed, late
+  from project p
+  cross join lateral (
+    select * from tally where project_id = p.id and minute >= to_timestamp(${from}::float8 / 1000)
+      and minute < to_timestamp(${until}::float8 / 1000)
+  ) t
+  order by minute`
+
 export const forgetTallies = (olderThanDays: number) => sql`
   delete from tally where minute < now() - make_interval(days => ${olderThanDays}::integer)`

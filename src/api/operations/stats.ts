@@ -106,6 +106,8 @@ export async function readStats(context: Context): Promise<Stats> {
 const auditOf = (audit: AuditSummary | undefined, now: number) => ({
   repaired: audit?.repaired ?? 0,
   unrepaired: audit?.unrepaired ?? 0,
+  minutesLost: audit?.minutesLost ?? 0,
+  isWhole: audit?.oneOffsEndedAt != null && audit.historyEndedAt !== null,
   silentMs: audit?.roundEndedAt == null ? null : now - audit.roundEndedAt,
 })
 

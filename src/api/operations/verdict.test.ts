@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Ingredients, verdictOf } from './verdict.ts'
 
+const AUDITED = { repaired: 0, unrepaired: 0, minutesLost: 0, isWhole: true, silentMs: 20_000 }
+
 const fine: Ingredients = {
   database: null,
   unwatchedShards: 0,
@@ -11,7 +13,7 @@ const fine: Ingredients = {
   ran: 41_196,
   skipped: 12,
   missed: 0,
-  audit: { repaired: 0, unrepaired: 0, silentMs: 20_000 },
+  audit: AUDITED,
   refused: { count: 0, atLeast: false, items: [] },
 }
 
@@ -20,7 +22,7 @@ test('when nothing is wrong it says so, and what the day was', () => {
 
   expect(isFine).toBe(true)
   expect(sentence.replaceAll('\u00a0', ' ')).toBe(
-    'On time. In 24 h 41 196 runs ended, and 12 occurrences were skipped, none of them missed. Everything is accounted for.',
+    'On time. In 24 h 41 196 runs ended, and 12 occurrences were skipped, none of them missed. Every task has its next run or has ended, and every run that was counted in 24 h is in history.',
   )
 })
 
@@ -38,20 +40,27 @@ test.each([
     { late: { count: 900, atLeast: true, oldestMs: 200_000 } },
     'At least 900 runs are late, the oldest by 3 min. ',
   ],
+  [
+    { audit: { ...AUDITED, minutesLost: 2 } },
+    'Rows are gone from 2 minutes of history; GET /v1/audit lists them. ',
+  ],
   [{ failing: { count: 2, atLeast: false } }, '2 tasks are failing. '],
   [
     { refused: { count: 1, atLeast: false, items: [{ operation: 'record' }] } } as const,
     'PostgreSQL refuses 1 write: the outcome of a run cannot be recorded. ',
   ],
   [
-    { audit: { repaired: 0, unrepaired: 1, silentMs: 0 } },
+    { audit: { ...AUDITED, repaired: 0, unrepaired: 1, silentMs: 0 } },
     '1 task has no next row, and the audit could not put it back. ',
   ],
   [
-    { audit: { repaired: 2, unrepaired: 0, silentMs: 0 } },
+    { audit: { ...AUDITED, repaired: 2, unrepaired: 0, silentMs: 0 } },
     'The audit found 2 lost rows within 24 h and put them back. ',
   ],
-  [{ audit: { repaired: 0, unrepaired: 0, silentMs: 3_700_000 } }, 'No audit has come round for 1 h. '],
+  [
+    { audit: { ...AUDITED, repaired: 0, unrepaired: 0, silentMs: 3_700_000 } },
+    'No audit has come round for 1 h. ',
+  ],
   [{ lostNodes: 1, quietNodes: 2 }, '1 node died within the last hour. 2 nodes are quiet. '],
 ] satisfies [Partial<Ingredients>, string][])('what is wrong comes first: %j', (wrong, says) => {
   const { isFine, sentence } = verdictOf({ ...fine, ...wrong })

@@ -25,6 +25,10 @@ export interface AuditIngredients {
   /** Found out of order within the last day, and put right or not. */
   readonly repaired: number
   readonly unrepaired: number
+  /** Minutes whose history has lost rows, found within the last day. */
+  readonly minutesLost: number
+  /** One-offs and the history of the last day were looked at as well, to the end. */
+  readonly isWhole: boolean
   /** For how long no round has come to its end; null before the first. */
   readonly silentMs: number | null
 }
@@ -40,12 +44,18 @@ export function verdictOf(ingredients: Ingredients): Verdict {
   const troubles = troublesOf(ingredients)
   const { missed } = ingredients
   const isFine = troubles.length === 0 && missed === 0
-  const { silentMs } = ingredients.audit
-  const audited = isFine && silentMs !== null ? ['Everything is accounted for.'] : []
+  const audited = isFine ? checked(ingredients.audit) : []
   return {
     isFine,
     sentence: [...(isFine ? ['On time.'] : troubles), dayOf(ingredients), ...audited].join(' '),
   }
+}
+
+/** Exactly what the audit has looked at, and no more than that. */
+function checked({ silentMs, isWhole }: AuditIngredients): string[] {
+  if (silentMs === null) return []
+  if (!isWhole) return ['Every recurring task has its next run.']
+  return ['Every task has its next run or has ended, and every run that was counted in 24 h is in history.']
 }
 
 /** Runs are of any kind, by hand too; what is skipped or missed is an occurrence. */
@@ -78,11 +88,13 @@ function troublesOf(it: Ingredients): string[] {
     troubles.push(
       `${more(it.failing)}${of(it.failing.count, 'task')} ${it.failing.count === 1 ? 'is' : 'are'} failing.`,
     )
-  const { repaired, unrepaired, silentMs } = it.audit
+  const { repaired, unrepaired, minutesLost, silentMs } = it.audit
   if (unrepaired > 0)
     troubles.push(
       `${of(unrepaired, 'task')} ${unrepaired === 1 ? 'has' : 'have'} no next row, and the audit could not put it back.`,
     )
+  if (minutesLost > 0)
+    troubles.push(`Rows are gone from ${of(minutesLost, 'minute')} of history; GET /v1/audit lists them.`)
   if (repaired > 0)
     troubles.push(
       `The audit found ${of(repaired, 'lost row')} within 24 h and put ${repaired === 1 ? 'it' : 'them'} back.`,

@@ -12,9 +12,9 @@ import { problems } from '../schemas/problem-document.ts'
 const read = {
   operationId: 'getAudit',
   tags: ['overview'],
-  summary: 'Whether every task has its next row, and what was lost and put back',
+  summary: 'Whether every task has what it goes on with, and what was lost and put back',
   description:
-    'Nodes with the role liveness look at every recurring task once in a while, less than a minute, and put back what is lost.',
+    'Nodes with the role liveness look at every recurring task within a minute, at one-offs in turn, and at the history of the last 24 hours, and put back what is lost.',
   querystring: ReadAudit,
   response: { 200: Audit, ...problems() },
 }

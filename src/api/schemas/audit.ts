@@ -11,8 +11,15 @@ export const AuditSummary = z
     roundEndedAt: Stored.nullable().describe('When the latest round over all tasks was finished.'),
     roundMs: z.int().nullable().describe('How long that took.'),
     tasks: z.int().nullable().describe('Tasks that must always have a next row, of that round.'),
+    oneOffsEndedAt: Stored.nullable().describe('When the latest round over all one-offs was finished.'),
+    historyEndedAt: Stored.nullable().describe(
+      'When the history of the last 24 hours was last counted again.',
+    ),
     repaired: z.int().describe('Found out of order and put right within the last 24 hours.'),
     unrepaired: z.int().describe('Found out of order and not put right within the last 24 hours.'),
+    minutesLost: z
+      .int()
+      .describe('Minutes whose history was found to have lost rows, within the last 24 hours.'),
     missed: z.int().describe('Occurrences that did not run because of those.'),
   })
   .meta({ id: 'AuditSummary' })
@@ -21,7 +28,7 @@ export type AuditSummary = z.output<typeof AuditSummary>
 const AuditFinding = z
   .object({
     id: Uuid,
-    taskId: Uuid,
+    taskId: Uuid.nullable().describe('Null for `history_rows_lost`: nothing tells whose rows are gone.'),
     taskName: z.string().nullable(),
     runId: Uuid.nullable().describe('The run that was found, or the row that was written.'),
     kind: z.enum(FINDING_KINDS),

@@ -75,7 +75,7 @@ export const Stats = z
       })
       .describe('What comes due within the next 60 minutes, beginning with the one that has begun.'),
     audit: AuditSummary.describe(
-      'Whether every recurring task has its next row, and what was lost and put back.',
+      'Whether every task has what it goes on with or ended with, and what was lost and put back.',
     ),
     refused: Counted.extend({
       items: z

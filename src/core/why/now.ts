@@ -375,6 +375,12 @@ function notDue(it: NowCase, row: LiveRun): Why {
 
 const lastOf = ({ last }: NowCase) => (last ? { runId: last.runId, runState: last.state } : {})
 
+/** What the audit does about it, and when. */
+const repairOf = (type: string) =>
+  type === 'once'
+    ? 'As long as a node with the role liveness runs, the audit looks at all tasks in turn, 30 000 a minute. It writes the row again, or records the task as lost where its misfire policy or onWorkerLoss does not let it run; GET /v1/audit tells.'
+    : 'The audit puts it back within a minute as long as a node with the role liveness runs; GET /v1/audit tells.'
+
 /** Nothing is live: either nothing is owed, or the row that should be there is gone. */
 function withoutRow(it: NowCase): Why {
   const owed = nextOwed(it)
@@ -389,7 +395,6 @@ function withoutRow(it: NowCase): Why {
     code: 'next_row_lost',
     sentence: `The row that the task should go on with is gone; it was due at ${instant(owed.at)}.`,
     facts: { nextAt: owed.at, ...lastOf(it) },
-    advice:
-      'The audit puts it back within a minute as long as a node with the role liveness runs; GET /v1/audit tells.',
+    advice: repairOf(it.definition.schedule.type),
   }
 }
