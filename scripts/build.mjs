@@ -68,7 +68,6 @@ async function buildProgram() {
       main: 'src/cli/main.ts',
       'beat-thread': 'src/liveness/beat-thread.js',
       worker: 'src/sdk/worker.ts',
-      'worker-beat-thread': 'src/sdk/worker-beat-thread.js',
     },
     outdir: 'dist',
     bundle: true,

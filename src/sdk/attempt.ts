@@ -76,6 +76,8 @@ export interface AttemptOptions {
   readonly tracingId: string | null
   /** Asks Belfry about all runs in hand. */
   ask(): Promise<void>
+  /** Hears what the handler has thrown, also after the attempt has ended without it. */
+  onThrown(error: unknown): void
 }
 
 interface Progress {
@@ -164,6 +166,8 @@ export class Attempt {
     try {
       return { ok: true, result: await handler(payload as never, this.#context()) }
     } catch (error) {
+      // Whoever passes on why it was told to stop has nothing to say of its own.
+      if (error !== this.#controller.signal.reason) this.#options.onThrown(error)
       return { ok: false, error }
     }
   }

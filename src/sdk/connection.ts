@@ -14,11 +14,14 @@ export class Refused extends Error {
   readonly status: number
   /** Stable; Belfry's documentation has the list. */
   readonly code: string
+  /** How long the server asks to be left alone. */
+  readonly retryAfterMs: number
 
-  constructor(status: number, code: string, detail: string) {
+  constructor(status: number, code: string, detail: string, retryAfterMs = 0) {
     super(detail)
     this.status = status
     this.code = code
+    this.retryAfterMs = retryAfterMs
   }
 }
 
@@ -35,6 +38,12 @@ export interface InsistOptions extends PostOptions {
 const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 const BACKOFF_MS = { first: 100, longest: 5_000 }
+const LONGEST_RETRY_AFTER_MS = 60_000
+/** Statuses of refusals that end by themselves: asked again the server may answer otherwise. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Whether asking again cannot help. */
+export const isFinal = ({ status }: Refused): boolean => status < 500 && !PASSING.has(status)
 
 export class Connection {
   readonly servers: readonly string[]
@@ -71,16 +80,14 @@ export class Connection {
       try {
         return await this.post(path, body, options)
       } catch (error) {
-        if (
-          options.signal?.aborted ||
-          (error instanceof Refused && error.status < 500 && error.status !== 429)
-        )
-          throw error
+        if (options.signal?.aborted || (error instanceof Refused && isFinal(error))) throw error
         const longest = Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** Math.min(failures, 10))
         // Every other one right away at another server, if there are several.
         const isElsewhere = this.servers.length > 1 && failures % this.servers.length === 0
         options.onFailure?.(error instanceof Error ? error.message : String(error))
-        await pause(isElsewhere ? 1 : longest * (0.5 + Math.random() / 2), options.signal)
+        const askedMs = error instanceof Refused && error.status === 429 ? error.retryAfterMs : 0
+        const waitMs = Math.max(isElsewhere ? 1 : longest, askedMs)
+        await pause(waitMs * (0.5 + Math.random() / 2) + askedMs / 2, options.signal)
       }
     }
   }
@@ -119,7 +126,7 @@ export class Connection {
           })
           answer.on('end', () => {
             clearTimeout(late)
-            settle(answer.statusCode ?? 0, Buffer.concat(chunks).toString('utf8'), resolve, reject)
+            settle(answer, Buffer.concat(chunks).toString('utf8'), resolve, reject)
           })
         },
       )
@@ -137,7 +144,7 @@ export class Connection {
 }
 
 function settle(
-  status: number,
+  { statusCode: status = 0, headers }: http.IncomingMessage,
   text: string,
   resolve: (answer: Json) => void,
   reject: (error: Error) => void,
@@ -148,11 +155,19 @@ function settle(
   } catch {
     answer = undefined
   }
-  if (status >= 200 && status < 300 && answer !== undefined) resolve(answer)
-  else
-    reject(
-      new Refused(status, answer?.code ?? 'unreadable', answer?.detail ?? `the server answered ${status}`),
-    )
+  const isSuccess = status >= 200 && status < 300
+  if (isSuccess && answer !== undefined) resolve(answer)
+  // Whatever was answered was not heard: it is as if there had been no answer.
+  else if (isSuccess) reject(new Error('the answer cannot be read'))
+  else {
+    const { code = 'unreadable', detail = `the server answered ${status}` } = answer ?? {}
+    reject(new Refused(status, code, detail, retryAfterMs(headers['retry-after'])))
+  }
+}
+
+function retryAfterMs(header: string | undefined): number {
+  const seconds = Number(header)
+  return seconds > 0 ? Math.min(seconds * 1_000, LONGEST_RETRY_AFTER_MS) : 0
 }
 
 /** Belfry stores neither NUL nor half a surrogate pair; both are shown as the replacement character. */

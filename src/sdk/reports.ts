@@ -3,7 +3,7 @@
  * was not heard is sent again, by the same fence, until it is; a report that Belfry refuses does not hold up the others.
  */
 import type { Report } from './attempt.ts'
-import { type Connection, Refused } from './connection.ts'
+import { type Connection, isFinal, Refused } from './connection.ts'
 
 const MAX_REPORTS = 200
 const MAX_CHARACTERS = 8 * 1024 * 1024
@@ -15,18 +15,27 @@ interface Written {
   readonly size: number
 }
 
+/** What follows from reports. */
+export interface ReportEvents {
+  warn(message: string): void
+  /** Nothing more is to be said about this attempt. */
+  onSettled(report: Report): void
+  /** The worker that had this token was declared dead or has left. */
+  onGone(token: string): void
+}
+
 export class Reports {
   readonly #connection: Connection
-  readonly #warn: (message: string) => void
+  readonly #events: ReportEvents
   #waiting: Written[] = []
   #sending: Promise<void> | undefined
   /** Fewer while one that is refused is looked for. */
   #limit = MAX_REPORTS
   token: string | undefined
 
-  constructor(connection: Connection, warn: (message: string) => void) {
+  constructor(connection: Connection, events: ReportEvents) {
     this.#connection = connection
-    this.#warn = warn
+    this.#events = events
   }
 
   /** Reports that Belfry has not heard yet. */
@@ -50,7 +59,9 @@ export class Reports {
 
   /** Nothing that waits here counts any more. */
   forget(): void {
+    const forgotten = this.#waiting
     this.#waiting = []
+    for (const { report } of forgotten) this.#events.onSettled(report)
   }
 
   async #sendAll(): Promise<void> {
@@ -68,8 +79,7 @@ export class Reports {
         if (isStuck) await pause(backoffMs(failures++))
         else failures = 0
       } catch (error) {
-        if (error instanceof Refused && error.status < 500 && error.status !== 429)
-          this.#settleRefused(batch, error)
+        if (error instanceof Refused && isFinal(error)) this.#settleRefused(batch, error, token)
         else await pause(backoffMs(failures++))
       }
     }
@@ -93,6 +103,7 @@ export class Reports {
     const again = pending.size === 0 ? [] : batch.filter(({ report }) => pending.has(report.runId))
     this.#drop(batch)
     this.#waiting.push(...again)
+    for (const one of batch) if (!again.includes(one)) this.#events.onSettled(one.report)
     return again.length < batch.length
   }
 
@@ -102,19 +113,24 @@ export class Reports {
   }
 
   /** Batches are halved until the one that is refused is alone; then it goes without what it had to say. */
-  #settleRefused(batch: readonly Written[], error: Refused): void {
+  #settleRefused(batch: readonly Written[], error: Refused, token: string): void {
     if (error.status === 401 || error.status === 410) {
       this.#drop(batch)
+      for (const { report } of batch) this.#events.onSettled(report)
+      this.#events.onGone(token)
       return
     }
     this.#limit = Math.max(1, Math.floor(batch.length / 2))
     const [one] = batch
     if (batch.length > 1 || !one) return
-    this.#warn(`a report about run ${one.report.runId} was refused: ${error.message}`)
+    this.#events.warn(`a report about run ${one.report.runId} was refused: ${error.message}`)
     const { runId, fence, outcome, retryable, error: failure } = one.report
     const isBare = !('result' in one.report) && !('log' in one.report)
     this.#drop(batch)
-    if (isBare) return
+    if (isBare) {
+      this.#events.onSettled(one.report)
+      return
+    }
     const bare = { runId, fence, outcome, ...(retryable === undefined ? {} : { retryable }) }
     this.#waiting.unshift(
       written(

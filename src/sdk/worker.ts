@@ -14,10 +14,12 @@ import { Attempt, type HandlerContext, type StopReason } from './attempt.ts'
 import { Connection, type Json, Refused } from './connection.ts'
 import { Lease } from './lease.ts'
 import { Reports } from './reports.ts'
+import { sayOnStderr, type WorkerLog, wordsFor } from './worker-log.ts'
 
 export { type HandlerContext, type LogLevel, Stopped, type StopReason } from './attempt.ts'
 export { Refused } from './connection.ts'
 export { NonRetryable, RetryAt } from './handler-errors.ts'
+export type { LogDetails, WorkerLog } from './worker-log.ts'
 
 /** Performs a run. What it returns is kept with the run; what it throws makes the attempt fail. */
 export type Handler<Payload = unknown> = (payload: Payload, context: HandlerContext) => unknown
@@ -38,8 +40,8 @@ export interface WorkerOptions {
   readonly version?: string
   /** How long runs in progress may go on after `stop`. Default 30 s. */
   readonly graceMs?: number
-  /** Hears what the worker has to say about itself. Default: warnings on stderr. */
-  readonly log?: (level: 'info' | 'warn' | 'error', message: string) => void
+  /** Hears what the worker has to say about itself, and what handlers throw. Default: lines on stderr. */
+  readonly log?: WorkerLog
 }
 
 /** A registration, for as long as it holds. */
@@ -47,6 +49,13 @@ interface Incarnation {
   readonly id: string
   readonly token: string
   readonly lease: Lease
+}
+
+/** A claim as it is sent, once or more often. */
+interface ClaimRequest {
+  readonly requestId: string
+  readonly limit: number
+  readonly waitMs: number
 }
 
 /** A run as Belfry gives it out. */
@@ -93,6 +102,11 @@ export class Worker {
   #stopping: Promise<void> | undefined
   #statusTimer: NodeJS.Timeout | undefined
   #freed: (() => void) | undefined
+  /** The claim that was sent and not answered: it is repeated as it is until it was. */
+  #unanswered: ClaimRequest | undefined
+  /** Why this worker cannot go on. */
+  #failure: Error | undefined
+  #isAwaited = false
 
   constructor(options: WorkerOptions = {}) {
     const { server = process.env['BELFRY_URL'] ?? DEFAULT_SERVER, concurrency = DEFAULT_CONCURRENCY } =
@@ -102,7 +116,11 @@ export class Worker {
     this.#options = options
     this.#concurrency = concurrency
     this.#connection = new Connection(typeof server === 'string' ? [server] : server)
-    this.#reports = new Reports(this.#connection, (message) => this.#say('warn', message))
+    this.#reports = new Reports(this.#connection, {
+      warn: (message) => this.#say('warn', message),
+      onSettled: (report) => this.#incarnation?.lease.letGo(report),
+      onGone: (token) => this.#bury(token),
+    })
   }
 
   /** How Belfry calls this worker; undefined before it has started. It is another one after it was thought dead. */
@@ -128,8 +146,12 @@ export class Worker {
     this.#statusTimer = setInterval(() => void this.#askAboutRuns(), STATUS_MS)
   }
 
-  /** Starts, and stops in order on SIGINT, SIGTERM or `signal`; a second one stops at once. Resolves when it has stopped. */
+  /**
+   * Starts, and stops in order on SIGINT, SIGTERM or `signal`; a second one stops at once. Resolves when it has stopped, and
+   * rejects when it had to because it cannot show Belfry that it lives.
+   */
   async run({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    this.#isAwaited = true
     let isAsked = false
     const onSignal = () => {
       if (isAsked) this.#stopAll('shutdown')
@@ -150,6 +172,7 @@ export class Worker {
         this.#halt.signal.addEventListener('abort', () => resolve())
       })
       await this.stop()
+      if (this.#failure) throw this.#failure
     } finally {
       for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, onSignal)
       signal?.removeEventListener('abort', onSignal)
@@ -212,6 +235,7 @@ export class Worker {
       token,
       everyMs: heartbeatMs,
       leaseMs,
+      maxRuns: MAX_RUNS,
       onDoubt: () => {
         this.#say('error', 'Belfry was not reached for most of the lease: stopping what runs here')
         this.#stopAll('lease_lost')
@@ -221,11 +245,23 @@ export class Worker {
         this.#freed?.()
       },
       onGone: () => this.#bury(token),
-      onBroken: (why) =>
-        this.#say('error', `the thread that shows Belfry that this worker lives failed: ${why}`),
+      onBroken: (why) => this.#fail(why),
     })
     this.#incarnation = { id, token, lease }
     this.#reports.token = token
+  }
+
+  /** Without beats every run would be taken from this worker. It stops, and says so where it cannot be overlooked. */
+  #fail(why: string): void {
+    if (this.#failure) return
+    const failure = new Error(`the thread that shows Belfry that this worker lives failed: ${why}`)
+    this.#failure = failure
+    this.#say('error', `${failure.message}; the worker stops`, { error: failure })
+    this.#stopAll('lease_lost')
+    void this.stop().then(() => {
+      // Nobody waits for an answer: as an error that nobody catches it ends the process.
+      if (!this.#isAwaited) throw failure
+    })
   }
 
   /** Others have taken our runs: nothing that we could say about them counts. */
@@ -234,6 +270,7 @@ export class Worker {
     this.#say('warn', `worker ${this.#incarnation.id} was thought dead; its runs were given to others`)
     void this.#incarnation.lease.end()
     this.#incarnation = undefined
+    this.#unanswered = undefined
     for (const attempt of this.#attempts.values()) attempt.disown()
     this.#stopAll('lease_lost')
     this.#reports.forget()
@@ -281,37 +318,56 @@ export class Worker {
     const limit = Math.min(this.#free, MAX_RUNS)
     if (limit <= 0 || this.#isStopping) return
     const askedAt = performance.now()
-    const request = { requestId: crypto.randomUUID(), limit, waitMs: WAIT_MS }
+    this.#unanswered ??= { requestId: crypto.randomUUID(), limit, waitMs: WAIT_MS }
+    const request = this.#unanswered
     const answer = (await this.#connection.insist('/v1/worker/claim', request, {
       token,
       signal: this.#halt.signal,
       timeoutMs: WAIT_MS + ANSWER_MARGIN_MS,
     })) as { runs: readonly GivenRun[] }
     const { runs } = answer
+    this.#unanswered = undefined
     // Meanwhile others may have been told that this worker is dead, or it may think so itself.
     if (this.#incarnation?.token !== token) return
-    if (this.#isStopping || lease.isInDoubt) await this.#giveBack(token, runs)
-    else for (const run of runs) this.#begin(run)
+    if (this.#isStopping || lease.isInDoubt) await this.#giveBack({ token, lease }, runs)
+    else for (const run of runs) this.#begin(run, lease)
     // A node that stops answers at once and with nothing.
     if (runs.length === 0 && performance.now() - askedAt < WAIT_MS / 2) await pause(GATHER_MS * 25)
   }
 
-  async #giveBack(token: string, runs: readonly GivenRun[]): Promise<void> {
+  /** What is not heard within the lease is taken from this worker anyway. */
+  async #giveBack(
+    { token, lease }: Pick<Incarnation, 'token' | 'lease'>,
+    runs: readonly GivenRun[],
+  ): Promise<void> {
     if (runs.length === 0) return
     const held = runs.map(({ runId, fence }) => ({ runId, fence }))
-    await this.#connection.post('/v1/worker/return', { runs: held }, { token }).catch(() => {})
+    const signal = AbortSignal.timeout(lease.leaseMs)
+    try {
+      await this.#connection.insist('/v1/worker/return', { runs: held }, { token, signal })
+    } catch (error) {
+      if (error instanceof Refused && isGone(error)) this.#bury(token)
+    }
   }
 
-  #begin(run: GivenRun): void {
+  #begin(run: GivenRun, lease: Lease): void {
     const handler = this.#handlers.get(run.handler)
-    const attempt = new Attempt({ ...run, ask: () => this.#askAboutRuns() })
+    const attempt = new Attempt({
+      ...run,
+      ask: () => this.#askAboutRuns(),
+      onThrown: (error) => this.#say(...wordsFor(error, run)),
+    })
+    lease.take(run)
     this.#attempts.set(run.runId, attempt)
     const perform =
       handler ?? (() => Promise.reject(new Error(`the handler '${run.handler}' is not offered`)))
     void attempt.perform(perform as Handler).then((report) => {
       // Under another name this worker may have been given the same run again.
       if (this.#attempts.get(run.runId) === attempt) this.#attempts.delete(run.runId)
+      if (report?.outcome === 'timed_out')
+        this.#say('warn', `handler '${run.handler}' was stopped at the time limit of run ${run.runId}`)
       if (report) this.#reports.add(report)
+      else lease.letGo(run)
       this.#freed?.()
     })
   }
@@ -342,21 +398,12 @@ export class Worker {
     }
   }
 
-  #say(level: 'info' | 'warn' | 'error', message: string): void {
+  #say(...said: Parameters<WorkerLog>): void {
     const { log = sayOnStderr } = this.#options
-    log(level, message)
+    log(...said)
   }
 }
 
 const isGone = ({ status }: Refused) => status === 410 || status === 401
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-
-/** What others have written must not begin a line of its own, nor move the cursor. */
-const CONTROL = /\p{Cc}/gu
-
-function sayOnStderr(level: 'info' | 'warn' | 'error', message: string): void {
-  process.stderr.write(
-    `belfry worker: ${level === 'info' ? '' : `${level}: `}${message.replaceAll(CONTROL, ' ')}\n`,
-  )
-}

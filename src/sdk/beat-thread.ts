@@ -1,0 +1,85 @@
+/**
+ * What shows Belfry that a worker lives, from a thread that does nothing else, as the text that the thread is started from. It is
+ * no file of its own, because programs are bundled: the bundle holds this module and would not hold a file that is only named.
+ * It uses Node's own modules alone, and gets them in a way that works in a script and in a module.
+ *
+ * It writes the monotonic instant (nanoseconds) at which the last beat that was answered began into shared memory: the main
+ * thread can tell how sure it may be of its runs without waiting for a message. With each beat it names the runs in hand, as
+ * the main thread has told it, so that they count as known also while a handler keeps that one busy.
+ */
+export const BEAT_THREAD = /* js */ `'use strict'
+const http = process.getBuiltinModule('node:http')
+const https = process.getBuiltinModule('node:https')
+const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
+
+const { servers, token, everyMs, lastBeat, maxRuns } = workerData
+const beats = new BigInt64Array(lastBeat)
+const LONGEST_ANSWER_MS = Math.max(500, everyMs)
+const RETRY_MS = Math.min(500, everyMs)
+const agents = {
+  'http:': new http.Agent({ keepAlive: true }),
+  'https:': new https.Agent({ keepAlive: true }),
+}
+const inHand = new Map(workerData.runs.map((run) => [run.runId, run]))
+let current = 0
+
+parentPort.on('message', ({ taken, ended }) => {
+  if (taken) inHand.set(taken.runId, taken)
+  if (ended && inHand.get(ended.runId)?.fence === ended.fence) inHand.delete(ended.runId)
+})
+
+/** Names all runs in hand, in as many requests as that takes; answers the status of the first that is not a success. */
+async function beat() {
+  const runs = [...inHand.values()]
+  for (let i = 0; ; i += maxRuns) {
+    const status = await send(JSON.stringify({ runs: runs.slice(i, i + maxRuns) }))
+    if (status < 200 || status >= 300 || i + maxRuns >= runs.length) return status
+  }
+}
+
+function send(body) {
+  const url = new URL('/v1/worker/heartbeat', servers[current % servers.length])
+  const { request } = url.protocol === 'https:' ? https : http
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      method: 'POST',
+      agent: agents[url.protocol],
+      headers: {
+        authorization: 'Bearer ' + token,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+    })
+    const late = setTimeout(() => sent.destroy(new Error('no answer in time')), LONGEST_ANSWER_MS)
+    sent.on('response', (answer) => {
+      answer.resume()
+      answer.on('error', reject)
+      answer.on('end', () => {
+        clearTimeout(late)
+        resolve(answer.statusCode)
+      })
+    })
+    sent.on('error', (error) => {
+      clearTimeout(late)
+      reject(error)
+    })
+    sent.end(body)
+  })
+}
+
+async function main() {
+  for (;;) {
+    const beganAt = process.hrtime.bigint()
+    const status = await beat().catch(() => 0)
+    if (status === 401 || status === 410) {
+      parentPort.postMessage('gone')
+      return
+    }
+    const isHeard = status >= 200 && status < 300
+    if (isHeard) Atomics.store(beats, 0, beganAt)
+    else current++
+    await new Promise((resolve) => setTimeout(resolve, isHeard ? everyMs : RETRY_MS))
+  }
+}
+main()
+`
