@@ -44,7 +44,7 @@ export const endExpired = (limit: number) => sql<Expired>`
   with due as materialized (
     select run_id, attempt from expiry where expires_at <= clock_timestamp() order by expires_at limit ${limit} for update skip locked
   ), chained as materialized (
-    select id, version, definition from task
+    select id, version, definition_in_brief(definition, brief, version) as definition from task
     where id in (select a.task_id from due d join agenda a on a.run_id = d.run_id where a.state = 'pending' and a.delay_ms is not null)
     order by id for share
   ), waiting as materialized (

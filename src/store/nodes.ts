@@ -80,7 +80,7 @@ export interface LostRun {
 export const findLostRuns = ({ nodes, limit }: { nodes: readonly string[]; limit: number }) => sql<LostRun>`
   select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, a.claimed_at as "claimedAt",
          a.cancel_at is not null as "isCancelled",
-         coalesce(v.definition, t.definition) ->> 'onWorkerLoss' as "onWorkerLoss"
+         coalesce(definition_in_brief(v.definition, v.brief, v.version), definition_in_brief(t.definition, t.brief, t.version)) ->> 'onWorkerLoss' as "onWorkerLoss"
   from agenda a
   join task t on t.id = a.task_id
   left join task_version v on v.task_id = a.task_id and v.version = a.version

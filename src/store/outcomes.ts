@@ -112,7 +112,7 @@ export function endRuns(endings: readonly Ending[]) {
   const chains = endings.filter(({ heirId }) => heirId !== null)
   return sql<EndResult>`
     with chained as materialized (
-      select id, version, definition from task
+      select id, version, definition_in_brief(definition, brief, version) as definition from task
       where id in (select task_id from agenda where run_id = any(${list(chains, (e) => e.runId)}::uuid[]) and delay_ms is not null)
       for share
     ), ended as (
@@ -133,7 +133,7 @@ export function endRuns(endings: readonly Ending[]) {
       from ended e
       join task t on t.id = e.task_id
       left join chained c on c.id = e.task_id
-      cross join lateral (select coalesce(c.definition, t.definition) as definition) d
+      cross join lateral (select coalesce(c.definition, definition_in_brief(t.definition, t.brief, t.version)) as definition) d
       cross join lateral (select date_trunc('milliseconds', e.ended_at + e.delay_ms * interval '1 millisecond') as at) due
       where e.delay_ms is not null
         and (d.definition ->> 'endAt' is null or due.at <= (d.definition ->> 'endAt')::timestamptz)

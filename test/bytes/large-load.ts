@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import type { Database } from '../../src/store/database.ts'
 import { sql } from '../../src/store/sql.ts'
 import { whenDone } from '../support/cleanup.ts'
@@ -58,39 +59,23 @@ export interface Phase {
 
 /** Asks whether a node is well, again and again, and remembers the longest that it took to say so. */
 export class Probe {
-  longestMs = 0
-  #isOver = false
-  readonly #done: Promise<void>
+  readonly #thread: Worker
 
   constructor({ url }: Belfry) {
-    this.#done = this.#ask(url)
+    this.#thread = new Worker(new URL('./probe-thread.mjs', import.meta.url), { workerData: url })
     whenDone(() => this.end())
   }
 
-  async #ask(url: string): Promise<void> {
-    while (!this.#isOver) {
-      const askedAt = performance.now()
-      const isWell = await fetch(`${url}/healthz`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-      this.longestMs = isWell
-        ? Math.max(this.longestMs, performance.now() - askedAt)
-        : Number.POSITIVE_INFINITY
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
-
-  /** The longest answer since this was last asked. */
-  take(): number {
-    const longest = Math.round(this.longestMs)
-    this.longestMs = 0
-    return longest
+  /** The longest answer since this was last asked, in milliseconds. */
+  take(): Promise<number> {
+    return new Promise((resolve) => {
+      this.#thread.once('message', (longestMs: number) => resolve(Math.round(longestMs)))
+      this.#thread.postMessage('take')
+    })
   }
 
   async end(): Promise<void> {
-    this.#isOver = true
-    await this.#done
+    await this.#thread.terminate()
   }
 }
 
