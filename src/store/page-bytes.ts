@@ -4,8 +4,8 @@
  */
 import { part } from './sql.ts'
 
-/** Definitions, outputs and errors that one page holds. */
-export const MAX_PAGE_BYTES = 4 * 1024 * 1024
+/** Definitions, outputs and errors that one page holds: to make an answer of much more keeps a node from all else for long. */
+export const MAX_PAGE_BYTES = 1024 * 1024
 
 /** A row of a list that may be cut. */
 export interface PageRow {

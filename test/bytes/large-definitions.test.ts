@@ -6,8 +6,8 @@ import { BODY, copyOneOff, countCompleted, startConfined, startReceiver, walk } 
 
 const COUNT = 150
 const HEAP_MB = 192
-/** Definitions of 4 MiB and one more, each with its action twice. */
-const LONGEST_PAGE_BYTES = 2 * (4 * 1024 * 1024 + 700_000) + 100_000
+/** Definitions of 1 MiB and one more, each with its action twice. */
+const LONGEST_PAGE_BYTES = 2 * (1024 * 1024 + 700_000) + 100_000
 
 test('hundreds of long one-offs that are due together run, and their lists are read, in a small heap', async () => {
   const { url, db } = await createTestDatabase()
