@@ -53,6 +53,7 @@ import { taskRunRoutes } from './routes/task-runs.ts'
 import { versionRoutes } from './routes/versions.ts'
 import { whyRoutes } from './routes/why.ts'
 import { workerRoutes } from './routes/worker.ts'
+import { serializeAnswers } from './serialization.ts'
 import { answerUnreadable } from './socket-errors.ts'
 import { handleUnknownRoutes } from './unknown-routes.ts'
 import { validatorCompiler } from './validation/parse.ts'
@@ -104,8 +105,7 @@ export async function createApp({
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
-  // Answers are built by us from typed rows; checking each against its schema again would only cost time.
-  app.setSerializerCompiler(() => JSON.stringify)
+  serializeAnswers(app)
   handleErrors(app)
   handleUnknownRoutes(app, dashboard)
   parseJsonBodies(app)

@@ -3,7 +3,7 @@
  * was asked for and how far it has come, so any node goes on where another left off.
  */
 import { occurrencesBetween } from './schedule/occurrences.ts'
-import { occurrencesBefore } from './schedule/occurrences-before.ts'
+import { backwards } from './schedule/occurrences-before.ts'
 import type { Plan } from './schedule/schedule.ts'
 
 export const BACKFILL_STATES = ['running', 'completed', 'cancelled'] as const
@@ -34,10 +34,20 @@ export interface BackfillRange {
   readonly position: number | null
 }
 
-/** The next occurrences of a range, at most `limit`, in its order. */
-export function nextOfRange(plan: Plan, range: BackfillRange, limit: number): number[] {
+/** What is left of a range, in its order. */
+export function occurrencesOfRange(plan: Plan, range: BackfillRange): Generator<number, void, undefined> {
   const { from, to, newestFirst, position } = range
   return newestFirst
-    ? occurrencesBefore(plan, { from, before: position ?? to, limit })
-    : [...occurrencesBetween(plan, position ?? from - 1, to - 1, limit)]
+    ? backwards(plan, { from, before: position ?? to })
+    : occurrencesBetween(plan, position ?? from - 1, to - 1, Number.POSITIVE_INFINITY)
+}
+
+/** The next occurrences of a range, at most `limit`, in its order. */
+export function nextOfRange(plan: Plan, range: BackfillRange, limit: number): number[] {
+  const found: number[] = []
+  for (const at of occurrencesOfRange(plan, range)) {
+    if (found.length === limit) break
+    found.push(at)
+  }
+  return found
 }

@@ -6,6 +6,7 @@
 import { lastOccurrence, lastOccurrences } from './schedule/last-occurrence.ts'
 import { jitterOf } from './schedule/occurrences.ts'
 import type { Plan } from './schedule/schedule.ts'
+import { atOnce, type Steps } from './steps.ts'
 import { durationMs, type Misfire } from './task.ts'
 
 /** Occurrences that were missed. Instants are epoch milliseconds. */
@@ -31,22 +32,27 @@ export interface MakingUp {
 }
 
 export function makeUpFor(it: Missed): MakingUp {
+  return atOnce(makeUpSteps(it))
+}
+
+/** The same in steps. */
+export function* makeUpSteps(it: Missed): Steps<MakingUp> {
   const { plan, misfire, now, first, end } = it
   const latest = lastOccurrence(plan, { from: first, to: end })
   if (misfire.policy === 'fail') return { runs: [], passedUntil: latest, hasFailed: true }
   const isTooOld = latest < now - durationMs(misfire.window)
   if (misfire.policy === 'skip' || isTooOld) return { runs: [], passedUntil: latest, hasFailed: false }
-  const runs = misfire.policy === 'run_all' ? latestOf(it) : [latest]
+  const runs = misfire.policy === 'run_all' ? yield* latestOf(it) : [latest]
   const begin = runs[0] ?? latest
   const passedUntil = begin > first ? lastOccurrence(plan, { from: first, to: begin - 1 }) : null
   return { runs, passedUntil, hasFailed: false }
 }
 
 /** The latest of them, as many as are made up for. A chain has no more than one. */
-function latestOf({ plan, misfire, now, first, end, runsLeft }: Missed): number[] {
+function* latestOf({ plan, misfire, now, first, end, runsLeft }: Missed): Steps<number[]> {
   if (plan.schedule.type === 'delay') return [first]
   const from = Math.max(first, Math.ceil(now - durationMs(misfire.window)))
-  const instants = lastOccurrences(plan, { from, to: end, limit: misfire.cap })
+  const instants = yield* lastOccurrences(plan, { from, to: end, limit: misfire.cap })
   return instants.slice(0, Math.max(1, runsLeft ?? misfire.cap))
 }
 

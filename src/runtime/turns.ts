@@ -1,3 +1,5 @@
+import type { Steps } from '../core/steps.ts'
+
 /** After working so long on end, everything else that the process does has its turn. */
 const TURN_MS = 3
 
@@ -13,6 +15,16 @@ export class Turns {
   async pass(): Promise<void> {
     await new Promise(setImmediate)
     this.#begunAt = performance.now()
+  }
+}
+
+/** Takes the steps of long work, each time with a turn for everything else in between. */
+export async function inTurns<Result>(steps: Steps<Result>): Promise<Result> {
+  const turns = new Turns()
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    if (turns.isOver) await turns.pass()
   }
 }
 

@@ -273,14 +273,17 @@ describe('the next hour', () => {
     const each = rule({ type: 'cron', expression: '* * * * * *', timezone: 'UTC' })
     const chain = rule({ type: 'delay', interval: '1m' })
 
+    const sum = ({ minutes }: { minutes: readonly { count: number }[] }) =>
+      minutes.reduce((total, { count }) => total + count, 0)
+
     const cut = await workOut([each, each], first, 10)
     const whole = await workOut([each], first)
     const beside = await workOut([chain, each], first)
 
-    expect(cut.minutes).toHaveLength(20)
+    expect(sum(cut)).toBe(20)
     expect(cut.isComplete).toBe(false)
     expect(whole.isComplete).toBe(true)
-    expect(whole.minutes).toHaveLength(3_599)
+    expect(sum(whole)).toBe(3_599)
     expect(beside).toEqual({ minutes: whole.minutes, isComplete: false })
   })
 })

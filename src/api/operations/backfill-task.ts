@@ -2,12 +2,13 @@
  * Asking for the runs of occurrences of the past. What is to be done is counted before anything is stored; the runs
  * themselves are put on the agenda later, a slice at a time, by whichever scheduler gets to it.
  */
-import { setImmediate } from 'node:timers/promises'
-import { type BackfillRange, MAX_BACKFILL_OCCURRENCES, nextOfRange } from '../../core/backfill.ts'
+import { type BackfillRange, MAX_BACKFILL_OCCURRENCES, occurrencesOfRange } from '../../core/backfill.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { Plan } from '../../core/schedule/schedule.ts'
+import type { Steps } from '../../core/steps.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task.ts'
+import { inTurns } from '../../runtime/turns.ts'
 import * as backfills from '../../store/backfills.ts'
 import { changing } from '../../store/changing.ts'
 import { lockRuns, lockTaskRow } from '../../store/task-changes.ts'
@@ -89,8 +90,6 @@ const rangeOf = ({ from, to, order }: BackfillTask) => ({
 
 /** Looked at together. */
 const CHUNK = 5_000
-/** Worked out before everything else in this process has its turn: what is due must not be late for it. */
-const TURN_OCCURRENCES = 100
 
 interface Survey {
   readonly taskId: string
@@ -113,7 +112,7 @@ async function survey(
   const wanted: number[] = []
   let position: number | null = null
   for (let occurrences = 0; ; ) {
-    const chunk = await chunkOf(plan, { ...range, position })
+    const chunk: number[] = await inTurns(chunkOf(plan, { ...range, position }))
     occurrences += chunk.length
     if (occurrences > MAX_BACKFILL_OCCURRENCES) throw tooMany()
     if (chunk.length > 0 && !isCounted) {
@@ -127,14 +126,12 @@ async function survey(
 }
 
 /** The next occurrences of a range, at most a chunk of them. */
-async function chunkOf(plan: Plan, range: BackfillRange): Promise<number[]> {
+function* chunkOf(plan: Plan, range: BackfillRange): Steps<number[]> {
   const chunk: number[] = []
-  while (chunk.length < CHUNK) {
-    const position = chunk.at(-1) ?? range.position
-    const some = nextOfRange(plan, { ...range, position }, TURN_OCCURRENCES)
-    chunk.push(...some)
-    if (some.length < TURN_OCCURRENCES) break
-    await setImmediate()
+  for (const at of occurrencesOfRange(plan, range)) {
+    chunk.push(at)
+    if (chunk.length === CHUNK) break
+    yield
   }
   return chunk
 }

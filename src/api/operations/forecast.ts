@@ -99,12 +99,23 @@ export async function workOut(
     const left = maxRuns === null ? Number.POSITIVE_INFINITY : maxRuns - ordinal
     if (schedule.type === 'every')
       return countGrid(at, left, first, (after, upTo) => countOccurrences(plan, after, upTo, 1).count)
-    return dueBy(plan)
-      .filter((instant) => instant > at)
-      .slice(0, left)
-      .map((instant) => ({ minute: minuteOf(instant), count: 1 }))
+    return byMinute(dueBy(plan), at, left)
   })
   return { minutes: minutes.flat(), isComplete }
+}
+
+/** How many instants after one fall into each minute; no more than are left. */
+function byMinute(instants: readonly number[], after: number, left: number): DueMinute[] {
+  const counts = new Map<number, number>()
+  let counted = 0
+  for (const instant of instants) {
+    if (instant <= after) continue
+    if (counted === left) break
+    counted += 1
+    const minute = minuteOf(instant)
+    counts.set(minute, (counts.get(minute) ?? 0) + 1)
+  }
+  return Array.from(counts, ([minute, count]) => ({ minute, count }))
 }
 
 /** Whatever is due by the same rule is due at the same instants. */

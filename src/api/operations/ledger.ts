@@ -1,15 +1,14 @@
 /** The ledger of one task: what is read of it, within which bounds, and how much of it is shown. */
 import { Refusal } from '../../core/errors.ts'
-import { type Expected, type ExpectedSet, expectedBetween } from '../../core/ledger/expected.ts'
 import {
-  expectedStretch,
   isInOrder,
   type Ledger,
   type LedgerCase,
   type LedgerEntry,
   type LedgerState,
-  ledgerOf,
+  ledgerSteps,
 } from '../../core/ledger/ledger.ts'
+import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database.ts'
 import * as store from '../../store/ledger.ts'
 import { historyBegin } from '../../store/run-search.ts'
@@ -49,24 +48,6 @@ export interface LedgerView {
   readonly manual: number
   readonly page: readonly LedgerEntry[]
   readonly hasMore: boolean
-}
-
-/** Occurrences that are worked out before others get their turn: a few milliseconds of work. */
-const TURN_OCCURRENCES = 500
-
-/** What is expected, worked out a little at a time: whoever shares this process must not be late for it. */
-async function expectedInTurns(it: LedgerCase): Promise<ExpectedSet> {
-  const { to, limit, ...stretch } = expectedStretch(it)
-  const items: Expected[] = []
-  let from = stretch.from
-  for (;;) {
-    const some = expectedBetween(it, { from, to, limit: Math.min(TURN_OCCURRENCES, limit - items.length) })
-    items.push(...some.items)
-    if (some.cutAt === null) return { items, cutAt: null }
-    if (items.length >= limit) return { items, cutAt: some.cutAt }
-    from = some.cutAt + 1
-    await new Promise(setImmediate)
-  }
 }
 
 /** All statements see one instant, so that a run that ends meanwhile is neither missed nor met twice. */
@@ -130,7 +111,7 @@ async function makeLedger(
     before,
     limit: MAX_LEDGER_OCCURRENCES,
   }
-  const ledger = ledgerOf(it, await expectedInTurns(it))
+  const ledger = await inTurns(ledgerSteps(it))
   const lastRow = history.length > MAX_ROWS ? (history[MAX_ROWS - 1]?.scheduledFor ?? null) : null
   const lastVersion = past.length > MAX_VERSIONS ? (past[MAX_VERSIONS]?.until ?? null) : null
   const cuts = [ledger.cutAt, lastRow, lastVersion].filter((at) => at !== null)

@@ -4,6 +4,7 @@ import { dueAt, firstOccurrence, nextOccurrence } from '../../core/schedule/occu
 import { type Plan, type Schedule, timezoneOf, triggersOf } from '../../core/schedule/schedule.ts'
 import { zoneNote } from '../../core/schedule/zone-names.ts'
 import { durationMs, instantMs } from '../../core/task.ts'
+import { mapInTurns } from '../../runtime/turns.ts'
 import { localTime } from '../local-time.ts'
 import { utc } from '../present.ts'
 import type { Preview, PreviewRequest } from '../schemas/schedule.ts'
@@ -13,8 +14,8 @@ import { givenSchedule } from './define-task.ts'
 const NOTES_AHEAD_MS = 366 * 86_400_000
 const MAX_NOTES = 10
 
-/** The next instants of a schedule, a sentence about it, and what daylight saving does to it. Pure. */
-export function previewSchedule(request: PreviewRequest, now: number): Preview {
+/** The next instants of a schedule, a sentence about it, and what daylight saving does to it. */
+export async function previewSchedule(request: PreviewRequest, now: number): Promise<Preview> {
   const schedule = givenSchedule(request.schedule, now) as Schedule
   const from = request.from === undefined ? now : instantMs(request.from)
   const startAt = request.startAt === undefined ? null : instantMs(request.startAt)
@@ -33,7 +34,7 @@ export function previewSchedule(request: PreviewRequest, now: number): Preview {
     schedule,
     description: describeSchedule(schedule, request.seed ?? null),
     timezone,
-    occurrences: upcoming(plan, from, request.count).map((at) => ({
+    occurrences: await mapInTurns(upcoming(plan, from, request.count), (at) => ({
       at: utc(at),
       local: timezone === null ? null : localTime(at, timezone),
       ...(jitterMs === 0 ? {} : { firesAt: utc(dueAt(plan, at)) }),
@@ -59,13 +60,11 @@ const clockNotes = (plan: Plan, from: number): Preview['notes'] =>
     note,
   }))
 
-function upcoming(plan: Plan, from: number, count: number): number[] {
+function* upcoming(plan: Plan, from: number, count: number): Generator<number, void, undefined> {
   const isRelative = plan.schedule.type === 'once' || plan.schedule.type === 'delay'
-  const found: number[] = []
   let at = isRelative ? firstOccurrence(plan, from) : nextOccurrence(plan, from)
-  while (at !== null && found.length < count) {
-    found.push(at)
+  for (let found = 0; at !== null && found < count; found += 1) {
+    yield at
     at = nextOccurrence(plan, at)
   }
-  return found
 }

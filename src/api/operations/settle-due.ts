@@ -5,10 +5,12 @@
  */
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf, lateLaneOf } from '../../core/lane.ts'
-import { type MakingUp, makeUpFor, misfired, spread } from '../../core/misfire.ts'
-import { countOccurrences, dueAt, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { type MakingUp, makeUpSteps, misfired, spread } from '../../core/misfire.ts'
+import { countSteps, dueAt, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import type { Plan } from '../../core/schedule/schedule.ts'
+import type { Steps } from '../../core/steps.ts'
 import { MISFIRE_GRACE_MS, planOf, type TaskDefinition } from '../../core/task.ts'
+import { inTurns } from '../../runtime/turns.ts'
 import { insertLate } from '../../store/catch-up.ts'
 import type { Queryable } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
@@ -47,9 +49,9 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
   const { scheduledFor: first, ordinal } = due
   const plan = planOf(task.definition)
   const isMissed = await wasMissed(tx, task.id, { dueAt: dueAt(plan, first), now })
-  const { runs, passedUntil, hasFailed } = fateOf(change, due, isMissed)
+  const { runs, passedUntil, hasFailed } = await inTurns(fateOf(change, due, isMissed))
   if (passedUntil !== null) {
-    const later = countOccurrences(plan, first, passedUntil, MAX_COUNTED)
+    const later = await inTurns(countSteps(plan, first, passedUntil, MAX_COUNTED))
     await tx.run(
       changes.insertSkip({
         runId: uuidv7(),
@@ -102,9 +104,13 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
 }
 
 /** Jitter puts off what is done about an occurrence, not whether it is one: the edit decides about all up to now. */
-function fateOf({ task, definition, now }: Change, due: changes.SweptRow, isMissed: boolean): MakingUp {
+function fateOf(
+  { task, definition, now }: Change,
+  due: changes.SweptRow,
+  isMissed: boolean,
+): Steps<MakingUp> {
   const { misfire, maxRuns } = definition
-  return makeUpFor({
+  return makeUpSteps({
     plan: { ...planOf(task.definition), jitterMs: 0 },
     misfire: isMissed ? misfire : { ...misfire, policy: 'run_once', window: LONGEST_WINDOW },
     now,

@@ -3,8 +3,10 @@ import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import type { SkipReason } from '../../core/run.ts'
-import { countOccurrences, delayMs, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { countSteps, delayMs, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import type { Steps } from '../../core/steps.ts'
 import { planOf, type TaskDefinition } from '../../core/task.ts'
+import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
 import { notFound } from './read-tasks.ts'
@@ -85,6 +87,31 @@ export function instantAfter(definition: TaskDefinition, at: number): number | n
   return plan.endAt !== null && next > plan.endAt ? null : next
 }
 
+/** What lies between an occurrence and an instant, both included. */
+export interface Passed {
+  readonly last: number
+  readonly count: number
+  /** The first occurrence after it. */
+  readonly next: number | null
+}
+
+/** Passes over all occurrences from one on up to an instant, and no more than so many. */
+export function* passUntil(
+  definition: TaskDefinition,
+  first: number,
+  until: number,
+  most = Number.POSITIVE_INFINITY,
+): Steps<Passed> {
+  let [last, count, next] = [first, 1, instantAfter(definition, first)]
+  while (next !== null && next <= until && count < most) {
+    last = next
+    count += 1
+    next = instantAfter(definition, next)
+    yield
+  }
+  return { last, count, next }
+}
+
 /**
  * Writes what the task goes on with: the next occurrence, or, when a user said to skip up to an instant, a row
  * that skips on time and the first occurrence after that. Answers when something is due.
@@ -100,8 +127,7 @@ export async function writeAhead(
     await writeNext(tx, next)
     return at
   }
-  let after: number | null = at
-  while (after !== null && after <= skipUntil) after = instantAfter(definition, after)
+  const { next: after } = await inTurns(passUntil(definition, at, skipUntil))
   const shard = shardOf(taskId)
   await tx.run(changes.insertDuty({ runId: uuidv7(), taskId, projectId, shard, at, version, kind: 'skip' }))
   if (after !== null) await writeNext(tx, { ...next, at: after })
@@ -125,7 +151,7 @@ export interface Stretch {
 /** Records the occurrences in a stretch of time that did not run, as one skip that speaks for them all. */
 export async function recordSkipped(tx: Queryable, stretch: Stretch): Promise<void> {
   const { task, after, until } = stretch
-  const passed = countOccurrences(planOf(task.definition), after, until, MAX_COUNTED)
+  const passed = await inTurns(countSteps(planOf(task.definition), after, until, MAX_COUNTED))
   if (passed.first === null || passed.last === null) return
   await insertSkip(tx, stretch, {
     first: passed.first,
@@ -142,7 +168,8 @@ export async function recordDue(
 ): Promise<void> {
   if (swept === null || swept.scheduledFor > stretch.until) return
   const { scheduledFor: first, ordinal } = swept
-  const later = countOccurrences(planOf(stretch.task.definition), first, stretch.until, MAX_COUNTED)
+  const plan = planOf(stretch.task.definition)
+  const later = await inTurns(countSteps(plan, first, stretch.until, MAX_COUNTED))
   await insertSkip(
     tx,
     { ...stretch, ordinal },

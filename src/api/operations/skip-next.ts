@@ -5,13 +5,14 @@
  */
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { inTurns } from '../../runtime/turns.ts'
 import { changing } from '../../store/changing.ts'
 import type { Queryable } from '../../store/database.ts'
 import * as changes from '../../store/task-changes.ts'
 import type { SkipNext } from '../schemas/task.ts'
 import type { Context } from './context.ts'
 import { chainDelay } from './define-task.ts'
-import { haltTask, instantAfter, lockLiving, nextOrdinal, writeAhead } from './settle.ts'
+import { haltTask, instantAfter, lockLiving, nextOrdinal, passUntil, writeAhead } from './settle.ts'
 
 /** Skips the next occurrences of a task; asking again replaces what was asked before. */
 export async function skipNext(context: Context, id: string, wish: SkipNext): Promise<void> {
@@ -20,8 +21,9 @@ export async function skipNext(context: Context, id: string, wish: SkipNext): Pr
     const task = await lockLiving(tx, projectId, id)
     const next = await takeNext(tx, task, projectId, clock.now())
     if (next === null) throw nothingAhead(task)
-    let until = next.at
-    for (let i = 1; i < (wish.count ?? 1); i++) until = instantAfter(task.definition, until) ?? until
+    const { last: until } = await inTurns(
+      passUntil(task.definition, next.at, Number.POSITIVE_INFINITY, wish.count ?? 1),
+    )
     await tx.run(changes.markSkipped(id, until, wish.reason ?? null))
     return writeAhead(tx, next, until)
   })
@@ -68,12 +70,7 @@ export async function dropSkips(
   const first = Math.min(...duties.map(({ at }) => at))
   if (!Number.isFinite(first)) return null
   if (first > now) return first
-  let [last, count, next] = [first, 1, instantAfter(definition, first)]
-  while (next !== null && next <= Math.min(now, skipUntil)) {
-    last = next
-    count += 1
-    next = instantAfter(definition, next)
-  }
+  const { last, count, next } = await inTurns(passUntil(definition, first, Math.min(now, skipUntil)))
   await recordSkip(tx, task, { projectId, first, last, count })
   if (next !== null && next <= skipUntil) return next
   await tx.run(changes.markSkipped(task.id, null, null))

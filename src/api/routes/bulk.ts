@@ -9,7 +9,7 @@ import { CreateTasks, MAX_BULK, TaskItems } from '../schemas/task.ts'
 import { ofTheList } from '../validation/list.ts'
 
 /** Room for as many tasks as one request may hold, of ordinary size. */
-const BULK_BODY_LIMIT = 64 * 1024 * 1024
+const BULK_BODY_LIMIT = 32 * 1024 * 1024
 
 const createMany = {
   operationId: 'createTasks',

@@ -3,6 +3,7 @@
  * of its own schedule; what ends a task ends them. Pure: no row says here whether anything was done about it.
  */
 import { firstOccurrence, nextOccurrence } from '../schedule/occurrences.ts'
+import { atOnce, type Steps } from '../steps.ts'
 import { planOf, type TaskDefinition } from '../task.ts'
 
 /** A definition, and how far it was in force. */
@@ -40,10 +41,22 @@ export interface ExpectedSet {
 export const isChain = ({ schedule }: TaskDefinition): boolean => schedule.type === 'delay'
 
 /** The occurrences in [from, to], at most `limit` of them. */
-export function expectedBetween(
+export function expectedBetween(owing: Owing, stretch: ExpectedStretch): ExpectedSet {
+  return atOnce(expectedSteps(owing, stretch))
+}
+
+/** Where occurrences are expected, and how many of them are looked at. */
+export interface ExpectedStretch {
+  readonly from: number
+  readonly to: number
+  readonly limit: number
+}
+
+/** The same in steps. */
+export function* expectedSteps(
   { createdAt, versions, endedAt }: Owing,
-  { from, to, limit }: { from: number; to: number; limit: number },
-): ExpectedSet {
+  { from, to, limit }: ExpectedStretch,
+): Steps<ExpectedSet> {
   const found = new Map<number, number>()
   let after = Number.NEGATIVE_INFINITY
   let cutAt: number | null = null
@@ -56,6 +69,7 @@ export function expectedBetween(
         break
       }
       if (!found.has(at)) found.set(at, version)
+      yield
     }
     after = Math.max(after, until ?? after)
     if (cutAt !== null) break
@@ -64,7 +78,8 @@ export function expectedBetween(
   return { items, cutAt }
 }
 
-const lastOf = (found: ReadonlyMap<number, number>): number => Math.max(...found.keys())
+const lastOf = (found: ReadonlyMap<number, number>): number =>
+  [...found.keys()].reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
 
 /** Whether an instant is one of a definition's, whenever it was in force. */
 export function isInstantOf(definition: TaskDefinition, at: number): boolean {

@@ -5,8 +5,16 @@
  */
 import type { EndedRunState, LiveRunState, RunKind } from '../run.ts'
 import { delayMs, firstOccurrence } from '../schedule/occurrences.ts'
+import { atOnce, type Steps } from '../steps.ts'
 import { planOf, type TaskDefinition } from '../task.ts'
-import { type Expected, expectedBetween, isChain, isInstantOf, type Owing } from './expected.ts'
+import {
+  type Expected,
+  type ExpectedStretch,
+  expectedSteps,
+  isChain,
+  isInstantOf,
+  type Owing,
+} from './expected.ts'
 
 /** Where an occurrence stands. */
 export const LEDGER_STATES = [
@@ -80,12 +88,18 @@ export interface Ledger {
 }
 
 /** The stretch whose occurrences are to be expected: nothing lies ahead of a task that has nothing to go on with. */
-export function expectedStretch(it: LedgerCase): { from: number; to: number; limit: number } {
+function expectedStretch(it: LedgerCase): ExpectedStretch {
   const to = it.rows.some(isWaiting) ? it.to : Math.min(it.to, it.now)
   return { from: it.from, to, limit: it.limit }
 }
 
-export function ledgerOf(it: LedgerCase, expected = expectedBetween(it, expectedStretch(it))): Ledger {
+export function ledgerOf(it: LedgerCase): Ledger {
+  return atOnce(ledgerSteps(it))
+}
+
+/** The same in steps. */
+export function* ledgerSteps(it: LedgerCase): Steps<Ledger> {
+  const expected = yield* expectedSteps(it, expectedStretch(it))
   const rows = it.rows.filter(({ kind }) => kind !== 'manual' && kind !== 'backfill')
   const filled = filledIn(it.rows)
   const waiting = rows.find(isWaiting)
@@ -106,6 +120,7 @@ export function ledgerOf(it: LedgerCase, expected = expectedBetween(it, expected
     if (entry.state === 'due' || entry.state === 'upcoming') ordinal += 1
     counts[entry.state] += 1
     append(entries, entry)
+    yield
   }
   const broken = cutAt === null ? brokenChain(it, waiting, ordinal) : null
   if (broken) {

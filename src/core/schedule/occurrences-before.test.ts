@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { occurrencesBetween } from './occurrences.ts'
-import { occurrencesBefore } from './occurrences-before.ts'
+import { latestBetween, occurrencesBefore } from './occurrences-before.ts'
 import type { Plan, Schedule } from './schedule.ts'
 
 const planOf = (schedule: Schedule): Plan => ({ schedule, startAt: null, endAt: null, anchorAt: 7 })
@@ -13,6 +13,13 @@ const schedules: Schedule[] = [
   { type: 'cron', expression: '30 2 * * SUN', ...zoned },
   { type: 'daily', hour: 2, minute: 30, ...zoned },
   { type: 'once', at: '2026-03-29T12:00:00Z' },
+  {
+    type: 'several',
+    triggers: [
+      { type: 'every', interval: '17m' },
+      { type: 'cron', expression: '* 4-5 * * * SUN', ...zoned },
+    ],
+  },
   { type: 'manual' },
 ]
 const DAY_MS = 86_400_000
@@ -36,4 +43,38 @@ test('they are those of the stretch, the latest first', () => {
     ),
     { numRuns: 200 },
   )
+})
+
+test('the latest of a stretch is the last one that stepping through it finds', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...schedules),
+      fc.integer({ min: AROUND - 3 * DAY_MS, max: AROUND + 3 * DAY_MS }),
+      fc.integer({ min: 0, max: 5 * DAY_MS }),
+      (schedule, from, lengthMs) => {
+        const to = from + lengthMs
+        const forwards = [...occurrencesBetween(planOf(schedule), from - 1, to, 1e9)]
+
+        expect(latestBetween(planOf(schedule), { from, to })).toBe(forwards.at(-1) ?? null)
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
+
+test('a month of seconds that lies far back is not stepped through', () => {
+  const triggers = Array.from(
+    { length: 20 },
+    (_, i) => ({ type: 'cron', expression: `${i}-59 * * * 1 *`, timezone: 'UTC' }) as const,
+  )
+  const plan = planOf({ type: 'several', triggers })
+  const [from, before] = [Date.UTC(2026, 0, 1), Date.UTC(2026, 10, 17)]
+  const last = Date.UTC(2026, 1, 1) - 1_000
+
+  const begunAt = process.cpuUsage()
+  const found = occurrencesBefore(plan, { from, before, limit: 3 })
+  const { user } = process.cpuUsage(begunAt)
+
+  expect(found).toEqual([last, last - 1_000, last - 2_000])
+  expect(user / 1_000).toBeLessThan(1_000)
 })

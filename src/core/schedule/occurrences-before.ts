@@ -1,23 +1,85 @@
-/** The occurrences of a plan in the order from late to early. A schedule can only be stepped forwards. */
-import { occurrencesBetween } from './occurrences.ts'
+/**
+ * The occurrences of a plan in the order from late to early. A schedule can only be stepped forwards, so the latest of a
+ * stretch is found by halving it, and those before it by stepping through short blocks. However unevenly they lie (every second
+ * of January, seen from November), no more is stepped through than a block.
+ */
+import { nextOccurrence } from './occurrences.ts'
 import type { Plan } from './schedule.ts'
 
 /** A stretch to look for occurrences in, its beginning included and its end not. */
 export interface StretchBefore {
   readonly from: number
   readonly before: number
-  readonly limit: number
 }
 
-const SHORTEST_MS = 1_000
-/** A stretch that holds too few is tried again so much longer: at most a few times as many steps as wanted. */
+const SHORTEST_MS = 10
 const GROWTH = 4
+/** A block with fewer is followed by a longer one. */
+const FEW = 64
+/** A block with more is made shorter. No plan has as many in the shortest. */
+const MANY = 256
 
-/** The last `limit` occurrences of the stretch, the latest first. */
-export function occurrencesBefore(plan: Plan, { from, before, limit }: StretchBefore): number[] {
+/** The last occurrences of the stretch, the latest first. */
+export function occurrencesBefore(plan: Plan, stretch: StretchBefore & { readonly limit: number }): number[] {
+  const found: number[] = []
+  for (const at of backwards(plan, stretch)) {
+    if (found.length === stretch.limit) break
+    found.push(at)
+  }
+  return found
+}
+
+/** All occurrences of the stretch, the latest first. */
+export function* backwards(plan: Plan, { from, before }: StretchBefore): Generator<number, void, undefined> {
+  let lengthMs = SHORTEST_MS
+  let latest = latestBetween(plan, { from, to: before - 1 })
+  while (latest !== null) {
+    const begin = Math.max(from, latest - lengthMs)
+    const block = blockUpTo(plan, begin, latest)
+    if (block === null) {
+      lengthMs = Math.max(SHORTEST_MS, Math.floor(lengthMs / GROWTH))
+      continue
+    }
+    if (block.length < FEW) lengthMs *= GROWTH
+    yield* block.reverse()
+    latest = latestBetween(plan, { from, to: begin - 1 })
+  }
+}
+
+/** The occurrences from one instant to another, in order; null when they are too many. */
+function blockUpTo(plan: Plan, from: number, to: number): number[] | null {
+  const block: number[] = []
+  for (let at = nextOccurrence(plan, from - 1); at !== null && at <= to; at = nextOccurrence(plan, at)) {
+    if (block.length === MANY) return null
+    block.push(at)
+  }
+  return block
+}
+
+/** The latest occurrence from one instant to another, both included. */
+export function latestBetween(
+  plan: Plan,
+  { from, to }: { readonly from: number; readonly to: number },
+): number | null {
+  let latest = anyBetween(plan, from, to)
+  if (latest === null) return null
+  // Nothing is due from `end` on.
+  let end = Math.floor(to) + 1
+  while (end - latest > 1) {
+    const middle = latest + Math.ceil((end - latest) / 2)
+    const next = nextOccurrence(plan, middle - 1)
+    if (next !== null && next < end) latest = next
+    else end = middle
+  }
+  return latest
+}
+
+/** An occurrence near the end of a stretch, looked for from there in growing strides. */
+function anyBetween(plan: Plan, from: number, to: number): number | null {
   for (let lengthMs = SHORTEST_MS; ; lengthMs *= GROWTH) {
-    const begin = Math.max(from, before - lengthMs)
-    const found = [...occurrencesBetween(plan, begin - 1, before - 1, Number.POSITIVE_INFINITY)]
-    if (found.length >= limit || begin <= from) return found.reverse().slice(0, limit)
+    const begin = Math.max(from, to - lengthMs)
+    const next = nextOccurrence(plan, begin - 1)
+    if (next !== null && next <= to) return next
+    if (begin === from) return null
   }
 }

@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { parseDuration } from '../duration.ts'
+import { atOnce, type Steps } from '../steps.ts'
 import { nextDate } from './dates.ts'
 import { hashOf } from './hash.ts'
 import { parseInstant } from './instant.ts'
@@ -71,6 +72,11 @@ export interface OccurrenceCount {
  * its count is exact whatever the limit.
  */
 export function countOccurrences(plan: Plan, after: number, upTo: number, limit: number): OccurrenceCount {
+  return atOnce(countSteps(plan, after, upTo, limit))
+}
+
+/** The same in steps. */
+export function* countSteps(plan: Plan, after: number, upTo: number, limit: number): Steps<OccurrenceCount> {
   if (plan.schedule.type === 'every') return countGrid(plan, plan.schedule, after, upTo)
   let count = 0
   let first: number | null = null
@@ -80,6 +86,7 @@ export function countOccurrences(plan: Plan, after: number, upTo: number, limit:
     first ??= occurrence
     last = occurrence
     count += 1
+    yield
   }
   return { count, first, last, atLeast: false }
 }
