@@ -41,6 +41,7 @@ export function refuse(refusal: Refusal, request: FastifyRequest, reply: Fastify
   const { status } = REFUSALS[refusal.code]
   setCommonHeaders(request, reply)
   if (status === 503) reply.header('retry-after', retryAfter(refusal.code))
+  if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', String(refusal.retryAfterSeconds))
   return reply
     .code(status)
     .header('content-type', PROBLEM_TYPE)

@@ -30,6 +30,7 @@ export const REFUSALS = {
   invalid_input: { status: 422, title: 'The request is not valid' },
   beyond_limits: { status: 422, title: 'The project does not allow such a schedule' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used for another request' },
+  too_many_workers: { status: 429, title: 'Too many workers register' },
   internal: { status: 500, title: 'Something went wrong on our side' },
   busy: { status: 503, title: 'Too many large requests at once' },
   too_many_streams: { status: 503, title: 'Too many streams are open here' },
@@ -55,16 +56,23 @@ export class Refusal extends Error {
   readonly problems: readonly Problem[]
   /** Further members of the problem document, such as the id of the run that is in the way. */
   readonly extra: Readonly<Record<string, unknown>>
+  /** When asking again makes sense, where that is known. */
+  readonly retryAfterSeconds: number | undefined
 
   constructor(
     code: RefusalCode,
     detail: string,
-    more: { problems?: readonly Problem[]; extra?: Record<string, unknown> } = {},
+    more: {
+      problems?: readonly Problem[]
+      extra?: Record<string, unknown>
+      retryAfterSeconds?: number
+    } = {},
   ) {
     super(detail)
     this.name = 'Refusal'
     this.code = code
     this.problems = more.problems ?? []
     this.extra = more.extra ?? {}
+    this.retryAfterSeconds = more.retryAfterSeconds
   }
 }

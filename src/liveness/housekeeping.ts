@@ -7,7 +7,7 @@ import type { Database } from '../store/database.ts'
 import { forgetSettled } from '../store/dead-letters.ts'
 import { forgetLateEnds } from '../store/ended-runs.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
-import { forgetNodes } from '../store/nodes.ts'
+import { forgetNodes, forgetUnusedWorkers } from '../store/nodes.ts'
 import { forgetRedrives } from '../store/redrives.ts'
 import { forgetRefused } from '../store/refused-rows.ts'
 import { forgetProgress } from '../store/remote-workers.ts'
@@ -23,6 +23,9 @@ const ANSWERS_KEPT_HOURS = 24
 /** A run may go on for long after it was asked for, and its row of history is kept from its end on. */
 const ASKED_KEPT_LONGER_DAYS = 7
 const DAY_MS = 86_400_000
+/** A worker that comes back late shall still hear that it was declared dead. */
+const UNUSED_KEPT_MINUTES = 10
+const MAX_UNUSED_FORGOTTEN = 20_000
 /** Progress that one pass forgets; the rest waits for the next. */
 const MAX_PROGRESS_FORGOTTEN = 100_000
 
@@ -52,6 +55,7 @@ export class Housekeeping extends LoopService {
     await db.run(summariseHistory())
     await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
     await db.run(forgetNodes(deadNodeMinutes))
+    await db.run(forgetUnusedWorkers(UNUSED_KEPT_MINUTES, MAX_UNUSED_FORGOTTEN))
     const asked = leastUuidAt(Date.now() - (historyDays + ASKED_KEPT_LONGER_DAYS) * DAY_MS)
     await db.run(forgetRetries(asked))
     await db.run(forgetOverrides(asked))

@@ -7,7 +7,7 @@ import { Watch } from '../runtime/watch.ts'
 import type { Database } from '../store/database.ts'
 import {
   buryNodes,
-  declareDead,
+  declareSilentDead,
   findLostRuns,
   type LostRun,
   livingNodes,
@@ -29,6 +29,10 @@ export interface ReaperOptions {
   /** Runs taken back in one pass; while there are more, one pass follows another. */
   readonly batch: number
 }
+
+/** Nodes that one statement declares dead, and how many of them have a line of the log of their own. */
+const DECLARED_AT_ONCE = 1_000
+const MAX_NAMED = 20
 
 /**
  * Returns runs to the queue when the worker holding them has stopped beating. Safe to run on every node
@@ -63,15 +67,17 @@ export class Reaper extends LoopService {
     const nodes = await db.run(livingNodes())
     for (const { id, beat } of nodes) this.#watch.see(id, String(beat))
     this.#watch.endPass()
-    for (const { id, name, beat } of nodes) {
-      const quietMs = this.#watch.quietMs(id)
-      if (id === nodeId || quietMs < deadAfterMs) continue
-      const [dead] = await db.run(declareDead({ nodeId: id, beat, reason: 'lost' }))
-      if (dead)
-        log.warn(
-          { lost: id, name, quietMs: Math.round(quietMs) },
-          'a node stopped beating and was declared dead',
-        )
+    const silent = nodes.filter(({ id }) => id !== nodeId && this.#watch.quietMs(id) >= deadAfterMs)
+    for (let i = 0; i < silent.length; i += DECLARED_AT_ONCE) {
+      const dead = await db.run(declareSilentDead(silent.slice(i, i + DECLARED_AT_ONCE)))
+      if (dead.length > MAX_NAMED)
+        log.warn({ count: dead.length }, 'nodes stopped beating and were declared dead')
+      else
+        for (const { id, name } of dead)
+          log.warn(
+            { lost: id, name, quietMs: Math.round(this.#watch.quietMs(id)) },
+            'a node stopped beating and was declared dead',
+          )
     }
   }
 

@@ -56,6 +56,24 @@ export const declareDead = ({
   update node n set dead_at = clock_timestamp(), reason = ${reason} from locked where n.id = locked.id
   returning n.id`
 
+/** A node, and the beat at which it was last seen. */
+export interface SilentNode {
+  readonly id: string
+  readonly beat: number
+}
+
+/** Declares nodes dead that have not beaten since they were looked at, in the same manner. */
+export const declareSilentDead = (nodes: readonly SilentNode[]) => sql<{ id: string; name: string }>`
+  with asked as materialized (
+    select * from unnest(${list(nodes, (node) => node.id)}::uuid[], ${list(nodes, (node) => node.beat)}::bigint[]) as i(id, beat)
+  ), locked as (
+    select n.id from node n join asked i on i.id = n.id
+    where n.dead_at is null and n.beat = i.beat
+    order by n.id for update of n
+  )
+  update node n set dead_at = clock_timestamp(), reason = 'lost' from locked where n.id = locked.id
+  returning n.id, n.name`
+
 /** Nodes that are dead and may still have runs in their name. */
 export const unburiedNodes = () =>
   sql<{ id: string }>`select id from node where dead_at is not null and buried_at is null`
@@ -166,3 +184,11 @@ export const heldRuns = ({
 export const forgetNodes = (olderThanMinutes: number) => sql`
   delete from node n where dead_at < now() - make_interval(mins => ${olderThanMinutes}::integer)
     and not exists (select from agenda where worker_id = n.id)`
+
+/** Remote workers that died without ever having made a claim are of no interest to anybody for much longer. */
+export const forgetUnusedWorkers = (olderThanMinutes: number, limit: number) => sql`
+  delete from node where id = any(array(
+    select n.id from node n join remote_worker w on w.id = n.id
+    where w.claim_id is null and n.buried_at is not null
+      and n.dead_at < now() - make_interval(mins => ${olderThanMinutes}::integer)
+    limit ${limit}))`

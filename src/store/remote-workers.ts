@@ -15,15 +15,24 @@ export interface RemoteWorkerRow {
   readonly tokenHash: Buffer
 }
 
-/** Makes a worker known: a node like any other, and what it offers. */
-export const insertRemoteWorker = (node: Omit<NewNode, 'roles'>, worker: RemoteWorkerRow) => sql`
-  with node as (
+/** Makes a worker known: a node like any other, and what it offers. No row: as many live as may. */
+export const insertRemoteWorker = (
+  node: Omit<NewNode, 'roles'>,
+  worker: RemoteWorkerRow,
+  maxLiving: number,
+) => sql<{ id: string }>`
+  with living as materialized (
+    select count(*) as count from node where dead_at is null and roles = '{remote}'
+  ), made as (
     insert into node (id, name, version, roles, concurrency)
-    values (${node.id}, ${node.name}, ${node.version}, '{remote}', ${node.concurrency})
+    select ${node.id}, ${node.name}, ${node.version}, '{remote}'::text[], ${node.concurrency}::integer
+    from living where count < ${maxLiving}::integer
+    returning id
   )
   insert into remote_worker (id, project_id, handlers, labels, queues, token_hash)
-  values (${worker.id}, ${worker.projectId}, ${list(worker.handlers, (name) => name)}::text[], ${list(worker.labels, (label) => label)}::text[],
-          ${worker.queues && list(worker.queues, (name) => name)}::text[], ${worker.tokenHash})`
+  select id, ${worker.projectId}::uuid, ${list(worker.handlers, (name) => name)}::text[], ${list(worker.labels, (label) => label)}::text[],
+         ${worker.queues && list(worker.queues, (name) => name)}::text[], ${worker.tokenHash}::bytea
+  from made returning id`
 
 export const findRemoteWorker = (id: string) => sql<RemoteWorkerRow>`
   select id, project_id as "projectId", handlers, labels, queues, token_hash as "tokenHash" from remote_worker where id = ${id}`
@@ -96,13 +105,14 @@ export interface HeldWork {
   readonly holdsPlace: boolean
 }
 
-/** Those of the given runs that a worker holds. Of what it does not hold it may change nothing. */
+/** Those of the given runs that a worker holds; none once it is dead. Of what it does not hold it may change nothing. */
 export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
   sql<HeldWork>`
   select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", claimed_at as "claimedAt",
          fence, attempt, losses, cancel_at is not null as "isCancelled", cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace"
   from agenda
-  where run_id = any(${list(runIds, (id) => id)}::uuid[]) and worker_id = ${workerId} and state = 'running'`
+  where run_id = any(${list(runIds, (id) => id)}::uuid[]) and worker_id = ${workerId} and state = 'running'
+    and exists (select from node where id = ${workerId} and dead_at is null)`
 
 /** Whether any worker of a user lives: one row, or none. */
 export const livesRemote = () => sql<{ id: string }>`
@@ -129,17 +139,28 @@ interface Held {
   readonly fence: number
 }
 
-/** Which of these attempts have been written down as the worker's: it is told so again when it repeats itself. */
-export const recordedAmong = ({ workerId, held }: { workerId: string; held: readonly Held[] }) => sql<Held>`
+/** What was written down about an attempt. */
+export interface StoredAttempt extends Held {
+  readonly outcome: string
+  readonly output: unknown
+  readonly errorCode: string | null
+}
+
+/** What was written down about those of these attempts that were the worker's. */
+export const storedAmong = ({ workerId, held }: { workerId: string; held: readonly Held[] }) =>
+  sql<StoredAttempt>`
   with asked as materialized (
     select * from unnest(${list(held, (h) => h.runId)}::uuid[], ${list(held, (h) => h.fence)}::integer[]) as i(run_id, fence)
   )
-  select i.run_id as "runId", i.fence
+  select i.run_id as "runId", i.fence, e.outcome, e.output, e.error ->> 'code' as "errorCode"
   from asked i
-  where exists (select from run r where r.run_id = i.run_id and r.fence = i.fence and r.worker_id = ${workerId}
-                  and r.outcome <> 'worker_lost' and r.ended_at > now() - interval '1 day')
-     or exists (select from attempt a where a.run_id = i.run_id and a.fence = i.fence and a.worker_id = ${workerId}
-                  and a.outcome <> 'worker_lost' and a.ended_at > now() - interval '1 day')`
+  cross join lateral (
+    select r.outcome, r.output, r.error from run r
+    where r.run_id = i.run_id and r.fence = i.fence and r.worker_id = ${workerId} and r.ended_at > now() - interval '1 day'
+    union all
+    select a.outcome, a.output, a.error from attempt a
+    where a.run_id = i.run_id and a.fence = i.fence and a.worker_id = ${workerId} and a.ended_at > now() - interval '1 day'
+  ) e`
 
 /** How far an attempt says it is. */
 export interface Progress {

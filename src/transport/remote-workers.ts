@@ -19,6 +19,8 @@ export interface Introduction extends Omit<RemoteWorker, 'id'> {
   readonly name: string
   readonly version: string
   readonly concurrency: number
+  /** Where it asks from. */
+  readonly address: string
 }
 
 /** What a worker is told when it has introduced itself. */

@@ -25,7 +25,7 @@ import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
 import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
 import { registerLanes } from '../../src/store/queues.ts'
 import { readDefinitions } from '../../src/store/read-definitions.ts'
-import { recordedAmong, workHeldBy, workOfRemotes } from '../../src/store/remote-workers.ts'
+import { storedAmong, workHeldBy, workOfRemotes } from '../../src/store/remote-workers.ts'
 import { type Statement, sql } from '../../src/store/sql.ts'
 import { tellBefore } from '../../src/store/superseding.ts'
 import { takeGated, takeReady } from '../../src/transport/postgres-transport.ts'
@@ -218,7 +218,7 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
     limitWaits: await scansOf(limitWaits(rows.map((row) => ({ ...row, waitMs: 1_000 })))),
     endExpired: await scansOf(endExpired(BATCH)),
     workHeldBy: await scansOf(workHeldBy({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
-    recordedAmong: await scansOf(recordedAmong({ workerId: nodeId, held })),
+    storedAmong: await scansOf(storedAmong({ workerId: nodeId, held })),
     countRunning: await scansOf(countRunning({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
     endRuns: await scansOf(
       endRuns(

@@ -26,7 +26,7 @@ const register = {
   tags,
   summary: 'Introduce a worker of your own and what it offers',
   body: RegisterWorker,
-  response: { 201: RegisteredWorker, ...problems(413, 415) },
+  response: { 201: RegisteredWorker, ...problems(413, 415, 429) },
 }
 
 const claim = {
@@ -73,9 +73,10 @@ export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: Re
   // Before the server waits for requests to end: those who wait for work would keep it.
   app.addHook('preClose', async () => remoteWorkers.dismissAll())
 
-  app.post('/v1/worker/register', { schema: register }, async ({ body }, reply) => {
+  app.post('/v1/worker/register', { schema: register }, async ({ body, ip }, reply) => {
     const welcome = await remoteWorkers.register({
       projectId,
+      address: ip,
       name: body.name ?? 'unnamed',
       version: body.version ?? '',
       handlers: body.handlers,

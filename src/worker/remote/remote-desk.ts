@@ -21,8 +21,9 @@ import {
   type HeldWork,
   insertRemoteWorker,
   latestClaim,
-  recordedAmong,
+  lockClaims,
   saveProgress,
+  storedAmong,
   workHeldBy,
 } from '../../store/remote-workers.ts'
 import { LARGE_BYTES } from '../../store/stored-definition.ts'
@@ -46,7 +47,8 @@ import { OutcomeWriter } from '../outcome-writer.ts'
 import { traceparentFor } from '../traceparent.ts'
 import { judge, type Verdict } from '../verdict.ts'
 import { gone } from './claim-book.ts'
-import { outcomeOf } from './report.ts'
+import { RegistrationRate } from './registration-rate.ts'
+import { agrees, outcomeOf } from './report.ts'
 import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
 import { WaitingClaims } from './waiting-claims.ts'
 
@@ -63,6 +65,9 @@ export interface RemoteDeskOptions {
 }
 
 const MAX_WORKERS_KNOWN = 10_000
+/** Workers of the users' own that may live at once; each of them beats. */
+const MAX_LIVING_WORKERS = 10_000
+const MS_PER_SECOND = 1_000
 /** The longest that a handler can put off its next attempt: until then the run keeps its place, and others wait for it. */
 const MAX_RETRY_WAIT_MS = 30 * 86_400_000
 /** Definitions whose payloads are in one answer: what goes beyond is handed back, and claimed next time. */
@@ -80,6 +85,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
   readonly #known = new LRUCache<string, RemoteWorker>({ max: MAX_WORKERS_KNOWN })
   /** Runs about which an outcome is to be written: a report that is repeated meanwhile adds no second one. */
   readonly #beingWritten = new Set<string>()
+  readonly #rate = new RegistrationRate()
   #limits = { readAt: Number.NEGATIVE_INFINITY, exist: false }
 
   constructor(options: RemoteDeskOptions) {
@@ -103,13 +109,21 @@ export class RemoteDesk implements RemoteWorkers, Service {
     this.#claims.dismissAll()
   }
 
-  async register({ name, version, concurrency, ...offer }: Introduction): Promise<Welcome> {
+  async register({ name, version, concurrency, address, ...offer }: Introduction): Promise<Welcome> {
     const { db, heartbeatMs, leaseMs } = this.#options
+    const waitSeconds = this.#rate.take(address)
+    if (waitSeconds !== undefined) throw tooMany(`Too many workers register from ${address}.`, waitSeconds)
     const id = uuidv7()
     const token = newToken(id)
-    await db.run(
-      insertRemoteWorker({ id, name, version, concurrency }, { id, ...offer, tokenHash: hashOf(token) }),
+    const worker = { id, ...offer, tokenHash: hashOf(token) }
+    const made = await db.run(
+      insertRemoteWorker({ id, name, version, concurrency }, worker, MAX_LIVING_WORKERS),
     )
+    if (made.length === 0)
+      throw tooMany(
+        `${MAX_LIVING_WORKERS} workers live, which is as many as may.`,
+        Math.ceil(leaseMs / MS_PER_SECOND),
+      )
     return { workerId: id, token, heartbeatMs, leaseMs }
   }
 
@@ -162,6 +176,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const { db } = this.#options
     if (this.#writer.isFull) throw busy()
     const held = await this.#heldOf(worker, reports)
+    if (held.size < reports.length) await this.#requireLiving(worker)
     const ours = reports.flatMap((report) => {
       const row = held.get(report)
       return row ? { report, row } : []
@@ -169,22 +184,25 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const works = await this.#worksOf(ours.map(({ row }) => row))
     const byRun = new Map(works.map((work) => [work.runId, work]))
     const lost: Work[] = []
+    const written = new Set<RemoteReport>()
     for (const { report, row } of ours) {
       const work = byRun.get(row.runId)
       if (!work || this.#beingWritten.has(row.runId) || this.#writer.keeps(row.runId)) continue
+      written.add(report)
       if (report.outcome === 'lost') lost.push(work)
       else this.#write(row.runId, this.#verdictOn(report, work, row))
     }
     await this.#takeBack(lost)
     const { dropped } = this.#writer
     await this.#untilWritten([...byRun.keys()])
-    // Somebody's outcome was dropped meanwhile: whether it was one of these, the tables tell.
+    // Another report about the same run came first, or somebody's outcome was dropped meanwhile: what counted, the tables tell.
     const isCertain = (report: RemoteReport) =>
-      held.has(report) && (this.#writer.dropped === dropped || report.outcome === 'lost')
+      written.has(report) && (this.#writer.dropped === dropped || report.outcome === 'lost')
     const others = reports.filter((report) => !isCertain(report))
-    const told = others.length > 0 ? await db.run(recordedAmong({ workerId: worker.id, held: others })) : []
+    const stored = others.length > 0 ? await db.run(storedAmong({ workerId: worker.id, held: others })) : []
     const isPending = (report: RemoteReport) => held.has(report) && this.#writer.keeps(report.runId)
-    const isRecorded = (report: RemoteReport) => !others.includes(report) || told.some(isSameAs(report))
+    const isRecorded = (report: RemoteReport) =>
+      isCertain(report) || stored.filter(isSameAs(report)).some((attempt) => agrees(report, attempt))
     return reports.map((report) => ({
       runId: report.runId,
       fence: report.fence,
@@ -196,6 +214,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
   async giveBack(worker: RemoteWorker, runs: readonly RemoteHeld[]): Promise<void> {
     const { db, wakeUps } = this.#options
     const held = await this.#heldOf(worker, runs)
+    if (held.size < runs.length) await this.#requireLiving(worker)
     const mine = runs.filter((run) => held.has(run))
     if (mine.length === 0) return
     await db.run(handBackRuns(mine))
@@ -203,16 +222,27 @@ export class RemoteDesk implements RemoteWorkers, Service {
   }
 
   /**
-   * Once it is declared dead no claim in its name can succeed. A claim whose answer it never heard may have
-   * been made shortly before: those runs were not begun, so they go back as they came.
+   * The lock keeps claims in its name out until it is dead, and then none can succeed. A claim whose answer it never heard
+   * may have been made shortly before: those runs were not begun, so they go back as they came.
    */
   async leave(worker: RemoteWorker): Promise<void> {
-    const { db } = this.#options
-    await db.run(declareDead({ nodeId: worker.id, beat: null, reason: 'stopped' }))
-    const [latest] = await db.run(latestClaim(worker.id))
-    const runIds = latest?.runIds ?? []
-    if (runIds.length === 0) return
-    await this.giveBack(worker, await db.run(workHeldBy({ workerId: worker.id, runIds })))
+    const { db, wakeUps } = this.#options
+    const { id: workerId } = worker
+    await db.transaction(async (tx) => {
+      const [latest] = await tx.run(lockClaims(workerId))
+      const runIds = latest?.runIds ?? []
+      const unheard = runIds.length > 0 ? await tx.run(workHeldBy({ workerId, runIds })) : []
+      if (unheard.length > 0) await tx.run(handBackRuns(unheard))
+      const dead = await tx.run(declareDead({ nodeId: workerId, beat: null, reason: 'stopped' }))
+      if (dead.length === 0) throw gone(worker)
+    })
+    wakeUps.announceReady()
+  }
+
+  /** Refuses a worker that was declared dead or has left. */
+  async #requireLiving(worker: RemoteWorker): Promise<void> {
+    const [latest] = await this.#options.db.run(latestClaim(worker.id))
+    if (!latest || latest.isDead) throw gone(worker)
   }
 
   /** What the worker holds of what it names, by the very object that names it. */
@@ -351,6 +381,9 @@ const unknownToken = () =>
     'unknown_token',
     'Send the token that POST /v1/worker/register has answered with, as Authorization: Bearer <token>.',
   )
+
+const tooMany = (why: string, retryAfterSeconds: number) =>
+  new Refusal('too_many_workers', `${why} Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
 
 const busy = () =>
   new Refusal(

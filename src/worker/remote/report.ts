@@ -1,6 +1,8 @@
 /** What a worker says of an attempt, as an outcome. Pure. */
+import { isDeepStrictEqual } from 'node:util'
 import { keptText } from '../../core/kept-text.ts'
 import type { AttemptError, Outcome } from '../../core/outcome.ts'
+import type { StoredAttempt } from '../../store/remote-workers.ts'
 import type { LogLine, RemoteReport } from '../../transport/remote-workers.ts'
 import type { Work } from '../../transport/transport.ts'
 
@@ -36,6 +38,22 @@ export function outcomeOf(report: RemoteReport, work: Work): Outcome {
       return { kind: 'lease_lost' }
   }
 }
+
+/**
+ * Whether what was written down about an attempt is what a report says. A repetition is told that it counted; a report that
+ * contradicts an earlier one, or what Belfry itself has made of the attempt, is told that it did not.
+ */
+export function agrees(report: RemoteReport, { outcome, output, errorCode }: StoredAttempt): boolean {
+  if (report.outcome === 'lost') return outcome === 'worker_lost'
+  const isStop = report.outcome === 'cancelled' && errorCode === STOPPED.code
+  if (outcome !== report.outcome && !isStop) return false
+  return errorCode === UNSTORABLE || isDeepStrictEqual(asJson(outputOf(report)), output)
+}
+
+/** Of an attempt whose output could not be stored nothing is left to compare. */
+const UNSTORABLE = 'unstorable_outcome'
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))
 
 const STOPPED: AttemptError = {
   code: 'worker_stopped',

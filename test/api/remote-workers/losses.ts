@@ -1,10 +1,11 @@
 /** Workers that die, leave, or do not know what became of a run. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { sql } from '../../../src/store/sql.ts'
 import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
 import { aName, completed, held, type Protocol } from './protocol.ts'
 
-export function losses({ node, create, createMany, runOf, bury }: Protocol): void {
+export function losses({ db, node, create, createMany, runOf, bury }: Protocol): void {
   test("a dead worker's runs are given to others with a loss, and it is told to register again", async () => {
     const name = aName()
     const taskId = await create(name)
@@ -20,12 +21,27 @@ export function losses({ node, create, createMany, runOf, bury }: Protocol): voi
     for (const [what, body] of [
       ['heartbeat', {}],
       ['claim', { requestId: randomUUID(), limit: 1 }],
+      ['complete', { runs: [completed(run)] }],
+      ['return', { runs: [held(run)] }],
+      ['stop', undefined],
     ] as const)
       expect(await worker.say(what, body)).toMatchObject({ status: 410, body: { code: 'worker_gone' } })
-    const late = await worker.say('complete', { runs: [completed(run)] })
-    expect(late.body.runs).toEqual([{ ...held(run), recorded: false, pending: false }])
     await heir.say('complete', { runs: [completed(again)] })
     expect(await runOf(again)).toMatchObject({ taskId, state: 'completed', losses: 1, workerId: heir.id })
+  })
+
+  test('a worker that was declared dead is refused also while its runs still stand in its name', async () => {
+    const name = aName()
+    await create(name)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+    // The lock keeps every reaper from taking the run back.
+    await db.transaction(async (tx) => {
+      await tx.run(sql`select from agenda where run_id = ${run.runId} for update`)
+      await db.run(sql`update node set dead_at = now(), reason = 'lost' where id = ${worker.id}`)
+      expect(await worker.say('complete', { runs: [completed(run)] })).toMatchObject({ status: 410 })
+      expect(await worker.say('return', { runs: [held(run)] })).toMatchObject({ status: 410 })
+    })
   })
 
   test('with onWorkerLoss fail a run is given to nobody else', async () => {

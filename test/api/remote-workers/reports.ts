@@ -64,6 +64,47 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     expect(last.body.runs[0]).toMatchObject({ recorded: true, pending: false })
   })
 
+  test('a report that contradicts what was recorded is told that it did not count', async () => {
+    const name = aName()
+    await createMany(name, 2)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const runs: GivenRun[] = []
+    while (runs.length < 2) runs.push(...(await worker.claim(2 - runs.length)))
+    const [done, lost] = runs as [GivenRun, GivenRun]
+    const first = [completed(done, { result: { n: 1 } }), { ...held(lost), outcome: 'lost' }]
+    const recorded = async (reports: unknown[], url = node.url) =>
+      (await worker.say('complete', { runs: reports }, url)).body.runs.map(
+        (run: { recorded: boolean }) => run.recorded,
+      )
+
+    expect(await recorded(first)).toEqual([true, true])
+
+    expect(await recorded(first, other.url)).toEqual([true, true])
+    expect(await recorded([{ ...held(done), outcome: 'failed', error: { message: 'no' } }])).toEqual([false])
+    expect(await recorded([completed(done, { result: { n: 2 } })], other.url)).toEqual([false])
+    expect(await recorded([completed(lost)])).toEqual([false])
+    expect(await runOf(done)).toMatchObject({ state: 'completed', output: { result: { n: 1 } } })
+  })
+
+  test('of two contradicting reports at once one counts, and the other is told so', async () => {
+    const name = aName()
+    await create(name)
+    const worker = await aWorker(node.url, { handlers: [name] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+
+    const answers = await Promise.all(
+      [completed(run, { result: 1 }), completed(run, { result: 2 })].map((report) =>
+        worker.say('complete', { runs: [report] }),
+      ),
+    )
+
+    const { output } = await runOf(run)
+    expect(answers.map(({ body }) => body.runs[0].recorded)).toEqual([
+      output.result === 1,
+      output.result === 2,
+    ])
+  })
+
   test('a worker says when to try again, or that there is no use in it', async () => {
     const name = aName()
     await createMany(name, 4)

@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { sql } from '../../../src/store/sql.ts'
+import { type Answer, startTestNode } from '../../support/node.ts'
 import { aWorker } from '../../support/remote-worker.ts'
 import { aName, type Protocol } from './protocol.ts'
 
-export function tokens({ db, node, other }: Protocol): void {
+export function tokens({ db, database, node, other }: Protocol): void {
   test('workers are listed with what they offer', async () => {
     const name = aName()
     const worker = await aWorker(node.url, {
@@ -27,6 +28,19 @@ export function tokens({ db, node, other }: Protocol): void {
       shards: 0,
       offers: { handlers: [name], labels: ['gpu'], queues: null },
     })
+  })
+
+  test('a program that registers in a loop is held back, and told for how long', async () => {
+    const register = () => third.request('POST', '/v1/worker/register', { handlers: [aName()] })
+    const third = await startTestNode(database, { roles: 'api', leaseMs: 600_000 })
+    const answers: Answer[] = []
+    while (answers.at(-1)?.status !== 429 && answers.length < 20_000)
+      answers.push(...(await Promise.all(Array.from({ length: 100 }, register))))
+
+    expect(answers.slice(0, 500).every(({ status }) => status === 201)).toBe(true)
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.body).toMatchObject({ code: 'too_many_workers' })
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
   test.each([
