@@ -229,6 +229,7 @@ create table gate (
   constraint gate_of_a_key_has_a_limit check (key is null or places is not null),
   constraint gate_of_a_queue_comes_first check ((key is null) = (id < 0))
 ) with (fillfactor = 50);
+create index gate_of_key on gate (project_id, queue) where key is not null;
 create unique index gate_of_queue on gate (project_id, queue) where key is null;
 
 create table lane (
@@ -242,6 +243,7 @@ create table lane (
   constraint lane_pkey primary key (id),
   constraint lane_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name)
 );
+create index lane_of_queue on lane (project_id, queue);
 
 create table ready (
   lane     bigint not null,

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Lane } from '../core/lane.ts'
 import type { Queryable } from './database.ts'
-import { list, sql } from './sql.ts'
+import { list, part, sql } from './sql.ts'
 
 /** Makes lanes, their queues and the gates of both known; a gate gets the number of places that was said last. */
 export const registerLanes = (lanes: readonly Lane[]) => sql`
@@ -73,29 +73,49 @@ export interface QueueRow {
   readonly createdAt: number
 }
 
-/** Queues are counted up to this; beyond it a user sees that there are at least so many. */
+/** What waits is counted up to this; beyond it a user sees that there are at least so many. */
 export const MAX_WAITING_COUNTED = 10_000
 
-export const listQueues = ({
-  projectId,
-  name = null,
-}: {
-  projectId: string
-  name?: string | null
-}) => sql<QueueRow>`
+const queueColumns = part`
   select q.name, q.paused_at as "pausedAt", q.created_at as "createdAt", waiting.count as waiting, waiting.oldest,
-         w.places as "concurrencyLimit", case when w.places is not null then w.held end as running
-  from queue q
+         w.places as "concurrencyLimit", case when w.places is not null then w.held end as running`
+
+/** The lanes of a queue are found by its name, those of its keys too, and what waits in each by its id. */
+const whatWaits = part`
   left join gate w on w.project_id = q.project_id and w.queue = q.name and w.key is null
   cross join lateral (
     select count(*)::integer as count, min(wake_at) as oldest
     from (select r.wake_at
-          from (select id, project_id, queue from lane union all select id, project_id, queue from gate) l
-          join ready r on r.lane = l.id
-          where l.project_id = q.project_id and l.queue = q.name limit ${MAX_WAITING_COUNTED}) w
-  ) waiting
-  where q.project_id = ${projectId} and (${name}::text is null or q.name = ${name})
+          from (select id from lane where project_id = q.project_id and queue = q.name
+                union all
+                select id from gate where project_id = q.project_id and queue = q.name and key is not null) l
+          cross join lateral (select wake_at from ready where lane = l.id limit ${MAX_WAITING_COUNTED}) r
+          limit ${MAX_WAITING_COUNTED}) counted
+  ) waiting`
+
+/** Which queues to read, in the order of their names. */
+export interface QueuePage {
+  readonly projectId: string
+  /** Only those whose name holds this, whatever its case. */
+  readonly part: string | null
+  /** Only those after this name. */
+  readonly after: string | null
+  readonly limit: number
+}
+
+/** The queues of a page. Names are read along the key, a bounded number of them; what waits is counted for the page alone. */
+export const listQueues = ({ projectId, part, after, limit }: QueuePage) => sql<QueueRow>`
+  with page as materialized (
+    select project_id, name, paused_at, created_at from queue
+    where project_id = ${projectId} and name > ${after ?? ''} and (${part}::text is null or position(lower(${part}::text) in lower(name)) > 0)
+    order by name limit ${limit}
+  )
+  ${queueColumns} from page q ${whatWaits}
   order by q.name`
+
+export const findQueue = ({ projectId, name }: { projectId: string; name: string }) => sql<QueueRow>`
+  ${queueColumns} from queue q ${whatWaits}
+  where q.project_id = ${projectId} and q.name = ${name}`
 
 /** Makes a queue and its gate, unless they are there. */
 export const makeQueue = ({ projectId, name }: { projectId: string; name: string }) => sql`

@@ -1,14 +1,25 @@
 import { Refusal } from '../../core/errors.ts'
 import { setQueueLimit } from '../../store/gates.ts'
-import { listQueues, makeQueue, type QueueRow, setQueuePaused } from '../../store/queues.ts'
+import {
+  findQueue,
+  listQueues,
+  makeQueue,
+  type QueuePage,
+  type QueueRow,
+  setQueuePaused,
+} from '../../store/queues.ts'
 import type { Context } from './context.ts'
 
-export function allQueues({ db, projectId }: Context): Promise<QueueRow[]> {
-  return db.run(listQueues({ projectId }))
+/** One page of the queues, in the order of their names. All statements know an index for what they read. */
+export function readQueues(
+  { db, projectId }: Context,
+  page: Omit<QueuePage, 'projectId'>,
+): Promise<QueueRow[]> {
+  return db.snapshot((tx) => tx.run(listQueues({ projectId, ...page })), { inOrder: true })
 }
 
 export async function getQueue({ db, projectId }: Context, name: string): Promise<QueueRow> {
-  const [queue] = await db.run(listQueues({ projectId, name }))
+  const [queue] = await db.run(findQueue({ projectId, name }))
   if (!queue) throw new Refusal('not_found', `There is no queue '${name}': no task has named it.`)
   return queue
 }

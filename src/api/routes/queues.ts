@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import type { QueueRow } from '../../store/queues.ts'
 import type { App } from '../app.ts'
+import { decodeCursor, pageOf } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
-import { allQueues, getQueue, limitQueue, pauseQueue } from '../operations/queues.ts'
+import { getQueue, limitQueue, pauseQueue, readQueues } from '../operations/queues.ts'
 import { utc } from '../present.ts'
 import { problems } from '../schemas/problem-document.ts'
-import { EditQueue, Queue, QueueList } from '../schemas/queue.ts'
+import { EditQueue, Queue, QueueList, ReadQueues } from '../schemas/queue.ts'
 import { QueueName } from '../schemas/task.ts'
 import { NoBody } from '../schemas/values.ts'
 
@@ -15,7 +16,8 @@ const params = z.object({ name: QueueName })
 const list = {
   operationId: 'listQueues',
   tags,
-  summary: 'Queues, and what waits in them',
+  summary: 'Queues by name, and what waits in them',
+  querystring: ReadQueues,
   response: { 200: QueueList, ...problems() },
 }
 
@@ -48,7 +50,11 @@ const pause = {
 const resume = { ...pause, operationId: 'resumeQueue', summary: 'Start what waits in a queue again' }
 
 export function queueRoutes(app: App, context: Context): void {
-  app.get('/v1/queues', { schema: list }, async () => ({ items: (await allQueues(context)).map(present) }))
+  app.get('/v1/queues', { schema: list }, async ({ query: { q, limit, cursor } }) => {
+    const [after = null] = decodeCursor(cursor, isPosition) ?? []
+    const rows = await readQueues(context, { part: q ?? null, after, limit: limit + 1 })
+    return pageOf(rows, { limit, present, position: ({ name }) => [name] })
+  })
 
   app.get('/v1/queues/:name', { schema: read }, async ({ params }) =>
     present(await getQueue(context, params.name)),
@@ -66,6 +72,9 @@ export function queueRoutes(app: App, context: Context): void {
     present(await pauseQueue(context, params.name, false)),
   )
 }
+
+const isPosition = (value: unknown): value is readonly [string] =>
+  Array.isArray(value) && value.length === 1 && QueueName.safeParse(value[0]).success
 
 function present({ pausedAt, oldest, createdAt, ...queue }: QueueRow): Queue {
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Cursor, Limit } from './page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
@@ -37,4 +38,12 @@ export const EditQueue = z
   .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
   .meta({ id: 'EditQueue' })
 
-export const QueueList = z.object({ items: z.array(Queue) }).meta({ id: 'QueueList' })
+export const ReadQueues = z.strictObject({
+  q: z.string().min(1).max(100).optional().describe('Part of the name, whatever its case.'),
+  limit: Limit,
+  cursor: Cursor,
+})
+
+export const QueueList = z
+  .object({ items: z.array(Queue), nextCursor: z.string().nullable() })
+  .meta({ id: 'QueueList' })
