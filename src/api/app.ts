@@ -14,6 +14,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
 import { BODY_LIMIT, parseJsonBodies } from './body-parsing.ts'
+import { type ConnectionLimits, timeoutsOf } from './connection-limits.ts'
 import type { DashboardFiles } from './dashboard-files.ts'
 import { documentation, finishDocument } from './documentation.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './errors.ts'
@@ -76,11 +77,11 @@ export interface AppOptions {
   readonly tester: SubscriptionTester
   readonly log: Logger
   readonly installation: Installation
+  readonly connections: ConnectionLimits
   /** What is shown to people; null without a built dashboard. */
   readonly dashboard: DashboardFiles | null
 }
 
-const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than any key or id, so that a parameter that is too long is refused by its schema. */
 const MAX_PARAM_CHARACTERS = 8_192
 
@@ -91,13 +92,14 @@ export async function createApp({
   tester,
   log,
   installation,
+  connections,
   dashboard,
 }: AppOptions): Promise<App> {
   const app: App = fastify({
     loggerInstance: quieter(log),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    ...timeoutsOf(connections),
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     genReqId: () => uuidv7(),
     forceCloseConnections: 'idle',
@@ -105,6 +107,7 @@ export async function createApp({
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
+  app.server.maxConnections = connections.maxConnections
   serializeAnswers(app)
   handleErrors(app)
   handleUnknownRoutes(app, dashboard)

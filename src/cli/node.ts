@@ -184,6 +184,7 @@ export async function startNode({
         isEmbedded: dataDir !== null,
         databasePlace: dataDir === null ? shownUrl(databaseUrl) : shownPath(dataDir),
       },
+      connections: config,
       dashboard: readDashboard(dashboardDir),
     })
     services.push(new Redriver({ context: { ...context, db: delivery }, log }))

@@ -30,6 +30,12 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export interface Config {
   readonly host: string
   readonly port: number
+  /** The head of a request has to arrive within this time. */
+  readonly headersTimeoutMs: number
+  /** And all of a request within this. */
+  readonly requestTimeoutMs: number
+  /** Connections to the API that may be open at once. */
+  readonly maxConnections: number
   /** Origins whose pages may change things although they are not this server's own: those of proxies in front of it. */
   readonly allowedOrigins: readonly string[]
   /** Where the embedded database lives. Null: the platform's place for user data. */
@@ -199,6 +205,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (value) => text('').parse(value) as string,
   },
   port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
+  headersTimeoutMs: whole(10_000, 100, 600_000, 'How long the head of a request may take to arrive'),
+  requestTimeoutMs: whole(30_000, 100, 3_600_000, 'How long all of a request may take to arrive'),
+  maxConnections: whole(10_000, 1, 1_000_000, 'Connections to the API that may be open at once'),
   allowedOrigins,
   dataDir: text('Directory of the embedded database'),
   runAs: text('User that root runs the embedded database as'),

@@ -79,6 +79,7 @@ export async function createTestApp(
       isEmbedded: true,
       databasePlace: '~/.local/share/belfry',
     },
+    connections: { headersTimeoutMs: 10_000, requestTimeoutMs: 30_000, maxConnections: 1_000 },
     dashboard: null,
   })
   afterAll(async () => {
