@@ -91,6 +91,13 @@ create table audit_walk (
   constraint audit_walk_pkey primary key (name)
 ) with (fillfactor = 50);
 
+create table compatibility (
+  is_only_row      boolean not null default true,
+  oldest_migration integer not null,
+  constraint compatibility_pkey primary key (is_only_row),
+  constraint compatibility_has_one_row check (is_only_row)
+);
+
 create table dead_letter_settled (
   run_id     uuid not null,
   ended_at   timestamptz not null,

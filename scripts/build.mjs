@@ -80,6 +80,7 @@ async function buildProgram() {
     chunkNames: '[name]-[hash]',
     sourcemap: 'linked',
     logLevel: 'warning',
+    define: { BUILD_ID: JSON.stringify(hash.slice(0, 8)) },
     write: false,
   })
   mkdirSync(dist, { recursive: true })

@@ -24,6 +24,8 @@ export interface OpenDatabase {
   readonly pooler: Met['pooler']
   readonly applied: readonly Migration[]
   readonly migrations: number
+  /** The last migration that this build knows. */
+  readonly lastMigration: number
   close(): Promise<void>
 }
 
@@ -60,7 +62,16 @@ export async function openDatabase(config: Config, onStep: (text: string) => voi
     const migrations = await readMigrations(MIGRATIONS)
     const applied = await migrate(db, migrations)
     await buryPredecessor(db, embedded)
-    return { url, db, embedded, ...met, applied, migrations: migrations.length, close }
+    return {
+      url,
+      db,
+      embedded,
+      ...met,
+      applied,
+      migrations: migrations.length,
+      lastMigration: migrations.at(-1)?.number ?? 0,
+      close,
+    }
   } catch (error) {
     await close().catch(() => {})
     throw describeFailure(error, url)

@@ -13,6 +13,7 @@ import { uuidv7 } from '../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../core/project.ts'
 import { parseSmtpUrl } from '../core/smtp-url.ts'
 import { Auditor } from '../liveness/auditor.ts'
+import { BuildWatch } from '../liveness/build-watch.ts'
 import { ClockSync } from '../liveness/clock-sync.ts'
 import { Expiry } from '../liveness/expiry.ts'
 import { Heartbeat } from '../liveness/heartbeat.ts'
@@ -61,6 +62,10 @@ export interface NodeOptions {
   /** Where the built dashboard lies. */
   readonly dashboardDir: string
   readonly log: Logger
+  /** The last migration that this build knows. */
+  readonly lastMigration: number
+  /** The database no longer admits this build: the node must stop. */
+  onTooOld(reason: string): void
   /** This node was declared dead by others: the process must end. */
   onDeclaredDead(): void
 }
@@ -85,6 +90,8 @@ export async function startNode({
   dataDir,
   version,
   dashboardDir,
+  lastMigration,
+  onTooOld,
   log: rootLog,
   onDeclaredDead,
 }: NodeOptions): Promise<Node> {
@@ -147,6 +154,7 @@ export async function startNode({
     },
   })
   const services: Service[] = [closing(connections), new ClockSync({ db: engine, clock, log }), heartbeat]
+  services.push(new BuildWatch({ db: upkeep, log, lastMigration, onTooOld }))
   if (distant) services.push(distant)
   // What answers is stopped after what works: a node that stops goes on answering until its runs have ended.
   let server: HttpServer | HealthServer

@@ -21,6 +21,11 @@ export class Signals {
     if (isBelowNpm) this.#watchLauncher(process.ppid)
   }
 
+  /** Ends the program as a signal would, for a reason of its own. */
+  raise(reason: string): void {
+    this.#hear(reason)
+  }
+
   #watchLauncher(launcher: number): void {
     const timer = setInterval(() => {
       if (process.ppid === launcher) return

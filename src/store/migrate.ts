@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readOldestMigration, tooOldSentence } from './compatibility.ts'
 import type { Database, Queryable } from './database.ts'
 import { ensurePartitions } from './history.ts'
 import { sql } from './sql.ts'
@@ -41,7 +42,10 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
   )
 }
 
-/** Applies what is missing and returns it. Refuses a database that a newer release has moved on. */
+/**
+ * Applies what is missing and returns it. A database that newer releases have moved on is used as it is, as long as
+ * it admits builds of this age.
+ */
 export async function migrate(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
   const applied = await db.transaction(async (tx) => {
     await tx.run(sql`select pg_advisory_xact_lock(hashtext('belfry.migrate'))`)
@@ -65,14 +69,11 @@ async function findMissing(tx: Queryable, migrations: readonly Migration[]): Pro
       checksum: string
     }>`select number, name, checksum from migration order by number`,
   )
+  const last = Math.max(0, ...known.keys())
+  if (done.some(({ number }) => number > last)) await refuseTooOld(tx, last)
   for (const { number, name, checksum } of done) {
     const migration = known.get(number)
-    if (!migration) {
-      throw new MigrationError(
-        `The database has migration ${number} (${name}), which this release does not know. Start the newer release that made it.`,
-      )
-    }
-    if (migration.checksum !== checksum) {
+    if (migration !== undefined && migration.checksum !== checksum) {
       throw new MigrationError(
         `Migration ${number} (${name}) was changed after it was applied to this database. Restore the file as it was, or start from a new database.`,
       )
@@ -80,6 +81,12 @@ async function findMissing(tx: Queryable, migrations: readonly Migration[]): Pro
   }
   const numbers = new Set(done.map(({ number }) => number))
   return migrations.filter(({ number }) => !numbers.has(number))
+}
+
+async function refuseTooOld(tx: Queryable, known: number): Promise<void> {
+  const [row] = await tx.run(readOldestMigration())
+  if (row !== undefined && row.oldestMigration > known)
+    throw new MigrationError(tooOldSentence({ known, oldest: row.oldestMigration }))
 }
 
 async function apply(tx: Queryable, { number, name, text, checksum }: Migration): Promise<void> {

@@ -105,7 +105,10 @@ test('version prints the version, and with --json also what time depends on', as
   const plain = await runBelfry(['version'])
   const json = await runBelfry(['version', '--json'])
 
-  expect(plain).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  expect(plain).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+(-\w+)?\+[0-9a-f]{8}\n$/),
+  })
   expect(JSON.parse(json.stdout)).toEqual({
     belfry: plain.stdout.trim(),
     node: process.versions.node,

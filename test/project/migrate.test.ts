@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import { readOldestMigration } from '../../src/store/compatibility.ts'
 import type { Database } from '../../src/store/database.ts'
 import { type Migration, MigrationError, migrate, readMigrations } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase, MIGRATIONS } from '../support/database.ts'
+import { read } from './tree.ts'
 
 const migrations = await readMigrations(MIGRATIONS)
 const numbers = migrations.map(({ number }) => number)
@@ -61,14 +63,33 @@ test('a migration that was changed after it was applied is refused', async () =>
   await expect(refused).rejects.toThrow(/^Migration 2 \(create_agenda\) was changed/)
 })
 
-test('a database that a newer release has moved on is refused', async () => {
+test('a database that a newer release has moved on is used as it is', async () => {
   const { db } = await createTestDatabase()
   await migrate(db, [...migrations, aMigration({})])
+
+  expect(await migrate(db, migrations)).toEqual([])
+})
+
+test('a database that admits only newer builds is refused', async () => {
+  const { db } = await createTestDatabase()
+  const text = 'create table one_more (); update compatibility set oldest_migration = 9999'
+  await migrate(db, [...migrations, aMigration({ text })])
 
   const refused = migrate(db, migrations)
 
   await expect(refused).rejects.toThrow(MigrationError)
-  await expect(refused).rejects.toThrow(/\(one_more\), which this release does not know/)
+  await expect(refused).rejects.toThrow(
+    `it needs a build that knows migration 9999, and this one knows migrations up to ${numbers.at(-1)}. Install a newer release.`,
+  )
+})
+
+test('the release named last may use the schema that these migrations add up to', async () => {
+  const { db } = await createTestDatabase()
+  const releases = JSON.parse(read('releases.json')) as { lastMigration: number }[]
+
+  const [row] = await db.run(readOldestMigration())
+
+  expect(row?.oldestMigration).toBeLessThanOrEqual(releases.at(-1)?.lastMigration ?? 0)
 })
 
 test('a migration that fails leaves nothing of itself nor of those applied with it', async () => {

@@ -29,6 +29,10 @@ export async function startTestNode(
     version: '0.0.0-test',
     dashboardDir: DASHBOARD,
     log: silentLogger(),
+    lastMigration: Number.MAX_SAFE_INTEGER,
+    onTooOld: (reason) => {
+      throw new Error(reason)
+    },
     onDeclaredDead: () => {
       throw new Error('the test node was declared dead')
     },

@@ -11,6 +11,7 @@ import {
 import type { Config } from '../../runtime/config.ts'
 import { createLogger, type Logger } from '../../runtime/logger.ts'
 import { troubleOf } from '../../store/database-trouble.ts'
+import { MigrationError } from '../../store/migrate.ts'
 import { printBanner } from '../banner.ts'
 import { type OpenDatabase, openDatabase, shownUrl } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
@@ -61,6 +62,7 @@ export async function start(config: Config): Promise<void> {
 
   const log = await createLogger({ level: config.logLevel, pretty: process.stderr.isTTY === true })
   const { startNode } = await loading
+  let outdated: MigrationError | null = null
   const node = await startNode({
     config,
     db: database.db,
@@ -69,6 +71,11 @@ export async function start(config: Config): Promise<void> {
     version: VERSION,
     dashboardDir: DASHBOARD,
     log,
+    lastMigration: database.lastMigration,
+    onTooOld: (reason) => {
+      outdated = new MigrationError(reason)
+      signals.raise('a newer database')
+    },
     onDeclaredDead: () => process.exit(EXIT.failed),
   }).catch(async (error: unknown) => {
     await database.close()
@@ -86,6 +93,7 @@ export async function start(config: Config): Promise<void> {
     graceMs: config.shutdownGraceMs,
   })
   await serve({ config, node, database, signals, log: log.child({ node: node.id }) })
+  if (outdated !== null) throw outdated
 }
 
 interface Serving {

@@ -1,0 +1,38 @@
+import type { Logger } from '../runtime/logger.ts'
+import { LoopService } from '../runtime/loop-service.ts'
+import { readOldestMigration, tooOldSentence } from '../store/compatibility.ts'
+import type { Database } from '../store/database.ts'
+
+const EVERY_MS = 10_000
+
+/** What the watch needs to know. */
+export interface BuildWatchOptions {
+  readonly db: Database
+  readonly log: Logger
+  /** The last migration that this build knows. */
+  readonly lastMigration: number
+  /** The database no longer admits this build. */
+  onTooOld(reason: string): void
+}
+
+/**
+ * Ends a node that a newer release has left behind: one that goes on with statements for an older schema may own
+ * shards and fire nothing.
+ */
+export class BuildWatch extends LoopService {
+  readonly #options: BuildWatchOptions
+
+  constructor(options: BuildWatchOptions) {
+    super({ name: 'build watch', everyMs: EVERY_MS, log: options.log })
+    this.#options = options
+  }
+
+  async runOnce(): Promise<undefined> {
+    const { db, log, lastMigration: known, onTooOld } = this.#options
+    const [row] = await db.run(readOldestMigration())
+    if (row === undefined || row.oldestMigration <= known) return
+    const reason = tooOldSentence({ known, oldest: row.oldestMigration })
+    log.error(reason)
+    onTooOld(reason)
+  }
+}

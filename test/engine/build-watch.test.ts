@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { BuildWatch } from '../../src/liveness/build-watch.ts'
+import { silentLogger } from '../../src/runtime/logger.ts'
+import { sql } from '../../src/store/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+
+test('a node that the database no longer admits is told so, and any other works on', async () => {
+  const { db } = await createTestDatabase()
+  const reasons: string[] = []
+  const watch = new BuildWatch({
+    db,
+    log: silentLogger(),
+    lastMigration: 40,
+    onTooOld: (reason) => reasons.push(reason),
+  })
+
+  await watch.runOnce()
+  await db.run(sql`update compatibility set oldest_migration = 40`)
+  await watch.runOnce()
+  expect(reasons).toEqual([])
+  await db.run(sql`update compatibility set oldest_migration = 41`)
+  await watch.runOnce()
+
+  expect(reasons).toEqual([
+    'This database was changed for newer releases: it needs a build that knows migration 41, and this one knows migrations up to 40. Install a newer release.',
+  ])
+})
