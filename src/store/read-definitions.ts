@@ -47,13 +47,23 @@ export const readDefinitions = (keys: readonly DefinitionKey[]) =>
 /** What is stored of a definition, or told of it in brief: then it says how long all of it is. */
 type BriefDefinition = StoredDefinition & { readonly bytes?: number }
 
+/** Most are short and current: of these nothing else is asked, as each run of a one-off reads its definition once. */
 const selectDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definitions: string }>`
-  select '[' || string_agg(coalesce(case when bytes <= ${LARGE_BYTES}::integer or is_brief then text else bytes::text end, 'null'), ',' order by n) || ']' as definitions
-  from (
-    select i.n, definition_bytes(d.definition, d.brief, i.version) as bytes, definition_in_brief(d.definition, d.brief, i.version)::text as text,
-           (d.brief ->> 'version')::integer = i.version as is_brief
-    from ${definitionsOf(keys)}
-  ) read`
+  select '[' || string_agg(coalesce(case
+           when t.version = i.version and t.brief is null and pg_column_size(t.definition) <= ${LARGE_BYTES}::integer
+                and pg_column_compression(t.definition) is null then t.definition::text
+           else (
+             select case when bytes <= ${LARGE_BYTES}::integer or is_brief then definition_in_brief(definition, brief, i.version)::text else bytes::text end
+             from (
+               select definition, brief, definition_bytes(definition, brief, i.version) as bytes, (brief ->> 'version')::integer = i.version as is_brief
+               from (select t.definition, t.brief where t.version = i.version
+                     union all select v.definition, v.brief from task_version v
+                     where t.version <> i.version and v.task_id = i.task_id and v.version = i.version) one
+             ) measured)
+           end, 'null'), ',' order by i.n) || ']' as definitions
+  from unnest(${list(keys, (k) => k.taskId)}::uuid[], ${list(keys, (k) => k.version)}::integer[])
+    with ordinality as i(task_id, version, n)
+  left join task t on t.id = i.task_id`
 
 /** Definitions that are large and not told in brief, without their actions and metadata. Opening them takes time, so they must not be too many bytes together. */
 export const readLargeDefinitions = (keys: readonly (DefinitionKey & { readonly bytes: number })[]) =>
