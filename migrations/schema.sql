@@ -91,6 +91,15 @@ create table audit_walk (
   constraint audit_walk_pkey primary key (name)
 ) with (fillfactor = 50);
 
+create table clock_step (
+  id         uuid not null,
+  node_id    uuid not null,
+  noticed_at timestamptz not null default clock_timestamp(),
+  by_ms      bigint not null,
+  constraint clock_step_pkey primary key (id)
+);
+create index clock_step_by_time on clock_step (noticed_at);
+
 create table compatibility (
   is_only_row      boolean not null default true,
   oldest_migration integer not null,

@@ -15,6 +15,10 @@ const ENGINE_CONNECTIONS = 8
 const ENGINE_TIMEOUT_MS = 10_000
 /** For subscriptions and redrives, of which a node works on many at once. */
 const DELIVERY_CONNECTIONS = 3
+/** For reading the database's clock alone: behind another statement a reading would say less about the time. */
+const CLOCK_CONNECTIONS = 1
+/** A reading of the clock that takes longer than this says nothing. */
+const CLOCK_TIMEOUT_MS = 1_000
 /** The heartbeat has a thread and a connection of its own. */
 const HEARTBEAT_CONNECTIONS = 1
 /** Where other nodes may be on the same database, wake-ups are heard on a connection of their own. */
@@ -31,6 +35,7 @@ export interface Connections {
   readonly engine: Database
   readonly upkeep: Database
   readonly delivery: Database
+  readonly clock: Database
   close(): Promise<void>
 }
 
@@ -57,12 +62,21 @@ export function openConnections(
     })
   const upkeep = beside('upkeep', Math.max(1, roundsOf(roles)))
   const delivery = beside('delivery', DELIVERY_CONNECTIONS)
+  const clock = new Database({
+    url,
+    applicationName: 'belfry clock',
+    maxConnections: CLOCK_CONNECTIONS,
+    statementTimeoutMs: CLOCK_TIMEOUT_MS,
+    keepPlans: true,
+    pooling,
+  })
   return {
     engine,
     upkeep,
     delivery,
+    clock,
     close: async () => {
-      await Promise.all([engine.close(), upkeep.close(), delivery.close()])
+      await Promise.all([engine.close(), upkeep.close(), delivery.close(), clock.close()])
     },
   }
 }
@@ -71,7 +85,7 @@ export function openConnections(
 export function mostConnections(roles: readonly Role[], { isExternal }: { isExternal: boolean }): number {
   const requests = roles.includes('api') ? REQUEST_CONNECTIONS : 1
   const delivery = roles.includes('api') || roles.includes('worker') ? DELIVERY_CONNECTIONS : 0
-  const own = HEARTBEAT_CONNECTIONS + (isExternal ? WAKE_UP_CONNECTIONS : 0)
+  const own = CLOCK_CONNECTIONS + HEARTBEAT_CONNECTIONS + (isExternal ? WAKE_UP_CONNECTIONS : 0)
   return requests + ENGINE_CONNECTIONS + roundsOf(roles) + delivery + own
 }
 

@@ -28,6 +28,7 @@ import { Backfiller } from '../scheduler/backfiller.ts'
 import { BlackoutBook } from '../scheduler/blackout-book.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import { ShardLeases } from '../scheduler/shard-leases.ts'
+import { insertClockStep } from '../store/clock-steps.ts'
 import type { Database } from '../store/database.ts'
 import { Definitions } from '../store/definitions.ts'
 import { senderOf } from '../store/projects.ts'
@@ -153,7 +154,11 @@ export async function startNode({
       onDeclaredDead()
     },
   })
-  const services: Service[] = [closing(connections), new ClockSync({ db: engine, clock, log }), heartbeat]
+  const services: Service[] = [
+    closing(connections),
+    new ClockSync({ db: connections.clock, clock, log, record: ({ byMs }) => recordStep(engine, id, byMs) }),
+    heartbeat,
+  ]
   services.push(new BuildWatch({ db: upkeep, log, lastMigration, onTooOld }))
   if (distant) services.push(distant)
   // What answers is stopped after what works: a node that stops goes on answering until its runs have ended.
@@ -305,6 +310,10 @@ export async function startNode({
       await stopAll(services)
     },
   }
+}
+
+const recordStep = async (db: Database, nodeId: string, byMs: number): Promise<void> => {
+  await db.run(insertClockStep({ id: uuidv7(), nodeId, byMs }))
 }
 
 /** Listening needs a session that lasts, which a pooler may not give. */

@@ -1,34 +1,96 @@
-import { type DatabaseClock, ROUND_TRIPS_AT_START } from '../runtime/clock.ts'
+/**
+ * Keeps this node's idea of the time with the database's. It reads the clock twice a second, so that a clock that was set
+ * is noticed within a second, and shortly before each instant that somebody waits for, so that nobody acts early while the
+ * clock is being slewed. The readings follow the time and not the runs: however many are due, there are some 40 a second.
+ */
+import { type DatabaseClock, READING_LASTS_MS, type Step } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { LoopService } from '../runtime/loop-service.ts'
+import { Loop } from '../runtime/loop.ts'
+import type { Service } from '../runtime/service.ts'
 import type { Database } from '../store/database.ts'
 import { readClock } from '../store/nodes.ts'
 
-const EVERY_MS = 2_000
-/** An answer that took longer than this says too little about the time. */
-const SLOWEST_READING_MS = 250
+export interface ClockSyncOptions {
+  /** A connection of its own: behind other statements a reading would say less about the time. */
+  readonly db: Database
+  readonly clock: DatabaseClock
+  readonly log: Logger
+  /** Tells others that the clock was set. */
+  record(step: Step): Promise<void>
+}
 
-/** Keeps this node's idea of the time with the database's, and raises an alarm when that one is set. */
-export class ClockSync extends LoopService {
-  readonly #options: { db: Database; clock: DatabaseClock; log: Logger }
+/** How often a node asks before it begins: the quickest answers decide. */
+const READINGS_AT_START = 5
+const EVERY_MS = 500
+/** A reading is begun this long before the instant it is for, and two round trips. */
+const LEAD_MS = 6
+const LONGEST_LEAD_MS = 200
 
-  constructor(options: { db: Database; clock: DatabaseClock; log: Logger }) {
-    super({ name: 'clock', everyMs: EVERY_MS, log: options.log })
+export class ClockSync implements Service {
+  readonly #options: ClockSyncOptions
+  readonly #loop: Loop
+  /** Instants up to here need no other reading. */
+  #coveredUntil = Number.NEGATIVE_INFINITY
+  /** The last instant that somebody waits for. */
+  #awaitedUntil = Number.NEGATIVE_INFINITY
+  #leadMs = LEAD_MS
+  #timer: NodeJS.Timeout | undefined
+  #timerAt = Number.POSITIVE_INFINITY
+  readonly #unrecorded: Step[] = []
+
+  constructor(options: ClockSyncOptions) {
     this.#options = options
+    const { clock, log } = options
+    this.#loop = new Loop({ name: 'clock', everyMs: EVERY_MS, log, runOnce: () => this.runOnce() })
+    clock.onExpected((instant) => this.#expect(instant))
   }
 
-  override async start(): Promise<void> {
-    for (let i = 0; i < ROUND_TRIPS_AT_START || !this.#options.clock.isSet; i++) await this.runOnce()
-    super.start()
+  async start(): Promise<void> {
+    for (let i = 0; i < READINGS_AT_START; i++) await this.runOnce()
+    this.#loop.start()
   }
 
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#loop.stop()
+  }
+
+  /** One reading; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<undefined> {
     const { db, clock, log } = this.#options
-    const askedAt = performance.now()
+    const sentAt = performance.now()
     const [answer] = await db.run(readClock())
-    if (!answer || (clock.isSet && performance.now() - askedAt > SLOWEST_READING_MS)) return
-    const sample = clock.observe(answer.now)
-    if (sample.kind === 'step')
-      log.error({ byMs: Math.round(sample.byMs) }, 'the clock of the database was set')
+    const receivedAt = performance.now()
+    if (!answer) return
+    const step = clock.observe({ sentAt, receivedAt, at: answer.now })
+    this.#leadMs = Math.min(LONGEST_LEAD_MS, LEAD_MS + 2 * (receivedAt - sentAt))
+    this.#coveredUntil = clock.now() + READING_LASTS_MS
+    if (this.#awaitedUntil > this.#coveredUntil) this.#expect(this.#coveredUntil + 1)
+    if (step) {
+      log.error({ byMs: Math.round(step.byMs) }, "the database's clock was set")
+      this.#unrecorded.push(step)
+    }
+    await this.#record()
+  }
+
+  async #record(): Promise<void> {
+    for (let step = this.#unrecorded[0]; step; step = this.#unrecorded[0]) {
+      await this.#options.record(step)
+      this.#unrecorded.shift()
+    }
+  }
+
+  #expect(instant: number): void {
+    if (instant <= this.#coveredUntil) return
+    this.#awaitedUntil = Math.max(this.#awaitedUntil, instant)
+    const inMs = Math.max(0, instant - this.#leadMs - this.#options.clock.now())
+    const at = performance.now() + inMs
+    if (this.#timerAt <= at) return
+    clearTimeout(this.#timer)
+    this.#timerAt = at
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Number.POSITIVE_INFINITY
+      this.#loop.wake()
+    }, inMs)
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { forgetFindings } from '../store/audit.ts'
 import { forgetBackfills } from '../store/backfills.ts'
+import { forgetClockSteps } from '../store/clock-steps.ts'
 import type { Database } from '../store/database.ts'
 import { forgetSettled } from '../store/dead-letters.ts'
 import { forgetLateEnds } from '../store/ended-runs.ts'
@@ -63,6 +64,7 @@ export class Housekeeping extends LoopService {
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetFindings(historyDays))
+    await db.run(forgetClockSteps(historyDays))
     await db.run(forgetUnwatched(historyDays))
     await db.run(forgetLateEnds(historyDays))
     await db.run(forgetSettled(historyDays))

@@ -100,7 +100,7 @@ function endingOf(run: LostRun, now: number): Ending | undefined {
     runId: run.runId,
     fence: run.fence,
     outcome: 'worker_lost',
-    startedAt: run.claimedAt,
+    startedAt: run.startedAt,
     endedAt: now,
     output: null,
     heirId: uuidv7(),

@@ -1,7 +1,7 @@
 /** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
 import { SHARD_COUNT } from '../core/ids.ts'
 import { freedPlaces } from './gates.ts'
-import { list, sql } from './sql.ts'
+import { list, part, sql } from './sql.ts'
 
 /** A node as it introduces itself. */
 export interface NewNode {
@@ -23,7 +23,9 @@ export const beat = (nodeId: string) => sql<{ beat: number; now: number }>`
   update node set beat = beat + 1, beat_at = clock_timestamp() where id = ${nodeId} and dead_at is null
   returning beat, clock_timestamp() as now`
 
-export const readClock = () => sql<{ now: number }>`select clock_timestamp() as now`
+/** The database's time to the microsecond. */
+export const readClock = () => sql<{ now: number }>`
+  select date_part('epoch', clock_timestamp()) * 1000 as now`
 
 /** A node that was not declared dead, as others see it. */
 export interface LivingNode {
@@ -89,18 +91,32 @@ export interface LostRun {
   readonly fence: number
   readonly attempt: number
   readonly losses: number
-  readonly claimedAt: number
+  /** When its attempt began; null when the node may have died before that. */
+  readonly startedAt: number | null
   readonly isCancelled: boolean
   readonly onWorkerLoss: string
 }
 
+/**
+ * A run is claimed a little ahead of its instant, and up to a second or two before a place is free for it. A node that showed
+ * itself this long after both has begun the run; of a node that did not, nobody knows. It writes nothing when it begins
+ * one: that would be a statement a run.
+ */
+const SURELY_BEGUN_MS = 5_000
+
+/** When the attempt of a row `a` of the agenda began, as far as is known from the latest beat of its node `n`. */
+const begunAt = part`
+  case when n.beat_at >= greatest(a.claimed_at, a.wake_at, a.scheduled_for) + ${SURELY_BEGUN_MS}::integer * interval '1 millisecond'
+       then greatest(a.claimed_at, a.wake_at, a.scheduled_for) end`
+
 /** Runs in the name of dead nodes. There is no index by worker: a death is rare, a run is not. */
 export const findLostRuns = ({ nodes, limit }: { nodes: readonly string[]; limit: number }) => sql<LostRun>`
-  select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, a.claimed_at as "claimedAt",
+  select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, ${begunAt} as "startedAt",
          a.cancel_at is not null as "isCancelled",
          coalesce(definition_in_brief(v.definition, v.brief, v.version), definition_in_brief(t.definition, t.brief, t.version)) ->> 'onWorkerLoss' as "onWorkerLoss"
   from agenda a
   join task t on t.id = a.task_id
+  left join node n on n.id = a.worker_id
   left join task_version v on v.task_id = a.task_id and v.version = a.version
   where a.worker_id = any(${list(nodes, (id) => id)}::uuid[]) and a.state = 'running'
   limit ${limit}`
@@ -111,17 +127,23 @@ export interface HeldRun {
   readonly fence: number
 }
 
+/** A run whose attempt was lost, and when that began; without `startedAt` it may not have begun. */
+export interface BegunRun extends HeldRun {
+  readonly startedAt?: number | null
+}
+
 /**
  * Puts lost runs back into ready with one more loss and a new fence, so that a worker that was only
  * asleep finds its writes refused. Of two reapers, or a reaper and a late worker, exactly one wins.
  */
-export function reclaimRuns(runs: readonly HeldRun[]) {
+export function reclaimRuns(runs: readonly BegunRun[]) {
   return sql<{ runId: string }>`
     with before as (
-      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.claimed_at, a.gate_id, a.queue_gate_id
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, to_timestamp(i.started_ms / 1000) as started_at, a.gate_id, a.queue_gate_id
       from agenda a
-      join unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence)
-        on i.run_id = a.run_id
+      join unnest(
+        ${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[], ${list(runs, (r) => r.startedAt ?? null)}::float8[])
+        as i(run_id, fence, started_ms) on i.run_id = a.run_id
       where a.fence = i.fence and a.state = 'running'
       for update of a
     ), back as (
@@ -133,7 +155,7 @@ export function reclaimRuns(runs: readonly HeldRun[]) {
       insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
     ), kept as (
       insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, error)
-      select run_id, task_id, worker_id, claimed_at, clock_timestamp(), attempt, fence, 'worker_lost',
+      select run_id, task_id, worker_id, started_at, clock_timestamp(), attempt, fence, 'worker_lost',
              jsonb_build_object('code', 'worker_lost', 'message', 'The worker that held this run stopped beating.')
       from before
     ), ${freedPlaces}

@@ -1,6 +1,8 @@
 /** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
 import { LATE_END_MS } from '../core/frontier.ts'
 import type { AttemptOutcome } from '../core/run.ts'
+import type { Assurance } from '../runtime/clock.ts'
+import { behind, CERTAIN } from './assured.ts'
 import { leftAlone } from './exceptions.ts'
 import { freedPlaces } from './gates.ts'
 import { list, reading, sql } from './sql.ts'
@@ -73,13 +75,15 @@ export function isPlain(ending: Ending): ending is Ending & PlainEnding {
  * behind a gate, is awaited, was put off by chance, was cancelled or ended long ago is left alone and answered: it needs
  * `endRuns`, which also tells whether it is held by another fence.
  */
-export const endPlainRuns = (endings: readonly PlainEnding[]) =>
-  reading(deletePlain(endings), (answers) =>
+export const endPlainRuns = (endings: readonly PlainEnding[], assurance: Assurance = CERTAIN) =>
+  reading(deletePlain(endings, assurance), (answers) =>
     answers.map(({ ended }) => ({ left: leftAlone(endings, ended) })),
   )
 
-const deletePlain = (endings: readonly PlainEnding[]) => sql<{ ended: readonly string[] | null }>`
-  with ended as (
+const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => sql<{
+  ended: readonly string[] | null
+}>`
+  with ${behind(assurance)}, ended as (
     delete from agenda a
     using unnest(
       ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
@@ -90,12 +94,14 @@ const deletePlain = (endings: readonly PlainEnding[]) => sql<{ ended: readonly s
       and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited and a.jitter_ms is null
       and i.ended_ms >= (select date_part('epoch', statement_timestamp()) * 1000 - ${LATE_END_MS}::integer)
     returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.fence, a.late_ms, a.attempt,
-              a.losses, a.kind, i.started_ms, i.ended_ms, i.output
+              a.losses, a.kind, i.output,
+              i.started_ms + case when i.started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
+              i.ended_ms + case when i.ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms
   ), history as (
     insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence, late_ms,
                      attempt, losses, kind, state, outcome, output)
-    select run_id, task_id, project_id, worker_id, scheduled_for, to_timestamp(started_ms / 1000), to_timestamp(ended_ms / 1000),
-           version, ordinal, fence, coalesce(late_ms, floor(date_part('epoch', to_timestamp(started_ms / 1000) - scheduled_for) * 1000)), attempt, losses, kind,
+    select run_id, task_id, project_id, worker_id, scheduled_for, to_timestamp(started_ms / 1000),
+           to_timestamp(greatest(started_ms, ended_ms) / 1000), version, ordinal, fence, coalesce(late_ms, floor(date_part('epoch', to_timestamp(started_ms / 1000) - scheduled_for) * 1000)), attempt, losses, kind,
            'completed', 'completed', output
     from ended
     returning run_id
@@ -108,10 +114,10 @@ const deletePlain = (endings: readonly PlainEnding[]) => sql<{ ended: readonly s
  * the version that holds by then. A run that a user cancelled ends cancelled whatever its attempt came to. What is
  * stored long after it happened is noted, for whoever follows history and looks at its latest stretch only.
  */
-export function endRuns(endings: readonly Ending[]) {
+export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTAIN) {
   const chains = endings.filter(({ heirId }) => heirId !== null)
   return sql<EndResult>`
-    with chained as materialized (
+    with ${behind(assurance)}, chained as materialized (
       select id, version, definition_in_brief(definition, brief, version) as definition from task
       where id in (select task_id from agenda where run_id = any(${list(chains, (e) => e.runId)}::uuid[]) and delay_ms is not null)
       for share
@@ -124,9 +130,13 @@ export function endRuns(endings: readonly Ending[]) {
         ${list(endings, (e) => json(e.output))}::jsonb[], ${list(endings, (e) => json(e.error))}::jsonb[],
         ${list(endings, (e) => e.heirId)}::uuid[])
         as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, heir_id)
+      cross join lateral (
+        select i.started_ms + case when i.started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
+               i.ended_ms + case when i.ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms
+      ) c
       where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running' and (select count(*) from chained) >= 0
       returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
-                to_timestamp(i.started_ms / 1000) as started_at, to_timestamp(i.ended_ms / 1000) as ended_at, i.output, i.error, i.heir_id
+                to_timestamp(c.started_ms / 1000) as started_at, to_timestamp(greatest(c.started_ms, c.ended_ms) / 1000) as ended_at, i.output, i.error, i.heir_id
     ), heirs as (
       insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
       select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, coalesce(c.version, t.version), e.ordinal + 1, e.lane, e.priority, e.delay_ms
@@ -169,7 +179,7 @@ export interface Retry {
   readonly runId: string
   readonly fence: number
   readonly outcome: 'failed' | 'timed_out'
-  readonly startedAt: number
+  readonly startedAt: number | null
   readonly endedAt: number
   readonly retryAt: number
   readonly output: unknown
@@ -185,15 +195,20 @@ export interface RetriedRow {
 }
 
 /** Puts runs back on the agenda for another attempt. A run that was cancelled meanwhile is not answered. */
-export function retryRuns(retries: readonly Retry[]) {
+export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERTAIN) {
   return sql<RetriedRow>`
-    with input as materialized (
+    with ${behind(assurance)}, given as materialized (
       select * from unnest(
         ${list(retries, (r) => r.runId)}::uuid[], ${list(retries, (r) => r.fence)}::integer[],
         ${list(retries, (r) => r.outcome)}::text[], ${list(retries, (r) => r.startedAt)}::float8[],
         ${list(retries, (r) => r.endedAt)}::float8[], ${list(retries, (r) => r.retryAt)}::float8[],
         ${list(retries, (r) => json(r.output))}::jsonb[], ${list(retries, (r) => json(r.error))}::jsonb[])
         as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
+    ), input as materialized (
+      select run_id, fence, outcome, started_ms + case when started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
+             ended_ms + case when ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms,
+             retry_ms + case when retry_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as retry_ms, output, error
+      from given
     ), before as (
       select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id, a.queue_gate_id
       from agenda a join input i on a.run_id = i.run_id
@@ -207,8 +222,8 @@ export function retryRuns(retries: readonly Retry[]) {
       returning a.run_id, a.shard
     ), kept as (
       insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, output, error)
-      select b.run_id, b.task_id, b.worker_id, to_timestamp(i.started_ms / 1000), to_timestamp(i.ended_ms / 1000), b.attempt, b.fence,
-             i.outcome, i.output, i.error
+      select b.run_id, b.task_id, b.worker_id, to_timestamp(i.started_ms / 1000),
+             to_timestamp(greatest(i.started_ms, i.ended_ms) / 1000), b.attempt, b.fence, i.outcome, i.output, i.error
       from before b join input i on i.run_id = b.run_id
     ), ${freedPlaces}
     select run_id as "runId", shard, exists (select from freed) as "hasFreedGates" from waiting`

@@ -105,6 +105,10 @@ export interface HeldWork {
   readonly holdsPlace: boolean
 }
 
+/** When a worker was given a run, which it then begins at once: nobody is given one before its instant. */
+export const givenAt = ({ claimedAt, wakeAt, scheduledFor }: HeldWork): number =>
+  Math.max(claimedAt, wakeAt, scheduledFor)
+
 /** Those of the given runs that a worker holds; none once it is dead. Of what it does not hold it may change nothing. */
 export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
   sql<HeldWork>`

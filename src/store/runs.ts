@@ -46,7 +46,7 @@ export interface RunRow extends PageRow {
 export const liveRun = part`
     run_id as id, task_id as "taskId", kind, case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end as state,
     null::text as reason, scheduled_for as "scheduledFor",
-    case when state = 'running' and scheduled_for <= now() then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
+    case when state = 'running' and greatest(wake_at, scheduled_for) <= now() then greatest(claimed_at, wake_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
     case when state = 'retrying' then wake_at end as "retryAt", null::timestamptz as "coversUntil", null::integer as "coversCount",
     version, attempt, losses, fence, late_ms as "lateMs", worker_id as "workerId", null::text as outcome, null::jsonb as output,
     null::jsonb as error, cancel_at as "cancelRequestedAt"`

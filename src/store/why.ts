@@ -96,7 +96,7 @@ export const runsUpTo = ({
 }) => sql<PastRun>`
   select * from (
     (select run_id as "runId", kind::text as kind, state::text as state, null as reason, scheduled_for as "scheduledFor",
-            null::timestamptz as "coversUntil", case when state = 'running' then greatest(claimed_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
+            null::timestamptz as "coversUntil", case when state = 'running' and greatest(wake_at, scheduled_for) <= now() then greatest(claimed_at, wake_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
             late_ms as "lateMs", attempt
      from agenda
      where task_id = ${taskId} and scheduled_for <= to_timestamp(${at}::float8 / 1000) and state <> 'scheduled'

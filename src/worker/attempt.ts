@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Action } from '../core/action.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { durationMs } from '../core/task.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type HoldingClock, holdMs, type Step } from '../runtime/clock.ts'
 import type { Work } from '../transport/transport.ts'
 import type { AttemptContext, Executor, StopSignal } from './executor.ts'
 import { traceparentFor } from './traceparent.ts'
@@ -17,16 +17,16 @@ export type StopReason = 'timeout' | 'cancelled' | 'lease_lost' | 'shutdown'
  */
 export class Attempt implements AttemptContext, StopSignal {
   readonly work: Work
-  readonly #clock: Clock
+  readonly #clock: HoldingClock
   #stopReason: StopReason | undefined
   #isAbandoned = false
   #endHold: (() => void) | undefined
   #endOver: (() => void) | undefined
-  #hasBegun = false
+  #startedAt: number | null = null
   readonly #listeners = new Set<() => void>()
   #traceparent: string | undefined
 
-  constructor(work: Work, clock: Clock) {
+  constructor(work: Work, clock: HoldingClock) {
     this.work = work
     this.#clock = clock
   }
@@ -60,7 +60,12 @@ export class Attempt implements AttemptContext, StopSignal {
   }
 
   get hasBegun(): boolean {
-    return this.#hasBegun
+    return this.#startedAt !== null
+  }
+
+  /** When its action was begun; null while it waits, and for ever when it is stopped before its instant. */
+  get startedAt(): number | null {
+    return this.#startedAt
   }
 
   get traceparent(): string {
@@ -119,12 +124,23 @@ export class Attempt implements AttemptContext, StopSignal {
 
   /** Performs the attempt; undefined when it was abandoned before its instant. Only one that is over needs no action. */
   async perform(executor: Executor, action: Action | undefined): Promise<EndedAttempt | undefined> {
+    if (this.#waitMs() > 0) this.#clock.expect(this.#dueAt)
     while (this.#waitMs() > 0 && !this.isOver) await this.#hold()
     if (this.#isAbandoned) return undefined
-    this.#hasBegun = true
-    const startedAt = this.#clock.now()
-    const outcome = this.#stopReason ? this.#stopped(this.#stopReason) : await this.#execute(executor, action)
-    return { work: this.work, outcome, startedAt, endedAt: Math.max(startedAt, this.#clock.now()) }
+    if (this.#stopReason) return this.#ended(this.#stopped(this.#stopReason))
+    this.#startedAt = this.#clock.now()
+    return this.#ended(await this.#execute(executor, action))
+  }
+
+  /** The database's clock was set, perhaps before this attempt began. */
+  correct({ byMs, assuredUntil }: Step): void {
+    if (this.#startedAt !== null && this.#startedAt > assuredUntil) this.#startedAt += byMs
+  }
+
+  #ended(outcome: Outcome): EndedAttempt {
+    const now = this.#clock.now()
+    const startedAt = this.#startedAt
+    return { work: this.work, outcome, startedAt, endedAt: Math.max(startedAt ?? now, now) }
   }
 
   async #execute(executor: Executor, action: Action | undefined): Promise<Outcome> {
@@ -165,7 +181,7 @@ export class Attempt implements AttemptContext, StopSignal {
   /** Timers may fire a little early, so whoever holds asks the clock again afterwards. */
   #hold(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#endHold?.(), Math.min(Math.ceil(this.#waitMs()), LONGEST_HOLD_MS))
+      const timer = setTimeout(() => this.#endHold?.(), this.#waitMs())
       this.#endHold = () => {
         clearTimeout(timer)
         this.#endHold = undefined
@@ -175,8 +191,10 @@ export class Attempt implements AttemptContext, StopSignal {
   }
 
   #waitMs(): number {
-    return Math.max(this.work.scheduledFor, this.work.wakeAt) - this.#clock.now()
+    return holdMs(this.#clock, this.#dueAt)
+  }
+
+  get #dueAt(): number {
+    return Math.max(this.work.scheduledFor, this.work.wakeAt)
   }
 }
-
-const LONGEST_HOLD_MS = 1_000

@@ -10,6 +10,7 @@ import {
   tasksInAgenda,
 } from '../../test/support/agenda.ts'
 import { whenDone } from '../../test/support/cleanup.ts'
+import { steadyClock } from '../../test/support/clock.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { laneOf } from '../core/lane.ts'
@@ -59,7 +60,7 @@ async function aWorker({ losesFirst, execute }: { losesFirst: boolean; execute: 
     wakeUps: new LocalWakeUps(),
     definitions: new Definitions(db),
     executor: { execute },
-    clock: { now: () => Date.now() + time.passedMs },
+    clock: steadyClock(() => Date.now() + time.passedMs),
     log: silentLogger(),
     concurrency: 10,
     labels: [],

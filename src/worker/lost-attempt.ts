@@ -8,8 +8,12 @@ import type { Work } from '../transport/transport.ts'
 export const mayBeginAgain = ({ definition, losses }: Work): boolean =>
   definition.onWorkerLoss !== 'fail' && losses + 1 < MAX_LOSSES
 
-export const lostEnding = (work: Work, now: number): Ending => ({
+export const lostEnding = (
+  work: Work,
+  { startedAt, now }: { readonly startedAt: number | null; readonly now: number },
+): Ending => ({
   ...base(work, now),
+  startedAt,
   state: 'permanently_failed',
   outcome: 'worker_lost',
   error: {

@@ -3,6 +3,7 @@
  * and go with the next, so the batch grows with the load and a lone outcome never waits. What cannot be
  * written is kept and tried again, never dropped; the fence makes a repetition harmless.
  */
+import type { Assurance, HoldingClock, Step } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
@@ -43,6 +44,7 @@ const PLENTY = 300
 export interface OutcomeWriterOptions {
   readonly db: Database
   readonly wakeUps: WakeUps
+  readonly clock: HoldingClock
   readonly log: Logger
 }
 
@@ -72,6 +74,7 @@ export class OutcomeWriter implements Service {
     })
     this.#kept = new KeptOutcomes((outcome) => this.#aside.restMs(outcome))
     this.#loop = new Loop({ name: 'outcomes', everyMs: IDLE_MS, log, runOnce: () => this.#flush() })
+    options.clock.onStep((step) => this.#correct(step))
   }
 
   /** How many outcomes were found to be about runs that are somebody else's, since the start. */
@@ -160,6 +163,16 @@ export class OutcomeWriter implements Service {
     this.#loop.wake()
   }
 
+  get #assurance(): Assurance {
+    return this.#options.clock.assurance()
+  }
+
+  /** What was not written yet may have happened after the database's clock was set. */
+  #correct(step: Step): void {
+    for (const outcomes of [this.#plain, this.#endings, this.#retries])
+      for (const outcome of outcomes) correct(outcome, step)
+  }
+
   async #flush(): Promise<number | undefined> {
     this.#takeUpKept({ isAll: false })
     const early = this.#begunAt + PACE_MS - performance.now()
@@ -199,7 +212,7 @@ export class OutcomeWriter implements Service {
   /** Answers what this statement cannot end, or the database refuses: it is left to the one that can tell why. */
   async #endPlain(batch: readonly (Ending & PlainEnding)[]): Promise<readonly Ending[]> {
     try {
-      const [written] = await this.#options.db.run(endPlainRuns(batch))
+      const [written] = await this.#options.db.run(endPlainRuns(batch, this.#assurance))
       const left = new Set(written?.left)
       return left.size === 0 ? [] : batch.filter(({ runId }) => left.has(runId))
     } catch (error) {
@@ -224,7 +237,7 @@ export class OutcomeWriter implements Service {
   }
 
   async #end(endings: readonly Ending[]): Promise<readonly DueHint[]> {
-    const [written] = await this.#options.db.run(endRuns(endings))
+    const [written] = await this.#options.db.run(endRuns(endings, this.#assurance))
     this.#reportStale(endings.length - (written?.ended ?? 0))
     if (written?.hasFreedGates) this.#options.wakeUps.announceReady()
     return written?.heirs ?? []
@@ -246,7 +259,7 @@ export class OutcomeWriter implements Service {
   }
 
   async #retry(retries: readonly Retry[]): Promise<DueHint[]> {
-    const retried = await this.#options.db.run(retryRuns(retries))
+    const retried = await this.#options.db.run(retryRuns(retries, this.#assurance))
     const written = new Map(retried.map(({ runId, shard }) => [runId, shard]))
     if (retried[0]?.hasFreedGates) this.#options.wakeUps.announceReady()
     // What was not taken was cancelled meanwhile, and ends so, or is no longer ours, and then this does nothing.
@@ -310,6 +323,15 @@ function without<T>(items: T[], part: readonly unknown[]): T[] {
   if (items[0] === part[0] && items[part.length - 1] === part.at(-1)) return items.slice(part.length)
   const gone = new Set(part)
   return items.filter((item) => !gone.has(item))
+}
+
+/** Gives an outcome the instants that the database's clock tells since it was set; it stays the same object, which may be under way. */
+function correct(outcome: Ending | Retry, { byMs, assuredUntil }: Step): void {
+  const shift = (at: number) => (at > assuredUntil ? at + byMs : at)
+  const startedAt = outcome.startedAt === null ? null : shift(outcome.startedAt)
+  const endedAt = Math.max(startedAt ?? Number.NEGATIVE_INFINITY, shift(outcome.endedAt))
+  const retry = 'retryAt' in outcome ? { retryAt: shift(outcome.retryAt) } : {}
+  Object.assign(outcome, { startedAt, endedAt, ...retry })
 }
 
 function cancelledInstead({ retryAt: _, ...attempt }: Retry): Ending {

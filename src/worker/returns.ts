@@ -24,7 +24,7 @@ export interface ReturnsOptions {
 
 export class Returns {
   readonly #options: ReturnsOptions
-  readonly #begun: Work[] = []
+  readonly #begun: (Work & { readonly startedAt: number })[] = []
   readonly #unbegun: HeldRun[] = []
   readonly #doubt = new Doubt()
 
@@ -33,8 +33,8 @@ export class Returns {
   }
 
   /** Takes runs whose attempt had begun: each has lost one. */
-  addBegun(work: Work): void {
-    this.#begun.push(work)
+  addBegun(work: Work, startedAt: number): void {
+    this.#begun.push({ ...work, startedAt })
   }
 
   /** Takes runs that were never begun: they go back as they came. */
@@ -64,7 +64,11 @@ export class Returns {
     this.#begun.splice(0, begun.length)
     for (const work of begun)
       if (!mayBeginAgain(work))
-        writer.add({ kind: 'end', ending: lostEnding(work, clock.now()), isAwaited: true })
+        writer.add({
+          kind: 'end',
+          ending: lostEnding(work, { startedAt: work.startedAt, now: clock.now() }),
+          isAwaited: true,
+        })
     if (unbegun.length + again.length > 0) wakeUps.announceReady()
   }
 

@@ -9,7 +9,8 @@ import type { Work } from '../transport/transport.ts'
 export interface EndedAttempt {
   readonly work: Work
   readonly outcome: Outcome
-  readonly startedAt: number
+  /** Null when it was stopped before it began. */
+  readonly startedAt: number | null
   readonly endedAt: number
 }
 

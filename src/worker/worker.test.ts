@@ -9,6 +9,7 @@ import {
   tasksInAgenda,
 } from '../../test/support/agenda.ts'
 import { whenDone } from '../../test/support/cleanup.ts'
+import { steadyClock } from '../../test/support/clock.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { laneOf } from '../core/lane.ts'
@@ -55,7 +56,7 @@ async function startWorker(options: Partial<WorkerOptions> = {}) {
     wakeUps: new LocalWakeUps(),
     definitions: new Definitions(db),
     executor: hanging,
-    clock: { now: () => Date.now() },
+    clock: steadyClock(),
     log: silentLogger(),
     concurrency: 10,
     labels: [],

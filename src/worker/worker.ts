@@ -5,7 +5,7 @@
 
 import { isLarge } from '../core/action.ts'
 import { uuidv7 } from '../core/ids.ts'
-import type { Clock } from '../runtime/clock.ts'
+import type { HoldingClock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
@@ -33,7 +33,7 @@ export interface WorkerOptions {
   readonly wakeUps: WakeUps
   readonly definitions: Definitions
   readonly executor: Executor
-  readonly clock: Clock
+  readonly clock: HoldingClock
   readonly log: Logger
   readonly concurrency: number
   /** What this worker can do beyond the ordinary; tasks may ask for it. */
@@ -73,7 +73,7 @@ export class Worker implements Service, LocalWorker {
     const { concurrency, claimAhead, transport, definitions } = options
     this.#lanes = new ServedLanes({ workerId: nodeId, db, labels })
     this.#large = new LargeActions({ definitions, log })
-    this.#writer = new OutcomeWriter({ db, wakeUps, log })
+    this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
     this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
     this.#hand = new Hand({ concurrency, claimAhead, isFull: () => this.#writer.isFull })
     this.#claiming = new Claiming({
@@ -106,6 +106,9 @@ export class Worker implements Service, LocalWorker {
       this.#pulling.wake()
     })
     wakeUps.onCancel(() => this.#cancelling.wake())
+    clock.onStep((step) => {
+      for (const attempt of this.#hand.attempts.values()) attempt.correct(step)
+    })
   }
 
   get id(): string {
@@ -148,7 +151,7 @@ export class Worker implements Service, LocalWorker {
     this.#isSuspended = true
     this.#returns.addUnbegun(this.#hand.queue.splice(0))
     for (const attempt of this.#hand.attempts.values()) {
-      if (attempt.hasBegun) this.#returns.addBegun(attempt.work)
+      if (attempt.startedAt !== null) this.#returns.addBegun(attempt.work, attempt.startedAt)
       else this.#returns.addUnbegun([attempt.work])
       attempt.stop('lease_lost')
     }

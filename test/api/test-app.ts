@@ -16,6 +16,7 @@ import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { RemoteDesk } from '../../src/worker/remote/remote-desk.ts'
 import { Tester } from '../../src/worker/subscriptions/tester.ts'
+import { steadyClock } from '../support/clock.ts'
 
 export interface InjectedAnswer {
   readonly status: number
@@ -34,7 +35,7 @@ export async function createTestApp(
 ) {
   const [reading] = await db.run(readClock()).catch(() => [])
   const offset = (reading?.now ?? Date.now()) - performance.now()
-  const clock = { now: () => performance.now() + offset }
+  const clock = steadyClock(() => performance.now() + offset)
   const wakeUps = new LocalWakeUps()
   const remoteWorkers = new RemoteDesk({
     db,

@@ -13,12 +13,13 @@ import { LARGE_BYTES } from '../../src/store/stored-definition.ts'
 import { Attempt } from '../../src/worker/attempt.ts'
 import { LargeActions, MAX_BYTES_IN_HAND } from '../../src/worker/large-actions.ts'
 import { aDefinition, endedRow, tasksInAgenda } from '../support/agenda.ts'
+import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { anEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
 
 const { db } = await createTestDatabase()
-const clock = { now: () => Date.now() }
+const clock = steadyClock()
 
 const webhook = (characters: number): Action => ({
   type: 'webhook',

@@ -8,6 +8,7 @@ import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { OutcomeWriter } from '../../src/worker/outcome-writer.ts'
 import { aNode, completed, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { whenDone } from '../support/cleanup.ts'
+import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -29,7 +30,12 @@ test('what one of two statements could not write is written later, and the rest 
   const runs = await runsInProgress(db, COUNT)
   const impatient = new Database({ url, applicationName: 'test', maxConnections: 4, statementTimeoutMs: 300 })
   whenDone(() => impatient.close())
-  const writer = new OutcomeWriter({ db: impatient, wakeUps: new LocalWakeUps(), log: silentLogger() })
+  const writer = new OutcomeWriter({
+    db: impatient,
+    wakeUps: new LocalWakeUps(),
+    clock: steadyClock(),
+    log: silentLogger(),
+  })
   const written = async () => {
     const [row] = await db.run(sql<{ count: number }>`select count(*)::integer as count from run`)
     return row?.count ?? 0

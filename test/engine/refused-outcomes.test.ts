@@ -10,6 +10,7 @@ import { WriteCheck } from '../../src/store/write-check.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { OutcomeWriter } from '../../src/worker/outcome-writer.ts'
 import { aNode, completed, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
+import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -33,7 +34,12 @@ async function runsInProgress(count: number): Promise<Begun[]> {
 }
 
 function aWriter(): OutcomeWriter {
-  const writer = new OutcomeWriter({ db, wakeUps: new LocalWakeUps(), log: silentLogger() })
+  const writer = new OutcomeWriter({
+    db,
+    wakeUps: new LocalWakeUps(),
+    clock: steadyClock(),
+    log: silentLogger(),
+  })
   writer.start()
   return writer
 }

@@ -12,6 +12,7 @@ import type { Executor } from '../../src/worker/executor.ts'
 import { Worker } from '../../src/worker/worker.ts'
 import { aNode } from './agenda.ts'
 import { whenDone } from './cleanup.ts'
+import { steadyClock } from './clock.ts'
 import { eventually } from './eventually.ts'
 
 /** The scheduler's loops are not started: what it reads and fires, and when, is up to the test. */
@@ -26,7 +27,7 @@ export async function anEngine(
   const parts = {
     nodeId: await aNode(db, ['scheduler', 'worker']),
     db,
-    clock,
+    clock: steadyClock(() => clock.now()),
     log: silentLogger(),
     wakeUps: new LocalWakeUps(),
     definitions,

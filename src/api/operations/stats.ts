@@ -1,6 +1,7 @@
 /** The overview: how things stand, how the last hour and day were, what comes next. */
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { type AuditSummary, auditSummary } from '../../store/audit.ts'
+import { type ClockStepRow, latestClockStep } from '../../store/clock-steps.ts'
 import type { Queryable } from '../../store/database.ts'
 import {
   type FailedTask,
@@ -56,6 +57,7 @@ export async function readStats(context: Context): Promise<Stats> {
     ({ why, deadAt }) => why === 'lost' && deadAt !== null && deadAt > now - HOUR_MS,
   ).length
   const quiet = nodes.filter(({ state }) => state === 'quiet').length
+  const step = present.clockStep ?? null
   const day = outcomesOf(counted.minutes)
   return {
     now: utc(now),
@@ -71,6 +73,7 @@ export async function readStats(context: Context): Promise<Stats> {
       missed: day.missed,
       audit: auditOf(present.audit, now),
       refused: refusedOf(present.refused),
+      clockStep: step && { ...step, agoMs: Math.max(0, now - step.noticedAt) },
     }),
     runs: {
       pending: { count: live.pending, atLeast: live.isDueCut },
@@ -93,6 +96,7 @@ export async function readStats(context: Context): Promise<Stats> {
     audit: presentAudit(present.audit),
     refused: refusedOf(present.refused),
     database: { isWritable: trouble === null, code: trouble?.code ?? null, detail: trouble?.detail ?? null },
+    clock: { steps: step?.count ?? 0, lastStep: step && { at: utc(step.noticedAt), byMs: step.byMs } },
     nodes: { alive: nodes.filter(({ state }) => state === 'alive').length, quiet, lost },
     shards: {
       total: SHARD_COUNT,
@@ -118,6 +122,7 @@ interface Present {
   readonly ahead: Forecast
   readonly audit: AuditSummary | undefined
   readonly refused: readonly RefusedRow[]
+  readonly clockStep: ClockStepRow | undefined
 }
 
 const NOTHING_LIVE: LiveCounts = {
@@ -147,7 +152,8 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
   )
   const [audit] = await tx.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
   const refused = await tx.run(refusedNow({ projectId, limit: MAX_REFUSED }))
-  return { live, tasks, failed, audit, refused, ahead: await forecast(tx, projectId, now) }
+  const [clockStep] = await tx.run(latestClockStep())
+  return { live, tasks, failed, audit, refused, clockStep, ahead: await forecast(tx, projectId, now) }
 }
 
 const refusedOf = (rows: readonly RefusedRow[]): Stats['refused'] => ({

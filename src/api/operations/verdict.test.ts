@@ -15,6 +15,7 @@ const fine: Ingredients = {
   missed: 0,
   audit: AUDITED,
   refused: { count: 0, atLeast: false, items: [] },
+  clockStep: null,
 }
 
 test('when nothing is wrong it says so, and what the day was', () => {
@@ -60,6 +61,14 @@ test.each([
   [
     { audit: { ...AUDITED, repaired: 0, unrepaired: 0, silentMs: 3_700_000 } },
     'No audit has come round for 1 h. ',
+  ],
+  [
+    { clockStep: { byMs: -500, agoMs: 4_000, count: 1 } },
+    "The database's clock was set back by 500 ms, 4 s ago. ",
+  ],
+  [
+    { clockStep: { byMs: 3_600_123, agoMs: 90_000, count: 2 } },
+    "The database's clock was set forward by 1 h, 1 min ago (2 times in 24 h). ",
   ],
   [{ lostNodes: 1, quietNodes: 2 }, '1 node died within the last hour. 2 nodes are quiet. '],
 ] satisfies [Partial<Ingredients>, string][])('what is wrong comes first: %j', (wrong, says) => {

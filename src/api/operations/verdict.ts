@@ -18,6 +18,15 @@ export interface Ingredients {
   readonly audit: AuditIngredients
   /** What PostgreSQL refuses to write at present. */
   readonly refused: Counted & { readonly items: readonly { readonly operation: RefusedOperation }[] }
+  /** The latest time within a day that the database's clock was set, and how often it was. */
+  readonly clockStep: ClockStep | null
+}
+
+/** The database's clock was set. */
+export interface ClockStep {
+  readonly byMs: number
+  readonly agoMs: number
+  readonly count: number
 }
 
 /** What the audit has to say. */
@@ -101,10 +110,18 @@ function troublesOf(it: Ingredients): string[] {
     )
   if (silentMs !== null && silentMs > AUDIT_SILENT_MS)
     troubles.push(`No audit has come round for ${roughly(silentMs)}.`)
+  if (it.clockStep) troubles.push(stepOf(it.clockStep))
   if (it.lostNodes > 0) troubles.push(`${of(it.lostNodes, 'node')} died within the last hour.`)
   if (it.quietNodes > 0)
     troubles.push(`${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'is' : 'are'} quiet.`)
   return troubles
+}
+
+function stepOf({ byMs, agoMs, count }: ClockStep): string {
+  const times = count === 1 ? '' : ` (${of(count, 'time')} in 24 h)`
+  const length = Math.abs(byMs) < 1_000 ? `${Math.abs(byMs)} ms` : roughly(Math.abs(byMs))
+  const direction = byMs < 0 ? 'back' : 'forward'
+  return `The database's clock was set ${direction} by ${length}, ${roughly(agoMs)} ago${times}.`
 }
 
 /** A round takes less than a minute; when none has ended for so long, nobody audits. */

@@ -14,7 +14,9 @@ export const Attempt = z
       .describe('permanently_failed is the last failed attempt of a run that gave up.'),
     outcome: z.enum(['completed', 'failed', 'timed_out', 'cancelled', 'worker_lost']),
     scheduledFor: Stored,
-    startedAt: Stored.nullable(),
+    startedAt: Stored.nullable().describe(
+      'Null when it was stopped before it began, or when its worker was lost and may not have begun it.',
+    ),
     endedAt: Stored,
     workerId: Uuid.nullable(),
     fence: z.int(),
@@ -33,13 +35,17 @@ const runFields = {
   state: z.enum(RUN_STATES),
   reason: z.string().nullable().describe('Why it was skipped.'),
   scheduledFor: Stored,
-  startedAt: Stored.nullable().describe('Of the latest attempt; null while the run waits.'),
+  startedAt: Stored.nullable().describe(
+    'Of the latest attempt; null while the run waits, and when that attempt is not known to have begun.',
+  ),
   endedAt: Stored.nullable(),
   retryAt: Stored.nullable(),
   latenessMs: z
     .int()
     .nullable()
-    .describe('From the due instant, jitter included, to the start of the first attempt.'),
+    .describe(
+      'From the due instant, jitter included, to the start of the first attempt that is known to have begun. Negative when it began early, which takes a database clock that was set back.',
+    ),
   attempt: z.int().describe('Attempts so far.'),
   retries: z.int().describe('Attempts that were made because earlier ones failed.'),
   losses: z.int().describe('Attempts that ended with the death of their worker.'),

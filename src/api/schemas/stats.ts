@@ -102,6 +102,17 @@ export const Stats = z
         detail: z.string().nullable().describe('Why not, and what to do about it.'),
       })
       .describe('Whether the database can be written to.'),
+    clock: z
+      .object({
+        steps: z.int().describe('How often the clock was set within the last 24 hours.'),
+        lastStep: z
+          .object({
+            at: Stored.describe('When it was noticed, by the clock as it was set.'),
+            byMs: z.int().describe('By how much: negative when it was set back.'),
+          })
+          .nullable(),
+      })
+      .describe("The database's clock, which is everybody's. When it is set, runs may begin early or late."),
     nodes: z.object({
       alive: z.int(),
       quiet: z.int(),

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { Attempt, Run, RunWithAttempts as RunWithAttemptsSchema } from '../../api/schemas/run.ts'
 import { outcomeWords } from '../../core/words/outcome.ts'
-import { formatDistance, formatDuration, formatInstant } from '../../core/words/time.ts'
+import { formatDistance, formatDuration, formatInstant, formatLateness } from '../../core/words/time.ts'
 import { cut, facts, printable, printableLines, table } from './printed.ts'
 import { machineZone } from './schedule-flags.ts'
 import type { Server } from './server.ts'
@@ -24,7 +24,7 @@ export function runTable(runs: readonly Run[], now: number): string {
       cut(printable(run.taskName ?? run.taskId), NAME_WIDTH),
       stateWords(run.state, run.reason),
       formatInstant(Date.parse(run.scheduledFor), machineZone(), { now, precision: 'second' }),
-      run.latenessMs === null ? '–' : formatDuration(run.latenessMs),
+      run.latenessMs === null ? '–' : formatLateness(run.latenessMs),
       tookWords(run),
       cut(printable(outcomeWords(run)), OUTCOME_WIDTH),
       run.id,
@@ -54,7 +54,7 @@ export function runText(run: RunWithAttempts, server: Server): string {
       `${run.taskName === null ? '' : `${printable(run.taskName)}  `}${run.taskId}, version ${run.version}`,
     ],
     ['due', instant(run.scheduledFor)],
-    ...(run.latenessMs === null ? [] : [['late', formatDuration(run.latenessMs)] as [string, string]]),
+    ...(run.latenessMs === null ? [] : [['late', formatLateness(run.latenessMs)] as [string, string]]),
     ...(run.endedAt === null ? [] : [['ended', instant(run.endedAt)] as [string, string]]),
     ...(run.retryAt === null
       ? []

@@ -2,7 +2,7 @@
 import type { Task } from '../../api/schemas/task.ts'
 import type { Action } from '../../core/action.ts'
 import { actionWords } from '../../core/words/action.ts'
-import { formatDistance, formatDuration, formatInstant } from '../../core/words/time.ts'
+import { formatDistance, formatDuration, formatInstant, lateOrEarly } from '../../core/words/time.ts'
 import { titleOf } from './find-task.ts'
 import { cut, facts, printable, table } from './printed.ts'
 import { machineZone } from './schedule-flags.ts'
@@ -91,7 +91,7 @@ function lastPairs({ recent = [], timezone }: Task, now: number): [string, strin
   const last = recent[0]
   if (!last) return [['last', '○ never ran']]
   const took = last.durationMs === null ? '' : `, took ${formatDuration(last.durationMs)}`
-  const late = last.latenessMs === null ? '' : `, ${formatDuration(last.latenessMs)} late`
+  const late = last.latenessMs === null ? '' : `, ${lateOrEarly(last.latenessMs)}`
   return [
     [
       'last',

@@ -73,6 +73,14 @@ export function formatDuration(ms: number): string {
   return twoUnits(length, DAY, 'd', HOUR, 'h')
 }
 
+/** How late something was; what came before its instant was early. */
+export const formatLateness = (ms: number): string =>
+  ms < 0 ? `${formatDuration(ms)} early` : formatDuration(ms)
+
+/** The same where the word must stand: `3 ms late`. */
+export const lateOrEarly = (ms: number): string =>
+  ms < 0 ? formatLateness(ms) : `${formatDuration(ms)} late`
+
 const trimZero = (text: string) => text.replace(/\.0$/, '')
 
 function twoUnits(ms: number, large: number, largeWord: string, small: number, smallWord: string): string {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { steadyClock } from '../../../test/support/clock.ts'
 import { createTestDatabase } from '../../../test/support/database.ts'
 import { startTestNode } from '../../../test/support/node.ts'
 import { aWorker, type GivenRun } from '../../../test/support/remote-worker.ts'
@@ -16,7 +17,7 @@ const overruns = new Overruns({
   db,
   definitions: new Definitions(db),
   wakeUps: new LocalWakeUps(),
-  clock: { now: () => Date.now() },
+  clock: steadyClock(),
   log: silentLogger(),
 })
 overruns.start()

@@ -5,12 +5,12 @@
  */
 import { uuidv7 } from '../../core/ids.ts'
 import { durationMs } from '../../core/task.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { HoldingClock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { LoopService } from '../../runtime/loop-service.ts'
 import type { Database } from '../../store/database.ts'
 import type { Definitions } from '../../store/definitions.ts'
-import { type HeldWork, livesRemote, workOfRemotes } from '../../store/remote-workers.ts'
+import { givenAt, type HeldWork, livesRemote, workOfRemotes } from '../../store/remote-workers.ts'
 import type { Work } from '../../transport/transport.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 import { cancelledEnding } from '../lost-attempt.ts'
@@ -21,7 +21,7 @@ export interface OverrunsOptions {
   readonly db: Database
   readonly definitions: Definitions
   readonly wakeUps: WakeUps
-  readonly clock: Clock
+  readonly clock: HoldingClock
   readonly log: Logger
 }
 
@@ -40,10 +40,10 @@ export class Overruns extends LoopService {
   #endsAt = new Map<string, number>()
 
   constructor(options: OverrunsOptions) {
-    const { db, wakeUps, log } = options
+    const { db, wakeUps, clock, log } = options
     super({ name: 'overruns', everyMs: 60_000, log })
     this.#options = options
-    this.#writer = new OutcomeWriter({ db, wakeUps, log })
+    this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
   }
 
   override start(): void {
@@ -83,7 +83,7 @@ export class Overruns extends LoopService {
     for (const [i, run] of unsure.entries()) {
       const definition = definitions[i]
       if (!definition) continue
-      const startedAt = Math.max(run.claimedAt, run.wakeAt, run.scheduledFor)
+      const startedAt = givenAt(run)
       const endsAt = startedAt + durationMs(definition.timeout) + GRACE_MS
       const isUnheeded = run.cancelledAt !== null && run.cancelledAt + GRACE_MS <= now
       if (endsAt > now && !isUnheeded) this.#endsAt.set(keyOf(run), endsAt)

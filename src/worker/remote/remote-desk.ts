@@ -8,7 +8,7 @@ import { type Action, isLarge } from '../../core/action.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { durationMs } from '../../core/task.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { type HoldingClock, holdMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Service } from '../../runtime/service.ts'
 import { countWithin } from '../../store/by-bytes.ts'
@@ -18,6 +18,7 @@ import { countRunning, limitedQueues } from '../../store/gates.ts'
 import { beat, declareDead, handBackRuns, reclaimRuns } from '../../store/nodes.ts'
 import {
   findRemoteWorker,
+  givenAt,
   type HeldWork,
   insertRemoteWorker,
   latestClaim,
@@ -57,7 +58,7 @@ export interface RemoteDeskOptions {
   readonly transportOn: (db: Queryable) => Transport
   readonly wakeUps: WakeUps
   readonly definitions: Definitions
-  readonly clock: Clock
+  readonly clock: HoldingClock
   readonly log: Logger
   readonly claimEveryMs: number
   readonly heartbeatMs: number
@@ -90,9 +91,9 @@ export class RemoteDesk implements RemoteWorkers, Service {
 
   constructor(options: RemoteDeskOptions) {
     this.#options = options
-    const { db, transportOn, wakeUps, log, claimEveryMs: everyMs } = options
+    const { db, transportOn, wakeUps, clock, log, claimEveryMs: everyMs } = options
     this.#claims = new WaitingClaims({ db, transportOn, wakeUps, log, everyMs })
-    this.#writer = new OutcomeWriter({ db, wakeUps, log })
+    this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
   }
 
   start(): void {
@@ -183,7 +184,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     })
     const works = await this.#worksOf(ours.map(({ row }) => row))
     const byRun = new Map(works.map((work) => [work.runId, work]))
-    const lost: Work[] = []
+    const lost: (HeldWork & Work)[] = []
     const written = new Set<RemoteReport>()
     for (const { report, row } of ours) {
       const work = byRun.get(row.runId)
@@ -266,8 +267,8 @@ export class RemoteDesk implements RemoteWorkers, Service {
     })
   }
 
-  #verdictOn(report: RemoteReport, work: Work, { claimedAt, wakeAt, scheduledFor }: HeldWork): Verdict {
-    const startedAt = Math.max(claimedAt, wakeAt, scheduledFor)
+  #verdictOn(report: RemoteReport, work: Work, held: HeldWork): Verdict {
+    const startedAt = givenAt(held)
     const endedAt = Math.max(startedAt, this.#options.clock.now())
     const verdict = judge({ work, outcome: outcomeOf(report, work), startedAt, endedAt }, Math.random, uuidv7)
     const wishedMs = report.retryInMs ?? (report.retryAt === null ? null : report.retryAt - endedAt)
@@ -287,14 +288,18 @@ export class RemoteDesk implements RemoteWorkers, Service {
   }
 
   /** Attempts that the worker cannot vouch for: each is a loss, as if it had died. */
-  async #takeBack(lost: readonly Work[]): Promise<void> {
+  async #takeBack(lost: readonly (HeldWork & Work)[]): Promise<void> {
     const { db, clock, wakeUps } = this.#options
     const again = lost.filter(mayBeginAgain)
     for (const work of lost)
       if (!mayBeginAgain(work))
-        this.#write(work.runId, { kind: 'end', ending: lostEnding(work, clock.now()), isAwaited: true })
+        this.#write(work.runId, {
+          kind: 'end',
+          ending: lostEnding(work, { startedAt: givenAt(work), now: clock.now() }),
+          isAwaited: true,
+        })
     if (again.length === 0) return
-    await db.run(reclaimRuns(again))
+    await db.run(reclaimRuns(again.map((work) => ({ ...work, startedAt: givenAt(work) }))))
     wakeUps.announceReady()
   }
 
@@ -336,11 +341,10 @@ export class RemoteDesk implements RemoteWorkers, Service {
   /** Runs are fired a little ahead of their instant; nobody begins one before. */
   async #untilDue(works: readonly Work[]): Promise<void> {
     const dueAt = Math.max(...works.map(({ scheduledFor, wakeAt }) => Math.max(scheduledFor, wakeAt)))
-    for (;;) {
-      const leftMs = dueAt - this.#options.clock.now()
-      if (!(leftMs > 0)) return
-      await new Promise((resolve) => setTimeout(resolve, Math.min(Math.ceil(leftMs), LONGEST_HOLD_MS)))
-    }
+    const { clock } = this.#options
+    const waitMs = () => holdMs(clock, dueAt)
+    if (waitMs() > 0) clock.expect(dueAt)
+    for (let ms = waitMs(); ms > 0; ms = waitMs()) await new Promise((resolve) => setTimeout(resolve, ms))
   }
 
   /** Runs of a queue that has just got a limit may have been claimed by who had not noticed; they are counted. */
@@ -352,8 +356,6 @@ export class RemoteDesk implements RemoteWorkers, Service {
     return this.#limits.exist
   }
 }
-
-const LONGEST_HOLD_MS = 1_000
 
 function presentRun({ definition, ...run }: Work, action: Action): RemoteRun {
   const isHandler = action.type === 'handler'

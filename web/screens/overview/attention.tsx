@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { REFUSED_WORDS } from '../../../src/core/refusal-report.ts'
 import type { Stats } from '../../api/overview.ts'
+import { inOnePiece } from '../../components/duration-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import type { AnyState } from '../../components/state.ts'
 import { StateShape } from '../../components/state-mark.tsx'
@@ -10,7 +11,7 @@ import classes from './attention.module.css'
 import { count } from './tiles.tsx'
 
 export function Attention({ stats }: { readonly stats: Stats }) {
-  const { database, shards, runs, tasks, nodes, lastDay, refused } = stats
+  const { database, shards, runs, tasks, nodes, lastDay, refused, clock } = stats
   const isQuiet =
     database.isWritable &&
     refused.count +
@@ -19,6 +20,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       tasks.failing.count +
       nodes.lost +
       nodes.quiet +
+      clock.steps +
       lastDay.missed +
       tasks.paused.count ===
       0
@@ -70,6 +72,13 @@ export function Attention({ stats }: { readonly stats: Stats }) {
             {lastDay.missed} occurrences were missed
           </Link>{' '}
           within 24 hours: nobody was there when they came due
+        </Item>
+      )}
+      {clock.lastStep && (
+        <Item state="missed">
+          The database's clock was set {clock.lastStep.byMs < 0 ? 'back' : 'forward'} by{' '}
+          {inOnePiece(Math.abs(clock.lastStep.byMs))} at <Instant at={clock.lastStep.at} precision="second" />
+          {clock.steps > 1 && `, ${clock.steps} times within 24 hours`}
         </Item>
       )}
       {nodes.lost > 0 && (

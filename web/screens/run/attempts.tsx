@@ -76,6 +76,9 @@ function WorkerName({ id }: { readonly id: string | null }) {
   )
 }
 
+/** A worker that is lost tells nobody what it had begun. */
+const neverBegan = ({ outcome }: Attempt) => (outcome === 'worker_lost' ? 'not known' : 'never')
+
 interface AttemptPartProps {
   readonly attempt: Attempt
   readonly zone: string | null
@@ -101,7 +104,7 @@ function AttemptPart({ attempt, zone, isOpen }: AttemptPartProps) {
               {attempt.startedAt ? (
                 <Instant at={attempt.startedAt} zone={zone} precision="millisecond" />
               ) : (
-                'never'
+                neverBegan(attempt)
               )}
             </dd>
           </div>

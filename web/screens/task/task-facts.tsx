@@ -1,6 +1,8 @@
 /** What a task does, when, and how it goes, at a glance. */
+
 import { Link } from '@tanstack/react-router'
 import { actionWords } from '../../../src/core/words/action.ts'
+import { lateOrEarly } from '../../../src/core/words/time.ts'
 import type { Task } from '../../api/wire.ts'
 import { durationWords, inOnePiece } from '../../components/duration-words.ts'
 import { Fact, Facts } from '../../components/facts.tsx'
@@ -72,7 +74,7 @@ function Going({ recent }: { readonly recent: NonNullable<Task['recent']> }) {
           <StateMark state={last.state} {...(last.reason ? { text: `skipped: ${last.reason}` } : {})} />
         </Link>
       )}
-      {last?.latenessMs != null && `, ${inOnePiece(last.latenessMs)} late`}
+      {last?.latenessMs != null && `, ${lateOrEarly(last.latenessMs).replaceAll(' ', '\u00a0')}`}
       {took.length === 1 && ` · took ${percentile(1)}`}
       {took.length > 1 && ` · took p50 ${percentile(0.5)}, p95 ${percentile(0.95)}`}
     </>
