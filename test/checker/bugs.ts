@@ -237,6 +237,21 @@ export const BUGS: readonly Bug[] = [
     edits: [{ ...RECLAIM, change: [['losses = a\\.losses \\+ 1', 'losses = a.losses']] }],
   },
   {
+    name: 'a lost attempt is recorded as begun before its instant',
+    kinds: ['early'],
+    edits: [
+      {
+        ...RECLAIM,
+        change: [
+          [
+            'to_timestamp\\(i\\.started_ms / 1000\\) as started_at',
+            "a.scheduled_for - interval '20 milliseconds' as started_at",
+          ],
+        ],
+      },
+    ],
+  },
+  {
     name: 'a claim does not count the attempt',
     kinds: ['inconsistent'],
     edits: [{ ...CLAIM_GATED, change: [['attempt = a\\.attempt \\+ 1', 'attempt = a.attempt']] }],

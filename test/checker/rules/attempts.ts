@@ -6,7 +6,7 @@ import { QUEUEING } from './turns.ts'
 
 export function checkAttempts(book: Book): Finding[] {
   const runs = [...book.history.keys()].flatMap((runId) => checkRun(book, book.history.of(runId)))
-  return [...runs, ...checkLosses(book), ...checkPunctuality(book), ...checkGates(book)]
+  return [...runs, ...checkLosses(book), ...checkStarts(book), ...checkPunctuality(book), ...checkGates(book)]
 }
 
 function checkRun(book: Book, rows: readonly HistoryRow[]): Finding[] {
@@ -63,17 +63,28 @@ function checkLosses(book: Book): Finding[] {
     }))
 }
 
+/**
+ * A worker has a run in hand a little before it is due. Whatever becomes of it then, cancelled or lost with its worker, it
+ * has not begun, and history says so.
+ */
+function checkStarts(book: Book): Finding[] {
+  const { history, attempts, live } = book.tables
+  const runs = new Map([...live, ...history].map((row) => [row.runId, row]))
+  return [...history, ...attempts].flatMap(({ runId, startedAt }): Finding[] => {
+    const { taskId, scheduledFor } = runs.get(runId) ?? { taskId: null, scheduledFor: null }
+    if (startedAt === null || scheduledFor === null || startedAt >= scheduledFor) return []
+    const what = `was due at ${iso(scheduledFor)} and is recorded as begun ${scheduledFor - startedAt} ms before`
+    return [{ kind: 'early', what, taskId, runId }]
+  })
+}
+
 /** For what no sink saw, history has to be believed. */
 function checkPunctuality(book: Book): Finding[] {
   return book.tables.history.flatMap((row): Finding[] => {
-    const { runId, taskId, startedAt, scheduledFor, attempt, losses, outcome } = row
+    const { runId, taskId, startedAt, scheduledFor, attempt, losses } = row
     const wish = book.wishes.get(taskId)
     if (!wish || startedAt === null || attempt !== 1 || book.deliveries.of(runId).length > 0) return []
-    // A worker has a run in hand a little before it is due; what is cancelled then never began.
-    if (outcome === 'cancelled') return []
     const due = Math.max(scheduledFor, wish.createdAt)
-    if (startedAt < scheduledFor)
-      return [{ kind: 'early', what: `was due at ${iso(scheduledFor)} and began before`, taskId, runId }]
     const mayWait = wish.body.concurrencyKey !== undefined || QUEUEING.includes(wish.body.overlap ?? 'skip')
     if (losses > 0 || mayWait || startedAt <= book.latestStart(due)) return []
     return [

@@ -27,6 +27,17 @@ theyAreCalled([
     }),
   ],
   [
+    'an attempt that was lost before its time, and is said to have begun then',
+    'early',
+    story({
+      ...eventful,
+      tables: {
+        ...eventful.tables,
+        attempts: eventful.tables.attempts.map((one, i) => (i === 0 ? { ...one, startedAt: T - 12 } : one)),
+      },
+    }),
+  ],
+  [
     'a delivery beyond the bound',
     'late',
     story({
