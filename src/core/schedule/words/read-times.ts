@@ -10,7 +10,7 @@ export interface Time {
 }
 
 const MIDNIGHT: Time = { hour: 0, minute: 0, second: 0 }
-const TIME = 'a time such as 9:00'
+const TIME = 'a time such as 9:00, from 0:00 to 23:59'
 const CLOCK = /(\d{1,2})(?::(\d\d)(?::(\d\d))?)?(?:\s*(am|pm|a\.m\.|p\.m\.)|\s*(o'?clock))?(?![\w:]|-\d)/iy
 
 /** "at 9:00, 12:00 and 17:30". A bare hour is a time only after "at": elsewhere it could be anything. */
@@ -43,7 +43,7 @@ function readTime(reader: Reader, options: { readonly isBareHourAllowed: boolean
       const hour = toHour(Number(match[1]), match[4])
       const [minute, second] = [Number(match[2] ?? 0), Number(match[3] ?? 0)]
       return hour === null || hour > 23 || minute > 59 || second > 59 ? null : { hour, minute, second }
-    }) ?? reader.miss(`${TIME}, 0:00 to 23:59`)
+    }) ?? reader.miss(TIME)
   )
 }
 

@@ -212,7 +212,7 @@ test.each([
     'every wekday at 9:00',
     /"wekday at 9:00" is not understood .*expected .*"weekday" or a day such as Monday/,
   ],
-  ['every weekday at 25:00', /"25:00" is not understood .*a time such as 9:00, 0:00 to 23:59/],
+  ['every weekday at 25:00', /"25:00" is not understood .*a time such as 9:00, from 0:00 to 23:59/],
   [
     'every weekday at 9:00 in Europe/Atlantis',
     /"Europe\/Atlantis" is not understood .*a time zone that is known/,
