@@ -151,19 +151,28 @@ create table migration (
   constraint migration_pkey primary key (number)
 );
 
+create table named_run (
+  run_id uuid not null,
+  fence  integer not null,
+  at     timestamptz not null default clock_timestamp(),
+  constraint named_run_pkey primary key (run_id)
+) with (fillfactor = 50);
+
 create table node (
-  id          uuid not null,
-  name        text not null,
-  version     text not null,
-  roles       text[] not null,
-  concurrency integer not null default 0,
-  started_at  timestamptz not null default now(),
-  beat        bigint not null default 0,
-  beat_at     timestamptz not null default now(),
-  dead_at     timestamptz,
-  buried_at   timestamptz,
-  reason      text,
-  labels      text[] not null default '{}'::text[],
+  id           uuid not null,
+  name         text not null,
+  version      text not null,
+  roles        text[] not null,
+  concurrency  integer not null default 0,
+  started_at   timestamptz not null default now(),
+  beat         bigint not null default 0,
+  beat_at      timestamptz not null default now(),
+  dead_at      timestamptz,
+  buried_at    timestamptz,
+  reason       text,
+  labels       text[] not null default '{}'::text[],
+  naming_since timestamptz,
+  named_at     timestamptz,
   constraint node_pkey primary key (id)
 );
 

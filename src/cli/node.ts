@@ -227,7 +227,7 @@ export async function startNode({
     services.push(new Tally({ db: upkeep, log }))
     services.push(new Auditor({ db: engine, wakeUps, log }))
     services.push(new Expiry({ db: upkeep, wakeUps, log }))
-    services.push(new Overruns({ db: engine, definitions, wakeUps, clock, log }))
+    services.push(new Overruns({ db: engine, definitions, wakeUps, clock, log, leaseMs: config.leaseMs }))
   }
   if (has('worker')) {
     const signer = new SecretSigner({ db: engine, clock, log })

@@ -8,6 +8,7 @@ import type { Database } from '../store/database.ts'
 import { forgetSettled } from '../store/dead-letters.ts'
 import { forgetLateEnds } from '../store/ended-runs.ts'
 import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history.ts'
+import { forgetNames } from '../store/named-runs.ts'
 import { forgetNodes, forgetUnusedWorkers } from '../store/nodes.ts'
 import { forgetRedrives } from '../store/redrives.ts'
 import { forgetRefused } from '../store/refused-rows.ts'
@@ -63,6 +64,7 @@ export class Housekeeping extends LoopService {
     await db.run(forgetBackfills(historyDays + ASKED_KEPT_LONGER_DAYS))
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
+    await db.run(forgetNames(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetFindings(historyDays))
     await db.run(forgetClockSteps(historyDays))
     await db.run(forgetUnwatched(historyDays))

@@ -109,6 +109,14 @@ export interface HeldWork {
 export const givenAt = ({ claimedAt, wakeAt, scheduledFor }: HeldWork): number =>
   Math.max(claimedAt, wakeAt, scheduledFor)
 
+/** The same of any remote worker, and whether the worker still names it. */
+export interface RemoteWork extends HeldWork {
+  /** The worker names runs, and has not named this one for a lease. */
+  readonly isUnnamed: boolean
+  /** It has named it before. */
+  readonly wasNamed: boolean
+}
+
 /** Those of the given runs that a worker holds; none once it is dead. Of what it does not hold it may change nothing. */
 export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
   sql<HeldWork>`
@@ -126,8 +134,14 @@ export const livesRemote = () => sql<{ id: string }>`
  * Everything that workers of the users' own have in hand. There is no index by worker; what is in progress was due, so
  * the beginning of each shard is read, up to now, and nothing of what lies ahead.
  */
-export const workOfRemotes = () => sql<HeldWork>`
-  select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+export const workOfRemotes = (leaseMs: number) => sql<RemoteWork>`
+  select a.*, m.run_id is not null as "wasNamed",
+         coalesce(n.dead_at is null and n.named_at > now() - l.half and n.naming_since < now() - l.whole
+                  and a."claimedAt" < now() - l.whole and (m.at is null or m.at < now() - l.whole), false) as "isUnnamed"
+  from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+  cross join (
+    select make_interval(secs => ${leaseMs}::float8 / 1000) as whole, make_interval(secs => ${leaseMs}::float8 / 2000) as half
+  ) l
   cross join lateral (
     select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor",
            wake_at as "wakeAt", claimed_at as "claimedAt", fence, attempt, losses, cancel_at is not null as "isCancelled",
@@ -135,6 +149,8 @@ export const workOfRemotes = () => sql<HeldWork>`
     from agenda
     where shard = s.id and wake_at <= now() + interval '1 second' and state = 'running'
   ) a
+  join node n on n.id = a.worker_id
+  left join named_run m on m.run_id = a."runId" and m.fence = a.fence
   where exists (select from remote_worker w where w.id = a.worker_id)`
 
 /** A run and the fence by which somebody held it. */

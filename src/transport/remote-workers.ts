@@ -111,7 +111,8 @@ export interface RemoteWorkers {
   /** Waits for runs until there are some, `signal` fires, or the time is up. */
   claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly RemoteRun[]>
   /** Takes in that the worker lives. */
-  heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[]): Promise<Standings>
+  /** `runs`: what it has in hand; null when it says nothing about that. */
+  heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[] | null): Promise<Standings>
   complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]>
   /** Takes back runs that were not begun. */
   giveBack(worker: RemoteWorker, runs: readonly RemoteHeld[]): Promise<void>

@@ -6,6 +6,7 @@ import { losses } from './remote-workers/losses.ts'
 import { startProtocol } from './remote-workers/protocol.ts'
 import { reports } from './remote-workers/reports.ts'
 import { tokens } from './remote-workers/tokens.ts'
+import { unnamed } from './remote-workers/unnamed.ts'
 
 const protocol = await startProtocol(await createTestDatabase())
 
@@ -14,3 +15,4 @@ cutClaims(protocol)
 reports(protocol)
 losses(protocol)
 tokens(protocol)
+unnamed(protocol)

@@ -214,7 +214,7 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
       }),
       { ofReady: 3 },
     ),
-    workOfRemotes: await scansOf(workOfRemotes()),
+    workOfRemotes: await scansOf(workOfRemotes(15_000)),
     limitWaits: await scansOf(limitWaits(rows.map((row) => ({ ...row, waitMs: 1_000 })))),
     endExpired: await scansOf(endExpired(BATCH)),
     workHeldBy: await scansOf(workHeldBy({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),

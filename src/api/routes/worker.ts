@@ -95,12 +95,12 @@ export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: Re
   })
 
   app.post('/v1/worker/heartbeat', { schema: heartbeat }, async (request) => {
-    const runs = (request.body?.runs ?? []).map(({ runId, fence, progress }) => ({
+    const runs = request.body?.runs?.map(({ runId, fence, progress }) => ({
       runId,
       fence,
       progress: progress ? { fraction: progress.fraction ?? null, message: progress.message ?? null } : null,
     }))
-    const { cancelled, lost } = await remoteWorkers.heartbeat(await whoAsks(request), runs)
+    const { cancelled, lost } = await remoteWorkers.heartbeat(await whoAsks(request), runs ?? null)
     return { cancelled: [...cancelled], lost: [...lost] }
   })
 

@@ -98,7 +98,7 @@ export const BeatWorker = z
       .max(MAX_RUNS_A_REQUEST)
       .refine(eachOnce, ONCE)
       .optional()
-      .describe('Runs in hand about which something is to be said or asked.'),
+      .describe('Runs in hand. What a worker that names runs has not named for a lease is handed back.'),
   })
   .nullish()
   .meta({ id: 'BeatWorker' })

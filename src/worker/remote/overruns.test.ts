@@ -14,6 +14,7 @@ const { db } = database
 // Without liveness, which would look for overruns itself.
 const node = await startTestNode(database, { roles: 'api,scheduler' })
 const overruns = new Overruns({
+  leaseMs: 15_000,
   db,
   definitions: new Definitions(db),
   wakeUps: new LocalWakeUps(),

@@ -16,6 +16,7 @@ import type { WakeUps } from '../../transport/wake-ups.ts'
 import { cancelledEnding } from '../lost-attempt.ts'
 import { OutcomeWriter } from '../outcome-writer.ts'
 import { judge } from '../verdict.ts'
+import { UnnamedRuns } from './unnamed-runs.ts'
 
 export interface OverrunsOptions {
   readonly db: Database
@@ -23,6 +24,8 @@ export interface OverrunsOptions {
   readonly wakeUps: WakeUps
   readonly clock: HoldingClock
   readonly log: Logger
+  /** What a worker has not named for this long it does not know of. */
+  readonly leaseMs: number
 }
 
 const EVERY_MS = 5_000
@@ -36,6 +39,7 @@ const CHUNK = 500
 export class Overruns extends LoopService {
   readonly #options: OverrunsOptions
   readonly #writer: OutcomeWriter
+  readonly #unnamed: UnnamedRuns
   /** When each attempt in progress is over at the latest, by run and fence. */
   #endsAt = new Map<string, number>()
 
@@ -44,6 +48,7 @@ export class Overruns extends LoopService {
     super({ name: 'overruns', everyMs: 60_000, log })
     this.#options = options
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
+    this.#unnamed = new UnnamedRuns({ ...options, writer: this.#writer })
   }
 
   override start(): void {
@@ -58,14 +63,16 @@ export class Overruns extends LoopService {
 
   /** One pass; answers when to look again. */
   async runOnce(): Promise<number> {
-    const { db, clock } = this.#options
+    const { db, clock, leaseMs } = this.#options
     if ((await db.run(livesRemote())).length === 0) {
       this.#endsAt = new Map()
       return EVERY_MS
     }
     const beganAt = performance.now()
-    const held = await db.run(workOfRemotes())
+    const all = await db.run(workOfRemotes(leaseMs))
     const tookMs = performance.now() - beganAt
+    await this.#unnamed.handBack(all.filter(({ isUnnamed }) => isUnnamed))
+    const held = all.filter(({ isUnnamed }) => !isUnnamed)
     const known = this.#endsAt
     this.#endsAt = new Map()
     for (let i = 0; i < held.length; i += CHUNK)

@@ -15,6 +15,7 @@ import { countWithin } from '../../store/by-bytes.ts'
 import type { Database, Queryable } from '../../store/database.ts'
 import type { Definitions } from '../../store/definitions.ts'
 import { countRunning, limitedQueues } from '../../store/gates.ts'
+import { beatNaming } from '../../store/named-runs.ts'
 import { beat, declareDead, handBackRuns, reclaimRuns } from '../../store/nodes.ts'
 import {
   findRemoteWorker,
@@ -48,6 +49,7 @@ import { OutcomeWriter } from '../outcome-writer.ts'
 import { traceparentFor } from '../traceparent.ts'
 import { judge, type Verdict } from '../verdict.ts'
 import { gone } from './claim-book.ts'
+import { Naming } from './naming.ts'
 import { RegistrationRate } from './registration-rate.ts'
 import { agrees, outcomeOf } from './report.ts'
 import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
@@ -87,12 +89,14 @@ export class RemoteDesk implements RemoteWorkers, Service {
   /** Runs about which an outcome is to be written: a report that is repeated meanwhile adds no second one. */
   readonly #beingWritten = new Set<string>()
   readonly #rate = new RegistrationRate()
+  readonly #naming: Naming
   #limits = { readAt: Number.NEGATIVE_INFINITY, exist: false }
 
   constructor(options: RemoteDeskOptions) {
     this.#options = options
     const { db, transportOn, wakeUps, clock, log, claimEveryMs: everyMs } = options
     this.#claims = new WaitingClaims({ db, transportOn, wakeUps, log, everyMs })
+    this.#naming = new Naming(options)
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
   }
 
@@ -154,13 +158,14 @@ export class RemoteDesk implements RemoteWorkers, Service {
     return whole
   }
 
-  async heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[]): Promise<Standings> {
-    const { db } = this.#options
-    const [beaten] = await db.run(beat(worker.id))
-    if (!beaten) throw gone(worker)
-    if (runs.length === 0) return { cancelled: [], lost: [] }
+  async heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[] | null): Promise<Standings> {
+    const { db, leaseMs } = this.#options
+    const beating = runs === null ? beat(worker.id) : beatNaming({ workerId: worker.id, leaseMs })
+    if ((await db.run<unknown>(beating)).length === 0) throw gone(worker)
+    if (runs === null || runs.length === 0) return { cancelled: [], lost: [] }
     const held = await this.#heldOf(worker, runs)
     const inHand = runs.filter((run) => held.has(run))
+    await this.#naming.hear([...held.values()])
     const told = inHand.flatMap(({ runId, fence, progress }) =>
       progress ? { runId, fence, ...progress } : [],
     )

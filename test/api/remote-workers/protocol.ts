@@ -11,7 +11,8 @@ import { startTestNode } from '../../support/node.ts'
 import type { GivenRun } from '../../support/remote-worker.ts'
 
 /** Workers that are spoken by hand beat only where a test says so; none is dead because a test takes long. */
-const PATIENT = { leaseMs: 600_000 }
+export const LEASE_MS = 600_000
+const PATIENT = { leaseMs: LEASE_MS }
 
 let names = 0
 /** A name that no other test uses. */
