@@ -4,7 +4,7 @@ import {
   DEFAULT_RETRY_POLICY,
   mayRetry,
   RETRY_AFTER_CAP_MS,
-  retryCeiling,
+  retryBackoff,
   retryDelay,
 } from './retry-policy.ts'
 
@@ -17,14 +17,14 @@ test('by default a run is retried three times', () => {
   expect(answers).toEqual([true, true, true, false])
 })
 
-test('the ceiling doubles from the initial delay up to the maximum', () => {
-  const ceilings = [1, 2, 3, 4, 5, 6, 7].map((failed) => retryCeiling(DEFAULT_RETRY_POLICY, failed))
+test('the backoff doubles from the initial delay up to the maximum', () => {
+  const backoffs = [1, 2, 3, 4, 5, 6, 7].map((failed) => retryBackoff(DEFAULT_RETRY_POLICY, failed))
 
-  expect(ceilings).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+  expect(backoffs).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
 })
 
-test('the jitter reaches from nothing to the ceiling itself', () => {
-  expect(retryDelay(DEFAULT_RETRY_POLICY, 2, lowest)).toBe(0)
+test('a delay is at least half of the backoff and at most all of it', () => {
+  expect(retryDelay(DEFAULT_RETRY_POLICY, 2, lowest)).toBe(1_000)
   expect(retryDelay(DEFAULT_RETRY_POLICY, 2, highest)).toBe(2_000)
 })
 
@@ -37,24 +37,25 @@ test('a receiver cannot park a run for longer than the cap', () => {
   expect(retryDelay(DEFAULT_RETRY_POLICY, 1, lowest, 10 * RETRY_AFTER_CAP_MS)).toBe(RETRY_AFTER_CAP_MS)
 })
 
-test('any policy and any number of failures give a whole delay within the ceiling', () => {
+test('any policy and any number of failures give a whole delay from half of the backoff to all of it', () => {
   const policy = fc.record({ limit: fc.nat(), initialMs: fc.nat(), maxMs: fc.nat() })
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
   fc.assert(
     fc.property(policy, fc.nat(), random, (policy, failed, drawn) => {
       const delay = retryDelay(policy, failed, () => drawn)
       expect(Number.isInteger(delay)).toBe(true)
-      expect(delay).toBeGreaterThanOrEqual(0)
-      expect(delay).toBeLessThanOrEqual(retryCeiling(policy, failed))
+      const backoff = retryBackoff(policy, failed)
+      expect(delay).toBeGreaterThanOrEqual(backoff / 2)
+      expect(delay).toBeLessThanOrEqual(backoff)
     }),
   )
 })
 
-test('delays are spread evenly below the ceiling', () => {
-  const steps = 1_000
+test('delays are spread evenly over the upper half of the backoff', () => {
+  const steps = 500
 
   const delays = Array.from({ length: steps }, (_, i) => retryDelay(DEFAULT_RETRY_POLICY, 1, () => i / steps))
 
-  expect(delays.reduce((sum, delay) => sum + delay, 0) / steps).toBeCloseTo(500, -1)
+  expect(delays.reduce((sum, delay) => sum + delay, 0) / steps).toBeCloseTo(750, -1)
   expect(new Set(delays).size).toBe(steps)
 })

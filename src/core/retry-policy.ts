@@ -1,14 +1,14 @@
 /**
- * When to try a failed run again. Delays grow exponentially up to a ceiling and are drawn uniformly from
- * zero to that ceiling ("full jitter"): when a receiver fails a thousand runs at one instant, their
- * retries come back spread out instead of as a second blow.
+ * When to try a failed run again. The backoff doubles with each failure up to a maximum. Half of it is always
+ * waited and the other half is drawn at random ("equal jitter"): a receiver that fails a thousand runs at one
+ * instant gets their retries spread out instead of as a second blow, and none of them comes back at once.
  */
 export interface RetryPolicy {
   /** How many retries follow the first attempt: 3 means at most four attempts. */
   readonly limit: number
-  /** The ceiling of the first delay; every further retry doubles it. */
+  /** The backoff before the first retry; every further retry doubles it. */
   readonly initialMs: number
-  /** No delay is drawn from beyond this. */
+  /** No backoff is longer than this. */
   readonly maxMs: number
 }
 
@@ -24,8 +24,8 @@ const MAX_DOUBLINGS = 40
 export const mayRetry = (policy: RetryPolicy, failedAttempts: number): boolean =>
   failedAttempts <= policy.limit
 
-/** The longest delay that may follow the given number of failed attempts (1 after the first failure). */
-export function retryCeiling(policy: RetryPolicy, failedAttempts: number): number {
+/** The longest delay after the given number of failed attempts (1 after the first failure); the shortest is half of it. */
+export function retryBackoff(policy: RetryPolicy, failedAttempts: number): number {
   const doublings = Math.min(Math.max(failedAttempts - 1, 0), MAX_DOUBLINGS)
   return Math.min(policy.maxMs, policy.initialMs * 2 ** doublings)
 }
@@ -40,6 +40,8 @@ export function retryDelay(
   random: () => number,
   retryAfterMs = 0,
 ): number {
-  const jittered = Math.floor(random() * (retryCeiling(policy, failedAttempts) + 1))
+  const backoff = retryBackoff(policy, failedAttempts)
+  const least = Math.ceil(backoff / 2)
+  const jittered = least + Math.floor(random() * (backoff - least + 1))
   return Math.max(jittered, Math.min(retryAfterMs, RETRY_AFTER_CAP_MS))
 }

@@ -61,10 +61,10 @@ test('an end is awaited when the next occurrence comes soon, a place is held, or
   expect(isAwaited({ schedule: { type: 'delay', interval: '1h' } })).toMatchObject({ isAwaited: true })
 })
 
-test('what failed is tried again after a delay drawn up to a doubling ceiling', () => {
-  expect(verdictOn(failed, { attempt: 1 })).toMatchObject({ kind: 'retry', retry: { retryAt: 2_500 } })
-  expect(verdictOn(failed, { attempt: 2 })).toMatchObject({ kind: 'retry', retry: { retryAt: 3_000 } })
-  expect(verdictOn(failed, { attempt: 3 })).toMatchObject({ kind: 'retry', retry: { retryAt: 4_000 } })
+test('what failed is tried again after a delay drawn from the upper half of a doubling backoff', () => {
+  expect(verdictOn(failed, { attempt: 1 })).toMatchObject({ kind: 'retry', retry: { retryAt: 2_750 } })
+  expect(verdictOn(failed, { attempt: 2 })).toMatchObject({ kind: 'retry', retry: { retryAt: 3_500 } })
+  expect(verdictOn(failed, { attempt: 3 })).toMatchObject({ kind: 'retry', retry: { retryAt: 5_000 } })
 })
 
 test('after the last retry the run has failed for good', () => {

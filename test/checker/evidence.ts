@@ -21,9 +21,9 @@ export interface Bounds {
   readonly earlyMs: number
   /** How late a run may start while nothing is broken. */
   readonly lateMs: number
-  /** A retry may come this much before the instant that the receiver asked for. */
+  /** A retry may come this much before the instant that its backoff or the receiver asked for. */
   readonly earlyRetryMs: number
-  /** How long after a retry's ceiling it must have been made. */
+  /** How long after its backoff a retry must have been made. */
   readonly retryMs: number
   /** How long a run may go on after it was told to stop, or after a later one was to take its place. */
   readonly stopMs: number

@@ -77,7 +77,9 @@ const fields = {
       max: durationBetween(0, DAY_MS, 'from 0s to 1d').optional(),
     })
     .optional()
-    .describe('Exponential with full jitter. Default 3 retries from 1s up to 30s.'),
+    .describe(
+      'The backoff is `initial`, doubles with each failure, and is `max` at most; a retry waits half of it and up to as long again, at random. Default 3 retries from 1s up to 30s.',
+    ),
   timeout: durationBetween(1, DAY_MS, 'from 1ms to 1d').optional().describe('Of one attempt. Default 20m.'),
   queueTimeout: durationBetween(1_000, 366 * DAY_MS, 'from 1s to 366d')
     .nullable()

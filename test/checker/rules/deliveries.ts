@@ -3,7 +3,7 @@
  * in time. A second delivery needs a first one that failed, or whose worker something had happened to.
  */
 import type { Book } from '../book.ts'
-import type { Delivery } from '../evidence.ts'
+import type { AttemptRow, Delivery } from '../evidence.ts'
 import { type Finding, iso, type Kind } from '../finding.ts'
 import { lengthMs } from '../oracle.ts'
 import { QUEUEING } from './turns.ts'
@@ -61,23 +61,35 @@ function checkRepetition(book: Book, first: Delivery, second: Delivery, report: 
   else if (record?.outcome === 'worker_lost') {
     if (!book.isBroken(record.workerId, record.endedAt))
       report('doubled', `was taken from worker ${record.workerId}, to which nothing had happened`)
-  } else if (record) checkRetry(book, first, second, report)
+  } else if (record) checkRetry(book, first, second, record, report)
   // A failure that was not recorded is found by whoever counts attempts.
   else if (isOver && (first.status ?? 0) >= 300) return
   else if (isOver) report('doubled', `arrived again after it was answered with ${first.status}: ${fences}`)
   else report('two_winners', `arrived while the first was in progress and not taken back: ${fences}`)
 }
 
-/** A retry comes within its ceiling, and not before the receiver wanted it. */
-function checkRetry(book: Book, first: Delivery, second: Delivery, report: Report): void {
+/**
+ * A retry comes within its backoff, after half of the first one, and not before the receiver wanted it. Attempts
+ * that were lost do not double the backoff, so the first one is the most that every retry must have waited for.
+ */
+function checkRetry(
+  book: Book,
+  first: Delivery,
+  second: Delivery,
+  { outcome }: Pick<AttemptRow, 'outcome'>,
+  report: Report,
+): void {
   const { initial, max } = { ...RETRY_DEFAULTS, ...book.wishes.get(first.taskId)?.body.retry }
   const endedAt = first.answeredAt ?? first.goneAt ?? first.receivedAt
-  const ceilingMs = Math.min(lengthMs(max), lengthMs(initial) * 2 ** Math.max(0, first.attempt - 1))
-  const wantedMs = first.retryAfterMs ?? 0
+  const backoffMs = Math.min(lengthMs(max), lengthMs(initial) * 2 ** Math.max(0, first.attempt - 1))
+  // Whether an answer was read is known only of those that were judged by it.
+  const isAnswered = first.answeredAt !== null && outcome === 'failed'
+  const leastMs = isAnswered ? Math.min(lengthMs(max), lengthMs(initial)) / 2 : 0
+  const wantedMs = Math.max(leastMs, first.retryAfterMs ?? 0)
   const waitedMs = second.receivedAt - endedAt
-  const latest = book.latestStart(endedAt + Math.max(ceilingMs, wantedMs)) + book.bounds.retryMs
+  const latest = book.latestStart(endedAt + Math.max(backoffMs, wantedMs)) + book.bounds.retryMs
   if (waitedMs < wantedMs - book.bounds.earlyRetryMs)
     report('early', `was to stay away for ${wantedMs} ms and came after ${waitedMs}`)
   if (second.receivedAt > latest)
-    report('late', `was to be tried again within ${ceilingMs} ms and was after ${waitedMs}`)
+    report('late', `was to be tried again within ${backoffMs} ms and was after ${waitedMs}`)
 }

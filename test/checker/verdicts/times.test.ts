@@ -19,6 +19,16 @@ theyAreCalled([
     }),
   ],
   [
+    'a retry that comes at once',
+    'early',
+    story({
+      ...eventful,
+      deliveries: eventful.deliveries.map((delivery, i) =>
+        i === 1 ? { ...delivery, receivedAt: T + 500 } : delivery,
+      ),
+    }),
+  ],
+  [
     'a nap that begins before its time',
     'early',
     story({
@@ -57,7 +67,7 @@ theyAreCalled([
     }),
   ],
   [
-    'a retry beyond its ceiling',
+    'a retry beyond its backoff',
     'late',
     story({
       ...eventful,
