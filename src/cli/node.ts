@@ -124,6 +124,8 @@ export async function startNode({
     wakeUps,
     lanes: new LaneRegistry(),
     heartbeatMs: config.heartbeatMs,
+    shardTakeoverMs: config.shardTakeoverMs,
+    misfireGraceMs: config.misfireGraceMs,
     limits: {
       minPeriodMs: config.minPeriodMs,
       maxAheadMs: config.maxAheadDays === 0 ? null : config.maxAheadDays * DAY_MS,
@@ -273,7 +275,6 @@ export async function startNode({
     const leases = new ShardLeases({
       nodeId: id,
       db: engine,
-      clock,
       log,
       beatMs: config.shardBeatMs,
       takeoverMs: config.shardTakeoverMs,
@@ -292,6 +293,7 @@ export async function startNode({
       lookEveryMs: config.lookEveryMs,
       lookRows: config.lookRows,
       fireBatch: config.fireBatch,
+      misfireGraceMs: config.misfireGraceMs,
       blackouts,
       carryOut: ({ kind, runId }) =>
         kind === 'resume' ? endPauseOnTime(atUpkeep, runId) : skipOnTime(atUpkeep, runId),

@@ -109,9 +109,6 @@ export function queuedAtMost(overlap: OverlapPolicy): number | null {
   }
 }
 
-/** Lateness up to which an occurrence is simply late, whoever was watching. */
-export const MISFIRE_GRACE_MS = 60_000
-
 /** A run that took its worker down this often is not tried again, whatever its retry policy. */
 export const MAX_LOSSES = 5
 

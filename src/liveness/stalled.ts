@@ -71,7 +71,7 @@ export function remedyFor(it: Stalled): Remedy {
   if (dueAt(plan, first) > now) return { kind: 'go_on', at: first, late: [], lost: null }
   if (mayHaveRun(definition)) return { kind: 'go_on', at: null, late: [], lost: neverAgain(first) }
   const runsLeft = maxRuns === null ? null : maxRuns - ordinal + 1
-  const made = makeUpFor({ plan, misfire, now, first, end: now, runsLeft })
+  const made = makeUpFor({ plan, misfire, now, first, end: now, runsLeft, isBrief: false })
   const { runs, passedUntil, hasFailed } = made
   const lost = passedUntil === null ? null : { ...stretch(plan, first, passedUntil), hasFailed }
   if (misfire.policy !== 'run_all' && runs.length > 0)

@@ -9,7 +9,7 @@ import { parse as parseToml } from 'smol-toml'
 import { parseEmailAddress } from '../core/email-address.ts'
 import { parseSmtpUrl } from '../core/smtp-url.ts'
 import { nearest } from '../core/words/nearest.ts'
-import { contradiction } from './consistency.ts'
+import { contradiction, GRACE_IN_TAKEOVERS } from './consistency.ts'
 import { PRESET_NAMES, PRESETS, type PresetName } from './presets.ts'
 
 export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const
@@ -78,6 +78,8 @@ export interface Config {
   readonly fireBatch: number
   readonly shardBeatMs: number
   readonly shardTakeoverMs: number
+  /** What came due while nobody watched for no longer than this simply runs late, whatever its misfire policy. */
+  readonly misfireGraceMs: number
   readonly claimEveryMs: number
   /** Runs that a worker takes on beyond its free places, at most. */
   readonly claimAhead: number
@@ -249,6 +251,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   fireBatch: cadence(1_000, 1, 1_000, 'Rows fired by one statement'),
   shardBeatMs: cadence(1_000, 10, 60_000, 'How often a scheduler shows that it watches its shards'),
   shardTakeoverMs: cadence(3_000, 50, 300_000, 'Shards unwatched for this long are taken by others'),
+  misfireGraceMs: cadence(10_000, 100, 3_600_000, 'What an outage no longer than this held up runs late'),
   claimEveryMs: cadence(1_000, 10, 60_000, 'How often a worker looks for waiting runs unasked'),
   claimAhead: cadence(4_000, 0, 4_000, 'Runs that a worker takes on beyond its free places, at most'),
   cancelEveryMs: cadence(1_000, 10, 60_000, 'How often a worker looks for cancellations unasked'),
@@ -301,11 +304,14 @@ const UNHEARD_MS = 200
 /** What holds where nothing was said, beside what was. */
 function defaultsBeside(given: Partial<Config>): Config {
   const ordinary = Object.fromEntries(CONFIG_KEYS.map((key) => [key, SETTINGS[key].default]))
-  const defaults = {
+  const preset = {
     ...ordinary,
     ...portBeside(given),
     ...PRESETS[given.preset ?? 'default'],
   } as unknown as Config
+  const takeoverMs = given.shardTakeoverMs ?? preset.shardTakeoverMs
+  const misfireGraceMs = Math.max(preset.misfireGraceMs, GRACE_IN_TAKEOVERS * takeoverMs)
+  const defaults = { ...preset, misfireGraceMs }
   if (given.databasePooling !== 'transaction' || given.databaseDirectUrl) return defaults
   const sooner = (ms: number) => Math.min(ms, UNHEARD_MS)
   return {

@@ -13,6 +13,9 @@ interface Ratio {
   readonly otherwise: string
 }
 
+/** Another node has a dead one's shards within so many times the takeover. */
+export const GRACE_IN_TAKEOVERS = 2
+
 const RATIOS: readonly Ratio[] = [
   {
     longer: 'leaseMs',
@@ -31,6 +34,12 @@ const RATIOS: readonly Ratio[] = [
     times: 3,
     shorter: 'shardBeatMs',
     otherwise: 'shards would be taken from schedulers that are only slow',
+  },
+  {
+    longer: 'misfireGraceMs',
+    times: GRACE_IN_TAKEOVERS,
+    shorter: 'shardTakeoverMs',
+    otherwise: 'what a node that takes over finds would be skipped or failed as missed',
   },
   {
     longer: 'lookAheadMs',

@@ -32,8 +32,12 @@ function due(
     priority: 0,
     ...changes.row,
   }
-  return { definition, now: NOON, wasUnwatched: false, newId: () => 'new', ...changes, row }
+  const watched = { missedIn: null, misfireGraceMs: 10_000, newId: () => 'new' }
+  return { definition, now: NOON, ...watched, ...changes, row }
 }
+
+/** Nobody was there from just before noon until this instant, when somebody looks. */
+const missedUntil = (now: number) => ({ now, missedIn: { from: NOON - 1, to: now } })
 
 test('a one-off just runs', () => {
   expect(decide(due(aDefinition()))).toBe(JUST_RUN)
@@ -73,12 +77,93 @@ test('late because of load is no misfire, however late', () => {
   expect(late).toEqual({ ...JUST_RUN, exclusive: true, next: { runId: 'new', at: NOON + HOUR } })
 })
 
-test('a minute of outage is no misfire', () => {
-  expect(decide(due(hourly, { now: NOON + MINUTE, wasUnwatched: true })).skip).toBeNull()
+const everySecond = aDefinition({ schedule: { type: 'cron', expression: '* * * * * *', timezone: 'UTC' } })
+const misfiring = (policy: TaskDefinition['misfire']['policy'], definition = everySecond) => ({
+  ...definition,
+  misfire: { ...TASK_DEFAULTS.misfire, policy },
+})
+
+test.each([4, 25, 98])(
+  'of what came due in one stretch of %i s the newest runs, and all others are misfires',
+  (seconds) => {
+    const to = NOON + seconds * 1_000 + 500
+
+    expect(decide(due(everySecond, missedUntil(to)))).toMatchObject({
+      runFor: NOON + seconds * 1_000,
+      skip: { reason: 'misfire', until: NOON + (seconds - 1) * 1_000, count: seconds },
+    })
+  },
+)
+
+test('what came due after the stretch is late and nothing else, however late the stretch is decided about', () => {
+  const missedIn = { from: NOON - 1, to: NOON + 2_500 }
+
+  expect(decide(due(everySecond, { now: NOON + 90_000, missedIn }))).toMatchObject({
+    runFor: NOON + 2_000,
+    skip: { until: NOON + 1_000, count: 2 },
+    next: { at: NOON + 3_000 },
+  })
+})
+
+test.each(['skip', 'fail'] as const)(
+  '%s lets the newest of a stretch run that was no longer than the grace',
+  (policy) => {
+    const stretch = (ms: number) => ({
+      now: NOON + 5_500,
+      missedIn: { from: NOON + 5_500 - ms, to: NOON + 5_500 },
+    })
+
+    expect(decide(due(misfiring(policy), stretch(10_000)))).toMatchObject({
+      runFor: NOON + 5_000,
+      skip: { reason: 'misfire', count: 5 },
+      recovery: null,
+    })
+    expect(decide(due(misfiring(policy), stretch(10_001)))).toMatchObject({
+      runFor: null,
+      skip: { reason: 'misfire', until: NOON + 5_000, count: 6 },
+    })
+  },
+)
+
+test('no window is too narrow for what a stretch within the grace held up', () => {
+  const narrow = { ...everySecond, misfire: { ...TASK_DEFAULTS.misfire, window: '0s' } }
+
+  expect(decide(due(narrow, missedUntil(NOON + 9_500)))).toMatchObject({ runFor: NOON + 9_000 })
+  expect(decide(due(narrow, missedUntil(NOON + 10_500)))).toMatchObject({ runFor: null, skip: { count: 11 } })
+})
+
+test('run_all makes up for several of a short stretch, and one alone simply runs late', () => {
+  const several = decide(due(misfiring('run_all'), missedUntil(NOON + 3_500)))
+  const alone = decide(due(misfiring('run_all'), missedUntil(NOON + 500)))
+
+  expect(several.recovery?.late.map(({ at }) => at - NOON)).toEqual([0, 1_000, 2_000, 3_000])
+  expect(alone).toMatchObject({ recovery: null, skip: null, runFor: null, next: { at: NOON + 1_000 } })
+})
+
+test('a blackout in the middle of a stretch leaves one newest, which lies after it', () => {
+  const blackouts = {
+    at: (at: number) =>
+      at >= NOON + 10_000 && at < NOON + 15_000 ? { effect: 'skip' as const, until: NOON + 15_000 } : null,
+    nextAfter: (at: number) => (at < NOON + 10_000 ? NOON + 10_000 : null),
+  }
+  const before = { ...missedUntil(NOON + 20_500), blackouts }
+
+  expect(decide(due(everySecond, before))).toMatchObject({
+    runFor: null,
+    skip: { reason: 'misfire', until: NOON + 9_000, count: 10 },
+    next: { at: NOON + 10_000 },
+  })
+  expect(decide(due(everySecond, { ...before, row: { scheduledFor: NOON + 15_000 } }))).toMatchObject({
+    runFor: NOON + 20_000,
+    skip: { reason: 'misfire', count: 5 },
+  })
+  expect(decide(due(everySecond, { ...missedUntil(NOON + 14_500), blackouts }))).toMatchObject({
+    runFor: NOON + 9_000,
+  })
 })
 
 test('after an outage the latest missed occurrence runs, and the earlier ones are one skip with their count', () => {
-  const decision = decide(due(hourly, { now: NOON + 5.5 * HOUR, wasUnwatched: true }))
+  const decision = decide(due(hourly, missedUntil(NOON + 5.5 * HOUR)))
 
   expect(decision).toEqual({
     exclusive: true,
@@ -92,7 +177,7 @@ test('after an outage the latest missed occurrence runs, and the earlier ones ar
 })
 
 test('a single missed occurrence runs late', () => {
-  expect(decide(due(hourly, { now: NOON + HOUR / 2, wasUnwatched: true }))).toMatchObject({
+  expect(decide(due(hourly, missedUntil(NOON + HOUR / 2)))).toMatchObject({
     skip: null,
     runFor: null,
     next: { at: NOON + HOUR },
@@ -102,7 +187,7 @@ test('a single missed occurrence runs late', () => {
 test('the policy skip records all that were missed and goes on with the next', () => {
   const definition = { ...hourly, misfire: { ...TASK_DEFAULTS.misfire, policy: 'skip' } } as const
 
-  expect(decide(due(definition, { now: NOON + 5.5 * HOUR, wasUnwatched: true }))).toMatchObject({
+  expect(decide(due(definition, missedUntil(NOON + 5.5 * HOUR)))).toMatchObject({
     runFor: null,
     skip: { reason: 'misfire', until: NOON + 5 * HOUR, count: 6 },
     next: { at: NOON + 6 * HOUR },
@@ -112,19 +197,19 @@ test('the policy skip records all that were missed and goes on with the next', (
 test('what was missed longer ago than the window is not run any more', () => {
   const once = aDefinition({ misfire: { ...TASK_DEFAULTS.misfire, window: '1h' } })
 
-  expect(decide(due(once, { now: NOON + 2 * HOUR, wasUnwatched: true }))).toMatchObject({
+  expect(decide(due(once, missedUntil(NOON + 2 * HOUR)))).toMatchObject({
     runFor: null,
     skip: { reason: 'misfire', until: NOON, count: 1 },
   })
-  expect(decide(due(once, { now: NOON + HOUR / 2, wasUnwatched: true }))).toMatchObject({ skip: null })
+  expect(decide(due(once, missedUntil(NOON + HOUR / 2)))).toMatchObject({ skip: null })
 })
 
 test('a day of missed seconds is decided in milliseconds and not counted one by one', () => {
-  const everySecond = aDefinition({
+  const inBerlin = aDefinition({
     schedule: { type: 'cron', expression: '* * * * * *', timezone: 'Europe/Berlin' },
   })
   const begun = performance.now()
-  const decision = decide(due(everySecond, { now: NOON + 23 * HOUR + 500, wasUnwatched: true }))
+  const decision = decide(due(inBerlin, missedUntil(NOON + 23 * HOUR + 500)))
 
   expect(decision).toMatchObject({
     runFor: NOON + 23 * HOUR,
@@ -158,7 +243,7 @@ const runAll = (changes: Partial<TaskDefinition['misfire']> = {}) => ({
 })
 
 test('run_all makes up for each occurrence, spread by the rate, and goes on with the next', () => {
-  const decision = decide(due(runAll({ rate: 2 }), { now: NOON + 2.5 * HOUR, wasUnwatched: true }))
+  const decision = decide(due(runAll({ rate: 2 }), missedUntil(NOON + 2.5 * HOUR)))
 
   expect(decision).toMatchObject({ skip: null, runFor: null, isLast: false, next: { at: NOON + 3 * HOUR } })
   expect(decision.recovery?.late).toEqual(
@@ -167,7 +252,7 @@ test('run_all makes up for each occurrence, spread by the rate, and goes on with
 })
 
 test('run_all skips what is older than the window, and all but the latest beyond the cap', () => {
-  const case_ = { now: NOON + 5.5 * HOUR, wasUnwatched: true }
+  const case_ = missedUntil(NOON + 5.5 * HOUR)
   const at = (decision: ReturnType<typeof decide>) =>
     decision.recovery?.late.map((late) => (late.at - NOON) / HOUR)
 
@@ -185,7 +270,7 @@ test('run_all skips what is older than the window, and all but the latest beyond
 
 test('run_all makes up for no more than maxRuns leaves, and then the task is over', () => {
   const decision = decide(
-    due({ ...runAll(), maxRuns: 3 }, { now: NOON + 5.5 * HOUR, wasUnwatched: true, row: { ordinal: 2 } }),
+    due({ ...runAll(), maxRuns: 3 }, { ...missedUntil(NOON + 5.5 * HOUR), row: { ordinal: 2 } }),
   )
 
   expect(decision.recovery?.late.map(({ at }) => at)).toEqual([NOON, NOON + HOUR])
@@ -195,7 +280,7 @@ test('run_all makes up for no more than maxRuns leaves, and then the task is ove
 test('fail runs nothing, and what was missed has failed', () => {
   const definition = { ...hourly, misfire: { ...TASK_DEFAULTS.misfire, policy: 'fail' as const } }
 
-  expect(decide(due(definition, { now: NOON + 5.5 * HOUR, wasUnwatched: true }))).toMatchObject({
+  expect(decide(due(definition, missedUntil(NOON + 5.5 * HOUR)))).toMatchObject({
     runFor: null,
     skip: { until: NOON + 5 * HOUR, count: 6 },
     recovery: { late: [], hasFailed: true },
@@ -236,23 +321,18 @@ test('jitter puts off the next row and leaves its instant alone', () => {
 
 test('what was put off is missed only when that instant has passed', () => {
   const wakeAt = dueInstantOf(NOON)
-  const late = (ms: number) => decide(due(spread, { now: wakeAt + ms, wasUnwatched: true, row: { wakeAt } }))
+  const late = (ms: number) => decide(due(spread, { ...missedUntil(wakeAt + ms), row: { wakeAt } }))
 
   expect(late(MINUTE)).toMatchObject({ skip: null, runFor: null })
   expect(
-    decide(
-      due(
-        { ...spread, misfire: { ...TASK_DEFAULTS.misfire, policy: 'skip' } },
-        { now: wakeAt + MINUTE + 1, wasUnwatched: true, row: { wakeAt } },
-      ),
-    ),
+    decide(due(misfiring('skip', spread), { ...missedUntil(wakeAt + MINUTE), row: { wakeAt } })),
   ).toMatchObject({ skip: { until: NOON } })
 })
 
 test('after an outage the latest that has come due runs, not one that is still put off', () => {
   const last = NOON + 5 * HOUR
-  const before = decide(due(spread, { now: dueInstantOf(last) - 1, wasUnwatched: true }))
-  const after = decide(due(spread, { now: dueInstantOf(last), wasUnwatched: true }))
+  const before = decide(due(spread, missedUntil(dueInstantOf(last) - 1)))
+  const after = decide(due(spread, missedUntil(dueInstantOf(last))))
 
   expect(before).toMatchObject({ runFor: last - HOUR, next: { at: last } })
   expect(after).toMatchObject({
@@ -267,7 +347,7 @@ test('what is made up for keeps the jitter it would have had, and is not put off
   const plan = planOf(spread)
   const now = NOON + 3.7 * HOUR
 
-  const late = decide(due(spread, { now, wasUnwatched: true })).recovery?.late ?? []
+  const late = decide(due(spread, missedUntil(now))).recovery?.late ?? []
 
   expect(late.length).toBeGreaterThanOrEqual(3)
   for (const [n, { at, jitterMs = 0, wakeAt }] of late.entries()) {

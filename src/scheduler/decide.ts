@@ -3,11 +3,11 @@
  * answers what the one statement that fires it shall do.
  */
 import { lateLaneOf } from '../core/lane.ts'
-import { makeUpFor, spread } from '../core/misfire.ts'
+import { isBrief, makeUpFor, spread, type Unwatched } from '../core/misfire.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
 import { countOccurrences, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
-import { type KeptDefinition, MAX_QUEUED, MISFIRE_GRACE_MS, planOf, queuedAtMost } from '../core/task.ts'
+import { type KeptDefinition, MAX_QUEUED, planOf, queuedAtMost } from '../core/task.ts'
 import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
 import type { Recovery } from '../store/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
@@ -17,8 +17,10 @@ export interface DueCase {
   readonly row: DueRow
   readonly definition: KeptDefinition
   readonly now: number
-  /** Nobody was watching the row's shard when it came due. */
-  readonly wasUnwatched: boolean
+  /** The stretch in which nobody watched the row's shard and it came due; null when somebody did. */
+  readonly missedIn: Unwatched | null
+  /** A stretch no longer than this leaves at least one run, whatever the misfire policy. */
+  readonly misfireGraceMs: number
   /** The blackouts of its project, if there are any. */
   readonly blackouts?: Blackouts | null
   readonly newId: () => string
@@ -28,7 +30,7 @@ export interface DueCase {
 export const MAX_COUNTED = 1_000
 
 export function decide(due: DueCase): Decision {
-  const { row, definition, now } = due
+  const { row, definition } = due
   // Whoever writes the runs of a backfill sees to it that they come in turn.
   if (row.state === 'retrying' || row.kind === 'backfill') return JUST_RUN
   const exclusive = definition.overlap !== 'allow'
@@ -39,11 +41,10 @@ export function decide(due: DueCase): Decision {
   const inBlackout = blackedOut(due)
   if (inBlackout) return inBlackout
 
-  const isMisfire = due.wasUnwatched && now - dueInstant(due) > MISFIRE_GRACE_MS
-  const missed = isMisfire ? afterOutage(due) : NOTHING_MISSED
+  const missed = due.missedIn === null ? NOTHING_MISSED : afterOutage(due, due.missedIn)
   if (definition.schedule.type === 'once') {
     const decision = turn ? justRun : JUST_RUN
-    return isMisfire ? { ...decision, ...missed } : decision
+    return missed === NOTHING_MISSED ? decision : { ...decision, ...missed }
   }
   const isLast = hasNoNext(due)
   const last = missed.recovery?.late.at(-1)?.at ?? 0
@@ -140,16 +141,19 @@ export const dueInstant = ({ row, definition }: Pick<DueCase, 'row' | 'definitio
 type Missed = Pick<Decision, 'skip' | 'runFor' | 'runForJitterMs' | 'recovery'>
 const NOTHING_MISSED: Missed = { skip: null, runFor: null, recovery: null }
 
-/** Carries out the misfire policy for the row's own occurrence and all that were missed after it. */
-function afterOutage(due: DueCase): Missed {
+/** Carries out the misfire policy for the row's own occurrence and all that were missed after it in the same stretch. */
+function afterOutage(due: DueCase, stretch: Unwatched): Missed {
   const { row, definition, now, newId } = due
   const plan = planOf(definition)
   const { misfire, maxRuns, schedule } = definition
   const first = row.scheduledFor
   // What lies in a blackout after it is not this policy's to decide.
-  const end = Math.min(now, (due.blackouts?.nextAfter(first) ?? Number.POSITIVE_INFINITY) - 1)
+  const end = Math.min(stretch.to, (due.blackouts?.nextAfter(first) ?? Number.POSITIVE_INFINITY) - 1)
+  const hasNewer = end < stretch.to && hasOneAfter(due, plan, { after: end, to: stretch.to })
+  const brief = isBrief(stretch, due.misfireGraceMs)
   const runsLeft = maxRuns === null ? null : maxRuns - row.ordinal + 1
-  const { runs, passedUntil, hasFailed } = makeUpFor({ plan, misfire, now, first, end, runsLeft })
+  const made = makeUpFor({ plan, misfire, now, first, end, runsLeft, isBrief: brief, hasNewer })
+  const { runs, passedUntil, hasFailed } = made
   const skip: Skip | null =
     passedUntil === null
       ? null
@@ -163,14 +167,30 @@ function afterOutage(due: DueCase): Missed {
   if (hasFailed) return { skip, runFor: null, recovery: { late: [], hasFailed, lane } }
   const [latest] = runs
   if (latest === undefined) return { ...NOTHING_MISSED, skip }
-  // A chain goes on when the one that it makes up for has ended.
-  if (misfire.policy === 'run_all' && schedule.type !== 'delay') {
+  // One alone that was held up for a moment is not made up for, it is late; and a chain goes on when its run has ended.
+  const isAlone = runs.length === 1 && latest === first && brief && !hasNewer
+  if (misfire.policy === 'run_all' && schedule.type !== 'delay' && !isAlone) {
     const late = spread({ plan, misfire, now }, runs).map((one) => ({ runId: newId(), ...one }))
     return { skip, runFor: null, recovery: { late, hasFailed, lane } }
   }
   if (latest === first) return NOTHING_MISSED
   const jitter = plan.jitterMs ? { runForJitterMs: jitterOf(plan, latest) || null } : {}
   return { ...NOTHING_MISSED, skip, runFor: latest, ...jitter }
+}
+
+/** Whether an occurrence lies in what is left of a stretch that no blackout skips: it is newer than all before the blackout. */
+function hasOneAfter(
+  { blackouts }: DueCase,
+  plan: Plan,
+  { after, to }: { after: number; to: number },
+): boolean {
+  for (let from = after; ; ) {
+    const at = nextOccurrence(plan, from)
+    if (at === null || dueAt(plan, at) > to) return false
+    const window = blackouts?.at(at)
+    if (window?.effect !== 'skip') return true
+    from = window.until - 1
+  }
 }
 
 /** How many occurrences lie between two of them, both included; null when they are too many to count. */

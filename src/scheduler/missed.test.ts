@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
-import { MISFIRE_GRACE_MS } from '../core/task.ts'
+import { dueInstant } from './decide.ts'
 import type { Due } from './due-queue.ts'
 import { isMadeUpFor, Missed } from './missed.ts'
 
@@ -22,19 +22,33 @@ const due = (taskId: string, shard = 1, row = {}, fields = {}): Due =>
     definition: aDefinition({ schedule: hourly, misfire, ...fields }),
   }) as unknown as Due
 
-test('what is set aside came due in an outage, long ago, and is all made up for', () => {
-  const [outage, now] = [{ from: AT - 1, to: AT }, AT + MISFIRE_GRACE_MS + 1]
+const GRACE_MS = 10_000
 
-  expect(isMadeUpFor(due('a'), [outage], now)).toBe(true)
-  expect(isMadeUpFor(due('a'), [outage], now - 1)).toBe(false)
-  expect(isMadeUpFor(due('a'), [{ from: AT, to: AT + 1 }], now)).toBe(false)
-  expect(isMadeUpFor(due('a', 1, { kind: 'manual' }), [outage], now)).toBe(false)
-  expect(isMadeUpFor(due('a', 1, {}, { misfire: { ...misfire, policy: 'run_once' } }), [outage], now)).toBe(
-    false,
-  )
-  expect(isMadeUpFor(due('a', 1, {}, { schedule: { type: 'delay', interval: '1h' } }), [outage], now)).toBe(
-    false,
-  )
+test('what is set aside came due in an outage and is all made up for', () => {
+  const outage = { from: AT - 1, to: AT + GRACE_MS }
+  const isSetAside = (row = {}, fields = {}) => isMadeUpFor(due('a', 1, row, fields), [outage], GRACE_MS)
+
+  expect(isSetAside()).toBe(true)
+  expect(isMadeUpFor(due('a'), [{ from: AT, to: AT + GRACE_MS }], GRACE_MS)).toBe(false)
+  expect(isSetAside({ kind: 'manual' })).toBe(false)
+  expect(isSetAside({}, { misfire: { ...misfire, policy: 'run_once' } })).toBe(false)
+  expect(isSetAside({}, { schedule: { type: 'delay', interval: '1h' } })).toBe(false)
+})
+
+test('of a short outage only a task that missed several is set aside', () => {
+  const outage = { from: AT - 1, to: AT + GRACE_MS - 1 }
+  const schedule = { type: 'cron', expression: '*/5 * * * * *', timezone: 'UTC' }
+
+  expect(isMadeUpFor(due('a'), [outage], GRACE_MS)).toBe(false)
+  expect(isMadeUpFor(due('a', 1, {}, { schedule }), [outage], GRACE_MS)).toBe(true)
+})
+
+test('what jitter put off into an outage was missed in it', () => {
+  const jittered = due('a', 1, {}, { jitter: '30m', seed: 'task' })
+  const dueAt = dueInstant(jittered)
+
+  expect(dueAt).toBeGreaterThan(AT)
+  expect(isMadeUpFor(jittered, [{ from: dueAt - 1, to: dueAt + GRACE_MS }], GRACE_MS)).toBe(true)
 })
 
 test('they go a few at a time, in order, one a task, and those that are busy wait', () => {

@@ -1,23 +1,23 @@
-import { MISFIRE_GRACE_MS } from '../core/task.ts'
+import { isBrief, stretchAt, type Unwatched } from '../core/misfire.ts'
+import { dueAt, nextOccurrence } from '../core/schedule/occurrences.ts'
+import { planOf } from '../core/task.ts'
+import { dueInstant } from './decide.ts'
 import type { Due } from './due-queue.ts'
 
-/** A stretch of time in which nobody watched a shard. */
-export interface Unwatched {
-  readonly from: number
-  readonly to: number
-}
-
-/** Whether nobody watched at an instant. */
-export const wasUnwatchedAt = (stretches: readonly Unwatched[], at: number): boolean =>
-  stretches.some(({ from, to }) => at > from && at <= to)
-
-/** Whether a row was missed in an outage and all that was missed is made up for, which may be a lot to write. */
-export function isMadeUpFor({ row, definition }: Due, unwatched: readonly Unwatched[], now: number): boolean {
+/**
+ * Whether a row was missed in an outage and all that was missed is made up for, which may be a lot to write. One alone
+ * that was held up for a moment is not: it simply runs.
+ */
+export function isMadeUpFor(due: Due, unwatched: readonly Unwatched[], graceMs: number): boolean {
+  const { row, definition } = due
   const { misfire, schedule } = definition
   if (misfire.policy !== 'run_all' || row.kind !== 'occurrence' || row.state !== 'scheduled') return false
   if (schedule.type === 'once' || schedule.type === 'delay') return false
-  const { scheduledFor: at } = row
-  return now - at > MISFIRE_GRACE_MS && wasUnwatchedAt(unwatched, at)
+  const stretch = stretchAt(unwatched, dueInstant(due))
+  if (stretch === null) return false
+  const plan = planOf(definition)
+  const next = nextOccurrence(plan, row.scheduledFor)
+  return !isBrief(stretch, graceMs) || (next !== null && dueAt(plan, next) <= stretch.to)
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Due } from './due-queue.ts'
@@ -6,9 +5,10 @@ import { isMadeUpFor, Missed } from './missed.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
 export interface RecoveringOptions {
-  readonly clock: Clock
   readonly log: Logger
   readonly leases: ShardLeases
+  /** What was unwatched for no longer than this simply runs late. */
+  readonly misfireGraceMs: number
 }
 
 /** What the scheduler does for it. */
@@ -53,12 +53,11 @@ export class Recovering extends LoopService {
 
   /** Keeps what is to be made up for; answers the rest. */
   setAside(taken: readonly Due[]): readonly Due[] {
-    const { leases, clock } = this.#options
-    const now = clock.now()
+    const { leases, misfireGraceMs } = this.#options
     const onTime: Due[] = []
     for (const due of taken) {
       const held = leases.get(due.row.shard)
-      if (held && isMadeUpFor(due, held.unwatched, now)) this.#add(due)
+      if (held && isMadeUpFor(due, held.unwatched, misfireGraceMs)) this.#add(due)
       else onTime.push(due)
     }
     if (onTime.length < taken.length) this.wake()

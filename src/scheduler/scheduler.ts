@@ -6,7 +6,7 @@
  */
 
 import { uuidv7 } from '../core/ids.ts'
-import { MISFIRE_GRACE_MS } from '../core/task.ts'
+import { stretchAt } from '../core/misfire.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
@@ -49,7 +49,6 @@ import { Horizon, type Range } from './horizon.ts'
 import { InFlight } from './in-flight.ts'
 import { LateLane } from './late-lane.ts'
 import { Lead } from './lead.ts'
-import { wasUnwatchedAt } from './missed.ts'
 import { Overflow } from './overflow.ts'
 import { Recovering } from './recovering.ts'
 import type { ShardLeases } from './shard-leases.ts'
@@ -76,6 +75,8 @@ export interface SchedulerOptions {
   readonly lookRows: number
   /** Rows fired by one statement. */
   readonly fireBatch: number
+  /** What came due in an unwatched stretch no longer than this simply runs late, whatever the misfire policy. */
+  readonly misfireGraceMs: number
 }
 
 /** Each pass reads this much again of what was past at the one before: what a lost hint was about is found here. */
@@ -92,6 +93,8 @@ const CHUNK = 1_000
 /** While the worker here has no room, it is asked again after this time. */
 const WAIT_FOR_ROOM_MS = 2
 const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
+/** To decide about what was missed for longer than this may take its time. */
+const LONG_MISSED_MS = 60_000
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
@@ -383,8 +386,8 @@ export class Scheduler implements Service {
 
   /** After an outage a decision may walk through all that a task has missed, and nothing else waits for that. */
   async #decideAboutAll(dues: readonly Due[]): Promise<Decided[]> {
-    const missedBefore = this.#options.clock.now() - MISFIRE_GRACE_MS
-    if (dues.every(({ row }) => row.wakeAt > missedBefore)) return this.#decideAll(dues)
+    const longAgo = this.#options.clock.now() - LONG_MISSED_MS
+    if (dues.every(({ row }) => row.wakeAt > longAgo)) return this.#decideAll(dues)
     return (await mapInTurns(dues, (due) => this.#decideAll([due]))).flat()
   }
 
@@ -405,12 +408,11 @@ export class Scheduler implements Service {
   #decideOne({ row, definition }: Due, now: number): Decided[] {
     const held = this.#options.leases.get(row.shard)
     if (!held) return []
-    const dueAt = dueInstant({ row, definition })
-    const wasUnwatched = wasUnwatchedAt(held.unwatched, dueAt)
+    const { misfireGraceMs } = this.#options
+    const missedIn = stretchAt(held.unwatched, dueInstant({ row, definition }))
     const blackouts = this.#options.blackouts.of(row.taskId)
-    return [
-      { row, definition, decision: decide({ row, definition, now, wasUnwatched, blackouts, newId: uuidv7 }) },
-    ]
+    const due = { row, definition, now, missedIn, misfireGraceMs, blackouts, newId: uuidv7 }
+    return [{ row, definition, decision: decide(due) }]
   }
 
   #hinted(hints: readonly DueHint[]): void {

@@ -27,7 +27,6 @@ async function join(database: Database = db): Promise<Member> {
   const leases = new ShardLeases({
     nodeId: id,
     db: database,
-    clock: { now: () => Date.now() },
     log: silentLogger(),
     beatMs: 1_000,
     takeoverMs: 3_000,
@@ -171,6 +170,56 @@ test('a long stretch that nobody watched is known also to those who have the sha
   const [shard] = second.leases.ids as [number]
   const longest = Math.max(...(second.leases.get(shard)?.unwatched ?? []).map(({ from, to }) => to - from))
   expect(longest).toBeGreaterThan(530_000)
+})
+
+const longestOf = ({ leases }: Member): number => {
+  const [shard] = leases.ids as [number]
+  return Math.max(...(leases.get(shard)?.unwatched ?? []).map(({ from, to }) => to - from))
+}
+
+test('a stretch that ends and begins again at once is one', async () => {
+  await db.run(sql`update shard set watched_until = now() - interval '25 seconds'`)
+  const first = await join()
+  await pass([first])
+  await db.run(sql`update shard set watched_until = watched_until - interval '5 seconds'`)
+  await db.run(sql`update watch set watched_until = watched_until - interval '5 seconds'`)
+  await db.run(
+    sql`update unwatched set from_at = from_at - interval '5 seconds', until_at = until_at - interval '5 seconds'`,
+  )
+  await db.run(declareDead({ nodeId: first.id, beat: null, reason: 'lost' }))
+
+  const second = await join()
+  await pass([second])
+
+  expect(longestOf(second)).toBeGreaterThanOrEqual(30_000)
+  expect(longestOf(second)).toBeLessThan(60_000)
+})
+
+test('stretches with a watch between them are two', async () => {
+  await db.run(sql`update shard set watched_until = now() - interval '5 seconds'`)
+  await db.run(
+    sql`insert into unwatched (shard, from_at, until_at)
+        select id, now() - interval '9 minutes', now() - interval '9 seconds' from shard`,
+  )
+  const alone = await join()
+  await pass([alone])
+
+  const [shard] = alone.leases.ids as [number]
+  const lengths = alone.leases.get(shard)?.unwatched.map(({ from, to }) => Math.round((to - from) / 60_000))
+  expect(lengths).toEqual([0, 9])
+})
+
+test('a silence whose end was stored without an answer is known all the same', async () => {
+  const alone = await join(losing('insert into watch', 'after', 3))
+  await pass([alone], 2)
+  await db.run(sql`update shard set watched_until = now() - interval '25 seconds'`)
+  await db.run(sql`update watch set watched_until = now() - interval '25 seconds'`)
+  monotonic += 25_000
+  await expect(alone.leases.runOnce()).rejects.toThrow()
+
+  await pass([alone])
+
+  expect(longestOf(alone)).toBeGreaterThanOrEqual(25_000)
 })
 
 /** The same database, but the answer to the nth statement that matches is lost: after it was carried out, or before. */

@@ -6,7 +6,7 @@
  * only while it can read, so a restart of the database takes no shard from anybody.
  */
 import { SHARD_COUNT } from '../core/ids.ts'
-import type { Clock } from '../runtime/clock.ts'
+import type { Unwatched } from '../core/misfire.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
@@ -22,12 +22,10 @@ import {
   takeShards,
   unwatchedOf,
 } from '../store/shards.ts'
-import type { Unwatched } from './missed.ts'
 
 export interface ShardLeaseOptions {
   readonly nodeId: string
   readonly db: Database
-  readonly clock: Clock
   readonly log: Logger
   readonly beatMs: number
   readonly takeoverMs: number
@@ -118,7 +116,7 @@ export class ShardLeases implements Service {
   async runOnce(): Promise<void> {
     const { db, nodeId, log } = this.#options
     const before = this.ids.length
-    const beaten = await db.run(beatShards(nodeId, [...this.#held.values()]))
+    const beaten = await db.run(beatShards(this.#options, [...this.#held.values()]))
     const lost = this.#forgetLost(beaten)
     const lapsed = await this.#noteLapse(beaten)
     if (before > 0 && this.#isSilent) this.#hasChanged = true
@@ -160,25 +158,23 @@ export class ShardLeases implements Service {
 
   /** Nobody watched while this node slept or could not reach the database, though its shards are still its own. */
   async #noteLapse(beaten: readonly BeatenShard[]): Promise<number> {
-    const lapsed = beaten.filter(({ now, watchedUntil }) => now - watchedUntil > this.#options.takeoverMs)
-    await this.#hold(
-      lapsed.map((shard) => ({ ...shard, unwatched: { from: shard.watchedUntil, to: shard.now } })),
-    )
+    // After a silence the beat that ended it may have been stored without its answer having been heard.
+    const isLapsed = ({ now, watchedUntil }: BeatenShard) => now - watchedUntil > this.#options.takeoverMs
+    const lapsed = beaten.filter((shard) => this.#isSilent || isLapsed(shard))
+    await this.#hold(lapsed)
     return lapsed.length
   }
 
-  /** Keeps shards with the stretch that has just ended, and those before it that are remembered. */
-  async #hold(
-    shards: readonly { readonly id: number; readonly fence: number; readonly unwatched: Unwatched }[],
-  ): Promise<void> {
+  /** Keeps shards with the stretches in which nobody watched them, the one that has just ended included. */
+  async #hold(shards: readonly Pick<HeldShard, 'id' | 'fence'>[]): Promise<void> {
     if (shards.length === 0) return
     this.#hasChanged = true
     // Should this fail they are not in this node's care, and the next pass takes them anew.
     for (const { id } of shards) this.#held.delete(id)
     const remembered = await this.#options.db.run(unwatchedOf(shards.map(({ id }) => id)))
-    for (const { id, fence, unwatched } of shards) {
-      const before = remembered.filter(({ shard }) => shard === id)
-      this.#held.set(id, { id, fence, unwatched: [unwatched, ...before] })
+    for (const { id, fence } of shards) {
+      const unwatched = remembered.filter(({ shard }) => shard === id)
+      this.#held.set(id, { id, fence, unwatched })
     }
   }
 
@@ -197,12 +193,8 @@ export class ShardLeases implements Service {
 
   async #take(wanted: readonly ShardRow[]): Promise<number> {
     if (wanted.length === 0) return 0
-    const { db, nodeId, clock } = this.#options
-    const taken = await db.run(takeShards(nodeId, wanted))
-    const to = clock.now()
-    await this.#hold(
-      taken.map(({ id, fence, watchedUntil: from }) => ({ id, fence, unwatched: { from, to } })),
-    )
+    const taken = await this.#options.db.run(takeShards(this.#options, wanted))
+    await this.#hold(taken)
     return taken.length
   }
 

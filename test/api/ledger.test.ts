@@ -178,6 +178,35 @@ test.each([
   },
 )
 
+test.each([
+  ['run_once', 1],
+  ['run_all', 'all'],
+  ['skip', 1],
+  ['fail', 1],
+] as const)(
+  'an edit within the grace of an outage lets what %s says run, and the rest misfire',
+  async (policy, runs) => {
+    const every2s = { type: 'every', interval: '2s', anchor: '2026-01-01T00:00:00Z' }
+    const { id } = await aTaskOf(60 * S, { schedule: every2s, misfire: { policy } })
+    const first = Math.floor(Date.now() / (2 * S)) * 2 * S - 4 * S
+    await moveWaiting(db, id, first)
+    await db.run(sql`
+    insert into unwatched (shard, from_at, until_at)
+    select id, to_timestamp(${first - S}::float8 / 1000), to_timestamp(${first + 9 * S}::float8 / 1000) from shard`)
+
+    await send('PATCH', `/v1/tasks/${id}`, { schedule: every7s })
+
+    await db.run(sql`delete from unwatched`)
+    const ledger = await ledgerOf(id, `?from=${iso(first)}`)
+    const late = (await agendaOf(db, id)).filter(({ kind }) => kind === 'catchup')
+    const newest = late.at(-1)?.scheduledFor ?? 0
+    const missed = (newest - first) / (2 * S) + 1
+    expect(missed).toBeGreaterThanOrEqual(3)
+    expect(late).toHaveLength(runs === 'all' ? missed : 1)
+    expect(inShort(ledger)[0]).toEqual(runs === 'all' ? ['due', null, 1] : ['skipped', 'misfire', missed - 1])
+  },
+)
+
 test('a pause gives up what makes up for an outage, and accounts for each of it', async () => {
   const misfire = { policy: 'run_all' }
   const { id, missed } = await overdue({ agoMs: 125 * S, isWatched: false, misfire })
@@ -225,6 +254,7 @@ test('a pause that should have ended is over for whoever edits, pauses, resumes 
     (id: string) => send('POST', `/v1/tasks/${id}/cancel`),
   ]
   const second = ['edited', 'paused', null, 'cancelled']
+  await db.run(sql`update shard set watched_until = clock_timestamp()`)
   for (const [n, act] of acts.entries()) {
     const { id, madeAt } = await aTaskOf(100 * S)
     await send('POST', `/v1/tasks/${id}/pause`, { until: iso(Date.now() + 60 * S) })

@@ -56,6 +56,8 @@ export async function createTestApp(
     wakeUps,
     lanes: new LaneRegistry(),
     heartbeatMs: 5_000,
+    shardTakeoverMs: 3_000,
+    misfireGraceMs: 10_000,
     limits,
     projectId: DEFAULT_PROJECT_ID,
   }

@@ -35,6 +35,7 @@ export interface Moment {
 export interface Book {
   readonly requests: readonly ClientRequest[]
   readonly tables: Tables
+  readonly faults: readonly Fault[]
   readonly bounds: Bounds
   readonly isPooled: boolean
   readonly receipts: readonly Receipt[]
@@ -98,6 +99,7 @@ export function openBook({
     bounds,
     isPooled,
     receipts,
+    faults,
     wishes: wishesOf(requests),
     history: new Grouped(
       tables.history,

@@ -72,6 +72,7 @@ export interface ClientRequest {
 
 /** The fields of a task that say what is owed; all others are of no concern here. */
 export interface TaskBody {
+  readonly misfire?: { readonly policy?: string }
   readonly key?: string
   readonly action: { readonly type: string; readonly url?: string }
   readonly schedule?: Readonly<Record<string, unknown>> & { readonly type: string }

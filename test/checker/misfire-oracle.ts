@@ -4,8 +4,8 @@
  */
 import { lengthMs } from './oracle.ts'
 
-/** A misfire is later than this; what is late by less runs, whatever the policy. */
-const GRACE_MS = 60_000
+/** In an outage no longer than this, something runs whatever the policy. */
+export const GRACE_MS = 10_000
 
 export interface MisfirePolicy {
   readonly policy?: string
@@ -14,28 +14,34 @@ export interface MisfirePolicy {
   readonly rate?: number
 }
 
+/** A stretch of time in which no scheduler was there. */
+export interface Outage {
+  readonly from: number
+  readonly to: number
+  readonly graceMs?: number
+}
+
 export type Fate = 'ran' | 'caught up' | 'skipped' | 'failed'
 
 const DEFAULTS = { policy: 'run_once', window: '24h', cap: 100 }
 
-/** The fate of each instant that came due in an outage, when somebody looks again at `backAt`. */
-export function fatesOf(due: readonly number[], misfire: MisfirePolicy, backAt: number): [number, Fate][] {
+/** The fate of each instant that came due in an outage. */
+export function fatesOf(due: readonly number[], misfire: MisfirePolicy, outage: Outage): [number, Fate][] {
   const { policy, window, cap } = { ...DEFAULTS, ...misfire }
-  const missed = due.filter((at) => at <= backAt)
-  const [first] = missed
-  if (first === undefined || backAt - first <= GRACE_MS) return missed.map((at) => [at, 'ran'])
-  const recent = missed.filter((at) => at >= backAt - lengthMs(window))
+  const missed = due.filter((at) => at > outage.from && at <= outage.to)
+  const isShort = outage.to - outage.from <= (outage.graceMs ?? GRACE_MS)
+  const recent = missed.filter((at) => isShort || at >= outage.to - lengthMs(window))
   const made = (chosen: readonly number[], how: Fate): [number, Fate][] =>
     missed.map((at) => [at, chosen.includes(at) ? how : 'skipped'])
   switch (policy) {
     case 'run_once':
       return made(recent.slice(-1), 'ran')
     case 'run_all':
-      return made(recent.slice(-cap), 'caught up')
+      return made(recent.slice(-cap), isShort && missed.length === 1 ? 'ran' : 'caught up')
     case 'skip':
-      return made([], 'ran')
+      return made(isShort ? missed.slice(-1) : [], 'ran')
     case 'fail':
-      return missed.map((at) => [at, 'failed'])
+      return isShort ? made(missed.slice(-1), 'ran') : missed.map((at) => [at, 'failed'])
     default:
       throw new Error(`the oracle does not know the misfire policy ${policy}`)
   }

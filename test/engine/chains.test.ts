@@ -68,6 +68,8 @@ test('an end that meets an edit writes a row of the new version', async () => {
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),
     heartbeatMs: 5_000,
+    shardTakeoverMs: 3_000,
+    misfireGraceMs: 10_000,
     limits: { minPeriodMs: null, maxAheadMs: null },
     projectId: DEFAULT_PROJECT_ID,
   }

@@ -294,7 +294,9 @@ test('of several nodes that take one shard exactly one gets it', async () => {
   if (!shard) throw new Error('there is no shard 7')
   const nodes = await Promise.all(Array.from({ length: 5 }, () => aNode(db)))
 
-  const taken = await Promise.all(nodes.map((nodeId) => db.run(takeShards(nodeId, [shard]))))
+  const taken = await Promise.all(
+    nodes.map((nodeId) => db.run(takeShards({ nodeId, takeoverMs: 3_000 }, [shard]))),
+  )
 
   expect(taken.flat()).toHaveLength(1)
   expect(taken.flat()[0]?.fence).toBe(shard.fence + 1)

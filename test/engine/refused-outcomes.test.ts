@@ -71,6 +71,8 @@ const overview = () =>
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),
     heartbeatMs: 5_000,
+    shardTakeoverMs: 3_000,
+    misfireGraceMs: 10_000,
     limits: { minPeriodMs: null, maxAheadMs: null },
     projectId: DEFAULT_PROJECT_ID,
   })

@@ -87,7 +87,8 @@ test(`each policy keeps its promise on three nodes, one of which dies (seed ${BE
     return {
       runs: rows.length,
       completed: count(({ state }) => state === 'completed'),
-      skipped: count(({ state }) => state === 'skipped'),
+      skipped: count(({ state, reason }) => state === 'skipped' && reason !== 'misfire'),
+      missed: count(({ reason }) => reason === 'misfire'),
       cancelled: count(({ state }) => state === 'cancelled'),
       triggered: count(({ kind }) => kind === 'manual'),
       waited: new Set(

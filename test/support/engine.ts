@@ -45,7 +45,7 @@ export async function anEngine(
     worker,
     carryOut: async () => {},
     blackouts: new BlackoutBook(parts),
-    ...{ lookAheadMs: 10_000, lookEveryMs: 1_000, lookRows: 1_000, fireBatch: 1_000 },
+    ...{ lookAheadMs: 10_000, lookEveryMs: 1_000, lookRows: 1_000, fireBatch: 1_000, misfireGraceMs: 10_000 },
   })
   await leases.runOnce()
   worker.start()

@@ -15,6 +15,10 @@ export interface Context {
   readonly lanes: LaneRegistry
   /** How often nodes show that they live. */
   readonly heartbeatMs: number
+  /** A shard whose owner is silent for longer than this is unwatched. */
+  readonly shardTakeoverMs: number
+  /** What was unwatched for no longer than this simply runs late. */
+  readonly misfireGraceMs: number
   /** What holds for projects that set no limits of their own. */
   readonly limits: ProjectLimits
   /** The project that the caller acts in. */

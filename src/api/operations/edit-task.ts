@@ -84,7 +84,7 @@ export async function redefine(
       await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
       return []
     }
-    const change = { task, definition, version, projectId, now }
+    const change = { context, task, definition, version, projectId, now }
     return isRetimed ? reschedule(tx, change) : carryOver(tx, change)
   })
   const due = await work.catch((error: unknown) => {

@@ -1,25 +1,28 @@
 /**
  * What an edit of the schedule does about occurrences that came due before it and have not been fired. They are the old
  * version's up to the moment of the edit, and all of them are accounted for: the latest runs and those before it are
- * skipped, `edited`; or, when the edit finds them missed for more than the grace, all follow the misfire policy.
+ * skipped, `edited`; or, when nobody was there as they came due, all follow the misfire policy.
  */
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf, lateLaneOf } from '../../core/lane.ts'
-import { type MakingUp, makeUpSteps, misfired, spread } from '../../core/misfire.ts'
+import { isBrief, type MakingUp, makeUpSteps, misfired, spread, type Unwatched } from '../../core/misfire.ts'
+import { lastOccurrence } from '../../core/schedule/last-occurrence.ts'
 import { countSteps, dueAt, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import type { Plan } from '../../core/schedule/schedule.ts'
 import type { Steps } from '../../core/steps.ts'
-import { MISFIRE_GRACE_MS, planOf, type TaskDefinition } from '../../core/task.ts'
+import { planOf, type TaskDefinition } from '../../core/task.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import { insertLate } from '../../store/catch-up.ts'
 import type { Queryable } from '../../store/database.ts'
+import { unwatchedAt } from '../../store/shards.ts'
 import * as changes from '../../store/task-changes.ts'
-import { watcherOf } from '../../store/why.ts'
+import type { Context } from './context.ts'
 import { chainDelay } from './define-task.ts'
 import { MAX_COUNTED, writeNext } from './settle.ts'
 
 /** A task, and what an edit makes of it. */
 export interface Change {
+  readonly context: Pick<Context, 'shardTakeoverMs' | 'misfireGraceMs'>
   readonly task: changes.LockedTask
   readonly definition: TaskDefinition
   readonly version: number
@@ -48,8 +51,9 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
   const { task, definition, version, projectId, now } = change
   const { scheduledFor: first, ordinal } = due
   const plan = planOf(task.definition)
-  const isMissed = await wasMissed(tx, task.id, { dueAt: dueAt(plan, first), now })
-  const { runs, passedUntil, hasFailed } = await inTurns(fateOf(change, due, isMissed))
+  const stretch = await missedIn(tx, change, due)
+  const isMissed = stretch !== null
+  const { runs, passedUntil, hasFailed } = await inTurns(fateOf(change, due, stretch))
   if (passedUntil !== null) {
     const later = await inTurns(countSteps(plan, first, passedUntil, MAX_COUNTED))
     await tx.run(
@@ -104,32 +108,29 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
 }
 
 /** Jitter puts off what is done about an occurrence, not whether it is one: the edit decides about all up to now. */
-function fateOf(
-  { task, definition, now }: Change,
-  due: changes.SweptRow,
-  isMissed: boolean,
-): Steps<MakingUp> {
+function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null): Steps<MakingUp> {
+  const { context, task, definition, now } = change
   const { misfire, maxRuns } = definition
   return makeUpSteps({
     plan: { ...planOf(task.definition), jitterMs: 0 },
-    misfire: isMissed ? misfire : { ...misfire, policy: 'run_once', window: LONGEST_WINDOW },
+    misfire: stretch === null ? { ...misfire, policy: 'run_once' } : misfire,
     now,
     first: due.scheduledFor,
     end: now,
     runsLeft: maxRuns === null ? null : maxRuns - due.ordinal + 1,
+    // What is late for another reason than an outage runs, however late it is.
+    isBrief: stretch === null || isBrief(stretch, context.misfireGraceMs),
   })
 }
 
-/** What is late for another reason than an outage runs, however late it is. */
-const LONGEST_WINDOW = '3650d'
-
-/** Whether nobody was there when it came due, and for longer than is merely late. */
-async function wasMissed(
+/** The stretch in which nobody was there as all of it came due; null when somebody was. */
+async function missedIn(
   tx: Queryable,
-  taskId: string,
-  { dueAt, now }: { dueAt: number; now: number },
-): Promise<boolean> {
-  if (now - dueAt <= MISFIRE_GRACE_MS) return false
-  const [watcher] = await tx.run(watcherOf(shardOf(taskId)))
-  return watcher !== undefined && dueAt > watcher.watchedUntil
+  { context, task, now }: Change,
+  { scheduledFor: first }: changes.SweptRow,
+): Promise<Unwatched | null> {
+  const plan = planOf(task.definition)
+  const instant = { shard: shardOf(task.id), at: dueAt(plan, first), takeoverMs: context.shardTakeoverMs }
+  const [stretch] = await tx.run(unwatchedAt(instant))
+  return stretch && lastOccurrence(plan, { from: first, to: now }) <= stretch.to ? stretch : null
 }

@@ -189,8 +189,8 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
   },
   misfire: {
     code: 'misfire',
-    why: 'no scheduler was there when it came due, and the misfire policy does not run it',
-    advice: 'The misfire policy of the task says what becomes of what was missed.',
+    why: 'no scheduler was there when it came due, and of what was missed the misfire policy runs others or none',
+    advice: 'With the misfire policy "run_all" everything that was missed runs; "run_once" runs the newest.',
   },
   paused: { code: 'paused', why: 'the task was paused', advice: null },
   skip_next: { code: 'skip_next', why: 'somebody had asked to skip it', advice: null },

@@ -6,6 +6,7 @@ import type { Book, Wish } from '../book.ts'
 import type { HistoryRow, LiveRow } from '../evidence.ts'
 import { type Finding, iso, type Kind } from '../finding.ts'
 import { dueInstants, heirOf } from '../oracle.ts'
+import { checkMisfire } from './misfires.ts'
 import { didWait, turnsOf, wasReplaced } from './turns.ts'
 
 /** A request that silences a task may be overtaken by what is under way for this long. */
@@ -148,9 +149,7 @@ function checkSkip(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
         ? []
         : lost(`${iso(skip.scheduledFor)} was skipped, though fewer than ${MAX_WAITING} waited`)
     case 'misfire':
-      return book.latestStart(skip.scheduledFor) > skip.scheduledFor + book.bounds.lateMs
-        ? []
-        : lost(`${iso(skip.scheduledFor)} was called a misfire, though nothing was broken`)
+      return checkMisfire(book, wish, skip)
     case 'paused':
       return wish.pauses.length > 0
         ? []

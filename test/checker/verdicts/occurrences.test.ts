@@ -181,6 +181,22 @@ theyAreCalled([
     story({ ...one, deliveries: [], tables: { history: [skipped('a', 0, 'misfire')] } }),
   ],
   [
+    'an outage of which nothing runs',
+    'lost',
+    story({
+      requests: [asked('a', every())],
+      deliveries: [delivered('a', 300)],
+      faults: [fault('kill', -1_000, 150)],
+      tables: {
+        history: [
+          skipped('a', 0, 'misfire', { coversUntil: T + 100 }),
+          skipped('a', 200, 'misfire'),
+          ended('a', 300),
+        ],
+      },
+    }),
+  ],
+  [
     'a run off the grid',
     'unexpected',
     story({

@@ -165,9 +165,11 @@ function valueWords(value: unknown): string {
 function misfireWords({ misfirePolicy, misfireWindow: window, when }: Draft): string {
   const misfireWindow = durationWords(window)
   if (when === 'manual') return 'Nothing can be missed: it fires by hand only.'
-  if (misfirePolicy === 'skip') return 'If the scheduler was down: what was missed is recorded as skipped.'
-  if (misfirePolicy === 'fail') return 'If the scheduler was down: what was missed is recorded as failed.'
+  if (misfirePolicy === 'skip')
+    return 'If the scheduler was down for more than a moment: what was missed is recorded as skipped.'
+  if (misfirePolicy === 'fail')
+    return 'If the scheduler was down for more than a moment: what was missed is recorded as failed.'
   if (misfirePolicy === 'run_all')
     return `If the scheduler was down: runs for each time that is not older than ${misfireWindow}.`
-  return `If the scheduler was down: runs once, for what is not older than ${misfireWindow}.`
+  return `If the scheduler was down: runs once, for the newest time missed that is not older than ${misfireWindow}.`
 }

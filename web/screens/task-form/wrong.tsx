@@ -13,7 +13,7 @@ const OVERLAP_WORDS = {
   cancel_previous: 'cancel the earlier run',
 }
 const MISFIRE_WORDS = {
-  run_once: 'run once',
+  run_once: 'run the newest',
   run_all: 'run all of them',
   skip: 'skip them',
   fail: 'let them fail',

@@ -1,0 +1,34 @@
+/**
+ * A misfire is an occurrence that came due while nobody watched its shard: a fault was there, or the shard changed hands. Of
+ * those that one stretch held up the newest is none, unless the policy runs nothing or another run was in its way.
+ */
+import type { Book, Wish } from '../book.ts'
+import type { HistoryRow } from '../evidence.ts'
+import { type Finding, iso } from '../finding.ts'
+
+/** A watcher is taken for gone from its last sign on, which may be so old while it is still there. */
+const SIGN_MS = 3_000
+/** What is written in one statement is observed this much apart at most. */
+const WRITTEN_MS = 1_000
+
+export function checkMisfire(book: Book, wish: Wish, skip: HistoryRow): Finding[] {
+  const { taskId, body } = wish
+  const lost = (what: string): Finding[] => [{ kind: 'lost', what, taskId, runId: skip.runId }]
+  if (!wasUnwatched(book, skip))
+    return lost(`${iso(skip.scheduledFor)} was called a misfire, though nothing was broken`)
+  const policy = body.misfire?.policy ?? 'run_once'
+  const last = skip.coversUntil ?? skip.scheduledFor
+  const next = book.historyOfTask.of(taskId).find(({ scheduledFor }) => scheduledFor > last)
+  return policy === 'run_once' && next?.reason === 'misfire'
+    ? lost(`${iso(last)} was called a misfire, and so was the next instead of running`)
+    : []
+}
+
+function wasUnwatched(book: Book, { taskId, scheduledFor, endedAt }: HistoryRow): boolean {
+  const [from, to] = [scheduledFor - SIGN_MS, endedAt + WRITTEN_MS]
+  const shard = book.changesOfTask.of(taskId)[0]?.shard
+  return (
+    book.faults.some((fault) => fault.from <= to + SIGN_MS && fault.until + fault.recoveryMs >= from) ||
+    book.tables.owners.some((change) => change.shard === shard && change.at >= from && change.at <= to)
+  )
+}
