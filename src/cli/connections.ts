@@ -42,10 +42,12 @@ export interface Connections {
 export function openConnections(
   url: string,
   { roles, databasePooling: pooling }: Pick<Config, 'roles' | 'databasePooling'>,
+  nodeId: string,
 ): Connections {
   const engine = new Database({
     url,
-    applicationName: 'belfry engine',
+    // Which sessions are its own a node has to know: see `hasOlderSession`.
+    applicationName: `belfry engine ${nodeId}`,
     maxConnections: ENGINE_CONNECTIONS,
     statementTimeoutMs: ENGINE_TIMEOUT_MS,
     favourIndexes: true,

@@ -100,7 +100,7 @@ export async function startNode({
   const log = rootLog.child({ node: id })
   const has = (role: Role) => config.roles.includes(role)
   const clock = new DatabaseClock()
-  const connections = openConnections(databaseUrl, config)
+  const connections = openConnections(databaseUrl, config, id)
   const { engine, upkeep, delivery } = connections
   const definitions = new Definitions(engine)
   const distant =

@@ -12,10 +12,18 @@ export interface LoopOptions {
 
 const FIRST_BACKOFF_MS = 100
 const LONGEST_BACKOFF_MS = 5_000
+/** A pause after a failure is shorter by up to this part, so that loops that failed together try again at different times. */
+const SPREAD = 0.5
+
+/** Loops of this process whose last pass failed. */
+const failing = new Set<Loop>()
 
 /**
  * Runs one pass after another until stopped. It catches at its top and nowhere else: a pass that throws
  * is logged, waited for with growing pauses, and tried again. `wake` cuts a pause short.
+ *
+ * What lets loops fail is nearly always the database, which is the same for all of them: the first to succeed again ends
+ * the pauses of the others. So they are all back as soon as one is, and meanwhile each asks seldom.
  */
 export class Loop implements Service {
   readonly #options: LoopOptions
@@ -39,6 +47,7 @@ export class Loop implements Service {
     this.#stopped = true
     this.#endPause?.()
     await this.#finished
+    failing.delete(this)
   }
 
   wake(): void {
@@ -53,11 +62,13 @@ export class Loop implements Service {
       let pauseMs = everyMs
       try {
         pauseMs = Math.min(everyMs, (await runOnce()) ?? everyMs)
-        this.#failures = 0
+        if (this.#failures > 0) this.#recover()
       } catch (error) {
         this.#failures++
         this.#woken = false
-        pauseMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(this.#failures, 10))
+        failing.add(this)
+        const backoffMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(this.#failures, 10))
+        pauseMs = Math.round(backoffMs * (1 - SPREAD * Math.random()))
         log.warn(
           { err: error, loop: name, failures: this.#failures, retryInMs: pauseMs },
           `${name}: pass failed`,
@@ -65,6 +76,12 @@ export class Loop implements Service {
       }
       if (!this.#stopped && !this.#woken && pauseMs > 0) await this.#pause(pauseMs)
     }
+  }
+
+  #recover(): void {
+    this.#failures = 0
+    failing.delete(this)
+    for (const loop of failing) loop.#endPause?.()
   }
 
   #pause(ms: number): Promise<void> {

@@ -22,7 +22,7 @@ import {
   ONE_ROW_AN_OCCURRENCE,
 } from '../store/agenda.ts'
 import { recover } from '../store/catch-up.ts'
-import { type Database, violatedConstraint } from '../store/database.ts'
+import { type Database, mayHaveBeenCarriedOut, violatedConstraint } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { limitWaits } from '../store/expiry.ts'
 import { fireInTurn, type HeldRow, type TurnResult } from '../store/fire-in-turn.ts'
@@ -301,7 +301,7 @@ export class Scheduler implements Service {
       worker?.begin(started)
     } catch (error) {
       worker?.release(wanted)
-      worker?.doubt()
+      if (mayHaveBeenCarriedOut(error)) worker?.doubt()
       for (const { row, definition } of group.firings) this.#queue.add({ row, definition })
       // It may have been carried out all the same, and what it wrote is known to nobody.
       this.#readEverything()

@@ -67,6 +67,8 @@ export class Database implements Queryable {
   readonly #names = new Map<string, string>()
   /** Opens a transaction, with its settings where the session has none. */
   readonly #begin: string
+  /** What PostgreSQL calls the sessions of this pool; null behind a pooler, which shares them with others. */
+  readonly sessionName: string | null
 
   constructor(options: DatabaseOptions) {
     const {
@@ -79,6 +81,7 @@ export class Database implements Queryable {
     } = options
     const settings = settingsFor(options)
     this.#pooling = pooling
+    this.sessionName = pooling === 'session' ? applicationName : null
     this.#keeps = pooling !== 'session' ? 'none' : keepPlans ? 'all' : 'marked'
     this.#begin = pooling === 'session' ? 'begin' : `begin; ${assign('set local', settings)}`
     this.#pool = new pg.Pool({
@@ -253,6 +256,20 @@ export function isRefused(error: unknown): boolean {
 /** True when history has no partition for the day of a row. Its message may be in any language; it names no constraint. */
 export function isMissingPartition(error: unknown): boolean {
   return sqlState(error) === '23514' && violatedConstraint(error) === undefined
+}
+
+/** Codes of errors that a connection ends with before anything was sent over it. */
+const NOT_CONNECTED = /^(ECONNREFUSED|ENOENT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/
+
+/**
+ * False when a statement that failed has certainly changed nothing: there was no connection to send it over, or the server
+ * has refused it. True when the connection broke: it may have been carried out, and only the answer was lost.
+ */
+export function mayHaveBeenCarriedOut(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== undefined) return state.startsWith('08') || (state.startsWith('57P') && state !== '57P03')
+  const { code, message = '' } = (error ?? {}) as { code?: unknown; message?: string }
+  return !NOT_CONNECTED.test(String(code)) && !message.includes('timeout exceeded when trying to connect')
 }
 
 /** True when the database could not be asked at all, or went away while it was: the caller may try again. */

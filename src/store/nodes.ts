@@ -183,6 +183,13 @@ export function handBackRuns(runs: readonly HeldRun[]) {
     select run_id as "runId" from back`
 }
 
+/** Whether a session of that name is left which began before an instant: what it was sent may still be carried out. */
+export const hasOlderSession = (name: string, before: number) => sql<{ exists: boolean }>`
+  select exists (
+    select from pg_stat_activity
+    where datname = current_database() and application_name = ${name} and backend_start < to_timestamp(${before}::float8 / 1000)
+  ) as exists`
+
 /**
  * What a node holds that was claimed before an instant. There is no index by worker; what is in progress was due, so the
  * beginning of each shard is read, up to now, and nothing of what lies ahead.

@@ -3,6 +3,7 @@
  * up to a second of work ahead, at the rate the worker measures; what must start in a place of its own is claimed into a
  * free one alone, and what makes up for an outage when nothing else waits.
  */
+import { mayHaveBeenCarriedOut } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import type { Transport, Work } from '../transport/transport.ts'
 import type { Hand } from './hand.ts'
@@ -156,7 +157,7 @@ export class Claiming {
       hand.claimed.push(...runs)
       return count === limit || isShort ? 'more' : 'all'
     } catch (error) {
-      doubt()
+      if (mayHaveBeenCarriedOut(error)) doubt()
       throw error
     } finally {
       hand.reserved -= limit - count

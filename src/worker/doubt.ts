@@ -14,9 +14,13 @@ const LOOK_EVERY_MS = 2_000
 const SHARE = 0.2
 
 export class Doubt {
-  /** When an answer was last lost. */
   #lastAt = Number.NEGATIVE_INFINITY
   #lookAt: number | undefined
+
+  /** When an answer was last lost. */
+  get lastAt(): number {
+    return this.#lastAt
+  }
 
   /** The answer to a claim was lost. */
   raise(now: number): void {

@@ -6,7 +6,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Database } from '../store/database.ts'
-import { type HeldRun, handBackRuns, heldRuns, reclaimRuns } from '../store/nodes.ts'
+import { type HeldRun, handBackRuns, hasOlderSession, heldRuns, reclaimRuns } from '../store/nodes.ts'
 import type { Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Doubt } from './doubt.ts'
@@ -74,12 +74,16 @@ export class Returns {
 
   /**
    * A claim whose answer was lost may have been committed. Such runs are in this worker's name and it does
-   * not know them: they are looked for once their claims must have been answered or given up on, and handed back.
+   * not know them: they are looked for once their claims must have been answered or given up on, and handed back. That is
+   * so after a while; and at once for what was claimed before the last doubt, when no session is left that could have
+   * been asked for it, as after a restart of the database.
    */
   async resolveDoubt(isKnown: (runId: string) => boolean): Promise<void> {
     const { db, clock, log, nodeId, writer, wakeUps } = this.#options
-    const claimedBefore = this.#doubt.lookBefore(clock.now())
-    if (claimedBefore === undefined) return
+    const settled = this.#doubt.lookBefore(clock.now())
+    if (settled === undefined) return
+    const { lastAt } = this.#doubt
+    const claimedBefore = (await this.#hasOutlivedSessions(lastAt)) ? Math.max(settled, lastAt) : settled
     const beganAt = performance.now()
     const held = await db.run(heldRuns({ nodeId, claimedBefore }))
     const unknown = held.filter(({ runId }) => !isKnown(runId) && !writer.knows(runId))
@@ -88,6 +92,14 @@ export class Returns {
       wakeUps.announceReady()
       log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
     }
-    this.#doubt.settleBefore(claimedBefore, performance.now() - beganAt)
+    this.#doubt.settleBefore(settled, performance.now() - beganAt)
+  }
+
+  /** Whether every session of this node has ended that was there at an instant. */
+  async #hasOutlivedSessions(at: number): Promise<boolean> {
+    const { sessionName } = this.#options.db
+    if (sessionName === null) return false
+    const [older] = await this.#options.db.run(hasOlderSession(sessionName, at))
+    return older?.exists === false
   }
 }

@@ -17,15 +17,17 @@ import { DEFAULT_PROJECT_ID } from '../core/project.ts'
 import type { TaskDefinition } from '../core/task.ts'
 import { silentLogger } from '../runtime/logger.ts'
 import { fireAsTheyAre } from '../store/agenda.ts'
+import { Database } from '../store/database.ts'
 import { Definitions } from '../store/definitions.ts'
 import { registerLanes } from '../store/queues.ts'
 import { sql } from '../store/sql.ts'
 import { PostgresTransport } from '../transport/postgres-transport.ts'
+import type { ClaimRequest, Transport } from '../transport/transport.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
 import type { Executor } from './executor.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
 
-const { db } = await createTestDatabase()
+const { db, url } = await createTestDatabase()
 
 /** Never ends by itself, only when it is told to. */
 const hanging: Executor = {
@@ -295,4 +297,47 @@ test('of an attempt that is cut off at its time limit, what had come is kept', a
     }>`select error ->> 'code' as code, output from run where run_id = ${runId}`,
   )
   expect(row).toEqual({ code: 'timed_out', output: { status: 200 } })
+})
+
+test('what was claimed without an answer is performed as soon as no session is left that was asked', async () => {
+  const own = new Database({
+    url,
+    applicationName: 'belfry lost answers',
+    maxConnections: 3,
+    statementTimeoutMs: 10_000,
+  })
+  whenDone(() => own.close())
+  const transport = new PostgresTransport(own)
+  // Time goes on far enough for a look, and not for what was claimed to be settled by itself.
+  let stoppedAt: number | undefined
+  let passedMs = 0
+  const loses: Transport = Object.assign(Object.create(transport), {
+    claim: async (request: ClaimRequest) => {
+      const answer = await transport.claim(request)
+      if (stoppedAt !== undefined || answer.runs.length === 0) return answer
+      stoppedAt = Date.now() + 1
+      throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' })
+    },
+  })
+  const executor = counting(instant)
+  const [runId] = await waitingRuns()
+  await startWorker({
+    db: own,
+    transport: loses,
+    executor,
+    clock: { now: () => (stoppedAt ?? Date.now()) + passedMs },
+  })
+  await eventually(async () => stoppedAt !== undefined)
+  expect(await liveRow(db, runId as string)).toMatchObject({ state: 'running', attempt: 1 })
+
+  await db.run(
+    sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'belfry lost answers'`,
+  )
+  passedMs = 3_000
+
+  await eventually(async () => (await endedRow(db, runId as string))?.state === 'completed')
+  expect(await db.run(sql`select attempt, losses from run where run_id = ${runId as string}`)).toEqual([
+    { attempt: 1, losses: 0 },
+  ])
+  expect(executor.count).toBe(1)
 })

@@ -279,7 +279,7 @@ async function serverConnections(url: string): Promise<number> {
   const [row] = await ask<{ count: number }>(
     url,
     `select count(*)::int as count from pg_stat_activity
-     where datname = current_database() and application_name in ('belfry', 'belfry engine', 'belfry heartbeat')`,
+     where datname = current_database() and application_name ~ '^belfry($| engine| heartbeat)'`,
   )
   return row?.count ?? 0
 }
