@@ -8,14 +8,16 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { type DueRow, type FireRequest, type FireResult, fireAsTheyAre } from '../store/agenda.ts'
-import { readLate } from '../store/catch-up.ts'
+import { lateStarts, postponeLate, readLate } from '../store/catch-up.ts'
 import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { limitWaits } from '../store/expiry.ts'
 import { fireInTurn } from '../store/fire-in-turn.ts'
 import type { Statement } from '../store/sql.ts'
 import type { BlackoutBook } from './blackout-book.ts'
+import type { Due } from './due-queue.ts'
 import { type Decided, waitsOf } from './firing.ts'
+import { paceLate } from './late-pace.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
 export interface LateLaneOptions {
@@ -92,11 +94,13 @@ export class LateLane extends LoopService {
     this.#restsUntil = begunAt + PACE_MS
     const shards = leases.ids.filter((id) => leases.get(id))
     if (shards.length === 0) return undefined
-    const rows = await db.run(
-      readLate({ shards, now: clock.now() + LEAD_MS, limit: BATCH, maxWaiting: MAX_WAITING }),
+    const now = clock.now() + LEAD_MS
+    const read = await db.run(
+      readLate({ shards, now, until: now + EVERY_MS, limit: BATCH, maxWaiting: MAX_WAITING }),
     )
-    if (rows.length === 0) return undefined
-    this.#busyUntil = performance.now() + LINGER_MS
+    if (read.length > 0) this.#busyUntil = performance.now() + LINGER_MS
+    const rows = read.filter(({ wakeAt }) => wakeAt <= now)
+    if (rows.length === 0) return read.length === 0 ? undefined : Math.max(0, earliestOf(read) - now)
     await this.#fire(rows)
     const endedAt = performance.now()
     this.#restsUntil = Math.max(this.#restsUntil, endedAt + (endedAt - begunAt))
@@ -112,10 +116,11 @@ export class LateLane extends LoopService {
       const definition = read[i]
       return definition ? [{ row, definition }] : []
     })
-    const waits = waitsOf(known)
+    const allowed = await this.#paced(known)
+    const waits = waitsOf(allowed)
     if (waits.length > 0) await db.run(limitWaits(waits))
     // From here to the statement nothing is awaited, so that nobody else begins with one of these tasks.
-    const mine = known.filter(({ row, definition }) => this.#take(row.taskId, definition.overlap))
+    const mine = allowed.filter(({ row, definition }) => this.#take(row.taskId, definition.overlap))
     try {
       const decided = this.#firings.decide(mine)
       await this.#send(decided.filter(runsBesideOthers), (some, right) =>
@@ -128,6 +133,22 @@ export class LateLane extends LoopService {
     } finally {
       for (const { row } of mine) this.#tasks.delete(row.taskId)
     }
+  }
+
+  /** Those that may start now by the rate of their task; the others are put off until they may. */
+  async #paced(rows: readonly Due[]): Promise<readonly Due[]> {
+    const { db, clock } = this.#options
+    const firsts = new Map<string, DueRow>()
+    for (const { row } of rows)
+      if (row.scheduledFor < (firsts.get(row.taskId)?.scheduledFor ?? Number.POSITIVE_INFINITY))
+        firsts.set(row.taskId, row)
+    const starts = await db.run(lateStarts([...firsts.values()]))
+    const { fired, postponed } = paceLate(rows, new Map(starts.map((it) => [it.taskId, it])), clock.now())
+    if (postponed.length > 0)
+      await db.run(
+        postponeLate(postponed.map(({ due: { row }, at }) => ({ runId: row.runId, fence: row.fence, at }))),
+      )
+    return fired
   }
 
   async #send(
@@ -148,3 +169,5 @@ export class LateLane extends LoopService {
     return true
   }
 }
+
+const earliestOf = (rows: readonly DueRow[]) => Math.min(...rows.map(({ wakeAt }) => wakeAt))

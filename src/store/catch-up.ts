@@ -130,10 +130,48 @@ function lateOf(firings: FireRequest['firings']) {
   )
 }
 
+/** When the late run before one began. */
+export interface LateStart {
+  readonly taskId: string
+  /** It waits for a worker. */
+  readonly isWaiting: boolean
+  readonly startedAt: number | null
+}
+
+/** Rows of history before a late one that are looked at: the late run before it is among the nearest, if there is one. */
+const NEAREST_BEFORE = 3
+
+/** Of the first late row of each task: when the one before it began, on whichever node. */
+export const lateStarts = (firsts: readonly Pick<DueRow, 'taskId' | 'scheduledFor'>[]) => sql<LateStart>`
+  select i.task_id as "taskId", coalesce(live.state = 'pending', false) as "isWaiting", greatest(live.claimed_at, past.started_at) as "startedAt"
+  from unnest(${list(firsts, (f) => f.taskId)}::uuid[], ${list(firsts, (f) => f.scheduledFor)}::float8[]) as i(task_id, at_ms)
+  left join lateral (
+    select state, claimed_at from agenda
+    where task_id = i.task_id and scheduled_for < to_timestamp(i.at_ms / 1000) and kind = 'catchup' and state in ('pending', 'running')
+    order by scheduled_for desc limit 1
+  ) live on true
+  left join lateral (
+    select max(started_at) as started_at from (
+      select kind, started_at from run
+      where task_id = i.task_id and scheduled_for < to_timestamp(i.at_ms / 1000) and ended_at >= date_trunc('day', now() - interval '1 hour')
+      order by scheduled_for desc limit ${NEAREST_BEFORE}
+    ) nearest where kind = 'catchup'
+  ) past on true`
+
+/** Puts off late rows that are read too soon for their task's rate, so that those of other tasks come into sight. */
+export const postponeLate = (
+  rows: readonly { readonly runId: string; readonly fence: number; readonly at: number }[],
+) => sql`
+  update agenda a set wake_at = to_timestamp(i.at_ms / 1000)
+  from unnest(${list(rows, (r) => r.runId)}::uuid[], ${list(rows, (r) => r.fence)}::integer[], ${list(rows, (r) => r.at)}::float8[]) as i(run_id, fence, at_ms)
+  where a.run_id = i.run_id and a.fence = i.fence and a.kind = 'catchup' and a.state in ('scheduled', 'held', 'deferred')`
+
 /** Which late rows to read. */
 export interface LateQuery {
   readonly shards: readonly number[]
+  /** What is due by now goes before what is due later. */
   readonly now: number
+  readonly until: number
   readonly limit: number
   /** Nothing while so many wait for workers already: they are served last, and what is read must not be in the way. */
   readonly maxWaiting: number
@@ -145,7 +183,7 @@ type SelectedLate = DueRow & { readonly waiting: number }
 export const readLate = (query: LateQuery) =>
   reading(selectLate(query), (rows): DueRow[] => rows.map(({ waiting: _, ...row }) => row))
 
-const selectLate = ({ shards, now, limit, maxWaiting }: LateQuery) => sql<SelectedLate>`
+const selectLate = ({ shards, now, until, limit, maxWaiting }: LateQuery) => sql<SelectedLate>`
   with waiting as materialized (
     select count(*) as count from (
       select from lane l
@@ -158,8 +196,8 @@ const selectLate = ({ shards, now, limit, maxWaiting }: LateQuery) => sql<Select
   cross join unnest(${list(shards, (id) => id)}::smallint[]) as s(id)
   cross join lateral (
     select * from agenda
-    where shard = s.id and wake_at <= to_timestamp(${now}::float8 / 1000) and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
+    where shard = s.id and wake_at <= to_timestamp(${until}::float8 / 1000) and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
     order by wake_at limit ${limit}
   ) due
   where waiting.count < ${maxWaiting}
-  order by priority, wake_at limit ${limit}`
+  order by wake_at > to_timestamp(${now}::float8 / 1000), priority, wake_at limit ${limit}`

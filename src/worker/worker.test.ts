@@ -325,7 +325,7 @@ test('what was claimed without an answer is performed as soon as no session is l
     db: own,
     transport: loses,
     executor,
-    clock: { now: () => (stoppedAt ?? Date.now()) + passedMs },
+    clock: steadyClock(() => (stoppedAt ?? Date.now()) + passedMs),
   })
   await eventually(async () => stoppedAt !== undefined)
   expect(await liveRow(db, runId as string)).toMatchObject({ state: 'running', attempt: 1 })

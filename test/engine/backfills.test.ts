@@ -268,7 +268,7 @@ test('as many as may wait of it hold up nothing that makes up for an outage', as
   await db.run(sql`update agenda set kind = 'catchup' where run_id = ${late?.runId}`)
 
   const found = await db.run(
-    readLate({ shards: [late?.shard ?? 0], now: Date.now(), limit: 10, maxWaiting: 400 }),
+    readLate({ shards: [late?.shard ?? 0], now: Date.now(), until: Date.now(), limit: 10, maxWaiting: 400 }),
   )
 
   expect(found.map(({ runId }) => runId)).toContain(late?.runId)

@@ -16,7 +16,7 @@ import {
   JUST_RUN,
   lookAhead,
 } from '../../src/store/agenda.ts'
-import { readLate } from '../../src/store/catch-up.ts'
+import { lateStarts, postponeLate, readLate } from '../../src/store/catch-up.ts'
 import { Database, type Queryable } from '../../src/store/database.ts'
 import { endExpired, limitWaits } from '../../src/store/expiry.ts'
 import { fireInTurn } from '../../src/store/fire-in-turn.ts'
@@ -191,9 +191,18 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
         except: rows.map(({ runId }) => runId),
       }),
     ),
-    readLate: await scansOf(readLate({ shards: allShards, now: Date.now(), limit: 40, maxWaiting: 400 }), {
-      of: 40,
-    }),
+    readLate: await scansOf(
+      readLate({
+        shards: allShards,
+        now: Date.now(),
+        until: Date.now() + 1_000,
+        limit: 40,
+        maxWaiting: 400,
+      }),
+      { of: 40 },
+    ),
+    lateStarts: await scansOf(lateStarts(rows.slice(0, 40))),
+    postponeLate: await scansOf(postponeLate(rows.slice(0, 40).map((row) => ({ ...row, at: Date.now() })))),
     readDefinitions: await scansOf(readDefinitions(rows)),
     fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows })),
     fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { aDefinition } from '../../test/support/agenda.ts'
+import { TASK_DEFAULTS } from '../core/task.ts'
+import type { Due } from './due-queue.ts'
+import { paceLate } from './late-pace.ts'
+
+const NOW = Date.UTC(2026, 10, 16, 12)
+
+const late = (taskId: string, n: number, rate = 1): Due =>
+  ({
+    row: { runId: `${taskId}${n}`, taskId, scheduledFor: NOW - 60_000 + n },
+    definition: aDefinition({ misfire: { ...TASK_DEFAULTS.misfire, policy: 'run_all', rate } }),
+  }) as unknown as Due
+
+const paced = (rows: readonly Due[], start: { isWaiting?: boolean; startedAt?: number | null } = {}) => {
+  const starts = new Map([['a', { taskId: 'a', isWaiting: false, startedAt: null, ...start }]])
+  const { fired, postponed } = paceLate(rows, starts, NOW)
+  return [fired.map(({ row }) => row.runId), postponed.map(({ due, at }) => [due.row.runId, at - NOW])]
+}
+
+test('of one task one run starts, and the others follow as its rate allows', () => {
+  expect(paced([late('a', 2), late('a', 1), late('a', 3)])).toEqual([
+    ['a1'],
+    [
+      ['a2', 1_000],
+      ['a3', 2_000],
+    ],
+  ])
+})
+
+test('the rate counts from when the one before began', () => {
+  expect(paced([late('a', 1)], { startedAt: NOW - 165 })).toEqual([[], [['a1', 835]]])
+  expect(paced([late('a', 1)], { startedAt: NOW - 1_000 })).toEqual([['a1'], []])
+})
+
+test('while one waits for a worker none follows it', () => {
+  expect(paced([late('a', 1), late('b', 1)], { isWaiting: true })).toEqual([['b1'], [['a1', 1_000]]])
+})
+
+test('what is closer together than can be told apart goes at once', () => {
+  const rows = [1, 2, 3].map((n) => late('a', n, 1_000))
+
+  expect(paced(rows, { startedAt: NOW, isWaiting: true })).toEqual([['a1', 'a2', 'a3'], []])
+})
