@@ -79,7 +79,7 @@ export async function start(config: Config): Promise<void> {
     onDeclaredDead: () => process.exit(EXIT.failed),
   }).catch(async (error: unknown) => {
     await database.close()
-    throw describeListenError(error, config)
+    throw describeTrouble(error) ?? describeListenError(error, config)
   })
   const hasApi = config.roles.includes('api')
   database.embedded?.owner.update({ url: hasApi ? node.url : null, nodeId: node.id })
@@ -238,6 +238,12 @@ function portTaken(port: number): CliError {
     'Use --port 0 for a free one, or stop the other program.',
     EXIT.conflict,
   )
+}
+
+/** A database that was there a moment ago and cannot be used by the parts of the node. */
+function describeTrouble(error: unknown): CliError | null {
+  const trouble = troubleOf(error)
+  return trouble ? new CliError(trouble.detail, 'Start again once that is done.', EXIT.unreachable) : null
 }
 
 function describeListenError(error: unknown, { host, port }: Config): unknown {
