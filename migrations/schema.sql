@@ -229,6 +229,18 @@ create table blackout (
 );
 create index blackout_by_project on blackout (project_id, id) where removed_at is null;
 
+create table endpoint_signing_secret (
+  id         uuid not null,
+  project_id uuid not null,
+  origin     text not null,
+  secret     bytea not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  constraint endpoint_signing_secret_pkey primary key (id),
+  constraint endpoint_signing_secret_project_id_fkey foreign key (project_id) references project(id)
+);
+create index endpoint_signing_secret_by_origin on endpoint_signing_secret (project_id, origin);
+
 create table queue (
   project_id uuid not null,
   name       text not null,

@@ -163,6 +163,8 @@ export async function startNode({
   ]
   services.push(new BuildWatch({ db: upkeep, log, lastMigration, onTooOld }))
   if (distant) services.push(distant)
+  const signer = new SecretSigner({ db: engine, clock, log })
+  if (has('api') || has('worker')) services.push(signer)
   // What answers is stopped after what works: a node that stops goes on answering until its runs have ended.
   let server: HttpServer | HealthServer
   if (has('api')) {
@@ -181,6 +183,7 @@ export async function startNode({
     const tester = new Tester({
       clock,
       userAgent: `belfry/${version}`,
+      keys: signer,
       allowPrivateAddresses: reachesPrivate(config),
       ownPorts,
       timeoutMs: Math.floor((LEASES_OF_SUBSCRIPTIONS * config.leaseMs) / 3),
@@ -232,8 +235,6 @@ export async function startNode({
     services.push(new Overruns({ db: engine, definitions, wakeUps, clock, log, leaseMs: config.leaseMs }))
   }
   if (has('worker')) {
-    const signer = new SecretSigner({ db: engine, clock, log })
-    services.push(signer)
     const executor = createExecutors({
       allowPrivateAddresses: reachesPrivate(config),
       ownPorts,
@@ -265,6 +266,7 @@ export async function startNode({
         clock,
         log,
         userAgent: `belfry/${version}`,
+        keys: signer,
         allowPrivateAddresses: reachesPrivate(config),
         ownPorts,
         leaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,

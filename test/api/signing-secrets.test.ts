@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp, storedIn } from './test-app.ts'
@@ -21,6 +22,7 @@ test('a secret is shown when it is made and never again', async () => {
   expect(headers['cache-control']).toBe('no-store')
   expect(body).toEqual({
     id: expect.any(String),
+    origin: null,
     createdAt: expect.any(String),
     expiresAt: null,
     secret: expect.stringMatching(SECRET),
@@ -92,7 +94,91 @@ test('a revoked secret is gone', async () => {
   expect(await db.run(sql`select from signing_secret`)).toEqual([])
 })
 
+test('a secret for an origin is listed with the origin as browsers write it', async () => {
+  const { send } = await aProject()
+  const { body: general } = await send('POST', PATH)
+  const { body: bound, status } = await send('POST', PATH, { origin: 'HTTPS://Hooks.Example.com:443/' })
+
+  const all = (await send('GET', PATH)).body.items
+  const some = (await send('GET', `${PATH}?origin=https://HOOKS.example.com`)).body.items
+
+  expect(status).toBe(201)
+  expect(bound).toMatchObject({ origin: 'https://hooks.example.com', secret: expect.stringMatching(SECRET) })
+  expect(all).toMatchObject([
+    { id: general.id, origin: null },
+    { id: bound.id, origin: bound.origin },
+  ])
+  expect(some).toMatchObject([{ id: bound.id }])
+  expect((await send('GET', `${PATH}?origin=https://example.com`)).body.items).toEqual([])
+})
+
+test('each origin has two secrets at most, also when many are made at once', async () => {
+  const { send } = await aProject()
+  const origin = 'https://a.example'
+  await send('POST', PATH)
+  await send('POST', PATH)
+  await send('POST', PATH, { origin: 'https://b.example' })
+
+  const answers = await Promise.all(Array.from({ length: 5 }, () => send('POST', PATH, { origin })))
+
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409, 409])
+  expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({
+    code: 'too_many_secrets',
+    detail: expect.stringContaining('2 signing secrets are in use already for https://a.example.'),
+  })
+})
+
+test('rotating the secret of an origin leaves those of the project and of other origins alone', async () => {
+  const { send } = await aProject()
+  const origin = 'https://a.example'
+  const { body: general } = await send('POST', PATH)
+  const { body: other } = await send('POST', PATH, { origin: 'https://b.example' })
+  const { body: old } = await send('POST', PATH, { origin })
+
+  const { body: made } = await send('POST', `${PATH}/rotate`, { origin, keepOldFor: '1h' })
+
+  expect((await send('GET', PATH)).body.items).toMatchObject([
+    { id: general.id, origin: null, expiresAt: null },
+    { id: made.id, origin, expiresAt: null },
+    { id: old.id, origin, expiresAt: expect.any(String) },
+    { id: other.id, expiresAt: null },
+  ])
+  await send('POST', `${PATH}/rotate`, { keepOldFor: '0s' })
+  const kept = (await send('GET', PATH)).body.items.map(({ id }: { id: string }) => id)
+  expect(kept).toEqual([expect.any(String), made.id, old.id, other.id])
+})
+
+test('a hundred origins of a project may have secrets', async () => {
+  const { db, send } = await aProject()
+  await db.run(sql`
+    insert into endpoint_signing_secret (id, project_id, origin, secret)
+    select gen_random_uuid(), ${DEFAULT_PROJECT_ID}, 'https://' || n || '.example', '\\x00' from generate_series(1, 100) n`)
+
+  const another = await send('POST', PATH, { origin: 'https://101.example' })
+  const rotated = await send('POST', `${PATH}/rotate`, { origin: 'https://100.example' })
+
+  expect(another).toMatchObject({ status: 409, body: { code: 'too_many_secrets' } })
+  expect(another.body.detail).toContain('100 origins')
+  expect(rotated.status).toBe(201)
+})
+
+test('a node of release 0.1.0 finds no secret that is bound to an origin', async () => {
+  const { db, send } = await aProject()
+
+  const { body } = await send('POST', PATH, { origin: 'https://a.example' })
+
+  const found = await db.run(
+    sql`select secret from signing_secret where expires_at is null or expires_at > now()`,
+  )
+  expect(found).toEqual([])
+  expect((await send('DELETE', `${PATH}/${body.id}`)).status).toBe(204)
+  expect((await send('GET', PATH)).body.items).toEqual([])
+})
+
 test.each([
+  ['an origin with a path', 'POST', PATH, { origin: 'https://a.example/hook' }, '/origin'],
+  ['an origin that is none', 'POST', `${PATH}/rotate`, { origin: 'a.example' }, '/origin'],
+  ['a list by an origin that is none', 'GET', `${PATH}?origin=x`, undefined, '?origin'],
   ['a duration too long', 'POST', `${PATH}/rotate`, { keepOldFor: '31d' }, '/keepOldFor'],
   ['a number', 'POST', `${PATH}/rotate`, { keepOldFor: 5 }, '/keepOldFor'],
   ['a secret of one’s own', 'POST', PATH, { secret: 'whsec_abc' }, '/secret'],

@@ -15,6 +15,7 @@ import { WriteCheck } from '../../src/store/write-check.ts'
 import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { RemoteDesk } from '../../src/worker/remote/remote-desk.ts'
+import { UNSIGNED } from '../../src/worker/signer.ts'
 import { Tester } from '../../src/worker/subscriptions/tester.ts'
 import { steadyClock } from '../support/clock.ts'
 
@@ -64,6 +65,7 @@ export async function createTestApp(
   const tester = new Tester({
     clock,
     userAgent: 'belfry/0.0.0-test',
+    keys: UNSIGNED,
     allowPrivateAddresses: true,
     timeoutMs: 10_000,
   })
@@ -152,6 +154,7 @@ export async function storedIn(db: Database): Promise<string> {
                       (select string_agg(o::text, ',' order by o.run_id) from run_override o),
                       (select string_agg(b::text, ',' order by b.id) from backfill b),
                       (select string_agg(s::text, ',' order by s.id) from signing_secret s),
+                      (select string_agg(s::text, ',' order by s.id) from endpoint_signing_secret s),
                       (select string_agg(i::text, ',' order by i.key) from idempotency i),
                       (select string_agg(q::text, ',' order by q.project_id, q.name) from queue q),
                       (select string_agg(n::text, ',' order by n.id) from node n),

@@ -85,11 +85,83 @@ test('all attempts of a run have one id, each its own number and a signature of 
   expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b))
 })
 
+const otherOriginOf = ({ port }: Peer<Received>) => `http://localhost:${port}`
+
+test('a receiver with secrets of its own verifies with them, and with no secret of the project', async () => {
+  const database = await createTestDatabase()
+  const { send } = await createTestApp(database)
+  const receiver = await aReceiver()
+  const origin = `http://127.0.0.1:${receiver.port}`
+  const general = (await send('POST', '/v1/signing-secrets')).body
+  const first = (await send('POST', '/v1/signing-secrets', { origin })).body
+  const second = (await send('POST', '/v1/signing-secrets/rotate', { origin, keepOldFor: '1h' })).body
+  await receiver.say({ secrets: [general.secret, first.secret, second.secret] })
+  const node = await startTestNode(database)
+
+  for (const action of actionsAt(receiver)) await outcomeOf(node, { action })
+  await outcomeOf(node, { action: { type: 'ping', url: `${otherOriginOf(receiver)}/elsewhere` } })
+
+  expect(receiver.told.map(({ path, verified }) => [path, ...verified])).toEqual([
+    ['/ping', false, true, true],
+    ['/webhook', false, true, true],
+    ['/text', false, true, true],
+    ['/http', false, true, true],
+    ['/elsewhere', true, false, false],
+  ])
+})
+
+test('events are signed with the secret of their subscription and those of the origin', async () => {
+  const database = await createTestDatabase()
+  const { send } = await createTestApp(database)
+  const receiver = await aReceiver()
+  const origin = `http://127.0.0.1:${receiver.port}`
+  const general = (await send('POST', '/v1/signing-secrets')).body
+  const bound = (await send('POST', '/v1/signing-secrets', { origin })).body
+  const own = (await send('POST', '/v1/subscriptions', { url: `${origin}/events` })).body
+  await receiver.say({ secrets: [general.secret, bound.secret, own.secret] })
+  const node = await startTestNode(database)
+
+  const { body: tested } = await node.request('POST', `/v1/subscriptions/${own.id}/test`)
+  await outcomeOf(node, { action: { type: 'sleep', duration: '0s' } })
+  await eventually(async () => receiver.told.length === 2)
+
+  expect(tested).toMatchObject({ delivered: true })
+  expect(receiver.told.map(({ verified }) => verified)).toEqual([
+    [false, true, true],
+    [false, true, true],
+  ])
+})
+
+test('requests are signed with the secrets of the project once the last one of their origin is gone', async () => {
+  const { db } = await createTestDatabase()
+  let now = Date.now()
+  const signer = new SecretSigner({ db, clock: { now: () => now }, log: silentLogger() })
+  const message = { id: 'a', timestamp: '1', body: '' }
+  const bound = { projectId: DEFAULT_PROJECT_ID, origin: ORIGIN }
+  await db.run(sql`
+    insert into signing_secret (id, project_id, secret) values (${uuidv7()}, ${DEFAULT_PROJECT_ID}, ${Buffer.alloc(32, 1)})`)
+  await db.run(sql`
+    insert into endpoint_signing_secret (id, project_id, origin, secret, expires_at) values
+      (${uuidv7()}, ${DEFAULT_PROJECT_ID}, ${ORIGIN}, ${Buffer.alloc(32, 2)}, ${new Date(now + 60_000)})`)
+  await signer.runOnce()
+
+  const before = signer.sign(bound, message)
+  now += 60_001
+  const after = signer.sign(bound, message)
+
+  const general = signer.sign({ ...bound, origin: 'https://other.example' }, message)
+  expect(before).not.toBe(general)
+  expect(after).toBe(general)
+})
+
+const ORIGIN = 'https://example.com'
+
 test('a secret is used until it expires, and no secret of another project ever', async () => {
   const { db } = await createTestDatabase()
   let now = Date.now()
   const signer = new SecretSigner({ db, clock: { now: () => now }, log: silentLogger() })
   const message = { id: 'a', timestamp: '1', body: '' }
+  const to = (projectId: string) => ({ projectId, origin: ORIGIN })
   const other = uuidv7()
   await db.run(sql`insert into project (id, name) values (${other}, 'other')`)
   await db.run(sql`
@@ -100,13 +172,13 @@ test('a secret is used until it expires, and no secret of another project ever',
       (${uuidv7()}, ${other}, ${Buffer.alloc(32, 4)}, null)`)
   await signer.runOnce()
 
-  const before = signer.sign(DEFAULT_PROJECT_ID, message)?.split(' ')
+  const before = signer.sign(to(DEFAULT_PROJECT_ID), message)?.split(' ')
   now += 60_001
-  const after = signer.sign(DEFAULT_PROJECT_ID, message)?.split(' ')
+  const after = signer.sign(to(DEFAULT_PROJECT_ID), message)?.split(' ')
 
   expect(before).toHaveLength(2)
   expect(after).toEqual([before?.[0]])
-  expect(signer.sign(other, message)?.split(' ')).toHaveLength(1)
-  expect(before).not.toContain(signer.sign(other, message))
-  expect(signer.sign(uuidv7(), message)).toBeUndefined()
+  expect(signer.sign(to(other), message)?.split(' ')).toHaveLength(1)
+  expect(before).not.toContain(signer.sign(to(other), message))
+  expect(signer.sign(to(uuidv7()), message)).toBeUndefined()
 })

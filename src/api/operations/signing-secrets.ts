@@ -2,10 +2,12 @@ import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { formatSecret, makeSecret } from '../../core/webhook-signature.ts'
 import {
+  addEndpointSecret,
   addSigningSecret,
   listSigningSecrets,
   lockSecretsOf,
   MAX_LIVE_SECRETS,
+  MAX_ORIGINS_WITH_SECRETS,
   removeSigningSecret,
   type SigningSecretRow,
 } from '../../store/signing-secrets.ts'
@@ -16,26 +18,48 @@ export interface MadeSecret extends SigningSecretRow {
   readonly secret: string
 }
 
-export function allSigningSecrets({ db, projectId }: Context): Promise<SigningSecretRow[]> {
-  return db.run(listSigningSecrets(projectId))
+/** The secrets in use; with an origin those that are bound to it. */
+export function allSigningSecrets(
+  { db, projectId }: Context,
+  origin: string | null,
+): Promise<SigningSecretRow[]> {
+  return db.run(listSigningSecrets(projectId, origin))
+}
+
+/** What secret is wanted. */
+export interface SecretToMake {
+  /** Where requests signed with it go; null for all that have no secrets of their own. */
+  readonly origin: string | null
+  /** After how long the others of the same origin are no longer in use; null leaves them as they are. */
+  readonly othersExpireInMs: number | null
 }
 
 /** Makes a secret beside the one in use or, with `othersExpireInMs`, in its place. */
 export async function makeSigningSecret(
   { db, projectId }: Context,
-  { othersExpireInMs }: { othersExpireInMs: number | null },
+  { origin, othersExpireInMs }: SecretToMake,
 ): Promise<MadeSecret> {
   const secret = makeSecret()
+  const toAdd = { id: uuidv7(), projectId, secret, othersExpireInMs }
   const [made] = await db.transaction(async (tx) => {
     await tx.run(lockSecretsOf(projectId))
-    return tx.run(addSigningSecret({ id: uuidv7(), projectId, secret, othersExpireInMs }))
+    return tx.run(origin === null ? addSigningSecret(toAdd) : addEndpointSecret({ ...toAdd, origin }))
   })
-  if (!made)
-    throw new Refusal(
-      'too_many_secrets',
-      `${MAX_LIVE_SECRETS} signing secrets are in use already. Revoke one with DELETE /v1/signing-secrets/{id}, or wait until it expires.`,
-    )
-  return { ...made, expiresAt: null, secret: formatSecret(secret) }
+  if (made) return { ...made, origin, expiresAt: null, secret: formatSecret(secret) }
+  throw new Refusal(
+    'too_many_secrets',
+    whyNotMade(origin, await db.run(listSigningSecrets(projectId, origin))),
+  )
+}
+
+/** Which of the two limits is reached. */
+function whyNotMade(origin: string | null, live: readonly SigningSecretRow[]): string {
+  if (origin !== null && live.length < MAX_LIVE_SECRETS)
+    return `${MAX_ORIGINS_WITH_SECRETS} origins of this project have signing secrets already. Revoke those of an origin that is no longer called.`
+  return (
+    `${MAX_LIVE_SECRETS} signing secrets are in use already${origin === null ? '' : ` for ${origin}`}. ` +
+    'Revoke one with DELETE /v1/signing-secrets/{id}, or wait until it expires.'
+  )
 }
 
 export async function revokeSigningSecret({ db, projectId }: Context, id: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseOrigin } from '../../core/origin.ts'
 import { durationMs } from '../../core/task.ts'
 import type { SigningSecretRow } from '../../store/signing-secrets.ts'
 import type { App } from '../app.ts'
@@ -7,12 +8,14 @@ import { allSigningSecrets, makeSigningSecret, revokeSigningSecret } from '../op
 import { utc } from '../present.ts'
 import { problems } from '../schemas/problem-document.ts'
 import {
+  CreateSigningSecret,
+  ListSigningSecrets,
   NewSigningSecret,
   RotateSigningSecret,
   type SigningSecret,
   SigningSecretList,
 } from '../schemas/signing-secret.ts'
-import { NoBody, Uuid } from '../schemas/values.ts'
+import { Uuid } from '../schemas/values.ts'
 
 const tags = ['signing secrets']
 const DEFAULT_KEEP = '1d'
@@ -20,7 +23,8 @@ const DEFAULT_KEEP = '1d'
 const list = {
   operationId: 'listSigningSecrets',
   tags,
-  summary: 'The signing secrets in use, without what is secret of them',
+  summary: 'List the signing secrets in use, without the secrets themselves',
+  querystring: ListSigningSecrets,
   response: { 200: SigningSecretList, ...problems() },
 }
 
@@ -28,7 +32,9 @@ const create = {
   operationId: 'createSigningSecret',
   tags,
   summary: 'Make a secret that outgoing requests are signed with; two may be in use',
-  body: NoBody,
+  description:
+    'With an `origin` the secret is for requests to that origin alone, which are then signed with its secrets instead of those of the project.',
+  body: CreateSigningSecret,
   response: { 201: NewSigningSecret, ...problems(409, 413, 415) },
 }
 
@@ -49,18 +55,20 @@ const revoke = {
 }
 
 export function signingSecretRoutes(app: App, context: Context): void {
-  app.get('/v1/signing-secrets', { schema: list }, async () => ({
-    items: (await allSigningSecrets(context)).map(present),
+  app.get('/v1/signing-secrets', { schema: list }, async ({ query }) => ({
+    items: (await allSigningSecrets(context, canonical(query.origin))).map(present),
   }))
 
-  app.post('/v1/signing-secrets', { schema: create }, async (_request, reply) => {
-    const { secret, ...row } = await makeSigningSecret(context, { othersExpireInMs: null })
+  app.post('/v1/signing-secrets', { schema: create }, async ({ body }, reply) => {
+    const origin = canonical(body?.origin)
+    const { secret, ...row } = await makeSigningSecret(context, { origin, othersExpireInMs: null })
     return reply.code(201).send({ ...present(row), secret })
   })
 
   app.post('/v1/signing-secrets/rotate', { schema: rotate }, async ({ body }, reply) => {
+    const origin = canonical(body?.origin)
     const othersExpireInMs = durationMs(body?.keepOldFor ?? DEFAULT_KEEP)
-    const { secret, ...row } = await makeSigningSecret(context, { othersExpireInMs })
+    const { secret, ...row } = await makeSigningSecret(context, { origin, othersExpireInMs })
     return reply.code(201).send({ ...present(row), secret })
   })
 
@@ -70,6 +78,12 @@ export function signingSecretRoutes(app: App, context: Context): void {
   })
 }
 
-function present({ id, createdAt, expiresAt }: SigningSecretRow): SigningSecret {
-  return { id, createdAt: utc(createdAt), expiresAt: expiresAt === null ? null : utc(expiresAt) }
+/** The origin as it is stored; the schema has refused what is none. */
+function canonical(text: string | null | undefined): string | null {
+  const parsed = parseOrigin(text ?? '')
+  return parsed.ok ? parsed.origin : null
+}
+
+function present({ id, origin, createdAt, expiresAt }: SigningSecretRow): SigningSecret {
+  return { id, origin, createdAt: utc(createdAt), expiresAt: expiresAt === null ? null : utc(expiresAt) }
 }

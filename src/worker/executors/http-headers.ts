@@ -8,10 +8,13 @@ export interface Sending {
   readonly now: number
   readonly body: string | undefined
   readonly signer: Signer
+  /** The origin that it is sent to. */
+  readonly origin: string
 }
 
 /** Names and values in turn, as undici takes them. `webhook-id` is the run's, so receivers can de-duplicate. */
-export function attemptHeaders(context: AttemptContext, { userAgent, now, body, signer }: Sending): string[] {
+export function attemptHeaders(context: AttemptContext, sending: Sending): string[] {
+  const { userAgent, now, body, signer, origin } = sending
   const id = context.runId
   const timestamp = String(Math.floor(now / 1000))
   const headers = [
@@ -35,7 +38,7 @@ export function attemptHeaders(context: AttemptContext, { userAgent, now, body, 
     context.traceparent,
   ]
   if (context.tracingId !== null) headers.push('belfry-tracing-id', context.tracingId)
-  const signature = signer.sign(context.projectId, { id, timestamp, body: body ?? '' })
+  const signature = signer.sign({ projectId: context.projectId, origin }, { id, timestamp, body: body ?? '' })
   if (signature !== undefined) headers.push('webhook-signature', signature)
   return headers
 }

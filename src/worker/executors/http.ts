@@ -156,7 +156,8 @@ function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent, signe
   const { target, method, body, onlyPublic } = hop
   // Whoever only a redirect leads to could pass a signature on as if it were meant for them.
   const bySigner = hop.isElsewhere ? UNSIGNED : signer
-  const headers = attemptHeaders(context, { userAgent, signer: bySigner, body, now: context.now() })
+  const { origin } = target
+  const headers = attemptHeaders(context, { userAgent, signer: bySigner, origin, body, now: context.now() })
   addOwnHeaders(headers, action, hop)
   const { signal } = context
   if (action.type !== 'http') return { target, method, headers, body, signal }

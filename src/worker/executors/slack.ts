@@ -30,7 +30,8 @@ export function createSlackExecutor({ client, userAgent }: SlackExecutorOptions)
         }
       const body = JSON.stringify({ text, blocks })
       // Slack knows us by the address, which is the secret; there is nothing to sign.
-      const headers = attemptHeaders(context, { userAgent, body, signer: UNSIGNED, now: context.now() })
+      const sending = { userAgent, body, signer: UNSIGNED, origin: target.origin, now: context.now() }
+      const headers = attemptHeaders(context, sending)
       headers.push('content-type', 'application/json')
       const result = await client.send({ target, method: 'POST', headers, body, signal: context.signal })
       return toOutcome(result, { host: target.host, now: context.now() })

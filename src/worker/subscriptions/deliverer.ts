@@ -6,6 +6,7 @@ import { HistoryTail } from '../../store/history-tail.ts'
 import { type LeasedSubscription, leaseSubscriptions } from '../../store/subscriptions.ts'
 import { HttpClient } from '../executors/http-client.ts'
 import type { OwnPorts } from '../executors/own-ports.ts'
+import type { EndpointKeys } from '../signer.ts'
 import { Delivery } from './delivery.ts'
 
 const EVERY_MS = 1_000
@@ -18,6 +19,7 @@ export interface DelivererOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly userAgent: string
+  readonly keys: EndpointKeys
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
   /** Where this process itself listens, and is not called. */
@@ -56,8 +58,8 @@ export class Deliverer extends LeasedWork<Held> {
   }
 
   protected work(subscription: Held, stopping: AbortSignal): Promise<void> {
-    const { db, clock, userAgent, leaseMs } = this.#options
-    const parts = { db, clock, userAgent, leaseMs, tail: this.#tail, client: this.#client }
+    const { db, clock, userAgent, keys, leaseMs } = this.#options
+    const parts = { db, clock, userAgent, keys, leaseMs, tail: this.#tail, client: this.#client }
     return new Delivery({ ...parts, subscription, leasedAt: subscription.leasedAt, stopping }).run()
   }
 }

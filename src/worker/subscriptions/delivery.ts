@@ -26,6 +26,7 @@ import {
   saveFailed,
 } from '../../store/subscriptions.ts'
 import type { HttpClient } from '../executors/http-client.ts'
+import type { EndpointKeys } from '../signer.ts'
 import { backoffMs } from './backoff.ts'
 import { type Held, HeldTasks, readHeld } from './held-tasks.ts'
 import { sendMessage, type Undelivered } from './message.ts'
@@ -48,6 +49,7 @@ export interface DeliveryOptions {
   readonly client: HttpClient
   readonly clock: Clock
   readonly userAgent: string
+  readonly keys: EndpointKeys
   readonly subscription: LeasedSubscription
   /** When the lease was taken, on the monotonic clock. */
   readonly leasedAt: number
@@ -292,13 +294,13 @@ export class Delivery {
   }
 
   async #post(runs: readonly EndedRun[]): Promise<Undelivered | null> {
-    const { client, clock, userAgent, subscription, leaseMs } = this.#options
+    const { client, clock, userAgent, subscription, keys, leaseMs } = this.#options
     // A message must be answered while nobody else may deliver, or a later one could overtake it.
     const timeoutMs = Math.floor(leaseMs / 3)
     if (performance.now() + timeoutMs > this.#leasedUntil) await this.#renew()
     const settings = this.#settings
     const now = clock.now()
-    return sendMessage(runs, { client, userAgent, subscriptionId: subscription.id, settings, timeoutMs, now })
+    return sendMessage(runs, { client, userAgent, subscription, keys, settings, timeoutMs, now })
   }
 
   /** Keeps the lease without saying anything about progress. */

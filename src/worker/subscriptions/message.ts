@@ -2,7 +2,7 @@
 import { type EndedRun, eventIdOf, eventOf } from '../../core/run-event.ts'
 import { parseTargetUrl } from '../../core/target-url.ts'
 import { parseSecret, type SigningKey, signingKey, signMessage } from '../../core/webhook-signature.ts'
-import type { DeliverySettings } from '../../store/subscriptions.ts'
+import type { DeliverySettings, SubscriptionRow } from '../../store/subscriptions.ts'
 import {
   type HttpClient,
   type HttpResponse,
@@ -11,6 +11,7 @@ import {
   targetOf,
 } from '../executors/http-client.ts'
 import { parseRetryAfter } from '../executors/retry-after.ts'
+import type { EndpointKeys } from '../signer.ts'
 
 /** Why a message was not taken. */
 export interface Undelivered {
@@ -24,7 +25,8 @@ export interface Undelivered {
 export interface Sender {
   readonly client: HttpClient
   readonly userAgent: string
-  readonly subscriptionId: string
+  readonly subscription: Pick<SubscriptionRow, 'id' | 'projectId'>
+  readonly keys: EndpointKeys
   readonly settings: Pick<DeliverySettings, 'url' | 'batchSize' | 'secret'>
   readonly timeoutMs: number
   /** The database's time: receivers compare it with theirs. */
@@ -54,7 +56,7 @@ export interface Posted {
 /** Signs a message and sends it once. */
 export async function postEvents(
   { id, events }: Message,
-  { client, userAgent, subscriptionId, settings, timeoutMs, now }: Sender,
+  { client, userAgent, subscription, keys, settings, timeoutMs, now }: Sender,
 ): Promise<Posted> {
   const { url, batchSize, secret } = settings
   const target = targetAt(url)
@@ -65,12 +67,15 @@ export async function postEvents(
   const signal = AbortSignal.timeout(timeoutMs)
   const body = JSON.stringify(batchSize > 1 ? events : events[0])
   const timestamp = String(Math.floor(now / 1_000))
+  const { projectId } = subscription
+  // Receivers may verify with either: the subscription's own secret, or one that all their callers here share.
+  const signedWith = [...keysOf(secret), ...keys.boundTo({ projectId, origin: target.origin })]
   const headers = [
     ...['user-agent', userAgent, 'accept-encoding', 'identity'],
     ...['content-type', batchSize > 1 ? BATCH_TYPE : SINGLE_TYPE],
     ...['webhook-id', id, 'webhook-timestamp', timestamp],
-    ...['webhook-signature', signMessage({ id, timestamp, body }, keysOf(secret))],
-    ...['belfry-subscription-id', subscriptionId],
+    ...['webhook-signature', signMessage({ id, timestamp, body }, signedWith)],
+    ...['belfry-subscription-id', subscription.id],
   ]
   const result = await client.send({ target, method: 'POST', headers, body, signal })
   const undelivered = toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs, now })

@@ -9,11 +9,13 @@ import type {
 } from '../../transport/subscription-tester.ts'
 import { HttpClient } from '../executors/http-client.ts'
 import type { OwnPorts } from '../executors/own-ports.ts'
+import type { EndpointKeys } from '../signer.ts'
 import { postEvents } from './message.ts'
 
 export interface TesterOptions {
   readonly clock: Clock
   readonly userAgent: string
+  readonly keys: EndpointKeys
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
   /** Where this process itself listens, and is not called. */
@@ -43,7 +45,7 @@ export class Tester implements SubscriptionTester, Service {
   }
 
   async send(subscription: TestedSubscription): Promise<TestedDelivery> {
-    const { clock, userAgent, timeoutMs } = this.#options
+    const { clock, userAgent, keys, timeoutMs } = this.#options
     const now = clock.now()
     const id = `${uuidv7()}.test`
     const event = { ...eventOf(sampleOf(subscription, Math.floor(now))), id, type: 'belfry.test' }
@@ -53,7 +55,8 @@ export class Tester implements SubscriptionTester, Service {
       {
         client: this.#client,
         userAgent,
-        subscriptionId: subscription.id,
+        subscription,
+        keys,
         settings: subscription,
         timeoutMs,
         now,

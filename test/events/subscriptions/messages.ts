@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { DEFAULT_PROJECT_ID } from '../../../src/core/project.ts'
 import { sql } from '../../../src/store/sql.ts'
 import { findSubscriptions, type SubscriptionRow } from '../../../src/store/subscriptions.ts'
+import { UNSIGNED } from '../../../src/worker/signer.ts'
 import { Tester } from '../../../src/worker/subscriptions/tester.ts'
 import { type Received, startPeer } from '../../calls/peer.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -148,6 +149,7 @@ export function messages({ db, node, create, trigger, subscribe, read }: Telling
     const tester = new Tester({
       clock: { now: () => Date.now() },
       userAgent: 'belfry',
+      keys: UNSIGNED,
       allowPrivateAddresses: false,
       timeoutMs: 10_000,
     })
