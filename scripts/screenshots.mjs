@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots -- [folder] [--minutes 10]`: pictures of every screen of the dashboard with 0, 5 and 5 000
- * tasks, in light, dark and as wide as a phone, for somebody to look at. `--minutes` lets the server run so long
+ * tasks, in light, dark and as wide as a small desk, a tablet and a phone, for somebody to look at. `--minutes` lets the server run so long
  * first, so that the charts have something to show.
  */
 

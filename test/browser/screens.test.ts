@@ -1,7 +1,7 @@
 /** What every screen owes: to those who cannot see or point, to a phone, to a policy, to a slow line. */
 import type { CDPSession, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { DESK, PHONE, startBrowser, violationsOf } from '../support/browser.ts'
+import { DESK, PHONE, SMALL_DESK, startBrowser, TABLET, violationsOf } from '../support/browser.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -9,6 +9,10 @@ import { startSink } from '../support/sink.ts'
 
 const FIRST_VIEW_BYTES = 200 * 1024
 const INTERACTIVE_MS = 1_500
+/** Widths of a window, from the narrowest phone to where nothing changes any more; a step is less than a word. */
+const NARROWEST = 320
+const WIDEST = 1_440
+const WIDTH_STEP = 32
 
 const { visit } = await startBrowser()
 const node = await startTestNode(await createTestDatabase())
@@ -270,21 +274,23 @@ async function startWalk() {
 
 const go = await startWalk()
 
+const widthOf = async (page: Page) => Number(await page.evaluate('document.documentElement.scrollWidth'))
+
 const standInNobodysWay = (screen: Screen) =>
   go(screen, async (page) => {
     expect(await violationsOf(page), 'in light').toEqual([])
     await page.emulateMedia({ colorScheme: 'dark' })
-    await page.setViewportSize(PHONE)
     await page.locator('[data-mantine-color-scheme=dark]').waitFor()
-    await eventually(
-      async () => Number(await page.evaluate('document.documentElement.scrollWidth')) <= PHONE.width,
-    )
+    for (const viewport of [SMALL_DESK, TABLET, PHONE]) {
+      await page.setViewportSize(viewport)
+      await eventually(async () => (await widthOf(page)) <= viewport.width)
+    }
     expect(await violationsOf(page, 'looks'), 'in dark, on a phone').toEqual([])
     await page.emulateMedia({ colorScheme: 'light' })
     await page.setViewportSize(DESK)
   })
 
-const SENTENCE = '$name stands in nobody’s way, in light and dark, and fits a phone'
+const SENTENCE = '$name stands in nobody’s way, in light and dark, and fits a desk, a tablet and a phone'
 
 describe('where nothing is there yet', () => {
   test.each(NOTHING)(SENTENCE, standInNobodysWay)
@@ -294,6 +300,19 @@ describe('where something is there', () => {
   beforeAll(makeSomething)
 
   test.each(SCREENS)(SENTENCE, standInNobodysWay)
+
+  test('the bar on top fits every width', async () => {
+    const tasks: Screen = { name: 'tasks', path: () => '/tasks', ready: heading('Tasks') }
+    await go(tasks, async (page) => {
+      const tooWide: number[] = []
+      for (let width = NARROWEST; width <= WIDEST; width += WIDTH_STEP) {
+        await page.setViewportSize({ ...DESK, width })
+        if ((await widthOf(page)) > width) tooWide.push(width)
+      }
+      expect(tooWide).toEqual([])
+      await page.setViewportSize(DESK)
+    })
+  })
 
   test('a name of two hundred letters, a script or another direction breaks no screen', async () => {
     const names = ['x'.repeat(200), '<img src=x onerror=alert(1)>', '\u202eevil\u202c שלום']
@@ -305,7 +324,6 @@ describe('where something is there', () => {
         action: { type: 'ping', url: `${sink.url}/${'p'.repeat(300)}` },
         schedule: { type: 'manual' },
       })
-      const width = (page: Page) => page.evaluate('document.documentElement.scrollWidth')
       const page = {
         name: 'its page',
         path: () => `/tasks/${task.id}?panel=delete`,
@@ -319,7 +337,7 @@ describe('where something is there', () => {
       for (const screen of [page, form])
         await go(screen, async (page) => {
           await page.setViewportSize(PHONE)
-          await eventually(async () => Number(await width(page)) <= PHONE.width)
+          await eventually(async () => (await widthOf(page)) <= PHONE.width)
           const close = page.getByRole('dialog').getByRole('button', { name: 'Close' })
           if (await close.isVisible()) expect((await close.boundingBox())?.x).toBeLessThan(PHONE.width)
           await page.setViewportSize(DESK)

@@ -1,12 +1,12 @@
 /**
  * Pictures of every screen for somebody to look at: with 0, 5 and 5 000 tasks, in light, in dark and as wide as a
- * phone. It judges nothing but what can be counted: no error on the console, nothing wider than the screen.
+ * small desk, a tablet and a phone. It judges nothing but what can be counted: no error on the console, nothing wider than the screen.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { DESK, PHONE, startBrowser } from '../support/browser.ts'
+import { DESK, PHONE, SMALL_DESK, startBrowser, TABLET } from '../support/browser.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -21,6 +21,8 @@ const MINUTE_MS = 60_000
 const LOOKS = [
   { look: 'light', colorScheme: 'light', viewport: DESK },
   { look: 'dark', colorScheme: 'dark', viewport: DESK },
+  { look: 'small-desk', colorScheme: 'light', viewport: SMALL_DESK },
+  { look: 'tablet', colorScheme: 'dark', viewport: TABLET },
   { look: 'phone', colorScheme: 'light', viewport: PHONE },
 ] as const
 

@@ -15,6 +15,8 @@ const WAIT_MS = 60_000
 /** A visit of many steps, on a machine on which each of them takes seconds. */
 const TEST_MS = 180_000
 export const PHONE = { width: 390, height: 844 }
+export const TABLET = { width: 768, height: 1024 }
+export const SMALL_DESK = { width: 1024, height: 768 }
 export const DESK = { width: 1280, height: 900 }
 
 /** Where it is missing and may be installed, it is; several test files at once do that one after the other. */
