@@ -1,7 +1,9 @@
 /** What each kind of action has to be told. */
 import { NativeSelect, Textarea, TextInput } from '@mantine/core'
-import { HTTP_METHODS } from '../../../src/core/action.ts'
+import { HTTP_METHODS, MAX_REDIRECTS } from '../../../src/core/action.ts'
+import { TextField } from '../../components/text-field.tsx'
 import type { Draft } from './draft.ts'
+import { Folded } from './folded.tsx'
 import type { PartProps } from './part.tsx'
 import classes from './task-form.module.css'
 
@@ -14,41 +16,6 @@ export function SleepFields({ draft, change, errorAt }: PartProps) {
       error={errorAt('/action/duration')}
       onChange={(event) => change({ duration: event.currentTarget.value })}
     />
-  )
-}
-
-export function EmailFields(props: PartProps) {
-  const { draft, change, errorAt } = props
-  return (
-    <>
-      <Textarea
-        label="To"
-        description="Addresses, one a line or with commas between them"
-        placeholder="Ada <ada@example.com>"
-        autosize
-        minRows={1}
-        maxRows={6}
-        value={draft.to}
-        error={errorAt('/action/to')}
-        onChange={(event) => change({ to: event.currentTarget.value })}
-      />
-      <TextInput
-        label="Subject"
-        value={draft.subject}
-        error={errorAt('/action/subject')}
-        onChange={(event) => change({ subject: event.currentTarget.value })}
-      />
-      <Message {...props} />
-    </>
-  )
-}
-
-export function SlackFields(props: PartProps) {
-  return (
-    <>
-      <Url {...props} description="The incoming webhook. Whoever knows it can write to the channel." />
-      <Message {...props} />
-    </>
   )
 }
 
@@ -127,11 +94,48 @@ function HttpFields(props: PartProps) {
         error={errorAt('/action/expect')}
         onChange={(event) => change({ expect: event.currentTarget.value })}
       />
+      <RequestLimits {...props} />
     </>
   )
 }
 
-function Url({ draft, change, errorAt, description }: PartProps & { readonly description?: string }) {
+const LIMITS = ['/action/followRedirects', '/action/connectTimeout', '/action/firstByteTimeout']
+
+function RequestLimits({ draft, change, errorAt }: PartProps) {
+  return (
+    <Folded
+      summary="Redirects, and how long to wait"
+      fields={LIMITS}
+      errorAt={errorAt}
+      isOpenFirst={draft.followRedirects + draft.connectTimeout + draft.firstByteTimeout !== ''}
+    >
+      <TextField
+        label="Redirects to follow"
+        description={`Up to ${MAX_REDIRECTS}. Empty: none; a redirect is an answer like any other.`}
+        inputMode="numeric"
+        value={draft.followRedirects}
+        error={errorAt('/action/followRedirects')}
+        onText={(followRedirects) => change({ followRedirects })}
+      />
+      <TextField
+        label="Wait for a connection"
+        description="500ms, 5s. Empty: 10s."
+        value={draft.connectTimeout}
+        error={errorAt('/action/connectTimeout')}
+        onText={(connectTimeout) => change({ connectTimeout })}
+      />
+      <TextField
+        label="Wait for the first byte of the answer"
+        description="10s, 1m. Empty: as long as the attempt may take."
+        value={draft.firstByteTimeout}
+        error={errorAt('/action/firstByteTimeout')}
+        onText={(firstByteTimeout) => change({ firstByteTimeout })}
+      />
+    </Folded>
+  )
+}
+
+export function Url({ draft, change, errorAt, description }: PartProps & { readonly description?: string }) {
   return (
     <TextInput
       label="URL"
@@ -157,20 +161,6 @@ function Body({ draft, change, errorAt }: PartProps) {
       error={errorAt('/action/body')}
       onChange={(event) => change({ body: event.currentTarget.value })}
       classNames={{ input: classes.mono ?? '' }}
-    />
-  )
-}
-
-function Message({ draft, change, errorAt }: PartProps) {
-  return (
-    <Textarea
-      label="Message"
-      autosize
-      minRows={3}
-      maxRows={14}
-      value={draft.message}
-      error={errorAt('/action/text')}
-      onChange={(event) => change({ message: event.currentTarget.value })}
     />
   )
 }

@@ -1,19 +1,14 @@
-/** The action of a task as fields of the form, and back. What the form has no field for is kept as it was. */
+/** The action of a task as fields of the form, and back. Every member of every action has a field. */
 import type { Action } from '../../api/wire.ts'
-import { jsonOrText } from '../../components/typed.ts'
+import { given, jsonOrText, numberOf } from '../../components/typed.ts'
 import type { Draft } from './draft.ts'
 
-export const actionFields = (action: Action): Partial<Draft> => ({
-  ...shownFields(action),
-  keptOfAction: keptOf(action),
-})
-
-function shownFields(action: Action): Partial<Draft> {
+export function actionFields(action: Action): Partial<Draft> {
   switch (action.type) {
     case 'sleep':
       return { action: 'sleep', duration: action.duration }
     case 'handler':
-      return { action: 'handler', handler: action.name, payload: payloadText(action.payload) }
+      return { action: 'handler', handler: action.name, payload: jsonText(action.payload) }
     case 'ping':
       return { action: 'ping', url: action.url }
     case 'webhook':
@@ -28,47 +23,49 @@ function shownFields(action: Action): Partial<Draft> {
           .join('\n'),
         body: bodyText(action.body),
         expect: (action.expect ?? []).join(', '),
+        followRedirects: String(action.followRedirects ?? ''),
+        connectTimeout: action.connectTimeout ?? '',
+        firstByteTimeout: action.firstByteTimeout ?? '',
       }
     case 'slack':
-      return { action: 'slack', url: action.url, message: action.text ?? '' }
+      return {
+        action: 'slack',
+        url: action.url,
+        message: action.text ?? '',
+        blocks: jsonText(action.blocks),
+      }
     case 'email':
       return {
         action: 'email',
-        to: typeof action.to === 'string' ? action.to : action.to.join('\n'),
+        to: addressLines(action.to),
+        cc: addressLines(action.cc),
+        bcc: addressLines(action.bcc),
+        from: action.from ?? '',
+        replyTo: action.replyTo ?? '',
         subject: action.subject,
         message: action.text ?? '',
+        html: action.html ?? '',
       }
   }
 }
 
-const payloadText = (payload: unknown): string =>
-  payload === undefined ? '' : JSON.stringify(payload, null, 2)
+const jsonText = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, null, 2))
 
-/** Members that have a field in the form, over all actions. */
-const SHOWN = [
-  'url',
-  'method',
-  'headers',
-  'body',
-  'expect',
-  'duration',
-  'to',
-  'subject',
-  'text',
-  'name',
-  'payload',
-]
+type Addresses = string | readonly string[]
 
-function keptOf(action: Action): string {
-  const kept = Object.entries(action).filter(([name]) => !SHOWN.includes(name))
-  return kept.length > 1 ? JSON.stringify(Object.fromEntries(kept)) : ''
+const addressLines = (addresses: Addresses = ''): string =>
+  typeof addresses === 'string' ? addresses : addresses.join('\n')
+
+/** Addresses lie apart by commas, semicolons or lines; a name in quotes may hold any of them. */
+function addressesOf(text: string): Addresses {
+  const parts = text.match(/(?:"(?:\\.|[^"\\])*"|[^,;\n])+/g) ?? []
+  const addresses = parts.flatMap((address) => address.trim() || [])
+  return addresses.length === 1 ? (addresses[0] ?? '') : addresses
 }
 
-/** What the action had that the form does not show, as long as it is of the same type. */
-function keptFor({ action, keptOfAction }: Draft): object {
-  const kept = keptOfAction === '' ? {} : (JSON.parse(keptOfAction) as { type?: string })
-  return 'type' in kept && kept.type === action ? kept : {}
-}
+/** Addresses under a name, and nothing where there are none. */
+const copiesTo = (name: 'cc' | 'bcc', text: string) =>
+  text.trim() === '' ? {} : { [name]: addressesOf(text) }
 
 const bodyText = (body: unknown): string => {
   if (body === undefined) return ''
@@ -97,25 +94,35 @@ export function actionOf(draft: Draft): Action {
         ...headersOf(draft.headers),
         ...body,
         ...expectOf(draft.expect),
-        ...keptFor(draft),
+        ...redirectsOf(draft.followRedirects),
+        ...given('connectTimeout', draft.connectTimeout),
+        ...given('firstByteTimeout', draft.firstByteTimeout),
       }
     case 'slack':
-      return { type: 'slack', url, ...messageOf(draft), ...keptFor(draft) }
-    case 'email': {
-      const to = draft.to.split(/[,;\n]/).flatMap((address) => address.trim() || [])
-      const recipients = to.length === 1 ? (to[0] ?? '') : to
+      return { type: 'slack', url, ...messageOf(draft), ...blocksOf(draft.blocks) }
+    case 'email':
       return {
         type: 'email',
-        to: recipients,
+        to: addressesOf(draft.to),
+        ...copiesTo('cc', draft.cc),
+        ...copiesTo('bcc', draft.bcc),
+        ...given('from', draft.from),
+        ...given('replyTo', draft.replyTo),
         subject: draft.subject.trim(),
         ...messageOf(draft),
-        ...keptFor(draft),
+        ...(draft.html.trim() === '' ? {} : { html: draft.html }),
       }
-    }
   }
 }
 
 const messageOf = ({ message }: Draft) => (message.trim() === '' ? {} : { text: message })
+
+/** What is no JSON goes as it was typed: the API says what would be right. */
+const blocksOf = (text: string): { blocks?: readonly unknown[] } =>
+  text.trim() === '' ? {} : { blocks: jsonOrText(text) as readonly unknown[] }
+
+const redirectsOf = (text: string): { followRedirects?: number } =>
+  text.trim() === '' ? {} : { followRedirects: numberOf(text) }
 
 function headersOf(text: string): { headers?: Record<string, string> } {
   const lines = text.split('\n').filter((line) => line.trim() !== '')

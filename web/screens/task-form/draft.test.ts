@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { TASK_DEFAULTS } from '../../../src/core/task.ts'
 import type { Task } from '../../api/wire.ts'
 import { draftOf, emptyDraft } from './draft.ts'
+import { actionOf } from './draft-action.ts'
 import { changesOf, fullInput, inputOf } from './draft-input.ts'
 import { draftOfJson } from './draft-json.ts'
 import { retryWords } from './retry-words.ts'
@@ -81,7 +82,9 @@ test.each<Partial<Task>>([
       text: 'you',
       html: '<p>you</p>',
       cc: 'carol@example.com',
+      bcc: ['"Dent, Arthur" <dent@example.com>', 'ford@example.com'],
       from: 'us@example.com',
+      replyTo: 'desk@example.com',
     },
   },
   { action: { type: 'webhook', url: 'https://example.com/', body: { a: [1, null] } } },
@@ -114,6 +117,27 @@ test.each<Partial<Task>>([
   const full = fullInput(draft) as Record<string, unknown>
   for (const field of Object.keys(part)) expect(full[field]).toEqual(task[field as keyof Task])
   expect(changesOf(draft, { ...draft })).toEqual({})
+})
+
+test('what is typed into the fields of a message becomes its members, and an empty field none', () => {
+  const email = { ...emptyDraft(), action: 'email' as const, to: 'a@example.com', subject: 's', message: 'm' }
+
+  expect(
+    actionOf({ ...email, cc: 'b@example.com, "C; D" <c@example.com>', bcc: ' ', html: '<p>m</p>' }),
+  ).toEqual({
+    type: 'email',
+    to: 'a@example.com',
+    cc: ['b@example.com', '"C; D" <c@example.com>'],
+    subject: 's',
+    text: 'm',
+    html: '<p>m</p>',
+  })
+  expect(
+    actionOf({ ...emptyDraft(), action: 'slack', url: 'https://example.com/', blocks: 'no JSON' }),
+  ).toMatchObject({ blocks: 'no JSON' })
+  expect(
+    actionOf({ ...emptyDraft(), action: 'http', url: 'https://example.com/', followRedirects: 'all' }),
+  ).toMatchObject({ followRedirects: 'all' })
 })
 
 test('words go to the API as they were written, which reads them', () => {

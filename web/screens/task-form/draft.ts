@@ -21,23 +21,31 @@ export interface Draft {
   readonly body: string
   /** Statuses that count as success, apart by spaces or commas. */
   readonly expect: string
+  readonly followRedirects: string
+  readonly connectTimeout: string
+  readonly firstByteTimeout: string
   readonly duration: string
   readonly handler: string
   readonly payload: string
   /** Recipients of an email, apart by commas or lines. */
   readonly to: string
+  readonly cc: string
+  readonly bcc: string
+  readonly from: string
+  readonly replyTo: string
   readonly subject: string
   /** The text of a message to Slack or of an email. */
   readonly message: string
-  /** What else an action says, as JSON with its type: the form does not show it, and keeps it as it was. */
-  readonly keptOfAction: string
+  readonly html: string
+  /** Blocks of a message to Slack, as JSON. */
+  readonly blocks: string
   readonly when: Schedule['type'] | 'words'
   /** A schedule as people say it; the server reads it. */
   readonly words: string
   /** A schedule that the form shows and does not edit, as JSON. */
   readonly kept: string
   readonly interval: string
-  /** Where the grid of a fixed rate goes through; kept as it was. */
+  /** An instant on the grid of a fixed rate. */
   readonly anchor: string
   /** An instant, as are the two bounds; the form shows them on the clock of `timezone`. */
   readonly at: string
@@ -87,13 +95,21 @@ export function emptyDraft(): Draft {
     headers: '',
     body: '',
     expect: '',
+    followRedirects: '',
+    connectTimeout: '',
+    firstByteTimeout: '',
     duration: '1s',
     handler: '',
     payload: '',
     to: '',
+    cc: '',
+    bcc: '',
+    from: '',
+    replyTo: '',
     subject: '',
     message: '',
-    keptOfAction: '',
+    html: '',
+    blocks: '',
     when: 'daily',
     words: `every weekday at 9:00 (${myZone()})`,
     kept: '',

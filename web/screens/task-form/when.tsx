@@ -63,6 +63,17 @@ export function When({ draft, change, errorAt }: PartProps) {
           onChange={(event) => change({ interval: event.currentTarget.value })}
         />
       )}
+      {draft.when === 'every' && (
+        <InstantField
+          label="In step with"
+          description="An instant on its grid, past or to come. Empty: Not before, or else when it is created."
+          step={1}
+          zone={draft.timezone}
+          value={draft.anchor}
+          error={errorAt('/schedule/anchor')}
+          onInstant={(anchor) => change({ anchor })}
+        />
+      )}
       {draft.when === 'once' && (
         <div className={classes.two}>
           <InstantField
