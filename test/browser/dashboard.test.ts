@@ -6,6 +6,7 @@ import { describe } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { acts } from './parts/acts.ts'
 import { foreignPages } from './parts/foreign-pages.ts'
+import { forms } from './parts/forms.ts'
 import { letters } from './parts/letters.ts'
 import { lists } from './parts/lists.ts'
 import { live } from './parts/live.ts'
@@ -28,6 +29,7 @@ describe('all tasks, and what holds for all', async () => {
   await lists(browser, server)
   letters(browser, server)
   settings(browser, server)
+  forms(browser, server)
   foreignPages(browser, server)
 })
 

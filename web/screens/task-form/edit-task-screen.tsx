@@ -22,10 +22,12 @@ import { Conflict } from './conflict.tsx'
 import { Consequences, usePreview } from './consequences.tsx'
 import { draftOf } from './draft.ts'
 import { changesOf, fullInput } from './draft-input.ts'
+import { Found } from './found.tsx'
 import classes from './screens.module.css'
 import { TaskForm } from './task-form.tsx'
 import { TestRun } from './test-run.tsx'
 import { Twins } from './twins.tsx'
+import { useUnsaved } from './unsaved.ts'
 
 const route = getRouteApi('/tasks/$taskId/edit')
 
@@ -56,8 +58,9 @@ interface EditTaskProps {
 
 function EditTask({ opened, latest }: EditTaskProps) {
   const navigate = useNavigate()
-  const [base, setBase] = useState(opened)
-  const [draft, setDraft] = useState(() => draftOf(opened))
+  const unsaved = useUnsaved(`edit ${opened.id}`, { base: opened, draft: draftOf(opened) })
+  const { draft, forget } = unsaved
+  const base = unsaved.base ?? opened
   const [theirs, setTheirs] = useState<Task | null>(null)
   const isGone = useIsGone(opened.id)
   const { preview, problems } = usePreview(draft, base)
@@ -66,6 +69,7 @@ function EditTask({ opened, latest }: EditTaskProps) {
   const save = useMutation({
     mutationFn: (version: number) => editTask(base.id, changes, version),
     onSuccess: async ({ data }) => {
+      forget()
       patchTask(data)
       tell({ text: `${titleOf(data)} is saved as version ${data.version}.` })
       await navigate({ to: '/tasks/$taskId', params: { taskId: base.id } })
@@ -78,8 +82,7 @@ function EditTask({ opened, latest }: EditTaskProps) {
   const refused = save.error instanceof ApiError ? save.error.fields : []
   const takeTheirs = (task: Task) => {
     setTheirs(null)
-    setBase(task)
-    setDraft(draftOf(task))
+    unsaved.startOver({ base: task, draft: draftOf(task) })
     save.reset()
   }
   return (
@@ -90,6 +93,7 @@ function EditTask({ opened, latest }: EditTaskProps) {
           {titleOf(base)}
         </Link>
       </h1>
+      {unsaved.isFound && <Found onStartOver={() => unsaved.startOver()} />}
       {isGone && <GoneTask title={titleOf(base)} />}
       {theirs && (
         <Conflict
@@ -103,7 +107,7 @@ function EditTask({ opened, latest }: EditTaskProps) {
       )}
       <TaskForm
         draft={draft}
-        onChange={setDraft}
+        onChange={unsaved.change}
         jsonOf={fullInput}
         start={draftOf(base)}
         problems={[...refused, ...problems]}
@@ -121,6 +125,7 @@ function EditTask({ opened, latest }: EditTaskProps) {
             </Button>
             <Button
               variant="default"
+              onClick={forget}
               renderRoot={(props) => <Link to="/tasks/$taskId" params={{ taskId: base.id }} {...props} />}
             >
               Cancel

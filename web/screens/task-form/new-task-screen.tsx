@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { createTask, pauseTask, taskKeys, taskQuery } from '../../api/tasks.ts'
@@ -15,10 +15,12 @@ import { createCommand } from './command.ts'
 import { Consequences, usePreview } from './consequences.tsx'
 import { type Draft, draftOf, emptyDraft } from './draft.ts'
 import { inputOf } from './draft-input.ts'
+import { Found } from './found.tsx'
 import classes from './screens.module.css'
 import { TaskForm } from './task-form.tsx'
 import { TestRun } from './test-run.tsx'
 import { Twins } from './twins.tsx'
+import { useUnsaved } from './unsaved.ts'
 
 const route = getRouteApi('/tasks/new')
 
@@ -35,7 +37,8 @@ export function NewTaskScreen() {
     return <Unread what="task" id={from} error={original.error} onRetry={() => void original.refetch()} />
   if (from !== undefined && !original.data) return <Bones count={4} />
   const start = original.data ? copyOf(original.data) : emptyDraft()
-  return <NewTask key={from} start={when === undefined ? start : { ...start, when }} />
+  const name = `new ${from ?? ''} ${when ?? ''}`.trim()
+  return <NewTask key={name} name={name} start={when === undefined ? start : { ...start, when }} />
 }
 
 function copyOf(task: Task): Draft {
@@ -53,9 +56,15 @@ function useKeyFor(): (text: string) => string {
 
 const EMPTY = emptyDraft()
 
-function NewTask({ start }: { readonly start: Draft }) {
+interface NewTaskProps {
+  /** What it begins as: what is not saved is kept for each beginning. */
+  readonly name: string
+  readonly start: Draft
+}
+
+function NewTask({ name, start }: NewTaskProps) {
   const navigate = useNavigate()
-  const [draft, setDraft] = useState(start)
+  const { draft, change, isFound, startOver, forget } = useUnsaved(name, { base: null, draft: start })
   const keyFor = useKeyFor()
   const { preview, problems } = usePreview(draft)
   const save = useMutation({
@@ -64,6 +73,7 @@ function NewTask({ start }: { readonly start: Draft }) {
       return isPaused ? pauseTask(task.id) : task
     },
     onSuccess: async (task) => {
+      forget()
       queryClient.setQueryData(taskKeys.one(task.id), task)
       void queryClient.invalidateQueries({ queryKey: taskKeys.lists })
       tell({ text: `${titleOf(task)} is created.` })
@@ -75,9 +85,10 @@ function NewTask({ start }: { readonly start: Draft }) {
   return (
     <div className={classes.screen}>
       <h1>New task</h1>
+      {isFound && <Found onStartOver={() => startOver()} />}
       <TaskForm
         draft={draft}
-        onChange={setDraft}
+        onChange={change}
         jsonOf={inputOf}
         start={EMPTY}
         problems={[...refused, ...problems]}
