@@ -1,7 +1,8 @@
 import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Database } from '../store/database.ts'
-import { endExpired } from '../store/expiry.ts'
+import { endExpired, expiredWaits } from '../store/expiry.ts'
+import { SetAside } from '../store/set-aside.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
 export interface ExpiryOptions {
@@ -21,19 +22,29 @@ const AGAIN_MS = 20
  */
 export class Expiry extends LoopService {
   readonly #options: ExpiryOptions
+  readonly #aside: SetAside<{ readonly runId: string }>
 
   constructor(options: ExpiryOptions) {
-    super({ name: 'expiry', everyMs: EVERY_MS, log: options.log })
+    const { db, log } = options
+    super({ name: 'expiry', everyMs: EVERY_MS, log })
     this.#options = options
+    this.#aside = new SetAside({
+      ...{ operation: 'expire', db, log },
+      subjectOf: ({ runId }) => ({ id: runId, runId }),
+    })
   }
 
   /** One pass; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
     const { db, wakeUps, log } = this.#options
-    const [expired] = await db.run(endExpired(BATCH))
-    if (!expired) return undefined
-    if (expired.heirs.length > 0) wakeUps.announceDue(expired.heirs)
-    if (expired.ended > 0) log.info({ count: expired.ended }, 'runs ended that had waited for too long')
-    return expired.due === BATCH ? AGAIN_MS : undefined
+    const waits = await db.run(expiredWaits({ limit: BATCH, except: this.#aside.restingIds }))
+    if (waits.length === 0) return undefined
+    await this.#aside.each(waits, async (part) => {
+      const [expired] = await db.run(endExpired(part))
+      if (!expired) return
+      if (expired.heirs.length > 0) wakeUps.announceDue(expired.heirs)
+      if (expired.ended > 0) log.info({ count: expired.ended }, 'runs ended that had waited for too long')
+    })
+    return waits.length === BATCH ? AGAIN_MS : undefined
   }
 }

@@ -9,12 +9,14 @@ import {
   buryNodes,
   declareSilentDead,
   findLostRuns,
+  type HeldRun,
   type LostRun,
   livingNodes,
   reclaimRuns,
   unburiedNodes,
 } from '../store/nodes.ts'
 import { type Ending, endRuns } from '../store/outcomes.ts'
+import { SetAside } from '../store/set-aside.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
 export interface ReaperOptions {
@@ -43,11 +45,18 @@ const MAX_NAMED = 20
 export class Reaper extends LoopService {
   readonly #options: ReaperOptions
   readonly #watch: Watch
+  /** Runs that PostgreSQL refuses to take back. */
+  readonly #aside: SetAside<HeldRun>
+  /** Dead nodes of which nothing is left but such runs: looking for more would read the whole agenda each time. */
+  #stuck: ReadonlySet<string> = new Set()
 
   constructor(options: ReaperOptions) {
     super({ name: 'reaper', everyMs: options.everyMs, log: options.log })
     this.#options = options
     this.#watch = new Watch(options.everyMs * 2)
+    const { db, log } = options
+    const subjectOf = ({ runId }: HeldRun) => ({ id: runId, runId })
+    this.#aside = new SetAside({ operation: 'reclaim', db, log, subjectOf })
   }
 
   /** One pass; tests call this instead of waiting for the timer. */
@@ -55,11 +64,16 @@ export class Reaper extends LoopService {
     const { db, batch } = this.#options
     await this.#declareTheDead()
     const nodes = (await db.run(unburiedNodes())).map(({ id }) => id)
-    if (nodes.length === 0) return undefined
-    const lost = await db.run(findLostRuns({ nodes, limit: batch }))
+    const resting = this.#aside.restingIds
+    if (nodes.length === 0 || (resting.length > 0 && nodes.every((id) => this.#stuck.has(id))))
+      return undefined
+    const lost = await db.run(findLostRuns({ nodes, limit: batch, except: resting }))
     if (lost.length > 0) await this.#takeBack(lost)
-    if (lost.length < batch) await db.run(buryNodes(nodes))
-    return lost.length === batch ? 0 : undefined
+    if (lost.length === batch) return 0
+    const isStuck = this.#aside.restingIds.length > 0
+    this.#stuck = new Set(isStuck ? nodes : [])
+    if (!isStuck) await db.run(buryNodes(nodes))
+    return undefined
   }
 
   async #declareTheDead(): Promise<void> {
@@ -86,11 +100,20 @@ export class Reaper extends LoopService {
     const endings = lost.flatMap((run) => endingOf(run, clock.now()) ?? [])
     const ended = new Set(endings.map(({ runId }) => runId))
     const returning = lost.filter(({ runId }) => !ended.has(runId))
-    const [result] = endings.length === 0 ? [] : await db.run(endRuns(endings))
-    const reclaimed = returning.length === 0 ? [] : await db.run(reclaimRuns(returning))
-    log.info({ reclaimed: reclaimed.length, ended: result?.ended ?? 0 }, 'runs of dead workers taken back')
-    if (reclaimed.length > 0 || result?.hasFreedGates) wakeUps.announceReady()
-    wakeUps.announceDue(result?.heirs ?? [])
+    const taken = { reclaimed: 0, ended: 0 }
+    if (endings.length > 0)
+      await this.#aside.each(endings, async (part) => {
+        const [result] = await db.run(endRuns(part as readonly Ending[]))
+        taken.ended += result?.ended ?? 0
+        if (result?.hasFreedGates) wakeUps.announceReady()
+        wakeUps.announceDue(result?.heirs ?? [])
+      })
+    if (returning.length > 0)
+      await this.#aside.each(returning, async (part) => {
+        taken.reclaimed += (await db.run(reclaimRuns(part))).length
+      })
+    log.info(taken, 'runs of dead workers taken back')
+    if (taken.reclaimed > 0) wakeUps.announceReady()
   }
 }
 

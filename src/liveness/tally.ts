@@ -1,6 +1,7 @@
 import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
-import type { Database } from '../store/database.ts'
+import { type Database, isRefused, type Queryable } from '../store/database.ts'
+import { SetAside } from '../store/set-aside.ts'
 import { groupRuns, holdProgress, readByIndex, saveProgress, saveTallies, talliesOf } from '../store/tally.ts'
 import { recount } from './recount.ts'
 
@@ -27,27 +28,65 @@ const MAX_MINUTES = 10
  */
 export class Tally extends LoopService {
   readonly #options: TallyOptions
+  /** Minutes that cannot be counted: they are passed over, once they are known. */
+  readonly #aside: SetAside<Minute>
 
   constructor(options: TallyOptions) {
-    super({ name: 'tally', everyMs: EVERY_MS, log: options.log })
+    const { db, log } = options
+    super({ name: 'tally', everyMs: EVERY_MS, log })
     this.#options = options
+    const subjectOf = ({ from }: Minute) => ({ id: new Date(from).toISOString() })
+    this.#aside = new SetAside({ operation: 'tally', db, log, subjectOf })
   }
 
   /** One pass; another one follows at once while there is more to count. When there is not, old minutes are counted again. */
   async runOnce(): Promise<number | undefined> {
-    if (await this.#count()) return 0
+    try {
+      if (await this.#count()) return 0
+    } catch (error) {
+      if (!isRefused(error)) throw error
+      if (await this.#countOne()) return 0
+    }
     await this.#recount()
     return undefined
   }
 
-  #recount(): Promise<void> {
+  async #recount(): Promise<void> {
     const { db, log } = this.#options
-    return db.transaction(async (tx) => {
+    const counted = db.transaction(async (tx) => {
       const [progress] = await tx.run(holdProgress())
       if (!progress) return
       await tx.run(readByIndex())
       await recount(tx, { countedUntil: floorToMinute(progress.countedUntil), now: progress.now, log })
     })
+    // What cannot be counted was reported when it was first met, and keeps nothing new from being counted.
+    await counted.catch((error: unknown) => {
+      if (!isRefused(error)) throw error
+      log.error({ err: error }, 'minutes of history could not be counted again')
+    })
+  }
+
+  /** Counts the next minute by itself; one that cannot be counted is reported and left out. */
+  async #countOne(): Promise<boolean> {
+    const { db } = this.#options
+    return db.transaction(async (tx) => {
+      const [progress] = await tx.run(holdProgress())
+      if (!progress) return false
+      const from = floorToMinute(progress.countedUntil)
+      const until = from + MINUTE_MS
+      if (until > floorToMinute(progress.now - SETTLE_MS)) return false
+      await this.#aside.each([{ from, until }], (minutes) =>
+        db.transaction((other) => this.#save(other, minutes[0] as Minute)),
+      )
+      await tx.run(saveProgress(until))
+      return true
+    })
+  }
+
+  async #save(tx: Queryable, { from, until }: Minute): Promise<void> {
+    await tx.run(readByIndex())
+    const tallies = talliesOf(await tx.run(groupRuns({ from, until })))
+    if (tallies.length > 0) await tx.run(saveTallies(tallies))
   }
 
   #count(): Promise<boolean> {
@@ -59,14 +98,17 @@ export class Tally extends LoopService {
       const settled = floorToMinute(now - SETTLE_MS)
       const until = Math.min(settled, countedUntil + MAX_MINUTES * MINUTE_MS)
       if (until <= countedUntil) return false
-      await tx.run(readByIndex())
-      const from = countedUntil - RECOUNTED * MINUTE_MS
-      const tallies = talliesOf(await tx.run(groupRuns({ from, until })))
-      if (tallies.length > 0) await tx.run(saveTallies(tallies))
+      await this.#save(tx, { from: countedUntil - RECOUNTED * MINUTE_MS, until })
       await tx.run(saveProgress(until))
       return until < settled
     })
   }
+}
+
+/** A stretch of history. */
+interface Minute {
+  readonly from: number
+  readonly until: number
 }
 
 const floorToMinute = (at: number): number => Math.floor(at / MINUTE_MS) * MINUTE_MS

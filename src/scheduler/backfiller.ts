@@ -9,8 +9,9 @@ import {
   type Progress,
   saveBackfill,
 } from '../store/backfills.ts'
-import type { Database, Queryable } from '../store/database.ts'
+import { type Database, isRefused, type Queryable } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
+import { SetAside } from '../store/set-aside.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import { lookAgainAt, roomFor, writeSlice } from './backfill-slice.ts'
 
@@ -33,10 +34,16 @@ const MAX_A_PASS = 50
  */
 export class Backfiller extends LoopService {
   readonly #options: BackfillerOptions
+  readonly #aside: SetAside<HeldBackfill>
 
   constructor(options: BackfillerOptions) {
-    super({ name: 'backfill', everyMs: EVERY_MS, log: options.log })
+    const { db, log } = options
+    super({ name: 'backfill', everyMs: EVERY_MS, log })
     this.#options = options
+    this.#aside = new SetAside({
+      ...{ operation: 'backfill', db, log },
+      subjectOf: ({ id, taskId }) => ({ id, taskId }),
+    })
   }
 
   /** One pass over what is to be looked at; answers when to look again. */
@@ -52,12 +59,28 @@ export class Backfiller extends LoopService {
 
   /** Looks at one backfill; answers how long it may be left alone, undefined when there was none to look at. */
   async #look(): Promise<number | undefined> {
+    let held: HeldBackfill | undefined
+    try {
+      const waitMs = await this.#lookAt((backfill) => {
+        held = backfill
+      })
+      if (held) await this.#aside.settle([held])
+      return waitMs
+    } catch (error) {
+      if (!held || !isRefused(error)) throw error
+      await this.#aside.refuse(held, error)
+      return EVERY_MS
+    }
+  }
+
+  async #lookAt(onHeld: (backfill: HeldBackfill) => void): Promise<number | undefined> {
     const { db, wakeUps } = this.#options
     const hints: DueHint[] = []
     const waitMs = await db.transaction(async (tx) => {
       hints.length = 0
-      const [backfill] = await tx.run(holdBackfill())
+      const [backfill] = await tx.run(holdBackfill(this.#aside.restingIds))
       if (!backfill) return undefined
+      onHeld(backfill)
       const progress = await this.#goOn(tx, backfill, hints)
       if (progress === null) return 0
       await tx.run(saveBackfill(progress))

@@ -13,6 +13,7 @@ import type { Database } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import { limitWaits } from '../store/expiry.ts'
 import { fireInTurn } from '../store/fire-in-turn.ts'
+import type { SetAside } from '../store/set-aside.ts'
 import type { Statement } from '../store/sql.ts'
 import type { BlackoutBook } from './blackout-book.ts'
 import type { Due } from './due-queue.ts'
@@ -47,6 +48,8 @@ const MAX_WAITING = 400
 export interface Firings {
   isBusy(taskId: string): boolean
   decide(rows: readonly { row: DueRow; definition: Decided['definition'] }[]): readonly Decided[]
+  /** Rows that cannot be fired. */
+  readonly aside: SetAside<{ readonly row: DueRow }>
 }
 
 /** By what right rows are fired. */
@@ -94,9 +97,10 @@ export class LateLane extends LoopService {
     this.#restsUntil = begunAt + PACE_MS
     const shards = leases.ids.filter((id) => leases.get(id))
     if (shards.length === 0) return undefined
+    const except = this.#firings.aside.restingIds
     const now = clock.now() + LEAD_MS
     const read = await db.run(
-      readLate({ shards, now, until: now + EVERY_MS, limit: BATCH, maxWaiting: MAX_WAITING }),
+      readLate({ shards, now, until: now + EVERY_MS, limit: BATCH, maxWaiting: MAX_WAITING, except }),
     )
     if (read.length > 0) this.#busyUntil = performance.now() + LINGER_MS
     const rows = read.filter(({ wakeAt }) => wakeAt <= now)
@@ -109,7 +113,7 @@ export class LateLane extends LoopService {
   }
 
   async #fire(rows: readonly DueRow[]): Promise<void> {
-    const { db, definitions } = this.#options
+    const { definitions } = this.#options
     const read = await definitions.of(rows)
     await this.#options.blackouts.learn(rows)
     const known = rows.flatMap((row, i) => {
@@ -117,9 +121,7 @@ export class LateLane extends LoopService {
       return definition ? [{ row, definition }] : []
     })
     const allowed = await this.#paced(known)
-    const waits = waitsOf(allowed)
-    if (waits.length > 0) await db.run(limitWaits(waits))
-    // From here to the statement nothing is awaited, so that nobody else begins with one of these tasks.
+    // Nothing is awaited between the look at what is busy and the taking, so that nobody else begins with one of these tasks.
     const mine = allowed.filter(({ row, definition }) => this.#take(row.taskId, definition.overlap))
     try {
       const decided = this.#firings.decide(mine)
@@ -144,10 +146,11 @@ export class LateLane extends LoopService {
         firsts.set(row.taskId, row)
     const starts = await db.run(lateStarts([...firsts.values()]))
     const { fired, postponed } = paceLate(rows, new Map(starts.map((it) => [it.taskId, it])), clock.now())
-    if (postponed.length > 0)
-      await db.run(
-        postponeLate(postponed.map(({ due: { row }, at }) => ({ runId: row.runId, fence: row.fence, at }))),
-      )
+    const later = postponed.map(({ due: { row }, at }) => ({ row, runId: row.runId, fence: row.fence, at }))
+    if (later.length > 0)
+      await this.#firings.aside.each(later, async (part) => {
+        await db.run(postponeLate(part as typeof later))
+      })
     return fired
   }
 
@@ -157,9 +160,14 @@ export class LateLane extends LoopService {
   ): Promise<void> {
     if (rows.length === 0) return
     const { db, nodeId, leases } = this.#options
-    const shards = [...new Set(rows.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
-    const [result] = await db.run(fire(rows, { nodeId, shards, workerId: null }))
-    if (result && result.lost.length > 0) leases.forget(result.lost)
+    await this.#firings.aside.each(rows, async (part) => {
+      const some = part as readonly Decided[]
+      const waits = waitsOf(some)
+      if (waits.length > 0) await db.run(limitWaits(waits))
+      const shards = [...new Set(some.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
+      const [result] = await db.run(fire(some, { nodeId, shards, workerId: null }))
+      if (result && result.lost.length > 0) leases.forget(result.lost)
+    })
   }
 
   /** Several rows of a task may go in one statement only where none of them asks about the others. */

@@ -26,6 +26,7 @@ import { type Database, mayHaveBeenCarriedOut, violatedConstraint } from '../sto
 import type { Definitions } from '../store/definitions.ts'
 import { limitWaits } from '../store/expiry.ts'
 import { fireInTurn, type HeldRow, type TurnResult } from '../store/fire-in-turn.ts'
+import { SetAside } from '../store/set-aside.ts'
 import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
@@ -111,12 +112,18 @@ export class Scheduler implements Service {
   readonly #late: LateLane
   readonly #duties: Duties
   readonly #inFlight = new InFlight()
+  /** Rows that PostgreSQL refuses to fire: the others of their batch go on without them. */
+  readonly #aside: SetAside<Pick<Due, 'row'>>
   /** Shards that held more than was read of them: the next look reads more of these few. */
   #fullShards = 0
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { log, leases, wakeUps, lookAheadMs, lookEveryMs: everyMs } = options
+    const { db, log, leases, wakeUps, lookAheadMs, lookEveryMs: everyMs } = options
+    this.#aside = new SetAside({
+      ...{ operation: 'fire', db, log },
+      subjectOf: ({ row: { runId, taskId } }) => ({ id: runId, runId, taskId }),
+    })
     const lookBackMs = everyMs + LOOK_BACK_MS
     this.#horizon = new Horizon({ lookAheadMs, lookBackMs, everythingEveryMs: FULL_PASS_MS })
     this.#reading = new Loop({ name: 'look ahead', everyMs, log, runOnce: () => this.readAhead() })
@@ -132,6 +139,7 @@ export class Scheduler implements Service {
     this.#late = new LateLane(options, {
       isBusy: (taskId) => this.#inFlight.isBusy(taskId),
       decide: (dues) => this.#decideAll(dues),
+      aside: this.#aside,
     })
     leases.onChange(() => this.#shardsChanged())
     wakeUps.onDue((hints) => this.#hinted(hints))
@@ -189,12 +197,14 @@ export class Scheduler implements Service {
    */
   #knownIn({ kind, until }: Range): string[] {
     if (kind === 'hinted' || this.#fullShards === 0) return []
-    return [...this.#queue.runIdsBefore(until), ...this.#inFlight.runIds]
+    return [...this.#queue.runIdsBefore(until), ...this.#inFlight.runIds, ...this.#aside.restingIds]
   }
 
   /** Puts rows in the queue that are not there yet, with what their tasks say. */
   async #enqueue(rows: readonly DueRow[]): Promise<void> {
-    const news = rows.filter((row) => !this.#inFlight.covers(row) && !this.#queue.holds(row))
+    const isNew = (row: DueRow) =>
+      !this.#inFlight.covers(row) && !this.#queue.holds(row) && !this.#aside.isResting({ row })
+    const news = rows.filter(isNew)
     for (let i = 0; i < news.length; i += CHUNK) {
       const chunk = news.slice(i, i + CHUNK)
       const definitions = await this.#options.definitions.of(chunk)
@@ -289,24 +299,36 @@ export class Scheduler implements Service {
 
   async #fireGroup(group: Group): Promise<void> {
     const { worker } = this.#options
-    const wanted = group.firings.filter(({ startNow }) => startNow).length
+    const done: (readonly PlannedFiring[])[] = []
     try {
-      await this.#limitWaits(group.firings)
-      const begunAt = performance.now()
-      const result = await this.#send(group)
-      const endedAt = performance.now()
-      if (group.how !== 'recover') this.#lead.measure(endedAt - begunAt, endedAt)
-      const started = this.#settle(group.firings, result)
-      worker?.release(wanted - started.length)
-      worker?.begin(started)
+      const refused = await this.#aside.each(group.firings, async (part) => {
+        const firings = part as readonly PlannedFiring[]
+        await this.#firePart({ ...group, firings })
+        done.push(firings)
+      })
+      worker?.release(countWanted(refused as readonly PlannedFiring[]))
     } catch (error) {
-      worker?.release(wanted)
+      const known = new Set(done.flat())
+      const unknown = group.firings.filter((firing) => !known.has(firing))
+      worker?.release(countWanted(unknown))
       if (mayHaveBeenCarriedOut(error)) worker?.doubt()
-      for (const { row, definition } of group.firings) this.#queue.add({ row, definition })
+      for (const { row, definition } of unknown) this.#queue.add({ row, definition })
       // It may have been carried out all the same, and what it wrote is known to nobody.
       this.#readEverything()
       throw error
     }
+  }
+
+  async #firePart(group: Group): Promise<void> {
+    const { worker } = this.#options
+    await this.#limitWaits(group.firings)
+    const begunAt = performance.now()
+    const result = await this.#send(group)
+    const endedAt = performance.now()
+    if (group.how !== 'recover') this.#lead.measure(endedAt - begunAt, endedAt)
+    const started = this.#settle(group.firings, result)
+    worker?.release(countWanted(group.firings) - started.length)
+    worker?.begin(started)
   }
 
   /** Runs that may wait only so long are noted before they are fired; few tasks ask for it. */
@@ -397,9 +419,10 @@ export class Scheduler implements Service {
       try {
         return this.#decideOne(due, now)
       } catch (error) {
-        // A definition that cannot be read, by a hand or a bug, costs the others nothing; the row is found again by every full pass.
+        // A definition that cannot be read, by a hand or a bug, costs the others nothing.
         const { runId, taskId, version } = due.row
         this.#options.log.error({ err: error, runId, taskId, version }, 'what is due cannot be decided about')
+        void this.#aside.refuse(due, error)
         return []
       }
     })
@@ -432,6 +455,9 @@ export class Scheduler implements Service {
     this.#reading.wake()
   }
 }
+
+/** Places that were reserved for what shall start at once. */
+const countWanted = (firings: readonly PlannedFiring[]) => firings.filter(({ startNow }) => startNow).length
 
 /** How many shards had at least as many rows as were read of each. */
 function countFull(rows: readonly DueRow[], limitPerShard: number): number {

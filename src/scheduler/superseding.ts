@@ -4,6 +4,7 @@ import { LoopService } from '../runtime/loop-service.ts'
 import type { DueRow } from '../store/agenda.ts'
 import { changing } from '../store/changing.ts'
 import type { Database } from '../store/database.ts'
+import { SetAside } from '../store/set-aside.ts'
 import { activeBefore, type HeldRun, tellBefore } from '../store/superseding.ts'
 import { cancelRuns, lockRuns, lockTaskRow, wakeHeld } from '../store/task-changes.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -19,6 +20,7 @@ const BATCH = 500
 export class Superseding extends LoopService {
   readonly #db: Database
   readonly #wakeUps: WakeUps
+  readonly #aside: SetAside<HeldRun>
   /** What waits, by task: the latest takes the place of earlier ones. */
   readonly #waiting = new Map<string, string>()
 
@@ -26,6 +28,8 @@ export class Superseding extends LoopService {
     super({ name: 'superseding', everyMs: IDLE_MS, log })
     this.#db = db
     this.#wakeUps = wakeUps
+    const subjectOf = ({ runId, taskId }: HeldRun) => ({ id: runId, runId, taskId })
+    this.#aside = new SetAside({ operation: 'supersede', db, log, subjectOf })
   }
 
   /** A row is held and takes the place of what is active. */
@@ -36,17 +40,24 @@ export class Superseding extends LoopService {
 
   /** One pass over what waits; what fails here is added again when its row is looked at again. */
   async runOnce(): Promise<undefined> {
-    const waiting = [...this.#waiting].map(([taskId, runId]): HeldRun => ({ taskId, runId }))
+    const waiting = [...this.#waiting]
+      .map(([taskId, runId]): HeldRun => ({ taskId, runId }))
+      .filter((held) => !this.#aside.isResting(held))
     this.#waiting.clear()
     for (let i = 0; i < waiting.length; i += BATCH) await this.#stopBefore(waiting.slice(i, i + BATCH))
   }
 
   /** Mostly a worker has what is in the way, and telling it is one statement for all tasks. */
   async #stopBefore(waiting: readonly HeldRun[]): Promise<void> {
-    const [told] = await this.#db.run(tellBefore(waiting))
-    if (told && told.count > 0) this.#wakeUps.announceCancel()
-    const left = new Set(told?.left)
-    for (const held of waiting) if (left.has(held.runId)) await this.#cancelBefore(held)
+    const left = new Set<string>()
+    const refused = await this.#aside.each(waiting, async (part) => {
+      const [told] = await this.#db.run(tellBefore(part))
+      if (told && told.count > 0) this.#wakeUps.announceCancel()
+      for (const runId of told?.left ?? []) left.add(runId)
+    })
+    for (const held of waiting)
+      if (left.has(held.runId) && !refused.includes(held))
+        await this.#aside.each([held], () => this.#cancelBefore(held))
   }
 
   /** Ends what no worker has, and tells what one has got meanwhile. */

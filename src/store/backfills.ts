@@ -118,13 +118,13 @@ export const findBackfills = ({ projectId, id, taskId, beforeNumber, limit }: Ba
 /** A backfill to look at, held until the transaction ends, and the time. */
 export type HeldBackfill = BackfillRow & { readonly now: number }
 
-/** Takes the backfill that has waited longest for somebody to look at it; others are passed by. */
-export const holdBackfill = () => sql<HeldBackfill>`
+/** Takes the backfill that has waited longest for somebody to look at it; others are passed by, and so are the named ones. */
+export const holdBackfill = (except: readonly string[]) => sql<HeldBackfill>`
   select id, task_id as "taskId", project_id as "projectId", number, version, from_at as "from", to_at as "to",
          newest_first as "newestFirst", one_by_one as "oneByOne", force, rate, max_runs as "maxRuns", state, occurrences, position,
          started, passed_over as "passedOver", is_written as "isWritten", next_at as "nextAt", created_at as "createdAt",
          ended_at as "endedAt", made_by as "madeBy", reason, clock_timestamp() as now
-  from backfill where state = 'running' and look_at <= now()
+  from backfill where state = 'running' and look_at <= now() and id <> all(${list(except, (id) => id)}::uuid[])
   order by look_at limit 1
   for update skip locked`
 

@@ -175,6 +175,8 @@ export interface LateQuery {
   readonly limit: number
   /** Nothing while so many wait for workers already: they are served last, and what is read must not be in the way. */
   readonly maxWaiting: number
+  /** Runs that are passed over: they cannot be fired. */
+  readonly except?: readonly string[]
 }
 
 type SelectedLate = DueRow & { readonly waiting: number }
@@ -183,7 +185,7 @@ type SelectedLate = DueRow & { readonly waiting: number }
 export const readLate = (query: LateQuery) =>
   reading(selectLate(query), (rows): DueRow[] => rows.map(({ waiting: _, ...row }) => row))
 
-const selectLate = ({ shards, now, until, limit, maxWaiting }: LateQuery) => sql<SelectedLate>`
+const selectLate = ({ shards, now, until, limit, maxWaiting, except = [] }: LateQuery) => sql<SelectedLate>`
   with waiting as materialized (
     select count(*) as count from (
       select from lane l
@@ -197,6 +199,7 @@ const selectLate = ({ shards, now, until, limit, maxWaiting }: LateQuery) => sql
   cross join lateral (
     select * from agenda
     where shard = s.id and wake_at <= to_timestamp(${until}::float8 / 1000) and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
+      and run_id <> all(${list(except, (id) => id)}::uuid[])
     order by wake_at limit ${limit}
   ) due
   where waiting.count < ${maxWaiting}

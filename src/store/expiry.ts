@@ -24,10 +24,16 @@ export const limitWaits = (waits: readonly LimitedWait[]) => sql`
 /** A run that was claimed in time and may yet be handed back is looked at again after this time. */
 const LOOK_AGAIN_MS = 30_000
 
+/** Waits that are over, the longest first. */
+export const expiredWaits = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+  runId: string
+}>`
+  select run_id as "runId" from expiry
+  where expires_at <= clock_timestamp() and run_id <> all(${list(except, (id) => id)}::uuid[])
+  order by expires_at limit ${limit}`
+
 /** What came of looking at the waits that are over. */
 export interface Expired {
-  /** How many were looked at. */
-  readonly due: number
   readonly ended: number
   /** Rows that follow: the next ones of chains, and runs that waited for the ended ones. */
   readonly heirs: readonly { readonly shard: number; readonly at: number }[]
@@ -40,9 +46,11 @@ export interface Expired {
  * time is looked at again later: a worker that stops may hand it back, and then it waits as if it had never been claimed. As every end does, it
  * locks the tasks of chains first and writes their next rows, and wakes whoever waited for this run.
  */
-export const endExpired = (limit: number) => sql<Expired>`
+export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<Expired>`
   with due as materialized (
-    select run_id, attempt from expiry where expires_at <= clock_timestamp() order by expires_at limit ${limit} for update skip locked
+    select run_id, attempt from expiry
+    where run_id = any(${list(waits, (w) => w.runId)}::uuid[]) and expires_at <= clock_timestamp()
+    for update skip locked
   ), chained as materialized (
     select id, version, definition_in_brief(definition, brief, version) as definition from task
     where id in (select a.task_id from due d join agenda a on a.run_id = d.run_id where a.state = 'pending' and a.delay_ms is not null)
@@ -89,6 +97,6 @@ export const endExpired = (limit: number) => sql<Expired>`
              'The run waited for a worker for longer than the queueTimeout of its task.') end
     from ended
   ), ${wokenByEnds}
-  select (select count(*)::integer from due) as due, (select count(*)::integer from ended) as ended,
+  select (select count(*)::integer from ended) as ended,
          coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
                    from (select * from heirs union all select * from woken) next), '[]') as heirs`

@@ -110,7 +110,16 @@ const begunAt = part`
        then greatest(a.claimed_at, a.wake_at, a.scheduled_for) end`
 
 /** Runs in the name of dead nodes. There is no index by worker: a death is rare, a run is not. */
-export const findLostRuns = ({ nodes, limit }: { nodes: readonly string[]; limit: number }) => sql<LostRun>`
+export const findLostRuns = ({
+  nodes,
+  limit,
+  except = [],
+}: {
+  nodes: readonly string[]
+  limit: number
+  /** Runs that are passed over. */
+  except?: readonly string[]
+}) => sql<LostRun>`
   select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, ${begunAt} as "startedAt",
          a.cancel_at is not null as "isCancelled",
          coalesce(definition_in_brief(v.definition, v.brief, v.version), definition_in_brief(t.definition, t.brief, t.version)) ->> 'onWorkerLoss' as "onWorkerLoss"
@@ -119,6 +128,7 @@ export const findLostRuns = ({ nodes, limit }: { nodes: readonly string[]; limit
   left join node n on n.id = a.worker_id
   left join task_version v on v.task_id = a.task_id and v.version = a.version
   where a.worker_id = any(${list(nodes, (id) => id)}::uuid[]) and a.state = 'running'
+    and a.run_id <> all(${list(except, (id) => id)}::uuid[])
   limit ${limit}`
 
 /** A run and the fence it is held by. */

@@ -1,6 +1,6 @@
 /** Running many dead letters again: what was asked for, how far it has come, and who works on it. */
 import type { DeadLetterFilter } from './dead-letters.ts'
-import { sql } from './sql.ts'
+import { list, sql } from './sql.ts'
 
 export const REDRIVE_STATES = ['running', 'completed', 'cancelled', 'expired'] as const
 export type RedriveState = (typeof REDRIVE_STATES)[number]
@@ -56,20 +56,32 @@ export const cancelRedrive = ({ projectId, id }: { projectId: string; id: string
   where project_id = ${projectId} and id = ${id} and state = 'running'
   returning id`
 
-/** Takes redrives that nobody works on. */
-export const leaseRedrives = ({
+/** Redrives that nobody works on, but for the named ones. */
+export const unheldRedrives = ({
   projectId,
-  leaseMs,
   limit,
+  except,
 }: {
   projectId: string
-  leaseMs: number
   limit: number
+  except: readonly string[]
+}) => sql<{ id: string }>`
+  select id from redrive
+  where project_id = ${projectId} and state = 'running' and leased_until <= now() and id <> all(${list(except, (id) => id)}::uuid[])
+  order by id limit ${limit}`
+
+/** Takes those of some redrives that nobody works on. */
+export const leaseRedrives = ({
+  redrives,
+  leaseMs,
+}: {
+  redrives: readonly { readonly id: string }[]
+  leaseMs: number
 }) => sql<RedriveRow>`
   update redrive set fence = fence + 1, leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
   where id = any(array(
-    select id from redrive where project_id = ${projectId} and state = 'running' and leased_until <= now()
-    order by id limit ${limit} for update skip locked))
+    select id from redrive where id = any(${list(redrives, ({ id }) => id)}::uuid[]) and state = 'running' and leased_until <= now()
+    for update skip locked))
   returning id, project_id as "projectId", filter, rate, state, created_at as "createdAt", ended_at as "endedAt", redriven, refused, waiting,
             last_error as "lastError", fence`
 

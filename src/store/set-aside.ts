@@ -89,6 +89,16 @@ export class SetAside<Row> {
     return refused.map(({ row }) => row)
   }
 
+  /** Notes that rows were written, should any of them have been refused before. */
+  async settle(rows: readonly Row[]): Promise<void> {
+    if (this.#rests.size === 0) return
+    const { operation, db, subjectOf } = this.#options
+    const subjects = rows.map((row) => subjectOf(row).id).filter((id) => this.#rests.has(id))
+    if (subjects.length === 0) return
+    for (const id of subjects) this.#rests.delete(id)
+    await this.#note(() => db.run(settleRefused(operation, subjects)))
+  }
+
   /** Sets a row aside that was found to be refused. */
   refuse(row: Row, error: unknown): Promise<void> {
     return this.#report([{ row, error }])
@@ -115,7 +125,7 @@ export class SetAside<Row> {
       await this.#try(rows.slice(0, half), work, refused, hasPartitions)
       return this.#try(rows.slice(half), work, refused, hasPartitions)
     }
-    if (this.#rests.size > 0) await this.#settle(rows)
+    await this.settle(rows)
   }
 
   /** Makes the days of history that a batch belongs to; false when that could not be done. */
@@ -133,14 +143,6 @@ export class SetAside<Row> {
     }
   }
 
-  async #settle(rows: readonly Row[]): Promise<void> {
-    const { operation, db, subjectOf } = this.#options
-    const subjects = rows.map((row) => subjectOf(row).id).filter((id) => this.#rests.has(id))
-    if (subjects.length === 0) return
-    for (const id of subjects) this.#rests.delete(id)
-    await this.#note(() => db.run(settleRefused(operation, subjects)))
-  }
-
   async #report(refused: readonly Refused<Row>[]): Promise<void> {
     if (refused.length === 0) return
     const { operation, db, log, subjectOf } = this.#options
@@ -148,7 +150,7 @@ export class SetAside<Row> {
     for (const { id, error, tries, runId, taskId } of reports.slice(0, MAX_REPORTED))
       log.error(
         { err: error, operation, subject: id, run: runId, task: taskId, tries },
-        'PostgreSQL refused a row; it was set aside and is tried again',
+        'a row was refused; it was set aside and is tried again',
       )
     if (reports.length > MAX_REPORTED)
       log.error({ operation, count: reports.length - MAX_REPORTED }, 'more rows of the batch were refused')

@@ -1,6 +1,6 @@
 /** Subscriptions: who is told by webhook how runs end, how far they were told, and who tells them. */
 import type { EventFilter } from '../core/run-event.ts'
-import { sql } from './sql.ts'
+import { list, sql } from './sql.ts'
 
 /** Why a subscription is not delivered to. */
 export interface DeliveryError {
@@ -155,22 +155,30 @@ export type DeliverySettings = Pick<
   'url' | 'filter' | 'batchSize' | 'secret' | 'failures' | 'giveUpAfterMs'
 >
 
+/** Subscriptions that are to be delivered and that nobody delivers, but for the named ones. */
+export const unheldSubscriptions = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+  id: string
+}>`
+  select id from subscription
+  where disabled_at is null and leased_until <= now() and retry_at <= now() and id <> all(${list(except, (id) => id)}::uuid[])
+  order by leased_until, id limit ${limit}`
+
 /**
  * Takes subscriptions that nobody delivers for and that are due. The lease of a node that died runs out by itself;
  * until then what it sent may still be on its way, and nobody else may send.
  */
 export const leaseSubscriptions = ({
+  subscriptions,
   leaseMs,
-  limit,
 }: {
+  subscriptions: readonly { readonly id: string }[]
   leaseMs: number
-  limit: number
 }) => sql<LeasedSubscription>`
   update subscription set holder = gen_random_uuid(), fence = fence + 1, leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
   where id = any(array(
     select id from subscription
-    where disabled_at is null and leased_until <= now() and retry_at <= now()
-    order by leased_until, id limit ${limit} for update skip locked))
+    where id = any(${list(subscriptions, ({ id }) => id)}::uuid[]) and disabled_at is null and leased_until <= now() and retry_at <= now()
+    for update skip locked))
   returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, position, fence, failures, holder,
             give_up_after_ms as "giveUpAfterMs", held`
 

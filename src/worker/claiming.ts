@@ -3,9 +3,10 @@
  * up to a second of work ahead, at the rate the worker measures; what must start in a place of its own is claimed into a
  * free one alone, and what makes up for an outage when nothing else waits.
  */
-import { mayHaveBeenCarriedOut } from '../store/database.ts'
+import { isRefused, mayHaveBeenCarriedOut } from '../store/database.ts'
 import type { Definitions } from '../store/definitions.ts'
 import type { Transport, Work } from '../transport/transport.ts'
+import type { UnclaimableRuns } from '../transport/unclaimable-runs.ts'
 import type { Hand } from './hand.ts'
 import { type ServedLanes, STALE_MS } from './served-lanes.ts'
 
@@ -14,6 +15,7 @@ export interface ClaimingOptions {
   readonly hand: Hand
   readonly lanes: ServedLanes
   readonly transport: Transport
+  readonly unclaimable: UnclaimableRuns
   readonly definitions: Definitions
   readonly concurrency: number
   /** Begins with what was claimed, so far as there are places. */
@@ -145,7 +147,7 @@ export class Claiming {
 
   /** Claims from lanes; `more` when there may be more than there was room for. */
   async #claim(lanes: readonly number[], limit: number, claim: Transport['claim']): Promise<'all' | 'more'> {
-    const { hand, workerId, doubt } = this.#options
+    const { hand, workerId, doubt, unclaimable } = this.#options
     if (lanes.length === 0) return 'all'
     if (limit <= 0) return 'more'
     hand.reserved += limit
@@ -157,6 +159,7 @@ export class Claiming {
       hand.claimed.push(...runs)
       return count === limit || isShort ? 'more' : 'all'
     } catch (error) {
+      if (isRefused(error) && (await unclaimable.setAside({ workerId, lanes, limit }))) return 'more'
       if (mayHaveBeenCarriedOut(error)) doubt()
       throw error
     } finally {

@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Database } from '../store/database.ts'
 import { type HeldRun, handBackRuns, hasOlderSession, heldRuns, reclaimRuns } from '../store/nodes.ts'
+import { SetAside } from '../store/set-aside.ts'
 import type { Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Doubt } from './doubt.ts'
@@ -24,12 +25,17 @@ export interface ReturnsOptions {
 
 export class Returns {
   readonly #options: ReturnsOptions
-  readonly #begun: (Work & { readonly startedAt: number })[] = []
-  readonly #unbegun: HeldRun[] = []
+  #begun: (Work & { readonly startedAt: number })[] = []
+  #unbegun: HeldRun[] = []
   readonly #doubt = new Doubt()
+  /** Runs that PostgreSQL refuses to take back: they stay here and are tried again. */
+  readonly #aside: SetAside<HeldRun>
 
   constructor(options: ReturnsOptions) {
     this.#options = options
+    const { db, log } = options
+    const subjectOf = ({ runId }: HeldRun) => ({ id: runId, runId })
+    this.#aside = new SetAside({ operation: 'reclaim', db, log, subjectOf })
   }
 
   /** Takes runs whose attempt had begun: each has lost one. */
@@ -55,21 +61,33 @@ export class Returns {
   /** Gives back what there is; what may not be tried again ends instead. */
   async flush(): Promise<void> {
     const { db, clock, writer, wakeUps } = this.#options
-    const unbegun = [...this.#unbegun]
-    if (unbegun.length > 0) await db.run(handBackRuns(unbegun))
-    this.#unbegun.splice(0, unbegun.length)
-    const begun = [...this.#begun]
-    const again = begun.filter(mayBeginAgain)
-    if (again.length > 0) await db.run(reclaimRuns(again))
-    this.#begun.splice(0, begun.length)
-    for (const work of begun)
-      if (!mayBeginAgain(work))
-        writer.add({
-          kind: 'end',
-          ending: lostEnding(work, { startedAt: work.startedAt, now: clock.now() }),
-          isAwaited: true,
-        })
+    const isTried = (run: HeldRun) => !this.#aside.isResting(run)
+    const unbegun = this.#unbegun.filter(isTried)
+    await this.#giveBack(unbegun, async (part) => {
+      await db.run(handBackRuns(part))
+      this.#unbegun = without(this.#unbegun, part)
+    })
+    const again = this.#begun.filter((work) => mayBeginAgain(work) && isTried(work))
+    await this.#giveBack(again, async (part) => {
+      await db.run(reclaimRuns(part))
+      this.#begun = without(this.#begun, part)
+    })
+    const over = this.#begun.filter((work) => !mayBeginAgain(work))
+    this.#begun = without(this.#begun, over)
+    for (const work of over)
+      writer.add({
+        kind: 'end',
+        ending: lostEnding(work, { startedAt: work.startedAt, now: clock.now() }),
+        isAwaited: true,
+      })
     if (unbegun.length + again.length > 0) wakeUps.announceReady()
+  }
+
+  async #giveBack(
+    runs: readonly HeldRun[],
+    write: (part: readonly HeldRun[]) => Promise<void>,
+  ): Promise<void> {
+    if (runs.length > 0) await this.#aside.each(runs, write)
   }
 
   /**
@@ -79,17 +97,20 @@ export class Returns {
    * been asked for it, as after a restart of the database.
    */
   async resolveDoubt(isKnown: (runId: string) => boolean): Promise<void> {
-    const { db, clock, log, nodeId, writer, wakeUps } = this.#options
+    const { db, clock, log, nodeId, writer } = this.#options
     const settled = this.#doubt.lookBefore(clock.now())
     if (settled === undefined) return
     const { lastAt } = this.#doubt
     const claimedBefore = (await this.#hasOutlivedSessions(lastAt)) ? Math.max(settled, lastAt) : settled
     const beganAt = performance.now()
     const held = await db.run(heldRuns({ nodeId, claimedBefore }))
-    const unknown = held.filter(({ runId }) => !isKnown(runId) && !writer.knows(runId))
+    const returning = new Set([...this.#unbegun, ...this.#begun].map(({ runId }) => runId))
+    const unknown = held.filter(
+      ({ runId }) => !isKnown(runId) && !writer.knows(runId) && !returning.has(runId),
+    )
     if (unknown.length > 0) {
-      await db.run(handBackRuns(unknown))
-      wakeUps.announceReady()
+      this.addUnbegun(unknown)
+      await this.flush()
       log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
     }
     this.#doubt.settleBefore(settled, performance.now() - beganAt)
@@ -102,4 +123,10 @@ export class Returns {
     const [older] = await this.#options.db.run(hasOlderSession(sessionName, at))
     return older?.exists === false
   }
+}
+
+/** Some runs without those of a part. Others may have been added meanwhile. */
+function without<T>(runs: readonly T[], part: readonly unknown[]): T[] {
+  const gone = new Set(part)
+  return runs.filter((run) => !gone.has(run))
 }

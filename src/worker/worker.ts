@@ -14,6 +14,7 @@ import type { Definitions } from '../store/definitions.ts'
 import { cancelledAmong } from '../store/outcomes.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { Transport, Work } from '../transport/transport.ts'
+import { UnclaimableRuns } from '../transport/unclaimable-runs.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
 import { Claiming } from './claiming.ts'
@@ -81,6 +82,7 @@ export class Worker implements Service, LocalWorker {
       hand: this.#hand,
       lanes: this.#lanes,
       transport,
+      unclaimable: new UnclaimableRuns({ db, log }),
       definitions,
       concurrency,
       begin: (runs, where) => this.#takeOn(runs, where),

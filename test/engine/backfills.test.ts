@@ -204,7 +204,7 @@ test('thirty thousand occurrences go through in slices, and no statement reads a
       unfilled({ taskId, instants, force: false }),
       liveRuns({ taskId, number: 1 }),
       findBackfills({ projectId: DEFAULT_PROJECT_ID, id, limit: 1 }),
-      holdBackfill(),
+      holdBackfill([]),
     ]
     return Promise.all(statements.map((statement) => planOf(db, statement)))
   }

@@ -18,7 +18,7 @@ import {
 } from '../../src/store/agenda.ts'
 import { lateStarts, postponeLate, readLate } from '../../src/store/catch-up.ts'
 import { Database, type Queryable } from '../../src/store/database.ts'
-import { endExpired, limitWaits } from '../../src/store/expiry.ts'
+import { endExpired, expiredWaits, limitWaits } from '../../src/store/expiry.ts'
 import { fireInTurn } from '../../src/store/fire-in-turn.ts'
 import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/gates.ts'
 import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
@@ -225,7 +225,8 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
     ),
     workOfRemotes: await scansOf(workOfRemotes(15_000)),
     limitWaits: await scansOf(limitWaits(rows.map((row) => ({ ...row, waitMs: 1_000 })))),
-    endExpired: await scansOf(endExpired(BATCH)),
+    expiredWaits: await scansOf(expiredWaits({ limit: BATCH, except: [] })),
+    endExpired: await scansOf(endExpired(rows)),
     workHeldBy: await scansOf(workHeldBy({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
     storedAmong: await scansOf(storedAmong({ workerId: nodeId, held })),
     countRunning: await scansOf(countRunning({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),

@@ -1,4 +1,5 @@
 import { Refusal } from '../../core/errors.ts'
+import { isRefused } from '../../store/database.ts'
 import type { DeadLetter } from '../../store/dead-letters.ts'
 import { type RedriveRow, type RedriveState, saveRedrive } from '../../store/redrives.ts'
 import type { RunPosition } from '../../store/run-search.ts'
@@ -66,9 +67,10 @@ export class RedrivePass {
       this.#redriven++
     } catch (error) {
       if (error instanceof AlreadySettled) return
-      if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
+      // A letter that the database refuses is counted and passed by like one that a rule refuses.
+      if (!isRefused(error) || !(error instanceof Error)) throw error
       this.#lastError = error.message
-      if (error.code === 'run_active') counts.waiting++
+      if (error instanceof Refusal && error.code === 'run_active') counts.waiting++
       else counts.refused++
     }
   }

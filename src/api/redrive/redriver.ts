@@ -8,7 +8,8 @@
  */
 import { LeasedWork } from '../../runtime/leased-work.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { leaseRedrives, type RedriveRow, releaseRedrive } from '../../store/redrives.ts'
+import { leaseRedrives, type RedriveRow, releaseRedrive, unheldRedrives } from '../../store/redrives.ts'
+import { SetAside } from '../../store/set-aside.ts'
 import type { Context } from '../operations/context.ts'
 import { pause } from './pause.ts'
 import { LEASE_MS, RedrivePass } from './redrive-pass.ts'
@@ -25,15 +26,24 @@ export interface RedriverOptions {
 
 export class Redriver extends LeasedWork<RedriveRow> {
   readonly #context: Context
+  readonly #aside: SetAside<{ readonly id: string }>
 
   constructor({ context, log }: RedriverOptions) {
     super({ name: 'redrives', everyMs: EVERY_MS, mostHeld: MAX_HELD, log })
     this.#context = context
+    const subjectOf = ({ id }: { readonly id: string }) => ({ id })
+    this.#aside = new SetAside({ operation: 'redrive', db: context.db, log, subjectOf })
   }
 
-  protected lease(limit: number): Promise<RedriveRow[]> {
+  protected async lease(limit: number): Promise<RedriveRow[]> {
     const { db, projectId } = this.#context
-    return db.run(leaseRedrives({ projectId, leaseMs: LEASE_MS, limit }))
+    const leased: RedriveRow[] = []
+    const unheld = await db.run(unheldRedrives({ projectId, limit, except: this.#aside.restingIds }))
+    if (unheld.length > 0)
+      await this.#aside.each(unheld, async (redrives) => {
+        leased.push(...(await db.run(leaseRedrives({ redrives, leaseMs: LEASE_MS }))))
+      })
+    return leased
   }
 
   protected async work(redrive: RedriveRow, stopping: AbortSignal): Promise<void> {

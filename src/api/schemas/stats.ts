@@ -85,7 +85,7 @@ export const Stats = z
             taskId: Uuid.nullable(),
             taskName: z.string().nullable(),
             runId: Uuid.nullable(),
-            error: z.string().describe("PostgreSQL's own words."),
+            error: z.string().describe('Why, mostly in the words of PostgreSQL.'),
             tries: z.int(),
             since: Stored,
             lastTriedAt: Stored,

@@ -4,13 +4,15 @@
  * been put into ready, and now and then in case that was not heard. The same claim may wait here more than once, and at other
  * nodes: what it answers is decided in the tables (claim-book.ts).
  */
+import { Refusal } from '../../core/errors.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { LoopService } from '../../runtime/loop-service.ts'
-import type { Database, Queryable } from '../../store/database.ts'
+import { type Database, isRefused, type Queryable } from '../../store/database.ts'
 import { waitingLanes } from '../../store/gates.ts'
 import type { RemoteClaim, RemoteWorker } from '../../transport/remote-workers.ts'
 import type { Claim, ClaimedRun, Standing, Transport } from '../../transport/transport.ts'
+import { UnclaimableRuns } from '../../transport/unclaimable-runs.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 import { ClaimBook, type Made, NOTHING } from './claim-book.ts'
 import { WaitingClaim } from './waiting-claim.ts'
@@ -46,6 +48,7 @@ interface Lanes {
 export class WaitingClaims extends LoopService {
   readonly #options: WaitingClaimsOptions
   readonly #book: ClaimBook
+  readonly #unclaimable: UnclaimableRuns
   /** By worker: of its claims the latest. */
   readonly #waiting = new Map<string, WaitingClaim>()
   /** Looks for claims that wait here and were made elsewhere. */
@@ -60,6 +63,7 @@ export class WaitingClaims extends LoopService {
     super({ name: 'remote claims', everyMs, log })
     this.#options = options
     this.#book = new ClaimBook(db)
+    this.#unclaimable = new UnclaimableRuns({ db, log })
     this.#checking = new Loop({
       name: 'claims made elsewhere',
       everyMs: CHECK_IDLE_MS,
@@ -229,6 +233,7 @@ export class WaitingClaims extends LoopService {
       if (made.isAnswer) waiting.settle(made.runs)
       return made
     } catch (error) {
+      if (await this.#isMended(error, waiting, lanes)) return { ...NOTHING, isShort: true }
       waiting.fail(error)
       return NOTHING
     } finally {
@@ -237,6 +242,13 @@ export class WaitingClaims extends LoopService {
       else if (waiting.isAbandoned) this.#leave(waiting)
       else if (waiting.isOver || this.#isDismissed) void this.#close(waiting)
     }
+  }
+
+  /** Whether what has failed may succeed next time, because a run that cannot be claimed is out of the way. */
+  async #isMended(error: unknown, { worker, claim }: WaitingClaim, { gated, open }: Lanes): Promise<boolean> {
+    if (error instanceof Refusal || !isRefused(error)) return false
+    const request = { workerId: worker.id, lanes: [...gated, ...open], limit: claim.limit }
+    return this.#unclaimable.setAside(request).catch(() => false)
   }
 
   async #take(tx: Queryable, { worker, claim: { limit } }: WaitingClaim, lanes: Lanes): Promise<Claim> {

@@ -3,7 +3,12 @@ import { LeasedWork } from '../../runtime/leased-work.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Database } from '../../store/database.ts'
 import { HistoryTail } from '../../store/history-tail.ts'
-import { type LeasedSubscription, leaseSubscriptions } from '../../store/subscriptions.ts'
+import { SetAside } from '../../store/set-aside.ts'
+import {
+  type LeasedSubscription,
+  leaseSubscriptions,
+  unheldSubscriptions,
+} from '../../store/subscriptions.ts'
 import { HttpClient } from '../executors/http-client.ts'
 import type { OwnPorts } from '../executors/own-ports.ts'
 import type { EndpointKeys } from '../signer.ts'
@@ -36,6 +41,7 @@ export class Deliverer extends LeasedWork<Held> {
   readonly #options: DelivererOptions
   readonly #client: HttpClient
   readonly #tail: HistoryTail
+  readonly #aside: SetAside<{ readonly id: string }>
 
   constructor(options: DelivererOptions) {
     const { db, log, allowPrivateAddresses, ownPorts } = options
@@ -43,6 +49,7 @@ export class Deliverer extends LeasedWork<Held> {
     this.#options = options
     this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts })
     this.#tail = new HistoryTail({ db, log })
+    this.#aside = new SetAside({ operation: 'subscription', db, log, subjectOf: ({ id }) => ({ id }) })
   }
 
   override async stop(): Promise<void> {
@@ -52,9 +59,15 @@ export class Deliverer extends LeasedWork<Held> {
 
   protected async lease(limit: number): Promise<Held[]> {
     const { db, leaseMs } = this.#options
-    const leasedAt = performance.now()
-    const leased = await db.run(leaseSubscriptions({ leaseMs, limit }))
-    return leased.map((subscription) => ({ ...subscription, leasedAt }))
+    const held: Held[] = []
+    const unheld = await db.run(unheldSubscriptions({ limit, except: this.#aside.restingIds }))
+    if (unheld.length > 0)
+      await this.#aside.each(unheld, async (subscriptions) => {
+        const leasedAt = performance.now()
+        for (const leased of await db.run(leaseSubscriptions({ subscriptions, leaseMs })))
+          held.push({ ...leased, leasedAt })
+      })
+    return held
   }
 
   protected work(subscription: Held, stopping: AbortSignal): Promise<void> {

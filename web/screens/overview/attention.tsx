@@ -122,8 +122,7 @@ function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['
               {': '}
             </>
           )}
-          {REFUSED_WORDS[operation]}, since <Instant at={since} precision="second" />. PostgreSQL says:{' '}
-          {error}
+          {REFUSED_WORDS[operation]}, since <Instant at={since} precision="second" />: {error}
         </Item>
       ))}
       {counted.count > items.length && <Item state="failing">{count(counted)} such writes in all</Item>}
