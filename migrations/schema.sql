@@ -38,6 +38,7 @@ create table agenda (
   state         agenda_state not null default 'scheduled'::agenda_state,
   awaited       boolean not null default false,
   jitter_ms     integer,
+  ordinal_base  bigint,
   constraint agenda_pkey primary key (run_id) with (fillfactor = 70),
   constraint agenda_occurrence_is_unique unique (task_id, scheduled_for, kind, serial),
   constraint agenda_jitter_is_positive check (jitter_ms > 0),
@@ -365,6 +366,7 @@ create table run (
   outcome       text,
   output        jsonb,
   error         jsonb,
+  ordinal_base  bigint,
   constraint run_skip_has_a_reason check (state <> 'skipped'::run_state or reason is not null)
 ) partition by range (ended_at);
 create index run_by_end on run using brin (ended_at) with (autosummarize='on');
@@ -587,10 +589,18 @@ create table write_check (
   filler text not null
 );
 
+create function base_of_count(count bigint) returns bigint language sql immutable as $$
+  select nullif((count - 1) / 2000000000 * 2000000000, 0)
+$$;
+
 create function common_message(error jsonb) returns text language sql immutable as $$
   select regexp_replace(regexp_replace(left(coalesce(error ->> 'message', ''), 300),
            '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|\m[0-9a-fA-F]{16,}\M', '…', 'g'),
            '\d+', '…', 'g')
+$$;
+
+create function count_of(base bigint, part integer) returns bigint language sql immutable as $$
+  select coalesce(base, 0) + part
 $$;
 
 create function definition_bytes(definition json, brief json, version integer) returns integer language sql stable as $$
@@ -672,6 +682,10 @@ end $$;
 
 create function error_fingerprint(error jsonb) returns text language sql immutable as $$
   select left(md5(concat_ws('|', coalesce(error ->> 'code', ''), coalesce(error -> 'detail' ->> 'status', ''), common_message(error))), 16)
+$$;
+
+create function part_of_count(count bigint) returns integer language sql immutable as $$
+  select ((count - 1) % 2000000000 + 1)::integer
 $$;
 
 create function summarise_history() returns integer language plpgsql as $$

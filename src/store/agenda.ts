@@ -51,12 +51,12 @@ const selectDue = (q: Stretch) => sql<DueColumns>`
   select array_agg(run_id)::text as "runId", array_agg(task_id)::text as "taskId", array_agg(shard)::text as shard,
          array_agg(kind)::text as kind, array_agg(state)::text as state, array_agg(date_part('epoch', wake_at) * 1000)::text as "wakeAt",
          array_agg(date_part('epoch', scheduled_for) * 1000)::text as "scheduledFor", array_agg(version)::text as version,
-         array_agg(ordinal)::text as ordinal, array_agg(fence)::text as fence, array_agg(attempt)::text as attempt,
+         array_agg(count_of(ordinal_base, ordinal))::text as ordinal, array_agg(fence)::text as fence, array_agg(attempt)::text as attempt,
          array_agg(losses)::text as losses, array_agg(lane)::text as lane, array_agg(priority)::text as priority
   from (
     select due.* from unnest(${list(q.shards, (id) => id)}::smallint[]) as s(id)
     cross join lateral (
-      select run_id, task_id, shard, kind, state, wake_at, scheduled_for, version, ordinal, fence, attempt, losses, lane, priority
+      select run_id, task_id, shard, kind, state, wake_at, scheduled_for, version, ordinal, ordinal_base, fence, attempt, losses, lane, priority
       from agenda
       where shard = s.id and wake_at < to_timestamp(${q.until}::float8 / 1000)
         and wake_at >= coalesce(to_timestamp(${q.from}::float8 / 1000), '-infinity')
@@ -287,10 +287,12 @@ const updateFollowed = ({ nodeId, shards, workerId, firings }: FollowedFireReque
       and (select count(*) from owned) = ${shards.length}::integer and (select count(*) from alive) = 1
       and not (i.exclusive and exists (
         select from agenda o where o.task_id = a.task_id and o.run_id <> a.run_id and o.state <> 'scheduled' and o.kind <> 'backfill'))
-    returning a.run_id, a.task_id, a.project_id, a.shard, a.version, a.ordinal, a.lane, a.priority, i.next_run_id, i.next_ms
+    returning a.run_id, a.task_id, a.project_id, a.shard, a.version, count_of(a.ordinal_base, a.ordinal) as count, a.lane, a.priority,
+              i.next_run_id, i.next_ms
   ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority)
-    select next_run_id, task_id, project_id, shard, to_timestamp(next_ms / 1000), to_timestamp(next_ms / 1000), version, ordinal + 1, lane, priority
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority)
+    select next_run_id, task_id, project_id, shard, to_timestamp(next_ms / 1000), to_timestamp(next_ms / 1000), version,
+           part_of_count(count + 1), base_of_count(count + 1), lane, priority
     from fired
   )
   select case when (select count(*) from fired) <> ${firings.length}::integer then array(select run_id from fired) end as fired`
@@ -333,14 +335,15 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
     returning a.*, case when i.run_for_ms is null then coalesce(i.reason, 'overlap') else 'overlap' end as reason, i.run_for_ms,
               case when i.run_for_ms is null then i.until_ms end as until_ms, case when i.run_for_ms is null then i.count end as count
   ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, lane, priority, delay_ms)
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
     select i.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((i.next_ms + coalesce(i.next_jitter_ms, 0)) / 1000), to_timestamp(i.next_ms / 1000), i.next_jitter_ms,
-           p.version, p.ordinal + case when p.ran then 1 else 0 end, p.lane, p.priority, p.delay_ms
+           p.version, part_of_count(p.count), base_of_count(p.count), p.lane, p.priority, p.delay_ms
     from input i
     join (
-      select run_id, task_id, project_id, shard, version, ordinal, lane, priority, delay_ms, true as ran from fired
+      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal) + 1 as count, lane, priority, delay_ms, true as ran
+      from fired
       union all
-      select run_id, task_id, project_id, shard, version, ordinal, lane, priority, delay_ms, false from dropped
+      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal), lane, priority, delay_ms, false from dropped
     ) p on p.run_id = i.run_id
     where i.next_run_id is not null and not (p.ran and (i.is_last or p.delay_ms is not null))
     on conflict on constraint agenda_occurrence_is_unique do nothing
@@ -348,14 +351,14 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
     insert into ready (lane, priority, wake_at, run_id)
     select lane, priority, wake_at, run_id from fired where state = 'pending'
   ), skips as (
-    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, fence,
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, fence,
                      attempt, losses, kind, state, reason)
     select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),
-           count, version, ordinal, fence, attempt, losses, kind, 'skipped'::run_state, reason
+           count, version, ordinal, ordinal_base, fence, attempt, losses, kind, 'skipped'::run_state, reason
     from dropped
     union all
     select i.skip_id, f.task_id, f.project_id, f.scheduled_for, clock_timestamp(), to_timestamp(i.until_ms / 1000),
-           i.count, f.version, f.ordinal, 0, 0, 0, f.kind, 'skipped'::run_state, i.reason
+           i.count, f.version, f.ordinal, f.ordinal_base, 0, 0, 0, f.kind, 'skipped'::run_state, i.reason
     from input i join agenda f on f.run_id = i.run_id
     where i.run_for_ms is not null and i.run_id in (select run_id from fired union all select run_id from dropped)
   )

@@ -50,28 +50,30 @@ export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireRes
     from gone g join lane l on l.id = g.lane and l.handler is null where g.late_count > 0
     on conflict do nothing
   ), late as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, kind, lane, priority)
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
     select i.run_id, g.task_id, g.project_id, g.shard, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000), i.jitter_ms, g.version,
-           g.ordinal + i.n, 'catchup', case when l.id is null then g.lane else g.late_lane end,
+           part_of_count(counted.n), base_of_count(counted.n), 'catchup', case when l.id is null then g.lane else g.late_lane end,
            least(g.priority, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
     from unnest(
       ${list(lateOf(firings), (l) => l.missed)}::uuid[], ${list(lateOf(firings), (l) => l.n)}::integer[], ${list(lateOf(firings), (l) => l.runId)}::uuid[],
       ${list(lateOf(firings), (l) => l.at)}::float8[], ${list(lateOf(firings), (l) => l.wakeAt)}::float8[],
       ${list(lateOf(firings), (l) => l.jitterMs ?? null)}::integer[]) as i(missed, n, run_id, at_ms, wake_ms, jitter_ms)
     join gone g on g.run_id = i.missed
+    cross join lateral (select count_of(g.ordinal_base, g.ordinal) + i.n as n) counted
     left join lane l on l.id = g.lane and l.handler is null
     on conflict on constraint agenda_occurrence_is_unique do nothing
   ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, lane, priority, delay_ms)
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
     select next_run_id, task_id, project_id, shard, to_timestamp((next_ms + coalesce(next_jitter_ms, 0)) / 1000), to_timestamp(next_ms / 1000),
            next_jitter_ms, version,
-           ordinal + late_count, lane, priority, delay_ms
-    from gone where next_run_id is not null and not is_last
+           part_of_count(counted.n), base_of_count(counted.n), lane, priority, delay_ms
+    from gone cross join lateral (select count_of(ordinal_base, ordinal) + late_count as n) counted
+    where next_run_id is not null and not is_last
     on conflict on constraint agenda_occurrence_is_unique do nothing
   ), history as (
-    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, kind, state,
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, kind, state,
                      reason, error)
-    select skip_id, task_id, project_id, scheduled_for, clock_timestamp(), to_timestamp(until_ms / 1000), count, version, ordinal, kind,
+    select skip_id, task_id, project_id, scheduled_for, clock_timestamp(), to_timestamp(until_ms / 1000), count, version, ordinal, ordinal_base, kind,
            case when has_failed then 'permanently_failed'::run_state else 'skipped' end, 'misfire',
            case when has_failed then ${JSON.stringify(misfired('missed'))}::jsonb end
     from gone where skip_id is not null
@@ -114,9 +116,9 @@ export const lateLane = ({
 /** Puts late occurrences on the agenda for a change of their task; they wait where `recover` would let them wait. */
 export const insertLate = (it: LateRows) => sql`
   with ${lateLane(it)}
-  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, kind, lane, priority)
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
   select i.run_id, ${it.taskId}::uuid, ${it.projectId}::uuid, ${it.shard}::smallint, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000),
-         i.jitter_ms, ${it.version}::integer, ${it.ordinal}::integer + i.n::integer - 1, 'catchup',
+         i.jitter_ms, ${it.version}::integer, part_of_count(${it.ordinal}::bigint + i.n - 1), base_of_count(${it.ordinal}::bigint + i.n - 1), 'catchup',
          (select id from place),
          least(${it.priority}::integer, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
   from unnest(
@@ -192,8 +194,8 @@ const selectLate = ({ shards, now, until, limit, maxWaiting, except = [] }: Late
       cross join lateral (select from ready where lane = l.id and priority < ${BEHIND_LATE}::smallint limit ${maxWaiting}) r
       where l.catchup limit ${maxWaiting}) first
   )
-  select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version, ordinal,
-         fence, attempt, losses, lane, priority, waiting.count as waiting
+  select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version,
+         count_of(ordinal_base, ordinal) as ordinal, fence, attempt, losses, lane, priority, waiting.count as waiting
   from waiting
   cross join unnest(${list(shards, (id) => id)}::smallint[]) as s(id)
   cross join lateral (

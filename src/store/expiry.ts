@@ -78,19 +78,20 @@ export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<
       join ready r on r.lane = e.lane and r.priority = e.priority and r.wake_at = e.wake_at and r.run_id = e.run_id
       for update of r skip locked))
   ), heirs as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
-    select gen_random_uuid(), e.task_id, e.project_id, e.shard, due.at, due.at, c.version, e.ordinal + 1, e.lane, e.priority, e.delay_ms
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
+    select gen_random_uuid(), e.task_id, e.project_id, e.shard, due.at, due.at, c.version, part_of_count(next.n), base_of_count(next.n), e.lane, e.priority, e.delay_ms
     from ended e
     join chained c on c.id = e.task_id
+    cross join lateral (select count_of(e.ordinal_base, e.ordinal) + 1 as n) next
     cross join lateral (select date_trunc('milliseconds', clock_timestamp() + e.delay_ms * interval '1 millisecond') as at) due
     where e.delay_ms is not null
       and (c.definition ->> 'endAt' is null or due.at <= (c.definition ->> 'endAt')::timestamptz)
-      and (c.definition ->> 'maxRuns' is null or e.ordinal < (c.definition ->> 'maxRuns')::integer)
+      and (c.definition ->> 'maxRuns' is null or next.n <= (c.definition ->> 'maxRuns')::integer)
     on conflict on constraint agenda_occurrence_is_unique do nothing
     returning shard, wake_at
   ), history as (
-    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, fence, late_ms, attempt, losses, kind, state, reason, error)
-    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, fence, late_ms, attempt, losses, kind,
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, state, reason, error)
+    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind,
            case when cancel_at is not null then 'cancelled'::run_state when attempt = 0 then 'skipped' else 'permanently_failed' end,
            case when cancel_at is null and attempt = 0 then 'queue_timeout' end,
            case when cancel_at is null and attempt > 0 then jsonb_build_object('code', 'queue_timeout', 'message',
@@ -99,4 +100,4 @@ export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<
   ), ${wokenByEnds}
   select (select count(*)::integer from ended) as ended,
          coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
-                   from (select * from heirs union all select * from woken) next), '[]') as heirs`
+                   from (select * from heirs union all select * from woken) following), '[]') as heirs`

@@ -99,7 +99,7 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
       select o.run_id from judged j join agenda o on o.task_id = j.task_id and o.run_id <> j.run_id
       where j.verdict = 'defer' and not j.is_late and o.state = 'deferred' and o.kind = 'occurrence' and o.delay_ms is null
         and (o.scheduled_for, o.run_id) < (j.due_at, j.run_id))
-    returning run_id, task_id, project_id, scheduled_for, version, ordinal, fence, late_ms, attempt, losses, kind,
+    returning run_id, task_id, project_id, scheduled_for, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind,
               case when state = 'held' then 'overlap' else 'blackout' end as reason
   ), moved as (
     update agenda a set
@@ -130,14 +130,15 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
     returning a.*, case when j.verdict = 'drop' then j.beyond else j.reason end as reason, j.verdict, j.run_for_ms,
               case when j.run_for_ms is null then j.until_ms end as until_ms, case when j.run_for_ms is null then j.count end as count
   ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, lane, priority, delay_ms)
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
     select j.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((j.next_ms + coalesce(j.next_jitter_ms, 0)) / 1000), to_timestamp(j.next_ms / 1000), j.next_jitter_ms,
-           p.version, p.ordinal + case when p.ran then 1 else 0 end, p.lane, p.priority, p.delay_ms
+           p.version, part_of_count(p.count), base_of_count(p.count), p.lane, p.priority, p.delay_ms
     from judged j
     join (
-      select run_id, task_id, project_id, shard, version, ordinal, lane, priority, delay_ms, true as ran from moved
+      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal) + 1 as count, lane, priority, delay_ms, true as ran
+      from moved
       union all
-      select run_id, task_id, project_id, shard, version, ordinal, lane, priority, delay_ms, false from dropped
+      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal), lane, priority, delay_ms, false from dropped
     ) p on p.run_id = j.run_id
     where j.next_run_id is not null and not (p.ran and (j.is_last or p.delay_ms is not null))
     on conflict on constraint agenda_occurrence_is_unique do nothing
@@ -145,18 +146,18 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
     insert into ready (lane, priority, wake_at, run_id)
     select lane, priority, wake_at, run_id from moved where verdict = 'fire' and state = 'pending'
   ), skips as (
-    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, fence,
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, fence,
                      late_ms, attempt, losses, kind, state, reason)
     select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),
-           count, version, ordinal, fence, late_ms, attempt, losses, kind, 'skipped'::run_state, reason
+           count, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, 'skipped'::run_state, reason
     from dropped
     union all
-    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), null, null, version, ordinal,
+    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), null, null, version, ordinal, ordinal_base,
            fence, late_ms, attempt, losses, kind, 'skipped'::run_state, reason
     from replaced
     union all
     select j.skip_id, f.task_id, f.project_id, f.scheduled_for, clock_timestamp(), to_timestamp(j.until_ms / 1000),
-           j.count, f.version, f.ordinal, 0, null, 0, 0, f.kind, 'skipped'::run_state, j.reason
+           j.count, f.version, f.ordinal, f.ordinal_base, 0, null, 0, 0, f.kind, 'skipped'::run_state, j.reason
     from judged j join agenda f on f.run_id = j.run_id
     where j.run_for_ms is not null and j.run_id in (select run_id from moved union all select run_id from dropped)
   )

@@ -60,7 +60,7 @@ export interface LedgerRange {
 /** Rows of history that were due in a stretch of time, in order. */
 export const historyBetween = ({ taskId, from, to, limit }: LedgerRange) => sql<LedgerRow>`
   select run_id as "runId", kind, state, reason, scheduled_for as "scheduledFor", ended_at as "endedAt", covers_until as "coversUntil",
-         version, ordinal
+         version, count_of(ordinal_base, ordinal) as ordinal
   from run
   where task_id = ${taskId} and scheduled_for >= to_timestamp(${from}::float8 / 1000) and scheduled_for <= to_timestamp(${to}::float8 / 1000)
   order by scheduled_for, run_id limit ${limit}`
@@ -71,7 +71,7 @@ const MAX_SKIPS_LOOKED_AT = 200
 /** The latest row that speaks for a stretch and began before `from`: what was skipped, or failed without having run. */
 export const skipBefore = ({ taskId, from }: { taskId: string; from: number }) => sql<LedgerRow>`
   select run_id as "runId", kind, state, reason, scheduled_for as "scheduledFor", ended_at as "endedAt", covers_until as "coversUntil",
-         version, ordinal
+         version, count_of(ordinal_base, ordinal) as ordinal
   from (
     (select * from run
      where task_id = ${taskId} and state = 'skipped' and state <> 'completed' and scheduled_for < to_timestamp(${from}::float8 / 1000)
@@ -90,7 +90,7 @@ const MAX_RUNS_LOOKED_AT = 5_000
 /** The latest occurrence in history that was due before `from`. */
 export const occurrenceBefore = ({ taskId, from }: { taskId: string; from: number }) => sql<LedgerRow>`
   select run_id as "runId", kind, state, reason, scheduled_for as "scheduledFor", ended_at as "endedAt", covers_until as "coversUntil",
-         version, ordinal
+         version, count_of(ordinal_base, ordinal) as ordinal
   from (
     select * from run
     where task_id = ${taskId} and scheduled_for < to_timestamp(${from}::float8 / 1000)
@@ -102,6 +102,6 @@ export const occurrenceBefore = ({ taskId, from }: { taskId: string; from: numbe
 /** All live rows of a task but those that somebody asked for: what waits for its time, and what is on its way. */
 export const liveOccurrences = ({ taskId, limit }: { taskId: string; limit: number }) => sql<LedgerRow>`
   select run_id as "runId", kind, state, null as reason, scheduled_for as "scheduledFor", null::timestamptz as "endedAt",
-         null::timestamptz as "coversUntil", version, ordinal
+         null::timestamptz as "coversUntil", version, count_of(ordinal_base, ordinal) as ordinal
   from agenda where task_id = ${taskId} and kind not in ('manual', 'resume')
   order by scheduled_for, run_id limit ${limit}`

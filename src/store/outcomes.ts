@@ -93,15 +93,15 @@ const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => s
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
       and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited and a.jitter_ms is null
       and i.ended_ms >= (select date_part('epoch', statement_timestamp()) * 1000 - ${LATE_END_MS}::integer)
-    returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.fence, a.late_ms, a.attempt,
+    returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.ordinal_base, a.fence, a.late_ms, a.attempt,
               a.losses, a.kind, i.output,
               i.started_ms + case when i.started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
               i.ended_ms + case when i.ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms
   ), history as (
-    insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence, late_ms,
+    insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence, late_ms,
                      attempt, losses, kind, state, outcome, output)
     select run_id, task_id, project_id, worker_id, scheduled_for, to_timestamp(started_ms / 1000),
-           to_timestamp(greatest(started_ms, ended_ms) / 1000), version, ordinal, fence, coalesce(late_ms, floor(date_part('epoch', to_timestamp(started_ms / 1000) - scheduled_for) * 1000)), attempt, losses, kind,
+           to_timestamp(greatest(started_ms, ended_ms) / 1000), version, ordinal, ordinal_base, fence, coalesce(late_ms, floor(date_part('epoch', to_timestamp(started_ms / 1000) - scheduled_for) * 1000)), attempt, losses, kind,
            'completed', 'completed', output
     from ended
     returning run_id
@@ -138,22 +138,23 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
       returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
                 to_timestamp(c.started_ms / 1000) as started_at, to_timestamp(greatest(c.started_ms, c.ended_ms) / 1000) as ended_at, i.output, i.error, i.heir_id
     ), heirs as (
-      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
-      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, coalesce(c.version, t.version), e.ordinal + 1, e.lane, e.priority, e.delay_ms
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
+      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, coalesce(c.version, t.version), part_of_count(next.n), base_of_count(next.n), e.lane, e.priority, e.delay_ms
       from ended e
       join task t on t.id = e.task_id
       left join chained c on c.id = e.task_id
       cross join lateral (select coalesce(c.definition, definition_in_brief(t.definition, t.brief, t.version)) as definition) d
+      cross join lateral (select count_of(e.ordinal_base, e.ordinal) + 1 as n) next
       cross join lateral (select date_trunc('milliseconds', e.ended_at + e.delay_ms * interval '1 millisecond') as at) due
       where e.delay_ms is not null
         and (d.definition ->> 'endAt' is null or due.at <= (d.definition ->> 'endAt')::timestamptz)
-        and (d.definition ->> 'maxRuns' is null or e.ordinal < (d.definition ->> 'maxRuns')::integer)
+        and (d.definition ->> 'maxRuns' is null or next.n <= (d.definition ->> 'maxRuns')::integer)
       on conflict on constraint agenda_occurrence_is_unique do nothing
       returning shard, wake_at
     ), history as (
-      insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence, late_ms,
+      insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence, late_ms,
                        attempt, losses, kind, state, outcome, output, error)
-      select run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, fence,
+      select run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence,
              coalesce(late_ms, floor(date_part('epoch', started_at - scheduled_for) * 1000) - coalesce(jitter_ms, 0)), attempt, losses, kind, end_state, outcome,
              output, error
       from ended

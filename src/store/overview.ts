@@ -105,11 +105,11 @@ export const occurrencesAhead = ({
 }) =>
   reading(
     sql<Omit<AheadRow, 'definition'> & { definition: StoredDefinition }>`
-      select a.wake_at as at, a.ordinal, definition_in_brief(t.definition, t.brief, t.version) as definition
+      select a.wake_at as at, count_of(a.ordinal_base, a.ordinal) as ordinal, definition_in_brief(t.definition, t.brief, t.version) as definition
       from (
         select first.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
         cross join lateral (
-          select task_id, wake_at, ordinal, project_id from agenda
+          select task_id, wake_at, ordinal, ordinal_base, project_id from agenda
           where shard = s.id and wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000)
             and state = 'scheduled' and kind = 'occurrence'
           order by wake_at limit ${limit}

@@ -94,7 +94,7 @@ export const markPaused = (taskId: string, nextOrdinal: number, { reason, until 
     insert into task_pause (task_id, paused_at, reason, until_at)
     values (${taskId}, now(), ${reason}, to_timestamp(${until}::float8 / 1000))
   )
-  update task set paused_at = now(), updated_at = now(), next_ordinal = ${nextOrdinal}, pause_reason = ${reason},
+  update task set paused_at = now(), updated_at = now(), next_ordinal = least(${nextOrdinal}::bigint, 2147483647), pause_reason = ${reason},
     resume_at = to_timestamp(${until}::float8 / 1000)
   where id = ${taskId}
   returning paused_at as "pausedAt"`
@@ -153,8 +153,8 @@ export const giveUpLate = (taskId: string) => sql`
     delete from agenda where task_id = ${taskId} and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
     returning *
   )
-  insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, fence, late_ms, attempt, losses, kind, state, reason)
-  select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, fence, late_ms, attempt, losses, kind, 'skipped', 'paused'
+  insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, state, reason)
+  select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, 'skipped', 'paused'
   from late`
 
 /** Lets occurrences up to an instant be skipped; null: none. */
@@ -179,7 +179,7 @@ export interface SweptRow {
 /** Takes the task's waiting occurrences away. Manual runs stay: somebody asked for them. */
 export const sweepScheduled = (taskId: string) => sql<SweptRow>`
   delete from agenda where task_id = ${taskId} and state = 'scheduled' and kind = 'occurrence'
-  returning ordinal, scheduled_for as "scheduledFor"`
+  returning count_of(ordinal_base, ordinal) as ordinal, scheduled_for as "scheduledFor"`
 
 /** Keeps active runs of a `delay` task from writing a next row when they end. */
 export const endChains = (taskId: string) => sql`
@@ -215,10 +215,10 @@ export const latestOccurrence = (taskId: string) => sql<{
   nextOrdinal: number | null
 }>`
   select max(until) as until, max(next_ordinal) as "nextOrdinal" from (
-    (select scheduled_for as until, ordinal + 1 as next_ordinal from agenda
+    (select scheduled_for as until, count_of(ordinal_base, ordinal) + 1 as next_ordinal from agenda
      where task_id = ${taskId} and (kind = 'catchup' or kind = 'occurrence' and state <> 'scheduled') order by scheduled_for desc limit 1)
     union all
-    (select greatest(scheduled_for, covers_until), case when reason is null or reason = 'queue_timeout' then ordinal + 1 else ordinal end from run
+    (select greatest(scheduled_for, covers_until), count_of(ordinal_base, ordinal) + case when reason is null or reason = 'queue_timeout' then 1 else 0 end from run
      where task_id = ${taskId} and kind in ('occurrence', 'catchup') order by scheduled_for desc, run_id desc limit 1)
   ) latest`
 
@@ -248,9 +248,10 @@ export interface NextRow {
 }
 
 export const insertNext = (row: NextRow) => sql`
-  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, delay_ms, lane, priority, kind)
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, delay_ms, lane, priority, kind)
   values (${row.runId}, ${row.taskId}, ${row.projectId}, ${row.shard}, to_timestamp(${row.at + (row.jitterMs ?? 0)}::float8 / 1000),
-          to_timestamp(${row.at}::float8 / 1000), ${row.jitterMs}, ${row.version}, ${row.ordinal}, ${row.delayMs}, ${row.lane}, ${row.priority}, ${row.kind})
+          to_timestamp(${row.at}::float8 / 1000), ${row.jitterMs}, ${row.version},
+          part_of_count(${row.ordinal}), base_of_count(${row.ordinal}), ${row.delayMs}, ${row.lane}, ${row.priority}, ${row.kind})
   on conflict on constraint agenda_occurrence_is_unique do nothing`
 
 /** A run that a user asked for, as a row to insert. */
@@ -328,19 +329,20 @@ export const cancelRuns = ({
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid) and state = 'running'
     returning run_id, worker_id
   ), heirs as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, lane, priority, delay_ms)
-    select ${heirId}::uuid, d.task_id, d.project_id, d.shard, due.at, due.at, t.version, d.ordinal + 1, d.lane, d.priority, d.delay_ms
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
+    select ${heirId}::uuid, d.task_id, d.project_id, d.shard, due.at, due.at, t.version, part_of_count(next.n), base_of_count(next.n), d.lane, d.priority, d.delay_ms
     from doomed d
     join task t on t.id = d.task_id
+    cross join lateral (select count_of(d.ordinal_base, d.ordinal) + 1 as n) next
     cross join lateral (select date_trunc('milliseconds', now() + d.delay_ms * interval '1 millisecond') as at) due
     where ${runId}::uuid is not null and d.delay_ms is not null
       and (t.definition ->> 'endAt' is null or due.at <= (t.definition ->> 'endAt')::timestamptz)
-      and (t.definition ->> 'maxRuns' is null or d.ordinal < (t.definition ->> 'maxRuns')::integer)
+      and (t.definition ->> 'maxRuns' is null or next.n <= (t.definition ->> 'maxRuns')::integer)
     on conflict on constraint agenda_occurrence_is_unique do nothing
     returning wake_at
   ), history as (
-    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, fence, late_ms, attempt, losses, kind, state)
-    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, fence, late_ms, attempt, losses, kind, 'cancelled'
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, state)
+    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, 'cancelled'
     from doomed
   )
   select run_id as "runId", false as "wasRunning", null::uuid as "workerId", (select wake_at from heirs) as "heirAt" from doomed
@@ -377,7 +379,7 @@ export interface RangeSkip {
 
 /** One row that speaks for a stretch of occurrences that did not run. */
 export const insertSkip = (skip: RangeSkip) => sql`
-  insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, kind, state, reason, error)
+  insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, kind, state, reason, error)
   values (${skip.runId}, ${skip.taskId}, ${skip.projectId}, to_timestamp(${skip.first}::float8 / 1000), clock_timestamp(),
-          to_timestamp(${skip.last}::float8 / 1000), ${skip.count}, ${skip.version}, ${skip.ordinal}, 'occurrence',
+          to_timestamp(${skip.last}::float8 / 1000), ${skip.count}, ${skip.version}, part_of_count(${skip.ordinal}), base_of_count(${skip.ordinal}), 'occurrence',
           ${skip.error ? 'permanently_failed' : 'skipped'}::run_state, ${skip.reason}, ${skip.error ? JSON.stringify(skip.error) : null}::jsonb)`

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import releases from '../../releases.json' with { type: 'json' }
 import { readOldestMigration } from '../../src/store/compatibility.ts'
 import type { Database } from '../../src/store/database.ts'
 import { type Migration, MigrationError, migrate, readMigrations } from '../../src/store/migrate.ts'
@@ -49,6 +50,24 @@ test('only what is missing is applied', async () => {
   const added = aMigration({})
 
   expect(await migrate(db, [...migrations, added])).toEqual([added])
+})
+
+test('an upgrade from a release rewrites no table: nodes of that release are at work beside it', async () => {
+  const db = await anEmptyDatabase()
+  const filesOf = () =>
+    db.run(sql<{ name: string; file: number }>`
+      select relname as name, relfilenode as file from pg_class
+      where relnamespace = current_schema()::regnamespace and relkind = 'r' and relname <> 'migration' order by relname`)
+  const lastMigration = releases.at(-1)?.lastMigration ?? 0
+  await migrate(
+    db,
+    migrations.filter(({ number }) => number <= lastMigration),
+  )
+  const before = await filesOf()
+
+  await migrate(db, migrations)
+
+  expect(await filesOf()).toEqual(expect.arrayContaining(before))
 })
 
 test('a migration that was changed after it was applied is refused', async () => {

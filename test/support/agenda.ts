@@ -85,7 +85,7 @@ export async function ownShards(db: Database, nodeId: string): Promise<{ id: num
 export async function dueRow(db: Database, runId: string): Promise<DueRow> {
   const [row] = await db.run(sql<DueRow>`
     select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version,
-           ordinal, fence, attempt, losses, lane, priority
+           count_of(ordinal_base, ordinal) as ordinal, fence, attempt, losses, lane, priority
     from agenda where run_id = ${runId}`)
   if (!row) throw new Error(`run ${runId} is not on the agenda`)
   return row
