@@ -294,11 +294,15 @@ export class OutcomeWriter implements Service {
 
 type Outcome = Pick<Ending, 'output' | 'error'>
 
-/** The outcome with what it has to say as text; most have nothing to say. */
-function asText<T extends Outcome>(outcome: T): T {
+/** The outcome with what it has to say as text; most have nothing to say. What cannot be made into text is left out. */
+function asText<T extends Ending | Retry>(outcome: T): T {
   const { output, error } = outcome
   if (output === null && error === null) return outcome
-  return { ...outcome, output: outcomeText(output), error: outcomeText(error) }
+  try {
+    return { ...outcome, output: outcomeText(output), error: outcomeText(error) }
+  } catch (failure) {
+    return withoutOutput(outcome, failure)
+  }
 }
 
 const lengthOf = ({ output, error }: Outcome): number =>

@@ -141,6 +141,7 @@ test('a refused outcome holds up no other, is kept, is shown, and is written onc
 
   for (const run of runs) end(writer, run)
   await eventually(async () => writer.keeps(bad.runId))
+  await eventually(async () => writer.backlog === 1)
   for (const { runId } of good) expect(await endedRow(db, runId)).toMatchObject({ state: 'completed' })
 
   const stats = await overview()
