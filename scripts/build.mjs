@@ -61,7 +61,7 @@ function isProgramBuilt() {
 async function buildProgram() {
   const { build: bundle } = await import('esbuild')
   const hash = hashOf(INPUTS)
-  const declared = declareTypes()
+  const [declared, forRequire] = [declareTypes(), bundleForRequire(bundle)]
   const { outputFiles } = await bundle({
     absWorkingDir: root,
     entryPoints: {
@@ -88,15 +88,42 @@ async function buildProgram() {
   // The names of parts change with their content, so new ones stand beside the old until main.js names them.
   const [entry, parts] = [outputFiles.filter(isEntry), outputFiles.filter((file) => !isEntry(file))]
   for (const { path, contents } of [...parts, ...entry]) replaceFile(path, contents)
-  await declared
-  removeAllBut(['web', 'types', ...outputFiles.map(({ path }) => basename(path))])
+  await Promise.all([declared, forRequire])
+  removeAllBut(['web', 'types', 'worker.cjs', ...outputFiles.map(({ path }) => basename(path))])
   writeFileSync(stamp, hash)
 }
 
-/** The types of what others import, in `dist/types`. */
+/**
+ * The worker for programs that `require` it.
+ *
+ * @param {typeof import('esbuild').build} bundle
+ */
+async function bundleForRequire(bundle) {
+  const { outputFiles } = await bundle({
+    absWorkingDir: root,
+    entryPoints: ['src/sdk/worker.ts'],
+    outfile: 'dist/worker.cjs',
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    logLevel: 'warning',
+    write: false,
+  })
+  mkdirSync(dist, { recursive: true })
+  for (const { path, contents } of outputFiles) replaceFile(path, contents)
+}
+
+/** The types of what others import, in `dist/types`, and once more for those who `require` it. */
 async function declareTypes() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   await promisify(execFile)(process.execPath, [tsc, '-p', join(root, 'src/sdk/tsconfig.json')])
+  const [types, commonjs] = [join(dist, 'types'), join(dist, 'types', 'commonjs')]
+  mkdirSync(commonjs, { recursive: true })
+  for (const name of readdirSync(types).filter((file) => file.endsWith('.d.ts')))
+    replaceFile(join(commonjs, name), readFileSync(join(types, name)))
+  // A declaration file belongs to the kind of module that the package around it names.
+  writeFileSync(join(commonjs, 'package.json'), '{ "type": "commonjs" }\n')
 }
 
 function isEntry(/** @type {{ path: string }} */ { path }) {

@@ -43,6 +43,7 @@ export function isInstalled() {
 export async function install(nameChild) {
   const { code, output } = await runNpm(nameChild, [
     'ci',
+    '--ignore-scripts',
     '--no-audit',
     '--no-fund',
     '--include=dev',
