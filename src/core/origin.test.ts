@@ -19,9 +19,9 @@ test.each([
   ['https://example.com/#a', 'must have no path, query or fragment; write https://example.com'],
   ['https://me:pw@example.com', 'must not contain a user name or password'],
   ['ftp://example.com', 'must start with http:// or https://'],
-  ['example.com', 'cannot be read as a URL'],
-  ['', 'cannot be read as a URL'],
-  ['null', 'cannot be read as a URL'],
+  ['example.com', 'cannot be read as an origin; write it like https://example.com'],
+  ['', 'cannot be read as an origin; write it like https://example.com'],
+  ['null', 'cannot be read as an origin; write it like https://example.com'],
 ])('%j is refused', (text, reason) => {
   expect(parseOrigin(text)).toEqual({ ok: false, reason: expect.stringContaining(reason) })
 })

@@ -1,4 +1,5 @@
 /** Origins as browsers write them: scheme and host in lower case, the port only where it is not the scheme's own. */
+import { readUrl } from './read-url.ts'
 import { parseWantedUrl } from './target-url.ts'
 
 export type ParsedOrigin =
@@ -8,6 +9,8 @@ export type ParsedOrigin =
 
 /** Reads an origin, however it is spelled. An address with more than an origin is refused with the origin it has. */
 export function parseOrigin(text: string): ParsedOrigin {
+  if (readUrl(text) === null)
+    return { ok: false, reason: 'cannot be read as an origin; write it like https://example.com' }
   const parsed = parseWantedUrl(text)
   if (!parsed.ok) return parsed
   const { origin, href } = parsed.url
