@@ -4,12 +4,16 @@
  */
 import { Command } from 'commander'
 import { blackoutCommand } from './commands/blackout.ts'
+import { clusterCommands } from './commands/cluster.ts'
 import { deadLetterCommand } from './commands/dead-letter.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { projectCommand } from './commands/project.ts'
+import { queueCommand } from './commands/queue.ts'
 import { runCommand } from './commands/run.ts'
+import { scheduleCommand } from './commands/schedule.ts'
+import { signingSecretCommand } from './commands/signing-secret.ts'
 import { startCommand } from './commands/start.ts'
 import { subscriptionCommand } from './commands/subscription.ts'
 import { taskCommand } from './commands/task.ts'
@@ -19,18 +23,16 @@ import { VERSION } from './version.ts'
 const HELP = `
 Start here:
   belfry start                   everything on this machine, with its own database
-  belfry start --help            ports, directories, a PostgreSQL of yours, many nodes
   belfry doctor                  check this machine, changing nothing
 
 A first task, every ten seconds, once Belfry runs:
   belfry task create hello --every 10s --action sleep:1s
   belfry task list               what there is, when it fires next, how it went
   belfry task run hello --wait   run it now
-  In a browser: http://127.0.0.1:3369, with the whole API at /docs. --json is for programs.
-  A Belfry elsewhere is named by --server or BELFRY_URL.
+  In a browser: http://127.0.0.1:3369, the API at /docs. Elsewhere: --server or BELFRY_URL.
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict (such as a port
-that is taken), 6 database or server unreachable, 7 the run failed (--wait), 130 interrupted
+Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict, 6 database or
+server unreachable, 7 the run failed (--wait), 130 interrupted
 `
 
 export function createProgram(): Command {
@@ -49,10 +51,14 @@ export function createProgram(): Command {
   startCommand(program)
   taskCommand(program)
   runCommand(program)
+  scheduleCommand(program)
   eventsCommand(program)
   deadLetterCommand(program)
   subscriptionCommand(program)
   blackoutCommand(program)
+  queueCommand(program)
+  signingSecretCommand(program)
+  clusterCommands(program)
   projectCommand(program)
   migrateCommand(program)
   doctorCommand(program)

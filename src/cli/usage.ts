@@ -1,4 +1,5 @@
 import type { Command, CommanderError } from 'commander'
+import { meaningOf } from './synonyms.ts'
 
 /** What the parser found wrong, as a sentence, and where to read on. */
 export function explainUsage(
@@ -13,21 +14,37 @@ export function explainUsage(
     .replace(/^[a-z]/, (letter) => letter.toUpperCase())
     .replace(/\.$/, '')
   const path = pathTo(program, args)
-  const elsewhere = /^Unknown command/.test(sentence)
-    ? commandNamed(program, args[path.length - 1])
+  const meant = /^Unknown command/.test(sentence)
+    ? meantCommand(program, path, args[path.length - 1] ?? '')
     : undefined
-  if (elsewhere) return { message: `${sentence}. Did you mean '${elsewhere}'?`, hint: `${elsewhere} --help` }
+  if (meant) return { message: `${sentence}. Did you mean '${meant}'?`, hint: `${meant} --help` }
   return {
     message: `${sentence}.${similar === undefined ? '' : ` Did you mean '${similar.replaceAll(', ', "' or '")}'?`}`,
     hint: [...path, '--help'].join(' '),
   }
 }
 
-/** The whole name of a command that was called by its last word only, where there is one. */
-function commandNamed(program: Command, name: string | undefined): string | undefined {
-  const group = program.commands.find(({ commands }) => commands.some((known) => known.name() === name))
-  return group && `${program.name()} ${group.name()} ${name}`
+/** The whole name of the command that an unknown word stands for: here by its meaning, or in a group by its name. */
+function meantCommand(program: Command, path: readonly string[], word: string): string | undefined {
+  const here = path.slice(1).reduce((command, name) => named(command, name) ?? command, program)
+  const meaning = meaningOf(word, namesIn(here))
+  if (meaning !== undefined) return [...path, meaning].join(' ')
+  return path.length > 1 ? undefined : commandInGroup(program, word)
 }
+
+/** A command that was called by its last word only, or by a word that means the same. */
+function commandInGroup(program: Command, word: string): string | undefined {
+  for (const wordIn of [sameWord, meaningOf])
+    for (const group of program.commands) {
+      const name = wordIn(word, namesIn(group))
+      if (name !== undefined) return `${program.name()} ${group.name()} ${name}`
+    }
+  return undefined
+}
+
+const sameWord = (word: string, names: readonly string[]) => names.find((name) => name === word)
+
+const namesIn = ({ commands }: Command): string[] => commands.map((command) => command.name())
 
 /** Whether a word was typed where a command should be, and is none: help about something else would be no answer. */
 export function isMistyped(command: Command, [first, ...rest]: readonly string[]): boolean {

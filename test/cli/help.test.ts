@@ -74,6 +74,13 @@ test('every command for tasks and runs has help that teaches', async () => {
     ...['list', 'create', 'test', 'resume', 'remove'].map((verb) => ['subscription', verb]),
     ...['list', 'add', 'remove'].map((verb) => ['blackout', verb]),
     ...['show', 'limit'].map((verb) => ['project', verb]),
+    ...['list', 'show', 'pause', 'resume', 'limit'].map((verb) => ['queue', verb]),
+    ...['list', 'create', 'rotate', 'revoke'].map((verb) => ['signing-secret', verb]),
+    ...[
+      ['schedule', 'preview'],
+      ['node', 'list'],
+      ['worker', 'list'],
+    ],
     ['events'],
   ]
   const [said, one, group, alias] = await Promise.all([

@@ -30,9 +30,12 @@ test('blackouts are added in three ways, listed, and removed by name', async () 
     await belfry('blackouts', 'ls'),
     await belfry('blackout', 'add', 'never'),
     await belfry('blackout', 'add', 'odd', '--days', 'someday', '--from', '25:00', '--to', '06:00'),
-    await belfry('blackout', 'remove', 'freeze'),
+    await belfry('blackout', 'remove', 'freeze', '--yes'),
   ]
-  const gone = await belfry('blackout', 'rm', 'freeze')
+  const [gone, unasked] = await Promise.all([
+    belfry('blackout', 'rm', 'freeze', '--yes'),
+    belfry('blackout', 'rm', 'nights'),
+  ])
 
   expect(none).toMatchObject({
     code: 0,
@@ -58,6 +61,7 @@ test('blackouts are added in three ways, listed, and removed by name', async () 
   for (const flag of ['--days', '--from']) expect(wrong.stderr).toContain(`${flag}: `)
   expect(removed.stdout).toBe('✓ blackout freeze is removed\n')
   expect(gone).toMatchObject({ code: 3, stderr: expect.stringContaining('belfry blackout list') })
+  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to do it.') })
 })
 
 test('limits of the project are set, shown, and taken away', async () => {
@@ -75,6 +79,103 @@ test('limits of the project are set, shown, and taken away', async () => {
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--min-period: ') })
   expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('--min-period 1m') })
   expect(JSON.parse(shown.stdout).limits).toMatchObject({ maxAhead: null })
+})
+
+test('a schedule is previewed from words or flags, and what is wrong is told by its flag', async () => {
+  const [words, flags, wrong, nothing] = await Promise.all([
+    belfry('schedule', 'preview', 'every weekday at 9:30 (Europe/Berlin)', '--from', '2026-11-20T12:00:00Z'),
+    belfry(
+      ...['schedule', 'preview', '--daily', '02:30', '--timezone', 'America/New_York', '--count', '2'],
+      ...['--from', '2027-03-13T08:00:00Z', '--json'],
+    ),
+    belfry('schedule', 'preview', '--cron', '99 * * * *', '--count', '1000', '--from', 'soon'),
+    belfry('schedule', 'preview'),
+  ])
+
+  expect(words.stdout).toMatch(
+    /^Every weekday at 09:30 \(Europe\/Berlin\)\nDUE +WHEN +UTC\nMon 23 Nov.*09:30:00 Berlin/,
+  )
+  expect(JSON.parse(flags.stdout)).toMatchObject({
+    occurrences: [{ at: '2027-03-14T07:00:00.000Z' }, { at: '2027-03-15T06:30:00.000Z' }],
+    notes: [{ kind: 'gap', wall: '2027-03-14T02:30' }, {}],
+  })
+  expect(wrong.code).toBe(2)
+  for (const flag of ['--cron', '--count', '--from']) expect(wrong.stderr).toContain(`${flag}: `)
+  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('belfry schedule preview ') })
+})
+
+test('a queue is paused, limited, listed and resumed by its name', async () => {
+  const paused = await belfry('queue', 'pause', 'reports')
+  const limited = await belfry('queue', 'limit', 'reports', '3')
+  const [listed, page, shown, missing, wrong] = await Promise.all([
+    belfry('queues', 'ls', '--search', 'REPORT'),
+    belfry('queue', 'list', '--limit', '1', '--json'),
+    belfry('queue', 'show', 'reports'),
+    belfry('queue', 'show', 'nothing'),
+    belfry('queue', 'limit', 'reports', 'many'),
+  ])
+  const resumed = await belfry('queue', 'resume', 'reports')
+  const lifted = await belfry('queue', 'limit', 'reports', 'none', '--json')
+
+  expect(paused.stdout).toBe('✓ queue reports is paused; runs wait until: belfry queue resume reports\n')
+  expect(limited.stdout).toBe('✓ queue reports: at most 3 in progress at once\n')
+  expect(listed.stdout).toMatch(
+    /^NAME +STATE +WAITING +OLDEST +RUNNING +LIMIT\nreports +paused +0 +– +0 +3\n$/,
+  )
+  expect(JSON.parse(page.stdout)).toMatchObject([{ name: 'default', isPaused: false }])
+  expect(page.stderr).toContain('There is more')
+  expect(shown.stdout).toMatch(/^queue reports {2}paused\n {2}waiting {2}0\n {2}limit {4}at most 3 /)
+  expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('belfry queue list') })
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('the limit: must be') })
+  expect(resumed.stdout).toBe('✓ queue reports goes on; 0 waiting\n')
+  expect(JSON.parse(lifted.stdout)).toMatchObject({ isPaused: false, concurrencyLimit: null })
+})
+
+test('a signing secret is shown once, replaced, and revoked by the beginning of its id', async () => {
+  const created = await belfry('signing-secret', 'create')
+  const own = await belfry('signing-secret', 'create', '--origin', 'https://Hooks.example.com/')
+  const rotated = JSON.parse(
+    (await belfry('signing-secret', 'rotate', '--keep-old-for', '7d', '--json')).stdout,
+  )
+  const [listed, third] = await Promise.all([
+    belfry('signing-secrets', 'ls'),
+    belfry('signing-secret', 'create'),
+  ])
+  const unasked = await belfry('signing-secret', 'revoke', rotated.id)
+  const revoked = await belfry('signing-secret', 'revoke', rotated.id.slice(0, -1), '--yes')
+  const left = await belfry('signing-secret', 'list', '--json')
+
+  const [, first] = /^ {2}id {6}(.*)\n {2}secret {2}whsec_/m.exec(created.stdout) ?? []
+  expect(own.stdout).toMatch(/^✓ requests to https:\/\/hooks\.example\.com are signed with a new secret\n/)
+  expect(rotated.secret).toMatch(/^whsec_/)
+  expect(listed.stdout).toMatch(
+    /^ID +FOR +CREATED +EXPIRES\n.* all others .* –\n.* in (6 d 23 h|7 d)\n.* https:\/\/hooks\.example\.com .*–\n$/,
+  )
+  expect(listed.stdout).not.toContain('whsec_')
+  expect(third).toMatchObject({ code: 5, stderr: expect.stringContaining('belfry signing-secret revoke') })
+  expect(third.stderr).toContain(rotated.id)
+  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to do it.') })
+  expect(revoked.stdout).toBe(`✓ signing secret ${rotated.id} is revoked\n`)
+  expect(JSON.parse(left.stdout)).toMatchObject([
+    { id: first, origin: null },
+    { origin: 'https://hooks.example.com' },
+  ])
+})
+
+test('nodes and workers are listed with what they do and whether they live', async () => {
+  const [nodes, workers, dead, wrong] = await Promise.all([
+    belfry('node', 'list'),
+    belfry('workers', 'ls', '--json'),
+    belfry('worker', 'list', '--state', 'dead'),
+    belfry('node', 'list', '--state', 'odd'),
+  ])
+
+  expect(nodes.stdout).toMatch(
+    /^NAME +STATE +ROLES +RUNS +SHARDS .*\n.* alive +api,scheduler,worker,liveness +\d+ of \d+ +64 /,
+  )
+  expect(JSON.parse(workers.stdout)).toMatchObject([{ state: 'alive', offers: null }])
+  expect(dead).toMatchObject({ code: 0, stdout: '', stderr: 'No worker is dead.\n' })
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('alive, quiet, dead') })
 })
 
 test('dead letters are listed by what went wrong, run again at a rate, and dismissed', async () => {
@@ -125,7 +226,7 @@ test('an address is subscribed to what ends, told of it, and told no more', asyn
   const wrong = await belfry('subscription', 'create', 'ftp://x', '--batch-size', '0')
   const tested = await belfry('subscription', 'test', 'alerts')
   const resumed = await belfry('subscription', 'resume', 'alerts')
-  const removed = await belfry('subscription', 'remove', 'alerts')
+  const removed = await belfry('subscription', 'remove', 'alerts', '--yes')
   const none = await belfry('subscription', 'list')
 
   expect(created.stdout).toMatch(

@@ -141,7 +141,7 @@ function refuseWithoutInstants({ schedule: { type } }: TaskDefinition): void {
   const why = type === 'delay' ? 'counts from the end of each run' : 'is due only when it is triggered'
   throw new Refusal(
     'backfill_impossible',
-    `A task with a ${type} schedule ${why}: it has no occurrences in the past. Trigger it with POST /v1/tasks/{id}/trigger instead.`,
+    `A task with a ${type} schedule ${why}: it has no occurrences in the past. Trigger it instead.`,
   )
 }
 

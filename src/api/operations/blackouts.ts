@@ -56,5 +56,5 @@ function isOver(): Refusal {
 const tooMany = () =>
   new Refusal(
     'too_many_blackouts',
-    `The project has ${MAX_BLACKOUTS} blackouts, which is as many as there may be. Remove one with DELETE /v1/blackouts/{id}.`,
+    `The project has ${MAX_BLACKOUTS} blackouts, which is as many as there may be. Remove one first.`,
   )

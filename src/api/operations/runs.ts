@@ -168,7 +168,9 @@ export async function cancelRun(context: Context, id: string): Promise<RunWithAt
         })
   if (cancelled.length === 0) {
     const { run: ended } = await getRun(context, id)
-    throw new Refusal('run_ended', `Run ${id} has already ended: it is ${ended.state}.`)
+    throw new Refusal('run_ended', `Run ${id} has already ended: it is ${ended.state}.`, {
+      extra: { runId: id },
+    })
   }
   const shard = shardOf(taskId)
   const heirs = cancelled.flatMap(({ heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }]))

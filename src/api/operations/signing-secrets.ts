@@ -56,10 +56,12 @@ export async function makeSigningSecret(
 function whyNotMade(origin: string | null, live: readonly SigningSecretRow[]): string {
   if (origin !== null && live.length < MAX_LIVE_SECRETS)
     return `${MAX_ORIGINS_WITH_SECRETS} origins of this project have signing secrets already. Revoke those of an origin that is no longer called.`
-  return (
-    `${MAX_LIVE_SECRETS} signing secrets are in use already${origin === null ? '' : ` for ${origin}`}. ` +
-    'Revoke one with DELETE /v1/signing-secrets/{id}, or wait until it expires.'
-  )
+  const ids = live
+    .filter((secret) => secret.origin === origin)
+    .map(({ id }) => id)
+    .join(' and ')
+  const where = origin === null ? '' : ` for ${origin}`
+  return `${MAX_LIVE_SECRETS} signing secrets are in use already${where}: ${ids}. Revoke one, or wait until it expires.`
 }
 
 export async function revokeSigningSecret({ db, projectId }: Context, id: string): Promise<void> {

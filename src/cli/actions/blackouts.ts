@@ -1,5 +1,6 @@
 import type { Blackout } from '../../api/schemas/blackout.ts'
 import { formatInstant } from '../../core/words/time.ts'
+import { confirm } from '../client/confirm.ts'
 import { usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { cut, printable, table } from '../client/printed.ts'
@@ -46,10 +47,17 @@ export async function addBlackout(name: string, flags: AddBlackoutFlags): Promis
   })
 }
 
-export async function removeBlackout(ref: string, flags: ClientFlags): Promise<void> {
+export async function removeBlackout(
+  ref: string,
+  flags: ClientFlags & { readonly yes?: boolean },
+): Promise<void> {
   const server = serverFrom(flags)
   const { items } = await server.get<{ items: readonly Blackout[] }>('/v1/blackouts')
   const blackout = theOneNamed('blackout', ref, items, windowWords)
+  const effect = blackout.isInForce
+    ? 'It is in force; what it put off runs at once.'
+    : 'It no longer holds anything up.'
+  await confirm(`Remove the blackout ${printable(blackout.name)}? ${effect}`, flags)
   await server.ask('DELETE', `/v1/blackouts/${blackout.id}`)
   give(blackout, flags, () => `${c.green('✓')} blackout ${printable(blackout.name)} is removed\n`)
 }

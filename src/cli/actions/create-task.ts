@@ -40,7 +40,8 @@ interface CreatedOptions {
 
 function createdText(task: Task, { server, notes, isZoneAssumed }: CreatedOptions): string {
   const words = printable(task.scheduleInWords ?? '')
-  const zone = isZoneAssumed ? c.dim(`  ${machineZone()} is this machine's zone; --timezone to change`) : ''
+  const isLocal = isZoneAssumed && task.timezone === machineZone()
+  const zone = isLocal ? c.dim(`  ${machineZone()} is this machine's zone; --timezone to change`) : ''
   const pairs: [string, string][] = [
     ['id', task.id],
     ...nextPairs(task, server.now()),

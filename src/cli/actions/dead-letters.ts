@@ -97,7 +97,13 @@ const ended = (server: Server, begun: Redrive): Promise<Redrive> =>
 export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {
   const server = serverFrom(flags)
   const filter = await letterFilter(server, flags)
-  if (Object.keys(filter).length === 0 && !flags.dryRun) await confirm('Dismiss every dead letter?', flags)
+  if (!flags.dryRun)
+    await confirm(
+      Object.keys(filter).length === 0
+        ? 'Dismiss every dead letter?'
+        : 'Dismiss the dead letters that match? --dry-run counts them.',
+      flags,
+    )
   const { dryRun } = flags
   const dismissed = await namingAll('belfry dead-letter dismiss --help', () =>
     server.post<z.output<typeof Dismissed>>('/v1/dead-letters/dismiss', { filter, dryRun }),

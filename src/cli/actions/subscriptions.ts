@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { CreatedSubscription, Subscription, SubscriptionTest } from '../../api/schemas/subscription.ts'
 import { formatDistance } from '../../core/words/time.ts'
+import { confirm } from '../client/confirm.ts'
 import { findTask } from '../client/find-task.ts'
 import { readNumber } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
@@ -118,8 +119,14 @@ function testedText(url: string, { eventId, delivered, status, body, durationMs,
   return `${mark} ${url} ${verb} an event of the type belfry.test\n${facts(pairs)}`
 }
 
-export async function removeSubscription(ref: string, flags: ClientFlags): Promise<void> {
+export async function removeSubscription(
+  ref: string,
+  flags: ClientFlags & { readonly yes?: boolean },
+): Promise<void> {
   const { server, found } = await find(ref, flags)
+  const title =
+    found.name === null ? printable(found.url) : `${printable(found.name)}, ${printable(found.url)}`
+  await confirm(`Remove the subscription ${title}? What has not been sent by then is never sent.`, flags)
   await server.ask('DELETE', `/v1/subscriptions/${found.id}`)
   give(found, flags, () => `${c.green('✓')} ${printable(found.url)} is told nothing more\n`)
 }

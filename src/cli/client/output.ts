@@ -24,6 +24,9 @@ export function addClientFlags(command: Command): Command {
     .helpOption('-h, --help', 'Show this')
 }
 
+/** For commands that take something away for good: they ask on a terminal, and scripts say --yes. */
+export const addYesFlag = (command: Command): Command => command.option('-y, --yes', 'Do not ask')
+
 export const serverFrom = ({ server, token }: ClientFlags): Server =>
   new Server(serverUrl(server, process.env), tokenFrom(token, process.env))
 

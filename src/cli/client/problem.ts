@@ -8,6 +8,8 @@ export interface Problem {
   readonly status: number
   readonly code: string
   readonly requestId?: string
+  /** The run that a conflict is about. */
+  readonly runId?: string
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
 }
 
@@ -49,11 +51,16 @@ function exitCodeFor({ status }: Problem): ExitCode {
   return status >= 400 && status < 500 ? EXIT.usage : EXIT.failed
 }
 
-function hintFor({ status, code }: Problem): string {
+function hintFor({ status, code, runId }: Problem): string {
+  const run = runId ?? 'ID'
   if (code === 'version_mismatch') return 'Read it again (belfry task show), and repeat the change.'
-  if (code === 'run_active') return 'Wait until that run has ended, or cancel it: belfry run cancel ID.'
+  if (code === 'run_active') return `Wait until that run has ended, or cancel it: belfry run cancel ${run}`
   if (code === 'key_in_use') return 'Choose another --key, or change the task that has it: belfry task edit.'
-  if (code === 'run_ended') return 'Run it once more: belfry run retry ID.'
+  if (code === 'run_ended') return `Run it once more: belfry run retry ${run}`
+  if (code === 'too_many_secrets')
+    return 'belfry signing-secret list shows them; belfry signing-secret revoke ends one.'
+  if (code === 'too_many_blackouts')
+    return 'belfry blackout list shows them; belfry blackout remove ends one.'
   if (code === 'task_ended') return 'Create it anew: belfry task create --help.'
   if (status === 404) return 'belfry task list and belfry run list show what there is.'
   if (code.startsWith('database_')) return 'Try again once that is done.'

@@ -1,10 +1,17 @@
 /** Refusals of a request that was made out of flags, told by the names of the flags. */
 import { type PlaceName, RefusedError } from './problem.ts'
 
-export async function naming<T>(nameOf: PlaceName, hint: string, work: () => Promise<T>): Promise<T> {
+export async function naming<T>(
+  nameOf: PlaceName,
+  hint: string,
+  work: () => Promise<T>,
+  hintIfMissing?: string,
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof RefusedError && error.problem.status === 404 && hintIfMissing !== undefined)
+      throw new RefusedError(error.problem, nameOf, hintIfMissing)
     if (!(error instanceof RefusedError) || error.problem.status !== 422) throw error
     throw new RefusedError(error.problem, nameOf, hint)
   }

@@ -185,6 +185,13 @@ export function addTaskFlags(command: Command): Command {
   return command
 }
 
+/** The flags of a schedule alone, all of them explained: there is room for them. */
+export function addScheduleFlags(command: Command): Command {
+  for (const { flag, help } of SCHEDULE)
+    if (flag !== '--manual') command.addOption(new Option(flag, help).helpGroup('When:'))
+  return command
+}
+
 /** Every flag that says something about a task. */
 export const TASK_FLAGS = [...ACTION, ...SCHEDULE, ...PLAIN, ...OTHER].map(
   ({ flag }) => flag.split(' ')[0] ?? flag,

@@ -1,33 +1,43 @@
 import { CliError, EXIT } from '../exit.ts'
+import { isIdPrefix } from './id-prefix.ts'
 import { printable } from './printed.ts'
 
-/** Something that people call by its id, or by a name that others may have too. */
+/** Something that people call by its id or the beginning of it, or by a name that others may have too. */
 interface Named {
   readonly id: string
-  readonly name: string | null
+  readonly name?: string | null
 }
 
-/** What somebody means among all there are. Where several have the name, `words` tell them apart. */
+/** What somebody means among all there are. Where several are meant, `words` tell them apart. */
 export function theOneNamed<Item extends Named>(
-  noun: 'blackout' | 'subscription',
+  noun: 'blackout' | 'subscription' | 'signing-secret',
   ref: string,
   items: readonly Item[],
   words: (item: Item) => string,
 ): Item {
-  const found = items.filter(({ id, name }) => id === ref.toLowerCase() || name === ref)
+  const found = meantBy(ref, items)
   const [first, other] = found
+  const kind = noun.replace('-', ' ')
   if (first === undefined)
     throw new CliError(
-      `There is no ${noun} with the id or name '${printable(ref)}'.`,
+      `There is no ${kind} with the id or name '${printable(ref)}'.`,
       `belfry ${noun} list shows what there is.`,
       EXIT.notFound,
     )
   if (other !== undefined)
     throw new CliError(
-      `${found.length} ${noun}s have the name '${printable(ref)}'.`,
+      `${found.length} ${kind}s ${first.name === ref ? 'have the name' : 'have an id that begins with'} '${printable(ref)}'.`,
       'Name the one you mean by its id.',
       EXIT.conflict,
       { why: found.map((item) => `${item.id}  ${words(item)}`) },
     )
   return first
+}
+
+/** A name counts before the beginning of an id. */
+function meantBy<Item extends Named>(ref: string, items: readonly Item[]): readonly Item[] {
+  const id = ref.toLowerCase()
+  const called = items.filter((item) => item.id === id || item.name === ref)
+  if (called.length > 0 || !isIdPrefix(ref)) return called
+  return items.filter((item) => item.id.startsWith(id))
 }

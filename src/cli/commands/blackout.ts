@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addClientFlags } from '../client/output.ts'
+import { addClientFlags, addYesFlag } from '../client/output.ts'
 
 const HELP = `
 Examples:
@@ -16,6 +16,12 @@ Examples:
   belfry blackout add freeze --from 2026-12-24T00:00:00Z --to 2027-01-02T00:00:00Z
   belfry blackout add nights --days mon,tue,wed,thu,fri --from 22:00 --to 06:00 --timezone Europe/Vienna
   belfry blackout add deploys --cron '0 14 * * TUE' --duration 90m --effect defer
+`
+
+const REMOVE_HELP = `
+Examples:
+  belfry blackout remove freeze
+  belfry blackout remove freeze --yes
 `
 
 /** Commands for blackouts: times in which nothing of the project fires. */
@@ -45,9 +51,12 @@ export function blackoutCommand(program: Command): void {
   addClientFlags(add)
     .addHelpText('after', ADD_HELP)
     .action(async (name, flags) => (await import('../actions/blackouts.ts')).addBlackout(name, flags))
-  addClientFlags(
-    group.command('remove').alias('rm').description('Let everything fire again, at once if it holds now'),
-  )
-    .argument('<blackout>', 'Its id, or its name where only one has it')
+  const remove = group
+    .command('remove')
+    .alias('rm')
+    .description('Let everything fire again, at once if it holds now')
+    .argument('<blackout>', 'Its id, the first 8 characters of it, or its name where only one has it')
+  addClientFlags(addYesFlag(remove))
+    .addHelpText('after', REMOVE_HELP)
     .action(async (ref, flags) => (await import('../actions/blackouts.ts')).removeBlackout(ref, flags))
 }

@@ -25,10 +25,11 @@ Examples:
 `
 
 const DISMISS_HELP = `
-They leave the list and stay in history. Without any of the flags that say which, it asks first.
+They leave the list and stay in history. It asks first, also where flags say which.
 
 Examples:
   belfry dead-letter dismiss --task morning --dry-run
+  belfry dead-letter dismiss --task morning --yes
 `
 
 /** Commands for dead letters: what failed for good. */

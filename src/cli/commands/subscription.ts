@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addClientFlags } from '../client/output.ts'
+import { addClientFlags, addYesFlag } from '../client/output.ts'
 
 const HELP = `
 Examples:
@@ -32,7 +32,15 @@ Examples:
   belfry subscription test alerts
 `
 
-const SUBSCRIPTION = 'Its id, or its name where only one has it'
+const REMOVE_HELP = `
+What has not been sent by then is never sent. The secret is gone as well.
+
+Examples:
+  belfry subscription remove alerts
+  belfry subscription remove alerts --yes
+`
+
+const SUBSCRIPTION = 'Its id, the first 8 characters of it, or its name where only one has it'
 
 /** Commands for subscriptions: who is told what becomes of runs. */
 export function subscriptionCommand(program: Command): void {
@@ -88,8 +96,13 @@ export function subscriptionCommand(program: Command): void {
   )
     .addHelpText('after', TEST_HELP)
     .action(async (ref, flags) => (await import('../actions/subscriptions.ts')).testSubscription(ref, flags))
-  addClientFlags(group.command('remove').alias('rm').description('Send nothing more'))
+  const remove = group
+    .command('remove')
+    .alias('rm')
+    .description('Send nothing more')
     .argument('<subscription>', SUBSCRIPTION)
+  addClientFlags(addYesFlag(remove))
+    .addHelpText('after', REMOVE_HELP)
     .action(async (ref, flags) =>
       (await import('../actions/subscriptions.ts')).removeSubscription(ref, flags),
     )

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { ACTION_TYPES } from '../../core/action.ts'
-import { addClientFlags } from '../client/output.ts'
+import { addClientFlags, addYesFlag } from '../client/output.ts'
 import { addTaskFlags, RARE_FLAGS } from '../client/task-flags.ts'
 
-const TASK = 'Its id, its key, or its name where only one has it'
+const TASK = 'Its id, the first 8 characters of it, its key, or its name where only one has it'
 
 const HELP = `
 Examples:
@@ -342,8 +342,7 @@ function rollbackCommand(group: Command): void {
 
 function endCommand(group: Command, verb: 'cancel' | 'delete', description: string): Command {
   const command = group.command(verb).description(description).argument('<task>', TASK)
-  command.option('-y, --yes', 'Do not ask')
-  return addClientFlags(command).action(async (task, flags) =>
+  return addClientFlags(addYesFlag(command)).action(async (task, flags) =>
     (await import('../actions/end-task.ts')).endTask(verb, task, flags),
   )
 }

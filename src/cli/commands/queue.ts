@@ -1,0 +1,86 @@
+import type { Command } from 'commander'
+import { addClientFlags } from '../client/output.ts'
+
+const HELP = `
+A queue is where due runs wait for a worker. Tasks name theirs with --queue; it exists from then on.
+
+Examples:
+  belfry queue list
+  belfry queue pause reports
+  belfry queue limit reports 5
+`
+
+const LIST_HELP = `
+Examples:
+  belfry queue list --search report
+  belfry queue list --limit 1000 --field name
+`
+
+const SHOW_HELP = `
+Examples:
+  belfry queue show reports
+  belfry queue show reports --field waiting
+`
+
+const PAUSE_HELP = `
+Runs in progress continue. Runs that come due wait in the queue until you resume it; none of them is skipped.
+
+Examples:
+  belfry queue pause reports
+`
+
+const RESUME_HELP = `
+Examples:
+  belfry queue resume reports
+`
+
+const LIMIT_HELP = `
+The limit holds over all workers together. Runs in progress continue when it is lowered.
+
+Examples:
+  belfry queue limit reports 5
+  belfry queue limit reports none
+`
+
+const QUEUE = 'The name of the queue'
+
+/** Commands for queues: where due runs wait for a worker. */
+export function queueCommand(program: Command): void {
+  const group = program
+    .command('queue')
+    .alias('queues')
+    .usage('<command> [options]')
+    .description('Queues of due runs: list, show, pause, resume, limit')
+    .helpOption('-h, --help', 'Show help; also after a command')
+    .addHelpText('after', HELP)
+  const list = group
+    .command('list')
+    .alias('ls')
+    .description('List queues by name, and what waits in them')
+    .option('--search <text>', 'Those with this in their name')
+    .option('--limit <n>', 'At most so many', '50')
+  addClientFlags(list)
+    .addHelpText('after', LIST_HELP)
+    .action(async (flags) => (await import('../actions/queues.ts')).listQueues(flags))
+  addClientFlags(group.command('show').description('Show a queue').argument('<queue>', QUEUE))
+    .addHelpText('after', SHOW_HELP)
+    .action(async (name, flags) => (await import('../actions/queues.ts')).showQueue(name, flags))
+  addClientFlags(
+    group.command('pause').description('Start no more runs of a queue').argument('<queue>', QUEUE),
+  )
+    .addHelpText('after', PAUSE_HELP)
+    .action(async (name, flags) => (await import('../actions/queues.ts')).pauseQueue(name, flags))
+  addClientFlags(
+    group.command('resume').description('Start what waits in a queue again').argument('<queue>', QUEUE),
+  )
+    .addHelpText('after', RESUME_HELP)
+    .action(async (name, flags) => (await import('../actions/queues.ts')).resumeQueue(name, flags))
+  const limit = group
+    .command('limit')
+    .description('Limit how many runs of a queue may be in progress at once')
+    .argument('<queue>', QUEUE)
+    .argument('<n>', 'So many, from 1 to 100000; or none')
+  addClientFlags(limit)
+    .addHelpText('after', LIMIT_HELP)
+    .action(async (name, n, flags) => (await import('../actions/queues.ts')).limitQueue(name, n, flags))
+}
