@@ -40,6 +40,9 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** The server's own limit comes first; this one is for a server that does not answer at all. */
 const CLIENT_TIMEOUT_MARGIN_MS = 2_000
 
+/** What is run alone builds an index, at most. */
+const LONGEST_ALONE_MS = 24 * 3_600_000
+
 /** A transaction that we left alone for so long is over: a node that was stopped must not hold what others need. */
 const IDLE_IN_TRANSACTION_MS = 60_000
 
@@ -115,6 +118,20 @@ export class Database implements Queryable {
     const name = this.#nameOf(statement)
     const { rows } = await this.#pool.query(name === undefined ? { text, values } : { name, text, values })
     return rowsOf(statement, rows)
+  }
+
+  /**
+   * Runs a statement that PostgreSQL refuses within a transaction, for as long as it takes. Behind a pooler the session is
+   * not ours to set, and the server's own limit of time applies.
+   */
+  async runAlone(text: string): Promise<void> {
+    const client = await this.#pool.connect()
+    try {
+      if (this.#pooling === 'session') await client.query('set statement_timeout = 0')
+      await client.query({ text, query_timeout: LONGEST_ALONE_MS } as pg.QueryConfig)
+    } finally {
+      client.release(true)
+    }
   }
 
   /** A name for a statement that is planned once a connection; none for one that is planned each time. */

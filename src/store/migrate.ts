@@ -2,22 +2,19 @@
  * Brings a database to the schema of this release. Migrations are plain SQL files, applied in order of
  * their number, all that are missing in one transaction together with the note that they were. Nodes that
  * start at once queue up on an advisory lock, so each migration runs once and nobody sees half a schema.
+ * Indexes that are built concurrently follow when the rest is there.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buildIndexes, isBuiltAside } from './build-indexes.ts'
 import { readOldestMigration, tooOldSentence } from './compatibility.ts'
 import type { Database, Queryable } from './database.ts'
 import { ensurePartitions } from './history.ts'
+import { type Migration, noteApplied } from './migration.ts'
 import { sql } from './sql.ts'
 
-/** One numbered SQL file. */
-export interface Migration {
-  readonly number: number
-  readonly name: string
-  readonly text: string
-  readonly checksum: string
-}
+export type { Migration }
 
 /** A schema that this release cannot work with, and what to do about it. */
 export class MigrationError extends Error {
@@ -47,17 +44,18 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
  * it admits builds of this age.
  */
 export async function migrate(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
-  const applied = await db.transaction(async (tx) => {
+  const { together, aside } = await db.transaction(async (tx) => {
     await tx.run(sql`select pg_advisory_xact_lock(hashtext('belfry.migrate'))`)
     await tx.run(sql`
       create table if not exists migration (
         number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`)
     const missing = await findMissing(tx, migrations)
-    for (const migration of missing) await apply(tx, migration)
-    return missing
+    const together = missing.filter((migration) => !isBuiltAside(migration))
+    for (const migration of together) await apply(tx, migration)
+    return { together, aside: missing.filter(isBuiltAside) }
   })
   await db.run(ensurePartitions())
-  return applied
+  return aside.length === 0 ? together : [...together, ...(await buildIndexes(db, aside))]
 }
 
 async function findMissing(tx: Queryable, migrations: readonly Migration[]): Promise<Migration[]> {
@@ -89,7 +87,7 @@ async function refuseTooOld(tx: Queryable, known: number): Promise<void> {
     throw new MigrationError(tooOldSentence({ known, oldest: row.oldestMigration }))
 }
 
-async function apply(tx: Queryable, { number, name, text, checksum }: Migration): Promise<void> {
-  await tx.run({ text, values: [] })
-  await tx.run(sql`insert into migration (number, name, checksum) values (${number}, ${name}, ${checksum})`)
+async function apply(tx: Queryable, migration: Migration): Promise<void> {
+  await tx.run({ text: migration.text, values: [] })
+  await tx.run(noteApplied(migration))
 }

@@ -5,6 +5,7 @@ import type { Database } from '../../src/store/database.ts'
 import { type Migration, MigrationError, migrate, readMigrations } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase, MIGRATIONS } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { read } from './tree.ts'
 
 const migrations = await readMigrations(MIGRATIONS)
@@ -35,7 +36,12 @@ test('nodes that start at once apply each migration once', async () => {
 
   const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(db, migrations)))
 
-  expect(applied.flat().map(({ number }) => number)).toEqual(numbers)
+  expect(
+    applied
+      .flat()
+      .map(({ number }) => number)
+      .sort((a, b) => a - b),
+  ).toEqual(numbers)
   expect(await appliedIn(db)).toEqual(numbers)
 })
 
@@ -109,6 +115,49 @@ test('the release named last may use the schema that these migrations add up to'
   const [row] = await db.run(readOldestMigration())
 
   expect(row?.oldestMigration).toBeLessThanOrEqual(releases.at(-1)?.lastMigration ?? 0)
+})
+
+const INDEX = 'create index concurrently if not exists task_by_name on task (name)'
+const isUsable = async (db: Database) =>
+  (
+    await db.run(sql<{ isValid: boolean }>`
+      select indisvalid as "isValid" from pg_index where indexrelid = to_regclass('task_by_name')`)
+  )[0]?.isValid
+
+test('an index that is built concurrently lets others write meanwhile', async () => {
+  const { db } = await createTestDatabase()
+  const added = aMigration({ text: INDEX })
+  let migrating: Promise<Migration[]> | undefined
+
+  await db.transaction(async (tx) => {
+    // Whoever has written and not committed yet is waited for: the build is under way for as long as we want.
+    await tx.run(sql`update task set name = name`)
+    migrating = migrate(db, [...migrations, added])
+    await eventually(async () => (await isUsable(db)) === false)
+    await db.run(sql`update task set name = name`)
+  })
+
+  expect(await migrating).toEqual([added])
+  expect(await isUsable(db)).toBe(true)
+})
+
+test('an index whose building broke off is built again', async () => {
+  const { db } = await createTestDatabase()
+  const added = aMigration({ text: INDEX })
+  await db.runAlone(INDEX)
+  await db.run(sql`update pg_index set indisvalid = false where indexrelid = 'task_by_name'::regclass`)
+
+  expect(await migrate(db, [...migrations, added])).toEqual([added])
+  expect(await isUsable(db)).toBe(true)
+})
+
+test('a migration that builds indexes concurrently does nothing else', async () => {
+  const { db } = await createTestDatabase()
+  const mixed = aMigration({ text: `${INDEX}; create table one_more ()` })
+
+  await expect(migrate(db, [...migrations, mixed])).rejects.toThrow(
+    /must begin with 'create index concurrently if not exists': create table one_more/,
+  )
 })
 
 test('a migration that fails leaves nothing of itself nor of those applied with it', async () => {

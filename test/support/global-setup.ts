@@ -56,4 +56,4 @@ async function makeTemplate(url: string): Promise<void> {
 }
 
 const open = (url: string) =>
-  new Database({ url, applicationName: 'belfry test set-up', maxConnections: 1, statementTimeoutMs: 30_000 })
+  new Database({ url, applicationName: 'belfry test set-up', maxConnections: 2, statementTimeoutMs: 30_000 })
