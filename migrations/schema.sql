@@ -53,6 +53,7 @@ create table agenda (
 );
 create index agenda_due on agenda (shard, wake_at);
 create index agenda_late on agenda (shard, wake_at) where kind = 'catchup'::agenda_kind;
+create index agenda_put_off on agenda (shard, wake_at) where wake_at > scheduled_for and (jitter_ms is null or (wake_at - scheduled_for) > make_interval(secs => (jitter_ms::numeric / 1000.0 + 0.001)::double precision));
 
 create table attempt (
   run_id     uuid not null,
@@ -489,6 +490,9 @@ create index task_by_age on task (project_id, id) where deleted_at is null;
 create index task_by_change on task (project_id, updated_at) where updated_at > created_at;
 create unique index task_by_key on task (project_id, key) where key is not null and deleted_at is null;
 create index task_by_tag on task using gin (tags);
+create index task_cancelled_by_age on task (project_id, id) where cancelled_at is not null and deleted_at is null;
+create index task_of_owner on task (project_id, owner, id) where owner is not null and deleted_at is null;
+create index task_paused_by_age on task (project_id, id) where paused_at is not null and cancelled_at is null;
 create index task_that_goes_on on task (id) where cancelled_at is null and paused_at is null and settled_as_of is distinct from updated_at and (coalesce((definition -> 'schedule'::text) ->> 'type'::text, ''::text) <> all (array['once'::text, 'manual'::text]));
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
 create index task_with_a_duty on task (id) where cancelled_at is null and (resume_at is not null or skip_until is not null);

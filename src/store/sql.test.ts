@@ -19,6 +19,15 @@ test('a part brings its values with it, wherever it stands', () => {
   })
 })
 
+test('a part may consist of parts', () => {
+  const inner = part`b = ${'y'}`
+
+  expect(sql`select ${1} where ${part`a = ${'x'} and ${inner}`} limit ${2}`).toEqual({
+    text: 'select $1 where a = $2 and b = $3 limit $4',
+    values: [1, 'x', 'y', 2],
+  })
+})
+
 test('every text comes back from an array literal as it went in', async () => {
   const storable = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0'))
   await fc.assert(

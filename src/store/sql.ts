@@ -30,18 +30,16 @@ export function sql<Row = Record<string, never>>(
   parts: TemplateStringsArray,
   ...given: unknown[]
 ): Statement<Row> {
-  let text = parts[0] ?? ''
   const values: unknown[] = []
-  for (let i = 1; i < parts.length; i++) {
-    const value = given[i - 1]
-    if (value instanceof Part) {
-      text += value.parts[0] ?? ''
-      for (let n = 1; n < value.parts.length; n++)
-        text += `$${values.push(value.values[n - 1])}${value.parts[n]}`
-    } else text += `$${values.push(value)}`
-    text += parts[i]
-  }
-  return { text, values }
+  return { text: written({ parts, values: given }, values), values }
+}
+
+/** The text of a statement or of a part, which may consist of parts itself; what it counts goes to `values`. */
+function written({ parts, values: given }: Pick<Part, 'parts' | 'values'>, values: unknown[]): string {
+  return given.reduce<string>((text, value, i) => {
+    const piece = value instanceof Part ? written(value, values) : `$${values.push(value)}`
+    return text + piece + (parts[i + 1] ?? '')
+  }, parts[0] ?? '')
 }
 
 /** The same statement, its answer read in another way. */

@@ -149,10 +149,14 @@ export interface TaskQuery {
 }
 
 /**
- * The state follows from live rows, which have to be looked up for each task, so a search by state looks at no
- * more tasks than this; whoever wants to look further goes on behind the last of them.
+ * Whether a task is scheduled or finished follows from its live rows, which have to be looked up for each, so a search for
+ * these looks at no more tasks than this; whoever wants to look further goes on behind the last of them.
  */
 export const MAX_TASKS_EXAMINED = 5_000
+
+/** A search by state that no index leads to: all tasks are looked at, the newest first. */
+export const isWalk = ({ state, ids }: Pick<TaskQuery, 'state' | 'ids'>): boolean =>
+  state !== undefined && ids === undefined && state !== 'paused' && state !== 'cancelled'
 
 /** Tasks with all that they say, as many as a page may hold. */
 export const findTasks = (q: TaskQuery) =>
@@ -177,18 +181,12 @@ export const tasksFound = (q: TaskQuery) => part`
          t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
   from (
     select * from task
-    where project_id = ${q.projectId} and deleted_at is null
+    where ${isAskedFor(q)}
       and (${q.id ?? null}::uuid is null or id = ${q.id ?? null}::uuid)
       and (${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[] is null or id = any(${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[]))
       and (${q.key ?? null}::text is null or key = ${q.key ?? null})
-      and (${q.type ?? null}::text is null or action_type = ${q.type ?? null})
-      and (${q.tag ?? null}::text is null or tags @> array[${q.tag ?? null}::text])
-      and (${q.owner ?? null}::text is null or owner = ${q.owner ?? null})
-      and (${q.text ?? null}::text is null
-           or position(lower(${q.text ?? null}) in lower(coalesce(name, '') || ' ' || coalesce(key, ''))) > 0)
-      and (${q.before ?? null}::uuid is null or id < ${q.before ?? null}::uuid)
     order by id desc
-    limit ${q.state === undefined ? q.limit : MAX_TASKS_EXAMINED}
+    limit ${isWalk(q) ? MAX_TASKS_EXAMINED : (q.ids?.length ?? q.limit)}
   ) t
   cross join lateral (
     select min(scheduled_for) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
@@ -215,15 +213,24 @@ export const tasksFound = (q: TaskQuery) => part`
   order by t.id desc
   limit ${q.limit}`
 
-/** The last task that a search by state has looked at; none when it has looked at all there are. */
-export const lastExamined = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => sql<{ id: string }>`
-  select id from task
-  where project_id = ${q.projectId} and deleted_at is null
+/** What a task itself says of a query. Pauses and cancellations have indexes of their own. */
+const isAskedFor = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => part`
+  project_id = ${q.projectId} and deleted_at is null ${STATES_OF_A_TASK[q.state ?? ''] ?? part``}
     and (${q.type ?? null}::text is null or action_type = ${q.type ?? null})
     and (${q.tag ?? null}::text is null or tags @> array[${q.tag ?? null}::text])
     and (${q.owner ?? null}::text is null or owner = ${q.owner ?? null})
     and (${q.text ?? null}::text is null
          or position(lower(${q.text ?? null}) in lower(coalesce(name, '') || ' ' || coalesce(key, ''))) > 0)
-    and (${q.before ?? null}::uuid is null or id < ${q.before ?? null}::uuid)
+    and (${q.before ?? null}::uuid is null or id < ${q.before ?? null}::uuid)`
+
+const STATES_OF_A_TASK: Readonly<Record<string, ReturnType<typeof part>>> = {
+  paused: part`and paused_at is not null and cancelled_at is null`,
+  cancelled: part`and cancelled_at is not null`,
+}
+
+/** The last task that a walk has looked at; none when it has looked at all there are. */
+export const lastExamined = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => sql<{ id: string }>`
+  select id from task
+  where ${isAskedFor(q)}
   order by id desc
   offset ${MAX_TASKS_EXAMINED - 1} limit 1`

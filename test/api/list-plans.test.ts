@@ -6,6 +6,7 @@
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
+import { activeTasks } from '../../src/store/active-tasks.ts'
 import { attemptsOfTask } from '../../src/store/attempts.ts'
 import { changesSince } from '../../src/store/changes.ts'
 import { heldByNodes } from '../../src/store/cluster.ts'
@@ -115,7 +116,18 @@ async function expectAllByIndex(ids: readonly string[]) {
     rows: 4 * LIMIT,
     pages: 2_000,
   })
-  await expectByIndex('tasks by state', findTasks({ ...page, state: 'running' }), {
+  for (const state of ['paused', 'cancelled'] as const)
+    await expectByIndex(`tasks that are ${state}`, findTasks({ ...page, state }), { rows: LIMIT, pages: 500 })
+  await expectByIndex('tasks of an owner', findTasks({ ...page, owner: 'nobody' }), {
+    rows: LIMIT,
+    pages: 500,
+  })
+  for (const state of ['running', 'pending'] as const)
+    await expectByIndex(`tasks that are ${state}`, activeTasks({ projectId, state }), {
+      rows: 4 * LIMIT,
+      pages: 2_000,
+    })
+  await expectByIndex('tasks that are finished', findTasks({ ...page, state: 'finished' }), {
     rows: 4 * MAX_TASKS_EXAMINED,
     pages: 60_000,
   })

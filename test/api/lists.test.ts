@@ -1,5 +1,5 @@
 /** Lists in pages and with filters: every item once, in order, whatever shares an instant. */
-import { expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -239,19 +239,56 @@ test('tasks are shown with their latest runs and next instants when asked for', 
   expect(alone).not.toHaveProperty('next')
 })
 
-test('a search by state that has to look far is broken off, and goes on from there', async () => {
+describe('behind thousands of newer tasks', () => {
   const fields = { action, schedule: later, owner: 'far' }
-  const paused = (await send('POST', '/v1/tasks', fields)).body.id
-  await send('POST', `/v1/tasks/${paused}/pause`)
-  for (let i = 0; i < 3; i++)
-    await send('POST', '/v1/tasks/bulk', { tasks: Array.from({ length: 2_000 }, () => fields) })
+  const old: Record<string, string> = {}
+  beforeAll(async () => {
+    for (const name of ['paused', 'cancelled', 'running', 'pending', 'retrying', 'finished'])
+      old[name] = (await send('POST', '/v1/tasks', fields)).body.id
+    await send('POST', `/v1/tasks/${old['paused']}/pause`)
+    await send('POST', `/v1/tasks/${old['cancelled']}/cancel`)
+    await db.run(sql`
+      update agenda set state = 'running', worker_id = gen_random_uuid(), wake_at = now() - interval '1 minute',
+                        scheduled_for = now() - interval '1 minute'
+      where task_id = ${old['running']}`)
+    await db.run(sql`
+      update agenda set state = 'pending', wake_at = now() - interval '1 minute', scheduled_for = now() - interval '1 minute'
+      where task_id = ${old['pending']}`)
+    await db.run(sql`
+      update agenda set state = 'retrying', attempt = 1, wake_at = now() + interval '1 hour', scheduled_for = now() - interval '1 minute'
+      where task_id = ${old['retrying']}`)
+    await db.run(sql`delete from agenda where task_id = ${old['finished']}`)
+    for (let i = 0; i < 3; i++)
+      await send('POST', '/v1/tasks/bulk', { tasks: Array.from({ length: 2_000 }, () => fields) })
+  })
 
-  const first = (await send('GET', '/v1/tasks?owner=far&state=paused')).body
-  const { items, pages } = await walk('/v1/tasks?owner=far&state=paused', 50)
-  const scheduled = await walk('/v1/tasks?owner=far&state=scheduled', 200)
+  test.each([
+    ['paused', ['paused']],
+    ['cancelled', ['cancelled']],
+    ['running', ['running']],
+    ['pending', ['retrying', 'pending']],
+  ])('what is %s is on the first page', async (state, names) => {
+    const { items, nextCursor } = (await send('GET', `/v1/tasks?owner=far&state=${state}`)).body
 
-  expect(first).toEqual({ items: [], nextCursor: expect.any(String) })
-  expect(items.map(({ id }) => id)).toEqual([paused])
-  expect(pages).toHaveLength(2)
-  expect(new Set(scheduled.items.map(({ id }) => id)).size).toBe(6_000)
+    expect(items.map(({ id }: { id: string }) => id)).toEqual(names.map((name) => old[name]))
+    expect(nextCursor).toBeNull()
+  })
+
+  test('a search for what is finished is broken off, and goes on from there', async () => {
+    const first = (await send('GET', '/v1/tasks?owner=far&state=finished')).body
+    const { items, pages } = await walk('/v1/tasks?owner=far&state=finished', 50)
+    const scheduled = await walk('/v1/tasks?owner=far&state=scheduled', 200)
+
+    expect(first).toEqual({ items: [], nextCursor: expect.any(String) })
+    expect(items.map(({ id }) => id)).toEqual([old['finished']])
+    expect(pages).toHaveLength(2)
+    expect(new Set(scheduled.items.map(({ id }) => id)).size).toBe(6_000)
+  })
+
+  test('a page of active tasks goes on behind its last one', async () => {
+    const { items, pages } = await walk('/v1/tasks?owner=far&state=pending', 1)
+
+    expect(items.map(({ id }) => id)).toEqual([old['retrying'], old['pending']])
+    expect(pages).toHaveLength(2)
+  })
 })

@@ -2,12 +2,13 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { isUuid } from '../../core/ids.ts'
-import { findTasks, lastExamined, type TaskRow } from '../../store/tasks.ts'
+import type { TaskRow } from '../../store/tasks.ts'
 import type { App } from '../app.ts'
 import { decodeCursor, encodeCursor, pageOf } from '../cursor.ts'
 import type { Context } from '../operations/context.ts'
 import { presentTasks } from '../operations/enrich-tasks.ts'
 import { getTask, getTaskByKey } from '../operations/read-tasks.ts'
+import { searchTasks } from '../operations/search-tasks.ts'
 import { etag } from '../request.ts'
 import { problems } from '../schemas/problem-document.ts'
 import { type Includable, ListTasks, ReadTask, Task, TaskKey, TaskPage } from '../schemas/task.ts'
@@ -20,8 +21,8 @@ const list = {
   tags,
   summary: 'List tasks, newest first',
   description:
-    'A search by `state` that has to look far is broken off: a page may hold fewer tasks than asked for, or none, and there is more as long ' +
-    'as `nextCursor` is not null.',
+    'A search for `scheduled` or `finished` tasks that has to look far is broken off: a page may hold fewer tasks than asked for, or none, ' +
+    'and there is more as long as `nextCursor` is not null.',
   querystring: ListTasks,
   response: { 200: TaskPage, ...problems() },
 }
@@ -47,15 +48,11 @@ const readByKey = {
 export function readTaskRoutes(app: App, context: Context): void {
   app.get('/v1/tasks', { schema: list }, async ({ query }) => {
     const { q, cursor, limit, include, ...filters } = query
-    const { db, projectId } = context
-    const search = { ...filters, projectId, text: q, before: decodeCursor(cursor, isPosition)?.[0] }
-    const { rows, examined } = await db.snapshot(async (tx) => {
-      const rows = await tx.run(findTasks({ ...search, limit: limit + 1 }))
-      const isShort = filters.state !== undefined && rows.length <= limit
-      return { rows, examined: isShort ? (await tx.run(lastExamined(search)))[0] : undefined }
-    })
+    const before = decodeCursor(cursor, isPosition)?.[0]
+    const search = { ...filters, projectId: context.projectId, text: q, before }
+    const { rows, examined } = await searchTasks(context, search, limit)
     const page = pageOf(rows, { limit, present: (row) => row, position: ({ id }) => [id] })
-    const nextCursor = page.nextCursor ?? (examined ? encodeCursor([examined.id]) : null)
+    const nextCursor = page.nextCursor ?? (examined === null ? null : encodeCursor([examined]))
     return { items: await presentTasks(context, page.items, include), nextCursor }
   })
 
