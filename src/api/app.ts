@@ -14,6 +14,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
 import { BODY_LIMIT, parseJsonBodies } from './body-parsing.ts'
+import { compressAnswers } from './compression.ts'
 import { type ConnectionLimits, timeoutsOf } from './connection-limits.ts'
 import type { DashboardFiles } from './dashboard-files.ts'
 import { documentation, finishDocument } from './documentation.ts'
@@ -118,6 +119,7 @@ export async function createApp({
   takeLargeBodiesInTurn(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
+  compressAnswers(app)
   dashboardRoutes(app, dashboard)
 
   await app.register(fastifySwagger, {
