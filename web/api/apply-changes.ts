@@ -2,19 +2,18 @@
  * Puts what the stream tells into what is shown. Rows that are there change in place and never move; rows that
  * are new come in at the top while the reader watches the top, and wait behind a word about them otherwise.
  */
-import type { InfiniteData, Query } from '@tanstack/react-query'
+import type { Query } from '@tanstack/react-query'
 import type { Changes, RunChange } from '../../src/api/schemas/stream.ts'
 import { addFresh } from './fresh.ts'
+import { type Pages, withNewest } from './live-rows.ts'
 import { queryClient } from './query-client.ts'
-import { isOpen, runKeys } from './runs.ts'
+import { isOpen, RUN_PAGE_SIZE, runKeys } from './runs.ts'
 import { dropTask, patchTask } from './task-cache.ts'
-import { taskKeys } from './tasks.ts'
-import type { Page, Run, RunState, Task } from './wire.ts'
+import { TASK_PAGE_SIZE, taskKeys } from './tasks.ts'
+import type { Run, RunState, Task } from './wire.ts'
 
 /** As many as the API shows a task with. */
 const RECENT_SHOWN = 20
-
-type Pages<T> = InfiniteData<Page<T>, string | null>
 
 export function applyChanges(changes: Changes, { isWatching }: { readonly isWatching: boolean }): void {
   if (!changes.isComplete) void queryClient.invalidateQueries()
@@ -47,7 +46,14 @@ function addTasks(query: Query, tasks: readonly Task[], isWatching: boolean): vo
     return
   }
   const shown = added.map((task) => ({ recent: [], ...task }))
-  queryClient.setQueryData<Pages<Task>>(query.queryKey, withFirst(pages, [...shown, ...first.items]))
+  addOnTop(query, pages, shown, TASK_PAGE_SIZE)
+}
+
+/** A list that became too long is cut, and read anew for where it goes on. */
+function addOnTop<T>({ queryKey }: Query, pages: Pages<T>, added: readonly T[], pageSize: number): void {
+  const { data, isCut } = withNewest(pages, added, pageSize)
+  queryClient.setQueryData<Pages<T>>(queryKey, data)
+  if (isCut) void queryClient.invalidateQueries({ queryKey, exact: true })
 }
 
 /** The latest runs of a task, once one more has ended. */
@@ -76,11 +82,7 @@ function addRuns(query: Query, runs: readonly RunChange[], isWatching: boolean):
     (run) => !known.has(run.id) && (state === undefined || run.state === state),
   )
   const shown = added.map((run): Run => ({ ...run, output: null }))
-  const top = patched.pages[0]?.items ?? []
-  queryClient.setQueryData<Pages<Run>>(
-    query.queryKey,
-    isWatching ? withFirst(patched, [...shown, ...top]) : patched,
-  )
+  addOnTop(query, patched, isWatching ? shown : [], RUN_PAGE_SIZE)
   if (!isWatching)
     addFresh(
       query.queryHash,
@@ -100,8 +102,4 @@ function stateOf({ queryKey }: Query): RunState | undefined {
 
 function mapItems<T>(data: Pages<T>, change: (item: T) => T): Pages<T> {
   return { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(change) })) }
-}
-
-function withFirst<T>(data: Pages<T>, items: readonly T[]): Pages<T> {
-  return { ...data, pages: data.pages.map((page, index) => (index === 0 ? { ...page, items } : page)) }
 }

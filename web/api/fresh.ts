@@ -2,12 +2,16 @@
 import { hashKey } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 
+/** Beyond this many they are not told apart any more. */
+export const MAX_FRESH = 1_000
+
 const waiting = new Map<string, ReadonlySet<string>>()
 const listeners = new Set<() => void>()
 
 export function addFresh(list: string, ids: readonly string[]): void {
-  if (ids.length === 0) return
-  waiting.set(list, new Set([...(waiting.get(list) ?? []), ...ids]))
+  const before = waiting.get(list) ?? new Set()
+  if (ids.length === 0 || before.size >= MAX_FRESH) return
+  waiting.set(list, new Set([...before, ...ids].slice(0, MAX_FRESH)))
   tell()
 }
 

@@ -3,7 +3,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { get, post, queryOf } from './client.ts'
 import type { Page, Run, RunState, RunWithAttempts, TriggerInput } from './wire.ts'
 
-const PAGE_SIZE = 50
+export const RUN_PAGE_SIZE = 50
 
 /** What a list of runs over all tasks can be narrowed down to. */
 export interface RunFilter {
@@ -24,7 +24,7 @@ export const runsOfTaskQuery = (taskId: string, state?: RunState) =>
     queryKey: [...runKeys.ofTask(taskId), state ?? null],
     queryFn: ({ pageParam, signal }) =>
       get<Page<Run>>(
-        `/v1/tasks/${taskId}/runs${queryOf({ state, limit: PAGE_SIZE, cursor: pageParam })}`,
+        `/v1/tasks/${taskId}/runs${queryOf({ state, limit: RUN_PAGE_SIZE, cursor: pageParam })}`,
         signal,
       ),
     initialPageParam: null as string | null,
@@ -35,7 +35,7 @@ export const runsQuery = (filter: RunFilter) =>
   infiniteQueryOptions({
     queryKey: [...runKeys.lists, filter],
     queryFn: ({ pageParam, signal }) =>
-      get<Page<Run>>(`/v1/runs${queryOf({ ...filter, limit: PAGE_SIZE, cursor: pageParam })}`, signal),
+      get<Page<Run>>(`/v1/runs${queryOf({ ...filter, limit: RUN_PAGE_SIZE, cursor: pageParam })}`, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })

@@ -22,7 +22,7 @@ export interface TaskFilter {
   readonly owner?: string | undefined
 }
 
-const PAGE_SIZE = 100
+export const TASK_PAGE_SIZE = 100
 
 export const taskKeys = {
   lists: ['tasks'] as const,
@@ -35,7 +35,7 @@ export const tasksQuery = (filter: TaskFilter) =>
     queryKey: taskKeys.list(filter),
     queryFn: ({ pageParam, signal }) =>
       get<Page<Task>>(
-        `/v1/tasks${queryOf({ ...filter, include: 'recent', limit: PAGE_SIZE, cursor: pageParam })}`,
+        `/v1/tasks${queryOf({ ...filter, include: 'recent', limit: TASK_PAGE_SIZE, cursor: pageParam })}`,
         signal,
       ),
     initialPageParam: null as string | null,

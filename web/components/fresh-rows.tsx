@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { forgetFresh, useFreshCount } from '../api/fresh.ts'
+import { forgetFresh, MAX_FRESH, useFreshCount } from '../api/fresh.ts'
 import { queryClient } from '../api/query-client.ts'
 import classes from './fresh-rows.module.css'
 import { Icon } from './icon.tsx'
@@ -16,7 +16,7 @@ export function FreshRows({ queryKey }: { readonly queryKey: readonly unknown[] 
   return (
     <div className={classes.place}>
       <Button size="xs" radius="xl" rightSection={<Icon name="up" size={14} />} onClick={() => void show()}>
-        {count} new
+        {count < MAX_FRESH ? count : `${MAX_FRESH}+`} new
       </Button>
     </div>
   )

@@ -1,0 +1,45 @@
+import { beforeEach, expect, test } from 'vitest'
+import type { RunChange } from '../../src/api/schemas/stream.ts'
+import { applyChanges } from './apply-changes.ts'
+import { MAX_GROWTH, type Pages } from './live-rows.ts'
+import { queryClient } from './query-client.ts'
+import { RUN_PAGE_SIZE, runsQuery } from './runs.ts'
+import type { Run } from './wire.ts'
+
+const { queryKey } = runsQuery({})
+const runNumber = (n: number) => ({ id: String(n), taskId: 'a task', state: 'completed' }) as RunChange & Run
+
+const tellOf = (runs: readonly RunChange[], isWatching: boolean) =>
+  applyChanges({ now: '', isComplete: true, tasks: [], deletedTasks: [], runs }, { isWatching })
+
+const shown = () => queryClient.getQueryData<Pages<Run>>(queryKey)?.pages.flatMap(({ items }) => items) ?? []
+
+beforeEach(() => {
+  const page = (from: number) => ({
+    items: Array.from({ length: RUN_PAGE_SIZE }, (_, n) => runNumber(from - n)),
+    nextCursor: 'further',
+  })
+  queryClient.setQueryData<Pages<Run>>(queryKey, {
+    pages: [page(0), page(-50)],
+    pageParams: [null, 'further'],
+  })
+})
+
+test('a list that is watched for long shows the newest runs, and no more than a page and what it may grow by', () => {
+  for (let n = 1; n <= 1_000; n++) {
+    tellOf([runNumber(n)], true)
+    const runs = shown()
+    expect(runs[0]?.id).toBe(String(n))
+    // Where a list that was cut goes on has to be asked for.
+    if (runs.length === RUN_PAGE_SIZE) expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(true)
+  }
+
+  expect(shown().length).toBeLessThanOrEqual(RUN_PAGE_SIZE + MAX_GROWTH)
+})
+
+test('a list that is not watched from its top neither grows nor loses what the reader looks at', () => {
+  const before = shown().map(({ id }) => id)
+  for (let n = 1; n <= 200; n++) tellOf([runNumber(n)], false)
+
+  expect(shown().map(({ id }) => id)).toEqual(before)
+})
