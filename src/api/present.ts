@@ -1,4 +1,6 @@
-/** Rows as the API shows them: instants as RFC 3339 in UTC, nothing that is only ours. */
+/** Rows as the API shows them: instants as RFC 3339 in UTC, secrets masked, nothing that is only ours. */
+import type { Action } from '../core/action.ts'
+import { maskedAction } from '../core/masked-action.ts'
 import type { AttemptOutcome } from '../core/run.ts'
 import { timezoneOf } from '../core/schedule/schedule.ts'
 import type { AttemptRow } from '../store/attempts.ts'
@@ -20,7 +22,8 @@ const utcOrNull = (ms: number | null): string | null => (ms === null ? null : ut
 
 export function presentTask(row: TaskRow): Task {
   const { definition, openRun } = row
-  const { traceparent: _, anchorAt: __, projectId: ___, action, ...settings } = definition
+  const { traceparent: _, anchorAt: __, projectId: ___, action: stored, ...settings } = definition
+  const action = maskedAction(stored)
   const { type, ...payload } = action
   const timezone = timezoneOf(definition.schedule)
   return {
@@ -56,10 +59,14 @@ export function presentTask(row: TaskRow): Task {
   }
 }
 
-/** All that a user decided in a version, under the names that requests have for it. */
-export function definedFields({ key, name, owner, tags, definition }: VersionRow): TaskVersion['definition'] {
+/** All that a user decided in a version, under the names that requests have for it. With `before`, changed secrets are marked. */
+export function definedFields(
+  { key, name, owner, tags, definition }: VersionRow,
+  before?: Action,
+): TaskVersion['definition'] {
   const { traceparent: _, anchorAt: __, seed: ___, projectId: ____, ...fields } = definition
-  return { key, name, owner, tags, ...fields, labels: [...fields.labels] }
+  const action = maskedAction(definition.action, before)
+  return { key, name, owner, tags, ...fields, action, labels: [...fields.labels] }
 }
 
 export const presentVersionSummary = ({ row, changes }: ComparedVersion) => ({

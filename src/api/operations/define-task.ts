@@ -2,13 +2,16 @@
  * From what a user asked for to a complete definition and its first occurrence. What cannot be honoured
  * is refused here, with the field that is to blame; nothing has been stored yet.
  */
+import type { Action } from '../../core/action.ts'
 import { Refusal } from '../../core/errors.ts'
 import { delayMs, firstOccurrence, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { type Schedule, type Trigger, usesSeed } from '../../core/schedule/schedule.ts'
 import { parseWords, type WordsOptions } from '../../core/schedule/words/parse-words.ts'
 import { spellZone } from '../../core/schedule/zone-names.ts'
 import { durationMs, instantMs, planOf, TASK_DEFAULTS, type TaskDefinition } from '../../core/task.ts'
+import { unmaskedAction } from '../../core/unmasked-action.ts'
 import type { CreateTask, EditTask } from '../schemas/task.ts'
+import { invalidInput } from '../validation/parse.ts'
 
 export interface DefineOptions {
   /** Epoch milliseconds, whole. */
@@ -27,7 +30,7 @@ export function defineTask(
   const schedule = givenSchedule(input.schedule, now) ?? { type: 'once', at: startAt ?? iso(now) }
   return withinBounds(
     {
-      action: input.action as TaskDefinition['action'],
+      action: withStoredSecrets(input.action as Action, null),
       schedule,
       startAt,
       endAt: input.endAt ?? null,
@@ -65,7 +68,8 @@ export function redefineTask(
   const schedule = givenSchedule(edit.schedule, now) ?? before.schedule
   const after: TaskDefinition = {
     ...before,
-    action: (edit.action as TaskDefinition['action'] | undefined) ?? before.action,
+    action:
+      edit.action === undefined ? before.action : withStoredSecrets(edit.action as Action, before.action),
     schedule,
     startAt,
     endAt: edit.endAt === undefined ? before.endAt : edit.endAt,
@@ -97,6 +101,13 @@ export function redefineTask(
   )
     throw invalid('/schedule', 'has no occurrence after now')
   return withinBounds(after, now)
+}
+
+/** Whoever sends a mask back keeps what is stored. */
+function withStoredSecrets(given: Action, stored: Action | null): Action {
+  const { value, problems } = unmaskedAction(given, stored)
+  if (problems.length > 0) throw invalidInput(problems)
+  return value
 }
 
 /** A schedule as it is stored, from what was checked when the request came in. */

@@ -3,6 +3,7 @@ import { cancelBackfills } from '../../store/backfills.ts'
 import { changing } from '../../store/changing.ts'
 import * as changes from '../../store/task-changes.ts'
 import type { Context } from './context.ts'
+import { eraseSecrets } from './erase-secrets.ts'
 import { endOverdue, recordPause } from './pause-task.ts'
 import { notFound } from './read-tasks.ts'
 import { haltTask, recordDue } from './settle.ts'
@@ -29,6 +30,7 @@ export async function endTask(
     await tx.run(cancelBackfills({ taskId: id, id: null }))
     await tx.run(changes.lockRuns({ taskId: id, runId: null }))
     await tx.run(changes.cancelRuns({ taskId: id, runId: null, heirId: uuidv7() }))
+    if (how === 'delete') await eraseSecrets(tx, id)
   })
   wakeUps.announceCancel()
 }

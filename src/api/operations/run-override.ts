@@ -1,6 +1,7 @@
 /** What a trigger may change of one run: checked against the task that it is a run of. */
 import { applyOverride, OVERRIDABLE, type RunOverride } from '../../core/run-override.ts'
 import type { TaskDefinition } from '../../core/task.ts'
+import { unmaskedOverride } from '../../core/unmasked-action.ts'
 import { Action } from '../schemas/action.ts'
 import type { TriggerTask } from '../schemas/task.ts'
 import { invalidInput, MAX_PROBLEMS, parse } from '../validation/parse.ts'
@@ -12,14 +13,16 @@ export function overrideOf(definition: TaskDefinition, asked: TriggerTask | RunO
   const override = withoutEmpty({ ...(asked as RunOverride), retry: defined(asked.retry) })
   if (Object.keys(override).length === 0) return null
   if (override.action !== undefined) refuseOtherMembers(definition.action.type, override.action)
-  const performed = applyOverride(definition, override)
+  const { value: unmasked, problems } = unmaskedOverride(override, definition.action)
+  if (problems.length > 0) throw invalidInput(problems)
+  const performed = applyOverride(definition, unmasked)
   const parsed = parse(Action, performed.action, 'body')
   if (!parsed.ok)
     throw invalidInput(
       parsed.problems.map((problem) => ({ ...problem, pointer: `/action${problem.pointer}` })),
     )
   refuseShrinking(performed.retry)
-  return override
+  return unmasked
 }
 
 /** Without what names nothing to change. */

@@ -37,4 +37,6 @@ export async function getVersion(
 }
 
 const changesOf = (row: VersionRow, previous: VersionRow | undefined): FieldChange[] =>
-  previous === undefined ? [] : changesBetween(definedFields(previous), definedFields(row))
+  previous === undefined
+    ? []
+    : changesBetween(definedFields(previous), definedFields(row, previous.definition.action))

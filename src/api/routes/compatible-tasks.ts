@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { type Action, targetOfAction } from '../../core/action.ts'
 import { type Problem, Refusal, type RefusalCode } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
+import { maskedAction } from '../../core/masked-action.ts'
 import type { TaskState } from '../../core/task.ts'
 import type { BriefTask } from '../../store/brief-tasks.ts'
 import type { App } from '../app.ts'
@@ -141,5 +142,5 @@ function present(row: BriefTask): TaskResponse {
 /** What a task does in the one word that this interface has for it. */
 function commandOf(action: Action): string {
   if (action.type === 'sleep') return action.duration
-  return `${action.type} ${targetOfAction(action)}`
+  return `${action.type} ${targetOfAction(maskedAction(action))}`
 }

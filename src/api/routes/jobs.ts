@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { targetOfAction } from '../../core/action.ts'
 import { parseDuration } from '../../core/duration.ts'
 import { type Problem, Refusal } from '../../core/errors.ts'
+import { maskedAction } from '../../core/masked-action.ts'
 import type { RunState } from '../../core/run.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
 import type { Schedule } from '../../core/schedule/schedule.ts'
@@ -164,7 +165,7 @@ function present({ id, owner, definition, openRun, nextAt }: BriefTask): Job {
     user_id: owner ?? '',
     job_id: id,
     schedule: writtenSchedule(definition.schedule),
-    code_location: targetOfAction(definition.action),
+    code_location: targetOfAction(maskedAction(definition.action)),
     next_execution: next === null ? null : utc(next),
   }
 }

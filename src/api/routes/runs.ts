@@ -1,6 +1,7 @@
 /** Runs over all tasks, and one run by its own id. */
 import { z } from 'zod'
 import { isUuid } from '../../core/ids.ts'
+import { maskedAction, maskedOverride } from '../../core/masked-action.ts'
 import { instantMs } from '../../core/task.ts'
 import type { App } from '../app.ts'
 import { decodeCursor, encodeCursor, isInstant } from '../cursor.ts'
@@ -93,8 +94,8 @@ export function runRoutes(app: App, context: Context): void {
 const present = ({ run, override, action, backfillId, attempts, retriedAs, progress }: RunWithAttempts) => ({
   ...presentRun(run),
   backfillId,
-  override,
-  action,
+  override: override && maskedOverride(override),
+  action: action && maskedAction(action),
   attempts: attempts.map(presentAttempt),
   retriedAs: [...retriedAs],
   progress: progress && { ...progress, at: utc(progress.at) },

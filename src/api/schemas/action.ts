@@ -32,13 +32,15 @@ const HeaderName = z
   .max(200)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a valid header name')
   .refine((name) => !isReservedHeader(name), 'is set by Belfry itself and cannot be chosen')
+/** Or the mask that answers show for a secret: it keeps what is stored. */
 const HeaderValue = z
   .string()
   .max(8_192)
   .regex(
-    /^[\t\x20-\x7e\x80-\xff]*$/,
+    /^([\t\x20-\x7e\x80-\xff]*|••••••)$/,
     'must not contain line breaks, other control characters, or characters beyond Latin-1, which headers cannot carry',
   )
+  .describe('Answers show •••••• in place of a secret. Sent back in an edit, it keeps the stored value.')
 
 const Headers = z
   .record(HeaderName, HeaderValue)

@@ -1,5 +1,6 @@
 /** What is sent for an action, and which outcome an answer comes to; redirects have http-redirects.test.ts. */
 import { afterAll, expect, test } from 'vitest'
+import { MASK } from '../../core/secret-rule.ts'
 import { createHttpExecutor, isExpected } from './http.ts'
 import { HttpClient } from './http-client.ts'
 import { anAttempt, http, rawServer, receiver, statusServer, unsigned } from './test-support.ts'
@@ -19,6 +20,15 @@ test('a ping is a GET without a body', async () => {
   })
   expect(received).toMatchObject([{ method: 'GET', body: '' }])
   expect(received[0]?.headers).not.toHaveProperty('content-type')
+})
+
+test('a header that has only its mask left is not sent, and neither is the request', async () => {
+  const { url, received } = await receiver()
+
+  const outcome = await execute(http(url, { headers: { authorization: MASK } }), anAttempt())
+
+  expect(outcome.kind).toBe('failed')
+  expect(received).toEqual([])
 })
 
 test('every request says which run, task, instant, attempt and fence it belongs to', async () => {

@@ -1,6 +1,7 @@
 /** What each kind of action has to be told. */
 import { NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { HTTP_METHODS, MAX_REDIRECTS } from '../../../src/core/action.ts'
+import { MASK } from '../../../src/core/secret-rule.ts'
 import { TextField } from '../../components/text-field.tsx'
 import type { Draft } from './draft.ts'
 import { Folded } from './folded.tsx'
@@ -77,7 +78,7 @@ function HttpFields(props: PartProps) {
       </div>
       <Textarea
         label="Headers"
-        description="One a line, such as accept: application/json"
+        description={`One a line, such as accept: application/json. ${MASK} keeps the stored secret.`}
         autosize
         minRows={2}
         maxRows={8}

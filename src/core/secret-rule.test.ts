@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { hasSecretUrl, isSecretHeader } from './secret-rule.ts'
+
+test.each([
+  'Authorization',
+  'proxy-authorization',
+  'X-API-Key',
+  'api-key',
+  'Cookie',
+  'x-auth-token',
+  'x_vault_token',
+  'X-Amz-Security-Token',
+  'client.secret',
+  'x-apikey',
+])('%s holds a secret', (name) => expect(isSecretHeader(name)).toBe(true))
+
+test.each(['accept', 'content-type', 'x-monkey', 'x-tokenizer', 'keyboard', 'author', 'Idempotency-Key'])(
+  '%s holds none',
+  (name) => expect(isSecretHeader(name)).toBe(false),
+)
+
+test('the address of a message to Slack is a secret, whatever sends it', () => {
+  const url = 'https://HOOKS.slack.com/services/T/B/x'
+
+  expect(hasSecretUrl({ type: 'webhook', url })).toBe(true)
+  expect(hasSecretUrl({ type: 'slack', url: 'https://chat.example.com/hook/x', text: '' })).toBe(true)
+  expect(hasSecretUrl({ type: 'webhook', url: 'https://example.com/hooks.slack.com' })).toBe(false)
+})
