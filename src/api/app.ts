@@ -38,6 +38,7 @@ import { deadLetterRoutes } from './routes/dead-letters.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { eventRoutes } from './routes/events.ts'
 import { healthRoutes } from './routes/health.ts'
+import { idRoutes } from './routes/ids.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { ledgerRoutes } from './routes/ledger.ts'
 import { projectRoutes } from './routes/project.ts'
@@ -137,6 +138,7 @@ export async function createApp({
   ledgerRoutes(app, context)
   whyRoutes(app, context)
   runRoutes(app, context)
+  idRoutes(app, context)
   scheduleRoutes(app, context)
   queueRoutes(app, context)
   blackoutRoutes(app, context)

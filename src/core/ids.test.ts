@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isUuid, SHARD_COUNT, shardOf, uuidTime, uuidv7 } from './ids.ts'
+import { idRange, isUuid, SHARD_COUNT, shardOf, uuidTime, uuidv7 } from './ids.ts'
 
 test('ids sort in the order they were made, also thousands in one millisecond', () => {
   const now = Date.now()
@@ -35,4 +35,14 @@ test('tasks spread evenly over the shards', () => {
 
   expect(Math.min(...counts)).toBeGreaterThan(800)
   expect(Math.max(...counts)).toBeLessThan(1200)
+})
+
+test('the beginning of an id stands for the range of all ids that begin so', () => {
+  expect(idRange('01A1E128-d4')).toEqual({
+    least: '01a1e128-d400-0000-0000-000000000000',
+    greatest: '01a1e128-d4ff-ffff-ffff-ffffffffffff',
+  })
+  const id = uuidv7()
+  expect(idRange(id)).toEqual({ least: id, greatest: id })
+  expect(idRange(id.replaceAll('-', ''))).toEqual({ least: id, greatest: id })
 })

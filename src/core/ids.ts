@@ -75,6 +75,14 @@ export function leastUuidAt(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 
+/** The least and the greatest id that begin like this; dashes may be left out. */
+export function idRange(prefix: string): { least: string; greatest: string } {
+  const digits = prefix.replaceAll('-', '').slice(0, 32).toLowerCase()
+  return { least: withDashes(digits.padEnd(32, '0')), greatest: withDashes(digits.padEnd(32, 'f')) }
+}
+
+const withDashes = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+
 /** Number of slices the due index is cut into. */
 export const SHARD_COUNT = 64
 

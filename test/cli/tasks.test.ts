@@ -63,6 +63,30 @@ test('a task is created, shown, paused, resumed, edited and deleted by its name'
   expect(gone.stderr).toContain("There is no task with the id, key or name 'hello'.")
 })
 
+test('tasks and runs are named by the beginning of their ids, and an ambiguous one is refused', async () => {
+  const [one, other] = [
+    await create({ ...sleeper, name: 'one' }),
+    await create({ ...sleeper, name: 'other' }),
+  ]
+  const run = (await node.request('POST', `/v1/tasks/${one.id}/trigger`)).body
+  const shared = [...one.id].findIndex((character, place) => character !== other.id[place])
+
+  const [task, shown, ambiguous, missing, short] = await Promise.all([
+    json('task', 'show', one.id.slice(0, 35).toUpperCase()),
+    json('run', 'show', run.id.slice(0, 35)),
+    belfry('task', 'show', one.id.slice(0, shared)),
+    belfry('run', 'show', 'ffffffff'),
+    belfry('task', 'show', one.id.slice(0, 7)),
+  ])
+
+  expect(task.id).toBe(one.id)
+  expect(shown).toMatchObject({ id: run.id, taskId: one.id })
+  expect(ambiguous).toMatchObject({ code: 5, stderr: expect.stringContaining('Type more of the id.') })
+  for (const { id, name } of [one, other]) expect(ambiguous.stderr).toContain(`${id}  ${name}`)
+  expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining("begins with 'ffffffff'") })
+  expect(short.code).toBe(3)
+})
+
 test('a pause ends by itself and says why; occurrences are skipped, and that is taken back', async () => {
   await create({ ...sleeper, name: 'resting', schedule: { type: 'every', interval: '1h' } })
 

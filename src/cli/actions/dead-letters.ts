@@ -11,6 +11,7 @@ import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
 import { findTask } from '../client/find-task.ts'
 import { readNumber } from '../client/flag-values.ts'
+import { findRunId } from '../client/id-prefix.ts'
 import { instantAgo } from '../client/instant-flag.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit } from '../client/pages.ts'
@@ -116,7 +117,9 @@ export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {
 }
 
 async function letterFilter(server: Server, flags: RedriveFlags): Promise<DeadLetterFilter> {
-  const runIds = flags.run === undefined ? {} : { runIds: [...flags.run] }
+  const { run } = flags
+  const runIds =
+    run === undefined ? {} : { runIds: await Promise.all(run.map((id) => findRunId(server, id))) }
   const given = Object.entries(await filterOf(server, flags)).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), ...runIds }
 }

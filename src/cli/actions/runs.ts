@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Run } from '../../api/schemas/run.ts'
 import { outcomeWords } from '../../core/words/outcome.ts'
+import { findRunId } from '../client/id-prefix.ts'
 import { type ClientFlags, give, remark, serverFrom, write } from '../client/output.ts'
 import { facts, printable } from '../client/printed.ts'
 import { type RunWithAttempts, runText, tookWords } from '../client/run-words.ts'
@@ -11,13 +12,13 @@ import { onStdout as c } from '../terminal.ts'
 
 export async function showRun(id: string, flags: ClientFlags): Promise<void> {
   const server = serverFrom(flags)
-  const run = await server.get<RunWithAttempts>(pathOf(id))
+  const run = await server.get<RunWithAttempts>(await pathOf(server, id))
   give(run, flags, () => runText(run, server))
 }
 
 export async function cancelRun(id: string, flags: ClientFlags): Promise<void> {
   const server = serverFrom(flags)
-  const run = await server.post<RunWithAttempts>(`${pathOf(id)}/cancel`)
+  const run = await server.post<RunWithAttempts>(`${await pathOf(server, id)}/cancel`)
   const words = run.endedAt === null ? 'is being stopped by its worker' : 'is cancelled'
   give(run, flags, () => `${c.green('✓')} run ${run.id} ${words}\n`)
 }
@@ -26,11 +27,14 @@ type WaitFlags = ClientFlags & { readonly wait?: boolean }
 
 export async function retryRun(id: string, flags: WaitFlags): Promise<void> {
   const server = serverFrom(flags)
-  const run = await server.post<Run>(`${pathOf(id)}/retry`, undefined, { 'idempotency-key': randomUUID() })
+  const run = await server.post<Run>(`${await pathOf(server, id)}/retry`, undefined, {
+    'idempotency-key': randomUUID(),
+  })
   await giveNewRun(server, run, 'a new run does it once more', flags)
 }
 
-const pathOf = (id: string) => `/v1/runs/${encodeURIComponent(id)}`
+const pathOf = async (server: Server, id: string) =>
+  `/v1/runs/${encodeURIComponent(await findRunId(server, id))}`
 
 /** Tells of a run that was just asked for and, with `--wait`, of how it ended. */
 export async function giveNewRun(server: Server, run: Run, words: string, flags: WaitFlags): Promise<void> {

@@ -1,7 +1,8 @@
-/** The task that somebody means: by its id, its key, or its name where only one has it. */
+/** The task that somebody means: by its id or the beginning of it, its key, or its name where only one has it. */
 import type { Task } from '../../api/schemas/task.ts'
 import { isUuid } from '../../core/ids.ts'
 import { CliError, EXIT } from '../exit.ts'
+import { idOfPrefix } from './id-prefix.ts'
 import { printable } from './printed.ts'
 import { RefusedError } from './problem.ts'
 import { queryOf, type Server } from './server.ts'
@@ -20,6 +21,8 @@ export async function findTask(server: Server, ref: TaskRef, include?: string): 
   const [task, other] = named
   if (task && !other) return task
   if (task) throw ambiguous(ref, named)
+  const id = await idOfPrefix(server, 'task', ref)
+  if (id !== null) return server.get<Task>(`/v1/tasks/${id}${query}`)
   throw new CliError(
     `There is no task with the id, key or name '${printable(ref)}'.`,
     'belfry task list shows what there is.',

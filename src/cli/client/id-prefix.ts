@@ -1,7 +1,12 @@
 /** Ids may be given by their beginning: what a list shows can be typed without copying all of it. */
+import type { FoundIds } from '../../api/schemas/found-id.ts'
+import { CliError, EXIT } from '../exit.ts'
+import { printable } from './printed.ts'
+import { RefusedError } from './problem.ts'
+import { queryOf, type Server } from './server.ts'
 
 /** Ids made within about a minute begin alike, so fewer characters would hardly ever name one. */
-export const LEAST_PREFIX = 8
+const LEAST_PREFIX = 8
 
 const SHAPE = '01234567-0123-0123-0123-012345678901'
 
@@ -11,4 +16,46 @@ export function isIdPrefix(text: string): boolean {
   return [...text].every((character, place) =>
     SHAPE[place] === '-' ? character === '-' : /[0-9a-f]/i.test(character),
   )
+}
+
+/** The run that somebody means. What cannot be the beginning of an id goes to the server, which refuses it. */
+export async function findRunId(server: Server, ref: string): Promise<string> {
+  if (!isIdPrefix(ref)) return ref
+  const id = await idOfPrefix(server, 'run', ref)
+  if (id !== null) return id
+  throw new CliError(
+    `There is no run with an id that begins with '${ref}'.`,
+    'belfry run list shows what there is.',
+    EXIT.notFound,
+  )
+}
+
+/** The one id that begins like this; null where none does. */
+export async function idOfPrefix(
+  server: Server,
+  type: 'task' | 'run',
+  prefix: string,
+): Promise<string | null> {
+  if (!isIdPrefix(prefix)) return null
+  const { items, hasMore } = await found(server, type, prefix)
+  const [first, other] = items
+  if (first === undefined) return null
+  if (other === undefined) return first.id
+  const many = hasMore ? `More than ${items.length}` : items.length
+  throw new CliError(
+    `${many} ${type}s have an id that begins with '${prefix}'.`,
+    'Type more of the id.',
+    EXIT.conflict,
+    { why: items.map(({ id, name }) => `${id}  ${printable(name ?? '')}`.trimEnd()) },
+  )
+}
+
+/** A server of an earlier release knows no such search. */
+async function found(server: Server, type: string, prefix: string): Promise<FoundIds> {
+  try {
+    return await server.get<FoundIds>(`/v1/ids${queryOf({ type, prefix })}`)
+  } catch (error) {
+    if (error instanceof RefusedError && error.problem.status === 404) return { items: [], hasMore: false }
+    throw error
+  }
 }

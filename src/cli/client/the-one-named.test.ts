@@ -15,6 +15,19 @@ test('something is found by its id in any case, and by a name that only it has',
   expect(theOneNamed('blackout', 'nights', [first, third], () => '')).toBe(first)
 })
 
+test('something is found by the beginning of its id, unless something has that name', () => {
+  const items = [
+    { id: '01a1e128-d49d-7000-92ca-b285fcbd8a00', name: 'nights' },
+    { id: '01a1e128-d49d-7000-92ca-b285fcbd8a01', name: '01a1e128-d49d-7000-92ca-b285fcbd8a' },
+  ] as const
+  const named = (ref: string) => theOneNamed('blackout', ref, items, ({ name }) => name)
+
+  expect(() => named('01A1E128')).toThrow("2 blackouts have an id that begins with '01A1E128'.")
+  expect(() => named('01a1e12')).toThrow('There is no blackout')
+  expect(() => named('01a1e128d49d')).toThrow('There is no blackout')
+  expect(named('01a1e128-d49d-7000-92ca-b285fcbd8a')).toBe(items[1])
+})
+
 test('a name that nothing has, and one that several have, are refused with what to do', () => {
   expect(() => find('days')).toThrow(
     expect.objectContaining({
