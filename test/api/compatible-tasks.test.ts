@@ -11,6 +11,9 @@ const database = await createTestDatabase()
 const { send } = await createTestApp(await createTestDatabase())
 const { request } = await startTestNode(database)
 
+const nextOf = (headers: Record<string, unknown>) =>
+  /^<(.+)>; rel="next"$/.exec(String(headers['link']))?.[1] ?? ''
+
 const statusOf = async (id: string) => (await request('GET', `/tasks/${id}`)).body.status
 
 test('a task is scheduled for now, with exactly the fields of the interface', async () => {
@@ -84,7 +87,7 @@ test.each(['01900000-0000-7000-8000-000000000000', 'nonsense', '1', 'x'.repeat(3
   },
 )
 
-test('the list is an array, newest first, and ends at its bound', async () => {
+test('the list is an array, newest first, and links to its next page', async () => {
   const { body: made } = await send('POST', '/v1/tasks/bulk', {
     tasks: Array.from({ length: LIST_LIMIT + 5 }, () => ({
       action: { type: 'ping', url: 'http://localhost:1/x' },
@@ -92,12 +95,17 @@ test('the list is an array, newest first, and ends at its bound', async () => {
     })),
   })
 
-  const { status, body } = await send('GET', '/tasks')
+  const { status, body, headers } = await send('GET', '/tasks')
 
   expect(status).toBe(200)
   expect(body).toHaveLength(LIST_LIMIT)
   const ids = made.items.map(({ id }: { id: string }) => id)
   expect(body.map(({ id }: { id: string }) => id)).toEqual(ids.toReversed().slice(0, LIST_LIMIT))
+  const next = await send('GET', nextOf(headers))
+  expect(next.body.slice(0, 5).map(({ id }: { id: string }) => id)).toEqual(
+    ids.toReversed().slice(LIST_LIMIT),
+  )
+  expect(next.headers['link']).toBeUndefined()
   expect(body[0]).toMatchObject({ status: 'SCHEDULED', recurring: '', command: 'ping http://localhost:1/x' })
 })
 

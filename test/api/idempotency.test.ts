@@ -179,3 +179,33 @@ test('of many requests with one key on two nodes one does it, and all get its an
              + (select count(*)::integer from run where task_id = ${task.id}) as runs`)
   expect(stored).toEqual({ names: 2, keys: 1, runs: 1 })
 })
+
+test.each([
+  ['/tasks', { command: '5s', start_at: '2099-01-01T00:00:00Z' }, { command: '6s' }, 400],
+  [
+    '/submit_job',
+    { user_id: 'ada', schedule: '1h', code_location: 'http://localhost:1/x' },
+    { user_id: 'ada', schedule: '2h', code_location: 'http://localhost:1/x' },
+    422,
+  ],
+])(
+  'a repeated POST %s makes one task, and the key is refused for another',
+  async (path, given, other, refused) => {
+    const first = await send('POST', path, given, keyed(`of-${path}`))
+    const before = await countTasks()
+
+    const again = await send('POST', path, given, keyed(`of-${path}`))
+    const another = await send('POST', path, other, keyed(`of-${path}`))
+
+    expect(first.status).toBe(200)
+    expect(first.headers['idempotent-replayed']).toBeUndefined()
+    expect(again.status).toBe(200)
+    expect(again.text).toBe(first.text)
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    expect(another.status).toBe(refused)
+    expect(another.body.detail).toMatch(
+      /^This Idempotency-Key was used for a request with another address or body/,
+    )
+    expect(await countTasks()).toBe(before)
+  },
+)

@@ -1,7 +1,10 @@
 /** The four calls on jobs, replayed: submit_job, retrieve_all_jobs, delete_job, get_exec_history. */
 import { expect, test } from 'vitest'
+import { JOB_LIST_LIMIT } from '../../src/api/routes/jobs.ts'
 import { EXECUTION_STATUSES } from '../../src/api/schemas/job.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
 import { RUN_STATES } from '../../src/core/run.ts'
+import { sql } from '../../src/store/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
@@ -63,6 +66,53 @@ test('retrieve_all_jobs(user_id)', async () => {
   expect(await send('POST', '/retrieve_all_jobs', { user_id: 'nobody' })).toMatchObject({
     status: 200,
     body: [],
+  })
+})
+
+const nextOf = (headers: Record<string, unknown>) =>
+  /^<(.+)>; rel="next"$/.exec(String(headers['link']))?.[1] ?? ''
+
+test('retrieve_all_jobs answers any number of jobs, page by page', async () => {
+  const { body: made } = await send('POST', '/v1/tasks/bulk', {
+    tasks: Array.from({ length: JOB_LIST_LIMIT + 2 }, () => ({
+      owner: 'many',
+      action: { type: 'ping', url: code_location },
+      schedule: { type: 'every', interval: '1h' },
+    })),
+  })
+  const ids = made.items.map(({ id }: { id: string }) => id).toReversed()
+
+  const first = await send('POST', '/retrieve_all_jobs', { user_id: 'many' })
+  const second = await send('POST', nextOf(first.headers), { user_id: 'many' })
+
+  expect(first.body).toHaveLength(JOB_LIST_LIMIT)
+  expect([...first.body, ...second.body].map(({ job_id }) => job_id)).toEqual(ids)
+  expect(second.headers['link']).toBeUndefined()
+})
+
+test('get_exec_history answers any number of executions, page by page', async () => {
+  const { body: job } = await send('POST', '/submit_job', { user_id: 'long', schedule: '1h', code_location })
+  await db.run(sql`
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, fence, attempt, losses, kind, state)
+    select gen_random_uuid(), ${job.job_id}::uuid, ${DEFAULT_PROJECT_ID}::uuid, date_trunc('second', now()), now(), 1, n, 1, 1, 0, 'occurrence', 'completed'
+    from generate_series(1, ${JOB_LIST_LIMIT + 2}::integer) as n`)
+
+  const first = await send('POST', '/get_exec_history', { job_id: job.job_id })
+  const second = await send('POST', nextOf(first.headers), { job_id: job.job_id })
+
+  expect(first.body).toHaveLength(JOB_LIST_LIMIT)
+  const ids = [...first.body, ...second.body].map(({ execution_id }) => execution_id)
+  expect(new Set(ids).size).toBe(JOB_LIST_LIMIT + 2)
+  expect(second.headers['link']).toBeUndefined()
+})
+
+test.each(['/retrieve_all_jobs', '/get_exec_history'])('a made-up cursor of %s is refused', async (url) => {
+  const { body: job } = await send('POST', '/submit_job', { user_id: 'odd', schedule: '1h', code_location })
+  const input = url === '/get_exec_history' ? { job_id: job.job_id } : { user_id: 'odd' }
+
+  expect(await send('POST', `${url}?cursor=nonsense`, input)).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '?cursor' }] },
   })
 })
 

@@ -161,7 +161,7 @@ test('the compatible interface is described with its states and its bound', () =
   )
 
   expect([...states].sort()).toEqual(TASK_STATES.map((state) => `\`${state}\``).sort())
-  expect(page).toContain(`ends at ${LIST_LIMIT.toLocaleString('en').replace(',', ' ')}`)
+  expect(page).toContain(`in pages of ${LIST_LIMIT.toLocaleString('en').replace(',', ' ')}`)
 })
 
 test('every action is explained', () => {

@@ -18,18 +18,20 @@ export function notFound(id: string): never {
   throw new Refusal('not_found', `There is no task ${id}.`)
 }
 
-/** Tasks that one statement reads for a list without pages. */
+/** Tasks that one statement reads for a list with long pages. */
 const BRIEF_PAGE = 200
 
-/** The newest tasks for lists without pages, which show a few fields of each: the others are not read. */
+/** The newest tasks for lists with long pages, which show a few fields of each: the others are not read. */
 export async function listBriefly(
   { db, projectId }: Context,
-  { owner, limit }: { owner?: string; limit: number },
+  { owner, before, limit }: { owner?: string; before?: string | undefined; limit: number },
 ): Promise<BriefTask[]> {
   const rows: BriefTask[] = []
   while (rows.length < limit) {
     const size = Math.min(BRIEF_PAGE, limit - rows.length)
-    const page = await db.run(findBriefTasks({ projectId, owner, before: rows.at(-1)?.id, limit: size }))
+    const page = await db.run(
+      findBriefTasks({ projectId, owner, before: rows.at(-1)?.id ?? before, limit: size }),
+    )
     rows.push(...page)
     if (page.length < size) break
   }

@@ -12,18 +12,20 @@ import { maskedAction } from '../../core/masked-action.ts'
 import type { TaskState } from '../../core/task.ts'
 import type { BriefTask } from '../../store/brief-tasks.ts'
 import type { App } from '../app.ts'
+import { decodeCursor, pageOf } from '../cursor.ts'
 import { refuse, toRefusal } from '../errors.ts'
+import { isTaskPosition, linkNext, NextPage } from '../next-link.ts'
 import type { Context } from '../operations/context.ts'
 import { createTask } from '../operations/create-task.ts'
 import { getTask, listBriefly, notFound } from '../operations/read-tasks.ts'
 import { utc } from '../present.ts'
-import { traceparentOf } from '../request.ts'
+import { headers, idempotencyOf, traceparentOf } from '../request.ts'
 import { ScheduleTaskRequest, TaskResponse } from '../schemas/compatible-task.ts'
 import { problems } from '../schemas/problem-document.ts'
 import { CreateTask } from '../schemas/task.ts'
 import { invalidInput, parse, sentence } from '../validation/parse.ts'
 
-/** The list has no pages; it ends here. */
+/** Tasks of one page. */
 export const LIST_LIMIT = 1_000
 
 const tags = ['compatibility']
@@ -33,6 +35,7 @@ const schedule = {
   operationId: 'scheduleCompatibleTask',
   tags,
   summary: 'Schedule a sleep',
+  headers: headers.repeatable,
   body: ScheduleTaskRequest,
   response: { 200: TaskResponse, ...usual },
 }
@@ -40,7 +43,8 @@ const schedule = {
 const list = {
   operationId: 'listCompatibleTasks',
   tags,
-  summary: `The newest ${LIST_LIMIT} tasks`,
+  summary: `All tasks, newest first, ${LIST_LIMIT} at a time`,
+  querystring: NextPage,
   response: { 200: z.array(TaskResponse), ...usual },
 }
 
@@ -57,19 +61,24 @@ export function compatibleTaskRoutes(app: App, context: Context): void {
     refuse(inItsWords(toRefusal(error, request)), request, reply),
   )
 
-  app.post('/tasks', { schema: schedule }, async (request) => {
-    const { body } = await createTask(context, {
+  app.post('/tasks', { schema: schedule }, async (request, reply) => {
+    const { body, isReplay } = await createTask(context, {
       input: toCreateTask(request.body),
       traceparent: traceparentOf(request),
-      repeat: null,
+      repeat: idempotencyOf(request),
       present,
     })
+    if (isReplay) reply.header('idempotent-replayed', 'true')
     return body as TaskResponse
   })
 
-  app.get('/tasks', { schema: list }, async () =>
-    (await listBriefly(context, { limit: LIST_LIMIT })).map(present),
-  )
+  app.get('/tasks', { schema: list }, async ({ query }, reply) => {
+    const before = decodeCursor(query.cursor, isTaskPosition)?.[0]
+    const rows = await listBriefly(context, { before, limit: LIST_LIMIT + 1 })
+    const page = pageOf(rows, { limit: LIST_LIMIT, present, position: ({ id }) => [id] })
+    linkNext(reply, '/tasks', page.nextCursor)
+    return page.items
+  })
 
   app.get('/tasks/:id', { schema: read }, async ({ params: { id } }) =>
     present(isUuid(id) ? await getTask(context, id) : notFound(id.slice(0, 100))),
@@ -91,6 +100,7 @@ const TRANSLATED: Partial<Record<RefusalCode, RefusalCode>> = {
   invalid_input: 'malformed_request',
   unsupported_media_type: 'malformed_request',
   payload_too_large: 'malformed_request',
+  idempotency_key_reused: 'malformed_request',
   unavailable: 'internal',
   database_read_only: 'internal',
   database_full: 'internal',

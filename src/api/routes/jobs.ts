@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { targetOfAction } from '../../core/action.ts'
 import { parseDuration } from '../../core/duration.ts'
 import { type Problem, Refusal } from '../../core/errors.ts'
+import { isUuid } from '../../core/ids.ts'
 import { maskedAction } from '../../core/masked-action.ts'
 import type { RunState } from '../../core/run.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
@@ -15,12 +16,14 @@ import type { BriefTask } from '../../store/brief-tasks.ts'
 import { type RunRow, runsOfTask } from '../../store/runs.ts'
 import { findTasks, type TaskRow } from '../../store/tasks.ts'
 import type { App } from '../app.ts'
+import { decodeCursor, isInstant, pageOf } from '../cursor.ts'
+import { isTaskPosition, linkNext, NextPage } from '../next-link.ts'
 import type { Context } from '../operations/context.ts'
 import { createTask } from '../operations/create-task.ts'
 import { endTask } from '../operations/end-task.ts'
 import { listBriefly } from '../operations/read-tasks.ts'
 import { utc } from '../present.ts'
-import { traceparentOf } from '../request.ts'
+import { headers, idempotencyOf, traceparentOf } from '../request.ts'
 import {
   DeletedJob,
   DeleteJob,
@@ -35,7 +38,7 @@ import { problems } from '../schemas/problem-document.ts'
 import { CreateTask } from '../schemas/task.ts'
 import { invalidInput, parse } from '../validation/parse.ts'
 
-/** The lists have no pages; they end here. */
+/** Jobs or executions of one page. */
 export const JOB_LIST_LIMIT = 1_000
 
 const tags = ['compatibility']
@@ -44,6 +47,7 @@ const submit = {
   operationId: 'submitJob',
   tags,
   summary: 'Submit a job that calls a URL',
+  headers: headers.repeatable,
   body: SubmitJob,
   response: { 200: Job, ...problems(413, 415) },
 }
@@ -51,7 +55,8 @@ const submit = {
 const retrieve = {
   operationId: 'retrieveAllJobs',
   tags,
-  summary: `The newest ${JOB_LIST_LIMIT} jobs of a user`,
+  summary: `The jobs of a user, newest first, ${JOB_LIST_LIMIT} at a time`,
+  querystring: NextPage,
   body: RetrieveAllJobs,
   response: { 200: z.array(Job), ...problems(413, 415) },
 }
@@ -67,7 +72,8 @@ const remove = {
 const history = {
   operationId: 'getExecHistory',
   tags,
-  summary: `The latest ${JOB_LIST_LIMIT} executions of a job`,
+  summary: `The executions of a job, latest first, ${JOB_LIST_LIMIT} at a time`,
+  querystring: NextPage,
   body: GetExecHistory,
   response: { 200: z.array(Execution), ...problems(404, 413, 415) },
 }
@@ -75,19 +81,25 @@ const history = {
 export function jobRoutes(app: App, context: Context): void {
   const { db, projectId } = context
 
-  app.post('/submit_job', { schema: submit }, async (request) => {
+  app.post('/submit_job', { schema: submit }, async (request, reply) => {
     try {
       const input = toCreateTask(request.body)
       const traceparent = traceparentOf(request)
-      return (await createTask(context, { input, traceparent, repeat: null, present })).body as Job
+      const repeat = idempotencyOf(request)
+      const { body, isReplay } = await createTask(context, { input, traceparent, repeat, present })
+      if (isReplay) reply.header('idempotent-replayed', 'true')
+      return body as Job
     } catch (error) {
       throw error instanceof Refusal ? inItsWords(error, request.body) : error
     }
   })
 
-  app.post('/retrieve_all_jobs', { schema: retrieve }, async ({ body }) => {
-    const rows = await listBriefly(context, { owner: body.user_id, limit: JOB_LIST_LIMIT })
-    return rows.map(present)
+  app.post('/retrieve_all_jobs', { schema: retrieve }, async ({ body, query }, reply) => {
+    const before = decodeCursor(query.cursor, isTaskPosition)?.[0]
+    const rows = await listBriefly(context, { owner: body.user_id, before, limit: JOB_LIST_LIMIT + 1 })
+    const page = pageOf(rows, { limit: JOB_LIST_LIMIT, present, position: ({ id }) => [id] })
+    linkNext(reply, '/retrieve_all_jobs', page.nextCursor)
+    return page.items
   })
 
   app.post('/delete_job', { schema: remove }, async ({ body: { user_id, job_id } }) => {
@@ -97,12 +109,34 @@ export function jobRoutes(app: App, context: Context): void {
     return { user_id, job_id }
   })
 
-  app.post('/get_exec_history', { schema: history }, async ({ body: { job_id } }) => {
+  app.post('/get_exec_history', { schema: history }, async ({ body: { job_id }, query }, reply) => {
     await getJob(context, job_id)
-    const statement = runsOfTask({ projectId, taskId: job_id, isBrief: true, limit: JOB_LIST_LIMIT })
-    return (await db.snapshot((tx) => tx.run(statement), { inOrder: true })).map(presentExecution)
+    const [scheduledFor, id] = decodeCursor(query.cursor, isExecutionPosition) ?? []
+    const before = scheduledFor === undefined || id === undefined ? undefined : { scheduledFor, id }
+    const statement = runsOfTask({
+      projectId,
+      taskId: job_id,
+      isBrief: true,
+      before,
+      limit: JOB_LIST_LIMIT + 1,
+    })
+    const rows = await db.snapshot((tx) => tx.run(statement), { inOrder: true })
+    const page = pageOf(rows, {
+      limit: JOB_LIST_LIMIT,
+      present: presentExecution,
+      position: (row) => [row.scheduledFor, row.id],
+    })
+    linkNext(reply, '/get_exec_history', page.nextCursor)
+    return page.items
   })
 }
+
+const isExecutionPosition = (value: unknown): value is readonly [number, string] =>
+  Array.isArray(value) &&
+  value.length === 2 &&
+  isInstant(value[0]) &&
+  typeof value[1] === 'string' &&
+  isUuid(value[1])
 
 function toCreateTask({ user_id, schedule, code_location }: SubmitJob): CreateTask {
   const task = {

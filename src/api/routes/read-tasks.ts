@@ -1,10 +1,10 @@
 /** Reading tasks: one by its id or key, or many in pages. */
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { isUuid } from '../../core/ids.ts'
 import type { TaskRow } from '../../store/tasks.ts'
 import type { App } from '../app.ts'
 import { decodeCursor, encodeCursor, pageOf } from '../cursor.ts'
+import { isTaskPosition } from '../next-link.ts'
 import type { Context } from '../operations/context.ts'
 import { presentTasks } from '../operations/enrich-tasks.ts'
 import { getTask, getTaskByKey } from '../operations/read-tasks.ts'
@@ -48,7 +48,7 @@ const readByKey = {
 export function readTaskRoutes(app: App, context: Context): void {
   app.get('/v1/tasks', { schema: list }, async ({ query }) => {
     const { q, cursor, limit, include, ...filters } = query
-    const before = decodeCursor(cursor, isPosition)?.[0]
+    const before = decodeCursor(cursor, isTaskPosition)?.[0]
     const search = { ...filters, projectId: context.projectId, text: q, before }
     const { rows, examined } = await searchTasks(context, search, limit)
     const page = pageOf(rows, { limit, present: (row) => row, position: ({ id }) => [id] })
@@ -70,6 +70,3 @@ export function readTaskRoutes(app: App, context: Context): void {
     return task as Task
   }
 }
-
-const isPosition = (value: unknown): value is readonly [string] =>
-  Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' && isUuid(value[0])
