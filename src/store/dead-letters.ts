@@ -88,7 +88,7 @@ export type Grouping = (typeof GROUPINGS)[number]
 export interface DeadLetterGroup {
   readonly key: string
   readonly code: string | null
-  readonly status: string | null
+  readonly status: number | null
   readonly pattern: string | null
   readonly taskId: string | null
   readonly taskName: string | null
@@ -136,7 +136,7 @@ export const groupDeadLetters = ({
     from open group by key order by count(*) desc, key limit ${limit}
   )
   select g.key, case when ${by}::text = 'error' then o.error ->> 'code' end as code,
-         case when ${by}::text = 'error' then o.error -> 'detail' ->> 'status' end as status,
+         case when ${by}::text = 'error' then (jsonb_path_query_first(o.error, '$.detail.status ? (@ >= 100 && @ <= 999)') #>> '{}')::numeric::integer end as status,
          case when ${by}::text = 'error' then common_message(o.error) end as pattern,
          case when ${by}::text = 'task' or g.tasks = 1 then o.task_id end as "taskId",
          case when ${by}::text = 'task' or g.tasks = 1 then coalesce(t.name, t.key) end as "taskName",

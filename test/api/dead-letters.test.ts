@@ -48,12 +48,12 @@ test('failures are put together by what went wrong, whatever differs from one to
   expect(items.map(({ code, status, count }: Record<string, unknown>) => [code, status, count])).toEqual([
     ['connect_refused', null, 3],
     ...[
-      ['http_status', '500', 1],
-      ['http_status', '503', 1],
+      ['http_status', 500, 1],
+      ['http_status', 503, 1],
     ].toSorted(
       (a, b) =>
-        items.findIndex((i: { status: string }) => i.status === a[1]) -
-        items.findIndex((i: { status: string }) => i.status === b[1]),
+        items.findIndex((i: { status: number }) => i.status === a[1]) -
+        items.findIndex((i: { status: number }) => i.status === b[1]),
     ),
   ])
   expect(items[0]).toMatchObject({

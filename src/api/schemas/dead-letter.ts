@@ -58,7 +58,7 @@ export const DeadLetterGroup = z
   .object({
     key: z.string().describe('The fingerprint, the id of the task, or the hour.'),
     code: z.string().nullable(),
-    status: z.string().nullable(),
+    status: z.int().nullable().describe('The HTTP status that was answered, where one was.'),
     pattern: z.string().nullable().describe('The message without what differs from one run to the next.'),
     taskId: Uuid.nullable().describe('When all are of one task.'),
     taskName: z.string().nullable(),
