@@ -8,7 +8,7 @@ import { type BulkAct, type BulkResult, concerned, doToAll } from './bulk-acts.t
 import classes from './bulk-bar.module.css'
 import { BulkQuestion, tasksWord } from './bulk-question.tsx'
 import { SelectMatching } from './select-matching.tsx'
-import type { Selection } from './selection.ts'
+import { type Selection, selectedWords } from './selection.ts'
 
 /** As many are paused or resumed without a question, because that can be taken back; more are asked about. */
 const FEW = 100
@@ -65,9 +65,7 @@ export function BulkBar({ selection, filter, hasMore }: BulkBarProps) {
   )
   return (
     <section className={classes.bar} aria-label="What to do to those selected">
-      <strong role="status">
-        {formatCount(tasks.length)} selected{selection.isAll && ': all that match'}
-      </strong>
+      <strong role="status">{selectedWords(tasks.length, selection.reach)}</strong>
       {button('run', 'Run now…')}
       {button('pause', tasks.length > FEW ? 'Pause…' : 'Pause')}
       {button('resume', tasks.length > FEW ? 'Resume…' : 'Resume')}
@@ -75,12 +73,13 @@ export function BulkBar({ selection, filter, hasMore }: BulkBarProps) {
       <Button size="xs" variant="subtle" onClick={() => selection.set([])}>
         Select none
       </Button>
-      {hasMore && !selection.isAll && <SelectMatching filter={filter} onFound={selection.setAll} />}
+      {hasMore && selection.reach === 'some' && <SelectMatching filter={filter} onFound={selection.setAll} />}
       {asking && (
         <BulkQuestion
           act={asking}
           tasks={concerned(asking, tasks)}
           leftOut={tasks.length - concerned(asking, tasks).length}
+          isCut={selection.reach === 'newest'}
           onClose={() => setAsking(null)}
           onDone={(result) => {
             setAsking(null)

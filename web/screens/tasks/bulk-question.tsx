@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core'
 import { useRef, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
+import { MOST_MATCHED } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import classes from '../../components/delete-task.module.css'
 import { Dialog } from '../../components/dialog.tsx'
@@ -27,11 +28,13 @@ interface BulkQuestionProps {
   readonly tasks: readonly Task[]
   /** How many of those that were chosen it cannot be done to. */
   readonly leftOut: number
+  /** More match than were chosen, because one act takes no more. */
+  readonly isCut: boolean
   readonly onClose: () => void
   readonly onDone: (result: BulkResult) => void
 }
 
-export function BulkQuestion({ act, tasks, leftOut, onClose, onDone }: BulkQuestionProps) {
+export function BulkQuestion({ act, tasks, leftOut, isCut, onClose, onDone }: BulkQuestionProps) {
   const [progress, setProgress] = useState<number | null>(null)
   const stop = useRef(new AbortController())
   const words = WORDS[act]
@@ -49,6 +52,12 @@ export function BulkQuestion({ act, tasks, leftOut, onClose, onDone }: BulkQuest
           ))}
           {leftOut > 0 && (
             <li>{formatCount(leftOut)} of those selected are left as they are: it does not concern them.</li>
+          )}
+          {isCut && (
+            <li>
+              More than {formatCount(MOST_MATCHED)} tasks match. Only the newest are selected; the others are
+              left as they are.
+            </li>
           )}
           <li>{names(tasks)}</li>
         </ul>

@@ -2,13 +2,13 @@
 import { Button } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
-import { allTasks, MOST_MATCHED, type TaskFilter } from '../../api/tasks.ts'
-import type { Task } from '../../api/wire.ts'
-import { tell, tellFailure } from '../../components/toast.tsx'
+import { allTasks, type TaskFilter } from '../../api/tasks.ts'
+import { tellFailure } from '../../components/toast.tsx'
+import type { Matched } from './selection.ts'
 
 interface SelectMatchingProps {
   readonly filter: TaskFilter
-  readonly onFound: (tasks: readonly Task[]) => void
+  readonly onFound: (matched: Matched) => void
 }
 
 export function SelectMatching({ filter, onFound }: SelectMatchingProps) {
@@ -21,10 +21,7 @@ export function SelectMatching({ filter, onFound }: SelectMatchingProps) {
     const { signal } = controller
     setFound(0)
     try {
-      const { tasks, isCut } = await allTasks(filter, { signal, onProgress: setFound })
-      onFound(tasks)
-      if (isCut)
-        tell({ text: `More than ${formatCount(MOST_MATCHED)} match; the newest of them are selected.` })
+      onFound(await allTasks(filter, { signal, onProgress: setFound }))
     } catch (error) {
       if (!signal.aborted) tellFailure(error)
     } finally {

@@ -3,33 +3,57 @@
  * shown or not. Those that are gone are not chosen any more.
  */
 import { useMemo, useState } from 'react'
+import { formatCount } from '../../../src/core/words/time.ts'
 import { isGone } from '../../api/gone.ts'
 import type { Task } from '../../api/wire.ts'
+
+/** How far what is chosen goes: some tasks, all that match the filter, or the newest of more than one act takes. */
+export type Reach = 'some' | 'all' | 'newest'
+
+/** All that matched when they were asked for, as far as they were read. */
+export interface Matched {
+  readonly tasks: readonly Task[]
+  readonly isCut: boolean
+}
+
+export function reachOf(matched: Matched | null, chosenOfThem: number, goneOfThem: number): Reach {
+  if (matched === null || chosenOfThem === 0) return 'some'
+  if (chosenOfThem < matched.tasks.length - goneOfThem) return 'some'
+  return matched.isCut ? 'newest' : 'all'
+}
+
+const REACH_WORDS: Readonly<Record<Reach, string>> = {
+  some: '',
+  all: ': all that match',
+  newest: ': the newest, more match',
+}
+
+export const selectedWords = (count: number, reach: Reach): string =>
+  `${formatCount(count)} selected${REACH_WORDS[reach]}`
 
 export interface Selection {
   /** The chosen ones, in the order of the list. */
   readonly tasks: readonly Task[]
-  /** All that matched when they were asked for, also those that the list has not come to. */
-  readonly isAll: boolean
+  readonly reach: Reach
   has(id: string): boolean
   toggle(id: string): void
   set(ids: readonly string[]): void
-  setAll(tasks: readonly Task[]): void
+  setAll(matched: Matched): void
 }
 
 export function useSelection(shown: readonly Task[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const [matched, setMatched] = useState<readonly Task[] | null>(null)
+  const [matched, setMatched] = useState<Matched | null>(null)
   return useMemo(() => {
     const known = new Map(shown.map((task) => [task.id, task]))
-    const among = matched ?? shown
+    const among = matched?.tasks ?? shown
     const tasks =
       chosen.size === 0
         ? []
         : among.filter(({ id }) => chosen.has(id) && !isGone(id)).map((task) => known.get(task.id) ?? task)
     return {
       tasks,
-      isAll: matched !== null && tasks.length > 0,
+      reach: reachOf(matched, tasks.length, among.filter(({ id }) => isGone(id)).length),
       has: (id) => chosen.has(id),
       toggle: (id) =>
         setChosen((before) =>
@@ -41,7 +65,7 @@ export function useSelection(shown: readonly Task[]): Selection {
       },
       setAll: (all) => {
         setMatched(all)
-        setChosen(new Set(all.map(({ id }) => id)))
+        setChosen(new Set(all.tasks.map(({ id }) => id)))
       },
     }
   }, [chosen, matched, shown])

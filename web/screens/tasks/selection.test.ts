@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import type { Task } from '../../api/wire.ts'
+import { reachOf, selectedWords } from './selection.ts'
+
+const tasks = Array.from({ length: 10_000 }, (_, n) => ({ id: String(n) }) as Task)
+
+test('whoever selects all is told when more match than one act takes', () => {
+  expect(selectedWords(10_000, reachOf({ tasks, isCut: true }, 10_000, 0))).toBe(
+    '10 000 selected: the newest, more match',
+  )
+  expect(selectedWords(10_000, reachOf({ tasks, isCut: false }, 10_000, 0))).toBe(
+    '10 000 selected: all that match',
+  )
+})
+
+test('all are not selected any more once one is taken out, and still are when one is gone', () => {
+  expect(selectedWords(9_999, reachOf({ tasks, isCut: false }, 9_999, 0))).toBe('9 999 selected')
+  expect(reachOf({ tasks, isCut: false }, 9_999, 1)).toBe('all')
+  expect(reachOf(null, 3, 0)).toBe('some')
+})
