@@ -11,6 +11,7 @@ import { useSettled } from '../components/settled.ts'
 import { LOOKS } from '../components/state.ts'
 import { titleOf } from '../components/task-acts.tsx'
 import classes from './palette.module.css'
+import { endTyping } from './typed-ahead.ts'
 
 const TYPING_MS = 150
 const SHOWN_TASKS = 8
@@ -36,6 +37,10 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     onClose()
     entry.go()
   }
+  const takeTypedAhead = () => {
+    const ahead = endTyping()
+    if (ahead !== '') setTyped((before) => before + ahead)
+  }
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (event.key === 'Enter') go(entries[chosen])
@@ -60,6 +65,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           setMoved(0)
         }}
         onKeyDown={onKeyDown}
+        onFocus={takeTypedAhead}
       />
       <div id={list} role="listbox" aria-label="Found" className={classes.list}>
         {entries.map((entry, index) => (

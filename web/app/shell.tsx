@@ -16,6 +16,7 @@ import { useLiveState, useStream } from './live.ts'
 import { LiveDot } from './live-dot.tsx'
 import classes from './shell.module.css'
 import { useGlobalShortcuts } from './shortcuts.ts'
+import { beginTyping } from './typed-ahead.ts'
 
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })))
 const ShortcutList = lazy(() =>
@@ -38,8 +39,13 @@ type Open = 'palette' | 'shortcuts' | null
 export function Shell() {
   useStream()
   const [open, setOpen] = useState<Open>(null)
+  const openPalette = () => {
+    if (open === 'palette') return
+    beginTyping()
+    setOpen('palette')
+  }
   useGlobalShortcuts({
-    onPalette: () => setOpen('palette'),
+    onPalette: openPalette,
     onHelp: () => setOpen('shortcuts'),
   })
   const close = () => setOpen(null)
@@ -64,7 +70,7 @@ export function Shell() {
               size="lg"
               aria-label="Search and commands"
               aria-keyshortcuts="Control+K Meta+K"
-              onClick={() => setOpen('palette')}
+              onClick={openPalette}
             >
               <Icon name="search" />
             </ActionIcon>

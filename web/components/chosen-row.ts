@@ -13,6 +13,12 @@ interface RowKeys {
   readonly act: (key: string, id: string) => void
 }
 
+/** Whoever moves to a row means the row from then on: Enter must not follow the link that was used to get here. */
+function leaveControl(): void {
+  const { activeElement } = document
+  if (activeElement instanceof HTMLElement && activeElement.closest('a, button')) activeElement.blur()
+}
+
 export function useChosenRow(ids: readonly string[], { show, act }: RowKeys): string | null {
   const navigate = useNavigate()
   const { row = null } = useSearch({ strict: false }) as { row?: string }
@@ -31,6 +37,7 @@ export function useChosenRow(ids: readonly string[], { show, act }: RowKeys): st
       const next = Math.min(Math.max(index + step, 0), ids.length - 1)
       const id = ids[next]
       if (id === undefined) return
+      leaveControl()
       choose(id)
       show(next)
       return

@@ -1,0 +1,37 @@
+/** Keys that are pressed while the palette is still being fetched: they are kept for it, and do nothing else meanwhile. */
+
+/** Whoever has waited for so long types for something else. */
+const PATIENCE_MS = 10_000
+
+let text: string | null = null
+let patience: ReturnType<typeof setTimeout> | undefined
+
+/** What was typed, once a key is pressed too. */
+export function afterKey(before: string, key: string): string {
+  if (key === 'Backspace') return before.slice(0, -1)
+  return [...key].length === 1 ? before + key : before
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (text === null || event.ctrlKey || event.metaKey || event.altKey || event.key === 'Tab') return
+  if (event.key === 'Escape') return void endTyping()
+  event.preventDefault()
+  event.stopImmediatePropagation()
+  text = afterKey(text, event.key)
+}
+
+export function beginTyping(): void {
+  if (text !== null) return
+  text = ''
+  window.addEventListener('keydown', onKey, { capture: true })
+  patience = setTimeout(endTyping, PATIENCE_MS)
+}
+
+/** From now on keys are pressed where they belong; what was typed until then. */
+export function endTyping(): string {
+  const typed = text ?? ''
+  text = null
+  clearTimeout(patience)
+  window.removeEventListener('keydown', onKey, { capture: true })
+  return typed
+}
