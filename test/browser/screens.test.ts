@@ -231,6 +231,17 @@ const SCREENS: readonly Screen[] = [
     open: (page) => page.getByText('JSON', { exact: true }).first().click(),
   },
   {
+    name: 'what came of a test run',
+    path: () => `/tasks/new`,
+    ready: heading('New task'),
+    open: async (page) => {
+      await page.getByText('Sleep', { exact: true }).click()
+      await page.getByLabel('For how long').fill('10ms')
+      await page.getByRole('button', { name: 'Send a test run' }).click()
+      await page.getByRole('link', { name: 'view' }).waitFor()
+    },
+  },
+  {
     name: 'runs',
     path: () => `/runs`,
     ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor(),
