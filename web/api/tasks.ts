@@ -149,3 +149,9 @@ export const unskip = async (id: string): Promise<Task> =>
 export const deleteTask = async (id: string): Promise<void> => {
   await ask('DELETE', `/v1/tasks/${id}`)
 }
+
+/** The same while the page goes away: the browser sends it even if nobody is there for the answer. */
+export function deleteTaskOnLeaving(id: string): null {
+  void fetch(`/v1/tasks/${id}`, { method: 'DELETE', keepalive: true }).catch(() => null)
+  return null
+}

@@ -1,6 +1,7 @@
 /** The form for a task: every field of it, and what becomes of what was not saved. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
@@ -54,6 +55,27 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
       name: 'edited here',
       owner: 'somebody else',
     })
+  })
+
+  test('a test run that is left behind is cancelled, and its task is gone', async () => {
+    const { page } = await visit(`${node.url}/tasks/new`)
+    const tests = async () => (await node.request('GET', '/v1/tasks?tag=test')).body.items
+
+    await page.getByText('Sleep', { exact: true }).click()
+    await page.getByLabel('For how long').fill('1h')
+    await page.getByText('Key, queue, workers, limits and metadata').click()
+    await page.getByLabel('Queue', { exact: true }).fill('elsewhere')
+    await page.getByRole('button', { name: 'Send a test run' }).click()
+    const task = await eventually(async () => (await tests())[0])
+    const firstRun = async () => (await node.request('GET', `/v1/tasks/${task.id}/runs`)).body.items[0]
+    const run = await eventually(firstRun)
+    await page.goto('about:blank')
+    await eventually(async () => (await tests()).length === 0)
+    const stateNow = async () => (await node.request('GET', `/v1/runs/${run.id}`)).body.state
+    await eventually(async () => (await stateNow()) === 'cancelled')
+    await page.goto(node.url)
+
+    expect(task).toMatchObject({ queue: 'elsewhere' })
   })
 
   test('the form says all that an action and a fixed rate can say', async () => {

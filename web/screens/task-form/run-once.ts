@@ -1,0 +1,41 @@
+/** Runs what a draft says once, as a task of its own that is gone afterwards, whatever happens. */
+import { get } from '../../api/client.ts'
+import { isOpen } from '../../api/runs.ts'
+import { createTask, deleteTask, deleteTaskOnLeaving } from '../../api/tasks.ts'
+import type { Page, Run } from '../../api/wire.ts'
+import type { Draft } from './draft.ts'
+import { testInput } from './test-input.ts'
+
+const FIRST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 2_000
+/** Whoever tests something that takes longer saves it and runs it. */
+export const MAX_TEST_MINUTES = 10
+
+/** Asks seldomer the longer it takes. */
+export const nextWait = (waitMs: number): number => Math.min(LONGEST_WAIT_MS, waitMs * 1.5)
+
+/** Resolves with the run as it was last seen. Its task is deleted then, and as soon as the signal says that nobody waits. */
+export async function runOnce(draft: Draft, signal: AbortSignal): Promise<Run | null> {
+  const task = await createTask(testInput(draft))
+  const leave = () => deleteTaskOnLeaving(task.id)
+  if (signal.aborted) return leave()
+  signal.addEventListener('abort', leave)
+  try {
+    return await lastSeen(task.id, signal)
+  } finally {
+    signal.removeEventListener('abort', leave)
+    if (!signal.aborted) await deleteTask(task.id)
+  }
+}
+
+async function lastSeen(taskId: string, signal: AbortSignal): Promise<Run | null> {
+  const until = performance.now() + MAX_TEST_MINUTES * 60_000
+  let run: Run | null = null
+  for (let waitMs = FIRST_WAIT_MS; performance.now() < until; waitMs = nextWait(waitMs)) {
+    const { items } = await get<Page<Run>>(`/v1/tasks/${taskId}/runs?limit=1`, signal)
+    run = items[0] ?? null
+    if (run && !isOpen(run)) return run
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
+  }
+  return run
+}
