@@ -23,6 +23,8 @@ await db.run(sql`
 await db.run(sql`
   insert into ready (lane, priority, wake_at, run_id) select 1007, 0, now() - n * interval '1 second', gen_random_uuid() from generate_series(1, 3) n`)
 
+await db.run(sql`analyze queue, gate, lane, ready`)
+
 test('queues come in pages by name, and each is on one of them', async () => {
   const names: string[] = []
   let cursor: string | null = null

@@ -281,7 +281,8 @@ test('of a short outage the newest runs, whatever the policy, or all, and beside
   const tasks: Outage['tasks'] = Object.fromEntries([
     ...POLICIES.map((policy) => [policy, { overlap: 'allow', misfire: { policy } }]),
     ...POLICIES.map((policy) => [`${policy}/skip`, { overlap: 'skip', misfire: { policy } }]),
-    ...['queue_one', 'queue_all', 'cancel_previous'].map((overlap) => [`run_once/${overlap}`, { overlap }]),
+    // Not cancel_previous: a newest run that starts late may meet the next occurrence, which cancels it.
+    ...['queue_one', 'queue_all'].map((overlap) => [`run_once/${overlap}`, { overlap }]),
     ['narrow', { overlap: 'allow', misfire: { window: '1s' } }],
   ])
   const { url, sink, node, from, ids, stretchOf } = await afterOutage({

@@ -26,12 +26,6 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
       await api.request('POST', `/v1/tasks/${id}/skip-next`)
       return id
     },
-    edited: async () => {
-      const id = await aTask({ schedule: OFTEN })
-      await untilDue(id, 3)
-      await api.request('PATCH', `/v1/tasks/${id}`, { schedule: HOURLY })
-      return id
-    },
     bounds: async () => {
       const node = await aNode(['scheduler', 'worker'])
       const id = await aTask({ schedule: OFTEN, overlap: 'allow' })
