@@ -77,6 +77,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
   const [latest] = await tx.run(latestOccurrence(taskId))
   const [last = null] = live.length === 0 ? await tx.run(occurrenceBefore({ taskId, from: FAR_AHEAD })) : []
   return whyNow({
+    taskId,
     now,
     definition,
     createdAt: task.createdAt,
@@ -123,6 +124,7 @@ async function explainThen(
   const blackouts = await tx.run(blackoutsAt({ projectId: task.projectId, at }))
   const past = await tx.run(pastVersions({ taskId, from: at, limit: MAX_VERSIONS }))
   return whyThen({
+    taskId,
     at,
     now,
     createdAt,

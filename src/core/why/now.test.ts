@@ -32,7 +32,10 @@ const run = (changes: Partial<LiveRun> = {}): LiveRun => ({
   ...changes,
 })
 
+const TASK = '01a1e128-d49d-7000-92ca-b285fcbd8a00'
+
 const aCase = (changes: Partial<NowCase> = {}): NowCase => ({
+  taskId: TASK,
   now: NOW,
   definition: definition(),
   createdAt: NOW - 86_400 * S,
@@ -126,5 +129,24 @@ test('a blackout that is in force is told beneath a task that is not due', () =>
   expect(whyNow(aCase({ live: [next], blackout }))).toMatchObject([
     { code: 'not_due' },
     { code: 'blackout', facts: { name: 'freeze', until: NOW + 3_600 * S } },
+  ])
+})
+
+test('advice is a command that can be typed as it stands', () => {
+  const waiting = {
+    ...aCase().waiting,
+    queue: 'reports',
+    queuePausedAt: NOW - S,
+    queueLimit: 2,
+    queueHeld: 2,
+  }
+  const blackout = { name: "new year's eve", effect: 'skip', until: NOW + S } as const
+  const advice = whyNow(aCase({ pausedAt: NOW - S, waiting, blackout })).map((cause) => cause.advice)
+
+  expect(advice).toEqual([
+    `Resume it: belfry task resume ${TASK}. To run it once meanwhile: belfry task run ${TASK}.`,
+    `Remove it: belfry blackout remove 'new year'\\''s eve'. Or run the task now: belfry task run ${TASK}.`,
+    'Resume it: belfry queue resume reports.',
+    'Wait for a place, or raise the limit: belfry queue limit reports 4.',
   ])
 })

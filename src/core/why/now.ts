@@ -4,7 +4,7 @@
  */
 import type { BlackoutEffect } from '../blackout-rule.ts'
 import { type NextOwed, nextOwed } from './next-owed.ts'
-import { because, instant, roughly, type Why } from './why.ts'
+import { because, instant, quoted, roughly, type Why } from './why.ts'
 
 /** A live row of the task. */
 export interface LiveRun {
@@ -52,6 +52,7 @@ export interface Watcher {
 
 /** All that the answer depends on. Instants are epoch milliseconds. */
 export interface NowCase extends NextOwed {
+  readonly taskId: string
   readonly now: number
   readonly pausedAt: number | null
   readonly pauseReason: string | null
@@ -136,7 +137,7 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
           code: 'retry_wait',
           sentence: `Attempt ${run.attempt} of run ${run.runId} failed; the next one is made at ${instant(run.wakeAt)}.`,
           facts: { ...facts, until: run.wakeAt, attempt: run.attempt },
-          advice: `See what failed with GET /v1/runs/${run.runId}; cancel the run to give up on it.`,
+          advice: `See what failed: belfry run show ${run.runId}. To give up on it: belfry run cancel ${run.runId}.`,
         },
       ]
     case 'held': {
@@ -155,7 +156,7 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
             since: run.scheduledFor,
             count: it.live.filter(({ state }) => state === 'held').length,
           },
-          advice: 'Wait for that run or cancel it; with overlap "allow" runs do not wait for one another.',
+          advice: `Wait for that run, or cancel it: belfry run cancel ${holder?.runId ?? run.runId}. With overlap "allow" runs do not wait for one another.`,
         },
       ]
     }
@@ -165,8 +166,7 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
           code: 'blackout',
           sentence: `Run ${run.runId} came due during a blackout of the project and waits until it is over, at ${instant(run.wakeAt)}.`,
           facts: { ...facts, until: run.wakeAt },
-          advice:
-            'Wait for the end of the blackout, remove it, or trigger the task: what is triggered runs nevertheless.',
+          advice: `Wait for the end of the blackout, remove it (belfry blackout list shows it), or run the task now: belfry task run ${it.taskId}.`,
         },
       ]
     case 'pending': {
@@ -179,7 +179,7 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
 }
 
 /** What comes due in a blackout does not start by time. */
-function blackoutCauses({ blackout }: NowCase): Why[] {
+function blackoutCauses({ blackout, taskId }: NowCase): Why[] {
   if (!blackout) return []
   const { name, until, effect } = blackout
   const fate = effect === 'skip' ? 'is skipped' : 'waits until it is over'
@@ -188,13 +188,13 @@ function blackoutCauses({ blackout }: NowCase): Why[] {
       code: 'blackout',
       sentence: `The blackout ${name} is in force until ${instant(until)}: what comes due ${fate}.`,
       facts: { name, until },
-      advice: 'Remove the blackout, or trigger the task: what is triggered runs nevertheless.',
+      advice: `Remove it: belfry blackout remove ${quoted(name)}. Or run the task now: belfry task run ${taskId}.`,
     },
   ]
 }
 
 /** What keeps the runs of a queue or a key from starting. */
-function queueCauses({ waiting }: NowCase, run: LiveRun | null): Why[] {
+function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
   const { queue, queuePausedAt, queueLimit, queueHeld, key, keyLimit, keyHeld } = waiting
   const facts = run
     ? { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor, since: run.wakeAt }
@@ -206,21 +206,21 @@ function queueCauses({ waiting }: NowCase, run: LiveRun | null): Why[] {
       code: 'queue_paused',
       sentence: `${who}: the queue ${queue} is paused since ${instant(queuePausedAt)}.`,
       facts: { ...facts, queue, since: queuePausedAt },
-      advice: `Let it go on with POST /v1/queues/${queue}/resume.`,
+      advice: `Resume it: belfry queue resume ${queue}.`,
     })
   if (queueLimit !== null && queueHeld >= queueLimit)
     causes.push({
       code: 'queue_full',
       sentence: `${who}: all ${queueLimit} places of the queue ${queue} are taken.`,
       facts: { ...facts, queue, limit: queueLimit, held: queueHeld },
-      advice: `Wait for a place, or raise the limit with PATCH /v1/queues/${queue}.`,
+      advice: `Wait for a place, or raise the limit: belfry queue limit ${queue} ${2 * queueLimit}.`,
     })
   if (key !== null && keyLimit !== null && keyHeld >= keyLimit)
     causes.push({
       code: 'key_full',
       sentence: `${who}: all ${keyLimit} places of the concurrency key ${key} are taken.`,
       facts: { ...facts, key, limit: keyLimit, held: keyHeld },
-      advice: "Wait for a place, or raise the task's concurrencyLimit.",
+      advice: `Wait for a place, or raise the limit: belfry task edit ${taskId} --concurrency-limit ${2 * keyLimit}.`,
     })
   return causes
 }
@@ -238,7 +238,7 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
         code: 'no_worker',
         sentence: `${who}: it needs a worker of yours that offers the handler ${handler}, and none is connected.`,
         facts: { ...facts, handler, workers: 0 },
-        advice: 'Start a worker that offers this handler.',
+        advice: 'Start a worker that offers this handler; belfry worker list shows those that are connected.',
       },
     ]
   if (workers.alive === 0)
@@ -260,7 +260,7 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
         advice:
           handler === null
             ? `Start a worker that does: belfry start --roles worker --labels ${labels.join(',')}.`
-            : 'Start a worker that does, for the queue that the task is in.',
+            : 'Start a worker that does, for the queue that the task is in; belfry worker list shows what workers offer.',
       },
     ]
   }
@@ -319,7 +319,7 @@ function taskCauses(it: NowCase): Why[] {
           ...(resumeAt === null ? {} : { until: resumeAt }),
           ...(pauseReason === null ? {} : { reason: pauseReason }),
         },
-        advice: 'Let it go on with POST /v1/tasks/{id}/resume; a trigger works meanwhile.',
+        advice: `Resume it: belfry task resume ${it.taskId}. To run it once meanwhile: belfry task run ${it.taskId}.`,
       },
     ]
   }
@@ -333,7 +333,7 @@ function taskCauses(it: NowCase): Why[] {
         code: 'manual_only',
         sentence: 'The task has no schedule: it runs when it is triggered.',
         facts: lastOf(it),
-        advice: 'Trigger it with POST /v1/tasks/{id}/trigger, or give it a schedule.',
+        advice: `Run it: belfry task run ${it.taskId}. Or give it a schedule: belfry task edit ${it.taskId} --every 1h.`,
       },
     ]
   return [withoutRow(it)]
@@ -369,7 +369,7 @@ function notDue(it: NowCase, row: LiveRun): Why {
     code: 'not_due',
     sentence: isSkip ? `${plain} That one is skipped, as somebody asked for.` : plain,
     facts: { nextAt: row.wakeAt, scheduledFor: row.scheduledFor, ...lastOf(it) },
-    advice: 'Trigger it with POST /v1/tasks/{id}/trigger to run it now.',
+    advice: `To run it now: belfry task run ${it.taskId}.`,
   }
 }
 
@@ -389,7 +389,7 @@ function withoutRow(it: NowCase): Why {
       code: 'finished',
       sentence: `The task is finished: ${owed.why}.`,
       facts: { ...lastOf(it), ...(it.last ? { since: it.last.endedAt } : {}) },
-      advice: 'Trigger it to run it once more, or edit it so that something lies ahead.',
+      advice: `To run it once more: belfry task run ${it.taskId}. Or edit it so that something lies ahead.`,
     }
   return {
     code: 'next_row_lost',

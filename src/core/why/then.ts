@@ -40,6 +40,7 @@ export interface Pause {
 
 /** All that the answer depends on. */
 export interface ThenCase extends Owing {
+  readonly taskId: string
   readonly at: number
   readonly now: number
   /** History before this instant was dropped. */
@@ -123,7 +124,7 @@ function openThen({ at, attempts, now, blackout }: ThenCase, run: PastRun): Why[
           attempt: before.number,
           ...sinceUntil(before.endedAt, nextStart(own, before, run)),
         },
-        advice: `See what failed with GET /v1/runs/${run.runId}.`,
+        advice: `See what failed: belfry run show ${run.runId}.`,
       },
     ]
   if (!before && blackout?.effect === 'defer' && run.kind !== 'manual')
@@ -160,7 +161,7 @@ const sinceUntil = (since: number | null, until: number | null) => ({
   ...(until === null ? {} : { until }),
 })
 
-function pausedThen({ pause }: ThenCase): Why[] {
+function pausedThen({ pause, taskId }: ThenCase): Why[] {
   if (!pause) return []
   const until = pause.resumedAt === null ? ' and still is' : ` until ${instant(pause.resumedAt)}`
   return [
@@ -171,7 +172,7 @@ function pausedThen({ pause }: ThenCase): Why[] {
         ...sinceUntil(pause.pausedAt, pause.resumedAt),
         ...(pause.reason === null ? {} : { reason: pause.reason }),
       },
-      advice: pause.resumedAt === null ? 'Let it go on with POST /v1/tasks/{id}/resume.' : null,
+      advice: pause.resumedAt === null ? `Resume it: belfry task resume ${taskId}.` : null,
     },
   ]
 }

@@ -89,3 +89,7 @@ export function roughly(ms: number): string {
 }
 
 export const because = (reason: string | null | undefined): string => (reason ? ` (${reason})` : '')
+
+/** A word of a command as a shell reads it. */
+export const quoted = (word: string): string =>
+  /^[\w.:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
