@@ -152,7 +152,9 @@ export const PreviewRequest = z
     schedule: Schedule,
     startAt: Instant.optional(),
     endAt: Instant.optional(),
-    from: Instant.optional().describe('Where to begin; default now.'),
+    from: Instant.optional().describe(
+      'Occurrences after this instant are listed, one at exactly this instant is not; default now.',
+    ),
     count: z.int().min(1).max(100).default(10),
     seed: z
       .string()
