@@ -32,7 +32,7 @@ export function laneOf(projectId: string, definition: Pick<KeptDefinition, LaneF
   const { queue, onWorkerLoss, concurrencyKey: key } = definition
   const labels = [...new Set(definition.labels)].sort()
   const handler = definition.action.type === 'handler' ? (definition.action.name ?? null) : null
-  const isStrict = onWorkerLoss === 'fail' || handler !== null
+  const isStrict = onWorkerLoss !== 'retry' || handler !== null
   const isDefault =
     projectId === DEFAULT_PROJECT_ID &&
     queue === DEFAULT_QUEUE &&

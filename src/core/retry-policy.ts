@@ -21,7 +21,7 @@ export const RETRY_AFTER_CAP_MS = 3_600_000
 const MAX_DOUBLINGS = 40
 
 /** Whether a run that has failed this often is tried again. */
-export const mayRetry = (policy: RetryPolicy, failedAttempts: number): boolean =>
+export const mayRetry = (policy: Pick<RetryPolicy, 'limit'>, failedAttempts: number): boolean =>
   failedAttempts <= policy.limit
 
 /** The longest delay after the given number of failed attempts (1 after the first failure); the shortest is half of it. */

@@ -31,8 +31,8 @@ export interface Misfire {
   readonly rate: number
 }
 
-/** What to do with a run whose worker died: `retry` is at least once, `fail` is at most once. */
-export const WORKER_LOSS_POLICIES = ['retry', 'fail'] as const
+/** What to do with a run whose worker died: `retry` is at least once, `count` uses up a retry, `fail` is at most once. */
+export const WORKER_LOSS_POLICIES = ['retry', 'count', 'fail'] as const
 export type WorkerLossPolicy = (typeof WORKER_LOSS_POLICIES)[number]
 
 /** All that a user decided about a task. It is stored whole, once for each version. */
@@ -108,9 +108,6 @@ export function queuedAtMost(overlap: OverlapPolicy): number | null {
       return null
   }
 }
-
-/** A run that took its worker down this often is not tried again, whatever its retry policy. */
-export const MAX_LOSSES = 5
 
 export function planOf(definition: KeptDefinition): Plan {
   return {

@@ -1,5 +1,5 @@
 import { uuidv7 } from '../core/ids.ts'
-import { MAX_LOSSES } from '../core/task.ts'
+import { endAfterLoss } from '../core/worker-loss.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
@@ -128,15 +128,9 @@ function endingOf(run: LostRun, now: number): Ending | undefined {
     output: null,
     heirId: uuidv7(),
   } as const
-  const failed = (message: string): Ending => ({
-    ...base,
-    state: 'permanently_failed',
-    error: { code: 'worker_lost', message },
-  })
   if (run.isCancelled) return { ...base, state: 'cancelled', error: null }
-  if (run.onWorkerLoss === 'fail')
-    return failed('The worker that held this run stopped beating, and the task asks to run at most once.')
-  if (run.losses + 1 >= MAX_LOSSES)
-    return failed(`The run took ${MAX_LOSSES} workers down and is not tried again.`)
-  return undefined
+  const reason = endAfterLoss(run)
+  if (reason === null) return undefined
+  const message = `The worker that held this run stopped beating, ${reason}.`
+  return { ...base, state: 'permanently_failed', error: { code: 'worker_lost', message } }
 }

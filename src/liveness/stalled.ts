@@ -12,6 +12,7 @@ import {
 } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 import { planOf, type TaskDefinition } from '../core/task.ts'
+import { runsAtMostOnce } from '../core/worker-loss.ts'
 
 /** Where a task had come to. Instants are epoch milliseconds. */
 export interface Stalled {
@@ -94,8 +95,8 @@ function onlyOne({ latest, createdAt, historyFrom }: Stalled, plan: Plan): numbe
 }
 
 /** Of a one-off that has come due nothing tells whether its row was lost before it ran or after. It must not run twice if it says so. */
-const mayHaveRun = ({ schedule, onWorkerLoss }: TaskDefinition) =>
-  schedule.type === 'once' && onWorkerLoss === 'fail'
+const mayHaveRun = (definition: TaskDefinition) =>
+  definition.schedule.type === 'once' && runsAtMostOnce(definition)
 
 const neverAgain = (at: number): Lost => ({ first: at, last: at, count: 1, hasFailed: false })
 

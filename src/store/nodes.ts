@@ -1,7 +1,9 @@
 /** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
 import { SHARD_COUNT } from '../core/ids.ts'
+import type { WorkerLossPolicy } from '../core/task.ts'
 import { freedPlaces } from './gates.ts'
 import { list, part, sql } from './sql.ts'
+import { UNSTORED } from './stored-definition.ts'
 
 /** A node as it introduces itself. */
 export interface NewNode {
@@ -94,7 +96,8 @@ export interface LostRun {
   /** When its attempt began; null when the node may have died before that. */
   readonly startedAt: number | null
   readonly isCancelled: boolean
-  readonly onWorkerLoss: string
+  readonly onWorkerLoss: WorkerLossPolicy
+  readonly retryLimit: number
 }
 
 /**
@@ -122,11 +125,16 @@ export const findLostRuns = ({
 }) => sql<LostRun>`
   select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, ${begunAt} as "startedAt",
          a.cancel_at is not null as "isCancelled",
-         coalesce(definition_in_brief(v.definition, v.brief, v.version), definition_in_brief(t.definition, t.brief, t.version)) ->> 'onWorkerLoss' as "onWorkerLoss"
+         coalesce(d.definition ->> 'onWorkerLoss', ${UNSTORED.onWorkerLoss}) as "onWorkerLoss",
+         coalesce(o.override #>> '{retry,limit}', d.definition #>> '{retry,limit}', ${String(UNSTORED.retry.limit)})::integer as "retryLimit"
   from agenda a
   join task t on t.id = a.task_id
   left join node n on n.id = a.worker_id
   left join task_version v on v.task_id = a.task_id and v.version = a.version
+  left join run_override o on o.run_id = a.run_id
+  cross join lateral (
+    select coalesce(definition_in_brief(v.definition, v.brief, v.version), definition_in_brief(t.definition, t.brief, t.version)) as definition
+  ) d
   where a.worker_id = any(${list(nodes, (id) => id)}::uuid[]) and a.state = 'running'
     and a.run_id <> all(${list(except, (id) => id)}::uuid[])
   limit ${limit}`

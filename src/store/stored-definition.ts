@@ -10,7 +10,7 @@ import type { TaskDefinition } from '../core/task.ts'
  * What a member means that is not stored. These values are part of the stored form and never change, also
  * when a later release gives new tasks other defaults: they would change tasks that exist.
  */
-const UNSTORED = {
+export const UNSTORED = {
   startAt: null,
   endAt: null,
   maxRuns: null,

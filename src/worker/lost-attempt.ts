@@ -1,12 +1,14 @@
 /** How runs end that this worker held and will not perform: too often lost, at most once, or cancelled while they waited. */
 import { uuidv7 } from '../core/ids.ts'
-import { MAX_LOSSES } from '../core/task.ts'
+import { endAfterLoss } from '../core/worker-loss.ts'
 import type { Ending } from '../store/outcomes.ts'
 import type { Work } from '../transport/transport.ts'
 
 /** Whether a run whose attempt was lost may have another. */
-export const mayBeginAgain = ({ definition, losses }: Work): boolean =>
-  definition.onWorkerLoss !== 'fail' && losses + 1 < MAX_LOSSES
+export const mayBeginAgain = (work: Work): boolean => reasonToEnd(work) === null
+
+const reasonToEnd = ({ definition: { onWorkerLoss, retry }, attempt, losses }: Work) =>
+  endAfterLoss({ onWorkerLoss, retryLimit: retry.limit, attempt, losses })
 
 export const lostEnding = (
   work: Work,
@@ -18,7 +20,7 @@ export const lostEnding = (
   outcome: 'worker_lost',
   error: {
     code: 'worker_lost',
-    message: 'The worker could not be sure of its lease and stopped the attempt.',
+    message: `The worker could not be sure of its lease and stopped the attempt, ${reasonToEnd(work)}.`,
   },
 })
 

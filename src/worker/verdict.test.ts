@@ -79,6 +79,13 @@ test('attempts that were lost with their worker use up no retries', () => {
   expect(verdictOn(failed, { attempt: 6, losses: 2 })).toMatchObject({ kind: 'end' })
 })
 
+test('losses use up retries where the task counts them', () => {
+  const counting = { onWorkerLoss: 'count' } as const
+
+  expect(verdictOn(failed, { attempt: 3, losses: 2 }, counting)).toMatchObject({ kind: 'retry' })
+  expect(verdictOn(failed, { attempt: 4, losses: 2 }, counting)).toMatchObject({ kind: 'end' })
+})
+
 test('what no retry can mend is not retried', () => {
   expect(verdictOn({ ...failed, retryable: false })).toMatchObject({
     kind: 'end',

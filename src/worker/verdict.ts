@@ -2,6 +2,7 @@
 import type { Outcome } from '../core/outcome.ts'
 import { mayRetry, retryDelay } from '../core/retry-policy.ts'
 import { durationMs, retryPolicyOf } from '../core/task.ts'
+import { failedAttempts } from '../core/worker-loss.ts'
 import type { Ending, Retry } from '../store/outcomes.ts'
 import type { Work } from '../transport/transport.ts'
 
@@ -50,7 +51,7 @@ function judgeFailure(
 ): Verdict {
   const { work, startedAt, endedAt } = attempt
   const policy = retryPolicyOf(work.definition)
-  const failures = work.attempt - work.losses
+  const failures = failedAttempts({ ...work, onWorkerLoss: work.definition.onWorkerLoss })
   const output = outcome.output ?? null
   const isRetryable = outcome.kind === 'timed_out' || outcome.retryable
   if (!isRetryable || !mayRetry(policy, failures)) {

@@ -104,9 +104,15 @@ test('after a suspension what had begun is tried again, with an attempt lost', a
   expect(await liveRow(db, runId)).toMatchObject({ state: 'running', attempt: 2, losses: 1 })
 })
 
-test('after a suspension a run that may happen at most once has failed, and is not begun again', async () => {
+test.each<[string, Partial<TaskDefinition>]>([
+  ['that may happen at most once', { onWorkerLoss: 'fail' }],
+  [
+    'that counts a loss, without a retry left,',
+    { onWorkerLoss: 'count', retry: { limit: 0, initial: '1s', max: '1s' } },
+  ],
+])('after a suspension a run %s has failed, and is not begun again', async (_, definition) => {
   const begun = counting(hanging)
-  const [runId] = (await waitingRuns(1, { onWorkerLoss: 'fail' })) as [string]
+  const [runId] = (await waitingRuns(1, definition)) as [string]
   const worker = await startWorker({ executor: begun })
   await eventually(async () => begun.count === 1)
 

@@ -182,7 +182,7 @@ export const FIELD_CASES: Case[] = [
   ['a queue timeout of nothing', { queueTimeout: '500ms' }, '/queueTimeout', 'must be from 1s to 366d'],
   ['a queue timeout too long', { queueTimeout: '367d' }, '/queueTimeout', 'must be from 1s to 366d'],
   ['a queue timeout as number', { queueTimeout: 30 }, '/queueTimeout', 'must be a string, not a number'],
-  ['an unknown worker loss', { onWorkerLoss: 'ignore' }, '/onWorkerLoss', 'must be one of retry, fail'],
+  ['an unknown worker loss', { onWorkerLoss: 'ignore' }, '/onWorkerLoss', 'must be one of retry, count, fail'],
   ['tags that are text', { tags: 'a' }, '/tags', 'must be a list, not a string'],
   ['an empty tag', { tags: ['a', ''] }, '/tags/1', 'must not be empty'],
   ['a tag too long', { tags: [long(101)] }, '/tags/0', 'must not be longer than 100 characters'],

@@ -88,7 +88,9 @@ const fields = {
   onWorkerLoss: z
     .enum(WORKER_LOSS_POLICIES)
     .optional()
-    .describe('retry (at least once, default) or fail (at most once).'),
+    .describe(
+      'When the worker of a run dies. retry (default): it runs again, at least once. count: that uses up a retry. fail: at most once.',
+    ),
   queue: QueueName.optional().describe('The queue its runs wait in. Default default.'),
   priority: z
     .int()

@@ -3,7 +3,7 @@
  * whether they are right, and what it finds wrong is told by the name of the flag.
  */
 import { type Command, Option } from 'commander'
-import { MISFIRE_POLICIES, OVERLAP_POLICIES } from '../../core/task.ts'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES, WORKER_LOSS_POLICIES } from '../../core/task.ts'
 import { CliError } from '../exit.ts'
 import { readAction } from './action-flags.ts'
 import { readFileFlag } from './file-flag.ts'
@@ -77,7 +77,7 @@ const PLAIN: readonly PlainFlag[] = [
     flag: '--on-worker-loss <policy>',
     path: ['onWorkerLoss'],
     holds: 'text',
-    help: 'retry or fail',
+    help: `When a worker dies: ${WORKER_LOSS_POLICIES.join(', ')}`,
     isRare: true,
   },
   {

@@ -18,7 +18,11 @@ const MISFIRE_WORDS = {
   skip: 'skip them',
   fail: 'let them fail',
 }
-const LOSS_WORDS = { retry: 'run it again (at least once)', fail: 'give it up (at most once)' }
+const LOSS_WORDS = {
+  retry: 'run it again (at least once)',
+  count: 'count it as a failed attempt',
+  fail: 'give it up (at most once)',
+}
 
 const options = <T extends string>(values: readonly T[], words: Readonly<Record<string, string>>) =>
   values.map((value) => ({ value, label: words[value] ?? value }))
