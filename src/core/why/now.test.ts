@@ -144,9 +144,9 @@ test('advice is a command that can be typed as it stands', () => {
   const advice = whyNow(aCase({ pausedAt: NOW - S, waiting, blackout })).map((cause) => cause.advice)
 
   expect(advice).toEqual([
-    `Resume it: belfry task resume ${TASK}. To run it once meanwhile: belfry task run ${TASK}.`,
-    `Remove it: belfry blackout remove 'new year'\\''s eve'. Or run the task now: belfry task run ${TASK}.`,
-    'Resume it: belfry queue resume reports.',
-    'Wait for a place, or raise the limit: belfry queue limit reports 4.',
+    `Resume it: belfry task resume ${TASK}. To run it once meanwhile: belfry task run ${TASK}`,
+    `Remove it: belfry blackout remove 'new year'\\''s eve'. Or run the task now: belfry task run ${TASK}`,
+    'Resume it: belfry queue resume reports',
+    'Wait for a place, or raise the limit: belfry queue limit reports 4',
   ])
 })

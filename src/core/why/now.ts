@@ -137,7 +137,7 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
           code: 'retry_wait',
           sentence: `Attempt ${run.attempt} of run ${run.runId} failed; the next one is made at ${instant(run.wakeAt)}.`,
           facts: { ...facts, until: run.wakeAt, attempt: run.attempt },
-          advice: `See what failed: belfry run show ${run.runId}. To give up on it: belfry run cancel ${run.runId}.`,
+          advice: `See what failed: belfry run show ${run.runId}. To give up on it: belfry run cancel ${run.runId}`,
         },
       ]
     case 'held': {
@@ -166,7 +166,7 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
           code: 'blackout',
           sentence: `Run ${run.runId} came due during a blackout of the project and waits until it is over, at ${instant(run.wakeAt)}.`,
           facts: { ...facts, until: run.wakeAt },
-          advice: `Wait for the end of the blackout, remove it (belfry blackout list shows it), or run the task now: belfry task run ${it.taskId}.`,
+          advice: `Wait for the end of the blackout, remove it (belfry blackout list shows it), or run the task now: belfry task run ${it.taskId}`,
         },
       ]
     case 'pending': {
@@ -188,7 +188,7 @@ function blackoutCauses({ blackout, taskId }: NowCase): Why[] {
       code: 'blackout',
       sentence: `The blackout ${name} is in force until ${instant(until)}: what comes due ${fate}.`,
       facts: { name, until },
-      advice: `Remove it: belfry blackout remove ${quoted(name)}. Or run the task now: belfry task run ${taskId}.`,
+      advice: `Remove it: belfry blackout remove ${quoted(name)}. Or run the task now: belfry task run ${taskId}`,
     },
   ]
 }
@@ -206,21 +206,21 @@ function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
       code: 'queue_paused',
       sentence: `${who}: the queue ${queue} is paused since ${instant(queuePausedAt)}.`,
       facts: { ...facts, queue, since: queuePausedAt },
-      advice: `Resume it: belfry queue resume ${queue}.`,
+      advice: `Resume it: belfry queue resume ${queue}`,
     })
   if (queueLimit !== null && queueHeld >= queueLimit)
     causes.push({
       code: 'queue_full',
       sentence: `${who}: all ${queueLimit} places of the queue ${queue} are taken.`,
       facts: { ...facts, queue, limit: queueLimit, held: queueHeld },
-      advice: `Wait for a place, or raise the limit: belfry queue limit ${queue} ${2 * queueLimit}.`,
+      advice: `Wait for a place, or raise the limit: belfry queue limit ${queue} ${2 * queueLimit}`,
     })
   if (key !== null && keyLimit !== null && keyHeld >= keyLimit)
     causes.push({
       code: 'key_full',
       sentence: `${who}: all ${keyLimit} places of the concurrency key ${key} are taken.`,
       facts: { ...facts, key, limit: keyLimit, held: keyHeld },
-      advice: `Wait for a place, or raise the limit: belfry task edit ${taskId} --concurrency-limit ${2 * keyLimit}.`,
+      advice: `Wait for a place, or raise the limit: belfry task edit ${taskId} --concurrency-limit ${2 * keyLimit}`,
     })
   return causes
 }
@@ -259,7 +259,7 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
         facts: { ...facts, labels, workers: workers.alive, ...(handler === null ? {} : { handler }) },
         advice:
           handler === null
-            ? `Start a worker that does: belfry start --roles worker --labels ${labels.join(',')}.`
+            ? `Start a worker that does: belfry start --roles worker --labels ${labels.join(',')}`
             : 'Start a worker that does, for the queue that the task is in; belfry worker list shows what workers offer.',
       },
     ]
@@ -319,7 +319,7 @@ function taskCauses(it: NowCase): Why[] {
           ...(resumeAt === null ? {} : { until: resumeAt }),
           ...(pauseReason === null ? {} : { reason: pauseReason }),
         },
-        advice: `Resume it: belfry task resume ${it.taskId}. To run it once meanwhile: belfry task run ${it.taskId}.`,
+        advice: `Resume it: belfry task resume ${it.taskId}. To run it once meanwhile: belfry task run ${it.taskId}`,
       },
     ]
   }
@@ -333,7 +333,7 @@ function taskCauses(it: NowCase): Why[] {
         code: 'manual_only',
         sentence: 'The task has no schedule: it runs when it is triggered.',
         facts: lastOf(it),
-        advice: `Run it: belfry task run ${it.taskId}. Or give it a schedule: belfry task edit ${it.taskId} --every 1h.`,
+        advice: `Run it: belfry task run ${it.taskId}. Or give it a schedule: belfry task edit ${it.taskId} --every 1h`,
       },
     ]
   return [withoutRow(it)]
@@ -369,7 +369,7 @@ function notDue(it: NowCase, row: LiveRun): Why {
     code: 'not_due',
     sentence: isSkip ? `${plain} That one is skipped, as somebody asked for.` : plain,
     facts: { nextAt: row.wakeAt, scheduledFor: row.scheduledFor, ...lastOf(it) },
-    advice: `To run it now: belfry task run ${it.taskId}.`,
+    advice: `To run it now: belfry task run ${it.taskId}`,
   }
 }
 

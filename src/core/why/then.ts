@@ -124,7 +124,7 @@ function openThen({ at, attempts, now, blackout }: ThenCase, run: PastRun): Why[
           attempt: before.number,
           ...sinceUntil(before.endedAt, nextStart(own, before, run)),
         },
-        advice: `See what failed: belfry run show ${run.runId}.`,
+        advice: `See what failed: belfry run show ${run.runId}`,
       },
     ]
   if (!before && blackout?.effect === 'defer' && run.kind !== 'manual')
@@ -172,7 +172,7 @@ function pausedThen({ pause, taskId }: ThenCase): Why[] {
         ...sinceUntil(pause.pausedAt, pause.resumedAt),
         ...(pause.reason === null ? {} : { reason: pause.reason }),
       },
-      advice: pause.resumedAt === null ? `Resume it: belfry task resume ${taskId}.` : null,
+      advice: pause.resumedAt === null ? `Resume it: belfry task resume ${taskId}` : null,
     },
   ]
 }
