@@ -3,7 +3,7 @@
  * hold: a million rows more cost nothing, and what was not counted to its end says so.
  */
 import { SHARD_COUNT } from '../core/ids.ts'
-import { reading, sql } from './sql.ts'
+import { list, reading, sql } from './sql.ts'
 import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
 
 /** How much is live, counted from the beginning of each shard. */
@@ -126,9 +126,8 @@ export interface FailedTask {
   readonly taskId: string
   readonly taskName: string | null
   readonly failedAt: number
-  readonly states: readonly ('completed' | 'permanently_failed')[]
-  /** When each of those was due, in epoch milliseconds. */
-  readonly dueAt: readonly number[]
+  /** Null when all of them were skipped or cancelled. */
+  readonly states: readonly ('completed' | 'permanently_failed')[] | null
   /** More failed than were looked at. */
   readonly isCut: boolean
 }
@@ -157,14 +156,13 @@ export const failedTasks = ({
   ), cut as materialized (
     select (select count(*) from failures) >= ${maxFailures}::integer or (select count(*) from failed) >= ${maxTasks}::integer as is_cut
   )
-  select f.task_id as "taskId", coalesce(t.name, t.key) as "taskName", f.failed_at as "failedAt", latest.states, latest.due as "dueAt", cut.is_cut as "isCut"
+  select f.task_id as "taskId", coalesce(t.name, t.key) as "taskName", f.failed_at as "failedAt", latest.states, cut.is_cut as "isCut"
   from cut, failed f
   cross join lateral (
     select id, name, key from task where id = f.task_id and deleted_at is null and cancelled_at is null limit 1
   ) t
   cross join lateral (
-    select array_agg(state::text order by scheduled_for desc, run_id desc) as states,
-           array_agg(date_part('epoch', scheduled_for) * 1000 order by scheduled_for desc, run_id desc) as due
+    select array_agg(state::text order by scheduled_for desc, run_id desc) as states
     from (
       select state, scheduled_for, run_id from run
       where task_id = f.task_id and ended_at > now() - interval '1 day'
@@ -173,6 +171,39 @@ export const failedTasks = ({
     where state in ('completed', 'permanently_failed')
   ) latest
   order by f.failed_at desc`
+
+/** How often a task has failed in a row. */
+export interface FailureStreak {
+  readonly taskId: string
+  readonly failures: number
+  /** When the first of them was due; null when the latest run did not fail. */
+  readonly since: number | null
+  /** Everything that was looked at failed: there may be more before it. */
+  readonly isCut: boolean
+}
+
+/** Failures of each task since its latest success, among its latest runs, which the index by task leads to. */
+export const failureStreaks = ({
+  taskIds,
+  maxRuns,
+}: {
+  taskIds: readonly string[]
+  maxRuns: number
+}) => sql<FailureStreak>`
+  select f.task_id as "taskId", streak.failures, streak.since, streak.is_cut as "isCut"
+  from unnest(${list(taskIds, (id) => id)}::uuid[]) as f(task_id)
+  cross join lateral (
+    select count(*) filter (where state = 'permanently_failed')::integer as failures,
+           min(scheduled_for) filter (where state = 'permanently_failed') as since, count(*) >= ${maxRuns}::integer as is_cut
+    from (
+      select state, scheduled_for, count(*) filter (where state = 'completed') over (order by scheduled_for desc, run_id desc) as successes
+      from (
+        select state, scheduled_for, run_id from run where task_id = f.task_id
+        order by scheduled_for desc, run_id desc limit ${maxRuns}
+      ) latest
+    ) r
+    where successes = 0
+  ) streak`
 
 /** How many tasks there are, counted up to a bound, and how many of them are paused since when. */
 export interface TaskCounts {

@@ -23,6 +23,7 @@ import {
 import {
   countAhead,
   failedTasks,
+  failureStreaks,
   liveCounts,
   occurrencesAhead,
   taskCounts,
@@ -176,6 +177,12 @@ async function expectOverviewByIndex() {
     failedTasks({ projectId, maxFailures: 100, maxTasks: 20, runsEach: 10 }),
     { rows: 100 + 20 + 20 * 10 + 200, pages: 2_000, inOrder: true },
   )
+  const streaks = failureStreaks({ taskIds: taskIds.slice(0, 10), maxRuns: 100 })
+  await expectByIndex('how often they failed', streaks, {
+    rows: 10 * (100 + 12),
+    pages: 10_000,
+    inOrder: true,
+  })
   await expectByIndex('how many tasks', taskCounts({ projectId, limit: 500 }), {
     rows: 500,
     pages: 600,

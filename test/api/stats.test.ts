@@ -1,5 +1,6 @@
 /** The overview: every number in it against the tables that it is made of. */
 import { beforeEach, describe, expect, test } from 'vitest'
+import { MAX_STREAK } from '../../src/api/operations/failing-tasks.ts'
 import { workOut } from '../../src/api/operations/forecast.ts'
 import { readStats } from '../../src/api/operations/stats.ts'
 import { uuidv7 } from '../../src/core/ids.ts'
@@ -202,6 +203,25 @@ describe('tasks', () => {
     expect(tasks.failing.items).toMatchObject([{ taskId: broken, taskName: 'broken', failures: 2 }])
     expect(Date.now() - Date.parse(tasks.failing.items[0]?.since ?? '')).toBeGreaterThan(29 * MINUTE_MS)
     expect(verdict.sentence).toMatch(/^1 task is failing\. /)
+  })
+
+  test('that fail on and on are counted back to their latest success, or as far as is looked at', async () => {
+    const [often, forEver] = await tasksInAgenda(db, { count: 2, dueAt: Date.now() + DAY_MS })
+    const failed = (taskId: string | undefined, count: number) =>
+      db.run(sql`
+        insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, kind, state)
+        select gen_random_uuid(), ${taskId}, ${DEFAULT_PROJECT_ID}, now() - n * interval '1 second', now() - interval '1 second', 1, n, 'occurrence',
+               'permanently_failed'
+        from generate_series(1, ${count}::integer) as n`)
+    await failed(often?.taskId, 342)
+    await failed(forEver?.taskId, MAX_STREAK + 1)
+
+    const { items } = (await stats()).tasks.failing
+    const of = (task: { taskId: string } | undefined) => items.find(({ taskId }) => taskId === task?.taskId)
+
+    expect(of(often)).toMatchObject({ failures: 342, atLeast: false })
+    expect(Date.now() - Date.parse(of(often)?.since ?? '')).toBeGreaterThanOrEqual(342_000)
+    expect(of(forEver)).toMatchObject({ failures: MAX_STREAK, atLeast: true })
   })
 
   test('are counted, and those that are paused with the longest pause', async () => {

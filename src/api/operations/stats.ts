@@ -3,19 +3,14 @@ import { SHARD_COUNT } from '../../core/ids.ts'
 import { type AuditSummary, auditSummary } from '../../store/audit.ts'
 import { type ClockStepRow, latestClockStep } from '../../store/clock-steps.ts'
 import type { Queryable } from '../../store/database.ts'
-import {
-  type FailedTask,
-  failedTasks,
-  type LiveCounts,
-  liveCounts,
-  taskCounts,
-} from '../../store/overview.ts'
+import { failedTasks, type LiveCounts, liveCounts, taskCounts } from '../../store/overview.ts'
 import { type RefusedRow, refusedNow } from '../../store/refused-rows.ts'
 import { presentAudit, utc } from '../present.ts'
 import type { Counted } from '../schemas/counted.ts'
 import type { Stats } from '../schemas/stats.ts'
 import { allNodes, allShards, isWatched, type NodeView } from './cluster.ts'
 import type { Context } from './context.ts'
+import { failingOf } from './failing-tasks.ts'
 import { type Forecast, forecast } from './forecast.ts'
 import { countHistory, outcomesOf, stepsOf } from './history-counts.ts'
 import { MadeForAll } from './made-for-all.ts'
@@ -33,7 +28,6 @@ const MAX_TASKS_COUNTED = 10_000
 const MAX_FAILURES = 2_000
 const MAX_FAILED_TASKS = 200
 const RUNS_OF_A_FAILED_TASK = 50
-const FAILING_SHOWN = 10
 const MAX_REFUSED = 1_000
 const REFUSED_SHOWN = 10
 /** Findings of a day that are counted; there are hardly ever any. */
@@ -50,7 +44,7 @@ export async function readStats(context: Context): Promise<Stats> {
   const counted = await db.snapshot((tx) => countHistory(tx, { projectId, from: now - DAY_MS, now }))
   const present = await db.snapshot((tx) => countPresent(tx, projectId, now), { inOrder: true })
   const { live, tasks, ahead } = present
-  const failing = failingOf(present.failed)
+  const { failing } = present
   const unwatched = shards.filter((shard) => !isWatched(shard))
   const lateCount = { count: live.late, atLeast: live.isDueCut }
   const lost = nodes.filter(
@@ -117,7 +111,7 @@ const auditOf = (audit: AuditSummary | undefined, now: number) => ({
 
 interface Present {
   readonly live: LiveCounts
-  readonly failed: readonly FailedTask[]
+  readonly failing: Stats['tasks']['failing']
   readonly tasks: { readonly total: number; readonly paused: number; readonly pausedSince: number | null }
   readonly ahead: Forecast
   readonly audit: AuditSummary | undefined
@@ -153,7 +147,15 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
   const [audit] = await tx.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
   const refused = await tx.run(refusedNow({ projectId, limit: MAX_REFUSED }))
   const [clockStep] = await tx.run(latestClockStep())
-  return { live, tasks, failed, audit, refused, clockStep, ahead: await forecast(tx, projectId, now) }
+  return {
+    live,
+    tasks,
+    failing: await failingOf(tx, failed),
+    audit,
+    refused,
+    clockStep,
+    ahead: await forecast(tx, projectId, now),
+  }
 }
 
 const refusedOf = (rows: readonly RefusedRow[]): Stats['refused'] => ({
@@ -175,17 +177,4 @@ function placesOf(nodes: readonly NodeView[]): Stats['places'] {
     total: living.reduce((sum, { concurrency }) => sum + concurrency, 0),
     busy: { count, atLeast: living.some(({ busy }) => busy.atLeast) },
   }
-}
-
-/** Of the tasks that failed lately those whose latest run did, and for how many runs they have been failing. */
-function failingOf(failed: readonly FailedTask[]): Stats['tasks']['failing'] {
-  const failing = failed.flatMap(({ taskId, taskName, failedAt, states, dueAt }) => {
-    const success = states.indexOf('completed')
-    const failures = success < 0 ? states.length : success
-    const since = dueAt[failures - 1]
-    if (since === undefined) return []
-    return { taskId, taskName, failures, since: utc(since), lastFailedAt: utc(failedAt) }
-  })
-  const atLeast = failed[0]?.isCut ?? false
-  return { count: failing.length, atLeast, items: failing.slice(0, FAILING_SHOWN) }
 }

@@ -51,7 +51,12 @@ export const Stats = z
             z.object({
               taskId: Uuid,
               taskName: z.string().nullable(),
-              failures: z.int().describe('Runs in a row that failed for good, up to 50.'),
+              failures: z.int().describe('Runs that failed for good since the latest success.'),
+              atLeast: z
+                .boolean()
+                .describe(
+                  'There may be more: no success is among the latest 1 000 runs, and no more are looked at.',
+                ),
               since: Stored.describe('When the first of those was due.'),
               lastFailedAt: Stored,
             }),

@@ -10,13 +10,15 @@ import { Failure } from '../../components/failure.tsx'
 import { Instant } from '../../components/instant.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { tell, tellFailure } from '../../components/toast.tsx'
+import { useUntilFound } from '../../components/until-found.ts'
 import classes from './dead-letters.module.css'
 
 /** The runs of a group, the latest first, each to be run again or dismissed by itself. */
 export function Letters({ filter }: { readonly filter: LetterFilter }) {
   const query = useInfiniteQuery(lettersQuery(filter))
   const letters = query.data?.pages.flatMap(({ items }) => items) ?? []
-  if (query.isPending) return <Bones count={2} />
+  const isSearching = useUntilFound(query, letters.length)
+  if (isSearching) return <Bones count={2} />
   if (query.isError && !query.data)
     return <Failure error={query.error} onRetry={() => void query.refetch()} />
   return (

@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { REFUSED_WORDS } from '../../../src/core/refusal-report.ts'
+import { formatCount } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
 import { inOnePiece } from '../../components/duration-words.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
@@ -51,12 +52,13 @@ export function Attention({ stats }: { readonly stats: Stats }) {
           )}
         </Item>
       )}
-      {tasks.failing.items.map(({ taskId, taskName, failures, since }) => (
+      {tasks.failing.items.map(({ taskId, taskName, failures, atLeast, since }) => (
         <Item key={taskId} state="failing">
           <Link to="/tasks/$taskId" params={{ taskId }}>
             {taskName ?? taskId.slice(0, 13)}
           </Link>{' '}
-          failed {failures === 1 ? 'once' : `${failures} times in a row`}, since <Instant at={since} />
+          failed {timesInARow({ count: failures, atLeast })}, since {atLeast && 'before '}
+          <Instant at={since} />
         </Item>
       ))}
       {tasks.failing.count > tasks.failing.items.length && (
@@ -107,6 +109,9 @@ export function Attention({ stats }: { readonly stats: Stats }) {
     </ul>
   )
 }
+
+const timesInARow = ({ count, atLeast }: { readonly count: number; readonly atLeast: boolean }): string =>
+  count === 1 && !atLeast ? 'once' : `${atLeast ? 'at least ' : ''}${formatCount(count)} times in a row`
 
 /** What PostgreSQL does not take: nothing else waits for it, but somebody has to see to it. */
 function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['refused'] }) {

@@ -2,7 +2,6 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
 import { runsQuery } from '../../api/runs.ts'
 import { refreshMs } from '../../app/live.ts'
 import { Failure } from '../../components/failure.tsx'
@@ -13,6 +12,7 @@ import { Bones, Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
 import { useFrom } from '../../components/span.ts'
 import { useTitle } from '../../components/title.ts'
+import { useUntilFound } from '../../components/until-found.ts'
 import { type RunFilters, STATES } from './filters.ts'
 import classes from './runs-screen.module.css'
 
@@ -25,16 +25,12 @@ export function RunsScreen() {
   const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const runs = query.data?.pages.flatMap(({ items }) => items) ?? []
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
-  // A search that had to look far may come back with nothing, and go on.
-  useEffect(() => {
-    if (runs.length === 0 && hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [runs.length, hasNextPage, isFetchingNextPage, fetchNextPage])
-  const isSearching = query.isPending || (runs.length === 0 && hasNextPage)
+  const isSearching = useUntilFound(query, runs.length)
   return (
     <div className={classes.screen}>
       <h1>Runs</h1>
       <Filters filters={{ ...(state ? { state } : {}), ...(since ? { since } : {}) }} />
-      {isSearching && !query.isError && <Bones count={8} />}
+      {isSearching && <Bones count={8} />}
       {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
       {!isSearching && !query.isError && runs.length === 0 && (
         <NoRuns isFiltered={state !== undefined || since !== undefined} />

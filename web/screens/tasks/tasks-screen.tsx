@@ -14,6 +14,7 @@ import { FreshRows } from '../../components/fresh-rows.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { Bones } from '../../components/panel.tsx'
 import { useTitle } from '../../components/title.ts'
+import { useUntilFound } from '../../components/until-found.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { useSelection } from './selection.ts'
@@ -32,6 +33,7 @@ export function TasksScreen() {
   const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const [asked, setAsked] = useState<Task | null>(null)
   const tasks = useMemo(() => query.data?.pages.flatMap(({ items }) => items) ?? [], [query.data])
+  const isSearching = useUntilFound(query, tasks.length)
   // What is said before deleting is said of the task as it is by then, not of the row that was clicked.
   const deleting = asked && (tasks.find(({ id }) => id === asked.id) ?? asked)
   const selection = useSelection(tasks)
@@ -40,12 +42,14 @@ export function TasksScreen() {
     <div className={classes.screen}>
       <div className={classes.head}>
         <h1>Tasks</h1>
-        {query.isSuccess && <Count count={tasks.length} isAll={!query.hasNextPage} isFiltered={isFiltered} />}
+        {query.isSuccess && !isSearching && (
+          <Count count={tasks.length} isAll={!query.hasNextPage} isFiltered={isFiltered} />
+        )}
       </div>
       <FilterBar filters={filter} />
-      {query.isPending && <Bones count={8} />}
+      {isSearching && <Bones count={8} />}
       {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isSuccess && tasks.length === 0 && <NoTasks isFiltered={isFiltered} />}
+      {query.isSuccess && !isSearching && tasks.length === 0 && <NoTasks isFiltered={isFiltered} />}
       <FreshRows queryKey={options.queryKey} />
       {tasks.length > 0 && (
         <TaskList
