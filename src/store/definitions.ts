@@ -34,7 +34,7 @@ interface KeptOverride {
 }
 
 /**
- * Definitions by task and version. A version never changes, so what is cached cannot be stale; the cache
+ * Definitions by task and version. A version never changes until its task is deleted, so what is cached cannot be stale; the cache
  * is bounded, and what it does not hold is read in one statement a batch. One-off tasks are not kept: each
  * is asked for once. What a run that somebody asked for does otherwise is its own, and is read with it.
  * What is large is kept without its action, so that what waits in memory is bounded in bytes by how many runs wait.

@@ -9,7 +9,7 @@ const READ_AT_ONCE = 100
 /**
  * Erases the secrets of a task, in all its versions, in the transaction that deletes it: from then on no run of it begins.
  * Runs in progress were given their action when they were claimed, and are told to stop. Where a worker reads a large
- * action only now, it finds masks: no request can carry one, so none goes out without its secret.
+ * action only now, it finds masks: no header can carry one, so no request goes out, and Slack knows no such address.
  */
 export async function eraseSecrets(tx: Queryable, taskId: string): Promise<void> {
   for (let before: number | null = null; ; ) {

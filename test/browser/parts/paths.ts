@@ -1,5 +1,6 @@
 /** What people do: the first task, a task of one's own, an edit that meets another, a task that fails. */
 import { expect, test } from 'vitest'
+import { sql } from '../../../src/store/sql.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
 import { inShell } from '../../support/shell.ts'
@@ -7,7 +8,7 @@ import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
 /** The server must be new: the first of them is a newcomer's. */
-export function paths({ visit }: TestBrowser, { node }: TestServer): void {
+export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
   const create = async (task: object) => (await node.request('POST', '/v1/tasks', task)).body
 
   test('a newcomer creates the first task and sees it run', async () => {
@@ -84,6 +85,32 @@ export function paths({ visit }: TestBrowser, { node }: TestServer): void {
     const { id: _, createdAt: __, updatedAt: ___, ...wanted } = byForm
     expect(byShell).toMatchObject(wanted)
     expect(byForm.name).toBe(`it's "quoted" & <b>`)
+  })
+
+  test('the form shows the mask of a secret, and saving it keeps the secret', async () => {
+    const headers = { authorization: 'Bearer canary', accept: 'text/plain' }
+    const task = await create({
+      name: 'secretive',
+      action: { type: 'http', url: 'https://example.com/', method: 'GET', headers },
+      schedule: { type: 'manual' },
+    })
+    const { page } = await visit(`${node.url}/tasks/${task.id}/edit`)
+    const shown = page.getByLabel('Headers')
+    await shown.waitFor()
+    const [text, form] = [await shown.inputValue(), await page.content()]
+
+    await shown.fill(text.replace('text/plain', 'text/html'))
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('version 2', { exact: true }).waitFor()
+
+    expect(text).toBe('authorization: ••••••\naccept: text/plain')
+    expect(form + (await page.content())).not.toContain('canary')
+    const [stored] = await db.run(
+      sql<{
+        headers: object
+      }>`select definition #> '{action,headers}' as headers from task where id = ${task.id}`,
+    )
+    expect(stored?.headers).toEqual({ ...headers, accept: 'text/html' })
   })
 
   test('an edit says what it changes, and one that meets another shows both and loses neither', async () => {
