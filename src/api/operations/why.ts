@@ -3,6 +3,7 @@ import { inForce } from '../../core/blackout.ts'
 import { shardOf } from '../../core/ids.ts'
 import { laneOf } from '../../core/lane.ts'
 import { type Waiting, whyNow } from '../../core/why/now.ts'
+import type { Recorded } from '../../core/why/recorded.ts'
 import { wasOpen, whyThen } from '../../core/why/then.ts'
 import type { Why } from '../../core/why/why.ts'
 import { blackoutsAt } from '../../store/blackouts.ts'
@@ -134,6 +135,19 @@ async function explainThen(
     attempts,
     pause: recorded ?? present,
     blackout: inForce(blackouts, at),
+    recorded: await whatIsRecorded(tx, { taskId, at, runId: open?.runId ?? null }),
     versions: [...past.reverse(), { version, definition, until: null }],
   })
+}
+
+/** A run that waited in a queue which is still paused waits there still, so its live row names the queue. */
+async function whatIsRecorded(
+  tx: Queryable,
+  { taskId, at, runId }: { taskId: string; at: number; runId: string | null },
+): Promise<Recorded> {
+  const live = runId === null ? [] : await tx.run(store.liveRuns({ taskId, limit: MAX_LIVE }))
+  const waits = live.find((run) => run.runId === runId && run.state === 'pending')
+  const [place] = waits ? await tx.run(store.waitingIn({ lane: waits.lane, before: null, limit: 1 })) : []
+  const since = place?.queuePausedAt ?? null
+  return { pausedQueue: place && since !== null && since <= at ? { name: place.queue, since } : null }
 }

@@ -1,9 +1,10 @@
 /**
  * Why a task was not running at an instant that has passed. Pure: it sees what history, versions and pauses tell about that
- * instant. What nobody wrote down (which worker had a free place, whether a queue was full) is not guessed at.
+ * instant. What nobody wrote down (which worker had a free place, whether a queue or a key was full) is not guessed at.
  */
 import { expectedBetween, type Owing } from '../ledger/expected.ts'
 import type { Blackout } from './now.ts'
+import { type Recorded, recordedCauses } from './recorded.ts'
 import { because, instant, roughly, type Why, type WhyCode } from './why.ts'
 
 /** A run of the task that was due at or before the instant, live or ended. */
@@ -51,6 +52,8 @@ export interface ThenCase extends Owing {
   readonly pause: Pause | null
   /** The blackout of the project that was in force. */
   readonly blackout: Blackout | null
+  /** What is known about where its runs waited. */
+  readonly recorded: Recorded
 }
 
 /** It was on its way then: what did not run, and says why, never was. */
@@ -94,7 +97,7 @@ export function whyThen(it: ThenCase): Why[] {
 }
 
 /** A run was on its way: it ran, waited for its next attempt, or waited for a worker. */
-function openThen({ at, attempts, now, blackout }: ThenCase, run: PastRun): Why[] {
+function openThen({ at, attempts, now, blackout, recorded }: ThenCase, run: PastRun): Why[] {
   const facts = { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor }
   const first = run.lateMs === null ? run.startedAt : run.scheduledFor + run.lateMs
   const own = attempts.filter(({ runId }) => runId === run.runId)
@@ -143,10 +146,13 @@ function openThen({ at, attempts, now, blackout }: ThenCase, run: PastRun): Why[
       ? `until ${instant(run.endedAt ?? now)}, without ever beginning`
       : `for ${roughly(until - since)}`
   const lost = before ? 'its worker had died, and ' : ''
+  const who = `Run ${run.runId} was due and waited ${waited}`
+  const known = recordedCauses(recorded, { who, facts: { ...facts, ...sinceUntil(since, until) } })
+  if (known.length > 0) return known
   return [
     {
       code: 'waited',
-      sentence: `Run ${run.runId} was due and waited ${waited}: ${lost}what it waited for is not recorded (a scheduler, a place in its queue or key, or a free worker).`,
+      sentence: `${who}: ${lost}what it waited for is not recorded (a scheduler, a place in its queue or key, or a free worker).`,
       facts: { ...facts, ...sinceUntil(since, until) },
       advice: 'Ask while it happens to learn which; GET /v1/stats tells how late runs were by the minute.',
     },

@@ -151,6 +151,24 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     expect(await why(id, at - 100 * 86_400 * S)).toMatchObject({ code: 'not_created' })
   })
 
+  test('then: the queue was paused and still is', async () => {
+    const id = await aTask({ schedule: HOURLY, queue: 'shut' })
+    await db.run(sql`update task set created_at = now() - interval '1 hour' where id = ${id}`)
+    const paused = await api.request('POST', '/v1/queues/shut/pause')
+    await db.run(sql`update queue set paused_at = now() - interval '10 minutes' where name = 'shut'`)
+    await db.run(sql`
+      update agenda set state = 'pending', wake_at = now() - interval '5 minutes', scheduled_for = now() - interval '5 minutes'
+      where task_id = ${id}`)
+
+    expect(paused.status).toBe(200)
+    expect(await why(id, Date.now() - 60 * S)).toMatchObject({
+      code: 'queue_paused',
+      facts: { queue: 'shut' },
+    })
+    await db.run(sql`update queue set paused_at = now() where name = 'shut'`)
+    expect(await why(id, Date.now() - 60 * S)).toMatchObject({ code: 'waited' })
+  })
+
   test('an instant that lies ahead and a task that is not there are refused', async () => {
     const id = await aTask({ schedule: HOURLY })
 
