@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest'
 import { requestText } from './request-text.ts'
 
-test('headers come before the body, and secrets are told by their length', () => {
+test('headers come before the body', () => {
   const text = requestText({
     type: 'http',
     url: 'https://example.com',
     method: 'POST',
-    headers: { accept: 'text/plain', Authorization: 'Bearer abcdef', 'x-api-key': '12345' },
+    headers: { accept: 'text/plain', 'x-tenant': 'acme' },
     body: { a: 1 },
   })
 
-  expect(text).toBe(
-    'accept: text/plain\nAuthorization: Bearer ••• (6 characters)\nx-api-key: ••• (5 characters)\n\n{\n  "a": 1\n}',
-  )
+  expect(text).toBe('accept: text/plain\nx-tenant: acme\n\n{\n  "a": 1\n}')
 })
 
 test('what sends nothing shows nothing', () => {

@@ -1,4 +1,4 @@
-/** What a run sends, as text. What is secret by its name is not shown: pages are shared and projected on walls. */
+/** What a run sends, as text. Secrets are masked by the server. */
 import type { Action } from '../../api/wire.ts'
 
 /** Headers and body as they go out, without what Belfry adds itself. */
@@ -13,16 +13,7 @@ export function requestText(action: Action): string {
   }
   const headers = action.type === 'http' ? Object.entries(action.headers ?? {}) : []
   const body = typeof action.body === 'string' ? action.body : JSON.stringify(action.body, null, 2)
-  return [headers.map(([name, value]) => `${name}: ${shown(name, value)}`).join('\n'), body ?? '']
+  return [headers.map(([name, value]) => `${name}: ${value}`).join('\n'), body ?? '']
     .filter((part) => part !== '')
     .join('\n\n')
-}
-
-const SECRET = /authorization|cookie|token|secret|password|api-?key/i
-
-/** A secret is told by its scheme and its length, which is enough to see that one is there. */
-function shown(name: string, value: string): string {
-  if (!SECRET.test(name)) return value
-  const [, scheme = '', secret = value] = /^([A-Za-z]+ )(.+)$/.exec(value) ?? []
-  return `${scheme}••• (${secret.length} characters)`
 }
