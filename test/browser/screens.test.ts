@@ -231,6 +231,12 @@ const SCREENS: readonly Screen[] = [
     open: (page) => page.getByText('JSON', { exact: true }).first().click(),
   },
   {
+    name: 'runs',
+    path: () => `/runs`,
+    ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor(),
+  },
+  { name: 'run', path: () => `/runs/${runId}`, ready: heading('Timeline') },
+  {
     name: 'what came of a test run',
     path: () => `/tasks/new`,
     ready: heading('New task'),
@@ -241,12 +247,6 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('link', { name: 'view' }).waitFor()
     },
   },
-  {
-    name: 'runs',
-    path: () => `/runs`,
-    ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor(),
-  },
-  { name: 'run', path: () => `/runs/${runId}`, ready: heading('Timeline') },
   {
     name: 'nothing',
     path: () => `/tasks/x/y/z`,

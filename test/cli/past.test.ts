@@ -63,7 +63,7 @@ test('a paused task says so, and its ledger is in order', async () => {
   const wrong = await belfry('task', 'ledger', 'hello', '--since', 'soon')
 
   expect(why).toMatchObject({ code: 0, stderr: '' })
-  expect(why.stdout).toMatch(/^paused: The task is paused since .*\n {2}try: Let it go on/)
+  expect(why.stdout).toMatch(/^paused: The task is paused since .*\n {2}try: Resume it: belfry task resume/)
   expect(code.stdout).toBe('paused\n')
   expect(before.stdout).toMatch(/^not_created: /)
   expect(ledger).toMatchObject({ code: 0, stdout: expect.stringContaining('Everything is accounted for.') })

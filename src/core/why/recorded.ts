@@ -21,7 +21,7 @@ export function recordedCauses(
       code: 'queue_paused',
       sentence: `${who}: the queue ${name} was paused at ${instant(since)} and still is.`,
       facts: { ...facts, queue: name, since },
-      advice: `Let it go on with POST /v1/queues/${name}/resume.`,
+      advice: `Resume it: belfry queue resume ${name}`,
     },
   ]
 }

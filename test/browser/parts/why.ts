@@ -52,7 +52,7 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
     await then.getByRole('button', { name: 'Back to now' }).click()
     await page.getByRole('button', { name: 'Run now' }).click()
     await panel.getByText('queue_paused').waitFor()
-    await panel.getByText('/v1/queues/closed/resume').waitFor()
+    await panel.getByText('belfry queue resume closed').waitFor()
     await panel.getByRole('link', { name: 'Show that run' }).click()
     await page.getByRole('heading', { name: 'held up' }).waitFor()
 
