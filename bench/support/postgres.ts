@@ -81,7 +81,10 @@ export async function startPostgres(): Promise<Server> {
 /** A new database with the product's tables. */
 export async function createBelfryDatabase(server: Server, name: string): Promise<BenchDatabase> {
   const database = await server.create(name)
-  await migrate(database.db, await readMigrations(join(ROOT, 'migrations')))
+  // A migration that builds indexes holds one connection and builds by another.
+  const migrating = connect(database.url, 2)
+  await migrate(migrating, await readMigrations(join(ROOT, 'migrations')))
+  await migrating.close()
   return database
 }
 
