@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { TaskDefinition } from '../src/core/task.ts'
-import { sql } from '../src/store/sql.ts'
+import type { TaskDefinition } from '../src/core/task/task.ts'
+import { sql } from '../src/store/database/sql.ts'
 import { startNodes } from './support/belfry.ts'
 import { benchmark, someOf, whole } from './support/command.ts'
 import { peakMiB, residentMiB, treeMiB } from './support/cpu.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '../src/store/sql.ts'
+import { sql } from '../src/store/database/sql.ts'
 import { startNodes } from './support/belfry.ts'
 import { COST, percentileColumns } from './support/columns.ts'
 import { benchmark, whole } from './support/command.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '../src/store/sql.ts'
+import { sql } from '../src/store/database/sql.ts'
 import { DAY_MS, makeHistory, makePastDays } from '../test/support/history.ts'
 import { startNodes } from './support/belfry.ts'
 import { percentileColumns } from './support/columns.ts'

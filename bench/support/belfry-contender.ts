@@ -1,4 +1,4 @@
-import type { Action } from '../../src/core/action.ts'
+import type { Action } from '../../src/core/action/action.ts'
 import { startNodes } from './belfry.ts'
 import { type Contender, DRAIN_TIMEOUT_MS, type Prepared, type Workload } from './contender.ts'
 import { type BenchDatabase, checkpoint, createBelfryDatabase, type Server, vacuum } from './postgres.ts'

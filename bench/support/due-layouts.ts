@@ -2,10 +2,10 @@
  * Three ways to lay out the due index: one table as it is, or the same rows in partitions by the day or by the
  * hour of wake_at. A unique constraint of a partitioned table must contain what it is partitioned by.
  */
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { lookAhead } from '../../src/store/agenda.ts'
-import type { Queryable } from '../../src/store/database.ts'
-import { list, type Statement, sql } from '../../src/store/sql.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { lookAhead } from '../../src/store/agenda/agenda.ts'
+import type { Queryable } from '../../src/store/database/database.ts'
+import { list, type Statement, sql } from '../../src/store/database/sql.ts'
 
 export const LAYOUTS = ['shards', 'days', 'hours'] as const
 export type LayoutName = (typeof LAYOUTS)[number]

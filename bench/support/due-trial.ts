@@ -1,8 +1,8 @@
 /** Measures layouts of the due index, one after the other on one connection, whose CPU time is what is counted. */
 import { randomUUID } from 'node:crypto'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { type Database, sqlState, violatedConstraint } from '../../src/store/database.ts'
-import { type Statement, sql } from '../../src/store/sql.ts'
+import { type Database, sqlState, violatedConstraint } from '../../src/store/database/database.ts'
+import { type Statement, sql } from '../../src/store/database/sql.ts'
 import { ownCpuUs } from './cpu.ts'
 import {
   createLayout,

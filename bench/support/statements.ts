@@ -2,8 +2,8 @@
  * Where the database's time went, statement by statement: `--statements` with any benchmark. It costs a little itself, so
  * figures that are quoted come from a run without it.
  */
-import type { Database } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { type Column, tableOf } from './report.ts'
 
 /** What the server must be started with to keep count. */

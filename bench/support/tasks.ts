@@ -1,11 +1,11 @@
 /** Tasks put straight into the store, by the statement that the API uses for its bulk creates. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { SHARD_COUNT, shardOf, uuidv7 } from '../../src/core/ids.ts'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task.ts'
-import type { Database } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
-import { insertTasks, type NewTask } from '../../src/store/tasks.ts'
+import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task/task.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import type { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { insertTasks, type NewTask } from '../../src/store/tasks/tasks.ts'
 import { connect } from './postgres.ts'
 
 const BATCH = 10_000

@@ -1,4 +1,4 @@
-import { printable } from '../core/printable.ts'
+import { printable } from '../core/values/printable.ts'
 import { onStdout as pc, printOut } from './terminal.ts'
 
 const LABEL_WIDTH = 10

@@ -3,7 +3,7 @@
  * both colours off.
  */
 import pc from 'picocolors'
-import { printable } from '../core/printable.ts'
+import { printable } from '../core/values/printable.ts'
 
 const isForced = Boolean(process.env['FORCE_COLOR']) && process.env['FORCE_COLOR'] !== '0'
 

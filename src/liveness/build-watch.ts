@@ -1,7 +1,7 @@
-import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
-import { readOldestMigration, tooOldSentence } from '../store/compatibility.ts'
-import type { Database } from '../store/database.ts'
+import type { Database } from '../store/database/database.ts'
+import { readOldestMigration, tooOldSentence } from '../store/schema/compatibility.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 const EVERY_MS = 10_000
 

@@ -4,11 +4,11 @@
  * clock is being slewed. The readings follow the time and not the runs: however many are due, there are some 40 a second.
  */
 import { type DatabaseClock, READING_LASTS_MS, type Step } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import type { Database } from '../store/database.ts'
-import { readClock } from '../store/nodes.ts'
+import type { Database } from '../store/database/database.ts'
+import { readClock } from '../store/nodes/nodes.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 export interface ClockSyncOptions {
   /** A connection of its own: behind other statements a reading would say less about the time. */

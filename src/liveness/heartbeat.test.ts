@@ -3,9 +3,9 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startProxy } from '../../test/support/proxy.ts'
 import { uuidv7 } from '../core/ids.ts'
-import { silentLogger } from '../runtime/logger.ts'
-import { declareDead } from '../store/nodes.ts'
-import { sql } from '../store/sql.ts'
+import { sql } from '../store/database/sql.ts'
+import { declareDead } from '../store/nodes/nodes.ts'
+import { silentLogger } from '../telemetry/logger.ts'
 import { Heartbeat } from './heartbeat.ts'
 
 const { url, db } = await createTestDatabase()

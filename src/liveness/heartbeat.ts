@@ -4,10 +4,10 @@
  * beat for most of its lease gives up its runs before anybody else may take them.
  */
 import { Worker as Thread } from 'node:worker_threads'
-import type { Logger } from '../runtime/logger.ts'
 import type { Service } from '../runtime/service.ts'
-import type { Database } from '../store/database.ts'
-import { beat, declareDead, insertNode, type NewNode } from '../store/nodes.ts'
+import type { Database } from '../store/database/database.ts'
+import { beat, declareDead, insertNode, type NewNode } from '../store/nodes/nodes.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 export interface HeartbeatOptions {
   readonly node: NewNode

@@ -1,10 +1,11 @@
 import { uuidv7 } from '../core/ids.ts'
-import { endAfterLoss } from '../core/worker-loss.ts'
+import { endAfterLoss } from '../core/policy/worker-loss.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { Watch } from '../runtime/watch.ts'
-import type { Database } from '../store/database.ts'
+import { type Ending, endRuns } from '../store/agenda/outcomes.ts'
+import type { Database } from '../store/database/database.ts'
+import { SetAside } from '../store/database/set-aside.ts'
 import {
   buryNodes,
   declareSilentDead,
@@ -14,9 +15,8 @@ import {
   livingNodes,
   reclaimRuns,
   unburiedNodes,
-} from '../store/nodes.ts'
-import { type Ending, endRuns } from '../store/outcomes.ts'
-import { SetAside } from '../store/set-aside.ts'
+} from '../store/nodes/nodes.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
 export interface ReaperOptions {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { whenDone } from '../../test/support/cleanup.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { silentLogger } from './logger.ts'
+import { silentLogger } from '../telemetry/logger.ts'
 import { Loop } from './loop.ts'
 
 /** Fails for as long as it is told to. */

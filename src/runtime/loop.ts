@@ -1,4 +1,4 @@
-import type { Logger } from './logger.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import type { Service } from './service.ts'
 
 export interface LoopOptions {

@@ -1,4 +1,4 @@
-import type { Steps } from '../core/steps.ts'
+import type { Steps } from '../core/values/steps.ts'
 
 /** After working so long on end, everything else that the process does has its turn. */
 const TURN_MS = 3

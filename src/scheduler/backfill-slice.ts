@@ -1,17 +1,18 @@
 /** The next runs of a backfill: how many, which, and when each may begin. */
-import { BEHIND_ON_TIME, nextOfRange } from '../core/backfill.ts'
+
 import { shardOf, uuidv7 } from '../core/ids.ts'
-import { laneOf, lateLaneOf } from '../core/lane.ts'
-import { rateGapMs } from '../core/rate.ts'
-import { type KeptDefinition, planOf } from '../core/task.ts'
+import { BEHIND_ON_TIME, nextOfRange } from '../core/policy/backfill.ts'
+import { laneOf, lateLaneOf } from '../core/run/lane.ts'
+import { type KeptDefinition, planOf } from '../core/task/task.ts'
+import { rateGapMs } from '../core/values/rate.ts'
 import {
   type BackfillRun,
   type HeldBackfill,
   insertBackfillRuns,
   type Progress,
   unfilled,
-} from '../store/backfills.ts'
-import type { Queryable } from '../store/database.ts'
+} from '../store/backfills/backfills.ts'
+import type { Queryable } from '../store/database/database.ts'
 import type { DueHint } from '../transport/wake-ups.ts'
 
 /** A backfill that waits for its own runs is looked at again after this time. */

@@ -1,4 +1,3 @@
-import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import {
   endBackfill,
@@ -8,10 +7,11 @@ import {
   liveRuns,
   type Progress,
   saveBackfill,
-} from '../store/backfills.ts'
-import { type Database, isRefused, type Queryable } from '../store/database.ts'
-import type { Definitions } from '../store/definitions.ts'
-import { SetAside } from '../store/set-aside.ts'
+} from '../store/backfills/backfills.ts'
+import { type Database, isRefused, type Queryable } from '../store/database/database.ts'
+import { SetAside } from '../store/database/set-aside.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Definitions } from '../transport/definitions.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import { lookAgainAt, roomFor, writeSlice } from './backfill-slice.ts'
 

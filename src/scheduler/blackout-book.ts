@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { type InForce, inForce, spanAfter } from '../core/blackout.ts'
-import type { Logger } from '../runtime/logger.ts'
+import { type InForce, inForce, spanAfter } from '../core/policy/blackout.ts'
 import { LoopService } from '../runtime/loop-service.ts'
-import { type BlackoutRow, projectsOf, readBlackouts } from '../store/blackouts.ts'
-import type { Queryable } from '../store/database.ts'
+import type { Queryable } from '../store/database/database.ts'
+import { type BlackoutRow, projectsOf, readBlackouts } from '../store/projects/blackouts.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
 /** A window that nobody spoke of is noticed within this time. */

@@ -2,14 +2,15 @@
  * What to do with a row that has come due. Pure: it sees the row, its definition and the time, and
  * answers what the one statement that fires it shall do.
  */
-import { lateLaneOf } from '../core/lane.ts'
-import { isBrief, makeUpFor, spread, type Unwatched } from '../core/misfire.ts'
+
+import { isBrief, makeUpFor, spread, type Unwatched } from '../core/policy/misfire.ts'
+import { lateLaneOf } from '../core/run/lane.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
 import { countOccurrences, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
-import { type KeptDefinition, MAX_QUEUED, planOf, queuedAtMost } from '../core/task.ts'
-import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda.ts'
-import type { Recovery } from '../store/catch-up.ts'
+import { type KeptDefinition, MAX_QUEUED, planOf, queuedAtMost } from '../core/task/task.ts'
+import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda/agenda.ts'
+import type { Recovery } from '../store/agenda/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
 
 /** A due row, and all that a decision about it depends on. */

@@ -1,5 +1,5 @@
-import type { KeptDefinition } from '../core/task.ts'
-import type { DueRow } from '../store/agenda.ts'
+import type { KeptDefinition } from '../core/task/task.ts'
+import type { DueRow } from '../store/agenda/agenda.ts'
 import { Heap } from './heap.ts'
 
 /** A row that comes due, and what its task says. */

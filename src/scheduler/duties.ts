@@ -1,8 +1,8 @@
-import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
-import type { DueRow } from '../store/agenda.ts'
-import type { Database } from '../store/database.ts'
-import { SetAside } from '../store/set-aside.ts'
+import type { DueRow } from '../store/agenda/agenda.ts'
+import type { Database } from '../store/database/database.ts'
+import { SetAside } from '../store/database/set-aside.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 /** Something that is to be done to a task, by a row of the agenda that is no run. */
 export interface Duty {

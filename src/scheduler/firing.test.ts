@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
-import { JUST_RUN } from '../store/agenda.ts'
+import { JUST_RUN } from '../store/agenda/agenda.ts'
 import { type Decided, followerOf, grouped, withRoom } from './firing.ts'
 
 const definition = aDefinition()

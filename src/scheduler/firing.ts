@@ -1,8 +1,8 @@
 /** From what is due to what is fired: who gets the room there is, and what follows from a fire that was granted. */
-import { durationMs } from '../core/task.ts'
-import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda.ts'
-import type { LimitedWait } from '../store/expiry.ts'
-import type { HeldRow } from '../store/fire-in-turn.ts'
+import { durationMs } from '../core/task/task.ts'
+import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda/agenda.ts'
+import type { LimitedWait } from '../store/agenda/expiry.ts'
+import type { HeldRow } from '../store/agenda/fire-in-turn.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Due } from './due-queue.ts'

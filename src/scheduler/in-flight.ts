@@ -1,4 +1,4 @@
-import type { DueRow } from '../store/agenda.ts'
+import type { DueRow } from '../store/agenda/agenda.ts'
 
 /** As much of a row as tells one state of a run from a later one: whoever changes a run raises its fence. */
 type Seen = Pick<DueRow, 'runId' | 'taskId' | 'fence'>

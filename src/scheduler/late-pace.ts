@@ -1,4 +1,4 @@
-import type { LateStart } from '../store/catch-up.ts'
+import type { LateStart } from '../store/agenda/catch-up.ts'
 import type { Due } from './due-queue.ts'
 
 /** Runs closer together than this are not told apart: one statement fires them, and one claim takes them. */

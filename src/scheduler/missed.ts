@@ -1,6 +1,6 @@
-import { isBrief, stretchAt, type Unwatched } from '../core/misfire.ts'
+import { isBrief, stretchAt, type Unwatched } from '../core/policy/misfire.ts'
 import { dueAt, nextOccurrence } from '../core/schedule/occurrences.ts'
-import { planOf } from '../core/task.ts'
+import { planOf } from '../core/task/task.ts'
 import { dueInstant } from './decide.ts'
 import type { Due } from './due-queue.ts'
 

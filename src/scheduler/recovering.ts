@@ -1,5 +1,5 @@
-import type { Logger } from '../runtime/logger.ts'
 import { LoopService } from '../runtime/loop-service.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import type { Due } from './due-queue.ts'
 import { isMadeUpFor, Missed } from './missed.ts'
 import type { ShardLeases } from './shard-leases.ts'

@@ -6,9 +6,8 @@
  */
 
 import { uuidv7 } from '../core/ids.ts'
-import { stretchAt } from '../core/misfire.ts'
+import { stretchAt } from '../core/policy/misfire.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { mapInTurns } from '../runtime/turns.ts'
@@ -20,13 +19,14 @@ import {
   fireFollowed,
   lookAhead,
   ONE_ROW_AN_OCCURRENCE,
-} from '../store/agenda.ts'
-import { recover } from '../store/catch-up.ts'
-import { type Database, mayHaveBeenCarriedOut, violatedConstraint } from '../store/database.ts'
-import type { Definitions } from '../store/definitions.ts'
-import { limitWaits } from '../store/expiry.ts'
-import { fireInTurn, type HeldRow, type TurnResult } from '../store/fire-in-turn.ts'
-import { SetAside } from '../store/set-aside.ts'
+} from '../store/agenda/agenda.ts'
+import { recover } from '../store/agenda/catch-up.ts'
+import { limitWaits } from '../store/agenda/expiry.ts'
+import { fireInTurn, type HeldRow, type TurnResult } from '../store/agenda/fire-in-turn.ts'
+import { type Database, mayHaveBeenCarriedOut, violatedConstraint } from '../store/database/database.ts'
+import { SetAside } from '../store/database/set-aside.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Definitions } from '../transport/definitions.ts'
 import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'

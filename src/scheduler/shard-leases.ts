@@ -6,13 +6,10 @@
  * only while it can read, so a restart of the database takes no shard from anybody.
  */
 import { SHARD_COUNT } from '../core/ids.ts'
-import type { Unwatched } from '../core/misfire.ts'
-import type { Logger } from '../runtime/logger.ts'
+import type { Unwatched } from '../core/policy/misfire.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { Watch } from '../runtime/watch.ts'
-import type { Database } from '../store/database.ts'
-import { type LivingNode, livingNodes } from '../store/nodes.ts'
 import {
   type BeatenShard,
   beatShards,
@@ -21,7 +18,10 @@ import {
   type ShardRow,
   takeShards,
   unwatchedOf,
-} from '../store/shards.ts'
+} from '../store/agenda/shards.ts'
+import type { Database } from '../store/database/database.ts'
+import { type LivingNode, livingNodes } from '../store/nodes/nodes.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 export interface ShardLeaseOptions {
   readonly nodeId: string

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startTestNode } from '../../test/support/node.ts'
-import { sql } from '../store/sql.ts'
+import { sql } from '../store/database/sql.ts'
 import { aName, latestRun, runWhen, untilAborted, aWorker as workerOf } from './test-support.ts'
 import { type Handler, NonRetryable, RetryAt, Stopped, Worker, type WorkerOptions } from './worker.ts'
 

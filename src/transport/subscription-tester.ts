@@ -2,7 +2,7 @@
  * Trying a subscription out, as an api node sees it. What is sent goes the way of every event, so it shows what an event
  * would meet; but nothing has happened, nothing is noted, and what waits to be delivered stays where it is.
  */
-import type { SubscriptionRow } from '../store/subscriptions.ts'
+import type { SubscriptionRow } from '../store/events/subscriptions.ts'
 
 /** A subscription that is tried out. */
 export type TestedSubscription = Pick<

@@ -2,8 +2,8 @@
  * What carries runs to workers. PostgreSQL remains the truth whatever the transport: a claim is only
  * valid once it stands there, with a fence, and a transport that forgets everything loses nothing.
  */
-import type { RunKind } from '../core/run.ts'
-import type { KeptDefinition } from '../core/task.ts'
+import type { RunKind } from '../core/run/run.ts'
+import type { KeptDefinition } from '../core/task/task.ts'
 
 /** The right to work on a run, as the database granted it. */
 export interface ClaimedRun {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Action } from '../core/action.ts'
-import type { Outcome } from '../core/outcome.ts'
-import { durationMs } from '../core/task.ts'
+import type { Action } from '../core/action/action.ts'
+import type { Outcome } from '../core/run/outcome.ts'
+import { durationMs } from '../core/task/task.ts'
+import type { EndedAttempt } from '../outcomes/verdict.ts'
 import { type HoldingClock, holdMs, type Step } from '../runtime/clock.ts'
+import { traceparentFor } from '../telemetry/traceparent.ts'
 import type { Work } from '../transport/transport.ts'
 import type { AttemptContext, Executor, StopSignal } from './executor.ts'
-import { traceparentFor } from './traceparent.ts'
-import type { EndedAttempt } from './verdict.ts'
 
 /** Why an attempt is told to stop before it has ended by itself. */
 export type StopReason = 'timeout' | 'cancelled' | 'lease_lost' | 'shutdown'

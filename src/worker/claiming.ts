@@ -3,10 +3,10 @@
  * up to a second of work ahead, at the rate the worker measures; what must start in a place of its own is claimed into a
  * free one alone, and what makes up for an outage when nothing else waits.
  */
-import { isRefused, mayHaveBeenCarriedOut } from '../store/database.ts'
-import type { Definitions } from '../store/definitions.ts'
+import { isRefused, mayHaveBeenCarriedOut } from '../store/database/database.ts'
+import type { Definitions } from '../transport/definitions.ts'
+import type { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { Transport, Work } from '../transport/transport.ts'
-import type { UnclaimableRuns } from '../transport/unclaimable-runs.ts'
 import type { Hand } from './hand.ts'
 import { type ServedLanes, STALE_MS } from './served-lanes.ts'
 

@@ -1,5 +1,5 @@
-import type { Action } from '../core/action.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { Action } from '../core/action/action.ts'
+import type { Outcome } from '../core/run/outcome.ts'
 
 /**
  * Tells that an attempt must end. It is the part of AbortSignal that executors need, and any AbortSignal is

@@ -2,10 +2,10 @@
  * Reads the actions that are too large to wait with their runs, once these have a place to begin in. Only so many bytes of
  * them are in hand at once, however many places a worker has: the others wait until one has ended.
  */
-import { type Action, isLarge } from '../core/action.ts'
-import type { Logger } from '../runtime/logger.ts'
-import { countWithin } from '../store/by-bytes.ts'
-import type { Definitions } from '../store/definitions.ts'
+import { type Action, isLarge } from '../core/action/action.ts'
+import { countWithin } from '../store/database/by-bytes.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Definitions } from '../transport/definitions.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Attempt } from './attempt.ts'
 

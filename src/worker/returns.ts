@@ -3,16 +3,17 @@
  * leases, what has waited in it too long, what it was still holding when it stopped, and what it may have
  * been given without ever hearing of it. They are kept until the database has taken them back.
  */
+
+import { lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
+import type { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
-import type { Database } from '../store/database.ts'
-import { type HeldRun, handBackRuns, hasOlderSession, heldRuns, reclaimRuns } from '../store/nodes.ts'
-import { SetAside } from '../store/set-aside.ts'
+import type { Database } from '../store/database/database.ts'
+import { SetAside } from '../store/database/set-aside.ts'
+import { type HeldRun, handBackRuns, hasOlderSession, heldRuns, reclaimRuns } from '../store/nodes/nodes.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import type { Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Doubt } from './doubt.ts'
-import { lostEnding, mayBeginAgain } from './lost-attempt.ts'
-import type { OutcomeWriter } from './outcome-writer.ts'
 
 export interface ReturnsOptions {
   readonly nodeId: string

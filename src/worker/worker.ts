@@ -3,29 +3,29 @@
  * fire, or from the transport (claiming.ts).
  */
 
-import { isLarge } from '../core/action.ts'
+import { isLarge } from '../core/action/action.ts'
 import { uuidv7 } from '../core/ids.ts'
+import { cancelledEnding } from '../outcomes/lost-attempt.ts'
+import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
+import { type EndedAttempt, judge } from '../outcomes/verdict.ts'
 import type { HoldingClock } from '../runtime/clock.ts'
-import type { Logger } from '../runtime/logger.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import type { Database } from '../store/database.ts'
-import type { Definitions } from '../store/definitions.ts'
-import { cancelledAmong } from '../store/outcomes.ts'
+import { cancelledAmong } from '../store/agenda/outcomes.ts'
+import type { Database } from '../store/database/database.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Definitions } from '../transport/definitions.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
+import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { Transport, Work } from '../transport/transport.ts'
-import { UnclaimableRuns } from '../transport/unclaimable-runs.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
 import { Claiming } from './claiming.ts'
 import type { Executor } from './executor.ts'
 import { Hand } from './hand.ts'
 import { LargeActions } from './large-actions.ts'
-import { cancelledEnding } from './lost-attempt.ts'
-import { OutcomeWriter } from './outcome-writer.ts'
 import { Returns } from './returns.ts'
 import { ServedLanes } from './served-lanes.ts'
-import { type EndedAttempt, judge } from './verdict.ts'
 
 export interface WorkerOptions {
   readonly nodeId: string

@@ -1,7 +1,7 @@
 /** Runs for occurrences of the past: which ones, in which order, how fast, and what stands in the way. */
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'

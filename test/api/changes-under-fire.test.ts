@@ -3,7 +3,7 @@
  * one row, none is missing, and a task goes on by one row or not at all. A failure prints its seed.
  */
 import { expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'

@@ -1,7 +1,7 @@
 /** Nodes, what each of them holds, and who watches what: as rows tell it, and as real nodes do. */
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { aNode, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

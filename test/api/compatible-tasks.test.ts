@@ -1,6 +1,6 @@
 /** The `/tasks` interface: exact shapes, statuses and codes. */
 import { expect, test } from 'vitest'
-import { LIST_LIMIT } from '../../src/api/routes/compatible-tasks.ts'
+import { LIST_LIMIT } from '../../src/api/compatible/tasks-routes.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'

@@ -1,8 +1,8 @@
 /** What failed for good: found, put together, dismissed, and run again by real nodes. */
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { sql } from '../../src/store/sql.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { aManualTask, startTestNode } from '../support/node.ts'

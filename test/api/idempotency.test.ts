@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
-import { forgetAnswers } from '../../src/store/tasks.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { forgetAnswers } from '../../src/store/tasks/tasks.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'

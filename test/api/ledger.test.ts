@@ -1,7 +1,7 @@
 /** The ledger of a task, over the tables themselves: what was done to a task is accounted for, what was lost is seen. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makePastDays } from '../support/history.ts'
 import { agendaOf, historyOf, movePause, moveWaiting } from './rows.ts'

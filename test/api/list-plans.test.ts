@@ -5,13 +5,12 @@
  */
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
-import { activeTasks } from '../../src/store/active-tasks.ts'
-import { attemptsOfTask } from '../../src/store/attempts.ts'
-import { changesSince } from '../../src/store/changes.ts'
-import { heldByNodes } from '../../src/store/cluster.ts'
-import { groupDeadLetters, lastExamined, openDeadLetters } from '../../src/store/dead-letters.ts'
-import { endedRuns, endsBetween, endsOfTransactions, lateEnds } from '../../src/store/ended-runs.ts'
+import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/values/default-project.ts'
+import { type Statement, sql } from '../../src/store/database/sql.ts'
+import { attemptsOfTask } from '../../src/store/history/attempts.ts'
+import { changesSince } from '../../src/store/history/change-feed.ts'
+import { groupDeadLetters, lastExamined, openDeadLetters } from '../../src/store/history/dead-letters.ts'
+import { endedRuns, endsBetween, endsOfTransactions, lateEnds } from '../../src/store/history/ended-runs.ts'
 import {
   historyBetween,
   ledgerTask,
@@ -19,7 +18,7 @@ import {
   occurrenceBefore,
   pastVersions,
   skipBefore,
-} from '../../src/store/ledger.ts'
+} from '../../src/store/history/ledger.ts'
 import {
   countAhead,
   failedTasks,
@@ -27,12 +26,19 @@ import {
   liveCounts,
   occurrencesAhead,
   taskCounts,
-} from '../../src/store/overview.ts'
-import { historyBegin, NO_ID, runsById, runsEndedAs, runsInWindow } from '../../src/store/run-search.ts'
-import { recentRuns, runsOfTask } from '../../src/store/runs.ts'
-import { type Statement, sql } from '../../src/store/sql.ts'
-import { groupRuns, readTallies } from '../../src/store/tally.ts'
-import { findTasks, MAX_TASKS_EXAMINED } from '../../src/store/tasks.ts'
+} from '../../src/store/history/overview.ts'
+import {
+  historyBegin,
+  NO_ID,
+  runsById,
+  runsEndedAs,
+  runsInWindow,
+} from '../../src/store/history/run-search.ts'
+import { recentRuns, runsOfTask } from '../../src/store/history/runs.ts'
+import { groupRuns, readTallies } from '../../src/store/history/tally.ts'
+import { heldByNodes } from '../../src/store/nodes/cluster.ts'
+import { activeTasks } from '../../src/store/tasks/active-tasks.ts'
+import { findTasks, MAX_TASKS_EXAMINED } from '../../src/store/tasks/tasks.ts'
 import { tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makeHistory, makePastDays } from '../support/history.ts'

@@ -1,8 +1,8 @@
 /** Lists in pages and with filters: every item once, in order, whatever shares an instant. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { sql } from '../../src/store/sql.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp } from './test-app.ts'
 

@@ -1,8 +1,8 @@
 /** Triggering with overrides: one run does something otherwise, remembers it, and the task stays as it is. */
 import { expect, test } from 'vitest'
 import { leastUuidAt, uuidv7 } from '../../src/core/ids.ts'
-import { forgetOverrides } from '../../src/store/run-overrides.ts'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { forgetOverrides } from '../../src/store/tasks/run-overrides.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'

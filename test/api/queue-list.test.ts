@@ -1,8 +1,8 @@
 /** Thousands of queues, in pages. */
 import { expect, test } from 'vitest'
-import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
-import { listQueues } from '../../src/store/queues.ts'
-import { sql } from '../../src/store/sql.ts'
+import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/values/default-project.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { listQueues } from '../../src/store/queues/queues.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { planOf } from '../support/plan.ts'
 import { createTestApp } from './test-app.ts'

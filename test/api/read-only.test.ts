@@ -1,7 +1,7 @@
 /** A database that answers every question and takes nothing. */
 import { expect, test } from 'vitest'
-import { Database } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

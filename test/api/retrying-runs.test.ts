@@ -1,8 +1,8 @@
 /** Asking for a run once more: a new run that names the old one, and leaves it as it is. */
 import { expect, test } from 'vitest'
 import { leastUuidAt, uuidv7 } from '../../src/core/ids.ts'
-import { forgetRetries } from '../../src/store/runs.ts'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { forgetRetries } from '../../src/store/history/runs.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'

@@ -1,6 +1,6 @@
 /** A task's rows as the tables hold them, and moving them: tests move the data, not the clock. */
-import type { Queryable } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Queryable } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 
 export interface AgendaRow {
   readonly runId: string

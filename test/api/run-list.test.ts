@@ -1,8 +1,8 @@
 /** The list of runs over all tasks: live ones and ended ones in one order, found by index, page by page. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { sql } from '../../src/store/sql.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makeHistory, makePastDays } from '../support/history.ts'
 import { asInLists } from '../support/run-in-lists.ts'

@@ -1,7 +1,7 @@
 /** Secrets of tasks: sent to receivers, shown to nobody, kept by edits, and erased with the task. */
 import { expect, test } from 'vitest'
-import { MASK } from '../../src/core/secret-rule.ts'
-import { sql } from '../../src/store/sql.ts'
+import { MASK } from '../../src/core/action/secret-rule.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBelfry } from '../support/process.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { sql } from '../../src/store/sql.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp, storedIn } from './test-app.ts'
 

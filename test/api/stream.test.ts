@@ -1,6 +1,6 @@
 /** The stream of changes, over real sockets, on two nodes of one database. */
 import { describe, expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { type EventSource, openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,7 +1,7 @@
 /** Every action there is, and jobs by their four calls, by the real program, with a real peer in a process of its own at the other end. */
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { ACTION_TYPES } from '../../src/core/action.ts'
+import { ACTION_TYPES } from '../../src/core/action/action.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBelfry } from '../support/process.ts'

@@ -1,6 +1,6 @@
 /** Some of all the ways to an address that must not be reached; `npm run test:addresses` goes all of them. */
 import { expect, test } from 'vitest'
-import { CreateTask } from '../../src/api/schemas/task.ts'
+import { CreateTask } from '../../src/api/resources/tasks/schemas.ts'
 import {
   ALWAYS,
   ALWAYS_V6,

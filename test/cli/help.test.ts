@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { MISFIRE_POLICIES, OVERLAP_POLICIES } from '../../src/core/task.ts'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES } from '../../src/core/task/task.ts'
 import { aDirectory, MAIN, runBelfry } from '../support/process.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/belfry.cjs', import.meta.url))

@@ -3,8 +3,8 @@
  * hears of it and history says what happened.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Database } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Belfry, startBelfry } from '../support/process.ts'
 import { type Hit, startSink } from '../support/sink.ts'

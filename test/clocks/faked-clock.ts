@@ -6,8 +6,8 @@ import { chmodSync, existsSync, readdirSync, renameSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { SERVER_ENV } from '../../src/embedded/initialise.ts'
 import { startEmbeddedPostgres } from '../../src/embedded/server.ts'
-import { Database } from '../../src/store/database.ts'
-import { migrate, readMigrations } from '../../src/store/migrate.ts'
+import { Database } from '../../src/store/database/database.ts'
+import { migrate, readMigrations } from '../../src/store/schema/migrate.ts'
 import { MIGRATIONS, withDatabase } from '../support/database.ts'
 import { aDirectory } from '../support/process.ts'
 

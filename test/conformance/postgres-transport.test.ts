@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
+import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { transportSuite } from './transport-suite.ts'
 
 /** All that it knows is in PostgreSQL: there is nothing to wait for, and all it can lose is its connections. */

@@ -3,11 +3,11 @@
  * were empty, and again when they are full.
  */
 import { afterAll, expect, test } from 'vitest'
-import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/project.ts'
-import * as audit from '../../src/store/audit.ts'
-import { Database } from '../../src/store/database.ts'
-import { type Statement, sql } from '../../src/store/sql.ts'
-import * as why from '../../src/store/why.ts'
+import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/values/default-project.ts'
+import * as audit from '../../src/store/audit/audit.ts'
+import { Database } from '../../src/store/database/database.ts'
+import { type Statement, sql } from '../../src/store/database/sql.ts'
+import * as why from '../../src/store/tasks/why.ts'
 import { aDefinition } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makeHistory, makePastDays } from '../support/history.ts'

@@ -3,11 +3,11 @@
  * and a hundred thousand occurrences.
  */
 import { expect, test } from 'vitest'
-import { BEHIND_ON_TIME } from '../../src/core/backfill.ts'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { silentLogger } from '../../src/runtime/logger.ts'
+import { BEHIND_ON_TIME } from '../../src/core/policy/backfill.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Backfiller } from '../../src/scheduler/backfiller.ts'
+import { readLate } from '../../src/store/agenda/catch-up.ts'
 import {
   findBackfills,
   forgetBackfills,
@@ -16,11 +16,11 @@ import {
   liveRuns,
   type NewBackfill,
   unfilled,
-} from '../../src/store/backfills.ts'
-import { readLate } from '../../src/store/catch-up.ts'
-import type { Database, Queryable } from '../../src/store/database.ts'
-import { Definitions } from '../../src/store/definitions.ts'
-import { type Statement, sql } from '../../src/store/sql.ts'
+} from '../../src/store/backfills/backfills.ts'
+import type { Database, Queryable } from '../../src/store/database/database.ts'
+import { type Statement, sql } from '../../src/store/database/sql.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
+import { Definitions } from '../../src/transport/definitions.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'

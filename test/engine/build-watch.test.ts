@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BuildWatch } from '../../src/liveness/build-watch.ts'
-import { silentLogger } from '../../src/runtime/logger.ts'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 test('a node that the database no longer admits is told so, and any other works on', async () => {

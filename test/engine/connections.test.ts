@@ -1,8 +1,8 @@
 /** What a node promises is kept while clients use up every connection that requests have. */
 import { expect, test } from 'vitest'
-import { REQUEST_CONNECTIONS } from '../../src/cli/connections.ts'
-import { Database } from '../../src/store/database.ts'
-import { type Statement, sql } from '../../src/store/sql.ts'
+import { REQUEST_CONNECTIONS } from '../../src/node/connections.ts'
+import { Database } from '../../src/store/database/database.ts'
+import { type Statement, sql } from '../../src/store/database/sql.ts'
 import { aNode } from '../support/agenda.ts'
 import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -3,10 +3,10 @@
  * shard, however much lies in the future, and however much is dead in front of it.
  */
 import { afterAll, expect, test } from 'vitest'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { lookAhead } from '../../src/store/agenda.ts'
-import { Database } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { lookAhead } from '../../src/store/agenda/agenda.ts'
+import { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Plan, planOf } from '../support/plan.ts'

@@ -1,6 +1,6 @@
 /** A retry is fired a little ahead like everything else, and like everything else held until its instant. */
 import { expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { endedRow, liveRow, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { anEngine } from '../support/engine.ts'

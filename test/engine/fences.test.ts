@@ -8,12 +8,12 @@ import {
   fireAsTheyAre,
   fireFollowed,
   JUST_RUN,
-} from '../../src/store/agenda.ts'
-import { declareDead, handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
-import { endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
-import { takeShards } from '../../src/store/shards.ts'
-import { sql } from '../../src/store/sql.ts'
-import { PostgresTransport } from '../../src/transport/postgres-transport.ts'
+} from '../../src/store/agenda/agenda.ts'
+import { endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
+import { takeShards } from '../../src/store/agenda/shards.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { declareDead, handBackRuns, reclaimRuns } from '../../src/store/nodes/nodes.ts'
+import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { aNode, completed, dueRow, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 

@@ -1,6 +1,6 @@
 /** Concurrency keys: the limit holds at every instant, in strict order, and no place is ever lost. */
 import { expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { allEnded, createAll, heldPlaces, mostAtOnce } from '../support/limits.ts'

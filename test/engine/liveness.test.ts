@@ -3,7 +3,7 @@
  * take runs back from the dead, make history's partitions, drop old ones, and forget what is outdated.
  */
 import { expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { aNode, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

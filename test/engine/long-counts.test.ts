@@ -1,11 +1,16 @@
 /** A task's runs are counted beyond what an integer holds, also where release 0.1.0 works beside this one. */
 import { expect, test } from 'vitest'
-import { Expiry } from '../../src/liveness/expiry.ts'
-import { silentLogger } from '../../src/runtime/logger.ts'
-import type { Database } from '../../src/store/database.ts'
-import { endRuns } from '../../src/store/outcomes.ts'
-import { sql } from '../../src/store/sql.ts'
-import { insertNext, latestOccurrence, markPaused, sweepScheduled } from '../../src/store/task-changes.ts'
+import { Expiry } from '../../src/maintenance/expiry.ts'
+import { endRuns } from '../../src/store/agenda/outcomes.ts'
+import type { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import {
+  insertNext,
+  latestOccurrence,
+  markPaused,
+  sweepScheduled,
+} from '../../src/store/tasks/task-statements.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { completed, dueRow, endedRow, type TaskInAgenda, tasksInAgenda } from '../support/agenda.ts'
 import { whenDone } from '../support/cleanup.ts'

@@ -1,6 +1,6 @@
 /** Pauses that end by themselves, and occurrences that are skipped because somebody said so. */
 import { expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { agendaOf, historyOf } from '../api/rows.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

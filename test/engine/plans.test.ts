@@ -6,8 +6,8 @@
 import { escapeLiteral } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { laneOf } from '../../src/core/lane.ts'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
+import { laneOf } from '../../src/core/run/lane.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import {
   type DueRow,
   fire,
@@ -15,20 +15,20 @@ import {
   fireFollowed,
   JUST_RUN,
   lookAhead,
-} from '../../src/store/agenda.ts'
-import { lateStarts, postponeLate, readLate } from '../../src/store/catch-up.ts'
-import { Database, type Queryable } from '../../src/store/database.ts'
-import { endExpired, expiredWaits, limitWaits } from '../../src/store/expiry.ts'
-import { fireInTurn } from '../../src/store/fire-in-turn.ts'
-import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/gates.ts'
-import { handBackRuns, reclaimRuns } from '../../src/store/nodes.ts'
-import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/outcomes.ts'
-import { registerLanes } from '../../src/store/queues.ts'
-import { readDefinitions } from '../../src/store/read-definitions.ts'
-import { storedAmong, workHeldBy, workOfRemotes } from '../../src/store/remote-workers.ts'
-import { type Statement, sql } from '../../src/store/sql.ts'
-import { tellBefore } from '../../src/store/superseding.ts'
-import { takeGated, takeReady } from '../../src/transport/postgres-transport.ts'
+} from '../../src/store/agenda/agenda.ts'
+import { lateStarts, postponeLate, readLate } from '../../src/store/agenda/catch-up.ts'
+import { endExpired, expiredWaits, limitWaits } from '../../src/store/agenda/expiry.ts'
+import { fireInTurn } from '../../src/store/agenda/fire-in-turn.ts'
+import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
+import { tellBefore } from '../../src/store/agenda/superseding.ts'
+import { Database, type Queryable } from '../../src/store/database/database.ts'
+import { type Statement, sql } from '../../src/store/database/sql.ts'
+import { handBackRuns, reclaimRuns } from '../../src/store/nodes/nodes.ts'
+import { storedAmong, workHeldBy, workOfRemotes } from '../../src/store/nodes/remote-workers.ts'
+import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/queues/gates.ts'
+import { registerLanes } from '../../src/store/queues/queues.ts'
+import { readDefinitions } from '../../src/store/tasks/read-definitions.ts'
+import { takeGated, takeReady } from '../../src/transport/postgres/postgres-transport.ts'
 import { aDefinition, aNode, ownShards } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 

@@ -1,8 +1,8 @@
 /** Runs that may wait for a worker only so long. Nobody serves the label that they ask for. */
 import { expect, test } from 'vitest'
-import { Expiry } from '../../src/liveness/expiry.ts'
-import { silentLogger } from '../../src/runtime/logger.ts'
-import { sql } from '../../src/store/sql.ts'
+import { Expiry } from '../../src/maintenance/expiry.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

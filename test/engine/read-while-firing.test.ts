@@ -1,7 +1,7 @@
 /** Reading and firing go on side by side, and nothing that one writes is lost on the other. */
 import { expect, test } from 'vitest'
-import { type DefinedRun, Definitions } from '../../src/store/definitions.ts'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { type DefinedRun, Definitions } from '../../src/transport/definitions.ts'
 import { endedRow, liveRow, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { anEngine } from '../support/engine.ts'

@@ -1,13 +1,19 @@
 /** History says when an attempt began by the database's clock, and does not say so of one that may not have begun. */
 import { expect, test } from 'vitest'
 import { Reaper } from '../../src/liveness/reaper.ts'
+import { OutcomeWriter } from '../../src/outcomes/outcome-writer.ts'
 import type { Assurance, Step } from '../../src/runtime/clock.ts'
-import { silentLogger } from '../../src/runtime/logger.ts'
-import { type Ending, endPlainRuns, endRuns, type PlainEnding, retryRuns } from '../../src/store/outcomes.ts'
-import { sql } from '../../src/store/sql.ts'
+import {
+  type Ending,
+  endPlainRuns,
+  endRuns,
+  type PlainEnding,
+  retryRuns,
+} from '../../src/store/agenda/outcomes.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { Attempt } from '../../src/worker/attempt.ts'
-import { OutcomeWriter } from '../../src/worker/outcome-writer.ts'
 import { aDefinition, aNode, completed, tasksInAgenda } from '../support/agenda.ts'
 import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'

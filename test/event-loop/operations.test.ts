@@ -1,6 +1,6 @@
 /** Every operation with the largest input that it takes: none of them holds up the process that serves it. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { MAX_HELD_MS } from './bounds.ts'
 import { startWatchedNode } from './watched-node.ts'
 

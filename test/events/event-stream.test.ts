@@ -1,7 +1,7 @@
 /** The stream of events, over real sockets, on two nodes of one database. */
 import { expect, test } from 'vitest'
-import { formatPosition } from '../../src/core/frontier.ts'
-import { sql } from '../../src/store/sql.ts'
+import { formatPosition } from '../../src/core/run/frontier.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { type EventSource, openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'

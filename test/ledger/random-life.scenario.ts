@@ -1,6 +1,6 @@
 /** Long lives at random; `npm run test:ledger -- --seed 42` replays one. */
 import { expect, test } from 'vitest'
-import { OVERLAP_POLICIES } from '../../src/core/task.ts'
+import { OVERLAP_POLICIES } from '../../src/core/task/task.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { liveAtRandom } from './random-life.ts'
 

@@ -1,7 +1,7 @@
 /** What stands between Belfry and PostgreSQL is noticed before anything depends on it, and told with what to do. */
 import { expect, test } from 'vitest'
-import { Database } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { ask } from '../checker/observe.ts'
 import { createTestDatabase, withDatabase } from '../support/database.ts'
 import { leftBehind, startPgBouncer } from '../support/pgbouncer.ts'

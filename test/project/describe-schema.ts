@@ -3,8 +3,8 @@
  * same words on every PostgreSQL from 15 on. Partitions are left out, because they come and go by the day.
  * What the catalogs hold and this does not know is an error, so that nothing can be missing in silence.
  */
-import type { Queryable } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Queryable } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 
 export async function describeSchema(db: Queryable): Promise<string> {
   await refuseUnknown(db)

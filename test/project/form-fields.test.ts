@@ -7,7 +7,7 @@ import {
   SlackAction,
   SleepAction,
   WebhookAction,
-} from '../../src/api/schemas/action.ts'
+} from '../../src/api/resources/tasks/action-schemas.ts'
 import { emptyDraft } from '../../web/screens/task-form/draft.ts'
 
 test('the form of the dashboard has a field for every member of every action', () => {

@@ -8,7 +8,7 @@ test('whatever is appended to history ended as it is appended, or is noted when 
   const statements = SOURCES.filter(
     (path) => path.startsWith('src/store/') || path.startsWith('src/transport/'),
   )
-    .filter((path) => path !== 'src/store/outcomes.ts')
+    .filter((path) => path !== 'src/store/agenda/outcomes.ts')
     .flatMap((path) => [...read(path).matchAll(INSERT)].map(([text]) => ({ path, text })))
 
   expect(statements.length).toBeGreaterThan(1)

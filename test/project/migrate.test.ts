@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import releases from '../../releases.json' with { type: 'json' }
-import { readOldestMigration } from '../../src/store/compatibility.ts'
-import type { Database } from '../../src/store/database.ts'
-import { type Migration, MigrationError, migrate, readMigrations } from '../../src/store/migrate.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { readOldestMigration } from '../../src/store/schema/compatibility.ts'
+import { type Migration, MigrationError, migrate, readMigrations } from '../../src/store/schema/migrate.ts'
 import { createTestDatabase, MIGRATIONS } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { read } from './tree.ts'

@@ -1,17 +1,18 @@
 /** The reference pages and the code name the same things: nothing is missing, nothing is made up. */
 import { expect, test } from 'vitest'
-import { LIST_LIMIT } from '../../src/api/routes/compatible-tasks.ts'
+import { LIST_LIMIT } from '../../src/api/compatible/tasks-routes.ts'
 import { TASK_FLAGS } from '../../src/cli/client/task-flags.ts'
-import { mostConnections } from '../../src/cli/connections.ts'
 import { EXIT } from '../../src/cli/exit.ts'
-import { ACTION_TYPES } from '../../src/core/action.ts'
+import { ACTION_TYPES } from '../../src/core/action/action.ts'
 import { REFUSALS } from '../../src/core/errors.ts'
-import { FINDING_KINDS } from '../../src/core/finding.ts'
+import { FINDING_KINDS } from '../../src/core/ledger/finding.ts'
 import { LEDGER_STATES } from '../../src/core/ledger/ledger.ts'
-import { RUN_STATES, SKIP_REASONS } from '../../src/core/run.ts'
+import { RUN_STATES, SKIP_REASONS } from '../../src/core/run/run.ts'
 import { FOLD_POLICIES, GAP_POLICIES, SCHEDULE_TYPES } from '../../src/core/schedule/schedule.ts'
-import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task.ts'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES, TASK_STATES } from '../../src/core/task/task.ts'
 import { WHY_CODES } from '../../src/core/why/why.ts'
+import { mostConnections } from '../../src/node/connections.ts'
+import { HTTP_FAILURE_CODES } from '../../src/outgoing/http-failure.ts'
 import {
   CONFIG_KEYS,
   type ConfigKey,
@@ -21,7 +22,6 @@ import {
   variableOf,
 } from '../../src/runtime/config.ts'
 import { PRESET_NAMES, PRESETS } from '../../src/runtime/presets.ts'
-import { HTTP_FAILURE_CODES } from '../../src/worker/executors/http-failure.ts'
 import { read, SOURCES } from './tree.ts'
 
 /** A page from a heading to the next one of its rank or higher. */
@@ -137,7 +137,7 @@ test('every state of tasks and runs and every reason for a skip is explained', (
 })
 
 test('every outcome of an attempt is explained', () => {
-  const [, union = ''] = /export type AttemptOutcome = (.*)/.exec(read('src/core/run.ts')) ?? []
+  const [, union = ''] = /export type AttemptOutcome = (.*)/.exec(read('src/core/run/run.ts')) ?? []
   const outcomes = [...union.matchAll(/'(\w+)'/g)].map(([, name]) => name)
 
   expect(outcomes).not.toEqual([])

@@ -1,14 +1,14 @@
 /** Rows straight in the tables, for tests that look at one statement at a time. */
 import { shardOf, uuidv7 } from '../../src/core/ids.ts'
-import { laneOf } from '../../src/core/lane.ts'
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task.ts'
-import type { DueRow } from '../../src/store/agenda.ts'
-import type { Database } from '../../src/store/database.ts'
-import { insertNode } from '../../src/store/nodes.ts'
-import type { Ending } from '../../src/store/outcomes.ts'
-import { sql } from '../../src/store/sql.ts'
-import { insertTasks, type NewTask } from '../../src/store/tasks.ts'
+import { laneOf } from '../../src/core/run/lane.ts'
+import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task/task.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import type { DueRow } from '../../src/store/agenda/agenda.ts'
+import type { Ending } from '../../src/store/agenda/outcomes.ts'
+import type { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { insertNode } from '../../src/store/nodes/nodes.ts'
+import { insertTasks, type NewTask } from '../../src/store/tasks/tasks.ts'
 
 export function aDefinition(changes: Partial<TaskDefinition> = {}): TaskDefinition {
   return {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { Database } from '../../src/store/database.ts'
+import { Database } from '../../src/store/database/database.ts'
 import { whenDone } from './cleanup.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))

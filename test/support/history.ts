@@ -1,7 +1,7 @@
 /** A long history in a short time: rows straight into the tables, made by the database itself. */
-import { DEFAULT_PROJECT_ID } from '../../src/core/project.ts'
-import type { Queryable } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import type { Queryable } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 
 export const DAY_MS = 86_400_000
 

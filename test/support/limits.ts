@@ -1,6 +1,6 @@
 /** What tests of limits ask: how much was in progress at once, and whether every place was given back. */
-import type { Database } from '../../src/store/database.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
 import { eventually } from './eventually.ts'
 import type { TestNode } from './node.ts'
 

@@ -1,9 +1,9 @@
 /** A whole node in this process, on a test database: the same wiring that the command line uses. */
 import { fileURLToPath } from 'node:url'
-import { type Node, startNode } from '../../src/cli/node.ts'
+import { type Node, startNode } from '../../src/node/node.ts'
 import { readConfig } from '../../src/runtime/config.ts'
-import { silentLogger } from '../../src/runtime/logger.ts'
-import type { Database } from '../../src/store/database.ts'
+import type { Database } from '../../src/store/database/database.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
 import { whenDone } from './cleanup.ts'
 import { type Answer, request } from './request.ts'
 

@@ -1,6 +1,6 @@
 /** How the database goes about a statement: what it reads, and how much of it. */
-import type { Queryable } from '../../src/store/database.ts'
-import type { Statement } from '../../src/store/sql.ts'
+import type { Queryable } from '../../src/store/database/database.ts'
+import type { Statement } from '../../src/store/database/sql.ts'
 
 interface PlanNode {
   readonly 'Node Type': string

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { RunChange } from '../../src/api/schemas/stream.ts'
+import type { RunChange } from '../../src/api/resources/stream/schemas.ts'
 import { applyChanges } from './apply-changes.ts'
 import { MAX_GROWTH, type Pages } from './live-rows.ts'
 import { queryClient } from './query-client.ts'

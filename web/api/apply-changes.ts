@@ -3,7 +3,7 @@
  * are new come in at the top while the reader watches the top, and wait behind a word about them otherwise.
  */
 import type { Query } from '@tanstack/react-query'
-import type { Changes, RunChange } from '../../src/api/schemas/stream.ts'
+import type { Changes, RunChange } from '../../src/api/resources/stream/schemas.ts'
 import { addFresh } from './fresh.ts'
 import { type Pages, withNewest } from './live-rows.ts'
 import { queryClient } from './query-client.ts'

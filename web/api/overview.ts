@@ -1,9 +1,9 @@
 /** How everything stands, and who does the work. */
 import { queryOptions } from '@tanstack/react-query'
-import type { Node, Shard } from '../../src/api/schemas/cluster.ts'
-import type { Counted } from '../../src/api/schemas/counted.ts'
-import type { Server } from '../../src/api/schemas/server.ts'
-import type { HistoryRange, Stats, StatsHistory } from '../../src/api/schemas/stats.ts'
+import type { Counted } from '../../src/api/http/schemas/counted.ts'
+import type { Node, Shard } from '../../src/api/resources/nodes/schemas.ts'
+import type { HistoryRange, Stats, StatsHistory } from '../../src/api/resources/overview/schemas.ts'
+import type { Server } from '../../src/api/resources/server/schemas.ts'
 import { get } from './client.ts'
 
 export type { Counted, HistoryRange, Node, Shard, Stats, StatsHistory }

@@ -7,11 +7,11 @@ import type {
   BackfillTask as BackfillTaskSchema,
   Backfill as WireBackfill,
   BackfillPreview as WireBackfillPreview,
-} from '../../src/api/schemas/backfill.ts'
+} from '../../src/api/resources/backfills/schemas.ts'
 import type {
   CreateBlackout as CreateBlackoutSchema,
   Blackout as WireBlackout,
-} from '../../src/api/schemas/blackout.ts'
+} from '../../src/api/resources/blackouts/schemas.ts'
 import type {
   DeadLetterFilter as DeadLetterFilterSchema,
   DeadLetterGroups as DeadLetterGroupsSchema,
@@ -19,39 +19,42 @@ import type {
   Dismissed as DismissedSchema,
   RedriveForecast as RedriveForecastSchema,
   Redrive as WireRedrive,
-} from '../../src/api/schemas/dead-letter.ts'
-import type { Ledger as WireLedger, LedgerEntry as WireLedgerEntry } from '../../src/api/schemas/ledger.ts'
+} from '../../src/api/resources/dead-letters/schemas.ts'
+import type {
+  Ledger as WireLedger,
+  LedgerEntry as WireLedgerEntry,
+} from '../../src/api/resources/ledger/schemas.ts'
 import type {
   EditProject as EditProjectSchema,
   Project as WireProject,
-} from '../../src/api/schemas/project.ts'
+} from '../../src/api/resources/projects/schemas.ts'
 import type {
   Attempt as WireAttempt,
   Run as WireRun,
   RunWithAttempts as WireRunWithAttempts,
-} from '../../src/api/schemas/run.ts'
-import type { Preview as WirePreview } from '../../src/api/schemas/schedule.ts'
+} from '../../src/api/resources/runs/schemas.ts'
+import type { Preview as WirePreview } from '../../src/api/resources/schedules/schemas.ts'
 import type {
   CreateSubscription as CreateSubscriptionSchema,
   Subscription as WireSubscription,
-} from '../../src/api/schemas/subscription.ts'
+} from '../../src/api/resources/subscriptions/schemas.ts'
 import type {
   CreateTask as CreateTaskSchema,
   TriggerTask as TriggerTaskSchema,
   Task as WireTask,
-} from '../../src/api/schemas/task.ts'
+} from '../../src/api/resources/tasks/schemas.ts'
 import type {
   TaskVersionSummary as TaskVersionSummarySchema,
   TaskVersion as WireTaskVersion,
-} from '../../src/api/schemas/version.ts'
-import type { WhyNotRunning as WireWhy } from '../../src/api/schemas/why.ts'
-import type { Action } from '../../src/core/action.ts'
+} from '../../src/api/resources/versions/schemas.ts'
+import type { WhyNotRunning as WireWhy } from '../../src/api/resources/why/schemas.ts'
+import type { Action } from '../../src/core/action/action.ts'
 import type { Schedule } from '../../src/core/schedule/schedule.ts'
 
-export type { ActionType, HttpMethod } from '../../src/core/action.ts'
-export type { RunState } from '../../src/core/run.ts'
+export type { ActionType, HttpMethod } from '../../src/core/action/action.ts'
+export type { RunState } from '../../src/core/run/run.ts'
 export type { FoldPolicy, GapPolicy } from '../../src/core/schedule/schedule.ts'
-export type { TaskState } from '../../src/core/task.ts'
+export type { TaskState } from '../../src/core/task/task.ts'
 export type { Action, Schedule }
 
 export type Task = Omit<WireTask, 'action' | 'schedule'> & {

@@ -3,7 +3,7 @@
  * show, in place. A page in the background listens to nothing, and reads again what it shows when it is back.
  */
 import { useEffect, useSyncExternalStore } from 'react'
-import type { Changes, Hello, Reload } from '../../src/api/schemas/stream.ts'
+import type { Changes, Hello, Reload } from '../../src/api/resources/stream/schemas.ts'
 import { applyChanges } from '../api/apply-changes.ts'
 import { ApiError } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'

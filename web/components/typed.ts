@@ -1,5 +1,5 @@
 /** What was typed into a box, as the API takes it. What cannot be read goes as it is: the API says what would be right. */
-import { changedNumber } from '../../src/core/json/changed-number.ts'
+import { changedNumber } from '../../src/core/values/json/changed-number.ts'
 
 /**
  * The API sends text as it is and everything else as JSON, so both come out as they were typed; JSON with a number that

@@ -1,5 +1,5 @@
 /** What to do, as it is typed: `sleep:1s`, `webhook:https://example.com/hook`, or the whole action as JSON. */
-import { targetMember } from '../../core/action.ts'
+import { targetMember } from '../../core/action/action.ts'
 import { readText } from './file-flag.ts'
 import { readJson, readNumber, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'

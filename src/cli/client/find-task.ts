@@ -1,5 +1,5 @@
 /** The task that somebody means: by its id or the beginning of it, its key, or its name where only one has it. */
-import type { Task } from '../../api/schemas/task.ts'
+import type { Task } from '../../api/resources/tasks/schemas.ts'
 import { isUuid } from '../../core/ids.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { idOfPrefix } from './id-prefix.ts'

@@ -1,5 +1,5 @@
 /** Values of flags, as they are typed. */
-import { changedNumber } from '../../core/json/changed-number.ts'
+import { changedNumber } from '../../core/values/json/changed-number.ts'
 import { CliError, EXIT } from '../exit.ts'
 
 /** Text that is no number goes as it is: the server names the field and what would be right. */

@@ -1,5 +1,5 @@
 /** Ids may be given by their beginning: what a list shows can be typed without copying all of it. */
-import type { FoundIds } from '../../api/schemas/found-id.ts'
+import type { FoundIds } from '../../api/resources/ids/schemas.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { printable } from './printed.ts'
 import { RefusedError } from './problem.ts'

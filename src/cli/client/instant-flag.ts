@@ -1,5 +1,5 @@
 /** Instants as they are typed: as the API takes them, or so long from now (`--until 2h`), or ago (`--since 5m`). */
-import { parseDuration } from '../../core/duration.ts'
+import { parseDuration } from '../../core/values/duration.ts'
 import type { Server } from './server.ts'
 
 /** What looks like no duration goes as it is: the server names the field and what would be right. */

@@ -1,6 +1,6 @@
 /** Tables and facts on a terminal, and how much room text takes there. */
 
-export { printable, printableLines } from '../../core/printable.ts'
+export { printable, printableLines } from '../../core/values/printable.ts'
 
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u

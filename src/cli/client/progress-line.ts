@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { printable } from '../../core/printable.ts'
+import { printable } from '../../core/values/printable.ts'
 
 /** Where nobody watches, lines come further and further apart. */
 const FIRST_PAUSE_MS = 2_000

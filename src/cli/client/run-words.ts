@@ -1,6 +1,10 @@
 /** Runs on a terminal: a line in a list, or all there is to say. */
 import type { z } from 'zod'
-import type { Attempt, Run, RunWithAttempts as RunWithAttemptsSchema } from '../../api/schemas/run.ts'
+import type {
+  Attempt,
+  Run,
+  RunWithAttempts as RunWithAttemptsSchema,
+} from '../../api/resources/runs/schemas.ts'
 import { outcomeWords } from '../../core/words/outcome.ts'
 import { formatDistance, formatDuration, formatInstant, formatLateness } from '../../core/words/time.ts'
 import { cut, facts, printable, printableLines, table } from './printed.ts'

@@ -1,5 +1,5 @@
 /** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
-import { readUrl } from '../../core/read-url.ts'
+import { readUrl } from '../../core/values/read-url.ts'
 import { readSecretFile } from '../../runtime/config.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { explainProblem, type Problem } from './problem.ts'

@@ -3,7 +3,7 @@
  * whether they are right, and what it finds wrong is told by the name of the flag.
  */
 import { type Command, Option } from 'commander'
-import { MISFIRE_POLICIES, OVERLAP_POLICIES, WORKER_LOSS_POLICIES } from '../../core/task.ts'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES, WORKER_LOSS_POLICIES } from '../../core/task/task.ts'
 import { CliError } from '../exit.ts'
 import { readAction } from './action-flags.ts'
 import { readFileFlag } from './file-flag.ts'

@@ -1,6 +1,6 @@
 /** Tasks on a terminal: a line in a list, or all there is to say. */
-import type { Task } from '../../api/schemas/task.ts'
-import type { Action } from '../../core/action.ts'
+import type { Task } from '../../api/resources/tasks/schemas.ts'
+import type { Action } from '../../core/action/action.ts'
 import { actionWords } from '../../core/words/action.ts'
 import { formatDistance, formatDuration, formatInstant, lateOrEarly } from '../../core/words/time.ts'
 import { titleOf } from './find-task.ts'

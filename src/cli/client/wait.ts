@@ -1,6 +1,6 @@
 /** Waits until a run has ended, telling each attempt on the way. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { isLiveState } from '../../core/run.ts'
+import { isLiveState } from '../../core/run/run.ts'
 import { outcomeWords } from '../../core/words/outcome.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { EXIT } from '../exit.ts'

@@ -35,7 +35,7 @@ export function blackoutCommand(program: Command): void {
     .addHelpText('after', HELP)
   addClientFlags(
     group.command('list').alias('ls').description('List blackouts, with those that hold now'),
-  ).action(async (flags) => (await import('../actions/blackouts.ts')).listBlackouts(flags))
+  ).action(async (flags) => (await import('../handlers/blackouts.ts')).listBlackouts(flags))
   const add = group
     .command('add')
     .alias('create')
@@ -50,7 +50,7 @@ export function blackoutCommand(program: Command): void {
     .option('--effect <effect>', 'skip (default), or defer: the latest of each task runs at the end')
   addClientFlags(add)
     .addHelpText('after', ADD_HELP)
-    .action(async (name, flags) => (await import('../actions/blackouts.ts')).addBlackout(name, flags))
+    .action(async (name, flags) => (await import('../handlers/blackouts.ts')).addBlackout(name, flags))
   const remove = group
     .command('remove')
     .alias('rm')
@@ -58,5 +58,5 @@ export function blackoutCommand(program: Command): void {
     .argument('<blackout>', 'Its id, the first 8 characters of it, or its name where only one has it')
   addClientFlags(addYesFlag(remove))
     .addHelpText('after', REMOVE_HELP)
-    .action(async (ref, flags) => (await import('../actions/blackouts.ts')).removeBlackout(ref, flags))
+    .action(async (ref, flags) => (await import('../handlers/blackouts.ts')).removeBlackout(ref, flags))
 }

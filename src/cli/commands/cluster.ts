@@ -38,5 +38,5 @@ function listCommand(program: Command, noun: 'node' | 'worker', description: str
     .option('--state <state>', 'alive, quiet or dead')
   addClientFlags(list)
     .addHelpText('after', help)
-    .action(async (flags) => (await import('../actions/cluster.ts')).listMembers(noun, flags))
+    .action(async (flags) => (await import('../handlers/cluster.ts')).listMembers(noun, flags))
 }

@@ -46,7 +46,7 @@ export function deadLetterCommand(program: Command): void {
     .option('--limit <n>', 'At most so many groups', '50')
   addClientFlags(list)
     .addHelpText('after', LIST_HELP)
-    .action(async (flags) => (await import('../actions/dead-letters.ts')).listDeadLetters(flags))
+    .action(async (flags) => (await import('../handlers/dead-letters.ts')).listDeadLetters(flags))
   const redrive = which(group.command('redrive').description('Run dead letters again, so many a second'))
     .option('--run <id>', 'This run; may be repeated', collect)
     .option('--rate <n>', 'Runs a second (default: 10)')
@@ -55,14 +55,14 @@ export function deadLetterCommand(program: Command): void {
     .option('-y, --yes', 'Do not ask')
   addClientFlags(redrive)
     .addHelpText('after', REDRIVE_HELP)
-    .action(async (flags) => (await import('../actions/dead-letters.ts')).redriveDeadLetters(flags))
+    .action(async (flags) => (await import('../handlers/dead-letters.ts')).redriveDeadLetters(flags))
   const dismiss = which(group.command('dismiss').description('Take dead letters off the list'))
     .option('--run <id>', 'This run; may be repeated', collect)
     .option('--dry-run', 'Only say how many it would be')
     .option('-y, --yes', 'Do not ask')
   addClientFlags(dismiss)
     .addHelpText('after', DISMISS_HELP)
-    .action(async (flags) => (await import('../actions/dead-letters.ts')).dismissDeadLetters(flags))
+    .action(async (flags) => (await import('../handlers/dead-letters.ts')).dismissDeadLetters(flags))
 }
 
 const which = (command: Command) =>

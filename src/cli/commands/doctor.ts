@@ -13,7 +13,7 @@ export function doctorCommand(program: Command): void {
   addConfigFlags(command, ['port', 'host', 'dataDir', 'databaseUrl', 'databasePooling', 'databaseDirectUrl'])
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)
-    const { doctor } = await import('../actions/doctor.ts')
+    const { doctor } = await import('../handlers/doctor.ts')
     await doctor(config, { json: flags.json === true })
   })
 }

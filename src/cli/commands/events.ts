@@ -30,5 +30,5 @@ export function eventsCommand(program: Command): void {
     .addOption(new Option('-f, --follow').hideHelp())
   addClientFlags(command)
     .addHelpText('after', HELP)
-    .action(async (flags) => (await import('../actions/events.ts')).followEvents(flags))
+    .action(async (flags) => (await import('../handlers/events.ts')).followEvents(flags))
 }

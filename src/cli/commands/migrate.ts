@@ -16,7 +16,7 @@ export function migrateCommand(program: Command): void {
   addConfigFlags(command, ['dataDir', 'databaseUrl', 'databasePooling'])
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)
-    const { migrateDatabase } = await import('../actions/migrate.ts')
+    const { migrateDatabase } = await import('../handlers/migrate.ts')
     await migrateDatabase(config)
   })
 }

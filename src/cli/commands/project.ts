@@ -25,7 +25,7 @@ export function projectCommand(program: Command): void {
     .helpOption('-h, --help', 'Show help; also after a command')
     .addHelpText('after', HELP)
   addClientFlags(group.command('show').description('Show the limits of the project')).action(async (flags) =>
-    (await import('../actions/project.ts')).showProject(flags),
+    (await import('../handlers/project.ts')).showProject(flags),
   )
   const limit = group
     .command('limit')
@@ -34,5 +34,5 @@ export function projectCommand(program: Command): void {
     .option('--max-ahead <time>', 'The next time may lie so far ahead and not further')
   addClientFlags(limit)
     .addHelpText('after', LIMIT_HELP)
-    .action(async (flags) => (await import('../actions/project.ts')).limitProject(flags))
+    .action(async (flags) => (await import('../handlers/project.ts')).limitProject(flags))
 }

@@ -61,20 +61,20 @@ export function queueCommand(program: Command): void {
     .option('--limit <n>', 'At most so many', '50')
   addClientFlags(list)
     .addHelpText('after', LIST_HELP)
-    .action(async (flags) => (await import('../actions/queues.ts')).listQueues(flags))
+    .action(async (flags) => (await import('../handlers/queues.ts')).listQueues(flags))
   addClientFlags(group.command('show').description('Show a queue').argument('<queue>', QUEUE))
     .addHelpText('after', SHOW_HELP)
-    .action(async (name, flags) => (await import('../actions/queues.ts')).showQueue(name, flags))
+    .action(async (name, flags) => (await import('../handlers/queues.ts')).showQueue(name, flags))
   addClientFlags(
     group.command('pause').description('Start no more runs of a queue').argument('<queue>', QUEUE),
   )
     .addHelpText('after', PAUSE_HELP)
-    .action(async (name, flags) => (await import('../actions/queues.ts')).pauseQueue(name, flags))
+    .action(async (name, flags) => (await import('../handlers/queues.ts')).pauseQueue(name, flags))
   addClientFlags(
     group.command('resume').description('Start what waits in a queue again').argument('<queue>', QUEUE),
   )
     .addHelpText('after', RESUME_HELP)
-    .action(async (name, flags) => (await import('../actions/queues.ts')).resumeQueue(name, flags))
+    .action(async (name, flags) => (await import('../handlers/queues.ts')).resumeQueue(name, flags))
   const limit = group
     .command('limit')
     .description('Limit how many runs of a queue may be in progress at once')
@@ -82,5 +82,5 @@ export function queueCommand(program: Command): void {
     .argument('<n>', 'So many, from 1 to 100000; or none')
   addClientFlags(limit)
     .addHelpText('after', LIMIT_HELP)
-    .action(async (name, n, flags) => (await import('../actions/queues.ts')).limitQueue(name, n, flags))
+    .action(async (name, n, flags) => (await import('../handlers/queues.ts')).limitQueue(name, n, flags))
 }

@@ -31,14 +31,14 @@ export function runCommand(program: Command): void {
   listCommand(group)
   addClientFlags(group.command('show').description('Show a run with its attempts'))
     .argument('<id>', 'The id of the run, or its first characters: 8 or more')
-    .action(async (id, flags) => (await import('../actions/runs.ts')).showRun(id, flags))
+    .action(async (id, flags) => (await import('../handlers/runs.ts')).showRun(id, flags))
   addClientFlags(group.command('cancel').description('Stop a run that has not ended'))
     .argument('<id>', 'The id of the run, or its first characters: 8 or more')
-    .action(async (id, flags) => (await import('../actions/runs.ts')).cancelRun(id, flags))
+    .action(async (id, flags) => (await import('../handlers/runs.ts')).cancelRun(id, flags))
   addClientFlags(group.command('retry').description('Run a run that has ended once more, as a new one'))
     .argument('<id>', 'The id of the run, or its first characters: 8 or more')
     .option('--wait', 'Until the new run has ended; ends with 7 when it does not complete')
-    .action(async (id, flags) => (await import('../actions/runs.ts')).retryRun(id, flags))
+    .action(async (id, flags) => (await import('../handlers/runs.ts')).retryRun(id, flags))
 }
 
 function listCommand(group: Command): void {
@@ -56,5 +56,5 @@ function listCommand(group: Command): void {
     .option('--limit <n>', 'At most so many', '50')
   addClientFlags(command)
     .addHelpText('after', LIST_HELP)
-    .action(async (flags) => (await import('../actions/list-runs.ts')).listRuns(flags))
+    .action(async (flags) => (await import('../handlers/list-runs.ts')).listRuns(flags))
 }

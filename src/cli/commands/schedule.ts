@@ -41,5 +41,5 @@ export function scheduleCommand(program: Command): void {
     .option('--seed <text>', 'What H and jitter are drawn from: the key of the task')
   addClientFlags(preview)
     .addHelpText('after', PREVIEW_HELP)
-    .action(async (words, flags) => (await import('../actions/schedules.ts')).previewSchedule(words, flags))
+    .action(async (words, flags) => (await import('../handlers/schedules.ts')).previewSchedule(words, flags))
 }

@@ -53,22 +53,22 @@ export function signingSecretCommand(program: Command): void {
     .addHelpText('after', HELP)
   addClientFlags(forOrigin(group.command('list').alias('ls').description('List the secrets in use')))
     .addHelpText('after', LIST_HELP)
-    .action(async (flags) => (await import('../actions/signing-secrets.ts')).listSigningSecrets(flags))
+    .action(async (flags) => (await import('../handlers/signing-secrets.ts')).listSigningSecrets(flags))
   addClientFlags(forOrigin(group.command('create').description('Make a secret and print it once')))
     .addHelpText('after', CREATE_HELP)
-    .action(async (flags) => (await import('../actions/signing-secrets.ts')).createSigningSecret(flags))
+    .action(async (flags) => (await import('../handlers/signing-secrets.ts')).createSigningSecret(flags))
   const rotate = group
     .command('rotate')
     .description('Make a new secret, and let the old one expire')
     .option('--keep-old-for <time>', 'Sign with the old one too for so long (default: 1d)')
   addClientFlags(forOrigin(rotate))
     .addHelpText('after', ROTATE_HELP)
-    .action(async (flags) => (await import('../actions/signing-secrets.ts')).rotateSigningSecret(flags))
+    .action(async (flags) => (await import('../handlers/signing-secrets.ts')).rotateSigningSecret(flags))
   const revoke = group.command('revoke').alias('rm').description('Stop using a secret at once')
   addClientFlags(addYesFlag(revoke.argument('<id>', 'Its id, or the first 8 characters or more')))
     .addHelpText('after', REVOKE_HELP)
     .action(async (id, flags) =>
-      (await import('../actions/signing-secrets.ts')).revokeSigningSecret(id, flags),
+      (await import('../handlers/signing-secrets.ts')).revokeSigningSecret(id, flags),
     )
 }
 

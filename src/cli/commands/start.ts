@@ -25,7 +25,7 @@ export function startCommand(program: Command): void {
   addConfigFlags(command, CONFIG_KEYS)
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)
-    const { start } = await import('../actions/start.ts')
+    const { start } = await import('../handlers/start.ts')
     await start(config)
   })
 }

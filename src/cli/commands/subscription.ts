@@ -57,7 +57,7 @@ export function subscriptionCommand(program: Command): void {
       .alias('ls')
       .description('List subscriptions, with what they fail of')
       .option('--limit <n>', 'At most so many', '50'),
-  ).action(async (flags) => (await import('../actions/subscriptions.ts')).listSubscriptions(flags))
+  ).action(async (flags) => (await import('../handlers/subscriptions.ts')).listSubscriptions(flags))
   const create = group
     .command('create')
     .description('Tell an address what becomes of runs')
@@ -75,7 +75,7 @@ export function subscriptionCommand(program: Command): void {
   addClientFlags(create)
     .addHelpText('after', CREATE_HELP)
     .action(async (url, flags) =>
-      (await import('../actions/subscriptions.ts')).createSubscription(url, flags),
+      (await import('../handlers/subscriptions.ts')).createSubscription(url, flags),
     )
   addClientFlags(
     group
@@ -86,7 +86,7 @@ export function subscriptionCommand(program: Command): void {
   )
     .addHelpText('after', RESUME_HELP)
     .action(async (ref, flags) =>
-      (await import('../actions/subscriptions.ts')).resumeSubscription(ref, flags),
+      (await import('../handlers/subscriptions.ts')).resumeSubscription(ref, flags),
     )
   addClientFlags(
     group
@@ -95,7 +95,7 @@ export function subscriptionCommand(program: Command): void {
       .argument('<subscription>', SUBSCRIPTION),
   )
     .addHelpText('after', TEST_HELP)
-    .action(async (ref, flags) => (await import('../actions/subscriptions.ts')).testSubscription(ref, flags))
+    .action(async (ref, flags) => (await import('../handlers/subscriptions.ts')).testSubscription(ref, flags))
   const remove = group
     .command('remove')
     .alias('rm')
@@ -104,7 +104,7 @@ export function subscriptionCommand(program: Command): void {
   addClientFlags(addYesFlag(remove))
     .addHelpText('after', REMOVE_HELP)
     .action(async (ref, flags) =>
-      (await import('../actions/subscriptions.ts')).removeSubscription(ref, flags),
+      (await import('../handlers/subscriptions.ts')).removeSubscription(ref, flags),
     )
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { ACTION_TYPES } from '../../core/action.ts'
+import { ACTION_TYPES } from '../../core/action/action.ts'
 import { addClientFlags, addYesFlag } from '../client/output.ts'
 import { addTaskFlags, RARE_FLAGS } from '../client/task-flags.ts'
 
@@ -159,13 +159,13 @@ function listCommand(group: Command): void {
     .option('--limit <n>', 'At most so many', '50')
   addClientFlags(command)
     .addHelpText('after', LIST_HELP)
-    .action(async (flags) => (await import('../actions/list-tasks.ts')).listTasks(flags))
+    .action(async (flags) => (await import('../handlers/list-tasks.ts')).listTasks(flags))
 }
 
 function showCommand(group: Command): void {
   addClientFlags(group.command('show').description('Show a task: what, when, how it went'))
     .argument('<task>', TASK)
-    .action(async (task, flags) => (await import('../actions/show-task.ts')).showTask(task, flags))
+    .action(async (task, flags) => (await import('../handlers/show-task.ts')).showTask(task, flags))
 }
 
 function whyCommand(group: Command): void {
@@ -176,7 +176,7 @@ function whyCommand(group: Command): void {
     .option('--at <instant>', 'At an instant that has passed, such as 2026-11-16T09:00:00Z')
   addClientFlags(command)
     .addHelpText('after', WHY_HELP)
-    .action(async (task, flags) => (await import('../actions/why-task.ts')).whyTask(task, flags))
+    .action(async (task, flags) => (await import('../handlers/why-task.ts')).whyTask(task, flags))
 }
 
 function ledgerCommand(group: Command): void {
@@ -190,7 +190,7 @@ function ledgerCommand(group: Command): void {
     .option('--show <state>', 'Only what is missing, skipped, …; problems for all that is not in order')
   addClientFlags(command)
     .addHelpText('after', LEDGER_HELP)
-    .action(async (task, flags) => (await import('../actions/ledger-task.ts')).ledgerTask(task, flags))
+    .action(async (task, flags) => (await import('../handlers/ledger-task.ts')).ledgerTask(task, flags))
 }
 
 function createCommand(group: Command): void {
@@ -202,7 +202,7 @@ function createCommand(group: Command): void {
   addTaskFlags(command).option('--paused', 'Do not fire before it is resumed')
   addClientFlags(command)
     .addHelpText('after', CREATE_HELP)
-    .action(async (name, flags) => (await import('../actions/create-task.ts')).createTask(name, flags))
+    .action(async (name, flags) => (await import('../handlers/create-task.ts')).createTask(name, flags))
 }
 
 function editCommand(group: Command): void {
@@ -212,7 +212,7 @@ function editCommand(group: Command): void {
     .option('--if-version <n>', 'Only if the task is still at this version')
   addClientFlags(command)
     .addHelpText('after', EDIT_HELP)
-    .action(async (task, flags) => (await import('../actions/edit-task.ts')).editTask(task, flags))
+    .action(async (task, flags) => (await import('../handlers/edit-task.ts')).editTask(task, flags))
 }
 
 function pauseCommand(group: Command): void {
@@ -224,7 +224,7 @@ function pauseCommand(group: Command): void {
     .option('--reason <text>', 'Why, for those who wonder meanwhile')
   addClientFlags(command)
     .addHelpText('after', PAUSE_HELP)
-    .action(async (task, flags) => (await import('../actions/pause-task.ts')).pauseTask(task, flags))
+    .action(async (task, flags) => (await import('../handlers/pause-task.ts')).pauseTask(task, flags))
 }
 
 function resumeCommand(group: Command): void {
@@ -235,7 +235,7 @@ function resumeCommand(group: Command): void {
     .option('--reason <text>', 'Why, kept with the pause that it ends')
   addClientFlags(command)
     .addHelpText('after', RESUME_HELP)
-    .action(async (task, flags) => (await import('../actions/pause-task.ts')).resumeTask(task, flags))
+    .action(async (task, flags) => (await import('../handlers/pause-task.ts')).resumeTask(task, flags))
 }
 
 function skipCommand(group: Command): void {
@@ -248,7 +248,7 @@ function skipCommand(group: Command): void {
     .option('--undo', 'Let them run after all')
   addClientFlags(command)
     .addHelpText('after', SKIP_HELP)
-    .action(async (task, flags) => (await import('../actions/pause-task.ts')).skipNext(task, flags))
+    .action(async (task, flags) => (await import('../handlers/pause-task.ts')).skipNext(task, flags))
 }
 
 function runCommand(group: Command): void {
@@ -274,7 +274,7 @@ function runCommand(group: Command): void {
     .optionsGroup('Options:')
   addClientFlags(command)
     .addHelpText('after', RUN_HELP)
-    .action(async (task, flags) => (await import('../actions/run-task.ts')).runTask(task, flags))
+    .action(async (task, flags) => (await import('../handlers/run-task.ts')).runTask(task, flags))
 }
 
 function backfillCommand(group: Command): void {
@@ -294,7 +294,7 @@ function backfillCommand(group: Command): void {
     .option('--wait', 'Until it has ended')
   addClientFlags(command)
     .addHelpText('after', BACKFILL_HELP)
-    .action(async (task, flags) => (await import('../actions/backfill-task.ts')).backfillTask(task, flags))
+    .action(async (task, flags) => (await import('../handlers/backfill-task.ts')).backfillTask(task, flags))
 }
 
 function versionsCommand(group: Command): void {
@@ -307,7 +307,7 @@ function versionsCommand(group: Command): void {
   addClientFlags(command)
     .addHelpText('after', VERSIONS_HELP)
     .action(async (task, version, flags) =>
-      (await import('../actions/task-versions.ts')).taskVersions(task, version, flags),
+      (await import('../handlers/task-versions.ts')).taskVersions(task, version, flags),
     )
 }
 
@@ -321,7 +321,7 @@ function diffCommand(group: Command): void {
   addClientFlags(command)
     .addHelpText('after', DIFF_HELP)
     .action(async (task, from, to, flags) =>
-      (await import('../actions/diff-task.ts')).diffTask(task, from, to, flags),
+      (await import('../handlers/diff-task.ts')).diffTask(task, from, to, flags),
     )
 }
 
@@ -336,14 +336,14 @@ function rollbackCommand(group: Command): void {
   addClientFlags(command)
     .addHelpText('after', ROLLBACK_HELP)
     .action(async (task, version, flags) =>
-      (await import('../actions/task-versions.ts')).rollbackTask(task, version, flags),
+      (await import('../handlers/task-versions.ts')).rollbackTask(task, version, flags),
     )
 }
 
 function endCommand(group: Command, verb: 'cancel' | 'delete', description: string): Command {
   const command = group.command(verb).description(description).argument('<task>', TASK)
   return addClientFlags(addYesFlag(command)).action(async (task, flags) =>
-    (await import('../actions/end-task.ts')).endTask(verb, task, flags),
+    (await import('../handlers/end-task.ts')).endTask(verb, task, flags),
   )
 }
 

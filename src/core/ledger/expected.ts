@@ -3,8 +3,8 @@
  * of its own schedule; what ends a task ends them. Pure: no row says here whether anything was done about it.
  */
 import { firstOccurrence, nextOccurrence } from '../schedule/occurrences.ts'
-import { atOnce, type Steps } from '../steps.ts'
-import { planOf, type TaskDefinition } from '../task.ts'
+import { planOf, type TaskDefinition } from '../task/task.ts'
+import { atOnce, type Steps } from '../values/steps.ts'
 
 /** A definition, and how far it was in force. */
 export interface VersionInForce {

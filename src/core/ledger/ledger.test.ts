@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TASK_DEFAULTS, type TaskDefinition } from '../task.ts'
+import { TASK_DEFAULTS, type TaskDefinition } from '../task/task.ts'
 import { type LedgerCase, type LedgerRow, ledgerOf } from './ledger.ts'
 
 const T0 = Date.UTC(2026, 5, 1)

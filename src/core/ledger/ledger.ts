@@ -3,10 +3,10 @@
  * accounted for by a run, by a skip or a failure that names a reason, by the pause that still lasts, or by the row that waits
  * for its time; what is left is missing. Pure: it sees rows and definitions and answers entries.
  */
-import type { EndedRunState, LiveRunState, RunKind } from '../run.ts'
+import type { EndedRunState, LiveRunState, RunKind } from '../run/run.ts'
 import { delayMs, firstOccurrence } from '../schedule/occurrences.ts'
-import { atOnce, type Steps } from '../steps.ts'
-import { planOf, type TaskDefinition } from '../task.ts'
+import { planOf, type TaskDefinition } from '../task/task.ts'
+import { atOnce, type Steps } from '../values/steps.ts'
 import {
   type Expected,
   type ExpectedStretch,

@@ -2,7 +2,7 @@
  * Schedules in words, for people to check that what they wrote is what they meant. What words/parse-words.ts can
  * express is said in its words, so a sentence that it reads means the schedule that it was made from.
  */
-import { parseDuration } from '../duration.ts'
+import { parseDuration } from '../values/duration.ts'
 import { describeCron } from './describe-cron.ts'
 import type { DatesSchedule, DaylightSavingChoice, Schedule } from './schedule.ts'
 import { listed, MAX_DATES_IN_WORDS, UNIT_WORDS } from './words/vocabulary.ts'

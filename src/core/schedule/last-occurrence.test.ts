@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { atOnce } from '../steps.ts'
+import { atOnce } from '../values/steps.ts'
 import { lastOccurrence, lastOccurrences } from './last-occurrence.ts'
 import { dueAt, occurrencesBetween } from './occurrences.ts'
 import type { Plan } from './schedule.ts'

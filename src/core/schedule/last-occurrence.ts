@@ -1,4 +1,4 @@
-import type { Steps } from '../steps.ts'
+import type { Steps } from '../values/steps.ts'
 import { dueAt } from './occurrences.ts'
 import { backwards, latestBetween } from './occurrences-before.ts'
 import type { Plan } from './schedule.ts'

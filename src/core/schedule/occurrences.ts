@@ -5,8 +5,8 @@
  * later each of them is acted upon.
  */
 import assert from 'node:assert/strict'
-import { parseDuration } from '../duration.ts'
-import { atOnce, type Steps } from '../steps.ts'
+import { parseDuration } from '../values/duration.ts'
+import { atOnce, type Steps } from '../values/steps.ts'
 import { nextDate } from './dates.ts'
 import { hashOf } from './hash.ts'
 import { parseInstant } from './instant.ts'

@@ -1,5 +1,5 @@
 /** How often a plan is due: what a project may limit. */
-import { parseDuration } from '../duration.ts'
+import { parseDuration } from '../values/duration.ts'
 import { nextOccurrence } from './occurrences.ts'
 import type { Plan } from './schedule.ts'
 

@@ -3,7 +3,7 @@
  * Shapes are the caller's business; this is about values. What passes here can be stepped for ever after
  * without an error.
  */
-import { formatDuration, MAX_DURATION_MS, parseDuration } from '../duration.ts'
+import { formatDuration, MAX_DURATION_MS, parseDuration } from '../values/duration.ts'
 import { type CronFields, checkCron, holdsHash, withoutHash } from './cron-fields.ts'
 import { CronStepper } from './cron-stepper.ts'
 import { MAX_DATES, parseDate } from './dates.ts'

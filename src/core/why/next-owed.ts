@@ -1,6 +1,6 @@
 /** Whether a task without any live row still owes something. Pure. */
 import { delayMs, firstOccurrence, nextOccurrence } from '../schedule/occurrences.ts'
-import { planOf, type TaskDefinition } from '../task.ts'
+import { planOf, type TaskDefinition } from '../task/task.ts'
 
 /** Where a task had come to. Instants are epoch milliseconds. */
 export interface NextOwed {

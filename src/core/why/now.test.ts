@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TASK_DEFAULTS, type TaskDefinition } from '../task.ts'
+import { TASK_DEFAULTS, type TaskDefinition } from '../task/task.ts'
 import { type LiveRun, type NowCase, whyNow } from './now.ts'
 
 const NOW = Date.UTC(2026, 5, 1)

@@ -2,7 +2,7 @@
  * Why a task is not running now. Pure: it sees the task, its live rows and who could serve them, and answers every
  * cause there is, the one that counts first.
  */
-import type { BlackoutEffect } from '../blackout-rule.ts'
+import type { BlackoutEffect } from '../policy/blackout-rule.ts'
 import { type NextOwed, nextOwed } from './next-owed.ts'
 import { because, instant, quoted, roughly, type Why } from './why.ts'
 

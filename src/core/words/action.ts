@@ -1,5 +1,5 @@
-import { type Action, targetOfAction } from '../action.ts'
-import { readUrl } from '../read-url.ts'
+import { type Action, targetOfAction } from '../action/action.ts'
+import { readUrl } from '../values/read-url.ts'
 
 /** What a task does, in one line: `POST https://example.com/hook`. */
 export function actionWords(action: Action): string {

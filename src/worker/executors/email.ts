@@ -6,10 +6,10 @@
  * a run carry one Message-ID, so that a mailbox which gets a message twice can tell.
  */
 import { domainToASCII } from 'node:url'
-import type { EmailAction } from '../../core/action.ts'
-import { type EmailAddress, parseEmailAddress } from '../../core/email-address.ts'
-import { keptText } from '../../core/kept-text.ts'
-import type { Outcome } from '../../core/outcome.ts'
+import type { EmailAction } from '../../core/action/action.ts'
+import { type EmailAddress, parseEmailAddress } from '../../core/action/email-address.ts'
+import type { Outcome } from '../../core/run/outcome.ts'
+import { keptText } from '../../core/values/kept-text.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import type { RefusedRecipient, SmtpError, SmtpPool, SmtpReceipt } from './smtp-pool.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import type { Action } from '../../core/action.ts'
+import type { Action } from '../../core/action/action.ts'
 import { createExecutors } from './executors.ts'
 import { anAttempt, httpServer, unsigned } from './test-support.ts'
 

@@ -1,6 +1,7 @@
 /** The request headers that every call carries; core/reserved-headers.ts keeps users from setting them. */
+
+import type { Signer } from '../../outgoing/signer.ts'
 import type { AttemptContext } from '../executor.ts'
-import type { Signer } from '../signer.ts'
 
 /** Who sends, when, and what. */
 export interface Sending {

@@ -1,9 +1,9 @@
 /** Redirects: not followed unless a task asks for it, and then within bounds and without its secrets. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { afterAll, expect, test } from 'vitest'
-import type { HttpAction } from '../../core/action.ts'
+import type { HttpAction } from '../../core/action/action.ts'
+import { HttpClient } from '../../outgoing/http-client.ts'
 import { createHttpExecutor } from './http.ts'
-import { HttpClient } from './http-client.ts'
 import {
   anAttempt,
   http,

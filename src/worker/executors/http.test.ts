@@ -1,8 +1,8 @@
 /** What is sent for an action, and which outcome an answer comes to; redirects have http-redirects.test.ts. */
 import { afterAll, expect, test } from 'vitest'
-import { MASK } from '../../core/secret-rule.ts'
+import { MASK } from '../../core/action/secret-rule.ts'
+import { HttpClient } from '../../outgoing/http-client.ts'
 import { createHttpExecutor, isExpected } from './http.ts'
-import { HttpClient } from './http-client.ts'
 import { anAttempt, http, rawServer, receiver, statusServer, unsigned } from './test-support.ts'
 
 const client = new HttpClient({ allowPrivate: true })

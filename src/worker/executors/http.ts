@@ -7,13 +7,11 @@
  * decides even when the rest of its answer was lost; one that is expected counts only with its whole body.
  */
 import { LRUCache } from 'lru-cache'
-import type { HttpAction, PingAction, WebhookAction } from '../../core/action.ts'
-import type { Outcome } from '../../core/outcome.ts'
-import { isReservedHeader } from '../../core/reserved-headers.ts'
-import { parseTargetUrl } from '../../core/target-url.ts'
-import { durationMs } from '../../core/task.ts'
-import type { AttemptContext, Executor } from '../executor.ts'
-import { type Signer, UNSIGNED } from '../signer.ts'
+import type { HttpAction, PingAction, WebhookAction } from '../../core/action/action.ts'
+import { isReservedHeader } from '../../core/action/reserved-headers.ts'
+import { parseTargetUrl } from '../../core/action/target-url.ts'
+import type { Outcome } from '../../core/run/outcome.ts'
+import { durationMs } from '../../core/task/task.ts'
 import {
   type HttpClient,
   type HttpRequest,
@@ -21,10 +19,12 @@ import {
   type HttpResult,
   type Target,
   targetOf,
-} from './http-client.ts'
+} from '../../outgoing/http-client.ts'
+import { type Hop, nextHop, REDIRECTS } from '../../outgoing/redirects.ts'
+import { parseRetryAfter } from '../../outgoing/retry-after.ts'
+import { type Signer, UNSIGNED } from '../../outgoing/signer.ts'
+import type { AttemptContext, Executor } from '../executor.ts'
 import { attemptHeaders } from './http-headers.ts'
-import { type Hop, nextHop, REDIRECTS } from './redirects.ts'
-import { parseRetryAfter } from './retry-after.ts'
 
 export type HttpLikeAction = PingAction | WebhookAction | HttpAction
 

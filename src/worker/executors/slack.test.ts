@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
-import type { SlackAction } from '../../core/action.ts'
-import { HttpClient } from './http-client.ts'
+import type { SlackAction } from '../../core/action/action.ts'
+import { HttpClient } from '../../outgoing/http-client.ts'
 import { createSlackExecutor } from './slack.ts'
 import { anAttempt, closedPort, httpServer } from './test-support.ts'
 

@@ -3,12 +3,12 @@
  * is wrong. Most of them another attempt cannot change; what it can is a limit on the rate, told with 429 and
  * Retry-After, and Slack's own troubles, told with 5xx.
  */
-import type { SlackAction } from '../../core/action.ts'
-import type { Outcome } from '../../core/outcome.ts'
+import type { SlackAction } from '../../core/action/action.ts'
+import type { Outcome } from '../../core/run/outcome.ts'
+import type { HttpClient, HttpResponse, HttpResult } from '../../outgoing/http-client.ts'
+import { UNSIGNED } from '../../outgoing/signer.ts'
 import type { Executor } from '../executor.ts'
-import { UNSIGNED } from '../signer.ts'
 import { isRetryable, retryAfterOf, Targets } from './http.ts'
-import type { HttpClient, HttpResponse, HttpResult } from './http-client.ts'
 import { attemptHeaders } from './http-headers.ts'
 
 export interface SlackExecutorOptions {

@@ -1,6 +1,6 @@
-import type { SleepAction } from '../../core/action.ts'
-import { parseDuration } from '../../core/duration.ts'
-import type { Outcome } from '../../core/outcome.ts'
+import type { SleepAction } from '../../core/action/action.ts'
+import type { Outcome } from '../../core/run/outcome.ts'
+import { parseDuration } from '../../core/values/duration.ts'
 import type { AttemptContext, StopSignal } from '../executor.ts'
 
 /** The longest delay a Node timer can hold; anything above it would fire at once. */

@@ -7,7 +7,7 @@
  * anything else: what state the server is in then is not worth finding out.
  */
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
-import type { SmtpServer } from '../../core/smtp-url.ts'
+import type { SmtpServer } from '../../core/action/smtp-url.ts'
 import type { StopSignal } from '../executor.ts'
 
 /** A message in its final form, and who it goes to. */

@@ -2,11 +2,11 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createNetServer, type Server, type Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
-import type { HttpAction } from '../../core/action.ts'
-import { DEFAULT_PROJECT_ID } from '../../core/project.ts'
+import type { HttpAction } from '../../core/action/action.ts'
+import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
+import { type HttpClient, type HttpRequest, targetOf } from '../../outgoing/http-client.ts'
+import type { Signer } from '../../outgoing/signer.ts'
 import type { AttemptContext } from '../executor.ts'
-import type { Signer } from '../signer.ts'
-import { type HttpClient, type HttpRequest, targetOf } from './http-client.ts'
 
 export interface TestServer {
   readonly url: string

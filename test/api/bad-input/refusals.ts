@@ -1,6 +1,6 @@
 /** What every part needs: something that exists, and requests whose refusal is held to what each refusal owes. */
 import { afterAll, expect } from 'vitest'
-import type { Database } from '../../../src/store/database.ts'
+import type { Database } from '../../../src/store/database/database.ts'
 import { action } from '../bad-fields.ts'
 import { createTestApp, type InjectedAnswer, storedIn } from '../test-app.ts'
 

@@ -1,8 +1,8 @@
 /** Claims whose connection is cut at any moment of their making: the worker sends them again, and is told of every run it holds. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Database } from '../../../src/store/database.ts'
-import { sql } from '../../../src/store/sql.ts'
+import type { Database } from '../../../src/store/database/database.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startProxy } from '../../support/proxy.ts'
 import { aWorker, type GivenRun } from '../../support/remote-worker.ts'

@@ -1,7 +1,7 @@
 /** Workers that die, leave, or do not know what became of a run. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
 import { aName, completed, held, type Protocol } from './protocol.ts'
 

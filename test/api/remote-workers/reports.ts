@@ -1,6 +1,6 @@
 /** What a worker says about runs that it holds, and what it is told about them. */
 import { expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
 import { aName, completed, held, type Protocol } from './protocol.ts'

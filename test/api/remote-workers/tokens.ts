@@ -1,7 +1,7 @@
 /** Who a worker is: its token, and how it is listed. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { type Answer, startTestNode } from '../../support/node.ts'
 import { aWorker } from '../../support/remote-worker.ts'
 import { aName, type Protocol } from './protocol.ts'

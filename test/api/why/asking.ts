@@ -1,7 +1,7 @@
 /** A node that answers, tasks, and others that come and go: what all parts need. */
 import { afterEach, expect } from 'vitest'
-import type { Database } from '../../../src/store/database.ts'
-import { sql } from '../../../src/store/sql.ts'
+import type { Database } from '../../../src/store/database/database.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startTestNode, type TestNode } from '../../support/node.ts'
 

@@ -1,6 +1,6 @@
 /** Why it did not run then: skips, misfires, blackouts, and instants of which nothing is known. */
 import { expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Asking, alsoOf, HOURLY, iso, S } from './asking.ts'
 

@@ -1,6 +1,6 @@
 /** What people have settled about a task, and what should not happen: no next row, a scheduler that is behind. */
 import { expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Asking, HOURLY, iso, S } from './asking.ts'
 

@@ -1,6 +1,6 @@
 /** A scheduler and a worker are there, and the task waits: for its queue, its key, its retry, itself. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startTestNode, type TestNode } from '../../support/node.ts'
 import { type Asking, alsoOf, HOURLY, NAP } from './asking.ts'

@@ -1,6 +1,6 @@
 /** What people do: the first task, a task of one's own, an edit that meets another, a task that fails. */
 import { expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
 import { inShell } from '../../support/shell.ts'

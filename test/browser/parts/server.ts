@@ -1,5 +1,5 @@
 /** A server that several parts share. */
-import type { Database } from '../../../src/store/database.ts'
+import type { Database } from '../../../src/store/database/database.ts'
 import { createTestDatabase } from '../../support/database.ts'
 import { startTestNode, type TestNode } from '../../support/node.ts'
 

@@ -1,6 +1,6 @@
 /** A task says on its page why it is not running, and goes on saying what is so. */
 import { expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import type { TestServer } from './server.ts'
 

@@ -1,6 +1,6 @@
 /** Tasks whose events are refused: held back alone, given up, and told in the end. */
 import { expect, test } from 'vitest'
-import { sql } from '../../../src/store/sql.ts'
+import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startSharedSink } from '../../support/sink.ts'
 import { runIdsOf, type Telling } from './telling.ts'

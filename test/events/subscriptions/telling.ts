@@ -1,6 +1,6 @@
 /** A node that delivers, tasks that run at once, and subscriptions: what all parts need. */
 import { expect } from 'vitest'
-import type { Database } from '../../../src/store/database.ts'
+import type { Database } from '../../../src/store/database/database.ts'
 import { aManualTask, startTestNode } from '../../support/node.ts'
 import type { Hit } from '../../support/sink.ts'
 

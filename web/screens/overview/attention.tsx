@@ -1,7 +1,7 @@
 /** What somebody should look at, worst first, each with the way there. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { REFUSED_WORDS } from '../../../src/core/refusal-report.ts'
+import { REFUSED_WORDS } from '../../../src/core/ledger/refusal-report.ts'
 import { formatCount } from '../../../src/core/words/time.ts'
 import type { Stats } from '../../api/overview.ts'
 import { inOnePiece } from '../../components/duration-words.ts'

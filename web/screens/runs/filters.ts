@@ -1,5 +1,5 @@
 /** What the list of runs is narrowed down to, as it stands in the address. */
-import { RUN_STATES } from '../../../src/core/run.ts'
+import { RUN_STATES } from '../../../src/core/run/run.ts'
 import type { RunState } from '../../api/wire.ts'
 import { choiceIn, type RawSearch } from '../../app/search.ts'
 import { SPANS, type Span } from '../../components/span.ts'

@@ -1,7 +1,7 @@
 /** What each kind of action has to be told. */
 import { NativeSelect, Textarea, TextInput } from '@mantine/core'
-import { HTTP_METHODS, MAX_REDIRECTS } from '../../../src/core/action.ts'
-import { MASK } from '../../../src/core/secret-rule.ts'
+import { HTTP_METHODS, MAX_REDIRECTS } from '../../../src/core/action/action.ts'
+import { MASK } from '../../../src/core/action/secret-rule.ts'
 import { TextField } from '../../components/text-field.tsx'
 import type { Draft } from './draft.ts'
 import { Folded } from './folded.tsx'

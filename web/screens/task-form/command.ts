@@ -2,7 +2,7 @@
  * The command that does the same as the form. What the command line has a flag for is said with it; whatever
  * has none, or could be read as something else, is said as JSON, which every field takes.
  */
-import { targetMember } from '../../../src/core/action.ts'
+import { targetMember } from '../../../src/core/action/action.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import { shellLines } from '../../components/shell.ts'
 

@@ -2,7 +2,7 @@
  * A draft as JSON that somebody edits, and back. What fits the fields goes into them; whatever does not, also what
  * is wrong, is carried as it is, so that the API gets exactly what was written and says itself what it thinks of it.
  */
-import { changedNumber } from '../../../src/core/json/changed-number.ts'
+import { changedNumber } from '../../../src/core/values/json/changed-number.ts'
 import type { GivenSchedule, TaskInput } from '../../api/wire.ts'
 import { type Draft, metadataText } from './draft.ts'
 import { actionFields } from './draft-action.ts'

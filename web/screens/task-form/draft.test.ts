@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TASK_DEFAULTS } from '../../../src/core/task.ts'
+import { TASK_DEFAULTS } from '../../../src/core/task/task.ts'
 import type { Task } from '../../api/wire.ts'
 import { draftOf, emptyDraft } from './draft.ts'
 import { actionOf } from './draft-action.ts'

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../src/core/duration.ts'
+import { parseDuration } from '../../../src/core/values/duration.ts'
 import { formatDuration } from '../../../src/core/words/time.ts'
 import type { Draft } from './draft.ts'
 

@@ -1,6 +1,6 @@
 /** What to do when an attempt fails, when it cannot begin on time, and when its worker dies. */
 import { NativeSelect, TextInput } from '@mantine/core'
-import { MISFIRE_POLICIES, OVERLAP_POLICIES, WORKER_LOSS_POLICIES } from '../../../src/core/task.ts'
+import { MISFIRE_POLICIES, OVERLAP_POLICIES, WORKER_LOSS_POLICIES } from '../../../src/core/task/task.ts'
 import type { Draft } from './draft.ts'
 import { type PartProps, Question } from './part.tsx'
 import classes from './task-form.module.css'

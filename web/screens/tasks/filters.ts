@@ -1,6 +1,6 @@
 /** What the list of tasks is narrowed down to, as it stands in the address. */
-import { ACTION_TYPES } from '../../../src/core/action.ts'
-import { TASK_STATES } from '../../../src/core/task.ts'
+import { ACTION_TYPES } from '../../../src/core/action/action.ts'
+import { TASK_STATES } from '../../../src/core/task/task.ts'
 import type { TaskFilter } from '../../api/tasks.ts'
 import { choiceIn, type RawSearch, textIn } from '../../app/search.ts'
 

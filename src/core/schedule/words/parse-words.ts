@@ -14,7 +14,7 @@
  *               | cron expression [ "(" zone ")" ]
  *               | duration "after the previous run has ended" | "only when triggered"
  */
-import { formatDuration } from '../../duration.ts'
+import { formatDuration } from '../../values/duration.ts'
 import { type Schedule, type Trigger, validateSchedule } from '../schedule.ts'
 import { nearestForm } from './nearest-form.ts'
 import { readDates, readIn, readOnce, readRelativeDate } from './read-once.ts'

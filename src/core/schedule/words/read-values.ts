@@ -1,5 +1,5 @@
 /** What sentences are made of: instants, durations, numbers, and lists of them. */
-import { formatDuration, MAX_DURATION_MS, parseDuration } from '../../duration.ts'
+import { formatDuration, MAX_DURATION_MS, parseDuration } from '../../values/duration.ts'
 import { parseInstant } from '../instant.ts'
 import type { Reader } from './reader.ts'
 import { NUMBER_WORDS, UNIT_SPELLINGS } from './vocabulary.ts'

@@ -1,7 +1,7 @@
 import { CronPattern } from 'croner'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatDuration, parseDuration } from '../../duration.ts'
+import { formatDuration, parseDuration } from '../../values/duration.ts'
 import { checkCron } from '../cron-fields.ts'
 import { parseDate } from '../dates.ts'
 import { describeSchedule } from '../describe.ts'

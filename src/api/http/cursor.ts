@@ -1,0 +1,54 @@
+/** Lists in pages. A cursor is the position of the last item of a page, as opaque text. */
+import { EARLIEST_INSTANT, LATEST_INSTANT } from '../../core/schedule/zone.ts'
+import type { PageRow } from '../../store/database/page-bytes.ts'
+import { invalidInput } from './validation/parse.ts'
+
+type Position = readonly (string | number)[]
+
+export const encodeCursor = (position: Position): string =>
+  Buffer.from(JSON.stringify(position)).toString('base64url')
+
+/** The position again, if it has the expected shape; a cursor that was made up is refused. */
+export function decodeCursor<T extends Position>(
+  text: string | undefined,
+  isPosition: (value: unknown) => value is T,
+): T | undefined {
+  if (text === undefined) return undefined
+  try {
+    const position: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    if (isPosition(position)) return position
+  } catch {
+    // Not JSON: the refusal below says so.
+  }
+  throw invalidInput([
+    { pointer: '?cursor', detail: 'is not a cursor; take nextCursor of the page before as it is' },
+  ])
+}
+
+/** Whether a number from a cursor is an instant that the database can be asked about. */
+export const isInstant = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= EARLIEST_INSTANT && (value as number) < LATEST_INSTANT
+
+/** How rows become a page. */
+interface PageOptions<Row, Item> {
+  readonly limit: number
+  readonly present: (row: Row) => Item
+  readonly position: (row: Row) => Position
+}
+
+/**
+ * A page of at most `limit` items. That there is a next page one row more than that tells, or the last row itself where the
+ * list was cut because of its length.
+ */
+export function pageOf<Row, Item>(
+  rows: readonly (Row & PageRow)[],
+  { limit, present, position }: PageOptions<Row, Item>,
+): { items: Item[]; nextCursor: string | null } {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const hasNext = rows.length > limit || last?.hasNext === true
+  return {
+    items: shown.map(present),
+    nextCursor: hasNext && last !== undefined ? encodeCursor(position(last)) : null,
+  }
+}

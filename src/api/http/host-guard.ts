@@ -1,0 +1,19 @@
+import { Refusal } from '../../core/errors.ts'
+import type { App } from '../app.ts'
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
+
+/**
+ * A page on the internet can make a browser on this machine send requests to a name that resolves to
+ * 127.0.0.1. Such requests carry that name as Host; an open server must not answer them.
+ */
+export function guardHost(app: App): void {
+  app.addHook('onRequest', async (request) => {
+    const { host } = request.headers
+    if (host !== undefined && LOOPBACK_HOST.test(host)) return
+    throw new Refusal(
+      'misdirected_request',
+      'This server is open to its own machine only: ask it as localhost or 127.0.0.1.',
+    )
+  })
+}

@@ -1,0 +1,17 @@
+/** The next page of a list whose answer is a bare array, told by a `Link` header as RFC 8288 has it. */
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { isUuid } from '../../core/ids.ts'
+import { Cursor } from './schemas/page.ts'
+
+/** Other parameters are none of ours: addresses of these lists were never looked at. */
+export const NextPage = z.looseObject({
+  cursor: Cursor.describe('Of the `Link` header of the page before.'),
+})
+
+export function linkNext(reply: FastifyReply, path: string, cursor: string | null): void {
+  if (cursor !== null) reply.header('link', `<${path}?cursor=${cursor}>; rel="next"`)
+}
+
+export const isTaskPosition = (value: unknown): value is readonly [string] =>
+  Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' && isUuid(value[0])

@@ -1,0 +1,45 @@
+import type { FastifyRequest } from 'fastify'
+import { Refusal } from '../../core/errors.ts'
+import type { App } from '../app.ts'
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+const MAX_SHOWN_CHARACTERS = 200
+
+/**
+ * Any page that a browser shows can make it send requests here, also such that ask nobody first: a form, or a fetch
+ * without a body. Browsers say which site they act for; whatever changes something is refused when that is another one.
+ * Programs that are no browsers say nothing, and are let through. Reads are let through as well: no answer
+ * carries a header that lets another site read it.
+ */
+export function guardOrigin(app: App, allowedOrigins: readonly string[]): void {
+  app.addHook('onRequest', async (request) => {
+    if (READS.has(request.method)) return
+    const foreign = foreignOrigin(request, allowedOrigins)
+    if (foreign !== undefined) throw refusalOf(foreign)
+  })
+}
+
+/** On whose behalf a browser sends the request when that is not our own page; null when it does not say whose. */
+function foreignOrigin({ headers }: FastifyRequest, allowed: readonly string[]): string | null | undefined {
+  const { origin, host } = headers
+  const site = headers['sec-fetch-site']
+  if (site === 'same-origin') return undefined
+  if (origin === undefined) return site === undefined || site === 'none' ? undefined : null
+  if (allowed.includes(origin)) return undefined
+  const isOurs = (site === undefined || site === 'none') && origin === `http://${host?.toLowerCase()}`
+  return isOurs ? undefined : origin
+}
+
+function refusalOf(origin: string | null): Refusal {
+  const shown = origin?.slice(0, MAX_SHOWN_CHARACTERS)
+  if (shown === undefined || shown === 'null')
+    return new Refusal(
+      'foreign_origin',
+      'The browser sends this request for a page of another site, which may not change anything here. Use the dashboard or the API itself.',
+    )
+  return new Refusal(
+    'foreign_origin',
+    `The browser sends this request for a page of ${shown}, which may not change anything here. ` +
+      `If that is the address of a proxy in front of Belfry, start Belfry with --allowed-origins ${shown}.`,
+  )
+}

@@ -1,0 +1,56 @@
+/** What requests carry besides their body. */
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { Refusal } from '../../core/errors.ts'
+import { type Repeatable, repeatable } from '../../operations/idempotency.ts'
+
+const IdempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
+  .optional()
+  .describe('The same key with the same request is answered once and for all.')
+
+export const headers = {
+  repeatable: z.looseObject({ 'idempotency-key': IdempotencyKey }),
+  conditional: z.looseObject({
+    'if-match': z.string().optional().describe('The ETag that the change was made from.'),
+  }),
+}
+
+export function idempotencyOf(request: FastifyRequest): Repeatable | null {
+  const key = idempotencyKeyOf(request)
+  return key === null ? null : repeatable(key, request)
+}
+
+export function idempotencyKeyOf(request: FastifyRequest): string | null {
+  const key = request.headers['idempotency-key']
+  return typeof key === 'string' ? key : null
+}
+
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** The caller's trace context, when it is a valid one; runs of the task continue it. */
+export function traceparentOf(request: FastifyRequest): string | null {
+  const value = request.headers['traceparent']
+  return typeof value === 'string' && TRACEPARENT.test(value) ? value : null
+}
+
+/** Who asks, as far as the server knows: where the request came from. */
+export const callerOf = (request: FastifyRequest): string | null => request.ip ?? null
+
+export const etag = (version: number): string => `"${version}"`
+
+/** What the caller believes about the task it changes: its version, that it exists, or nothing at all. */
+export type ExpectedVersion = number | 'any' | null
+
+export function expectedVersion(request: FastifyRequest): ExpectedVersion {
+  const value = request.headers['if-match']
+  if (value === undefined) return null
+  if (value === '*') return 'any'
+  const match = /^"(\d{1,9})"$/.exec(value)
+  if (match) return Number(match[1])
+  const detail = 'must be the ETag of the task as it was read, such as "3"'
+  throw new Refusal('version_mismatch', `if-match ${detail}.`, {
+    problems: [{ pointer: 'if-match', detail }],
+  })
+}

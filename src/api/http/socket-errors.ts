@@ -1,0 +1,30 @@
+import type { Socket } from 'node:net'
+import { Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import { PROBLEM_TYPE, problemDocument } from './errors.ts'
+
+/** Answers what could not even be read as HTTP, in the same form as every other refusal. */
+export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  // Browsers open connections ahead of need. An answer to nothing would be taken for that to the first request.
+  if (socket.bytesRead === 0) return void socket.destroy()
+  const refusal = new Refusal('malformed_request', reasonOf(error.code))
+  const body = JSON.stringify(problemDocument(refusal, { path: '', requestId: uuidv7() }))
+  if (socket.writable) {
+    socket.write(
+      `HTTP/1.1 400 Bad Request\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    )
+  }
+  socket.destroySoon()
+}
+
+function reasonOf(code: string | undefined): string {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 'The headers are too long.'
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 'The request did not arrive in time.'
+    default:
+      return 'The request is not valid HTTP.'
+  }
+}

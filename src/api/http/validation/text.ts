@@ -1,0 +1,31 @@
+import type { Problem } from '../../../core/errors.ts'
+import type { App } from '../../app.ts'
+import { invalidInput } from './parse.ts'
+import { placeIn, type RequestPart } from './place.ts'
+
+/**
+ * PostgreSQL stores neither NUL nor half a surrogate pair; an address that holds one is refused, not mangled. Bodies
+ * are looked through before they are parsed.
+ */
+export function guardText(app: App): void {
+  app.addHook('preValidation', async ({ params, query }) => {
+    const problem = firstBadText('params', params) ?? firstBadText('querystring', query)
+    if (problem) throw invalidInput([problem])
+  })
+}
+
+function firstBadText(part: RequestPart, values: unknown): Problem | undefined {
+  for (const [name, value] of Object.entries(values ?? {}))
+    if (!isStorable(name) || ![value].flat().every((text) => isStorable(String(text))))
+      return {
+        pointer: placeIn(part, isStorable(name) ? [name] : []),
+        detail: 'contains a NUL character or half of a surrogate pair, which cannot be stored',
+      }
+  return undefined
+}
+
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && !LONE_SURROGATE.test(text)
+}

@@ -1,0 +1,107 @@
+/** Backfills: runs for occurrences of the past. */
+import { z } from 'zod'
+import {
+  backfillTask,
+  cancelBackfill,
+  getBackfill,
+  previewBackfill,
+} from '../../../operations/backfills/backfill-task.ts'
+import type { Context } from '../../../operations/context.ts'
+import { getTask } from '../../../operations/tasks/read-tasks.ts'
+import { findBackfills } from '../../../store/backfills/backfills.ts'
+import type { App } from '../../app.ts'
+import { decodeCursor, pageOf } from '../../http/cursor.ts'
+import { callerOf, headers, idempotencyOf } from '../../http/request.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { NoBody, Uuid } from '../../http/schemas/values.ts'
+import { presentBackfill } from '../../present.ts'
+import { Backfill, BackfillPage, BackfillPreview, BackfillTask, ListBackfills } from './schemas.ts'
+
+const tags = ['backfills']
+const byId = z.object({ id: Uuid })
+
+const begin = {
+  operationId: 'backfillTask',
+  tags,
+  summary: 'Run the occurrences of a range in the past',
+  description:
+    'Each occurrence of the range that has not completed gets a run of kind `backfill`, behind everything that is on time. ' +
+    'With `dryRun` nothing is stored, and the answer says what would be done.',
+  params: byId,
+  headers: headers.repeatable,
+  body: BackfillTask,
+  response: { 200: BackfillPreview, 201: Backfill, ...problems(404, 409, 412, 413, 415) },
+}
+
+const listOfTask = {
+  operationId: 'listBackfillsOfTask',
+  tags,
+  summary: 'Backfills of a task, the latest first',
+  params: byId,
+  querystring: ListBackfills,
+  response: { 200: BackfillPage, ...problems(404) },
+}
+
+const read = {
+  operationId: 'getBackfill',
+  tags,
+  summary: 'How far a backfill has come',
+  params: byId,
+  response: { 200: Backfill, ...problems(404) },
+}
+
+const cancel = {
+  operationId: 'cancelBackfill',
+  tags,
+  summary: 'End a backfill; what waits is cancelled, what runs is stopped',
+  params: byId,
+  body: NoBody,
+  response: { 200: Backfill, ...problems(404, 409, 413, 415) },
+}
+
+export function backfillRoutes(app: App, context: Context): void {
+  const { db, projectId } = context
+
+  app.post('/v1/tasks/:id/backfill', { schema: begin }, async (request, reply) => {
+    const { id: taskId } = request.params
+    const input = request.body
+    if (input.dryRun) return reply.code(200).send(await previewBackfill(context, { taskId, input }))
+    const { status, body, isReplay } = await backfillTask(context, {
+      taskId,
+      input,
+      by: callerOf(request),
+      repeat: idempotencyOf(request),
+    })
+    const backfill = body as Backfill
+    reply.header('location', `/v1/backfills/${backfill.id}`)
+    if (isReplay) reply.header('idempotent-replayed', 'true')
+    return reply.code(status as 201).send(backfill)
+  })
+
+  app.get('/v1/tasks/:id/backfills', { schema: listOfTask }, async ({ params, query }) => {
+    const { limit } = query
+    const [beforeNumber = null] = decodeCursor(query.cursor, isPosition) ?? []
+    const { id: taskId } = await getTask(context, params.id)
+    const rows = await db.run(findBackfills({ projectId, taskId, beforeNumber, limit: limit + 1 }))
+    return pageOf(rows, { limit, present: presentBackfill, position: ({ number }) => [number] })
+  })
+
+  app.get('/v1/backfills/:id', { schema: read }, async ({ params }) =>
+    presentBackfill(await getBackfill(context, params.id)),
+  )
+
+  app.post('/v1/backfills/:id/cancel', { schema: cancel }, async ({ params }) =>
+    presentBackfill(await cancelBackfill(context, params.id)),
+  )
+}
+
+type Position = readonly [number: number]
+
+const MAX_NUMBER = 2_147_483_647
+
+const isPosition = (value: unknown): value is Position =>
+  Array.isArray(value) &&
+  value.length === 1 &&
+  Number.isInteger(value[0]) &&
+  value[0] > 0 &&
+  value[0] <= MAX_NUMBER

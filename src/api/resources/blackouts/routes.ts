@@ -1,0 +1,88 @@
+/** Blackouts: windows in which nothing of the project starts by time. */
+import { z } from 'zod'
+import { type Span, spanAfter, spanAt } from '../../../core/policy/blackout.ts'
+import type { Context } from '../../../operations/context.ts'
+import {
+  allBlackouts,
+  createBlackout,
+  endBlackout,
+  getBlackout,
+} from '../../../operations/projects/blackouts.ts'
+import type { BlackoutRow } from '../../../store/projects/blackouts.ts'
+import type { App } from '../../app.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { Uuid } from '../../http/schemas/values.ts'
+import { utc } from '../../present.ts'
+import { Blackout, BlackoutList, CreateBlackout } from './schemas.ts'
+
+const tags = ['blackouts']
+const params = z.object({ id: Uuid })
+
+const create = {
+  operationId: 'createBlackout',
+  tags,
+  summary: 'Let nothing start by time within a window',
+  body: CreateBlackout,
+  response: { 201: Blackout, ...problems(409, 413, 415) },
+}
+
+const list = {
+  operationId: 'listBlackouts',
+  tags,
+  summary: 'Blackouts of the project',
+  response: { 200: BlackoutList, ...problems() },
+}
+
+const read = {
+  operationId: 'getBlackout',
+  tags,
+  summary: 'Read a blackout',
+  params,
+  response: { 200: Blackout, ...problems(404) },
+}
+
+const remove = {
+  operationId: 'removeBlackout',
+  tags,
+  summary: 'Remove a blackout; what it put off goes on',
+  params,
+  response: { 204: z.null(), ...problems(404, 413, 415) },
+}
+
+export function blackoutRoutes(app: App, context: Context): void {
+  const present = (row: BlackoutRow) => presentBlackout(row, context.clock.now())
+
+  app.post('/v1/blackouts', { schema: create }, async ({ body }, reply) => {
+    const row = await createBlackout(context, body)
+    reply.header('location', `/v1/blackouts/${row.id}`)
+    return reply.code(201).send(present(row))
+  })
+
+  app.get('/v1/blackouts', { schema: list }, async () => ({
+    items: (await allBlackouts(context)).map(present),
+  }))
+
+  app.get('/v1/blackouts/:id', { schema: read }, async ({ params }) =>
+    present(await getBlackout(context, params.id)),
+  )
+
+  app.delete('/v1/blackouts/:id', { schema: remove }, async ({ params }, reply) => {
+    await endBlackout(context, params.id)
+    return reply.code(204).send(null)
+  })
+}
+
+function presentBlackout({ id, name, rule, effect, createdAt }: BlackoutRow, now: number): Blackout {
+  const current = spanAt(rule, now)
+  const shown = (span: Span | null) => span && { from: utc(span.from), to: utc(span.to) }
+  return {
+    id,
+    name,
+    window: rule,
+    effect,
+    isInForce: current !== null,
+    current: shown(current),
+    next: shown(spanAfter(rule, now)),
+    createdAt: utc(createdAt),
+  }
+}

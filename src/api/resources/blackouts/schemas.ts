@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { BLACKOUT_EFFECTS, WEEKDAYS } from '../../../core/policy/blackout-rule.ts'
+import { validateSchedule } from '../../../core/schedule/schedule.ts'
+import { durationBetween, Instant, isInOrder, Uuid } from '../../http/schemas/values.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+const WallTime = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a wall time from 00:00 to 23:59, such as 22:30')
+  .meta({ example: '22:30' })
+
+const Range = z
+  .strictObject({ type: z.literal('range'), from: Instant, to: Instant })
+  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
+  .describe('From one instant to another.')
+
+const Cron = z
+  .strictObject({
+    type: z.literal('cron'),
+    expression: z.string().meta({ example: '0 22 * * FRI' }),
+    timezone: z.string().default('UTC'),
+    duration: durationBetween(MINUTE_MS, 31 * DAY_MS, 'from 1m to 31d'),
+  })
+  .superRefine(({ expression, timezone }, context) => report({ type: 'cron', expression, timezone }, context))
+  .describe('So long from each instant that the expression matches.')
+
+const Weekly = z
+  .strictObject({
+    type: z.literal('weekly'),
+    days: z
+      .array(z.enum(WEEKDAYS))
+      .min(1)
+      .max(7)
+      .refine((days) => new Set(days).size === days.length, 'must name each day once'),
+    from: WallTime,
+    to: WallTime.describe('The next time the clock shows this after from: on the same day, or the next.'),
+    timezone: z.string().default('UTC'),
+  })
+  .superRefine(({ timezone }, context) => report({ type: 'daily', hour: 0, minute: 0, timezone }, context))
+  .refine(({ from, to }) => from !== to, { path: ['to'], message: 'must be another time than from' })
+  .describe('From one wall time to another, beginning on these days of the week.')
+
+function report(schedule: Parameters<typeof validateSchedule>[0], context: z.RefinementCtx): void {
+  const verdict = validateSchedule(schedule)
+  if (verdict.ok) return
+  for (const { pointer, detail } of verdict.problems)
+    context.addIssue({ code: 'custom', path: pointer.split('/').slice(1), message: detail })
+}
+
+const Rule = z.discriminatedUnion('type', [Range, Cron, Weekly]).meta({ id: 'BlackoutWindow' })
+
+export const CreateBlackout = z
+  .strictObject({
+    name: z.string().min(1).max(200),
+    window: Rule,
+    effect: z
+      .enum(BLACKOUT_EFFECTS)
+      .optional()
+      .describe('skip (default), or defer: the latest occurrence of a task within runs at the end.'),
+  })
+  .meta({ id: 'CreateBlackout' })
+export type CreateBlackout = z.output<typeof CreateBlackout>
+
+const Stored = z.string().meta({ format: 'date-time' })
+const Span = z.object({ from: Stored, to: Stored })
+
+export const Blackout = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    window: z.unknown().meta({ $ref: '#/components/schemas/BlackoutWindow' }),
+    effect: z.enum(BLACKOUT_EFFECTS),
+    isInForce: z.boolean(),
+    current: Span.nullable().describe('The window that holds now.'),
+    next: Span.nullable().describe('The window that begins next.'),
+    createdAt: Stored,
+  })
+  .meta({ id: 'Blackout' })
+export type Blackout = z.output<typeof Blackout>
+
+export const BlackoutList = z.object({ items: z.array(Blackout) }).meta({ id: 'BlackoutList' })

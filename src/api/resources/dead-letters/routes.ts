@@ -1,0 +1,194 @@
+/** What failed for good: listed, put together by what went wrong, run again or dismissed. */
+import { z } from 'zod'
+import { isUuid } from '../../../core/ids.ts'
+import type { Context } from '../../../operations/context.ts'
+import {
+  beginRedrive,
+  dismissLetters,
+  endRedrive,
+  filterOf,
+  forecastRedrive,
+  getRedrive,
+  listDeadLetters,
+  listGroups,
+  newest,
+} from '../../../operations/dead-letters/dead-letters.ts'
+import type { DeadLetterFilter as StoredFilter } from '../../../store/history/dead-letters.ts'
+import { findRedrives, type RedriveRow } from '../../../store/history/redrives.ts'
+import type { App } from '../../app.ts'
+import { decodeCursor, encodeCursor, isInstant, pageOf } from '../../http/cursor.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { NoBody, Uuid } from '../../http/schemas/values.ts'
+import { presentRun, utc } from '../../present.ts'
+import {
+  type DeadLetterFilter,
+  DeadLetterGroups,
+  DeadLetterPage,
+  DismissDeadLetters,
+  Dismissed,
+  GroupDeadLetters,
+  ListDeadLetters,
+  ListRedrives,
+  Redrive,
+  RedriveDeadLetters,
+  RedriveForecast,
+  RedrivePage,
+} from './schemas.ts'
+
+const tags = ['dead letters']
+const byId = z.object({ id: Uuid })
+
+const list = {
+  operationId: 'listDeadLetters',
+  tags,
+  summary: 'Runs that failed for good and that nobody has taken care of, latest first',
+  description:
+    'A run leaves the list when it is run again or dismissed. A search that has to look far is broken off: a page may hold fewer runs than ' +
+    'asked for, or none, and there is more as long as `nextCursor` is not null.',
+  querystring: ListDeadLetters,
+  response: { 200: DeadLetterPage, ...problems() },
+}
+
+const groups = {
+  operationId: 'groupDeadLetters',
+  tags,
+  summary: 'Dead letters by what went wrong, by task or by hour',
+  querystring: GroupDeadLetters,
+  response: { 200: DeadLetterGroups, ...problems() },
+}
+
+const dismiss = {
+  operationId: 'dismissDeadLetters',
+  tags,
+  summary: 'Take dead letters off the list; history stays as it is',
+  body: DismissDeadLetters,
+  response: { 200: Dismissed, ...problems(413, 415) },
+}
+
+const redrive = {
+  operationId: 'redriveDeadLetters',
+  tags,
+  summary: 'Run dead letters again, so many a second',
+  description:
+    'Answers at once; the work goes on on any api node, also after a crash, and runs none again twice. With `dryRun` nothing is done.',
+  body: RedriveDeadLetters,
+  response: { 200: RedriveForecast, 202: Redrive, ...problems(413, 415) },
+}
+
+const listAll = {
+  operationId: 'listRedrives',
+  tags,
+  summary: 'Redrives, latest first',
+  querystring: ListRedrives,
+  response: { 200: RedrivePage, ...problems() },
+}
+
+const read = {
+  operationId: 'getRedrive',
+  tags,
+  summary: 'How far a redrive has come',
+  params: byId,
+  response: { 200: Redrive, ...problems(404) },
+}
+
+const cancel = {
+  operationId: 'cancelRedrive',
+  tags,
+  summary: 'Run no more of a redrive again',
+  params: byId,
+  body: NoBody,
+  response: { 200: Redrive, ...problems(404, 409, 413, 415) },
+}
+
+export function deadLetterRoutes(app: App, context: Context): void {
+  app.get('/v1/dead-letters', { schema: list }, async ({ query }) => {
+    const [us, id] = decodeCursor(query.cursor, isPosition) ?? []
+    const before = us === undefined || id === undefined ? newest() : { us, id }
+    const { rows, next } = await listDeadLetters(context, {
+      filter: filterOf(query),
+      before,
+      limit: query.limit,
+    })
+    return {
+      items: rows.map((row) => ({ ...presentRun(row), fingerprint: row.fingerprint })),
+      nextCursor: next && encodeCursor([next.us, next.id]),
+    }
+  })
+
+  app.get('/v1/dead-letters/groups', { schema: groups }, async ({ query }) => {
+    const { by, limit } = query
+    const found = await listGroups(context, { filter: filterOf(query), by, limit })
+    return {
+      items: found.groups.map(({ firstAt, lastAt, sampleRunId, sampleMessage, examined: _, ...group }) => ({
+        ...group,
+        firstAt: utc(firstAt),
+        lastAt: utc(lastAt),
+        sample: { runId: sampleRunId, message: sampleMessage },
+      })),
+      isComplete: found.isComplete,
+    }
+  })
+
+  app.post('/v1/dead-letters/dismiss', { schema: dismiss }, async ({ body }) =>
+    dismissLetters(context, { filter: filterOf(body.filter), dryRun: body.dryRun }),
+  )
+
+  app.post('/v1/dead-letters/redrive', { schema: redrive }, async ({ body }, reply) => {
+    if (body.dryRun) return reply.code(200).send(await forecastRedrive(context, filterOf(body.filter)))
+    const row = await beginRedrive(context, body)
+    reply.header('location', `/v1/dead-letters/redrives/${row.id}`)
+    return reply.code(202).send(present(row))
+  })
+
+  app.get('/v1/dead-letters/redrives', { schema: listAll }, async ({ query: { limit, cursor } }) => {
+    const [before = null] = decodeCursor(cursor, isId) ?? []
+    const { db, projectId } = context
+    const rows = await db.run(findRedrives({ projectId, before, limit: limit + 1 }))
+    return pageOf(rows, { limit, present, position: ({ id }) => [id] })
+  })
+
+  app.get('/v1/dead-letters/redrives/:id', { schema: read }, async ({ params }) =>
+    present(await getRedrive(context, params.id)),
+  )
+
+  app.post('/v1/dead-letters/redrives/:id/cancel', { schema: cancel }, async ({ params }) =>
+    present(await endRedrive(context, params.id)),
+  )
+}
+
+const isPosition = (value: unknown): value is readonly [us: number, id: string] =>
+  Array.isArray(value) &&
+  value.length === 2 &&
+  Number.isInteger(value[0]) &&
+  isInstant(Math.floor(value[0] / 1_000)) &&
+  typeof value[1] === 'string' &&
+  isUuid(value[1])
+
+const isId = (value: unknown): value is readonly [id: string] =>
+  Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' && isUuid(value[0])
+
+function presentFilter({ from, to, taskId, fingerprint, runIds }: StoredFilter): DeadLetterFilter {
+  return {
+    ...(taskId === undefined ? {} : { taskId }),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(from === undefined ? {} : { from: utc(from) }),
+    ...(to === undefined ? {} : { to: utc(to) }),
+    ...(runIds === undefined ? {} : { runIds: [...runIds] }),
+  }
+}
+
+function present(row: RedriveRow): Redrive {
+  const { id, state, rate, redriven, refused, waiting, lastError, createdAt, endedAt } = row
+  return {
+    id,
+    state,
+    filter: presentFilter(row.filter),
+    rate,
+    redriven,
+    refused,
+    waiting,
+    lastError,
+    createdAt: utc(createdAt),
+    endedAt: endedAt === null ? null : utc(endedAt),
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * One client that follows what ends, over server-sent events. It is given an event after another as fast as it reads
+ * and nothing is kept for it beyond the page in hand; one that does not read at all is told so and cut off.
+ */
+import type { ServerResponse } from 'node:http'
+import { beginStream } from '../../http/begin-stream.ts'
+
+/** A client that has not read for this long is cut off. */
+export const STUCK_MS = 30_000
+/** How long the last word to a client may take. */
+const LAST_WORD_MS = 2_000
+
+/** What a stream says: an event, or only how far it has come. */
+export interface EventText {
+  readonly id: string
+  readonly event?: string
+  /** JSON. */
+  readonly data?: string
+}
+
+export interface EventClientOptions {
+  readonly response: ServerResponse
+  readonly headers: Readonly<Record<string, string>>
+  readonly stuckMs?: number
+}
+
+export class EventClient {
+  readonly #response: ServerResponse
+  readonly #stuckMs: number
+  readonly #gone = new AbortController()
+
+  constructor({ response, headers, stuckMs = STUCK_MS }: EventClientOptions) {
+    this.#response = response
+    this.#stuckMs = stuckMs
+    response.once('close', () => this.#gone.abort())
+    beginStream(response, headers)
+  }
+
+  /** Fires when the client has gone or was sent away. */
+  get gone(): AbortSignal {
+    return this.#gone.signal
+  }
+
+  /** How long a client shall wait before it comes again when the stream has ended. */
+  adviseRetry(ms: number): void {
+    this.#write(`retry: ${ms}\n\n`)
+  }
+
+  send({ id, event, data }: EventText): void {
+    if (event === undefined) this.#write(`: still here\nid: ${id}\n\n`)
+    else this.#write(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`)
+  }
+
+  /** Whether so much waits for the client that nothing more should be sent before it has read. */
+  get mustRead(): boolean {
+    return this.#response.writableNeedDrain
+  }
+
+  /** Resolves once the client has read nearly everything; false when it does not. */
+  hasRead(): Promise<boolean> {
+    const response = this.#response
+    if (!response.writableNeedDrain) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const settle = (hasRead: boolean) => {
+        clearTimeout(timer)
+        response.off('drain', onDrain)
+        this.#gone.signal.removeEventListener('abort', onGone)
+        resolve(hasRead)
+      }
+      const onDrain = () => settle(true)
+      const onGone = () => settle(true)
+      const timer = setTimeout(() => settle(false), this.#stuckMs)
+      timer.unref()
+      response.once('drain', onDrain)
+      this.#gone.signal.addEventListener('abort', onGone)
+    })
+  }
+
+  /** Says a last word, which stands behind whatever the client has not read yet, and ends the stream. */
+  end(event: string, data: string): void {
+    this.#write(`event: ${event}\ndata: ${data}\n\n`)
+    this.#response.end()
+    const timer = setTimeout(() => this.#response.destroy(), LAST_WORD_MS)
+    timer.unref()
+    this.#gone.abort()
+  }
+
+  #write(text: string): void {
+    if (!this.#response.destroyed && !this.#response.writableEnded) this.#response.write(text)
+  }
+}

@@ -1,0 +1,166 @@
+/** All who follow what ends on this node: letting them in, telling them what they want, sending them away. */
+import type { ServerResponse } from 'node:http'
+import { Refusal } from '../../../core/errors.ts'
+import { type EventPosition, formatPosition, parsePosition } from '../../../core/run/frontier.ts'
+import { type EndedRun, type EventFilter, eventOf, isWanted } from '../../../core/run/run-event.ts'
+import type { HistoryPage, HistoryTail } from '../../../events/history-tail.ts'
+import { positionAfter } from '../../../operations/subscriptions/position-after.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import { utc } from '../../present.ts'
+import { EventClient } from './event-client.ts'
+import type { EventsEnd, EventsGap, EventsHello } from './schemas.ts'
+
+export const MAX_EVENT_STREAMS = 500
+/** Browsers come again after this long. */
+const RETRY_MS = 2_000
+/** Something is sent this often, so that whoever stands between knows that the stream lives. */
+const BEAT_MS = 15_000
+
+/** Somebody who wants to follow. */
+export interface Follower {
+  readonly response: ServerResponse
+  readonly headers: Readonly<Record<string, string>>
+  readonly filter: EventFilter
+  /** Where to go on. */
+  readonly start: EventStart
+}
+
+/** Where a stream begins: behind an event, at an instant, now, or where nobody knows. */
+export type EventStart = EventPosition | 'now' | 'unknown'
+
+/** Reads where a client wants to go on. Browsers never come again once they are refused, so what they send is not. */
+export function startOf({
+  after,
+  lastEventId,
+}: {
+  after?: string | undefined
+  lastEventId: string | null
+}): EventStart {
+  if (lastEventId !== null && lastEventId !== '') return parsePosition(lastEventId) ?? 'unknown'
+  if (after === undefined) return 'now'
+  return positionAfter(after, '?after')
+}
+
+export interface EventClientsOptions {
+  readonly tail: HistoryTail
+  readonly projectId: string
+  readonly clock: Clock
+  readonly log: Logger
+  readonly limit: number
+  readonly stuckMs?: number
+}
+
+export class EventClients {
+  readonly #options: EventClientsOptions
+  readonly #open = new Set<EventClient>()
+  /** What goes to many is made into text once. */
+  readonly #texts = new WeakMap<EndedRun, string>()
+  #expected = 0
+  #isClosed = false
+
+  constructor(options: EventClientsOptions) {
+    this.#options = options
+  }
+
+  /** Opens a stream. Before anything is written it may still be refused. */
+  async open(follower: Follower, take: () => void): Promise<void> {
+    const { tail, limit, stuckMs } = this.#options
+    if (this.#isClosed || this.#open.size + this.#expected >= limit)
+      throw new Refusal(
+        'too_many_streams',
+        `This node keeps no more than ${limit} streams of events open. Try again later, or ask another node.`,
+      )
+    this.#expected++
+    const stopFollowing = await tail.follow().finally(() => this.#expected--)
+    if (this.#isClosed || follower.response.destroyed) {
+      stopFollowing()
+      throw new Refusal('unavailable', 'This node is stopping. Ask another one.')
+    }
+    take()
+    const { response, headers } = follower
+    const client = new EventClient({ response, headers, ...(stuckMs === undefined ? {} : { stuckMs }) })
+    this.#open.add(client)
+    void this.#serve(client, follower).finally(() => {
+      this.#open.delete(client)
+      stopFollowing()
+    })
+  }
+
+  /** Ends all streams, for the server stops; clients come again on their own, to another node. */
+  close(): void {
+    this.#isClosed = true
+    for (const client of [...this.#open]) this.#end(client, 'stopping')
+  }
+
+  async #serve(client: EventClient, { filter, start }: Follower): Promise<void> {
+    const { tail, clock, log } = this.#options
+    let position = start === 'now' || start === 'unknown' ? tail.end : start
+    let spokeAt = performance.now()
+    this.#greet(client, position)
+    if (start === 'unknown')
+      this.#tellGap(client, position, { reason: 'position_unknown', from: clock.now() })
+    try {
+      while (!client.gone.aborted) {
+        const page = await tail.page(position)
+        if (page === null) {
+          await tail.wait(BEAT_MS, client.gone)
+        } else {
+          if (page.gap) this.#tellGap(client, position, page.gap)
+          const told = await this.#tell(client, page, filter)
+          if (told === null) return this.#end(client, 'behind')
+          if (told > 0) spokeAt = performance.now()
+          position = page.next
+        }
+        if (performance.now() - spokeAt >= BEAT_MS) {
+          client.send({ id: formatPosition(position) })
+          spokeAt = performance.now()
+        }
+        if (!(await client.hasRead())) return this.#end(client, 'behind')
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'a stream of events ends, for history cannot be read')
+      this.#end(client, 'unavailable')
+    }
+  }
+
+  #greet(client: EventClient, position: EventPosition): void {
+    client.adviseRetry(RETRY_MS)
+    const hello: EventsHello = { now: utc(this.#options.clock.now()), retryMs: RETRY_MS }
+    client.send({ event: 'hello', id: formatPosition(position), data: JSON.stringify(hello) })
+  }
+
+  #tellGap(
+    client: EventClient,
+    position: EventPosition,
+    { reason, from }: { reason: EventsGap['reason']; from: number },
+  ) {
+    const gap: EventsGap = { reason, from: utc(from) }
+    client.send({ event: 'gap', id: formatPosition(position), data: JSON.stringify(gap) })
+  }
+
+  /** Tells a page event by event, as fast as the client reads, and answers how many there were; null when it does not read. */
+  async #tell(client: EventClient, page: HistoryPage, filter: EventFilter): Promise<number | null> {
+    const { projectId } = this.#options
+    const wanted = page.rows.filter((run) => run.projectId === projectId && isWanted(run, filter))
+    for (const run of wanted) {
+      if (client.mustRead && !(await client.hasRead())) return null
+      client.send({
+        event: `belfry.run.${run.state}`,
+        id: formatPosition(page.positionAt(run)),
+        data: this.#textOf(run),
+      })
+    }
+    return wanted.length
+  }
+
+  #textOf(run: EndedRun): string {
+    const text = this.#texts.get(run) ?? JSON.stringify(eventOf(run))
+    this.#texts.set(run, text)
+    return text
+  }
+
+  #end(client: EventClient, reason: EventsEnd['reason']): void {
+    client.end('end', JSON.stringify({ reason } satisfies EventsEnd))
+  }
+}

@@ -1,0 +1,69 @@
+/** Following what ends: completion events as server-sent events, from any point of history on. */
+import { z } from 'zod'
+import type { EventFilter } from '../../../core/run/run-event.ts'
+import { HistoryTail } from '../../../events/history-tail.ts'
+import type { Context } from '../../../operations/context.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { App } from '../../app.ts'
+import { BROWSER_RULES } from '../../http/errors.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { EventClients, MAX_EVENT_STREAMS, startOf } from './event-clients.ts'
+import { LastEventId, WatchEvents } from './schemas.ts'
+
+const EXAMPLE =
+  'event: hello\nid: 1.7q5_hd0b8dk2yo\ndata: {"now":"2026-11-16T08:00:00.000Z","retryMs":2000}\n\n' +
+  'event: belfry.run.completed\nid: 1.7q5_hd0b8dk2yo.7q9_hd0b8dk9al.hd0b8ey2cc_01a1e11d-ded6-7000-8575-b69c4b835701\n' +
+  'data: {"specversion":"1.0","id":"01a1e11d-ded6-7000-8575-b69c4b835701.ended","type":"belfry.run.completed",…}\n\n'
+
+const events = {
+  operationId: 'watchEvents',
+  tags: ['events'],
+  summary: 'What becomes of runs, as they end on any node',
+  description:
+    'Server-sent events with CloudEvents 1.0 as data, one for each run that ends, at least once, those of one task in order. `hello` comes first, ' +
+    '`gap` when history that was asked for is gone, `end` when the server ends the stream. Sent again with `Last-Event-ID`, to any node, it goes on ' +
+    'where it was, for as long as history is kept.',
+  querystring: WatchEvents,
+  headers: LastEventId,
+  response: {
+    200: {
+      description: 'A stream that does not end by itself.',
+      content: { 'text/event-stream': { schema: z.string().meta({ example: EXAMPLE }) } },
+    },
+    ...problems(),
+  },
+}
+
+export function eventRoutes(app: App, context: Context, log: Logger): void {
+  const { db, clock, projectId } = context
+  const tail = new HistoryTail({ db, log })
+  const clients = new EventClients({ tail, projectId, clock, log, limit: MAX_EVENT_STREAMS })
+  // Before the server waits for requests to end: these do not.
+  app.addHook('preClose', async () => clients.close())
+
+  app.get('/v1/events', { schema: events, exposeHeadRoute: false }, async (request, reply) => {
+    const lastEventId = request.headers['last-event-id']
+    const { after } = request.query
+    const start = startOf({ after, lastEventId: typeof lastEventId === 'string' ? lastEventId : null })
+    const follower = {
+      response: reply.raw,
+      headers: { 'x-request-id': request.id, ...BROWSER_RULES },
+      filter: filterOf(request.query),
+      start,
+    }
+    await clients.open(follower, () => reply.hijack())
+    return reply
+  })
+}
+
+function filterOf({ state, taskId, tag, type, queue, owner }: WatchEvents): EventFilter {
+  const only = <T>(value: T | undefined) => (value === undefined ? undefined : [value])
+  return {
+    states: only(state),
+    taskIds: only(taskId?.toLowerCase()),
+    tags: only(tag),
+    types: only(type),
+    queues: only(queue),
+    owners: only(owner),
+  }
+}

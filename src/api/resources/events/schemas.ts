@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { ACTION_TYPES } from '../../../core/action/action.ts'
+import { ENDED_STATES } from '../../../core/run/run-event.ts'
+import { Uuid } from '../../http/schemas/values.ts'
+import { QueueName } from '../tasks/schemas.ts'
+
+/** The longest position that a client sends back. */
+const MAX_POSITION_CHARACTERS = 4_000
+
+export const WatchEvents = z.strictObject({
+  after: z
+    .string()
+    .min(1)
+    .max(MAX_POSITION_CHARACTERS)
+    .optional()
+    .describe(
+      'Go on behind the event with this id, or tell everything that ended at this instant or later. ' +
+        '`Last-Event-ID` goes before it.',
+    ),
+  state: z.enum(ENDED_STATES).optional().describe('Only runs that ended like this.'),
+  taskId: Uuid.optional().describe('Only runs of this task.'),
+  tag: z.string().min(1).max(100).optional().describe('Only runs of tasks with this tag.'),
+  type: z.enum(ACTION_TYPES).optional().describe('Only runs of tasks with an action of this type.'),
+  queue: QueueName.optional().describe('Only runs of tasks in this queue.'),
+  owner: z.string().min(1).max(200).optional().describe('Only runs of tasks of this owner.'),
+})
+export type WatchEvents = z.output<typeof WatchEvents>
+
+export const LastEventId = z.looseObject({
+  'last-event-id': z
+    .string()
+    .max(MAX_POSITION_CHARACTERS)
+    .optional()
+    .describe('The id of the last event that arrived; browsers send it.'),
+})
+
+/** The data of the event `hello`, the first on every stream. */
+export interface EventsHello {
+  readonly now: string
+  readonly retryMs: number
+}
+
+/** The data of the event `gap`: what ended before may be missing, what ends from then on is not. */
+export interface EventsGap {
+  /** history_dropped: it is no longer kept. position_unknown: the id comes from another history. */
+  readonly reason: 'history_dropped' | 'position_unknown'
+  readonly from: string
+}
+
+/** The data of the event `end`, the last on a stream that the server ends. */
+export interface EventsEnd {
+  /** behind: the client did not read. stopping: the node stops. unavailable: the database does not answer. */
+  readonly reason: 'behind' | 'stopping' | 'unavailable'
+}

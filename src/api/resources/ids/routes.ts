@@ -1,0 +1,24 @@
+/** What is meant by the beginning of an id, for people who type it. */
+
+import type { Context } from '../../../operations/context.ts'
+import { findIds } from '../../../operations/tasks/find-ids.ts'
+import type { App } from '../../app.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { FindIds, FoundIds } from './schemas.ts'
+
+const find = {
+  operationId: 'findIds',
+  tags: ['tasks'],
+  summary: 'Find tasks or runs by the beginning of their ids',
+  description:
+    'Ids begin with the time they were made at: those of about a minute share their first 8 characters.',
+  querystring: FindIds,
+  response: { 200: FoundIds, ...problems() },
+}
+
+export function idRoutes(app: App, context: Context): void {
+  app.get('/v1/ids', { schema: find }, async ({ query }) => {
+    const { items, hasMore } = await findIds(context, query)
+    return { items: [...items], hasMore }
+  })
+}

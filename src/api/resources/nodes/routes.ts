@@ -1,0 +1,85 @@
+/** The processes that share the work, and the slices of it that they watch. */
+
+import type { Context } from '../../../operations/context.ts'
+import { allNodes, allShards, isWatched, type NodeView } from '../../../operations/overview/cluster.ts'
+import type { ShardState } from '../../../store/nodes/cluster.ts'
+import type { App } from '../../app.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { utc } from '../../present.ts'
+import { type Node, NodeList, type Shard, ShardList } from './schemas.ts'
+
+const tags = ['cluster']
+
+const nodes = {
+  operationId: 'listNodes',
+  tags,
+  summary: 'Nodes, those that live first, and the dead of the last week',
+  response: { 200: NodeList, ...problems() },
+}
+
+const workers = {
+  operationId: 'listWorkers',
+  tags,
+  summary: 'Nodes that perform runs, and workers of your own',
+  response: { 200: NodeList, ...problems() },
+}
+
+const shards = {
+  operationId: 'listShards',
+  tags,
+  summary: 'Slices of the agenda, and who watches them',
+  response: { 200: ShardList, ...problems() },
+}
+
+export function clusterRoutes(app: App, context: Context): void {
+  app.get('/v1/nodes', { schema: nodes }, async () => ({
+    items: (await allNodes(context)).map(presentNode),
+  }))
+
+  app.get('/v1/workers', { schema: workers }, async () => {
+    const all = await allNodes(context)
+    const isWorker = ({ roles }: NodeView) => roles.includes('worker') || roles.includes('remote')
+    return { items: all.filter(isWorker).map(presentNode) }
+  })
+
+  app.get('/v1/shards', { schema: shards }, async () => ({
+    items: (await allShards(context)).map(presentShard),
+  }))
+}
+
+function presentNode(node: NodeView): Node {
+  return {
+    id: node.id,
+    name: node.name,
+    version: node.version,
+    roles: [...node.roles] as Node['roles'],
+    state: node.state,
+    reason: node.why,
+    detail: sentenceAbout(node),
+    concurrency: node.concurrency,
+    busy: node.busy,
+    offers: node.offers,
+    shards: node.shards,
+    startedAt: utc(node.startedAt),
+    beatAt: utc(node.beatAt),
+    deadAt: node.deadAt === null ? null : utc(node.deadAt),
+  }
+}
+
+function sentenceAbout({ why, silentMs }: NodeView): string | null {
+  switch (why) {
+    case null:
+      return null
+    case 'stopped':
+      return 'It was stopped in order and has left nothing behind.'
+    case 'lost':
+      return 'It stopped beating, was declared dead, and its runs were given to others.'
+    case 'silent':
+      return `It has not beaten for ${Math.round(silentMs / 1_000)} s.`
+  }
+}
+
+function presentShard(shard: ShardState): Shard {
+  const { id, owner, ownerName, fence, watchedUntil } = shard
+  return { id, owner, ownerName, fence, isWatched: isWatched(shard), watchedUntil: utc(watchedUntil) }
+}

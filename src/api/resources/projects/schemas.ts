@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
+import { MAX_DURATION_MS } from '../../../core/values/duration.ts'
+import { durationBetween } from '../../http/schemas/values.ts'
+import { Address } from '../tasks/action-schemas.ts'
+
+const Period = durationBetween(MIN_INTERVAL_MS, MAX_DURATION_MS, 'from 10ms to 3650d')
+
+export const Project = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    limits: z.object({
+      minPeriod: z.string().describe('Tasks may be due so often and not more often.'),
+      maxAhead: z
+        .string()
+        .nullable()
+        .describe('The next occurrence may lie so far ahead and not further; null for any distance.'),
+    }),
+    mail: z.object({
+      from: z
+        .string()
+        .nullable()
+        .describe('Who sends messages whose task does not say; null: `--smtp-from`.'),
+      replyTo: z.string().nullable().describe('Who gets the answers to messages whose task does not say.'),
+    }),
+    createdAt: z.string().meta({ format: 'date-time' }),
+  })
+  .meta({ id: 'Project' })
+export type Project = z.output<typeof Project>
+
+export const EditProject = z
+  .strictObject({
+    limits: z
+      .strictObject({ minPeriod: Period.nullable().optional(), maxAhead: Period.nullable().optional() })
+      .refine((limits) => Object.keys(limits).length > 0, 'must name at least one limit to change')
+      .optional(),
+    mail: z
+      .strictObject({ from: Address.nullable().optional(), replyTo: Address.nullable().optional() })
+      .refine((mail) => Object.keys(mail).length > 0, 'must name from or replyTo')
+      .optional(),
+  })
+  .refine((edit) => Object.keys(edit).length > 0, 'must name limits or mail')
+  .describe(
+    'Null takes a limit of the project away, so that the one of the node holds, if it has any, or a sender. Tasks that exist go on as they are; what is created or rescheduled must keep the limits.',
+  )
+  .meta({ id: 'EditProject' })
+export type EditProject = z.output<typeof EditProject>

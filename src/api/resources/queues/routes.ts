@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import type { Context } from '../../../operations/context.ts'
+import { getQueue, limitQueue, pauseQueue, readQueues } from '../../../operations/queues/queues.ts'
+import type { QueueRow } from '../../../store/queues/queues.ts'
+import type { App } from '../../app.ts'
+import { decodeCursor, pageOf } from '../../http/cursor.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { NoBody } from '../../http/schemas/values.ts'
+import { utc } from '../../present.ts'
+import { QueueName } from '../tasks/schemas.ts'
+import { EditQueue, Queue, QueueList, ReadQueues } from './schemas.ts'
+
+const tags = ['queues']
+const params = z.object({ name: QueueName })
+
+const list = {
+  operationId: 'listQueues',
+  tags,
+  summary: 'Queues by name, and what waits in them',
+  querystring: ReadQueues,
+  response: { 200: QueueList, ...problems() },
+}
+
+const read = {
+  operationId: 'getQueue',
+  tags,
+  summary: 'Read a queue',
+  params,
+  response: { 200: Queue, ...problems(404) },
+}
+
+const edit = {
+  operationId: 'editQueue',
+  tags,
+  summary: 'Limit how many runs of a queue may be in progress at once',
+  params,
+  body: EditQueue,
+  response: { 200: Queue, ...problems(413, 415) },
+}
+
+const pause = {
+  operationId: 'pauseQueue',
+  tags,
+  summary: 'Start nothing more of a queue until it is resumed',
+  params,
+  body: NoBody,
+  response: { 200: Queue, ...problems(413, 415) },
+}
+
+const resume = { ...pause, operationId: 'resumeQueue', summary: 'Start what waits in a queue again' }
+
+export function queueRoutes(app: App, context: Context): void {
+  app.get('/v1/queues', { schema: list }, async ({ query: { q, limit, cursor } }) => {
+    const [after = null] = decodeCursor(cursor, isPosition) ?? []
+    const rows = await readQueues(context, { part: q ?? null, after, limit: limit + 1 })
+    return pageOf(rows, { limit, present, position: ({ name }) => [name] })
+  })
+
+  app.get('/v1/queues/:name', { schema: read }, async ({ params }) =>
+    present(await getQueue(context, params.name)),
+  )
+
+  app.patch('/v1/queues/:name', { schema: edit }, async ({ params, body }) =>
+    present(await limitQueue(context, params.name, body.concurrencyLimit ?? null)),
+  )
+
+  app.post('/v1/queues/:name/pause', { schema: pause }, async ({ params }) =>
+    present(await pauseQueue(context, params.name, true)),
+  )
+
+  app.post('/v1/queues/:name/resume', { schema: resume }, async ({ params }) =>
+    present(await pauseQueue(context, params.name, false)),
+  )
+}
+
+const isPosition = (value: unknown): value is readonly [string] =>
+  Array.isArray(value) && value.length === 1 && QueueName.safeParse(value[0]).success
+
+function present({ pausedAt, oldest, createdAt, ...queue }: QueueRow): Queue {
+  return {
+    ...queue,
+    isPaused: pausedAt !== null,
+    pausedAt: pausedAt === null ? null : utc(pausedAt),
+    oldest: oldest === null ? null : utc(oldest),
+    createdAt: utc(createdAt),
+  }
+}

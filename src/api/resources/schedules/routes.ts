@@ -1,0 +1,19 @@
+import type { Context } from '../../../operations/context.ts'
+import { previewSchedule } from '../../../operations/schedules/preview-schedule.ts'
+import type { App } from '../../app.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { Preview, PreviewRequest } from './schemas.ts'
+
+const preview = {
+  operationId: 'previewSchedule',
+  tags: ['schedules'],
+  summary: 'When a schedule will fire',
+  body: PreviewRequest,
+  response: { 200: Preview, ...problems(413, 415) },
+}
+
+export function scheduleRoutes(app: App, { clock }: Context): void {
+  app.post('/v1/schedules/preview', { schema: preview }, async ({ body }) =>
+    previewSchedule(body, Math.floor(clock.now())),
+  )
+}

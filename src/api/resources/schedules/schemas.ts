@@ -1,0 +1,192 @@
+import { z } from 'zod'
+import { MAX_DATES } from '../../../core/schedule/dates.ts'
+import {
+  type Schedule as CoreSchedule,
+  FOLD_POLICIES,
+  GAP_POLICIES,
+  MAX_TRIGGERS,
+  type Trigger,
+  validateSchedule,
+} from '../../../core/schedule/schedule.ts'
+import { parseWords } from '../../../core/schedule/words/parse-words.ts'
+import { zoneProblem } from '../../../core/schedule/zone.ts'
+import { durationBetween, Instant, instantProblem } from '../../http/schemas/values.ts'
+
+/** The fields are checked in detail by the core, which knows what an expression may hold. */
+const Text = z.string()
+const DaylightSaving = { gap: z.enum(GAP_POLICIES).optional(), fold: z.enum(FOLD_POLICIES).optional() }
+
+const Once = z
+  .strictObject({ type: z.literal('once'), at: Text.meta({ format: 'date-time' }) })
+  .describe('Once, at an instant.')
+const Every = z
+  .strictObject({
+    type: z.literal('every'),
+    interval: Text.meta({ example: '10s' }),
+    anchor: Text.meta({ format: 'date-time' }).optional(),
+  })
+  .describe('At a fixed rate, on a grid through the anchor (default: startAt, else creation).')
+const Delay = z
+  .strictObject({ type: z.literal('delay'), interval: Text.meta({ example: '10s' }) })
+  .describe('Again this long after each run has ended.')
+const Cron = z
+  .strictObject({
+    type: z.literal('cron'),
+    expression: Text.meta({ example: '30 9 * * MON-FRI' }),
+    timezone: Text.default('UTC'),
+    ...DaylightSaving,
+  })
+  .describe('Cron with five fields, or six with seconds first, on the wall clock of a zone.')
+const Daily = z
+  .strictObject({
+    type: z.literal('daily'),
+    hour: z.int(),
+    minute: z.int(),
+    timezone: Text.default('UTC'),
+    ...DaylightSaving,
+  })
+  .describe('Every day at a wall-clock time.')
+const Dates = z
+  .strictObject({
+    type: z.literal('dates'),
+    dates: z
+      .array(Text.meta({ example: '2027-12-24T18:00' }))
+      .min(1)
+      .max(MAX_DATES),
+    timezone: Text.default('UTC'),
+    ...DaylightSaving,
+  })
+  .describe('At each of these dates: wall times of the zone, or instants with an offset.')
+const Manual = z.strictObject({ type: z.literal('manual') }).describe('Only when triggered.')
+
+/** Read here only to be refused where they are wrong; the operation reads them again, at its own time. */
+const InWords = z
+  .strictObject({
+    type: z.literal('words'),
+    words: Text.meta({ example: 'every weekday at 9:00' }),
+    timezone: Text.default('UTC'),
+  })
+  .describe('In words, with the zone of wall times that name none. Stored as the schedule that they mean.')
+
+const KINDS = [Once, Every, Delay, Cron, Daily, Dates, Manual] as const
+/** Kinds that cannot be joined are let in here, so that the core can say why. */
+const Triggers = z.array(z.discriminatedUnion('type', KINDS)).min(1).max(MAX_TRIGGERS)
+const Several = z
+  .strictObject({ type: z.literal('several'), triggers: Triggers })
+  .describe('Due whenever one of the triggers is; an instant that two of them share is due once.')
+
+const Whole = z
+  .discriminatedUnion('type', [...KINDS, Several, InWords])
+  .superRefine((schedule, context) =>
+    schedule.type === 'words'
+      ? reportWords(schedule, context)
+      : report(schedule as CoreSchedule, [], context),
+  )
+
+const List = Triggers.superRefine((triggers, context) =>
+  report({ type: 'several', triggers: triggers as Trigger[] }, ['triggers'], context),
+).describe('Several triggers: the same as an object of type several.')
+
+const Words = z
+  .string()
+  .superRefine((text, context) => {
+    const parsed = parseWords(text, { now: 0 })
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
+  })
+  .meta({ example: 'every weekday at 9:00 (Europe/Vienna)' })
+  .describe('In words: stored as the schedule that they mean.')
+
+/** As an object of some type, as a list of triggers, or in words; it is shown as an object. */
+export const Schedule = z.union([Whole, List, Words]).meta({ id: 'Schedule' })
+export type Schedule = z.output<typeof Schedule>
+
+function reportWords({ words, timezone }: z.output<typeof InWords>, context: z.RefinementCtx): void {
+  const zone = zoneProblem(timezone)
+  if (zone !== null) {
+    context.addIssue({ code: 'custom', path: ['timezone'], message: zone })
+    return
+  }
+  const parsed = parseWords(words, { now: 0, timezone })
+  if (!parsed.ok) context.addIssue({ code: 'custom', path: ['words'], message: parsed.reason })
+}
+
+/** What the core finds wrong, each at its place. `within` is what a list leaves out of the pointers. */
+function report(schedule: CoreSchedule, within: readonly string[], context: z.RefinementCtx): void {
+  const verdict = validateSchedule(schedule)
+  const problems = verdict.ok ? outOfRange(schedule) : verdict.problems
+  for (const { pointer, detail } of problems) {
+    const path = pointer
+      .split('/')
+      .slice(1 + within.length)
+      .map((name) => (/^\d+$/.test(name) ? Number(name) : name))
+    context.addIssue({ code: 'custom', path, message: detail })
+  }
+}
+
+/** Instants that can be read, but lie where no zone has rules. */
+function outOfRange(schedule: CoreSchedule): { pointer: string; detail: string }[] {
+  const check = (pointer: string, text: string | undefined) => {
+    const detail = text === undefined ? null : instantProblem(text)
+    return detail === null ? [] : [{ pointer, detail }]
+  }
+  switch (schedule.type) {
+    case 'once':
+      return check('/at', schedule.at)
+    case 'every':
+      return check('/anchor', schedule.anchor)
+    case 'dates':
+      return schedule.dates.flatMap((text, i) =>
+        check(`/dates/${i}`, /T[\d:]+$/.test(text) ? `${text.padEnd(19, ':00')}Z` : text),
+      )
+    case 'several':
+      return schedule.triggers.flatMap((trigger, i) =>
+        outOfRange(trigger).map(({ pointer, detail }) => ({ pointer: `/triggers/${i}${pointer}`, detail })),
+      )
+    default:
+      return []
+  }
+}
+
+export const PreviewRequest = z
+  .strictObject({
+    schedule: Schedule,
+    startAt: Instant.optional(),
+    endAt: Instant.optional(),
+    from: Instant.optional().describe(
+      'Occurrences after this instant are listed, one at exactly this instant is not; default now.',
+    ),
+    count: z.int().min(1).max(100).default(10),
+    seed: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('What H and jitter are drawn from: the key of the task, or the seed it is shown with.'),
+    jitter: durationBetween(0, 86_400_000, 'from 0s to 1d').optional(),
+  })
+  .meta({ id: 'PreviewRequest' })
+export type PreviewRequest = z.output<typeof PreviewRequest>
+
+export const Preview = z
+  .object({
+    schedule: z.unknown().meta({ $ref: '#/components/schemas/Schedule' }),
+    description: z.string(),
+    timezone: z.string().nullable(),
+    occurrences: z.array(
+      z.object({
+        at: z.string(),
+        local: z.string().nullable(),
+        firesAt: z.string().optional().describe('With `jitter`: when it begins.'),
+      }),
+    ),
+    notes: z.array(
+      z.object({
+        at: z.string().nullable(),
+        wall: z.string().nullable(),
+        kind: z.enum(['gap', 'fold', 'zone']),
+        note: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'Preview' })
+export type Preview = z.output<typeof Preview>

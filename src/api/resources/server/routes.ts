@@ -1,0 +1,39 @@
+/** The server that answers: what it is, where it keeps its data, and who may reach it. */
+
+import type { Context } from '../../../operations/context.ts'
+import { databaseVersion } from '../../../store/nodes/cluster.ts'
+import type { App } from '../../app.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { Server } from './schemas.ts'
+
+/** What a node knows of itself from the start. */
+export interface Installation {
+  /** Of Belfry. */
+  readonly version: string
+  /** Answer only to requests for a loopback name: the server is open to this machine alone. */
+  readonly loopbackOnly: boolean
+  /** Origins besides its own whose pages may change things. */
+  readonly allowedOrigins: readonly string[]
+  readonly isEmbedded: boolean
+  /** Where the database is, in words that may be shown. */
+  readonly databasePlace: string
+}
+
+const read = {
+  operationId: 'getServer',
+  tags: ['cluster'],
+  summary: 'The server that answers, and its database',
+  response: { 200: Server, ...problems() },
+}
+
+export function serverRoutes(app: App, { db }: Context, installation: Installation): void {
+  const { version, loopbackOnly, isEmbedded, databasePlace } = installation
+  app.get('/v1/server', { schema: read }, async (): Promise<Server> => {
+    const [row] = await db.run(databaseVersion())
+    return {
+      version,
+      database: { version: row?.version ?? 'unknown', isEmbedded, place: databasePlace },
+      isLoopbackOnly: loopbackOnly,
+    }
+  })
+}

@@ -1,0 +1,89 @@
+/**
+ * One client that watches, over server-sent events. It is never waited for: when it does not read, nothing is
+ * kept for it, and once it reads again it is told to reload. One that does not read at all is let go.
+ */
+import type { ServerResponse } from 'node:http'
+import { beginStream } from '../../http/begin-stream.ts'
+
+/** A comment is sent this often, so that whoever stands between knows that the stream lives. */
+const BEAT_MS = 15_000
+/** A client that has not read for this long is gone. */
+const STUCK_MS = 30_000
+
+/** What a stream says. */
+export interface StreamEvent {
+  readonly event: 'hello' | 'changes' | 'reload'
+  /** JSON. */
+  readonly data: string
+  /** Up to which instant the client knows everything; it sends this back when it comes again. */
+  readonly id: number
+}
+
+export interface EventStreamOptions {
+  readonly response: ServerResponse
+  readonly headers: Readonly<Record<string, string>>
+  /** Makes the event that tells a client that it has missed something. */
+  reload(): StreamEvent
+  onEnd(): void
+}
+
+export class EventStream {
+  readonly #options: EventStreamOptions
+  readonly #beat: NodeJS.Timeout
+  /** Since when the client has not read. */
+  #stuckSince: number | null = null
+  #hasMissed = false
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options
+    const { response, headers } = options
+    response.on('drain', () => this.#readsAgain())
+    response.once('close', () => this.#ended())
+    beginStream(response, headers)
+    this.#beat = setInterval(() => this.#showLife(), BEAT_MS)
+    this.#beat.unref()
+  }
+
+  send({ event, data, id }: StreamEvent): void {
+    if (this.#stuckSince !== null) {
+      this.#hasMissed = true
+      return
+    }
+    this.#write(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`)
+  }
+
+  /** How long a client shall wait before it comes again when the stream has ended. */
+  adviseRetry(ms: number): void {
+    this.#write(`retry: ${ms}\n\n`)
+  }
+
+  end(): void {
+    const { response } = this.#options
+    response.end()
+    // What a client does not read cannot be ended in order.
+    if (this.#stuckSince !== null) response.destroy()
+  }
+
+  #write(text: string): void {
+    const { response } = this.#options
+    if (response.destroyed || response.writableEnded) return
+    if (!response.write(text)) this.#stuckSince ??= performance.now()
+  }
+
+  #showLife(): void {
+    if (this.#stuckSince === null) this.#write(': still here\n\n')
+    else if (performance.now() - this.#stuckSince > STUCK_MS) this.#options.response.destroy()
+  }
+
+  #readsAgain(): void {
+    this.#stuckSince = null
+    if (!this.#hasMissed) return
+    this.#hasMissed = false
+    this.send(this.#options.reload())
+  }
+
+  #ended(): void {
+    clearInterval(this.#beat)
+    this.#options.onEnd()
+  }
+}

@@ -1,0 +1,57 @@
+/** Watching instead of asking: changes of runs and tasks as server-sent events. */
+import { z } from 'zod'
+import type { Context } from '../../../operations/context.ts'
+import type { Logger } from '../../../telemetry/logger.ts'
+import type { App } from '../../app.ts'
+import { BROWSER_RULES } from '../../http/errors.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { ChangeFeed } from './change-feed.ts'
+import { WatchChanges } from './schemas.ts'
+import { MAX_STREAMS, Streams } from './streams.ts'
+
+const EXAMPLE =
+  'event: hello\nid: 1794816000000\ndata: {"now":"2026-11-16T08:00:00.000Z","retryMs":2000}\n\n' +
+  'event: changes\nid: 1794816000512\ndata: {"now":"2026-11-16T08:00:00.512Z","runs":[…],"tasks":[…],"deletedTasks":[],"isComplete":true}\n\n'
+
+const stream = {
+  operationId: 'watchChanges',
+  tags: ['overview'],
+  summary: 'Changes of runs and tasks, as they happen on any node',
+  description:
+    'Server-sent events, at most two a second: `hello` first, then `changes` with runs and tasks as they are now, and `reload` when something was ' +
+    'missed. Read lists after `hello`. Sent again with `Last-Event-ID` within a minute, it goes on where it was.',
+  querystring: WatchChanges,
+  headers: z.looseObject({
+    'last-event-id': z
+      .string()
+      .max(100)
+      .optional()
+      .describe('The id of the last event that arrived; browsers send it.'),
+  }),
+  response: {
+    200: {
+      description: 'A stream that does not end by itself.',
+      content: { 'text/event-stream': { schema: z.string().meta({ example: EXAMPLE }) } },
+    },
+    ...problems(),
+  },
+}
+
+export function streamRoutes(app: App, context: Context, log: Logger): void {
+  const feed = new ChangeFeed(context, log)
+  const streams = new Streams({ feed, clock: context.clock, limit: MAX_STREAMS })
+  // Before the server waits for requests to end: these do not.
+  app.addHook('preClose', async () => streams.close())
+
+  app.get('/v1/stream', { schema: stream, exposeHeadRoute: false }, async (request, reply) => {
+    const lastEventId = request.headers['last-event-id']
+    const watcher = {
+      response: reply.raw,
+      headers: { 'x-request-id': request.id, ...BROWSER_RULES },
+      taskId: request.query.taskId ?? null,
+      lastEventId: typeof lastEventId === 'string' ? lastEventId : null,
+    }
+    await streams.open(watcher, () => reply.hijack())
+    return reply
+  })
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { Uuid } from '../../http/schemas/values.ts'
+import type { Run } from '../runs/schemas.ts'
+import type { Task } from '../tasks/schemas.ts'
+
+export const WatchChanges = z.strictObject({
+  taskId: Uuid.optional().describe('Only what concerns this task.'),
+})
+
+/** The data of the event `hello`, the first on every stream. */
+export interface Hello {
+  /** The server's time, for countdowns. */
+  readonly now: string
+  /** How long to wait before a stream that broke is opened again. */
+  readonly retryMs: number
+}
+
+/** A run as a stream shows it: its output, which may be large, is read with the run. */
+export type RunChange = Omit<z.output<typeof Run>, 'output'> & {
+  /** What came of it, in a few words: `HTTP 200`, the message of an error, or nothing. */
+  readonly outcome: string
+}
+
+/** The data of the event `changes`: what is new, as it is now. */
+export interface Changes {
+  readonly now: string
+  /** Runs that came to be, changed or ended, the latest first. */
+  readonly runs: readonly RunChange[]
+  /** Tasks that were made or changed, and those of the runs. */
+  readonly tasks: readonly z.output<typeof Task>[]
+  readonly deletedTasks: readonly string[]
+  /** False: more has changed than is told. Lists that are shown should be read again. */
+  readonly isComplete: boolean
+}
+
+/** The data of the event `reload`: what this stream told may have gaps, so everything should be read again. */
+export interface Reload {
+  readonly now: string
+  /** behind: the client did not read for long. too_old: it was away for too long, or too much has happened since. */
+  readonly reason: 'behind' | 'too_old'
+}

@@ -1,0 +1,136 @@
+/** All who watch on this node: letting them in, telling them what concerns them, and sending them away. */
+import type { ServerResponse } from 'node:http'
+import { Refusal } from '../../../core/errors.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { utc } from '../../present.ts'
+import type { ChangeFeed } from './change-feed.ts'
+import { EventStream, type StreamEvent } from './event-stream.ts'
+import type { Changes, Hello, Reload } from './schemas.ts'
+
+export const MAX_STREAMS = 500
+/** Browsers come again after this long. */
+const RETRY_MS = 2_000
+/** Somebody who was away for longer than this has to read everything again. */
+const RESUMABLE_MS = 60_000
+
+/** Somebody who wants to watch. */
+export interface Watcher {
+  readonly response: ServerResponse
+  readonly headers: Readonly<Record<string, string>>
+  /** Only what concerns this task. */
+  readonly taskId: string | null
+  /** The id of the last event that reached him on an earlier stream. */
+  readonly lastEventId: string | null
+}
+
+export interface StreamsOptions {
+  readonly feed: ChangeFeed
+  readonly clock: Clock
+  readonly limit: number
+}
+
+export class Streams {
+  readonly #feed: ChangeFeed
+  readonly #clock: Clock
+  readonly #limit: number
+  readonly #open = new Set<EventStream>()
+  /** What goes to everybody is made into text once. */
+  readonly #texts = new WeakMap<Changes, string>()
+  #expected = 0
+  #isClosed = false
+
+  constructor({ feed, clock, limit }: StreamsOptions) {
+    this.#feed = feed
+    this.#clock = clock
+    this.#limit = limit
+  }
+
+  /** Opens a stream. Before anything is written it may still be refused. */
+  async open(watcher: Watcher, take: () => void): Promise<void> {
+    if (this.#isClosed || this.#open.size + this.#expected >= this.#limit)
+      throw new Refusal(
+        'too_many_streams',
+        `This node keeps no more than ${this.#limit} streams open. Try again later, or ask another node.`,
+      )
+    let stream: EventStream | undefined
+    let isGone = false
+    watcher.response.once('close', () => {
+      isGone = true
+    })
+    this.#expected++
+    const since = resumeFrom(watcher.lastEventId, this.#clock.now())
+    const stopListening = await this.#feed
+      .listen((changes, until) => stream && this.#tell(stream, watcher.taskId, changes, until))
+      .finally(() => this.#expected--)
+    try {
+      const missed = typeof since === 'number' ? await this.#feed.since(since) : since
+      if (isGone || this.#isClosed)
+        throw new Refusal('unavailable', 'This node is stopping. Ask another one.')
+      take()
+      const opened = new EventStream({
+        response: watcher.response,
+        headers: watcher.headers,
+        reload: () => this.#reload('behind'),
+        onEnd: () => {
+          stopListening()
+          this.#open.delete(opened)
+        },
+      })
+      stream = opened
+      this.#open.add(opened)
+      this.#greet(opened)
+      if (missed === null) opened.send(this.#reload('too_old'))
+      else if (missed !== 'nothing') this.#tell(opened, watcher.taskId, missed, Date.parse(missed.now))
+    } catch (error) {
+      stopListening()
+      throw error
+    }
+  }
+
+  /** Ends all streams, for the server stops; browsers come again on their own, to another node. */
+  close(): void {
+    this.#isClosed = true
+    for (const stream of [...this.#open]) stream.end()
+    this.#feed.stop()
+  }
+
+  #greet(stream: EventStream): void {
+    stream.adviseRetry(RETRY_MS)
+    const now = this.#clock.now()
+    const hello: Hello = { now: utc(now), retryMs: RETRY_MS }
+    stream.send({ event: 'hello', data: JSON.stringify(hello), id: Math.floor(now) })
+  }
+
+  #reload(reason: Reload['reason']): StreamEvent {
+    const now = this.#clock.now()
+    const reload: Reload = { now: utc(now), reason }
+    return { event: 'reload', data: JSON.stringify(reload), id: Math.floor(now) }
+  }
+
+  #tell(stream: EventStream, taskId: string | null, changes: Changes, until: number): void {
+    const data = taskId === null ? this.#textOf(changes) : textAbout(changes, taskId)
+    if (data !== null) stream.send({ event: 'changes', data, id: Math.floor(until) })
+  }
+
+  #textOf(changes: Changes): string {
+    const text = this.#texts.get(changes) ?? JSON.stringify(changes)
+    this.#texts.set(changes, text)
+    return text
+  }
+}
+
+/** What of the changes concerns one task, or null when nothing does. */
+function textAbout(changes: Changes, taskId: string): string | null {
+  const runs = changes.runs.filter((run) => run.taskId === taskId)
+  const tasks = changes.tasks.filter(({ id }) => id === taskId)
+  const deletedTasks = changes.deletedTasks.filter((id) => id === taskId)
+  if (changes.isComplete && runs.length + tasks.length + deletedTasks.length === 0) return null
+  return JSON.stringify({ ...changes, runs, tasks, deletedTasks } satisfies Changes)
+}
+
+/** Since when a client must be told what happened: an instant, nothing when it is new, null when that is too long ago. */
+function resumeFrom(lastEventId: string | null, now: number): number | 'nothing' | null {
+  if (lastEventId === null || lastEventId === '') return 'nothing'
+  const at = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN
+  return Math.abs(now - at) <= RESUMABLE_MS ? at : null
+}

@@ -1,0 +1,201 @@
+/** Being told by webhook how runs end. */
+import { z } from 'zod'
+import { isUuid } from '../../../core/ids.ts'
+import { formatDuration } from '../../../core/values/duration.ts'
+import type { Context } from '../../../operations/context.ts'
+import {
+  changeSubscription,
+  createSubscription,
+  getSubscription,
+  removeSubscription,
+  wakeSubscription,
+} from '../../../operations/subscriptions/subscriptions.ts'
+import {
+  type DeliveryError,
+  findSubscriptions,
+  type SubscriptionRow,
+} from '../../../store/events/subscriptions.ts'
+import type { SubscriptionTester } from '../../../transport/subscription-tester.ts'
+import type { App } from '../../app.ts'
+import { decodeCursor, pageOf } from '../../http/cursor.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { NoBody, Uuid } from '../../http/schemas/values.ts'
+import { utc } from '../../present.ts'
+import {
+  CreatedSubscription,
+  CreateSubscription,
+  EditSubscription,
+  ListSubscriptions,
+  ResumeSubscription,
+  Subscription,
+  SubscriptionPage,
+  SubscriptionTest,
+} from './schemas.ts'
+
+const tags = ['events']
+const byId = z.object({ id: Uuid })
+
+const create = {
+  operationId: 'createSubscription',
+  tags,
+  summary: 'Have events sent to a URL',
+  description:
+    'Each event is POSTed at least once, those of one task in order, signed as Standard Webhooks has it. What is not answered with a 2xx is sent again, ' +
+    'less and less often; nothing of its task overtakes it.',
+  body: CreateSubscription,
+  response: { 201: CreatedSubscription, ...problems(409, 413, 415) },
+}
+
+const list = {
+  operationId: 'listSubscriptions',
+  tags,
+  summary: 'Subscriptions, oldest first',
+  querystring: ListSubscriptions,
+  response: { 200: SubscriptionPage, ...problems() },
+}
+
+const read = {
+  operationId: 'getSubscription',
+  tags,
+  summary: 'Read a subscription, and how far it was told',
+  params: byId,
+  response: { 200: Subscription, ...problems(404) },
+}
+
+const edit = {
+  operationId: 'editSubscription',
+  tags,
+  summary: 'Change a subscription',
+  description:
+    'One that is failing is tried again at once. One that was disabled stays so until it is resumed.',
+  params: byId,
+  body: EditSubscription,
+  response: { 200: Subscription, ...problems(404, 413, 415) },
+}
+
+const remove = {
+  operationId: 'deleteSubscription',
+  tags,
+  summary: 'Send nothing more',
+  params: byId,
+  response: { 204: z.null(), ...problems(404, 413, 415) },
+}
+
+const resume = {
+  operationId: 'resumeSubscription',
+  tags,
+  summary: 'Go on with a subscription where it stopped, or elsewhere',
+  params: byId,
+  body: ResumeSubscription,
+  response: { 200: Subscription, ...problems(404, 413, 415) },
+}
+
+const test = {
+  operationId: 'testSubscription',
+  tags,
+  summary: 'Send a subscription one event of the type belfry.test, and hear what its receiver says',
+  description:
+    'It has the form of an event about a run that completed, and is signed and guarded like every other; filters do not matter. The node that is asked sends it at ' +
+    'once, also to one that is failing or disabled, and once only. Nothing is noted: what waits to be delivered stays where it is.',
+  params: byId,
+  body: NoBody,
+  response: { 200: SubscriptionTest, ...problems(404, 413, 415) },
+}
+
+export function subscriptionRoutes(app: App, context: Context, tester: SubscriptionTester): void {
+  app.post('/v1/subscriptions', { schema: create }, async ({ body }, reply) => {
+    const row = await createSubscription(context, body)
+    reply.header('location', `/v1/subscriptions/${row.id}`)
+    return reply.code(201).send({ ...present(row), secret: row.secret })
+  })
+
+  app.get('/v1/subscriptions', { schema: list }, async ({ query: { limit, cursor } }) => {
+    const [after = null] = decodeCursor(cursor, isPosition) ?? []
+    const { db, projectId } = context
+    const rows = await db.run(findSubscriptions({ projectId, after, limit: limit + 1 }))
+    return pageOf(rows, { limit, present, position: ({ id }) => [id] })
+  })
+
+  app.get('/v1/subscriptions/:id', { schema: read }, async ({ params }) =>
+    present(await getSubscription(context, params.id)),
+  )
+
+  app.patch('/v1/subscriptions/:id', { schema: edit }, async ({ params, body }) =>
+    present(await changeSubscription(context, params.id, body)),
+  )
+
+  app.delete('/v1/subscriptions/:id', { schema: remove }, async ({ params }, reply) => {
+    await removeSubscription(context, params.id)
+    return reply.code(204).send(null)
+  })
+
+  app.post('/v1/subscriptions/:id/resume', { schema: resume }, async ({ params, body }) =>
+    present(await wakeSubscription(context, params.id, body?.after)),
+  )
+
+  app.post('/v1/subscriptions/:id/test', { schema: test }, async ({ params }): Promise<SubscriptionTest> => {
+    const tested = await tester.send(await getSubscription(context, params.id))
+    const { eventId, isTaken, answer, durationMs, error } = tested
+    const { status = null, body = null } = answer ?? {}
+    return { eventId, delivered: isTaken, status, body, durationMs, error }
+  })
+}
+
+const isPosition = (value: unknown): value is readonly [id: string] =>
+  Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' && isUuid(value[0])
+
+const utcOrNull = (at: number | null) => (at === null ? null : utc(at))
+
+const errorOf = (error: DeliveryError | null) =>
+  error && { code: error.code, message: error.message, at: utc(error.at) }
+
+/** What fails as a whole is said before what fails of single tasks. */
+function failureOf({ failures, disabledAt, failingSince, retryAt, lastError, held }: SubscriptionRow) {
+  const failing = held.filter((task) => task.failures > 0)
+  const isWhole = failures > 0 || disabledAt !== null
+  if (isWhole || failing.length === 0)
+    return {
+      failures,
+      failingSince: utcOrNull(failingSince),
+      retryAt: isWhole && disabledAt === null ? utcOrNull(retryAt) : null,
+      lastError: errorOf(lastError),
+    }
+  const retries = failing.flatMap((task) => task.retryAt ?? [])
+  const latest = failing.toSorted((a, b) => (b.lastError?.at ?? 0) - (a.lastError?.at ?? 0))[0]
+  return {
+    failures: Math.max(...failing.map((task) => task.failures)),
+    failingSince: utc(Math.min(...failing.map((task) => task.failingSince))),
+    retryAt: retries.length === 0 ? null : utc(Math.min(...retries)),
+    lastError: errorOf(latest?.lastError ?? null),
+  }
+}
+
+function present(row: SubscriptionRow): Subscription {
+  const { lastEventId, lastEventAt, disabledAt } = row
+  const failure = failureOf(row)
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    filter: row.filter as Subscription['filter'],
+    batchSize: row.batchSize,
+    giveUpAfter: formatDuration(row.giveUpAfterMs),
+    state: disabledAt !== null ? 'disabled' : failure.failures > 0 ? 'failing' : 'active',
+    position: row.position,
+    delivered: row.delivered,
+    lastEvent:
+      lastEventId === null || lastEventAt === null ? null : { id: lastEventId, endedAt: utc(lastEventAt) },
+    ...failure,
+    disabledAt: utcOrNull(disabledAt),
+    held: row.held.map((task) => ({
+      taskId: task.taskId,
+      failingSince: utc(task.failingSince),
+      failures: task.failures,
+      retryAt: utcOrNull(task.retryAt),
+      lastError: errorOf(task.lastError),
+      position: task.position,
+    })),
+    createdAt: utc(row.createdAt),
+    updatedAt: utc(row.updatedAt),
+  }
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import { ACTION_TYPES } from '../../../core/action/action.ts'
+import { parseWantedUrl } from '../../../core/action/target-url.ts'
+import { parseSecret } from '../../../core/action/webhook-signature.ts'
+import { ENDED_STATES } from '../../../core/run/run-event.ts'
+import { Cursor, Limit } from '../../http/schemas/page.ts'
+import { durationBetween, Uuid } from '../../http/schemas/values.ts'
+import { QueueName } from '../tasks/schemas.ts'
+
+const Stored = z.string().meta({ format: 'date-time' })
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const MAX_WANTED = 100
+
+const some = <T extends z.ZodType>(item: T) => z.array(item).min(1).max(MAX_WANTED).optional()
+
+export const EventFilter = z
+  .strictObject({
+    states: some(z.enum(ENDED_STATES)),
+    taskIds: some(Uuid),
+    tags: some(z.string().min(1).max(100)),
+    types: some(z.enum(ACTION_TYPES)),
+    queues: some(QueueName),
+    owners: some(z.string().min(1).max(200)),
+  })
+  .describe('Which events to tell: one of each list that is given must match. An empty filter matches all.')
+  .meta({ id: 'EventFilter' })
+
+const Url = z
+  .string()
+  .max(4_096)
+  .superRefine((text, context) => {
+    const target = parseWantedUrl(text)
+    if (!target.ok) context.addIssue({ code: 'custom', message: target.reason })
+  })
+  .meta({ format: 'uri', example: 'https://example.com/events' })
+
+const Secret = z
+  .string()
+  .max(200)
+  .superRefine((text, context) => {
+    const parsed = parseSecret(text)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
+  })
+  .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' })
+  .describe('Signs what is sent, as Standard Webhooks has it. Made when none is given.')
+
+const After = z
+  .string()
+  .min(1)
+  .max(4_000)
+  .describe('Begin behind the event with this id, or with what ended at this instant. Default now.')
+
+const settings = {
+  name: z.string().min(1).max(200).nullable().optional(),
+  url: Url,
+  filter: EventFilter.optional(),
+  batchSize: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('1, the default: a POST for each event. More: a POST for up to so many, as an array.'),
+  giveUpAfter: durationBetween(MINUTE_MS, 30 * DAY_MS, 'from 1m to 30d')
+    .optional()
+    .describe('A subscription that has been failing for so long is disabled. Default 1d.'),
+  secret: Secret.optional(),
+}
+
+export const CreateSubscription = z
+  .strictObject({ ...settings, after: After.optional() })
+  .meta({ id: 'CreateSubscription' })
+export type CreateSubscription = z.output<typeof CreateSubscription>
+
+export const EditSubscription = z
+  .strictObject({ ...settings, url: Url.optional() })
+  .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
+  .meta({ id: 'EditSubscription' })
+export type EditSubscription = z.output<typeof EditSubscription>
+
+export const ResumeSubscription = z.strictObject({ after: After.optional() }).nullish()
+
+const LastError = z.object({ code: z.string(), message: z.string(), at: Stored })
+
+const fields = {
+  id: Uuid,
+  name: z.string().nullable(),
+  url: z.string(),
+  filter: EventFilter,
+  batchSize: z.int(),
+  giveUpAfter: z.string(),
+  state: z
+    .enum(['active', 'failing', 'disabled'])
+    .describe(
+      'failing: events of some tasks or of all are not taken, and are tried again at `retryAt`. disabled: not tried until it is resumed.',
+    ),
+  position: z.string().describe('How far everything was delivered; `after` takes it.'),
+  delivered: z.int().describe('Events that were delivered, repetitions included.'),
+  lastEvent: z.object({ id: z.string(), endedAt: Stored }).nullable(),
+  failingSince: Stored.nullable(),
+  failures: z.int().describe('In a row.'),
+  retryAt: Stored.nullable(),
+  lastError: LastError.nullable(),
+  disabledAt: Stored.nullable(),
+  held: z
+    .array(
+      z.object({
+        taskId: Uuid,
+        failingSince: Stored,
+        failures: z.int().describe('In a row; 0 once its events are taken again.'),
+        retryAt: Stored.nullable().describe('When it is tried again; null when that was given up.'),
+        lastError: LastError.nullable(),
+        position: z.string().describe('How far its events were delivered; `after` takes it.'),
+      }),
+    )
+    .describe('Tasks whose events are not taken while those of others are. Each is tried again by itself.'),
+  createdAt: Stored,
+  updatedAt: Stored,
+}
+
+export const Subscription = z.object(fields).meta({ id: 'Subscription' })
+export type Subscription = z.output<typeof Subscription>
+
+export const CreatedSubscription = z
+  .object({ ...fields, secret: z.string().describe('Shown this once.') })
+  .meta({ id: 'CreatedSubscription' })
+
+export const SubscriptionPage = z
+  .object({ items: z.array(Subscription), nextCursor: z.string().nullable() })
+  .meta({ id: 'SubscriptionPage' })
+
+export const SubscriptionTest = z
+  .object({
+    eventId: z.string().describe('The `webhook-id` that it was sent with.'),
+    delivered: z.boolean().describe('Whether the receiver took it: a 2xx in time.'),
+    status: z.int().nullable().describe('Of the answer; null when there was none.'),
+    body: z.string().nullable().describe('The beginning of the answer.'),
+    durationMs: z.int(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  })
+  .meta({ id: 'SubscriptionTest' })
+export type SubscriptionTest = z.output<typeof SubscriptionTest>
+
+export const ListSubscriptions = z.strictObject({ limit: Limit, cursor: Cursor })

@@ -1,0 +1,199 @@
+import { z } from 'zod'
+import { HTTP_METHODS, MAX_REDIRECTS } from '../../../core/action/action.ts'
+import { hasControlCharacters, parseEmailAddress } from '../../../core/action/email-address.ts'
+import { isReservedHeader } from '../../../core/action/reserved-headers.ts'
+import { parseWantedUrl } from '../../../core/action/target-url.ts'
+import { durationBetween } from '../../http/schemas/values.ts'
+
+const MAX_BODY_CHARACTERS = 256 * 1024
+const MAX_URL_CHARACTERS = 4_096
+const DAY_MS = 86_400_000
+
+const TargetUrl = z
+  .string()
+  .max(MAX_URL_CHARACTERS)
+  .superRefine((text, context) => {
+    const target = parseWantedUrl(text)
+    if (!target.ok) context.addIssue({ code: 'custom', message: target.reason })
+  })
+  .meta({ format: 'uri', example: 'https://example.com/hook' })
+
+/** It came as JSON, so whatever it is can be sent as JSON. */
+const Body = z
+  .unknown()
+  .refine(
+    (body) => JSON.stringify(body).length <= MAX_BODY_CHARACTERS,
+    `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
+  )
+  .describe('Any JSON. A string is sent as it is, everything else as JSON.')
+
+const HeaderName = z
+  .string()
+  .max(200)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a valid header name')
+  .refine((name) => !isReservedHeader(name), 'is set by Belfry itself and cannot be chosen')
+/** Or the mask that answers show for a secret: it keeps what is stored. */
+const HeaderValue = z
+  .string()
+  .max(8_192)
+  .regex(
+    /^([\t\x20-\x7e\x80-\xff]*|••••••)$/,
+    'must not contain line breaks, other control characters, or characters beyond Latin-1, which headers cannot carry',
+  )
+  .describe('Answers show •••••• in place of a secret. Sent back in an edit, it keeps the stored value.')
+
+const Headers = z
+  .record(HeaderName, HeaderValue)
+  .refine((headers) => Object.keys(headers).length <= 50, 'must not hold more than 50 headers')
+
+const expectRule = 'must be a status from 100 to 599 or a class such as "2xx"'
+const ExpectedStatus = z.union(
+  [z.int().min(100, expectRule).max(599, expectRule), z.string().regex(/^[1-5]xx$/, expectRule)],
+  { error: expectRule },
+)
+
+export const PingAction = z
+  .strictObject({ type: z.literal('ping'), url: TargetUrl })
+  .describe('A GET.')
+  .meta({ id: 'PingAction' })
+
+export const WebhookAction = z
+  .strictObject({ type: z.literal('webhook'), url: TargetUrl, body: Body.optional() })
+  .describe('A POST of the body.')
+  .meta({ id: 'WebhookAction' })
+
+export const HttpAction = z
+  .strictObject({
+    type: z.literal('http'),
+    url: TargetUrl,
+    method: z.enum(HTTP_METHODS).default('GET'),
+    headers: Headers.optional(),
+    body: Body.optional(),
+    expect: z.array(ExpectedStatus).min(1).max(20).optional(),
+    followRedirects: z
+      .int()
+      .min(0)
+      .max(MAX_REDIRECTS)
+      .optional()
+      .describe('How many redirects to follow. Default 0: a redirect is an answer like any other.'),
+    connectTimeout: durationBetween(1, DAY_MS, 'from 1ms to 1d')
+      .optional()
+      .describe(
+        'How long to wait for a connection, a free one of the pool included. Default 10s for a new one.',
+      ),
+    firstByteTimeout: durationBetween(1, DAY_MS, 'from 1ms to 1d')
+      .optional()
+      .describe('How long the receiver may take until the head of its answer is there. Default the timeout.'),
+  })
+  .describe('Any HTTP request.')
+  .meta({ id: 'HttpAction' })
+
+const SLACK_TEXT = 40_000
+const SLACK_BLOCKS = 50
+
+export const SlackAction = z
+  .strictObject({
+    type: z.literal('slack'),
+    url: TargetUrl,
+    text: z.string().min(1).max(SLACK_TEXT).optional(),
+    blocks: z
+      .array(z.record(z.string().max(200), z.unknown()))
+      .min(1)
+      .max(SLACK_BLOCKS)
+      .refine(
+        (blocks) => JSON.stringify(blocks).length <= MAX_BODY_CHARACTERS,
+        `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
+      )
+      .optional()
+      .describe('Blocks of Block Kit. With them `text` is what notifications show.'),
+  })
+  .refine(({ text, blocks }) => text !== undefined || blocks !== undefined, {
+    path: ['text'],
+    message: 'is required, unless there are blocks',
+  })
+  .describe('A message to an incoming webhook of Slack.')
+  .meta({ id: 'SlackAction' })
+
+const MAX_RECIPIENTS = 100
+
+export const Address = z
+  .string()
+  .max(500)
+  .superRefine((text, context) => {
+    const parsed = parseEmailAddress(text)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
+  })
+  .meta({ example: 'Ada <ada@example.com>' })
+
+/** One address, or a list of them. */
+const Addresses = z.union([Address, z.array(Address).min(1).max(MAX_RECIPIENTS)])
+const countOf = (addresses: string | readonly string[] | undefined) =>
+  addresses === undefined ? 0 : typeof addresses === 'string' ? 1 : addresses.length
+
+export const EmailAction = z
+  .strictObject({
+    type: z.literal('email'),
+    to: Addresses.describe(`Up to ${MAX_RECIPIENTS} recipients, those of cc and bcc included.`),
+    cc: Addresses.optional(),
+    bcc: Addresses.optional(),
+    from: Address.optional().describe('Left out: the sender that the server is configured with.'),
+    replyTo: Address.optional(),
+    subject: z
+      .string()
+      .min(1)
+      .max(500)
+      .refine(
+        (text) => !hasControlCharacters(text),
+        'must not contain line breaks or other control characters',
+      ),
+    text: z.string().min(1).max(MAX_BODY_CHARACTERS).optional(),
+    html: z.string().min(1).max(MAX_BODY_CHARACTERS).optional(),
+  })
+  .refine(({ text, html }) => text !== undefined || html !== undefined, {
+    path: ['text'],
+    message: 'is required, unless there is html',
+  })
+  .refine(({ to, cc, bcc }) => countOf(to) + countOf(cc) + countOf(bcc) <= MAX_RECIPIENTS, {
+    path: ['to'],
+    message: `must not name more than ${MAX_RECIPIENTS} recipients, together with cc and bcc`,
+  })
+  .describe('An email through the mail server that Belfry is configured with.')
+  .meta({ id: 'EmailAction' })
+
+export const SleepAction = z
+  .strictObject({ type: z.literal('sleep'), duration: durationBetween(0, DAY_MS, 'from 0s to 1d') })
+  .describe('Simulated work.')
+  .meta({ id: 'SleepAction' })
+
+/** The name that a worker offers: short enough to be read in a list, and for a label on a chart. */
+export const HandlerName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/,
+    'must be 1 to 100 letters, digits, dots, colons, dashes or underscores',
+  )
+
+const Payload = z
+  .unknown()
+  .refine(
+    (payload) => JSON.stringify(payload).length <= MAX_BODY_CHARACTERS,
+    `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
+  )
+  .describe('Any JSON. The handler is called with it.')
+
+export const HandlerAction = z
+  .strictObject({ type: z.literal('handler'), name: HandlerName, payload: Payload.optional() })
+  .describe("Code in a worker of the user's own, which offers a handler of that name.")
+  .meta({ id: 'HandlerAction' })
+
+export const Action = z
+  .discriminatedUnion('type', [
+    PingAction,
+    WebhookAction,
+    HttpAction,
+    SlackAction,
+    EmailAction,
+    SleepAction,
+    HandlerAction,
+  ])
+  .meta({ id: 'Action' })

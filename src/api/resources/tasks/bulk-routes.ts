@@ -1,0 +1,43 @@
+/** Making many tasks by one request. */
+
+import type { Context } from '../../../operations/context.ts'
+import { createManyTasks } from '../../../operations/tasks/create-many.ts'
+import type { App } from '../../app.ts'
+import { BODY_LIMIT, parseListBodies } from '../../http/body-parsing.ts'
+import { headers, idempotencyKeyOf, traceparentOf } from '../../http/request.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { ofTheList } from '../../http/validation/list.ts'
+import { CreateTasks, MAX_BULK, TaskItems } from './schemas.ts'
+
+/** Room for as many tasks as one request may hold, of ordinary size. */
+const BULK_BODY_LIMIT = 32 * 1024 * 1024
+
+const createMany = {
+  operationId: 'createTasks',
+  tags: ['tasks'],
+  summary: `Create up to ${MAX_BULK} tasks, all or none`,
+  headers: headers.repeatable,
+  body: CreateTasks,
+  response: { 201: TaskItems, ...problems(409, 413, 415) },
+}
+
+/** In a scope of their own: the bodies are lists, which are parsed in pieces. */
+export function bulkRoutes(app: App, context: Context): void {
+  parseListBodies(app, { member: 'tasks', maxItems: MAX_BULK, maxItemBytes: BODY_LIMIT })
+  const route = {
+    schema: createMany,
+    bodyLimit: BULK_BODY_LIMIT,
+    validatorCompiler: ofTheList('tasks', MAX_BULK),
+  }
+  app.post('/v1/tasks/bulk', route, async (request, reply) => {
+    const { status, body, isReplay } = await createManyTasks(context, {
+      items: request.body.tasks as never,
+      traceparent: traceparentOf(request),
+      idempotencyKey: idempotencyKeyOf(request),
+      address: request,
+    })
+    if (isReplay) reply.header('idempotent-replayed', 'true')
+    reply.code(status as 201).type('application/json; charset=utf-8')
+    return reply.send(body as never)
+  })
+}

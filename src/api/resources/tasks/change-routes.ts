@@ -1,0 +1,110 @@
+/** Changing tasks: editing, pausing, resuming, cancelling and deleting. */
+import { z } from 'zod'
+import type { Context } from '../../../operations/context.ts'
+import { editTask } from '../../../operations/tasks/edit-task.ts'
+import { endTask } from '../../../operations/tasks/end-task.ts'
+import { pauseTask, resumeTask } from '../../../operations/tasks/pause-task.ts'
+import { getTask } from '../../../operations/tasks/read-tasks.ts'
+import { skipNext, unskipNext } from '../../../operations/tasks/skip-next.ts'
+import type { App } from '../../app.ts'
+import { callerOf, etag, expectedVersion, headers } from '../../http/request.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { NoBody, Uuid } from '../../http/schemas/values.ts'
+import { presentTask } from '../../present.ts'
+import { EditTask, PauseTask, ResumeTask, SkipNext, Task } from './schemas.ts'
+
+const tags = ['tasks']
+const byId = z.object({ id: Uuid })
+
+const edit = {
+  operationId: 'editTask',
+  tags,
+  summary: 'Change some fields',
+  params: byId,
+  headers: headers.conditional,
+  body: EditTask,
+  response: { 200: Task, ...problems(404, 409, 412, 413, 415) },
+}
+
+const remove = {
+  operationId: 'deleteTask',
+  tags,
+  summary: 'End a task and hide it; its history stays',
+  params: byId,
+  response: { 204: z.null(), ...problems(404, 413, 415) },
+}
+
+const change = (operationId: string, summary: string) => ({
+  operationId,
+  tags,
+  summary,
+  params: byId,
+  body: NoBody,
+  response: { 200: Task, ...problems(404, 409, 413, 415) },
+})
+
+const skip = {
+  ...change('skipNextOfTask', 'Skip the next occurrence, or several'),
+  description:
+    'They are recorded as skipped when their instants come. Asking again replaces what was asked before.',
+  body: SkipNext.nullish(),
+}
+
+const unskip = {
+  operationId: 'unskipNextOfTask',
+  tags,
+  summary: 'Let what was to be skipped run after all',
+  params: byId,
+  response: { 200: Task, ...problems(404, 409, 413, 415) },
+}
+
+export function changeTaskRoutes(app: App, context: Context): void {
+  app.patch('/v1/tasks/:id', { schema: edit }, async (request, reply) => {
+    const { id } = request.params
+    await editTask(context, {
+      id,
+      edit: request.body,
+      expected: expectedVersion(request),
+      by: callerOf(request),
+    })
+    const row = await getTask(context, id)
+    reply.header('etag', etag(row.version))
+    return presentTask(row)
+  })
+
+  app.delete('/v1/tasks/:id', { schema: remove }, async (request, reply) => {
+    await endTask(context, request.params.id, 'delete')
+    return reply.code(204).send(null)
+  })
+
+  const pause = {
+    ...change('pauseTask', 'Stop firing until resumed, or until an instant'),
+    body: PauseTask.nullish(),
+  }
+  app.post('/v1/tasks/:id/pause', { schema: pause }, async ({ params, body }) => {
+    await pauseTask(context, params.id, body ?? {})
+    return presentTask(await getTask(context, params.id))
+  })
+
+  const resume = { ...change('resumeTask', 'Go on with the next occurrence'), body: ResumeTask.nullish() }
+  app.post('/v1/tasks/:id/resume', { schema: resume }, async ({ params, body }) => {
+    await resumeTask(context, params.id, body ?? {})
+    return presentTask(await getTask(context, params.id))
+  })
+
+  app.post('/v1/tasks/:id/skip-next', { schema: skip }, async ({ params, body }) => {
+    await skipNext(context, params.id, body ?? {})
+    return presentTask(await getTask(context, params.id))
+  })
+
+  app.delete('/v1/tasks/:id/skip-next', { schema: unskip }, async ({ params }) => {
+    await unskipNext(context, params.id)
+    return presentTask(await getTask(context, params.id))
+  })
+
+  const cancel = change('cancelTask', 'End a task; a running run is stopped')
+  app.post('/v1/tasks/:id/cancel', { schema: cancel }, async ({ params }) => {
+    await endTask(context, params.id, 'cancel')
+    return presentTask(await getTask(context, params.id))
+  })
+}

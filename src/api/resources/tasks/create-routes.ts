@@ -1,0 +1,64 @@
+/** Making tasks: one, or the one that a key names. */
+import { z } from 'zod'
+import type { Context } from '../../../operations/context.ts'
+import { createTask } from '../../../operations/tasks/create-task.ts'
+import { upsertTask } from '../../../operations/tasks/upsert-task.ts'
+import type { App } from '../../app.ts'
+import { callerOf, etag, expectedVersion, headers, idempotencyOf, traceparentOf } from '../../http/request.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { invalidInput } from '../../http/validation/parse.ts'
+import { presentTask } from '../../present.ts'
+import { CreateTask, Task, TaskKey } from './schemas.ts'
+
+const tags = ['tasks']
+
+const create = {
+  operationId: 'createTask',
+  tags,
+  summary: 'Create a task',
+  headers: headers.repeatable,
+  body: CreateTask,
+  response: { 201: Task, ...problems(409, 413, 415) },
+}
+
+const upsert = {
+  operationId: 'putTaskByKey',
+  tags,
+  summary: 'Create or replace the task with this key',
+  params: z.object({ key: TaskKey }),
+  headers: headers.conditional,
+  body: CreateTask,
+  response: { 200: Task, 201: Task, ...problems(409, 412, 413, 415) },
+}
+
+export function createTaskRoutes(app: App, context: Context): void {
+  app.post('/v1/tasks', { schema: create }, async (request, reply) => {
+    const { status, body, isReplay } = await createTask(context, {
+      input: request.body,
+      traceparent: traceparentOf(request),
+      repeat: idempotencyOf(request),
+      present: presentTask,
+    })
+    const task = body as Task
+    reply.header('location', `/v1/tasks/${task.id}`).header('etag', etag(task.version))
+    if (isReplay) reply.header('idempotent-replayed', 'true')
+    return reply.code(status as 201).send(task)
+  })
+
+  app.put('/v1/tasks/by-key/:key', { schema: upsert }, async (request, reply) => {
+    const { key } = request.params
+    if (request.body.key !== undefined && request.body.key !== key) {
+      const detail = `is ${JSON.stringify(request.body.key)}, but the address names ${JSON.stringify(key)}`
+      throw invalidInput([{ pointer: '/key', detail }])
+    }
+    const { row, isNew } = await upsertTask(context, {
+      key,
+      input: request.body,
+      traceparent: traceparentOf(request),
+      expected: expectedVersion(request),
+      by: callerOf(request),
+    })
+    reply.header('location', `/v1/tasks/${row.id}`).header('etag', etag(row.version))
+    return reply.code(isNew ? 201 : 200).send(presentTask(row))
+  })
+}

@@ -1,0 +1,72 @@
+/** Reading tasks: one by its id or key, or many in pages. */
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import type { Context } from '../../../operations/context.ts'
+import { presentTasks } from '../../../operations/tasks/enrich-tasks.ts'
+import { getTask, getTaskByKey } from '../../../operations/tasks/read-tasks.ts'
+import { searchTasks } from '../../../operations/tasks/search-tasks.ts'
+import type { TaskRow } from '../../../store/tasks/tasks.ts'
+import type { App } from '../../app.ts'
+import { decodeCursor, encodeCursor, pageOf } from '../../http/cursor.ts'
+import { isTaskPosition } from '../../http/next-link.ts'
+import { etag } from '../../http/request.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { Uuid } from '../../http/schemas/values.ts'
+import { type Includable, ListTasks, ReadTask, Task, TaskKey, TaskPage } from './schemas.ts'
+
+const tags = ['tasks']
+
+const list = {
+  operationId: 'listTasks',
+  tags,
+  summary: 'List tasks, newest first',
+  description:
+    'A search for `scheduled` or `finished` tasks that has to look far is broken off: a page may hold fewer tasks than asked for, or none, ' +
+    'and there is more as long as `nextCursor` is not null.',
+  querystring: ListTasks,
+  response: { 200: TaskPage, ...problems() },
+}
+
+const read = {
+  operationId: 'getTask',
+  tags,
+  summary: 'Read a task',
+  params: z.object({ id: Uuid }),
+  querystring: ReadTask,
+  response: { 200: Task, ...problems(404) },
+}
+
+const readByKey = {
+  operationId: 'getTaskByKey',
+  tags,
+  summary: 'Read a task by its key',
+  params: z.object({ key: TaskKey }),
+  querystring: ReadTask,
+  response: { 200: Task, ...problems(404) },
+}
+
+export function readTaskRoutes(app: App, context: Context): void {
+  app.get('/v1/tasks', { schema: list }, async ({ query }) => {
+    const { q, cursor, limit, include, ...filters } = query
+    const before = decodeCursor(cursor, isTaskPosition)?.[0]
+    const search = { ...filters, projectId: context.projectId, text: q, before }
+    const { rows, examined } = await searchTasks(context, search, limit)
+    const page = pageOf(rows, { limit, present: (row) => row, position: ({ id }) => [id] })
+    const nextCursor = page.nextCursor ?? (examined === null ? null : encodeCursor([examined]))
+    return { items: await presentTasks(context, page.items, include), nextCursor }
+  })
+
+  app.get('/v1/tasks/:id', { schema: read }, async ({ params, query }, reply) =>
+    present(await getTask(context, params.id), query.include, reply),
+  )
+
+  app.get('/v1/tasks/by-key/:key', { schema: readByKey }, async ({ params, query }, reply) =>
+    present(await getTaskByKey(context, params.key), query.include, reply),
+  )
+
+  async function present(row: TaskRow, include: readonly Includable[] | undefined, reply: FastifyReply) {
+    reply.header('etag', etag(row.version))
+    const [task] = await presentTasks(context, [row], include)
+    return task as Task
+  }
+}

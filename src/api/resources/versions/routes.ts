@@ -1,0 +1,90 @@
+/** What a task was, who changed it, and going back to it. */
+import { z } from 'zod'
+import type { Context } from '../../../operations/context.ts'
+import { getTask } from '../../../operations/tasks/read-tasks.ts'
+import { rollbackTask } from '../../../operations/tasks/rollback-task.ts'
+import { getVersion, listVersions } from '../../../operations/tasks/task-versions.ts'
+import type { App } from '../../app.ts'
+import { decodeCursor, pageOf } from '../../http/cursor.ts'
+import { callerOf, etag, expectedVersion, headers } from '../../http/request.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { Uuid } from '../../http/schemas/values.ts'
+import { presentTask, presentVersion, presentVersionSummary } from '../../present.ts'
+import { Task } from '../tasks/schemas.ts'
+import { ListVersions, RollbackTask, TaskVersion, TaskVersionPage, VersionNumber } from './schemas.ts'
+
+const tags = ['tasks']
+const byId = z.object({ id: Uuid })
+
+const list = {
+  operationId: 'listVersionsOfTask',
+  tags,
+  summary: 'Versions of a task, the latest first, and what each changed',
+  params: byId,
+  querystring: ListVersions,
+  response: { 200: TaskVersionPage, ...problems(404) },
+}
+
+const read = {
+  operationId: 'getVersionOfTask',
+  tags,
+  summary: 'Read one version of a task',
+  params: z.object({ id: Uuid, version: VersionNumber }),
+  response: { 200: TaskVersion, ...problems(404) },
+}
+
+const rollback = {
+  operationId: 'rollbackTask',
+  tags,
+  summary: 'Make an earlier version hold again',
+  description:
+    'Makes a new version that says what the earlier one said. Like an edit it replaces only what is not yet due: a run keeps the version ' +
+    'it was fired with.',
+  params: byId,
+  headers: headers.conditional,
+  body: RollbackTask,
+  response: { 200: Task, ...problems(404, 409, 412, 413, 415) },
+}
+
+export function versionRoutes(app: App, context: Context): void {
+  app.get('/v1/tasks/:id/versions', { schema: list }, async ({ params, query }) => {
+    const { limit } = query
+    const [before = null] = decodeCursor(query.cursor, isPosition) ?? []
+    const versions = await listVersions(context, { taskId: params.id, before, limit })
+    return pageOf(versions, {
+      limit,
+      present: presentVersionSummary,
+      position: ({ row }) => [row.version],
+    })
+  })
+
+  app.get('/v1/tasks/:id/versions/:version', { schema: read }, async ({ params }) =>
+    presentVersion(await getVersion(context, { taskId: params.id, version: params.version })),
+  )
+
+  app.post('/v1/tasks/:id/rollback', { schema: rollback }, async (request, reply) => {
+    const { id } = request.params
+    const { version, reason = null } = request.body
+    await rollbackTask(context, {
+      id,
+      version,
+      reason,
+      expected: expectedVersion(request),
+      by: callerOf(request),
+    })
+    const row = await getTask(context, id)
+    reply.header('etag', etag(row.version))
+    return presentTask(row)
+  })
+}
+
+type Position = readonly [version: number]
+
+const isPosition = (value: unknown): value is Position =>
+  Array.isArray(value) &&
+  value.length === 1 &&
+  Number.isInteger(value[0]) &&
+  value[0] > 0 &&
+  value[0] <= MAX_VERSION
+
+const MAX_VERSION = 2_147_483_647

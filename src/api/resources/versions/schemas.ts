@@ -1,0 +1,86 @@
+/** Versions of a task: what each says, and what it changed. */
+import { z } from 'zod'
+import { MAX_CHANGES } from '../../../core/task/version-diff.ts'
+import { Cursor, Limit } from '../../http/schemas/page.ts'
+import { Reason, Task } from '../tasks/schemas.ts'
+
+const Stored = z.string().meta({ format: 'date-time' })
+
+const FieldChange = z
+  .object({
+    field: z.string().describe('Where it stands, such as `schedule.expression`.'),
+    before: z.unknown(),
+    after: z.unknown(),
+    isCut: z.boolean().describe('A value was too long: it is the beginning of its JSON.'),
+  })
+  .meta({ id: 'FieldChange' })
+
+const summary = {
+  version: z.int(),
+  isCurrent: z.boolean(),
+  madeAt: Stored,
+  madeBy: z.string().nullable().describe('Where the request came from that made it.'),
+  reason: z.string().nullable(),
+  rollbackOf: z.int().nullable().describe('The version that it repeats.'),
+  changes: z
+    .array(FieldChange)
+    .describe(`What it changed of the version before: at most ${MAX_CHANGES} fields. The first has none.`),
+}
+
+export const TaskVersionSummary = z.object(summary).meta({ id: 'TaskVersionSummary' })
+
+export const TaskVersion = z
+  .object({
+    ...summary,
+    definition: Task.pick({
+      key: true,
+      name: true,
+      owner: true,
+      tags: true,
+      action: true,
+      schedule: true,
+      startAt: true,
+      endAt: true,
+      maxRuns: true,
+      jitter: true,
+      overlap: true,
+      misfire: true,
+      retry: true,
+      timeout: true,
+      queueTimeout: true,
+      onWorkerLoss: true,
+      queue: true,
+      priority: true,
+      labels: true,
+      concurrencyKey: true,
+      concurrencyLimit: true,
+      metadata: true,
+      tracingId: true,
+    }).describe('All that it says, as it could be sent to create such a task.'),
+  })
+  .meta({ id: 'TaskVersion' })
+export type TaskVersion = z.output<typeof TaskVersion>
+
+export const TaskVersionPage = z
+  .object({ items: z.array(TaskVersionSummary), nextCursor: z.string().nullable() })
+  .meta({ id: 'TaskVersionPage' })
+
+export const ListVersions = z.strictObject({ limit: Limit, cursor: Cursor })
+
+const MAX_VERSION = 2_147_483_647
+const rule = 'must be a whole number from 1 on'
+
+/** A version in an address: digits, checked before they are a number. */
+export const VersionNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,9}$/, rule)
+  .transform(Number)
+  .refine((version) => version <= MAX_VERSION, rule)
+  .meta({ type: 'integer', minimum: 1, maximum: MAX_VERSION })
+
+export const RollbackTask = z
+  .strictObject({
+    version: z.int().min(1).max(MAX_VERSION).describe('The version that shall hold again.'),
+    reason: Reason.optional(),
+  })
+  .meta({ id: 'RollbackTask' })

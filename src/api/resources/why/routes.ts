@@ -1,0 +1,65 @@
+/** Why a task is not running. */
+import { z } from 'zod'
+import { instantMs } from '../../../core/task/task.ts'
+import type { Why, WhyFacts } from '../../../core/why/why.ts'
+import type { Context } from '../../../operations/context.ts'
+import { explainTask } from '../../../operations/why/why.ts'
+import type { App } from '../../app.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { Uuid } from '../../http/schemas/values.ts'
+import { invalidInput } from '../../http/validation/parse.ts'
+import { utc } from '../../present.ts'
+import { ReadWhy, WhyNotRunning } from './schemas.ts'
+
+const read = {
+  operationId: 'explainTask',
+  tags: ['tasks'],
+  summary: 'Why a task is not running, now or at an instant that has passed',
+  description:
+    'Answers the cause that counts, in `code` for machines and `sentence` for people, with the facts behind it and what to do; `also` has what else keeps it from running.',
+  params: z.object({ id: Uuid }),
+  querystring: ReadWhy,
+  response: { 200: WhyNotRunning, ...problems(404) },
+}
+
+/** Clocks of clients may be a little ahead. */
+const AHEAD_MS = 1_000
+
+export function whyRoutes(app: App, context: Context): void {
+  app.get('/v1/tasks/:id/why', { schema: read }, async ({ params, query }) => {
+    const at = query.at === undefined ? null : instantMs(query.at)
+    const now = context.clock.now()
+    if (at !== null && at > now + AHEAD_MS)
+      throw invalidInput([
+        { pointer: '?at', detail: 'lies ahead; give an instant that has passed, or none for now' },
+      ])
+    const {
+      at: about,
+      isNow,
+      causes,
+    } = await explainTask(context, params.id, at === null ? null : Math.min(at, Math.floor(now)))
+    const [first, ...others] = causes.map(present)
+    return { at: utc(about), isNow, ...(first as ReturnType<typeof present>), also: others }
+  })
+}
+
+const INSTANTS = ['scheduledFor', 'since', 'until', 'nextAt'] as const
+
+function present({ code, sentence, facts, advice }: Why): Omit<WhyNotRunning, 'at' | 'isNow' | 'also'> {
+  const { scheduledFor: _, since: __, until: ___, nextAt: ____, labels, ...plain } = facts
+  return {
+    code,
+    sentence,
+    facts: { ...plain, ...(labels ? { labels: [...labels] } : {}), ...instants(facts) },
+    advice,
+  }
+}
+
+function instants(facts: WhyFacts): Partial<Record<(typeof INSTANTS)[number], string>> {
+  return Object.fromEntries(
+    INSTANTS.flatMap((name) => {
+      const at = facts[name]
+      return at === undefined || !Number.isFinite(at) ? [] : [[name, utc(at)]]
+    }),
+  )
+}

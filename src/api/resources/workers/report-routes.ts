@@ -1,0 +1,68 @@
+/** How workers of the users' own report the ends of attempts: hundreds at once, with their results and logs. */
+import type { z } from 'zod'
+import { instantMs } from '../../../core/task/task.ts'
+import type { RemoteReport, RemoteWorkers } from '../../../transport/remote-workers.ts'
+import type { App } from '../../app.ts'
+import { parseListBodies } from '../../http/body-parsing.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { checkedItems, ofTheList } from '../../http/validation/list.ts'
+import { invalidInput } from '../../http/validation/parse.ts'
+import { authenticate } from './routes.ts'
+import { eachOnce, MAX_RUNS_A_REQUEST, ONCE, Receipts, Report, ReportRuns } from './schemas.ts'
+
+const REPORT_LIMIT = 16 * 1024 * 1024
+/** Handlers may return more than is kept, and hear that it was left out; so much of it can be parsed at once. */
+const MAX_REPORT_VALUES = 500_000
+
+const complete = {
+  operationId: 'completeRuns',
+  tags: ['workers'],
+  security: [{ workerToken: [] }],
+  summary: 'Report how attempts ended',
+  body: ReportRuns,
+  response: { 200: Receipts, ...problems(401, 410, 413, 415) },
+}
+
+/** In a scope of their own: the bodies are lists, which are parsed in pieces. */
+export function reportRoutes(app: App, remoteWorkers: RemoteWorkers): void {
+  parseListBodies(app, {
+    member: 'runs',
+    maxItems: MAX_RUNS_A_REQUEST,
+    maxItemBytes: REPORT_LIMIT,
+    maxItemValues: MAX_REPORT_VALUES,
+  })
+  const route = {
+    schema: complete,
+    bodyLimit: REPORT_LIMIT,
+    validatorCompiler: ofTheList('runs', MAX_RUNS_A_REQUEST),
+  }
+  app.post('/v1/worker/complete', route, async (request) => {
+    const items = await checkedItems(request.body.runs as never, { schema: Report, member: 'runs' })
+    if (!eachOnce(items)) throw invalidInput([{ pointer: '/runs', detail: ONCE }])
+    const worker = await authenticate(remoteWorkers, request)
+    const receipts = await remoteWorkers.complete(worker, items.map(reportOf))
+    return {
+      runs: receipts.map(({ runId, fence, isRecorded, isPending }) => ({
+        runId,
+        fence,
+        recorded: isRecorded,
+        pending: isPending,
+      })),
+    }
+  })
+}
+
+function reportOf(report: z.output<typeof Report>): RemoteReport {
+  const { retryable = true, retryAt, retryInMs = null, error, log = [], result, ...held } = report
+  return {
+    ...held,
+    result,
+    isRetryable: retryable,
+    retryAt: retryAt ? instantMs(retryAt) : null,
+    retryInMs,
+    error: error
+      ? { code: error.code ?? 'handler_failed', message: error.message, stack: error.stack ?? null }
+      : null,
+    log,
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { EXIT } from '../exit.ts'
+import { theOneNamed } from './find-by-name.ts'
+
+const [first, second, third] = [
+  { id: '0a', name: 'nights' },
+  { id: '0b', name: 'nights' },
+  { id: '0c', name: null },
+] as const
+const find = (ref: string) => theOneNamed('blackout', ref, [first, second, third], ({ id }) => `is ${id}`)
+
+test('something is found by its id in any case, and by a name that only it has', () => {
+  expect(find('0C')).toBe(third)
+  expect(find('0b')).toBe(second)
+  expect(theOneNamed('blackout', 'nights', [first, third], () => '')).toBe(first)
+})
+
+test('something is found by the beginning of its id, unless something has that name', () => {
+  const items = [
+    { id: '01a1e128-d49d-7000-92ca-b285fcbd8a00', name: 'nights' },
+    { id: '01a1e128-d49d-7000-92ca-b285fcbd8a01', name: '01a1e128-d49d-7000-92ca-b285fcbd8a' },
+  ] as const
+  const named = (ref: string) => theOneNamed('blackout', ref, items, ({ name }) => name)
+
+  expect(() => named('01A1E128')).toThrow("2 blackouts have an id that begins with '01A1E128'.")
+  expect(() => named('01a1e12')).toThrow('There is no blackout')
+  expect(() => named('01a1e128d49d')).toThrow('There is no blackout')
+  expect(named('01a1e128-d49d-7000-92ca-b285fcbd8a')).toBe(items[1])
+})
+
+test('a name that nothing has, and one that several have, are refused with what to do', () => {
+  expect(() => find('days')).toThrow(
+    expect.objectContaining({
+      message: "There is no blackout with the id or name 'days'.",
+      exitCode: EXIT.notFound,
+    }),
+  )
+  expect(() => find('nights')).toThrow(
+    expect.objectContaining({
+      message: "2 blackouts have the name 'nights'.",
+      exitCode: EXIT.conflict,
+      details: { why: ['0a  is 0a', '0b  is 0b'] },
+    }),
+  )
+})

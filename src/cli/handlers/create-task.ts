@@ -1,0 +1,53 @@
+import type { Preview } from '../../api/resources/schedules/schemas.ts'
+import type { Task } from '../../api/resources/tasks/schemas.ts'
+import { titleOf } from '../client/find-task.ts'
+import { type ClientFlags, give, serverFrom } from '../client/output.ts'
+import { facts, printable } from '../client/printed.ts'
+import { hasAssumedZone, machineZone } from '../client/schedule-flags.ts'
+import type { Server } from '../client/server.ts'
+import { type Flags, readTaskFlags } from '../client/task-flags.ts'
+import { namingFlags } from '../client/task-refusal.ts'
+import { nextPairs } from '../client/task-words.ts'
+import { onStdout as c } from '../terminal.ts'
+
+const NOTES_SHOWN = 3
+
+export async function createTask(
+  name: string | undefined,
+  flags: Flags & ClientFlags & { readonly paused?: boolean },
+): Promise<void> {
+  const server = serverFrom(flags)
+  const input = { ...(await readTaskFlags(flags)), ...(name === undefined ? {} : { name: name || null }) }
+  const { id } = await namingFlags(flags, 'create', () => server.post<Task>('/v1/tasks', input))
+  if (flags.paused) await server.post(`/v1/tasks/${id}/pause`)
+  const task = await server.get<Task>(`/v1/tasks/${id}?include=next`)
+  const notes = flags.json || flags.field !== undefined ? [] : await clockChanges(server, task)
+  give(task, flags, () => createdText(task, { server, notes, isZoneAssumed: hasAssumedZone(flags) }))
+}
+
+/** Times of the schedule that clocks skip or repeat. */
+async function clockChanges(server: Server, task: Task): Promise<string[]> {
+  if (task.timezone === null) return []
+  const { notes } = await server.post<Preview>('/v1/schedules/preview', { schedule: task.schedule, count: 1 })
+  return notes.slice(0, NOTES_SHOWN).map(({ note }) => note)
+}
+
+interface CreatedOptions {
+  readonly server: Server
+  readonly notes: readonly string[]
+  readonly isZoneAssumed: boolean
+}
+
+function createdText(task: Task, { server, notes, isZoneAssumed }: CreatedOptions): string {
+  const words = printable(task.scheduleInWords ?? '')
+  const isLocal = isZoneAssumed && task.timezone === machineZone()
+  const zone = isLocal ? c.dim(`  ${machineZone()} is this machine's zone; --timezone to change`) : ''
+  const pairs: [string, string][] = [
+    ['id', task.id],
+    ...nextPairs(task, server.now()),
+    ...notes.map((note): [string, string] => ['note', printable(note)]),
+    ['run', `belfry task run ${task.id} --wait`],
+    ['page', `${server.url}/tasks/${task.id}`],
+  ]
+  return `${c.green('✓')} task ${titleOf(task)}  ${words}${zone}\n${facts(pairs)}`
+}

@@ -1,0 +1,47 @@
+import type { Task } from '../../api/resources/tasks/schemas.ts'
+import type { TaskVersion } from '../../api/resources/versions/schemas.ts'
+import { changesBetween, type FieldChange } from '../../core/task/version-diff.ts'
+import { findTask, titleOf } from '../client/find-task.ts'
+import { type ClientFlags, give, serverFrom } from '../client/output.ts'
+import { printable } from '../client/printed.ts'
+import type { Server } from '../client/server.ts'
+import { onStdout as c } from '../terminal.ts'
+
+/** Shows what differs between two versions of a task; the second is the current one when it is not named. */
+export async function diffTask(
+  ref: string,
+  from: string,
+  to: string | undefined,
+  flags: ClientFlags,
+): Promise<void> {
+  const server = serverFrom(flags)
+  const task = await findTask(server, ref)
+  const [before, after] = await Promise.all([
+    readVersion(server, task, from),
+    readVersion(server, task, to ?? String(task.version)),
+  ])
+  const changes = changesBetween(before.definition, after.definition)
+  give(changes, flags, () => diffText(task, { before, after, changes }))
+}
+
+const readVersion = (server: Server, { id }: Task, version: string) =>
+  server.get<TaskVersion>(`/v1/tasks/${id}/versions/${encodeURIComponent(version)}`)
+
+interface Diff {
+  readonly before: TaskVersion
+  readonly after: TaskVersion
+  readonly changes: readonly FieldChange[]
+}
+
+function diffText(task: Task, { before, after, changes }: Diff): string {
+  const head = `task ${titleOf(task)}, version ${before.version} to ${after.version}`
+  if (changes.length === 0) return `${head}: nothing differs\n`
+  const lines = changes.flatMap(({ field, before: old, after: now }) => [
+    c.bold(printable(field)),
+    ...(old === null ? [] : [c.red(`  - ${shown(old)}`)]),
+    ...(now === null ? [] : [c.green(`  + ${shown(now)}`)]),
+  ])
+  return `${head}\n${lines.join('\n')}\n`
+}
+
+const shown = (value: unknown) => printable(typeof value === 'string' ? value : JSON.stringify(value))

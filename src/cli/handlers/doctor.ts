@@ -1,0 +1,197 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { findBinaries } from '../../embedded/binaries.ts'
+import { describeFileError } from '../../embedded/errors.ts'
+import { defaultDataDir, readOwner } from '../../embedded/server.ts'
+import { tryWakeUps } from '../../node/wake-ups.ts'
+import type { Config } from '../../runtime/config.ts'
+import { Database } from '../../store/database/database.ts'
+import { meet } from '../../store/database/pooling.ts'
+import { sql } from '../../store/database/sql.ts'
+import { readClock } from '../../store/nodes/nodes.ts'
+import { describeFailure, refusePooler, shownUrl } from '../database.ts'
+import { EXIT } from '../exit.ts'
+import { findPortUser, isPortFree } from '../port-user.ts'
+import { onStdout as pc, printOut } from '../terminal.ts'
+import { VERSION } from '../version.ts'
+
+interface Finding {
+  readonly check: string
+  readonly status: 'ok' | 'note' | 'problem'
+  readonly text: string
+}
+
+const LEAST_FREE_BYTES = 1024 ** 3
+
+/** Looks at everything a start depends on, changes nothing, and says what to do about what it finds. */
+export async function doctor(config: Config, { json }: { json: boolean }): Promise<void> {
+  const findings = await examine(config)
+  if (json) printOut(`${JSON.stringify(findings, null, 2)}\n`)
+  else
+    for (const { check, status, text } of findings)
+      printOut(`  ${SIGN[status]} ${check.padEnd(12)} ${text}\n`)
+  if (findings.some(({ status }) => status === 'problem')) process.exitCode = EXIT.failed
+}
+
+const SIGN = { ok: pc.green('✓'), note: pc.yellow('!'), problem: pc.red('✕') }
+
+async function examine(config: Config): Promise<Finding[]> {
+  const { node, tz } = process.versions as { node: string; tz?: string }
+  const found: Finding[] = [
+    { check: 'belfry', status: 'ok', text: VERSION },
+    { check: 'node', status: 'ok', text: node },
+    { check: 'time zones', status: 'ok', text: `data of ${tz ?? 'an unknown release'}` },
+  ]
+  if (process.getuid?.() === 0)
+    found.push({
+      check: 'user',
+      status: 'note',
+      text: 'root: the embedded database runs as an unprivileged user',
+    })
+  return [
+    ...found,
+    ...(config.databaseUrl === null
+      ? examineEmbedded(config)
+      : await examineExternal(config, config.databaseUrl)),
+    await examinePort(config),
+  ]
+}
+
+async function examinePort({ host, port }: Config): Promise<Finding> {
+  const check = 'port'
+  if (await isPortFree(host, port)) return { check, status: 'ok', text: `${port} is free` }
+  const user = findPortUser(port)
+  const who = user === null ? 'another program' : `${user.name} (pid ${user.pid})`
+  return { check, status: 'note', text: `${port} is used by ${who}; --port 0 picks a free one` }
+}
+
+function examineEmbedded(config: Config): Finding[] {
+  const dataDir = config.dataDir ?? defaultDataDir()
+  const findings: Finding[] = [attempt('postgres', () => `embedded PostgreSQL ${findBinaries().version}`)]
+  if (!existsSync(dataDir))
+    return [
+      ...findings,
+      { check: 'data', status: 'ok', text: `${dataDir} (will be made by the first start)` },
+    ]
+  findings.push(attempt('data', () => usable(dataDir)))
+  const owner = existsSync(join(dataDir, 'belfry.json')) ? readOwner(dataDir) : null
+  if (owner)
+    findings.push({
+      check: 'running',
+      status: 'note',
+      text: `pid ${owner.pid}${owner.url === null ? '' : ` at ${owner.url}`}`,
+    })
+  const { bavail, bsize } = statfsSync(dataDir)
+  const free = bavail * bsize
+  const text = `${(free / 1024 ** 3).toFixed(1)} GiB free`
+  findings.push({
+    check: 'disk',
+    status: free < LEAST_FREE_BYTES ? 'problem' : 'ok',
+    text: free < LEAST_FREE_BYTES ? `${text}: make room or use another --data-dir` : text,
+  })
+  return findings
+}
+
+function usable(dataDir: string): string {
+  try {
+    if (!statSync(dataDir).isDirectory()) throw Object.assign(new Error(), { code: 'ENOTDIR' })
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw describeFileError(error, dataDir)
+  }
+  return dataDir
+}
+
+async function examineExternal(config: Config, url: string): Promise<Finding[]> {
+  try {
+    const met = await meet(url)
+    const database: Finding = {
+      check: 'database',
+      status: 'ok',
+      text: `PostgreSQL ${met.version} at ${shownUrl(url)}`,
+    }
+    const pooling = attempt('pooling', () => {
+      refusePooler(met, config.databasePooling, url)
+      return met.pooler === null ? 'no pooler in between' : `through a pooler of ${met.pooler}s`
+    })
+    if (pooling.status === 'problem') return [database, pooling]
+    return [database, adviseOn(pooling, config, met.pooler === null), ...(await examineSession(config, url))]
+  } catch (error) {
+    return [problem('database', describeFailure(error, url))]
+  }
+}
+
+function adviseOn(pooling: Finding, config: Config, isDirect: boolean): Finding {
+  if (!isDirect || config.databasePooling === 'session') return pooling
+  return {
+    ...pooling,
+    status: 'note',
+    text: `${pooling.text}: without --database-pooling it would cost less`,
+  }
+}
+
+async function examineSession(config: Config, url: string): Promise<Finding[]> {
+  const db = new Database({
+    url,
+    applicationName: 'belfry doctor',
+    maxConnections: 1,
+    statementTimeoutMs: 5_000,
+    pooling: config.databasePooling,
+  })
+  try {
+    const [durability] = await db.run(sql<{ synchronous: string }>`
+      select current_setting('synchronous_commit') as synchronous`)
+    const [clock] = await db.run(readClock())
+    const offset = Math.round((clock?.now ?? 0) - Date.now())
+    return [
+      await examineWakeUps(config, db),
+      durability?.synchronous === 'off'
+        ? {
+            check: 'durability',
+            status: 'problem',
+            text: 'synchronous_commit is off: what was answered can be lost in a crash. Turn it on.',
+          }
+        : { check: 'durability', status: 'ok', text: `synchronous_commit is ${durability?.synchronous}` },
+      {
+        check: 'clock',
+        status: Math.abs(offset) > 1_000 ? 'note' : 'ok',
+        text: `${offset} ms from this machine's (Belfry follows the database's)`,
+      },
+    ]
+  } finally {
+    await db.close()
+  }
+}
+
+async function examineWakeUps(config: Config, db: Database): Promise<Finding> {
+  const check = 'wake-ups'
+  const { databaseUrl, databasePooling, databaseDirectUrl, lookEveryMs } = config
+  const listenUrl = databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
+  if (listenUrl === null)
+    return {
+      check,
+      status: 'note',
+      text: `none without --database-direct-url: what other nodes create is found within ${lookEveryMs} ms`,
+    }
+  try {
+    const hearing = await tryWakeUps(db, listenUrl)
+    return hearing.kind === 'heard'
+      ? { check, status: 'ok', text: `heard at ${shownUrl(listenUrl)}, after ${hearing.ms} ms` }
+      : problem(check, describeFailure(hearing.error, listenUrl, '--database-direct-url'))
+  } catch (error) {
+    return problem(check, error)
+  }
+}
+
+function attempt(check: string, work: () => string): Finding {
+  try {
+    return { check, status: 'ok', text: work() }
+  } catch (error) {
+    return problem(check, error)
+  }
+}
+
+function problem(check: string, error: unknown): Finding {
+  const { message, hint } = error as { message: string; hint?: string }
+  return { check, status: 'problem', text: hint === undefined ? message : `${message} ${hint}` }
+}

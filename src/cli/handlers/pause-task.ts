@@ -1,0 +1,77 @@
+import type { Task } from '../../api/resources/tasks/schemas.ts'
+import { findTask, titleOf } from '../client/find-task.ts'
+import { readNumber } from '../client/flag-values.ts'
+import { instantFromNow } from '../client/instant-flag.ts'
+import { type ClientFlags, give, serverFrom } from '../client/output.ts'
+import { printable } from '../client/printed.ts'
+import { namingAll } from '../client/refusal.ts'
+import { instantWords } from '../client/task-words.ts'
+import { onStdout as c } from '../terminal.ts'
+
+/** What can be said about a pause; `--until` may be so long from now. */
+export interface PauseFlags extends ClientFlags {
+  readonly until?: string
+  readonly reason?: string
+}
+
+export async function pauseTask(ref: string, flags: PauseFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const { id } = await findTask(server, ref)
+  const { reason, until } = flags
+  const input = { reason, until: until === undefined ? undefined : instantFromNow(until, server) }
+  const task = await namingAll('belfry task pause --help', () =>
+    server.post<Task>(`/v1/tasks/${id}/pause`, input),
+  )
+  give(task, flags, () => {
+    const end =
+      task.resumeAt === null ? '' : ` until ${instantWords(task.resumeAt, task.timezone, server.now())}`
+    const why = task.pauseReason === null ? '' : ` (“${printable(task.pauseReason)}”)`
+    return `${c.green('✓')} task ${titleOf(task)} is paused${end}${why}; its occurrences will be recorded as skipped\n`
+  })
+}
+
+export async function resumeTask(ref: string, flags: PauseFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const { id } = await findTask(server, ref)
+  const { reason } = flags
+  const task = await namingAll('belfry task resume --help', () =>
+    server.post<Task>(`/v1/tasks/${id}/resume`, reason === undefined ? undefined : { reason }),
+  )
+  give(task, flags, () => `${c.green('✓')} task ${titleOf(task)} goes on${nextOf(task, server.now())}\n`)
+}
+
+/** What can be said about what is to be skipped. */
+export interface SkipFlags extends ClientFlags {
+  readonly count?: string
+  readonly reason?: string
+  readonly undo?: boolean
+}
+
+export async function skipNext(ref: string, flags: SkipFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const { id } = await findTask(server, ref)
+  const path = `/v1/tasks/${id}/skip-next`
+  if (flags.undo) {
+    const { data: task } = await server.ask<Task>('DELETE', path)
+    return give(
+      task,
+      flags,
+      () => `${c.green('✓')} task ${titleOf(task)} skips nothing${nextOf(task, server.now())}\n`,
+    )
+  }
+  const { reason } = flags
+  const count = flags.count === undefined ? undefined : readNumber(flags.count)
+  const task = await namingAll('belfry task skip-next --help', () =>
+    server.post<Task>(path, { count, reason }),
+  )
+  give(task, flags, () => {
+    const words =
+      task.skipNext === null
+        ? 'skips nothing'
+        : `skips what is due up to ${instantWords(task.skipNext.until, task.timezone, server.now())}`
+    return `${c.green('✓')} task ${titleOf(task)} ${words}; belfry task skip-next ${task.id} --undo takes it back\n`
+  })
+}
+
+const nextOf = ({ nextFireAt, timezone }: Task, now: number) =>
+  nextFireAt === null ? '' : `; next ${instantWords(nextFireAt, timezone, now)}`

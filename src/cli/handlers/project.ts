@@ -1,0 +1,38 @@
+import type { Project } from '../../api/resources/projects/schemas.ts'
+import { usage } from '../client/flag-values.ts'
+import { type ClientFlags, give, serverFrom } from '../client/output.ts'
+import { facts, printable } from '../client/printed.ts'
+import { namingAll } from '../client/refusal.ts'
+import { onStdout as c } from '../terminal.ts'
+
+/** Limits as they are typed; an empty value takes one away. */
+export interface LimitFlags extends ClientFlags {
+  readonly minPeriod?: string
+  readonly maxAhead?: string
+}
+
+export async function showProject(flags: ClientFlags): Promise<void> {
+  const project = await serverFrom(flags).get<Project>('/v1/project')
+  give(project, flags, () => projectText(project))
+}
+
+export async function limitProject(flags: LimitFlags): Promise<void> {
+  const { minPeriod, maxAhead } = flags
+  if (minPeriod === undefined && maxAhead === undefined)
+    throw usage('Nothing says what to change.', 'Add --min-period or --max-ahead, such as --min-period 1m.')
+  const server = serverFrom(flags)
+  const limits = { minPeriod: orNone(minPeriod), maxAhead: orNone(maxAhead) }
+  const { data: project } = await namingAll('belfry project limit --help', () =>
+    server.ask<Project>('PATCH', '/v1/project', { body: { limits } }),
+  )
+  give(project, flags, () => `${c.green('✓')} ${projectText(project)}`)
+}
+
+const orNone = (text: string | undefined) => (text === '' ? null : text)
+
+function projectText({ name, limits: { minPeriod, maxAhead } }: Project): string {
+  return `project ${printable(name)}\n${facts([
+    ['min period', `tasks may be due every ${minPeriod} and not more often`],
+    ['max ahead', maxAhead === null ? 'as far ahead as they like' : `the next time within ${maxAhead}`],
+  ])}`
+}

@@ -1,0 +1,115 @@
+import type { Queue } from '../../api/resources/queues/schemas.ts'
+import { formatDistance } from '../../core/words/time.ts'
+import { readNumber } from '../client/flag-values.ts'
+import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
+import { readLimit, readPages, remarkMore } from '../client/pages.ts'
+import { cut, facts, printable, table } from '../client/printed.ts'
+import { naming } from '../client/refusal.ts'
+import { onStdout as c } from '../terminal.ts'
+
+const NAME_WIDTH = 40
+/** The server counts what waits up to this. */
+const COUNTED = 10_000
+const WITHOUT_LIMIT = ['none', '']
+
+interface ListFlags extends ClientFlags {
+  readonly search?: string
+  readonly limit: string
+}
+
+export async function listQueues(flags: ListFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const { search } = flags
+  const listed = await readPages<Queue>(server, '/v1/queues', { q: search }, readLimit(flags.limit))
+  if (listed.items.length === 0 && !flags.json)
+    return remark(
+      search === undefined
+        ? 'There are no queues. A queue exists once a task names it with --queue.\n'
+        : `No queue has '${printable(search)}' in its name.\n`,
+    )
+  give(listed.items, flags, () => queueTable(listed.items, server.now()))
+  remarkMore(listed)
+}
+
+export async function showQueue(name: string, flags: ClientFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const queue = await ask(name, 'show', () => server.get<Queue>(pathOf(name)))
+  give(queue, flags, () => queueText(queue, server.now()))
+}
+
+export async function pauseQueue(name: string, flags: ClientFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const queue = await ask(name, 'pause', () => server.post<Queue>(`${pathOf(name)}/pause`))
+  give(queue, flags, () => {
+    const undo = `belfry queue resume ${printable(queue.name)}`
+    return `${c.green('✓')} queue ${printable(queue.name)} is paused; runs wait until: ${undo}\n`
+  })
+}
+
+export async function resumeQueue(name: string, flags: ClientFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const queue = await ask(name, 'resume', () => server.post<Queue>(`${pathOf(name)}/resume`))
+  give(
+    queue,
+    flags,
+    () => `${c.green('✓')} queue ${printable(queue.name)} goes on; ${waitingWords(queue)} waiting\n`,
+  )
+}
+
+export async function limitQueue(name: string, limit: string, flags: ClientFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const concurrencyLimit = WITHOUT_LIMIT.includes(limit) ? null : readNumber(limit)
+  const { data: queue } = await ask(name, 'limit', () =>
+    server.ask<Queue>('PATCH', pathOf(name), { body: { concurrencyLimit } }),
+  )
+  give(queue, flags, () => `${c.green('✓')} queue ${printable(queue.name)}: ${limitWords(queue)}\n`)
+}
+
+const pathOf = (name: string) => `/v1/queues/${encodeURIComponent(name)}`
+
+/** What is refused is told by the names of the arguments. */
+const ask = <T>(name: string, verb: string, work: () => Promise<T>): Promise<T> =>
+  naming(
+    (pointer) => (pointer === '/concurrencyLimit' ? 'the limit' : `the queue '${printable(name)}'`),
+    `belfry queue ${verb} --help`,
+    work,
+    'belfry queue list shows what there is.',
+  )
+
+function queueTable(queues: readonly Queue[], now: number): string {
+  return table(
+    ['NAME', 'STATE', 'WAITING', 'OLDEST', 'RUNNING', 'LIMIT'],
+    queues.map((queue) => [
+      cut(printable(queue.name), NAME_WIDTH),
+      stateOf(queue),
+      waitingWords(queue),
+      oldestWords(queue, now),
+      queue.running === null ? '–' : String(queue.running),
+      queue.concurrencyLimit === null ? '–' : String(queue.concurrencyLimit),
+    ]),
+  )
+}
+
+function queueText(queue: Queue, now: number): string {
+  return `queue ${printable(queue.name)}  ${stateOf(queue)}\n${facts([
+    [
+      'waiting',
+      `${waitingWords(queue)}${queue.oldest === null ? '' : `, the oldest ${oldestWords(queue, now)}`}`,
+    ],
+    ['limit', limitWords(queue)],
+    ...(queue.running === null ? [] : [['running', String(queue.running)] as const]),
+    ...(queue.pausedAt === null
+      ? []
+      : [['paused', formatDistance(Date.parse(queue.pausedAt), now)] as const]),
+  ])}`
+}
+
+const stateOf = ({ isPaused }: Queue) => (isPaused ? c.yellow('paused') : c.green('open'))
+
+const waitingWords = ({ waiting }: Queue) => (waiting >= COUNTED ? `${COUNTED} or more` : String(waiting))
+
+const oldestWords = ({ oldest }: Queue, now: number) =>
+  oldest === null ? '–' : formatDistance(Date.parse(oldest), now)
+
+const limitWords = ({ concurrencyLimit }: Queue) =>
+  concurrencyLimit === null ? 'no limit' : `at most ${concurrencyLimit} in progress at once`

@@ -1,0 +1,99 @@
+import type { NewSigningSecret, SigningSecret } from '../../api/resources/signing-secrets/schemas.ts'
+import { formatDistance } from '../../core/words/time.ts'
+import { confirm } from '../client/confirm.ts'
+import { theOneNamed } from '../client/find-by-name.ts'
+import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
+import { cut, facts, printable, table } from '../client/printed.ts'
+import { namingAll } from '../client/refusal.ts'
+import { queryOf } from '../client/server.ts'
+import { onStdout as c } from '../terminal.ts'
+
+const PATH = '/v1/signing-secrets'
+const ORIGIN_WIDTH = 60
+/** What signs when the last secret of its kind is revoked. */
+const RESTS = {
+  project: 'Requests to origins without secrets of their own are not signed then.',
+  origin: 'The secrets of the project sign requests to its origin then.',
+}
+
+/** Whom the secret is for: one origin, or all that have none of their own. */
+interface OriginFlags extends ClientFlags {
+  readonly origin?: string
+}
+
+interface List {
+  readonly items: readonly SigningSecret[]
+}
+
+export async function listSigningSecrets(flags: OriginFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const { items } = await namingAll('belfry signing-secret list --help', () =>
+    server.get<List>(PATH + queryOf({ origin: flags.origin })),
+  )
+  if (items.length === 0 && !flags.json)
+    return remark(
+      flags.origin === undefined
+        ? 'Nothing is signed yet.\ntry:   belfry signing-secret create\n'
+        : `${printable(flags.origin)} has no secrets of its own.\n`,
+    )
+  give(items, flags, () => secretTable(items, server.now()))
+}
+
+export async function createSigningSecret(flags: OriginFlags): Promise<void> {
+  const { origin } = flags
+  const made = await namingAll('belfry signing-secret create --help', () =>
+    serverFrom(flags).post<NewSigningSecret>(PATH, { origin }),
+  )
+  giveNew(made, 'signed with a new secret', flags)
+}
+
+export async function rotateSigningSecret(
+  flags: OriginFlags & { readonly keepOldFor?: string },
+): Promise<void> {
+  const { origin, keepOldFor } = flags
+  const made = await namingAll('belfry signing-secret rotate --help', () =>
+    serverFrom(flags).post<NewSigningSecret>(`${PATH}/rotate`, { origin, keepOldFor }),
+  )
+  giveNew(made, 'signed with a new secret, and with the old one until it expires', flags)
+}
+
+function giveNew(made: NewSigningSecret, words: string, flags: ClientFlags): void {
+  give(made, flags, () => {
+    const shown = c.dim('shown only this once: give it to the receivers')
+    const where = made.origin === null ? '' : ` to ${printable(made.origin)}`
+    return `${c.green('✓')} requests${where} are ${words}\n${facts([
+      ['id', made.id],
+      ['secret', `${made.secret}  ${shown}`],
+    ])}`
+  })
+}
+
+export async function revokeSigningSecret(
+  ref: string,
+  flags: ClientFlags & { readonly yes?: boolean },
+): Promise<void> {
+  const server = serverFrom(flags)
+  const { items } = await server.get<List>(PATH)
+  const secret = theOneNamed('signing-secret', ref, items, ({ createdAt }) => `created ${createdAt}`)
+  const { id } = secret
+  const others = items.filter(({ origin }) => origin === secret.origin).length - 1
+  const rest =
+    others > 0
+      ? 'The other one signs what is sent then.'
+      : RESTS[secret.origin === null ? 'project' : 'origin']
+  await confirm(`Revoke the signing secret ${id}? ${rest}`, flags)
+  await server.ask('DELETE', `${PATH}/${id}`)
+  give(secret, flags, () => `${c.green('✓')} signing secret ${id} is revoked\n`)
+}
+
+function secretTable(items: readonly SigningSecret[], now: number): string {
+  return table(
+    ['ID', 'FOR', 'CREATED', 'EXPIRES'],
+    items.map(({ id, origin, createdAt, expiresAt }) => [
+      id,
+      origin === null ? 'all others' : cut(printable(origin), ORIGIN_WIDTH),
+      formatDistance(Date.parse(createdAt), now),
+      expiresAt === null ? '–' : c.yellow(formatDistance(Date.parse(expiresAt), now)),
+    ]),
+  )
+}

@@ -1,0 +1,261 @@
+/** `belfry start`: brings one node up, says where it is, and serves until it is asked to end. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import {
+  defaultDataDir,
+  EmbeddedPostgresError,
+  isShared,
+  readOwner,
+  superviseEmbeddedPostgres,
+} from '../../embedded/server.ts'
+import { isLoopback } from '../../node/loopback.ts'
+import type { Node } from '../../node/node.ts'
+import { tryWakeUps } from '../../node/wake-ups.ts'
+import type { Config } from '../../runtime/config.ts'
+import { troubleOf } from '../../store/database/database-trouble.ts'
+import { MigrationError } from '../../store/schema/migrate.ts'
+import { createLogger, type Logger } from '../../telemetry/logger.ts'
+import { printBanner } from '../banner.ts'
+import { type OpenDatabase, openDatabase, shownUrl } from '../database.ts'
+import { CliError, EXIT } from '../exit.ts'
+import { startedByNpm } from '../npm.ts'
+import { findPortUser, isPortFree } from '../port-user.ts'
+import { Signals } from '../signals.ts'
+import { Steps } from '../steps.ts'
+import { printOut } from '../terminal.ts'
+import { VERSION } from '../version.ts'
+
+/** The built dashboard lies beside the built program. */
+const DASHBOARD = fileURLToPath(new URL('./web', import.meta.url))
+/** For the embedded database to shut down after a second Ctrl-C. */
+const ABORT_MS = 5_000
+
+interface Holder {
+  readonly pid: number
+  readonly url: string | null
+}
+
+export async function start(config: Config): Promise<void> {
+  refuseOpenHost(config)
+  const holder = holderOfData(config)
+  if (holder) return tellAlreadyRunning(holder)
+  if (!(await isPortFree(config.host, config.port))) throw portTaken(config.port)
+
+  const signals = new Signals(startedByNpm(process.env))
+  void signals.nth(3).then(() => process.exit(EXIT.interrupted))
+  // Starting the database is mostly waiting, so the rest of the program is loaded meanwhile.
+  const loading = import('../../node/node.ts')
+  loading.catch(() => {})
+  const steps = new Steps()
+  steps.title(`Belfry ${VERSION}`)
+  steps.done('node', process.versions.node)
+  steps.begin('database', 'starting')
+  const database = await openDatabase(config, (text) => steps.update(text)).catch((error: unknown) => {
+    steps.clear()
+    if (error instanceof EmbeddedPostgresError && error.holder) return error.holder
+    throw error
+  })
+  if (!('db' in database)) return tellAlreadyRunning(database)
+  tellDatabase(steps, database)
+  await tellWakeUps(steps, config, database)
+  if (signals.count > 0) return giveUpStarting(database)
+
+  const log = await createLogger({ level: config.logLevel, pretty: process.stderr.isTTY === true })
+  const { startNode } = await loading
+  let outdated: MigrationError | null = null
+  const node = await startNode({
+    config,
+    db: database.db,
+    databaseUrl: database.url,
+    dataDir: database.embedded?.dataDir ?? null,
+    version: VERSION,
+    dashboardDir: DASHBOARD,
+    log,
+    lastMigration: database.lastMigration,
+    onTooOld: (reason) => {
+      outdated = new MigrationError(reason)
+      signals.raise('a newer database')
+    },
+    onDeclaredDead: () => process.exit(EXIT.failed),
+  }).catch(async (error: unknown) => {
+    await database.close()
+    throw describeTrouble(error) ?? describeListenError(error, config)
+  })
+  const hasApi = config.roles.includes('api')
+  database.embedded?.owner.update({ url: hasApi ? node.url : null, nodeId: node.id })
+  steps.done('clock', `${Math.round(Math.abs(node.clockOffsetMs))} ms from the database`)
+  steps.done('roles', describeRoles(config))
+  if (config.preset !== 'default') steps.done('preset', config.preset)
+  printBanner({
+    url: node.url,
+    hasApi,
+    dataDir: database.embedded?.dataDir ?? null,
+    graceMs: config.shutdownGraceMs,
+  })
+  await serve({ config, node, database, signals, log: log.child({ node: node.id }) })
+  if (outdated !== null) throw outdated
+}
+
+interface Serving {
+  readonly config: Config
+  readonly node: Node
+  readonly database: OpenDatabase
+  readonly signals: Signals
+  readonly log: Logger
+}
+
+/** Serves until a signal comes; a second one ends the wait for runs in progress. */
+async function serve({ config, node, database, signals, log }: Serving): Promise<void> {
+  let giveUp: (error: unknown) => void = () => {}
+  const failed = new Promise<never>((_, reject) => {
+    giveUp = reject
+  })
+  const unsupervise = database.embedded
+    ? superviseEmbeddedPostgres(database.embedded, { log: (text) => log.warn(text), onGivenUp: giveUp })
+    : () => {}
+  const signal = await Promise.race([failed, signals.nth(1)])
+  log.info({ signal }, 'stopping')
+  printOut(
+    `\nStopping: runs in progress get ${Math.round(config.shutdownGraceMs / 1000)} s. Ctrl-C again stops at once.\n`,
+  )
+
+  let failure: unknown = null
+  const stopped = node.stop().catch((error: unknown) => {
+    failure = error
+  })
+  await Promise.race([stopped, signals.nth(2)])
+  unsupervise()
+  if (signals.count > 1) {
+    log.warn('stopped at once; runs that were in progress start again after the next start')
+    log.flush()
+    await Promise.race([database.embedded?.stop(), delay(ABORT_MS)]).catch(() => {})
+    process.exit(EXIT.interrupted)
+  }
+  await database.close()
+  if (failure !== null) throw cutShort(failure)
+  log.info('stopped')
+  log.flush()
+  printOut('Stopped.\n')
+}
+
+/** A node that cannot say goodbye is found silent by the others, who take its runs back. */
+function cutShort(failure: unknown): unknown {
+  if (!troubleOf(failure)) return failure
+  return new CliError(
+    'Stopped without the last word to the database, which cannot be used: runs in progress will be done again.',
+    'Bring the database back; another node, or the next start, finds them.',
+    EXIT.unreachable,
+  )
+}
+
+async function giveUpStarting(database: OpenDatabase): Promise<void> {
+  printOut('\nStopping before everything was started.\n')
+  await database.close()
+  process.exitCode = EXIT.interrupted
+}
+
+function refuseOpenHost({ host, roles }: Config): void {
+  if (isLoopback(host) || !roles.includes('api')) return
+  throw new CliError(
+    `Belfry has no API keys yet, so it does not listen on ${host}: everybody who can reach it could use it.`,
+    'Leave --host at 127.0.0.1 and put a proxy that authenticates in front of it.',
+    EXIT.usage,
+  )
+}
+
+function holderOfData({ databaseUrl, dataDir }: Config): Holder | null {
+  if (databaseUrl !== null) return null
+  try {
+    return readOwner(dataDir ?? defaultDataDir())
+  } catch {
+    return null // Whatever keeps us from reading is told better by what needs to write.
+  }
+}
+
+/** Not an error: what was asked for is so. */
+function tellAlreadyRunning({ pid, url }: Holder): void {
+  printOut(
+    `Already running (pid ${pid}, ${url ?? 'still starting or without an API'}).\n` +
+      `To stop it: Ctrl-C where it runs, or kill ${pid}. For another beside it: --data-dir and --port.\n`,
+  )
+}
+
+function tellDatabase(steps: Steps, database: OpenDatabase): void {
+  const { embedded, version, url, pooler, applied, migrations } = database
+  const how = embedded === null ? '' : describeStart(embedded)
+  const between = pooler === null ? '' : ` through a pooler of ${pooler}s`
+  steps.done(
+    'database',
+    embedded === null
+      ? `PostgreSQL ${version} at ${shownUrl(url)}${between}`
+      : `embedded PostgreSQL ${version} in ${embedded.dataDir}${how}`,
+  )
+  if (embedded?.runsAs) tellUser(steps, embedded.runsAs)
+  steps.done(
+    'schema',
+    applied.length === 0 ? `up to date (${migrations} migrations)` : `${applied.length} migrations applied`,
+  )
+}
+
+/** A user that other programs share could read the database's files by way of any of them. */
+function tellUser(steps: Steps, user: NonNullable<OpenDatabase['embedded']>['runsAs'] & object): void {
+  const how = `root, so the database runs as '${user.name}'`
+  if (!isShared(user)) steps.done('user', how)
+  else steps.note('user', `${how}, whom other programs share: --run-as gives it a user of its own`)
+}
+
+/** Who listens elsewhere than at the database is told whether it works; who cannot listen at all, what that means. */
+async function tellWakeUps(steps: Steps, config: Config, { db, close }: OpenDatabase): Promise<void> {
+  const { databasePooling, databaseDirectUrl, lookEveryMs } = config
+  if (databaseDirectUrl === null) {
+    if (databasePooling === 'transaction')
+      steps.note('wake-ups', `none without --database-direct-url; looking every ${lookEveryMs} ms instead`)
+    return
+  }
+  const hearing = await tryWakeUps(db, databaseDirectUrl).catch(async (error: unknown) => {
+    await close()
+    throw error
+  })
+  const where = `at ${shownUrl(databaseDirectUrl)}`
+  if (hearing.kind === 'heard') steps.done('wake-ups', `heard ${where}, after ${hearing.ms} ms`)
+  else steps.note('wake-ups', `cannot be heard ${where} yet: ${hearing.error.message}`)
+}
+
+function describeStart({ initialised, adopted, recoveredMs }: NonNullable<OpenDatabase['embedded']>): string {
+  if (initialised) return ' (new)'
+  if (adopted) return ' (was still running)'
+  return recoveredMs === null ? '' : ` (recovered in ${(recoveredMs / 1000).toFixed(1)} s)`
+}
+
+function describeRoles({ roles, concurrency }: Config): string {
+  return roles.map((role) => (role === 'worker' ? `worker (${concurrency} at once)` : role)).join(', ')
+}
+
+function portTaken(port: number): CliError {
+  const user = findPortUser(port)
+  return new CliError(
+    `Port ${port} is used by ${user === null ? 'another program' : `${user.name} (pid ${user.pid})`}.`,
+    'Use --port 0 for a free one, or stop the other program.',
+    EXIT.conflict,
+  )
+}
+
+/** A database that was there a moment ago and cannot be used by the parts of the node. */
+function describeTrouble(error: unknown): CliError | null {
+  const trouble = troubleOf(error)
+  return trouble ? new CliError(trouble.detail, 'Start again once that is done.', EXIT.unreachable) : null
+}
+
+function describeListenError(error: unknown, { host, port }: Config): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return portTaken(port)
+    case 'EACCES':
+      return new CliError(`This user may not listen on port ${port}.`, 'Use a port above 1023.')
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new CliError(`This machine has no address ${host}.`, 'Use --host 127.0.0.1.', EXIT.usage)
+    default:
+      return error
+  }
+}

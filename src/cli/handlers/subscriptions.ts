@@ -1,0 +1,143 @@
+import type { z } from 'zod'
+import type {
+  CreatedSubscription,
+  Subscription,
+  SubscriptionTest,
+} from '../../api/resources/subscriptions/schemas.ts'
+import { formatDistance } from '../../core/words/time.ts'
+import { confirm } from '../client/confirm.ts'
+import { theOneNamed } from '../client/find-by-name.ts'
+import { findTask } from '../client/find-task.ts'
+import { readNumber } from '../client/flag-values.ts'
+import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
+import { readLimit, readPages, remarkMore } from '../client/pages.ts'
+import { cut, facts, printable, table } from '../client/printed.ts'
+import { namingAll } from '../client/refusal.ts'
+import { EXIT } from '../exit.ts'
+import { onStdout as c } from '../terminal.ts'
+
+type Created = z.output<typeof CreatedSubscription>
+
+const URL_WIDTH = 60
+const NAME_WIDTH = 30
+/** Names are looked for among so many. */
+const LOOKED_AT = 1_000
+
+export async function listSubscriptions(flags: ClientFlags & { readonly limit: string }): Promise<void> {
+  const server = serverFrom(flags)
+  const listed = await readPages<Subscription>(server, '/v1/subscriptions', {}, readLimit(flags.limit))
+  if (listed.items.length === 0 && !flags.json)
+    return remark(
+      'There are no subscriptions.\ntry:   belfry subscription create https://example.com/events\n',
+    )
+  give(listed.items, flags, () => subscriptionTable(listed.items, server.now()))
+  remarkMore(listed)
+}
+
+function subscriptionTable(items: readonly Subscription[], now: number): string {
+  return table(
+    ['NAME', 'URL', 'STATE', 'DELIVERED', 'LAST', 'ID'],
+    items.map(({ name, url, state, lastError, delivered, lastEvent, id }) => [
+      cut(printable(name ?? '–'), NAME_WIDTH),
+      cut(printable(url), URL_WIDTH),
+      state === 'active'
+        ? c.green(state)
+        : c.red(`${state}: ${cut(printable(lastError?.message ?? ''), URL_WIDTH)}`),
+      String(delivered),
+      lastEvent === null ? '–' : formatDistance(Date.parse(lastEvent.endedAt), now),
+      id,
+    ]),
+  )
+}
+
+/** What to be told, and how. The server makes the secret: what is typed would stay in the history of the shell. */
+export interface SubscribeFlags extends ClientFlags {
+  readonly name?: string
+  readonly task?: readonly string[]
+  readonly state?: readonly string[]
+  readonly tag?: readonly string[]
+  readonly type?: readonly string[]
+  readonly queue?: readonly string[]
+  readonly owner?: readonly string[]
+  readonly batchSize?: string
+  readonly giveUpAfter?: string
+  readonly after?: string
+}
+
+export async function createSubscription(url: string, flags: SubscribeFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const { name, giveUpAfter, after, state, tag, type, queue, owner } = flags
+  const tasks = await Promise.all((flags.task ?? []).map((ref) => findTask(server, ref)))
+  const filter = {
+    states: state,
+    taskIds: tasks.length === 0 ? undefined : tasks.map(({ id }) => id),
+    tags: tag,
+    types: type,
+    queues: queue,
+    owners: owner,
+  }
+  const batchSize = flags.batchSize === undefined ? undefined : readNumber(flags.batchSize)
+  const made = await namingAll('belfry subscription create --help', () =>
+    server.post<Created>('/v1/subscriptions', { url, name, filter, batchSize, giveUpAfter, after }),
+  )
+  give(made, flags, () => {
+    const pairs: [string, string][] = [
+      ['id', made.id],
+      ['secret', `${made.secret}  ${c.dim('shown this once; it signs what is sent')}`],
+    ]
+    return `${c.green('✓')} what ends is told to ${printable(made.url)}\n${facts(pairs)}`
+  })
+}
+
+export async function resumeSubscription(
+  ref: string,
+  flags: ClientFlags & { readonly after?: string },
+): Promise<void> {
+  const { server, found } = await find(ref, flags)
+  const { after } = flags
+  const resumed = await namingAll('belfry subscription resume --help', () =>
+    server.post<Subscription>(
+      `/v1/subscriptions/${found.id}/resume`,
+      after === undefined ? undefined : { after },
+    ),
+  )
+  give(resumed, flags, () => `${c.green('✓')} ${printable(resumed.url)} is told again\n`)
+}
+
+export async function testSubscription(ref: string, flags: ClientFlags): Promise<void> {
+  const { server, found } = await find(ref, flags)
+  const tested = await server.post<SubscriptionTest>(`/v1/subscriptions/${found.id}/test`, undefined)
+  give(tested, flags, () => testedText(printable(found.url), tested))
+  if (!tested.delivered) process.exitCode = EXIT.failed
+}
+
+function testedText(url: string, { eventId, delivered, status, body, durationMs, error }: SubscriptionTest) {
+  const [mark, verb] = delivered ? [c.green('✓'), 'took'] : [c.red('✕'), 'did not take']
+  const said = cut(printable(body ?? '').trim(), URL_WIDTH)
+  const pairs: [string, string][] = [
+    ['id', eventId],
+    ...(status === null ? [] : [['answer', `HTTP ${status} in ${durationMs} ms`] as [string, string]]),
+    ...(said === '' ? [] : [['said', said] as [string, string]]),
+    ...(error === null ? [] : [['why', printable(error.message)] as [string, string]]),
+  ]
+  return `${mark} ${url} ${verb} an event of the type belfry.test\n${facts(pairs)}`
+}
+
+export async function removeSubscription(
+  ref: string,
+  flags: ClientFlags & { readonly yes?: boolean },
+): Promise<void> {
+  const { server, found } = await find(ref, flags)
+  const title =
+    found.name === null ? printable(found.url) : `${printable(found.name)}, ${printable(found.url)}`
+  await confirm(`Remove the subscription ${title}? What has not been sent by then is never sent.`, flags)
+  await server.ask('DELETE', `/v1/subscriptions/${found.id}`)
+  give(found, flags, () => `${c.green('✓')} ${printable(found.url)} is told nothing more\n`)
+}
+
+async function find(ref: string, flags: ClientFlags) {
+  const server = serverFrom(flags)
+  const { items } = await readPages<Subscription>(server, '/v1/subscriptions', {}, LOOKED_AT)
+  const found = theOneNamed('subscription', ref, items, ({ url }) => printable(url))
+  return { server, found }
+}

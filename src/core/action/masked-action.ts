@@ -1,0 +1,49 @@
+/** Actions as they are shown: with a mask in place of every secret. */
+
+import type { RunOverride } from '../run/run-override.ts'
+import { readUrl } from '../values/read-url.ts'
+import type { Action } from './action.ts'
+import { hasSecretUrl, isSecretHeader, MASK } from './secret-rule.ts'
+
+/** The mask of a secret that another version of the task has otherwise. */
+const CHANGED_MASK = `${MASK} (changed)`
+
+/** With `before`, secrets that differ from those of that action are marked as changed. */
+export function maskedAction(action: Action, before: Action = action): Action {
+  const url = hasSecretUrl(action)
+    ? { url: maskedUrl(action.url) + changeOf(action.url, 'url' in before ? before.url : undefined) }
+    : {}
+  const headers =
+    action.type === 'http' && action.headers !== undefined
+      ? { headers: maskedHeaders(action.headers, headersOf(before)) }
+      : {}
+  return { ...action, ...url, ...headers } as Action
+}
+
+export function maskedUrl(url: string): string {
+  const read = readUrl(url)
+  if (read === null) return MASK
+  return `${read.pathname}${read.search}${read.hash}` === '/' ? url : `${read.origin}/${MASK}`
+}
+
+/** An override may name headers of its own. */
+export function maskedOverride(override: RunOverride): RunOverride {
+  const headers = override.action?.['headers']
+  if (typeof headers !== 'object' || headers === null) return override
+  return { ...override, action: { ...override.action, headers: maskedHeaders(headers as Headers) } }
+}
+
+type Headers = Readonly<Record<string, string>>
+
+export const headersOf = (action: Action): Headers => (action.type === 'http' ? (action.headers ?? {}) : {})
+
+const maskedHeaders = (headers: Headers, before: Headers = headers): Headers =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      isSecretHeader(name) ? MASK + changeOf(value, before[name]) : value,
+    ]),
+  )
+
+const changeOf = (value: string, before: string | undefined): string =>
+  before === undefined || before === value ? '' : CHANGED_MASK.slice(MASK.length)

@@ -1,0 +1,48 @@
+/** Which parts of an action are secrets. Answers show a mask in their place; deleting a task erases them. */
+
+import { readUrl } from '../values/read-url.ts'
+import type { Action } from './action.ts'
+
+/** Stands in answers for a secret. No header can carry these characters, so it is never a value itself. */
+export const MASK = '••••••'
+
+const SECRET_WORDS = [
+  'accesskey',
+  'accesstoken',
+  'apikey',
+  'auth',
+  'authentication',
+  'authorization',
+  'authtoken',
+  'bearer',
+  'cookie',
+  'credential',
+  'credentials',
+  'jwt',
+  'key',
+  'passphrase',
+  'passwd',
+  'password',
+  'pwd',
+  'secret',
+  'session',
+  'token',
+]
+
+const SECRET_WORD = new RegExp(`(^|[^a-z0-9])(${SECRET_WORDS.join('|')})([^a-z0-9]|$)`, 'i')
+
+/** Whether a header of this name holds a secret: one of the words stands in it. An idempotency key only tells requests apart. */
+export const isSecretHeader = (name: string): boolean =>
+  SECRET_WORD.test(name) && name.toLowerCase() !== 'idempotency-key'
+
+/** Hosts on which whoever knows the path of an address can write to a channel. */
+const WEBHOOK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com'])
+
+/** Whether all of an action's URL but its origin is a secret. */
+export function hasSecretUrl(action: Action): action is Extract<Action, { url: string }> {
+  if (!('url' in action)) return false
+  return (
+    action.type === 'slack' ||
+    (/hooks/i.test(action.url) && WEBHOOK_HOSTS.has(readUrl(action.url)?.hostname ?? ''))
+  )
+}

@@ -1,0 +1,43 @@
+/**
+ * What becomes of a run whose worker is lost in the middle of an attempt. Nobody knows how far the attempt came, so it is for
+ * the task to say. This is the one rule: the reaper follows it for the dead, and a worker for attempts it cannot vouch for.
+ */
+
+import type { KeptDefinition, WorkerLossPolicy } from '../task/task.ts'
+import { mayRetry } from './retry-policy.ts'
+
+/** A run that took its worker down this often is not tried again, whatever its task says. */
+export const MAX_LOSSES = 5
+
+/** An attempt that was lost; `losses` are those before it. */
+export interface LostAttempt {
+  readonly onWorkerLoss: WorkerLossPolicy
+  readonly retryLimit: number
+  readonly attempt: number
+  readonly losses: number
+}
+
+/** Why a run is not tried again after a loss, to stand behind what happened; null: it is. */
+export function endAfterLoss(lost: LostAttempt): string | null {
+  const { onWorkerLoss, retryLimit, losses } = lost
+  if (onWorkerLoss === 'fail') return 'and the task asks to run at most once'
+  if (onWorkerLoss === 'count' && !mayRetry({ limit: retryLimit }, failedAttempts(lost)))
+    return `and the task counts that as a failed attempt: its retry limit of ${retryLimit} is used up`
+  if (losses + 1 >= MAX_LOSSES) return `which made ${MAX_LOSSES} losses: the run is not tried again`
+  return null
+}
+
+/** How many attempts of a run count against its retries, the latest one included. */
+export const failedAttempts = ({
+  onWorkerLoss,
+  attempt,
+  losses,
+}: Pick<LostAttempt, 'onWorkerLoss' | 'attempt' | 'losses'>): number =>
+  onWorkerLoss === 'count' ? attempt : attempt - losses
+
+/** Whether a task says that what may have run must not run again. */
+export const runsAtMostOnce = ({
+  onWorkerLoss,
+  retry,
+}: Pick<KeptDefinition, 'onWorkerLoss' | 'retry'>): boolean =>
+  onWorkerLoss === 'fail' || (onWorkerLoss === 'count' && retry.limit === 0)

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../values/default-project.ts'
+import { laneOf } from './lane.ts'
+
+const plain = {
+  action: { type: 'sleep', duration: '0s' },
+  queue: 'default',
+  labels: [],
+  onWorkerLoss: 'retry',
+  concurrencyKey: null,
+  concurrencyLimit: 1,
+} as const
+
+test('tasks that ask for nothing special share a lane', () => {
+  expect(laneOf(DEFAULT_PROJECT_ID, plain).id).toBe(0)
+  expect(laneOf(DEFAULT_PROJECT_ID, { ...plain, onWorkerLoss: 'fail' }).id).toBe(1)
+})
+
+test('the order in which labels are written does not matter', () => {
+  const one = laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['gpu', 'eu', 'gpu'] })
+  const two = laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['eu', 'gpu'] })
+
+  expect(one).toEqual(two)
+})
+
+test('queue, labels, strictness and project each make another lane', () => {
+  const lanes = [
+    laneOf(DEFAULT_PROJECT_ID, plain),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, queue: 'mail' }),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['mail'] }),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, onWorkerLoss: 'fail' }),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k' }),
+    laneOf('01900000-0000-7000-8000-000000000000', plain),
+  ]
+
+  expect(new Set(lanes.map(({ id }) => id)).size).toBe(lanes.length)
+  for (const { id } of lanes) expect(Number.isSafeInteger(id)).toBe(true)
+})
+
+test('tasks with one concurrency key share a lane, whatever else they say about failing', () => {
+  const one = laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k', onWorkerLoss: 'fail' })
+  const two = laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k', concurrencyLimit: 5 })
+
+  expect(one.id).toBe(two.id)
+  expect(two.gate).toEqual({ key: 'k', places: 5 })
+})
+
+test('a handler has lanes of its own, whatever its payload, and is never claimed ahead', () => {
+  const resize = { ...plain, action: { type: 'handler', name: 'resize', payload: 1 } } as const
+  const lane = laneOf(DEFAULT_PROJECT_ID, resize)
+
+  expect(lane).toMatchObject({ handler: 'resize', isStrict: true })
+  expect(laneOf(DEFAULT_PROJECT_ID, { ...resize, onWorkerLoss: 'fail' }).id).toBe(lane.id)
+  expect(laneOf(DEFAULT_PROJECT_ID, { ...resize, action: { ...resize.action, payload: 2 } }).id).toBe(lane.id)
+  const others = [
+    laneOf(DEFAULT_PROJECT_ID, plain),
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, onWorkerLoss: 'fail' }),
+    laneOf(DEFAULT_PROJECT_ID, { ...resize, action: { type: 'handler', name: 'crop' } }),
+    laneOf(DEFAULT_PROJECT_ID, { ...resize, queue: 'images' }),
+    laneOf(DEFAULT_PROJECT_ID, { ...resize, labels: ['gpu'] }),
+    laneOf(DEFAULT_PROJECT_ID, { ...resize, concurrencyKey: 'resize' }),
+  ]
+  expect(others.map(({ id }) => id)).not.toContain(lane.id)
+})

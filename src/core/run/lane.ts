@@ -1,0 +1,58 @@
+/**
+ * Lanes keep apart what is claimed differently: by queue, by what a worker must be able to do, by the handler
+ * that it must offer, and by whether a run may be claimed a little ahead of a free place. A run that must happen
+ * at most once is claimed only when it can start, because a worker that dies holding it has spent its only
+ * attempt; and so is one of a handler, because its worker is somebody else's process.
+ */
+import { createHash } from 'node:crypto'
+import type { KeptDefinition } from '../task/task.ts'
+import { DEFAULT_PROJECT_ID } from '../values/default-project.ts'
+
+export const DEFAULT_QUEUE = 'default'
+
+/** What a lane stands for. Its id follows from the rest, so nobody has to look it up. */
+export interface Lane {
+  readonly id: number
+  readonly projectId: string
+  readonly queue: string
+  readonly labels: readonly string[]
+  /** The handler that a worker must offer; null: what Belfry's own workers perform. */
+  readonly handler: string | null
+  readonly isStrict: boolean
+  /** Only so many runs of the lane may be in progress at once. */
+  readonly gate: { readonly key: string; readonly places: number } | null
+}
+
+/** The two lanes that exist from the start: the default queue, no labels, claimed ahead or not. */
+export const DEFAULT_LANES = { open: 0, strict: 1 } as const
+
+type LaneFields = 'action' | 'queue' | 'labels' | 'onWorkerLoss' | 'concurrencyKey' | 'concurrencyLimit'
+
+export function laneOf(projectId: string, definition: Pick<KeptDefinition, LaneFields>): Lane {
+  const { queue, onWorkerLoss, concurrencyKey: key } = definition
+  const labels = [...new Set(definition.labels)].sort()
+  const handler = definition.action.type === 'handler' ? (definition.action.name ?? null) : null
+  const isStrict = onWorkerLoss !== 'retry' || handler !== null
+  const isDefault =
+    projectId === DEFAULT_PROJECT_ID &&
+    queue === DEFAULT_QUEUE &&
+    labels.length === 0 &&
+    key === null &&
+    handler === null
+  const parts = [projectId, queue, labels, key ?? isStrict]
+  const id = isDefault
+    ? DEFAULT_LANES[isStrict ? 'strict' : 'open']
+    : hashOf(handler === null ? parts : [...parts, handler])
+  const gate = key === null ? null : { key, places: definition.concurrencyLimit }
+  return { id, projectId, queue, labels, handler, isStrict, gate }
+}
+
+/** The lane of runs that make up for an outage, beside the lane they would have waited in. */
+export const lateLaneOf = (lane: number): number => hashOf(['late', lane])
+
+const HASH_BYTES = 6
+
+/** 48 bits: a safe integer, and too many values for two lanes ever to meet. */
+function hashOf(parts: readonly unknown[]): number {
+  return createHash('sha256').update(JSON.stringify(parts)).digest().readUIntBE(0, HASH_BYTES)
+}

@@ -1,0 +1,156 @@
+/**
+ * The end of a run, told to whoever wants to know. The form is that of CloudEvents 1.0, and each ended run makes
+ * one event, so the id of the run makes the id of the event.
+ */
+import type { ActionType } from '../action/action.ts'
+import type { AttemptOutcome, EndedRunState, RunKind } from './run.ts'
+
+export const ENDED_STATES = [
+  'completed',
+  'permanently_failed',
+  'cancelled',
+  'skipped',
+] as const satisfies readonly EndedRunState[]
+
+/** An ended run with what is known of its task, as it is read for events. */
+export interface EndedRun {
+  readonly id: string
+  readonly projectId: string
+  readonly taskId: string
+  /** The number of the transaction that stored it. */
+  readonly xid: number
+  /** When it ended, in epoch microseconds, as exact as it is stored. */
+  readonly us: number
+  readonly state: EndedRunState
+  readonly kind: RunKind
+  readonly reason: string | null
+  readonly outcome: AttemptOutcome | null
+  readonly scheduledFor: number
+  readonly startedAt: number | null
+  readonly endedAt: number
+  readonly coversUntil: number | null
+  readonly coversCount: number | null
+  readonly lateMs: number | null
+  readonly attempt: number
+  readonly losses: number
+  readonly version: number
+  readonly retryOf: string | null
+  readonly error: unknown
+  readonly taskName: string | null
+  readonly taskKey: string | null
+  readonly owner: string | null
+  readonly tags: readonly string[]
+  readonly type: ActionType
+  readonly queue: string
+  readonly tracingId: string | null
+}
+
+/** Which events somebody wants: of each list one must match, and an absent list matches everything. */
+export interface EventFilter {
+  readonly states?: readonly EndedRunState[] | undefined
+  readonly taskIds?: readonly string[] | undefined
+  readonly tags?: readonly string[] | undefined
+  readonly types?: readonly string[] | undefined
+  readonly queues?: readonly string[] | undefined
+  readonly owners?: readonly string[] | undefined
+}
+
+export function isWanted(run: EndedRun, filter: EventFilter): boolean {
+  const { states, taskIds, tags, types, queues, owners } = filter
+  return (
+    (states === undefined || states.includes(run.state)) &&
+    (taskIds === undefined || taskIds.includes(run.taskId)) &&
+    (tags === undefined || tags.some((tag) => run.tags.includes(tag))) &&
+    (types === undefined || types.includes(run.type)) &&
+    (queues === undefined || queues.includes(run.queue)) &&
+    (owners === undefined || (run.owner !== null && owners.includes(run.owner)))
+  )
+}
+
+/** An event as it is sent. */
+export interface RunEvent {
+  readonly specversion: '1.0'
+  readonly id: string
+  readonly source: string
+  readonly type: `belfry.run.${EndedRunState}`
+  /** The id of the task. */
+  readonly subject: string
+  readonly time: string
+  readonly datacontenttype: 'application/json'
+  readonly data: {
+    readonly run: {
+      readonly id: string
+      readonly state: EndedRunState
+      readonly kind: RunKind
+      readonly reason: string | null
+      readonly outcome: AttemptOutcome | null
+      readonly scheduledFor: string
+      readonly startedAt: string | null
+      readonly endedAt: string
+      readonly latenessMs: number | null
+      readonly attempt: number
+      readonly losses: number
+      readonly version: number
+      readonly retryOf: string | null
+      readonly covers: { readonly until: string; readonly count: number | null } | null
+      readonly error: unknown
+    }
+    readonly task: {
+      readonly id: string
+      readonly name: string | null
+      readonly key: string | null
+      readonly owner: string | null
+      readonly tags: readonly string[]
+      readonly type: ActionType
+      readonly queue: string
+      readonly tracingId: string | null
+    }
+  }
+}
+
+/** Stable for ever: whoever is told twice recognises it. */
+export const eventIdOf = (runId: string): string => `${runId}.ended`
+
+const utc = (ms: number): string => new Date(ms).toISOString()
+
+export function eventOf(run: EndedRun): RunEvent {
+  const { coversUntil, startedAt } = run
+  return {
+    specversion: '1.0',
+    id: eventIdOf(run.id),
+    source: `/projects/${run.projectId}`,
+    type: `belfry.run.${run.state}`,
+    subject: run.taskId,
+    time: utc(run.endedAt),
+    datacontenttype: 'application/json',
+    data: {
+      run: {
+        id: run.id,
+        state: run.state,
+        kind: run.kind,
+        reason: run.reason,
+        outcome: run.outcome,
+        scheduledFor: utc(run.scheduledFor),
+        startedAt: startedAt === null ? null : utc(startedAt),
+        endedAt: utc(run.endedAt),
+        latenessMs: run.lateMs,
+        attempt: run.attempt,
+        losses: run.losses,
+        version: run.version,
+        retryOf: run.retryOf,
+        covers: coversUntil === null ? null : { until: utc(coversUntil), count: run.coversCount },
+        error: run.error,
+      },
+      task: {
+        id: run.taskId,
+        name: run.taskName,
+        key: run.taskKey,
+        owner: run.owner,
+        tags: run.tags,
+        type: run.type,
+        queue: run.queue,
+        tracingId: run.tracingId,
+      },
+    },
+  }
+}

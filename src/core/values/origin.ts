@@ -1,0 +1,20 @@
+/** Origins as browsers write them: scheme and host in lower case, the port only where it is not the scheme's own. */
+
+import { parseWantedUrl } from '../action/target-url.ts'
+import { readUrl } from './read-url.ts'
+
+export type ParsedOrigin =
+  | { readonly ok: true; readonly origin: string }
+  /** The reason reads on after the name of the field. */
+  | { readonly ok: false; readonly reason: string }
+
+/** Reads an origin, however it is spelled. An address with more than an origin is refused with the origin it has. */
+export function parseOrigin(text: string): ParsedOrigin {
+  if (readUrl(text) === null)
+    return { ok: false, reason: 'cannot be read as an origin; write it like https://example.com' }
+  const parsed = parseWantedUrl(text)
+  if (!parsed.ok) return parsed
+  const { origin, href } = parsed.url
+  if (href === `${origin}/`) return { ok: true, origin }
+  return { ok: false, reason: `must have no path, query or fragment; write ${origin}` }
+}

@@ -1,0 +1,78 @@
+import { HttpClient } from '../../outgoing/http-client.ts'
+import type { OwnPorts } from '../../outgoing/own-ports.ts'
+import type { EndpointKeys } from '../../outgoing/signer.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { LeasedWork } from '../../runtime/leased-work.ts'
+import type { Database } from '../../store/database/database.ts'
+import { SetAside } from '../../store/database/set-aside.ts'
+import {
+  type LeasedSubscription,
+  leaseSubscriptions,
+  unheldSubscriptions,
+} from '../../store/events/subscriptions.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { HistoryTail } from '../history-tail.ts'
+import { Delivery } from './delivery.ts'
+
+const EVERY_MS = 1_000
+/** Subscriptions that a node delivers for, at most, and takes on with one look. */
+const MAX_HELD = 100
+const TAKEN_AT_ONCE = 5
+
+export interface DelivererOptions {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: Logger
+  readonly userAgent: string
+  readonly keys: EndpointKeys
+  /** Whether receivers may be on loopback or in private networks. */
+  readonly allowPrivateAddresses: boolean
+  /** Where this process itself listens, and is not called. */
+  readonly ownPorts?: OwnPorts
+  /** For how long a node that fell silent keeps others from delivering. */
+  readonly leaseMs: number
+}
+
+/** A subscription, and when its lease was taken on the monotonic clock. */
+type Held = LeasedSubscription & { readonly leasedAt: number }
+
+/** Delivers events to the subscriptions of all projects. */
+export class Deliverer extends LeasedWork<Held> {
+  readonly #options: DelivererOptions
+  readonly #client: HttpClient
+  readonly #tail: HistoryTail
+  readonly #aside: SetAside<{ readonly id: string }>
+
+  constructor(options: DelivererOptions) {
+    const { db, log, allowPrivateAddresses, ownPorts } = options
+    super({ name: 'subscriptions', everyMs: EVERY_MS, mostHeld: MAX_HELD, mostAtOnce: TAKEN_AT_ONCE, log })
+    this.#options = options
+    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts })
+    this.#tail = new HistoryTail({ db, log })
+    this.#aside = new SetAside({ operation: 'subscription', db, log, subjectOf: ({ id }) => ({ id }) })
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop()
+    await this.#client.close()
+  }
+
+  protected async lease(limit: number): Promise<Held[]> {
+    const { db, leaseMs } = this.#options
+    const held: Held[] = []
+    const unheld = await db.run(unheldSubscriptions({ limit, except: this.#aside.restingIds }))
+    if (unheld.length > 0)
+      await this.#aside.each(unheld, async (subscriptions) => {
+        const leasedAt = performance.now()
+        for (const leased of await db.run(leaseSubscriptions({ subscriptions, leaseMs })))
+          held.push({ ...leased, leasedAt })
+      })
+    return held
+  }
+
+  protected work(subscription: Held, stopping: AbortSignal): Promise<void> {
+    const { db, clock, userAgent, keys, leaseMs } = this.#options
+    const parts = { db, clock, userAgent, keys, leaseMs, tail: this.#tail, client: this.#client }
+    return new Delivery({ ...parts, subscription, leasedAt: subscription.leasedAt, stopping }).run()
+  }
+}

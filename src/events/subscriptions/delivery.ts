@@ -1,0 +1,349 @@
+/**
+ * Delivers for one subscription for as long as its lease is held: a page of history after another, each event by a POST
+ * of its own or some by one. Events of one task go one after another; those of different tasks side by side. What
+ * was delivered is noted as far as everything before it was; so after a crash some is sent again, and none is left out.
+ *
+ * A task whose event is not taken is held: it is tried again by itself, and the others go on (held-tasks.ts). When several
+ * tasks fail and nothing is taken in between it is the receiver that fails: then nothing is sent for a while, and none
+ * of them is held for it.
+ */
+import {
+  type EventPosition,
+  formatPosition,
+  frontierAt,
+  isBehind,
+  parsePosition,
+} from '../../core/run/frontier.ts'
+import { type EndedRun, eventIdOf, isWanted } from '../../core/run/run-event.ts'
+import type { HttpClient } from '../../outgoing/http-client.ts'
+import type { EndpointKeys } from '../../outgoing/signer.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Database } from '../../store/database/database.ts'
+import {
+  type DeliverySettings,
+  type LeasedSubscription,
+  releaseSubscription,
+  saveDelivered,
+  saveFailed,
+} from '../../store/events/subscriptions.ts'
+import type { HistoryPage, HistoryTail } from '../history-tail.ts'
+import { backoffMs } from './backoff.ts'
+import { type Held, HeldTasks, readHeld } from './held-tasks.ts'
+import { sendMessage, type Undelivered } from './message.ts'
+
+/** Tasks whose events are sent side by side, so that 30 ms for an answer let a thousand events pass in a second. */
+const LANES = 32
+/** And how many more of those that are told by themselves. */
+const HELD_LANES = 4
+/** Events that a task is told by itself before others have their turn. */
+const HELD_TURN = 100
+/** So many tasks of which none is taken, and it is the receiver that fails. */
+const FAILING_TASKS = 3
+/** How often progress is noted within a page. */
+const SAVE_EVERY_MS = 1_000
+const SHORTEST_WAIT_MS = 20
+
+export interface DeliveryOptions {
+  readonly db: Database
+  readonly tail: HistoryTail
+  readonly client: HttpClient
+  readonly clock: Clock
+  readonly userAgent: string
+  readonly keys: EndpointKeys
+  readonly subscription: LeasedSubscription
+  /** When the lease was taken, on the monotonic clock. */
+  readonly leasedAt: number
+  readonly leaseMs: number
+  /** Fires when the node stops: what is under way is answered, and nothing more is sent. */
+  readonly stopping: AbortSignal
+  readonly random?: () => number
+}
+
+/** The lease is somebody else's by now, or was given back. */
+class LeaseLost extends Error {}
+
+export class Delivery {
+  readonly #options: DeliveryOptions
+  readonly #held: HeldTasks
+  readonly #catchingUp = new Set<Promise<void>>()
+  /** Tasks of which a message was not taken since one was. */
+  readonly #failing = new Set<string>()
+  /** How far everything was delivered, held tasks apart. */
+  #position: EventPosition
+  /** Until when, on the monotonic clock, nobody else may deliver. */
+  #leasedUntil: number
+  #savedAt = performance.now()
+  #isSaving = false
+  #unsaved = 0
+  #lastEvent: { id: string; at: number } | null = null
+  #settings: DeliverySettings
+  /** Whether the receiver failed last time: until it takes something one message goes at a time. */
+  #isSuspect: boolean
+  /** Why nothing more is sent. */
+  #failure: Undelivered | null = null
+  #broken: unknown
+  #endWait = () => {}
+
+  constructor(options: DeliveryOptions) {
+    const { subscription, leasedAt, leaseMs, random = Math.random } = options
+    this.#options = options
+    this.#settings = subscription
+    this.#held = new HeldTasks(subscription.held, random)
+    this.#isSuspect = subscription.failures > 0
+    this.#position = parsePosition(subscription.position) ?? { from: frontierAt(0), to: null, at: null }
+    this.#leasedUntil = leasedAt + leaseMs
+  }
+
+  /** Delivers until it is stopped, has lost its lease, or nothing gets through; then somebody else goes on. */
+  async run(): Promise<void> {
+    const { db, tail, subscription, stopping } = this.#options
+    const { id, holder } = subscription
+    const stopFollowing = await tail.follow()
+    const wake = () => this.#endWait()
+    stopping.addEventListener('abort', wake)
+    try {
+      await this.#deliverAll()
+    } catch (error) {
+      this.#broken ??= error
+    } finally {
+      stopping.removeEventListener('abort', wake)
+      await Promise.all(this.#catchingUp)
+      stopFollowing()
+      await db.run(releaseSubscription({ id, holder }))
+    }
+    if (this.#broken && !(this.#broken instanceof LeaseLost)) throw this.#broken
+  }
+
+  /** Nothing more is to be sent: the node stops, the receiver fails, or the lease is lost. */
+  get #isOver(): boolean {
+    return this.#options.stopping.aborted || this.#failure !== null || this.#broken !== undefined
+  }
+
+  async #deliverAll(): Promise<void> {
+    const { tail, leaseMs } = this.#options
+    while (!this.#isOver) {
+      await this.#takeHome()
+      this.#tellHeld()
+      const page = await tail.page(this.#position)
+      if (page !== null) await this.#deliverPage(page)
+      if (this.#isOver) break
+      const isDue = performance.now() - this.#savedAt >= leaseMs / 6
+      if (isDue || this.#unsaved > 0 || this.#held.isChanged) await this.#save()
+      if (page === null) await this.#wait()
+    }
+    if (this.#broken) throw this.#broken
+    await Promise.all(this.#catchingUp)
+    if (this.#failure) return this.#fail(this.#failure)
+    await this.#save()
+  }
+
+  /**
+   * Lets held tasks go that were told as much as all the others. For one that is nearly there the others wait, for they
+   * move on while it comes after them.
+   */
+  async #takeHome(): Promise<void> {
+    const held = this.#held.nearly(this.#position)
+    if (held) await this.#tell(held)
+    this.#held.release(this.#position)
+  }
+
+  /** Until there may be something new, a held task is due, or one was told. */
+  async #wait(): Promise<void> {
+    const { tail, leaseMs, clock, stopping } = this.#options
+    const woken = new AbortController()
+    this.#endWait = () => woken.abort()
+    const nextAt = this.#held.nextAt
+    const dueInMs = nextAt === null ? leaseMs : Math.max(SHORTEST_WAIT_MS, nextAt - clock.now())
+    if (stopping.aborted) woken.abort()
+    await tail.wait(Math.min(leaseMs / 6, dueInMs), woken.signal)
+  }
+
+  /** Delivers a page, and moves the position as far as everything in it was taken or is told by itself. */
+  async #deliverPage(page: HistoryPage): Promise<void> {
+    const { subscription } = this.#options
+    const start = this.#position
+    const wanted = page.rows.filter(
+      (run) => run.projectId === subscription.projectId && isWanted(run, this.#settings.filter),
+    )
+    const lanes = this.#lanesOf(wanted)
+    const taken = new Set<EndedRun>()
+    let count = 0
+    const positionBefore = (index: number) =>
+      index === 0 ? start : page.positionAt(wanted[index - 1] as EndedRun)
+    const isDealtWith = (run: EndedRun) => taken.has(run) || this.#held.has(run.taskId)
+    const advance = () => {
+      for (let run = wanted[count]; run && isDealtWith(run); run = wanted[count]) count++
+      this.#position = positionBefore(count)
+    }
+    const deliver = async (all: readonly EndedRun[]): Promise<void> => {
+      const message = all.filter((run) => !isDealtWith(run))
+      const [first] = message
+      if (!first || this.#isOver) return
+      const failure = await this.#post(message)
+      if (failure === null) {
+        for (const run of message) taken.add(run)
+        this.#noteTaken(message)
+        if (!this.#isSaving && performance.now() - this.#savedAt >= SAVE_EVERY_MS) {
+          advance()
+          await this.#save()
+        }
+      } else if (message.length > 1 && !failure.isFinal) for (const run of message) await deliver([run])
+      else this.#noteRefused(first, failure, positionBefore(wanted.indexOf(first)))
+    }
+    const work = async () => {
+      for (let lane = lanes.shift(); lane; lane = lanes.shift())
+        for (const message of lane) await deliver(message)
+    }
+    // While the receiver is suspect one message goes at a time, until one is taken.
+    while (this.#isSuspect && lanes.length > 0 && !this.#isOver)
+      for (const message of lanes.shift() ?? []) await deliver(message)
+    // Whoever finds the lease lost stops the others, and nothing is on its way any more when that is told.
+    await Promise.all(Array.from({ length: LANES }, () => work().catch((error) => this.#break(error))))
+    advance()
+    if (count === wanted.length && !this.#isOver) this.#position = page.next
+  }
+
+  /** What goes one after another, in messages; single events of different tasks do not wait for one another. */
+  #lanesOf(wanted: readonly EndedRun[]): EndedRun[][][] {
+    const { batchSize } = this.#settings
+    if (batchSize > 1) {
+      const rest = wanted.filter(({ taskId }) => !this.#held.has(taskId))
+      const batches: EndedRun[][] = []
+      for (let i = 0; i < rest.length; i += batchSize) batches.push(rest.slice(i, i + batchSize))
+      return [batches]
+    }
+    const byTask = new Map<string, EndedRun[][]>()
+    for (const run of wanted) {
+      const lane = byTask.get(run.taskId)
+      if (lane) lane.push([run])
+      else byTask.set(run.taskId, [[run]])
+    }
+    return [...byTask.values()]
+  }
+
+  /** Tells held tasks that are due, beside everything else. */
+  #tellHeld(): void {
+    for (const held of this.#held.due(this.#options.clock.now(), HELD_LANES)) {
+      const told = this.#tell(held).finally(() => {
+        this.#catchingUp.delete(told)
+        this.#endWait()
+      })
+      this.#catchingUp.add(told)
+    }
+  }
+
+  async #tell(held: Held): Promise<void> {
+    held.isBusy = true
+    try {
+      await this.#catchUp(held)
+    } catch (error) {
+      this.#break(error)
+    } finally {
+      held.isBusy = false
+    }
+  }
+
+  /** Tells one task what the others have passed by, as far as it is taken. */
+  async #catchUp(held: Held): Promise<void> {
+    const { db, clock, subscription } = this.#options
+    for (let told = 0; told < HELD_TURN; ) {
+      const page = await readHeld(db, held, this.#position)
+      if (page === null) return
+      for (const run of page.rows) {
+        // The others have not come so far, and pass by it only when they do.
+        if (this.#isOver || !isBehind(this.#position, run)) return
+        if (run.projectId === subscription.projectId && isWanted(run, this.#settings.filter)) {
+          const failure = await this.#post([run])
+          if (failure?.isFinal) this.#failure ??= failure
+          if (failure) return this.#held.noteFailure(held, failure, this.#patience)
+          this.#noteTaken([run])
+          told++
+        }
+        this.#held.noteTaken(held, page.positionAt(run), clock.now())
+      }
+      this.#held.moveTo(held, page.next)
+    }
+  }
+
+  get #patience() {
+    return { now: this.#options.clock.now(), giveUpAfterMs: this.#settings.giveUpAfterMs }
+  }
+
+  #noteTaken(runs: readonly EndedRun[]): void {
+    this.#failing.clear()
+    this.#isSuspect = false
+    this.#unsaved += runs.length
+    const last = runs.at(-1)
+    if (last) this.#lastEvent = { id: eventIdOf(last.id), at: last.endedAt }
+  }
+
+  /** One task is held for it, unless it is the receiver that fails. */
+  #noteRefused({ taskId }: EndedRun, failure: Undelivered, position: EventPosition): void {
+    this.#failing.add(taskId)
+    if (failure.isFinal || this.#failing.size >= FAILING_TASKS || this.#held.isFull) {
+      this.#failure ??= failure
+      this.#held.dropUnsaved()
+    } else if (!this.#isOver) {
+      const held = this.#held.hold(taskId, position, this.#options.clock.now())
+      this.#held.noteFailure(held, failure, this.#patience)
+    }
+  }
+
+  #break(error: unknown): void {
+    this.#broken ??= error
+  }
+
+  async #post(runs: readonly EndedRun[]): Promise<Undelivered | null> {
+    const { client, clock, userAgent, subscription, keys, leaseMs } = this.#options
+    // A message must be answered while nobody else may deliver, or a later one could overtake it.
+    const timeoutMs = Math.floor(leaseMs / 3)
+    if (performance.now() + timeoutMs > this.#leasedUntil) await this.#renew()
+    const settings = this.#settings
+    const now = clock.now()
+    return sendMessage(runs, { client, userAgent, subscription, keys, settings, timeoutMs, now })
+  }
+
+  /** Keeps the lease without saying anything about progress. */
+  async #renew(): Promise<void> {
+    await this.#write({ position: null, held: null, delivered: 0, lastEvent: null, isFailing: false })
+  }
+
+  async #save(): Promise<void> {
+    this.#isSaving = true
+    const delivered = this.#unsaved
+    this.#unsaved = 0
+    const isFailing = this.#held.isFailing
+    const position = formatPosition(this.#position)
+    const progress = {
+      position,
+      held: this.#held.toStore(),
+      delivered,
+      lastEvent: this.#lastEvent,
+      isFailing,
+    }
+    this.#savedAt = performance.now()
+    await this.#write(progress)
+    this.#isSaving = false
+  }
+
+  async #write(
+    progress: Omit<Parameters<typeof saveDelivered>[0], 'id' | 'fence' | 'leaseMs'>,
+  ): Promise<void> {
+    const { db, subscription, leaseMs } = this.#options
+    const { id, fence } = subscription
+    const askedAt = performance.now()
+    const [held] = await db.run(saveDelivered({ id, fence, leaseMs, ...progress }))
+    if (!held) throw new LeaseLost()
+    this.#settings = held
+    this.#leasedUntil = askedAt + leaseMs
+  }
+
+  async #fail({ error, isFinal, retryAfterMs }: Undelivered): Promise<void> {
+    const { db, subscription, random = Math.random } = this.#options
+    await this.#save()
+    const { id, fence } = subscription
+    const retryInMs = Math.max(retryAfterMs ?? 0, backoffMs(this.#settings.failures, random))
+    await db.run(saveFailed({ id, fence, error, retryInMs, isFinal }))
+    throw new LeaseLost()
+  }
+}

@@ -1,0 +1,130 @@
+/** What a subscription's receiver is sent, and what its answer means. */
+
+import { parseTargetUrl } from '../../core/action/target-url.ts'
+import { parseSecret, type SigningKey, signingKey, signMessage } from '../../core/action/webhook-signature.ts'
+import { type EndedRun, eventIdOf, eventOf } from '../../core/run/run-event.ts'
+import {
+  type HttpClient,
+  type HttpResponse,
+  type HttpResult,
+  type Target,
+  targetOf,
+} from '../../outgoing/http-client.ts'
+import { parseRetryAfter } from '../../outgoing/retry-after.ts'
+import type { EndpointKeys } from '../../outgoing/signer.ts'
+import type { DeliverySettings, SubscriptionRow } from '../../store/events/subscriptions.ts'
+
+/** Why a message was not taken. */
+export interface Undelivered {
+  readonly error: { readonly code: string; readonly message: string }
+  /** Sending anything more is of no use. */
+  readonly isFinal: boolean
+  readonly retryAfterMs: number | undefined
+}
+
+/** Who sends, and to whom. */
+export interface Sender {
+  readonly client: HttpClient
+  readonly userAgent: string
+  readonly subscription: Pick<SubscriptionRow, 'id' | 'projectId'>
+  readonly keys: EndpointKeys
+  readonly settings: Pick<DeliverySettings, 'url' | 'batchSize' | 'secret'>
+  readonly timeoutMs: number
+  /** The database's time: receivers compare it with theirs. */
+  readonly now: number
+}
+
+/** Sends events as one message; null when it was taken. */
+export async function sendMessage(runs: readonly EndedRun[], sender: Sender): Promise<Undelivered | null> {
+  const { undelivered } = await postEvents({ id: messageIdOf(runs), events: runs.map(eventOf) }, sender)
+  return undelivered
+}
+
+/** What is said in one request: events, and the id by which it is recognised. */
+export interface Message {
+  readonly id: string
+  readonly events: readonly object[]
+}
+
+/** What became of a message. */
+export interface Posted {
+  /** Null when it was taken. */
+  readonly undelivered: Undelivered | null
+  /** What was answered, when the head of an answer came. */
+  readonly response: HttpResponse | undefined
+}
+
+/** Signs a message and sends it once. */
+export async function postEvents(
+  { id, events }: Message,
+  { client, userAgent, subscription, keys, settings, timeoutMs, now }: Sender,
+): Promise<Posted> {
+  const { url, batchSize, secret } = settings
+  const target = targetAt(url)
+  if (target === null) {
+    const error = { code: 'invalid_url', message: 'the URL cannot be read' }
+    return { undelivered: { error, isFinal: true, retryAfterMs: undefined }, response: undefined }
+  }
+  const signal = AbortSignal.timeout(timeoutMs)
+  const body = JSON.stringify(batchSize > 1 ? events : events[0])
+  const timestamp = String(Math.floor(now / 1_000))
+  const { projectId } = subscription
+  // Receivers may verify with either: the subscription's own secret, or one that all their callers here share.
+  const signedWith = [...keysOf(secret), ...keys.boundTo({ projectId, origin: target.origin })]
+  const headers = [
+    ...['user-agent', userAgent, 'accept-encoding', 'identity'],
+    ...['content-type', batchSize > 1 ? BATCH_TYPE : SINGLE_TYPE],
+    ...['webhook-id', id, 'webhook-timestamp', timestamp],
+    ...['webhook-signature', signMessage({ id, timestamp, body }, signedWith)],
+    ...['belfry-subscription-id', subscription.id],
+  ]
+  const result = await client.send({ target, method: 'POST', headers, body, signal })
+  const undelivered = toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs, now })
+  return { undelivered, response: result.response }
+}
+
+const SINGLE_TYPE = 'application/cloudevents+json'
+const BATCH_TYPE = 'application/cloudevents-batch+json'
+
+/** Stable for the same events: whoever is told twice recognises it. */
+function messageIdOf(runs: readonly EndedRun[]): string {
+  const [first, last] = [runs[0]?.id ?? '', runs.at(-1)?.id ?? '']
+  return runs.length === 1 ? eventIdOf(first) : `${first}.${last}.${runs.length}.ended`
+}
+
+function keysOf(secret: string): readonly SigningKey[] {
+  const parsed = parseSecret(secret)
+  return parsed.ok ? [signingKey(parsed.secret)] : []
+}
+
+function targetAt(address: string): Target | null {
+  const parsed = parseTargetUrl(address)
+  return parsed.ok ? targetOf(parsed.url) : null
+}
+
+const GONE = 410
+
+function toUndelivered(
+  result: HttpResult,
+  { target, timedOut, timeoutMs, now }: { target: Target; timedOut: boolean; timeoutMs: number; now: number },
+): Undelivered | null {
+  const { response } = result
+  if (response === undefined || (!result.ok && response.status < 300)) {
+    if (result.ok) return null
+    if (timedOut) {
+      const message = `${target.host} did not answer within ${timeoutMs / 1_000} s`
+      return { error: { code: 'timed_out', message }, isFinal: false, retryAfterMs: undefined }
+    }
+    const { code, message } = result.failure.error
+    return { error: { code, message }, isFinal: !result.failure.retryable, retryAfterMs: undefined }
+  }
+  const { status, headers } = response
+  if (status >= 200 && status < 300) return null
+  const wish = headers['retry-after']
+  return {
+    error: { code: 'http_status', message: `HTTP ${status} from ${target.host}` },
+    // The receiver says that it is gone for good.
+    isFinal: status === GONE,
+    retryAfterMs: wish === undefined ? undefined : parseRetryAfter(wish, { date: headers.date, now }),
+  }
+}

@@ -1,0 +1,107 @@
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { LoopService } from '../../runtime/loop-service.ts'
+import * as audit from '../../store/audit/audit.ts'
+import type { Database, Queryable } from '../../store/database/database.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { WakeUps } from '../../transport/wake-ups.ts'
+import { LostDuties } from './lost-duties.ts'
+import { LostOneOffs } from './lost-one-offs.ts'
+import { putBack } from './put-back.ts'
+import { StrandedRows } from './stranded-rows.ts'
+
+export interface AuditorOptions {
+  readonly db: Database
+  readonly wakeUps: WakeUps
+  readonly log: Logger
+}
+
+/** A round over all tasks takes about this long, so that what is lost is found within a minute. */
+const ROUND_MS = 40_000
+/** Tasks that one slice looks at. */
+const SLICE_TASKS = 20_000
+/** Tasks that one slice puts back; with more, the next one follows at once. */
+const MAX_REPAIRS = 200
+const SHORTEST_PAUSE_MS = 20
+/** Every node asks this often whether it is its turn. */
+const ASK_EVERY_MS = 5_000
+/** Characters of a finding. */
+const MAX_DETAIL = 500
+
+/**
+ * Looks, round after round, whether every task that goes on has its next row, every one-off a row or a record, and every live
+ * row somebody who will look at it, and puts right what has not. Safe on every node at once: one of them holds the row that says how far the
+ * walk has come, and a task is put back only while it is locked and still without a row.
+ */
+export class Auditor extends LoopService {
+  readonly #options: AuditorOptions
+  readonly #duties: LostDuties
+  readonly #stranded: StrandedRows
+  readonly #oneOffs: LostOneOffs
+
+  constructor(options: AuditorOptions) {
+    super({ name: 'audit', everyMs: ASK_EVERY_MS, log: options.log })
+    this.#options = options
+    this.#duties = new LostDuties(options)
+    this.#stranded = new StrandedRows(options)
+    this.#oneOffs = new LostOneOffs(options)
+  }
+
+  /** One slice, if it is time for one; answers how long until the next. */
+  async runOnce(): Promise<number> {
+    const { db } = this.#options
+    const stalled = await db.transaction(async (tx) => {
+      const [progress] = await tx.run(audit.holdAudit())
+      return progress ? this.#walk(tx, progress) : null
+    })
+    for (const taskId of stalled?.tasks ?? []) await this.#putBack(taskId)
+    if (stalled?.isFirst) {
+      await this.#duties.runOnce()
+      await this.#stranded.runOnce()
+    }
+    for (const taskId of await this.#oneOffs.runOnce()) await this.#putBack(taskId)
+    const [next] = await db.run(audit.nextAuditPass())
+    return next?.inMs ?? ASK_EVERY_MS
+  }
+
+  /** Walks one slice on; answers the tasks in it that have nothing to go on with. */
+  async #walk(tx: Queryable, progress: audit.AuditProgress): Promise<{ tasks: string[]; isFirst: boolean }> {
+    const { walkedTo, roundTasks, beganAt, now, tasks: walked } = progress
+    const [slice] = await tx.run(audit.auditSlice({ after: walkedTo, limit: SLICE_TASKS }))
+    const { examined = 0, last = null, unsure = [] } = slice ?? {}
+    const found = unsure.length === 0 ? [] : (await tx.run(audit.withoutNextRow(unsure))).map(({ id }) => id)
+    const tasks = found.slice(0, MAX_REPAIRS)
+    const isFirst = walkedTo === null
+    if (found.length > tasks.length) {
+      await tx.run(
+        audit.saveAudit({ walkedTo: tasks.at(-1) as string, tasks: 0, pauseMs: SHORTEST_PAUSE_MS }),
+      )
+    } else if (examined < SLICE_TASKS || last === null) {
+      const pauseMs = Math.max(SHORTEST_PAUSE_MS, Math.min(ROUND_MS / 2, beganAt + ROUND_MS - now))
+      await tx.run(audit.endAuditRound({ tasks: examined, pauseMs }))
+    } else {
+      const slices = Math.max(
+        1,
+        Math.ceil((roundTasks ?? 0) / SLICE_TASKS),
+        Math.ceil(walked / SLICE_TASKS) + 1,
+      )
+      await tx.run(audit.saveAudit({ walkedTo: last, tasks: examined, pauseMs: ROUND_MS / 2 / slices }))
+    }
+    return { tasks, isFirst }
+  }
+
+  /** Puts one task back on the agenda, unless it turns out that it owes nothing. */
+  async #putBack(taskId: string): Promise<void> {
+    const { db, log, wakeUps } = this.#options
+    try {
+      const done = await db.transaction((tx) => putBack(tx, taskId))
+      if (!done) return
+      log.warn({ task: taskId, ...done }, 'a task had lost its next row and was put back on the agenda')
+      if (done.at !== null) wakeUps.announceDue([{ shard: shardOf(taskId), at: done.at }])
+    } catch (error) {
+      log.error({ err: error, task: taskId }, 'a task has no next row, and the audit could not put it back')
+      const why = error instanceof Error ? error.message : String(error)
+      const detail = `The task has no next row, and could not be put back: ${why}`.slice(0, MAX_DETAIL)
+      await db.run(audit.noteUnrepaired({ id: uuidv7(), taskId, detail }))
+    }
+  }
+}

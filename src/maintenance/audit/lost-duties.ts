@@ -1,0 +1,76 @@
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { planOf } from '../../core/task/task.ts'
+import * as audit from '../../store/audit/audit.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { insertDuty, lockTaskRow } from '../../store/tasks/task-statements.ts'
+import type { AuditorOptions } from './auditor.ts'
+
+/** Tasks that one statement looks at, and statements of one look. */
+const SLICE_TASKS = 20_000
+const MAX_SLICES = 100
+
+/**
+ * Pauses that end by themselves, and occurrences that are to be skipped, live by a row of the agenda each. Looks whether
+ * it is there, and puts it back while the task is locked and still without it.
+ */
+export class LostDuties {
+  readonly #options: AuditorOptions
+
+  constructor(options: AuditorOptions) {
+    this.#options = options
+  }
+
+  /** One look at all such tasks. */
+  async runOnce(): Promise<void> {
+    let after: string | null = null
+    for (let slice = 0; slice < MAX_SLICES; slice++) {
+      const [look]: audit.DutyLook[] = await this.#options.db.run(
+        audit.withoutDuty({ after, limit: SLICE_TASKS }),
+      )
+      for (const taskId of look?.tasks ?? []) await this.#putBack(taskId)
+      if (!look?.last) return
+      after = look.last
+    }
+  }
+
+  async #putBack(taskId: string): Promise<void> {
+    const { db, log, wakeUps } = this.#options
+    try {
+      const done = await db.transaction((tx) => putDutyBack(tx, taskId))
+      if (!done) return
+      log.warn({ task: taskId, ...done }, 'what was to be done to a task was lost, and was put back')
+      wakeUps.announceDue([{ shard: shardOf(taskId), at: done.at }])
+    } catch (error) {
+      log.error(
+        { err: error, task: taskId },
+        'what was to be done to a task is lost, and could not be put back',
+      )
+    }
+  }
+}
+
+/** Puts the end of a pause, or the row that skips, back in its place; what is overdue is then carried out at once. */
+async function putDutyBack(tx: Queryable, taskId: string): Promise<{ kind: string; at: number } | null> {
+  await tx.run(lockTaskRow(taskId))
+  const [task] = await tx.run(audit.dutyLost(taskId))
+  if (!task) return null
+  const { projectId, version, definition, resumeAt, skipUntil, skippedTo, createdAt, kind } = task
+  // A chain's occurrences follow no clock: the last that was to be skipped stands for those before it.
+  const at =
+    kind === 'resume'
+      ? resumeAt
+      : definition.schedule.type === 'delay'
+        ? skipUntil
+        : nextOccurrence(planOf(definition), skippedTo ?? createdAt)
+  if (at === null || (skipUntil !== null && kind === 'skip' && at > skipUntil)) {
+    await tx.run(audit.forgetSkip(taskId))
+    return null
+  }
+  await tx.run(insertDuty({ runId: uuidv7(), taskId, projectId, shard: shardOf(taskId), at, version, kind }))
+  const what = kind === 'resume' ? 'ends the pause of the task' : 'skips occurrences of the task'
+  const detail = `The row that ${what} was gone, and was put back for ${new Date(at).toISOString()}.`
+  const found = { id: uuidv7(), projectId, taskId, runId: null, isRepaired: true, missed: 0, detail }
+  await tx.run(audit.insertFindings([{ ...found, kind: `${kind}_row_lost` as const }]))
+  return { kind, at }
+}

@@ -1,0 +1,43 @@
+import { holdWalk, oneOffSlice, oneOffs, saveWalk, settleOneOffs } from '../../store/audit/audit-walks.ts'
+import type { Database } from '../../store/database/database.ts'
+import { remedyFor } from './stalled.ts'
+
+/** Tasks that one slice looks at, and the pause after it: a million tasks take some forty minutes and a fraction of a percent of a core. */
+const SLICE_TASKS = 2_000
+const PAUSE_MS = 4_000
+/** One-offs of a slice that are looked at exactly; with more, the slice ends there. */
+const MAX_UNSURE = 200
+
+/**
+ * Walks over all one-offs and finds those that have neither a live row nor a record of what became of them. Those that turn
+ * out to owe nothing are settled, and not looked at again until they change.
+ */
+export class LostOneOffs {
+  readonly #db: Database
+
+  constructor({ db }: { readonly db: Database }) {
+    this.#db = db
+  }
+
+  /** One slice, if it is time for one; answers the tasks that lack a row. */
+  runOnce(): Promise<readonly string[]> {
+    return this.#db.transaction(async (tx) => {
+      const [walk] = await tx.run(holdWalk('one_offs'))
+      if (!walk) return []
+      const [slice] = await tx.run(
+        oneOffSlice({ after: walk.position, limit: SLICE_TASKS, maxUnsure: MAX_UNSURE }),
+      )
+      const { examined = 0, last = null, unsure = [] } = slice ?? {}
+      const looked = unsure.length === 0 ? [] : await tx.run(oneOffs(unsure))
+      const owes = (task: (typeof looked)[number]) =>
+        remedyFor({ ...task, takenOverAt: null, lastEndedAt: null, ordinal: 1 }).kind === 'go_on'
+      const settled = looked.filter((task) => !owes(task)).map(({ id }) => id)
+      if (settled.length > 0) await tx.run(settleOneOffs(settled))
+      const isCut = unsure.length === MAX_UNSURE
+      const isOver = !isCut && examined < SLICE_TASKS
+      const position = isOver ? null : isCut ? (unsure.at(-1) ?? null) : last
+      await tx.run(saveWalk({ name: 'one_offs', position, pauseMs: PAUSE_MS }))
+      return looked.filter(owes).map(({ id }) => id)
+    })
+  }
+}

@@ -1,0 +1,119 @@
+/** Putting a task back on the agenda that had lost the row it goes on with. */
+
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import type { FindingKind } from '../../core/ledger/finding.ts'
+import { misfired } from '../../core/policy/misfire.ts'
+import { laneOf, lateLaneOf } from '../../core/run/lane.ts'
+import { delayMs, jitterOf } from '../../core/schedule/occurrences.ts'
+import { planOf, type TaskDefinition } from '../../core/task/task.ts'
+import { insertLate } from '../../store/agenda/catch-up.ts'
+import * as audit from '../../store/audit/audit.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { insertNext, insertSkip, latestOccurrence } from '../../store/tasks/task-statements.ts'
+import { type GoOn, remedyFor } from './stalled.ts'
+
+/** What was done about a task that had lost its next row. */
+export interface PutBack {
+  readonly at: number | null
+  readonly missed: number
+}
+
+/** In one transaction: the task is locked as for an edit, looked at again, and given the row it goes on with. */
+export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | null> {
+  const [task] = await tx.run(audit.lockStalled(taskId))
+  const [still] = task ? await tx.run(audit.withoutNextRow([taskId])) : []
+  if (!task || !still) return null
+  const [latest] = await tx.run(latestOccurrence(taskId))
+  const ordinal = Math.max(task.nextOrdinal, latest?.nextOrdinal ?? 1)
+  const remedy = remedyFor({ ...task, latest: latest?.until ?? null, ordinal })
+  if (remedy.kind === 'settle') {
+    await tx.run(audit.settleTask(taskId))
+    return null
+  }
+  const found = { id: uuidv7(), projectId: task.projectId, taskId, kind: kindOf(task.definition) }
+  if (remedy.kind === 'unknown') {
+    await tx.run(audit.settleTask(taskId))
+    const detail =
+      'The task has no next row, and whether it owes one was told by history that has been dropped.'
+    await tx.run(audit.insertFindings([{ ...found, runId: null, isRepaired: false, missed: 0, detail }]))
+    return { at: null, missed: 0 }
+  }
+  const runId = await goOn(tx, { task, ordinal, remedy })
+  const missed = remedy.lost?.count ?? (remedy.lost ? MAX_MISSED_TOLD : 0)
+  const detail = detailOf(remedy, task.definition, missed)
+  await tx.run(audit.insertFindings([{ ...found, runId, isRepaired: true, missed, detail }]))
+  return { at: remedy.late[0]?.wakeAt ?? remedy.at, missed }
+}
+
+interface GoingOn {
+  readonly task: audit.StalledTask
+  readonly ordinal: number
+  readonly remedy: GoOn
+}
+
+/** Writes what a task goes on with; answers the run of the row that lies ahead. */
+async function goOn(
+  tx: Queryable,
+  { task, ordinal, remedy: { at, late, lost } }: GoingOn,
+): Promise<string | null> {
+  const { id: taskId, projectId, definition, version } = task
+  const shard = shardOf(taskId)
+  const lane = laneOf(projectId, definition).id
+  const row = { taskId, projectId, shard, version, lane, priority: definition.priority }
+  if (lost) {
+    const { hasFailed, ...stretch } = lost
+    const error = hasFailed ? misfired('lost') : null
+    await tx.run(
+      insertSkip({
+        ...{ runId: uuidv7(), taskId, projectId, version, ordinal, reason: 'lost', error },
+        ...stretch,
+      }),
+    )
+  }
+  if (late.length > 0)
+    await tx.run(
+      insertLate({
+        ...row,
+        ordinal,
+        lateLane: lateLaneOf(lane),
+        late: late.map((one) => ({ runId: uuidv7(), ...one })),
+      }),
+    )
+  if (at === null) return null
+  const runId = uuidv7()
+  await tx.run(
+    insertNext({
+      ...row,
+      runId,
+      at,
+      ordinal: ordinal + late.length,
+      delayMs: definition.schedule.type === 'delay' ? delayMs(definition.schedule) : null,
+      kind: 'occurrence',
+      jitterMs: jitterOf(planOf(definition), at) || null,
+    }),
+  )
+  return runId
+}
+
+/** What is told when the occurrences that were missed were too many to count. */
+const MAX_MISSED_TOLD = 10_000
+
+const kindOf = ({ schedule }: TaskDefinition): FindingKind =>
+  schedule.type === 'once' ? 'one_off_lost' : 'next_row_lost'
+
+function detailOf({ at, late, lost }: GoOn, { schedule, misfire }: TaskDefinition, missed: number): string {
+  const { policy } = misfire
+  if (schedule.type === 'once')
+    return `The one-off had no row and no record of a run; ${missed > 0 ? 'it is recorded as lost' : 'its row was written again'}. If it had come due it may have run before.`
+  const next = at === null ? 'nothing more is due' : `it goes on at ${new Date(at).toISOString()}`
+  const came = late.length + missed
+  const words = [
+    ...(late.length === 0 ? [] : [`${late.length} are made up for`]),
+    ...(missed === 0 ? [] : [`${missed} were recorded as ${lost?.hasFailed ? 'failed' : 'lost'}`]),
+  ]
+  const meanwhile =
+    came === 0
+      ? ''
+      : `. Of what came due meanwhile, as its misfire policy ${policy} says, ${words.join(' and ')}`
+  return `The row that the task goes on with was gone; ${next}${meanwhile}.`
+}

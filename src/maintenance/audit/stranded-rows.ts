@@ -1,0 +1,98 @@
+import { uuidv7 } from '../../core/ids.ts'
+import type { FindingKind } from '../../core/ledger/finding.ts'
+import * as audit from '../../store/audit/audit.ts'
+import type { Database } from '../../store/database/database.ts'
+import { SetAside } from '../../store/database/set-aside.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { WakeUps } from '../../transport/wake-ups.ts'
+
+/** A live row that has been due for this long is looked at. */
+const STRANDED_AFTER_MS = 60_000
+const STRANDED_PER_SHARD = 50
+
+export interface StrandedRowsOptions {
+  readonly db: Database
+  readonly wakeUps: WakeUps
+  readonly log: Logger
+}
+
+/** Hands rows that were due long ago and that nobody will look at to those whose work they are. */
+export class StrandedRows {
+  readonly #options: StrandedRowsOptions
+  readonly #aside: SetAside<audit.StrandedRow>
+  #positions: readonly audit.ShardPosition[] = audit.ALL_SHARDS
+
+  constructor(options: StrandedRowsOptions) {
+    this.#options = options
+    const { db, log } = options
+    const subjectOf = ({ runId, taskId }: audit.StrandedRow) => ({ id: runId, runId, taskId })
+    this.#aside = new SetAside({ operation: 'audit', db, log, subjectOf })
+  }
+
+  async runOnce(): Promise<void> {
+    const { db, log, wakeUps } = this.#options
+    const [look] = await db.run(
+      audit.strandedRows({
+        positions: this.#positions,
+        olderThanMs: STRANDED_AFTER_MS,
+        maxPerShard: STRANDED_PER_SHARD,
+      }),
+    )
+    const { rows = [], positions = [] } = look ?? {}
+    this.#positions = audit.ALL_SHARDS.map(({ shard }) => {
+      const full = positions.find((position) => position.shard === shard)
+      return { shard, from: full?.from ?? null }
+    })
+    const pending = rows.filter((row) => row.state === 'pending' && !this.#aside.isResting(row))
+    const running = rows.filter(({ state }) => state === 'running')
+    const requeued = await this.#requeue(pending)
+    const nodes = [...new Set(running.flatMap(({ workerId }) => workerId ?? []))]
+    const unburied = new Set(
+      nodes.length === 0 ? [] : (await db.run(audit.unburyNodes(nodes))).map(({ id }) => id),
+    )
+    const findings = [
+      ...requeued
+        .filter(({ wasRefused }) => !wasRefused)
+        .map((row) =>
+          finding(row, 'ready_row_lost', 'The run waited for a worker where none would find it.'),
+        ),
+      ...running
+        .filter(({ workerId }) => workerId !== null && unburied.has(workerId))
+        .map((row) =>
+          finding(row, 'held_by_the_dead', 'The run was in the name of a node that is dead and forgotten.'),
+        ),
+    ]
+    if (requeued.length > 0) wakeUps.announceReady()
+    if (findings.length === 0) return
+    await db.run(audit.insertFindings(findings))
+    log.warn({ runs: findings.map(({ runId }) => runId) }, 'runs that nobody would have looked at were found')
+  }
+
+  /** Puts runs into ready again. One that was taken out because it cannot be claimed is no finding: it is tried once more. */
+  async #requeue(
+    pending: readonly audit.StrandedRow[],
+  ): Promise<readonly (audit.StrandedRow & { wasRefused: boolean })[]> {
+    if (pending.length === 0) return []
+    const queued = new Map<string, boolean>()
+    await this.#aside.each(pending, async (part) => {
+      const runIds = part.map(({ runId }) => runId)
+      for (const { runId, wasRefused } of await this.#options.db.run(audit.requeueStranded(runIds)))
+        queued.set(runId, wasRefused)
+    })
+    return pending.flatMap((row) => {
+      const wasRefused = queued.get(row.runId)
+      return wasRefused === undefined ? [] : { ...row, wasRefused }
+    })
+  }
+}
+
+const finding = (row: audit.StrandedRow, kind: FindingKind, detail: string): audit.Finding => ({
+  id: uuidv7(),
+  projectId: row.projectId,
+  taskId: row.taskId,
+  runId: row.runId,
+  kind,
+  isRepaired: true,
+  missed: 0,
+  detail,
+})

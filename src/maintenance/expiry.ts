@@ -1,0 +1,50 @@
+import { LoopService } from '../runtime/loop-service.ts'
+import { endExpired, expiredWaits } from '../store/agenda/expiry.ts'
+import type { Database } from '../store/database/database.ts'
+import { SetAside } from '../store/database/set-aside.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { WakeUps } from '../transport/wake-ups.ts'
+
+export interface ExpiryOptions {
+  readonly db: Database
+  readonly wakeUps: WakeUps
+  readonly log: Logger
+}
+
+const EVERY_MS = 1_000
+/** Waits that are looked at in one pass; while there are more, one pass follows another. */
+const BATCH = 1_000
+const AGAIN_MS = 20
+
+/**
+ * Ends runs that have waited for a worker for longer than their task allows. Safe on every node at once: nodes pass
+ * by one another's rows, and a run ends only while it still waits.
+ */
+export class Expiry extends LoopService {
+  readonly #options: ExpiryOptions
+  readonly #aside: SetAside<{ readonly runId: string }>
+
+  constructor(options: ExpiryOptions) {
+    const { db, log } = options
+    super({ name: 'expiry', everyMs: EVERY_MS, log })
+    this.#options = options
+    this.#aside = new SetAside({
+      ...{ operation: 'expire', db, log },
+      subjectOf: ({ runId }) => ({ id: runId, runId }),
+    })
+  }
+
+  /** One pass; tests call this instead of waiting for the timer. */
+  async runOnce(): Promise<number | undefined> {
+    const { db, wakeUps, log } = this.#options
+    const waits = await db.run(expiredWaits({ limit: BATCH, except: this.#aside.restingIds }))
+    if (waits.length === 0) return undefined
+    await this.#aside.each(waits, async (part) => {
+      const [expired] = await db.run(endExpired(part))
+      if (!expired) return
+      if (expired.heirs.length > 0) wakeUps.announceDue(expired.heirs)
+      if (expired.ended > 0) log.info({ count: expired.ended }, 'runs ended that had waited for too long')
+    })
+    return waits.length === BATCH ? AGAIN_MS : undefined
+  }
+}

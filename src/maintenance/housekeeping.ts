@@ -1,0 +1,80 @@
+import { leastUuidAt } from '../core/ids.ts'
+import { LoopService } from '../runtime/loop-service.ts'
+import { forgetUnwatched } from '../store/agenda/shards.ts'
+import { forgetFindings } from '../store/audit/audit.ts'
+import { forgetBackfills } from '../store/backfills/backfills.ts'
+import type { Database } from '../store/database/database.ts'
+import { forgetRefused } from '../store/database/refused-rows.ts'
+import { forgetSettled } from '../store/history/dead-letters.ts'
+import { forgetLateEnds } from '../store/history/ended-runs.ts'
+import { dropPartitions, ensurePartitions, summariseHistory } from '../store/history/partitions.ts'
+import { forgetRedrives } from '../store/history/redrives.ts'
+import { forgetRetries } from '../store/history/runs.ts'
+import { forgetTallies } from '../store/history/tally.ts'
+import { forgetClockSteps } from '../store/nodes/clock-steps.ts'
+import { forgetNames } from '../store/nodes/named-runs.ts'
+import { forgetNodes, forgetUnusedWorkers } from '../store/nodes/nodes.ts'
+import { forgetProgress } from '../store/nodes/remote-workers.ts'
+import { forgetOverrides } from '../store/tasks/run-overrides.ts'
+import { forgetAnswers } from '../store/tasks/tasks.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+/** Drops are spread out, so that whoever waits for one waits for one only. */
+const BETWEEN_DROPS_MS = 1_000
+const ANSWERS_KEPT_HOURS = 24
+/** A run may go on for long after it was asked for, and its row of history is kept from its end on. */
+const ASKED_KEPT_LONGER_DAYS = 7
+const DAY_MS = 86_400_000
+/** A worker that comes back late shall still hear that it was declared dead. */
+const UNUSED_KEPT_MINUTES = 10
+const MAX_UNUSED_FORGOTTEN = 20_000
+/** Progress that one pass forgets; the rest waits for the next. */
+const MAX_PROGRESS_FORGOTTEN = 100_000
+
+export interface HousekeepingOptions {
+  readonly db: Database
+  readonly log: Logger
+  /** History of runs that ended longer ago is dropped. */
+  readonly historyDays: number
+  /** Dead nodes are forgotten after so long. */
+  readonly deadNodeMinutes: number
+  readonly everyMs: number
+}
+
+/** Makes tomorrow's partitions and forgets what has served its time. Safe on every node at once. */
+export class Housekeeping extends LoopService {
+  readonly #options: HousekeepingOptions
+
+  constructor(options: HousekeepingOptions) {
+    super({ name: 'housekeeping', everyMs: options.everyMs, log: options.log })
+    this.#options = options
+  }
+
+  /** One pass; answers soon again while there is more to drop. */
+  async runOnce(): Promise<number | undefined> {
+    const { db, log, historyDays, deadNodeMinutes } = this.#options
+    await db.run(ensurePartitions())
+    await db.run(summariseHistory())
+    await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
+    await db.run(forgetNodes(deadNodeMinutes))
+    await db.run(forgetUnusedWorkers(UNUSED_KEPT_MINUTES, MAX_UNUSED_FORGOTTEN))
+    const asked = leastUuidAt(Date.now() - (historyDays + ASKED_KEPT_LONGER_DAYS) * DAY_MS)
+    await db.run(forgetRetries(asked))
+    await db.run(forgetOverrides(asked))
+    await db.run(forgetBackfills(historyDays + ASKED_KEPT_LONGER_DAYS))
+    await db.run(forgetTallies(historyDays))
+    await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
+    await db.run(forgetNames(MAX_PROGRESS_FORGOTTEN))
+    await db.run(forgetFindings(historyDays))
+    await db.run(forgetClockSteps(historyDays))
+    await db.run(forgetUnwatched(historyDays))
+    await db.run(forgetLateEnds(historyDays))
+    await db.run(forgetSettled(historyDays))
+    await db.run(forgetRedrives(historyDays))
+    await db.run(forgetRefused(historyDays))
+    const [result] = await db.run(dropPartitions(historyDays))
+    if (!result?.dropped) return undefined
+    log.info({ partitions: result.dropped, historyDays }, 'old history dropped')
+    return BETWEEN_DROPS_MS
+  }
+}

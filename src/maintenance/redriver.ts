@@ -1,0 +1,58 @@
+/**
+ * Runs dead letters again, as many a second as was asked for. One api node at a time works on a redrive; when it dies
+ * or stops, another one goes on. A letter is settled in the transaction that makes its new run, and its row there is
+ * single, so none is run again twice, whoever believes to hold the lease.
+ *
+ * Those whose task lets one run be active at a time wait for one another: a pass that had to leave some out is
+ * followed by another one, until none is left.
+ */
+
+import type { Context } from '../operations/context.ts'
+import { pause } from '../operations/dead-letters/pause.ts'
+import { LEASE_MS, RedrivePass } from '../operations/dead-letters/redrive-pass.ts'
+import { LeasedWork } from '../runtime/leased-work.ts'
+import { SetAside } from '../store/database/set-aside.ts'
+import { leaseRedrives, type RedriveRow, releaseRedrive, unheldRedrives } from '../store/history/redrives.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+const EVERY_MS = 1_000
+/** Redrives that a node works on at once. */
+const MAX_HELD = 4
+const BETWEEN_PASSES_MS = 1_000
+
+export interface RedriverOptions {
+  readonly context: Context
+  readonly log: Logger
+}
+
+export class Redriver extends LeasedWork<RedriveRow> {
+  readonly #context: Context
+  readonly #aside: SetAside<{ readonly id: string }>
+
+  constructor({ context, log }: RedriverOptions) {
+    super({ name: 'redrives', everyMs: EVERY_MS, mostHeld: MAX_HELD, log })
+    this.#context = context
+    const subjectOf = ({ id }: { readonly id: string }) => ({ id })
+    this.#aside = new SetAside({ operation: 'redrive', db: context.db, log, subjectOf })
+  }
+
+  protected async lease(limit: number): Promise<RedriveRow[]> {
+    const { db, projectId } = this.#context
+    const leased: RedriveRow[] = []
+    const unheld = await db.run(unheldRedrives({ projectId, limit, except: this.#aside.restingIds }))
+    if (unheld.length > 0)
+      await this.#aside.each(unheld, async (redrives) => {
+        leased.push(...(await db.run(leaseRedrives({ redrives, leaseMs: LEASE_MS }))))
+      })
+    return leased
+  }
+
+  protected async work(redrive: RedriveRow, stopping: AbortSignal): Promise<void> {
+    const pass = new RedrivePass(this.#context, redrive, stopping)
+    while (!stopping.aborted) {
+      if ((await pass.run()) !== 'running') return
+      await pause(BETWEEN_PASSES_MS, stopping)
+    }
+    await this.#context.db.run(releaseRedrive(redrive))
+  }
+}

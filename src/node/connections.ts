@@ -1,0 +1,94 @@
+/**
+ * The database connections of a node, in pools that are kept apart by who must not wait for whom. Requests may take as
+ * long as lists take, and any number of clients may ask for them; so nothing that keeps a promise shares their pool.
+ */
+import type { Config, Role } from '../runtime/config.ts'
+import { Database } from '../store/database/database.ts'
+
+/** For what users ask through the API: lists, searches, changes. */
+export const REQUEST_CONNECTIONS = 10
+/** No request may hold a connection for longer than this. */
+export const REQUEST_TIMEOUT_MS = 15_000
+/** For firing, claiming, writing outcomes, shard leases, and what remote workers ask for. */
+const ENGINE_CONNECTIONS = 8
+/** An engine statement that takes longer than this is better tried again. */
+const ENGINE_TIMEOUT_MS = 10_000
+/** For subscriptions and redrives, of which a node works on many at once. */
+const DELIVERY_CONNECTIONS = 3
+/** For reading the database's clock alone: behind another statement a reading would say less about the time. */
+const CLOCK_CONNECTIONS = 1
+/** A reading of the clock that takes longer than this says nothing. */
+const CLOCK_TIMEOUT_MS = 1_000
+/** The heartbeat has a thread and a connection of its own. */
+const HEARTBEAT_CONNECTIONS = 1
+/** Where other nodes may be on the same database, wake-ups are heard on a connection of their own. */
+const WAKE_UP_CONNECTIONS = 1
+/**
+ * Parts of each role that go their rounds by themselves. Each uses one connection at a time and has one, so none waits for
+ * another: `liveness` has the reaper, expiry, the tally and housekeeping, `scheduler` what is to be done to tasks at an instant,
+ * `api` the check whether the database can be written to.
+ */
+const ROUNDS: { readonly [R in Role]: number } = { api: 1, scheduler: 1, worker: 0, liveness: 4 }
+
+/** The pools of a node, besides the one for requests. */
+export interface Connections {
+  readonly engine: Database
+  readonly upkeep: Database
+  readonly delivery: Database
+  readonly clock: Database
+  close(): Promise<void>
+}
+
+export function openConnections(
+  url: string,
+  { roles, databasePooling: pooling }: Pick<Config, 'roles' | 'databasePooling'>,
+  nodeId: string,
+): Connections {
+  const engine = new Database({
+    url,
+    // Which sessions are its own a node has to know: see `hasOlderSession`.
+    applicationName: `belfry engine ${nodeId}`,
+    maxConnections: ENGINE_CONNECTIONS,
+    statementTimeoutMs: ENGINE_TIMEOUT_MS,
+    favourIndexes: true,
+    keepPlans: true,
+    pooling,
+  })
+  const beside = (name: string, maxConnections: number) =>
+    new Database({
+      url,
+      applicationName: `belfry ${name}`,
+      maxConnections,
+      statementTimeoutMs: REQUEST_TIMEOUT_MS,
+      pooling,
+    })
+  const upkeep = beside('upkeep', Math.max(1, roundsOf(roles)))
+  const delivery = beside('delivery', DELIVERY_CONNECTIONS)
+  const clock = new Database({
+    url,
+    applicationName: 'belfry clock',
+    maxConnections: CLOCK_CONNECTIONS,
+    statementTimeoutMs: CLOCK_TIMEOUT_MS,
+    keepPlans: true,
+    pooling,
+  })
+  return {
+    engine,
+    upkeep,
+    delivery,
+    clock,
+    close: async () => {
+      await Promise.all([engine.close(), upkeep.close(), delivery.close(), clock.close()])
+    },
+  }
+}
+
+/** How many connections a node with these roles opens at most. They are opened when they are needed. */
+export function mostConnections(roles: readonly Role[], { isExternal }: { isExternal: boolean }): number {
+  const requests = roles.includes('api') ? REQUEST_CONNECTIONS : 1
+  const delivery = roles.includes('api') || roles.includes('worker') ? DELIVERY_CONNECTIONS : 0
+  const own = CLOCK_CONNECTIONS + HEARTBEAT_CONNECTIONS + (isExternal ? WAKE_UP_CONNECTIONS : 0)
+  return requests + ENGINE_CONNECTIONS + roundsOf(roles) + delivery + own
+}
+
+const roundsOf = (roles: readonly Role[]) => roles.reduce((sum, role) => sum + ROUNDS[role], 0)

@@ -1,0 +1,200 @@
+/**
+ * Asking for the runs of occurrences of the past. What is to be done is counted before anything is stored; the runs
+ * themselves are put on the agenda later, a slice at a time, by whichever scheduler gets to it.
+ */
+
+import { invalidInput } from '../../api/http/validation/parse.ts'
+import { presentBackfill, utc } from '../../api/present.ts'
+import {
+  type BackfillPreview,
+  type BackfillTask,
+  INSTANTS_SHOWN,
+} from '../../api/resources/backfills/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import {
+  type BackfillRange,
+  MAX_BACKFILL_OCCURRENCES,
+  occurrencesOfRange,
+} from '../../core/policy/backfill.ts'
+import type { Plan } from '../../core/schedule/schedule.ts'
+import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
+import type { Steps } from '../../core/values/steps.ts'
+import { inTurns } from '../../runtime/turns.ts'
+import * as backfills from '../../store/backfills/backfills.ts'
+import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { lockRuns, lockTaskRow } from '../../store/tasks/task-statements.ts'
+import type { Context } from '../context.ts'
+import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
+import { getTask } from '../tasks/read-tasks.ts'
+import { lockLiving, refuseEnded } from '../tasks/settle.ts'
+
+/** A backfill that somebody asks for. */
+export interface WantedBackfill {
+  readonly taskId: string
+  readonly input: BackfillTask
+  readonly by: string | null
+  readonly repeat: Repeatable | null
+}
+
+/** What a backfill would do. */
+export async function previewBackfill(
+  context: Context,
+  { taskId, input }: Pick<WantedBackfill, 'taskId' | 'input'>,
+): Promise<BackfillPreview> {
+  const task = await getTask(context, taskId)
+  refuseEnded(task)
+  const { occurrences, wanted } = await survey(context, { taskId, input, definition: task.definition })
+  const runs = Math.min(wanted.length, input.maxRuns ?? wanted.length)
+  return {
+    occurrences,
+    runs,
+    passedOver: occurrences - wanted.length,
+    first: wanted.slice(0, Math.min(runs, INSTANTS_SHOWN)).map(utc),
+  }
+}
+
+/** Begins a backfill of the task as it is defined now. */
+export function backfillTask(context: Context, wanted: WantedBackfill): Promise<Answer> {
+  const { db, projectId } = context
+  const { taskId, input, by, repeat } = wanted
+  return answerOnce(context, repeat, async () => {
+    const current = await getTask(context, taskId)
+    refuseEnded(current)
+    const { definition, version: counted } = current
+    const { occurrences } = await survey(context, { taskId, input, definition, isCounted: true })
+    return changing(db, async (tx) => {
+      const task = await lockLiving(tx, projectId, taskId)
+      if (task.version !== counted) throw changedMeanwhile(task.version)
+      const asked: backfills.NewBackfill = {
+        ...rangeOf(input),
+        id: uuidv7(),
+        taskId,
+        projectId,
+        version: task.version,
+        oneByOne:
+          (input.overlap ?? (task.definition.overlap === 'allow' ? 'allow' : 'queue_all')) === 'queue_all',
+        force: input.force ?? false,
+        rate: input.rate ?? null,
+        maxRuns: input.maxRuns ?? null,
+        occurrences,
+        madeBy: by,
+        reason: input.reason ?? null,
+      }
+      const [stored] = await tx.run(backfills.insertBackfill(asked))
+      if (!stored) throw backfillActive((await tx.run(backfills.runningBackfill(taskId)))[0]?.id ?? null)
+      const [row] = await tx.run(backfills.findBackfills({ projectId, id: asked.id, limit: 1 }))
+      const answer = { status: 201, body: presentBackfill(row as NonNullable<typeof row>) }
+      if (repeat) await remember(tx, projectId, repeat, answer)
+      return answer
+    })
+  })
+}
+
+const rangeOf = ({ from, to, order }: BackfillTask) => ({
+  from: instantMs(from),
+  to: instantMs(to),
+  newestFirst: order === 'newest_first',
+})
+
+/** Looked at together. */
+const CHUNK = 5_000
+
+interface Survey {
+  readonly taskId: string
+  readonly input: BackfillTask
+  readonly definition: TaskDefinition
+  /** Only how many there are is of interest, not which of them need a run. */
+  readonly isCounted?: boolean
+}
+
+/** Goes through the range: how many occurrences it holds, and which of them need a run, in order. */
+async function survey(
+  { db, clock }: Context,
+  { taskId, input, definition, isCounted = false }: Survey,
+): Promise<{ occurrences: number; wanted: number[] }> {
+  refuseWithoutInstants(definition)
+  const range = rangeOf(input)
+  if (range.to > clock.now())
+    throw invalidInput([{ pointer: '/to', detail: 'lies in the future; a backfill is of what has passed' }])
+  const plan = planOf(definition)
+  const wanted: number[] = []
+  let position: number | null = null
+  for (let occurrences = 0; ; ) {
+    const chunk: number[] = await inTurns(chunkOf(plan, { ...range, position }))
+    occurrences += chunk.length
+    if (occurrences > MAX_BACKFILL_OCCURRENCES) throw tooMany()
+    if (chunk.length > 0 && !isCounted) {
+      const rows = await db.run(backfills.unfilled({ taskId, instants: chunk, force: input.force ?? false }))
+      const needed = new Set(rows.map(({ at }) => Math.round(at)))
+      wanted.push(...chunk.filter((at) => needed.has(at)))
+    }
+    if (chunk.length < CHUNK) return { occurrences, wanted }
+    position = chunk.at(-1) ?? null
+  }
+}
+
+/** The next occurrences of a range, at most a chunk of them. */
+function* chunkOf(plan: Plan, range: BackfillRange): Steps<number[]> {
+  const chunk: number[] = []
+  for (const at of occurrencesOfRange(plan, range)) {
+    chunk.push(at)
+    if (chunk.length === CHUNK) break
+    yield
+  }
+  return chunk
+}
+
+function refuseWithoutInstants({ schedule: { type } }: TaskDefinition): void {
+  if (type !== 'delay' && type !== 'manual') return
+  const why = type === 'delay' ? 'counts from the end of each run' : 'is due only when it is triggered'
+  throw new Refusal(
+    'backfill_impossible',
+    `A task with a ${type} schedule ${why}: it has no occurrences in the past. Trigger it instead.`,
+  )
+}
+
+function tooMany(): Refusal {
+  const detail = `lies so early that the range holds more than ${MAX_BACKFILL_OCCURRENCES} occurrences; ask for it in parts`
+  return invalidInput([{ pointer: '/from', detail }])
+}
+
+function backfillActive(id: string | null): Refusal {
+  const message = `Backfill ${id} of this task is still running. Wait until it has ended, or cancel it with POST /v1/backfills/${id}/cancel.`
+  return new Refusal('backfill_active', message, { extra: { backfillId: id } })
+}
+
+function changedMeanwhile(version: number): Refusal {
+  return new Refusal(
+    'version_mismatch',
+    'The task was changed while its occurrences were counted. Ask again.',
+    { extra: { currentVersion: version } },
+  )
+}
+
+type FoundBackfill = backfills.BackfillRow & backfills.BackfillCounts
+
+export async function getBackfill({ db, projectId }: Context, id: string): Promise<FoundBackfill> {
+  const [row] = await db.run(backfills.findBackfills({ projectId, id, limit: 1 }))
+  if (!row) throw new Refusal('not_found', `There is no backfill ${id}.`)
+  return row
+}
+
+/** Ends a backfill before its time: what waits is cancelled, what runs is told to stop. */
+export async function cancelBackfill(context: Context, id: string): Promise<FoundBackfill> {
+  const { db, wakeUps } = context
+  const { taskId, state } = await getBackfill(context, id)
+  const told = await changing(db, async (tx) => {
+    await tx.run(lockTaskRow(taskId))
+    const [cancelled] = await tx.run(backfills.cancelBackfills({ taskId, id }))
+    if (!cancelled) return null
+    await tx.run(lockRuns({ taskId, runId: null }))
+    return tx.run(backfills.cancelBackfillRuns({ taskId, number: cancelled.number }))
+  })
+  if (told === null) {
+    const { state: ended } = await getBackfill(context, id)
+    throw new Refusal('backfill_ended', `Backfill ${id} has already ended: it is ${ended ?? state}.`)
+  }
+  if (told.some(({ wasRunning }) => wasRunning)) wakeUps.announceCancel()
+  return getBackfill(context, id)
+}

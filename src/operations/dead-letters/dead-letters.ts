@@ -1,0 +1,169 @@
+/** What failed for good: finding it, putting it together, taking it off the list. */
+
+import type {
+  DeadLetterFilter as FilterInput,
+  RedriveDeadLetters,
+} from '../../api/resources/dead-letters/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import { instantMs } from '../../core/task/task.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import {
+  type DeadLetter,
+  type DeadLetterFilter,
+  type DeadLetterGroup,
+  type Grouping,
+  groupDeadLetters,
+  lastExamined,
+  openDeadLetters,
+  settleDeadLetters,
+} from '../../store/history/dead-letters.ts'
+import { cancelRedrive, findRedrives, insertRedrive, type RedriveRow } from '../../store/history/redrives.ts'
+import { NO_ID, type RunPosition, runsById } from '../../store/history/run-search.ts'
+import type { RunRow } from '../../store/history/runs.ts'
+import type { Context } from '../context.ts'
+
+/** Failed runs that one look goes through; those among them that were settled are passed over. */
+const MAX_EXAMINED = 2_000
+const MAX_LOOKS = 10
+/** Groups are made of the latest so many failed runs. */
+export const MAX_GROUPED = 50_000
+/** Dead letters that one request dismisses. */
+const MAX_DISMISSED = 20_000
+const MAX_COUNTED = 10_000
+const RATE = 10
+
+export function filterOf({ taskId, fingerprint, from, to, runIds }: FilterInput): DeadLetterFilter {
+  return {
+    taskId,
+    fingerprint,
+    from: from === undefined ? undefined : instantMs(from),
+    to: to === undefined ? undefined : instantMs(to),
+    runIds,
+  }
+}
+
+/** Behind everything that has ended. */
+export const newest = (): RunPosition => ({ us: (Date.now() + 86_400_000) * 1_000, id: NO_ID })
+
+/** Some dead letters, and where to go on; null when there are no more. */
+export interface FoundLetters {
+  readonly letters: readonly DeadLetter[]
+  readonly next: RunPosition | null
+}
+
+/** The next dead letters behind a position. A search that goes through much that was settled is broken off. */
+export async function findLetters(
+  tx: Queryable,
+  query: { projectId: string; filter: DeadLetterFilter; before: RunPosition; limit: number },
+): Promise<FoundLetters> {
+  let { before } = query
+  const letters: DeadLetter[] = []
+  for (let i = 0; i < MAX_LOOKS; i++) {
+    const limit = query.limit - letters.length
+    const look = { ...query, before, limit, maxExamined: MAX_EXAMINED }
+    const found = await tx.run(openDeadLetters(look))
+    letters.push(...found)
+    const last = found.at(-1)
+    if (found.length === limit && last) return { letters, next: { us: last.us, id: last.id } }
+    const [end] = await tx.run(lastExamined(look))
+    if (!end) return { letters, next: null }
+    before = end
+  }
+  return { letters, next: before }
+}
+
+/** A page of dead letters as runs. */
+export function listDeadLetters(
+  { db, projectId }: Context,
+  query: { filter: DeadLetterFilter; before: RunPosition; limit: number },
+): Promise<{ rows: readonly (RunRow & { fingerprint: string })[]; next: RunPosition | null }> {
+  return db.snapshot(
+    async (tx) => {
+      const { letters, next } = await findLetters(tx, { projectId, ...query })
+      const endedFromUs = Math.min(...letters.map(({ us }) => us))
+      const ids = letters.map(({ id }) => id)
+      const runs = ids.length === 0 ? [] : await tx.run(runsById({ ids, endedFromUs }))
+      const byId = new Map(letters.map((letter) => [letter.id, letter]))
+      const rows = runs.map((run) => ({ ...run, fingerprint: byId.get(run.id)?.fingerprint ?? '' }))
+      const last = runs.at(-1)
+      // Cut because of its length, a page ends with the last run that was read.
+      const end = last?.hasNext ? byId.get(last.id) : undefined
+      return { rows, next: end ? { us: end.us, id: end.id } : next }
+    },
+    { inOrder: true },
+  )
+}
+
+export async function listGroups(
+  { db, projectId }: Context,
+  query: { filter: DeadLetterFilter; by: Grouping; limit: number },
+): Promise<{ groups: readonly DeadLetterGroup[]; isComplete: boolean }> {
+  const groups = await db.snapshot(
+    (tx) => tx.run(groupDeadLetters({ projectId, ...query, maxExamined: MAX_GROUPED })),
+    { inOrder: true },
+  )
+  return { groups, isComplete: (groups[0]?.examined ?? 0) < MAX_GROUPED && groups.length < query.limit }
+}
+
+/** Counts what matches, up to a bound. */
+export async function forecastRedrive({ db, projectId }: Context, filter: DeadLetterFilter) {
+  const { letters, next } = await db.snapshot(
+    (tx) => findLetters(tx, { projectId, filter, before: newest(), limit: MAX_COUNTED }),
+    { inOrder: true },
+  )
+  const endedTasks = letters.filter(({ isLiving }) => !isLiving).length
+  return { count: letters.length, endedTasks, isComplete: next === null }
+}
+
+/** Takes all that match off the list, or as many as one request may. History stays as it is. */
+export async function dismissLetters(
+  context: Context,
+  { filter, dryRun = false }: { filter: DeadLetterFilter; dryRun?: boolean | undefined },
+): Promise<{ count: number; isComplete: boolean }> {
+  if (dryRun) {
+    const { count, isComplete } = await forecastRedrive(context, filter)
+    return { count, isComplete }
+  }
+  const { db, projectId } = context
+  let before: RunPosition | null = newest()
+  let count = 0
+  while (before !== null && count < MAX_DISMISSED) {
+    const from: RunPosition = before
+    const { letters, next }: FoundLetters = await db.snapshot(
+      (tx) => findLetters(tx, { projectId, filter, before: from, limit: MAX_EXAMINED }),
+      { inOrder: true },
+    )
+    if (letters.length > 0) count += (await db.run(settleDeadLetters({ letters, how: 'dismissed' }))).length
+    before = next
+  }
+  return { count, isComplete: before === null }
+}
+
+/** Begins to run again what matches. What fails from now on is not meant. */
+export async function beginRedrive(
+  context: Context,
+  { filter, rate }: RedriveDeadLetters,
+): Promise<RedriveRow> {
+  const { db, clock, projectId } = context
+  const id = uuidv7()
+  const meant = filterOf(filter)
+  const to = Math.min(meant.to ?? Number.POSITIVE_INFINITY, Math.ceil(clock.now()))
+  await db.run(insertRedrive({ id, projectId, filter: { ...meant, to }, rate: rate ?? RATE }))
+  return getRedrive(context, id)
+}
+
+export async function getRedrive({ db, projectId }: Context, id: string): Promise<RedriveRow> {
+  const [row] = await db.run(findRedrives({ projectId, id, limit: 1 }))
+  if (!row) throw new Refusal('not_found', `There is no redrive ${id}.`)
+  return row
+}
+
+export async function endRedrive(context: Context, id: string): Promise<RedriveRow> {
+  const { db, projectId } = context
+  const [cancelled] = await db.run(cancelRedrive({ projectId, id }))
+  const redrive = await getRedrive(context, id)
+  if (!cancelled)
+    throw new Refusal('redrive_ended', `Redrive ${id} has already ended: it is ${redrive.state}.`)
+  return redrive
+}

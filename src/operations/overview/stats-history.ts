@@ -1,0 +1,23 @@
+/** How a longer stretch of time was, in as many steps as a chart has room for. */
+import type { HistoryRange, StatsHistory } from '../../api/resources/overview/schemas.ts'
+import type { Context } from '../context.ts'
+import { countHistory, stepsOf } from './history-counts.ts'
+
+const MINUTE_MS = 60_000
+
+const STEPS: Readonly<Record<HistoryRange, { readonly stepMinutes: number; readonly count: number }>> = {
+  '1h': { stepMinutes: 1, count: 60 },
+  '5h': { stepMinutes: 5, count: 60 },
+  '24h': { stepMinutes: 20, count: 72 },
+  '7d': { stepMinutes: 120, count: 84 },
+}
+
+export async function readHistory(context: Context, range: HistoryRange): Promise<StatsHistory> {
+  const { db, clock, projectId } = context
+  const now = clock.now()
+  const { stepMinutes, count } = STEPS[range]
+  const stepMs = stepMinutes * MINUTE_MS
+  const from = Math.floor(now / stepMs) * stepMs - (count - 1) * stepMs
+  const counts = await db.snapshot((tx) => countHistory(tx, { projectId, from, now }))
+  return { range, stepMinutes, steps: stepsOf(counts, { now, stepMs, count }) }
+}

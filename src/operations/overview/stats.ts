@@ -1,0 +1,181 @@
+/** The overview: how things stand, how the last hour and day were, what comes next. */
+
+import type { Counted } from '../../api/http/schemas/counted.ts'
+import { presentAudit, utc } from '../../api/present.ts'
+import type { Stats } from '../../api/resources/overview/schemas.ts'
+import { SHARD_COUNT } from '../../core/ids.ts'
+import { type AuditSummary, auditSummary } from '../../store/audit/audit.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { type RefusedRow, refusedNow } from '../../store/database/refused-rows.ts'
+import { failedTasks, type LiveCounts, liveCounts, taskCounts } from '../../store/history/overview.ts'
+import { type ClockStepRow, latestClockStep } from '../../store/nodes/clock-steps.ts'
+import type { Context } from '../context.ts'
+import { type Forecast, forecast } from '../schedules/forecast.ts'
+import { MadeForAll } from '../shared-answer.ts'
+import { allNodes, allShards, isWatched, type NodeView } from './cluster.ts'
+import { failingOf } from './failing-tasks.ts'
+import { countHistory, outcomesOf, stepsOf } from './history-counts.ts'
+import { verdictOf } from './verdict.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const MINUTES_SHOWN = 60
+/** A run that has been due for this long and has not begun is late. */
+const LATE_AFTER_MS = 5_000
+/** Rows of each shard that are looked at, at either end. */
+const MAX_PER_SHARD = 150
+const MAX_TASKS_COUNTED = 10_000
+const MAX_FAILURES = 2_000
+const MAX_FAILED_TASKS = 200
+const RUNS_OF_A_FAILED_TASK = 50
+const MAX_REFUSED = 1_000
+const REFUSED_SHOWN = 10
+/** Findings of a day that are counted; there are hardly ever any. */
+export const MAX_FINDINGS_COUNTED = 10_000
+
+/** The overview, made once for all who ask at about the same time. */
+export const sharedStats = (context: Context) => new MadeForAll(() => readStats(context))
+
+export async function readStats(context: Context): Promise<Stats> {
+  const { db, clock, projectId, writeCheck } = context
+  const trouble = await writeCheck.trouble()
+  const now = clock.now()
+  const [nodes, shards] = [await allNodes(context), await allShards(context)]
+  const counted = await db.snapshot((tx) => countHistory(tx, { projectId, from: now - DAY_MS, now }))
+  const present = await db.snapshot((tx) => countPresent(tx, projectId, now), { inOrder: true })
+  const { live, tasks, ahead } = present
+  const { failing } = present
+  const unwatched = shards.filter((shard) => !isWatched(shard))
+  const lateCount = { count: live.late, atLeast: live.isDueCut }
+  const lost = nodes.filter(
+    ({ why, deadAt }) => why === 'lost' && deadAt !== null && deadAt > now - HOUR_MS,
+  ).length
+  const quiet = nodes.filter(({ state }) => state === 'quiet').length
+  const step = present.clockStep ?? null
+  const day = outcomesOf(counted.minutes)
+  return {
+    now: utc(now),
+    verdict: verdictOf({
+      database: trouble?.detail ?? null,
+      unwatchedShards: unwatched.length,
+      late: { ...lateCount, oldestMs: live.oldestLateAt === null ? null : now - live.oldestLateAt },
+      failing,
+      lostNodes: lost,
+      quietNodes: quiet,
+      ran: day.completed + day.permanentlyFailed + day.cancelled,
+      skipped: day.skipped,
+      missed: day.missed,
+      audit: auditOf(present.audit, now),
+      refused: refusedOf(present.refused),
+      clockStep: step && { ...step, agoMs: Math.max(0, now - step.noticedAt) },
+    }),
+    runs: {
+      pending: { count: live.pending, atLeast: live.isDueCut },
+      running: { count: live.running, atLeast: live.isDueCut },
+      retrying: { count: live.retrying, atLeast: live.isDueCut || live.isAheadCut },
+      late: { ...lateCount, oldestDueAt: live.oldestLateAt === null ? null : utc(live.oldestLateAt) },
+    },
+    places: placesOf(nodes),
+    tasks: {
+      total: upTo(tasks.total),
+      paused: { ...upTo(tasks.paused), since: tasks.pausedSince === null ? null : utc(tasks.pausedSince) },
+      failing,
+    },
+    lastDay: { ...day, isComplete: counted.isComplete },
+    minutes: stepsOf(counted, { now, stepMs: MINUTE_MS, count: MINUTES_SHOWN }),
+    next: {
+      ...ahead,
+      minutes: ahead.minutes.map(({ minute, count }) => ({ at: utc(minute), count })),
+    },
+    audit: presentAudit(present.audit),
+    refused: refusedOf(present.refused),
+    database: { isWritable: trouble === null, code: trouble?.code ?? null, detail: trouble?.detail ?? null },
+    clock: { steps: step?.count ?? 0, lastStep: step && { at: utc(step.noticedAt), byMs: step.byMs } },
+    nodes: { alive: nodes.filter(({ state }) => state === 'alive').length, quiet, lost },
+    shards: {
+      total: SHARD_COUNT,
+      unwatched: unwatched.length,
+      unwatchedSince: unwatched.length === 0 ? null : utc(Math.min(...unwatched.map((s) => s.watchedUntil))),
+    },
+  }
+}
+
+/** What the verdict says about the audit. Before the first round has ended it says nothing. */
+const auditOf = (audit: AuditSummary | undefined, now: number) => ({
+  repaired: audit?.repaired ?? 0,
+  unrepaired: audit?.unrepaired ?? 0,
+  minutesLost: audit?.minutesLost ?? 0,
+  isWhole: audit?.oneOffsEndedAt != null && audit.historyEndedAt !== null,
+  silentMs: audit?.roundEndedAt == null ? null : now - audit.roundEndedAt,
+})
+
+interface Present {
+  readonly live: LiveCounts
+  readonly failing: Stats['tasks']['failing']
+  readonly tasks: { readonly total: number; readonly paused: number; readonly pausedSince: number | null }
+  readonly ahead: Forecast
+  readonly audit: AuditSummary | undefined
+  readonly refused: readonly RefusedRow[]
+  readonly clockStep: ClockStepRow | undefined
+}
+
+const NOTHING_LIVE: LiveCounts = {
+  pending: 0,
+  running: 0,
+  retrying: 0,
+  late: 0,
+  oldestLateAt: null,
+  isDueCut: false,
+  isAheadCut: false,
+}
+
+async function countPresent(tx: Queryable, projectId: string, now: number): Promise<Present> {
+  const [live = NOTHING_LIVE] = await tx.run(
+    liveCounts({ projectId, lateAfterMs: LATE_AFTER_MS, maxPerShard: MAX_PER_SHARD }),
+  )
+  const [tasks = { total: 0, paused: 0, pausedSince: null }] = await tx.run(
+    taskCounts({ projectId, limit: MAX_TASKS_COUNTED }),
+  )
+  const failed = await tx.run(
+    failedTasks({
+      projectId,
+      maxFailures: MAX_FAILURES,
+      maxTasks: MAX_FAILED_TASKS,
+      runsEach: RUNS_OF_A_FAILED_TASK,
+    }),
+  )
+  const [audit] = await tx.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
+  const refused = await tx.run(refusedNow({ projectId, limit: MAX_REFUSED }))
+  const [clockStep] = await tx.run(latestClockStep())
+  return {
+    live,
+    tasks,
+    failing: await failingOf(tx, failed),
+    audit,
+    refused,
+    clockStep,
+    ahead: await forecast(tx, projectId, now),
+  }
+}
+
+const refusedOf = (rows: readonly RefusedRow[]): Stats['refused'] => ({
+  count: rows.length,
+  atLeast: rows.length >= MAX_REFUSED,
+  items: rows.slice(0, REFUSED_SHOWN).map(({ firstAt, lastAt, ...row }) => ({
+    ...row,
+    since: utc(firstAt),
+    lastTriedAt: utc(lastAt),
+  })),
+})
+
+const upTo = (count: number): Counted => ({ count, atLeast: count >= MAX_TASKS_COUNTED })
+
+function placesOf(nodes: readonly NodeView[]): Stats['places'] {
+  const living = nodes.filter(({ state }) => state !== 'dead')
+  const count = living.reduce((sum, { busy }) => sum + busy.count, 0)
+  return {
+    total: living.reduce((sum, { concurrency }) => sum + concurrency, 0),
+    busy: { count, atLeast: living.some(({ busy }) => busy.atLeast) },
+  }
+}

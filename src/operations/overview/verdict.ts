@@ -1,0 +1,147 @@
+/** Is everything on time? One sentence about it, made of what was counted. Pure. */
+
+import type { Counted } from '../../api/http/schemas/counted.ts'
+import { REFUSED_WORDS, type RefusedOperation } from '../../core/ledger/refusal-report.ts'
+
+/** What the sentence is made of. */
+export interface Ingredients {
+  /** What keeps the database from being written to; null when nothing does. */
+  readonly database: string | null
+  readonly unwatchedShards: number
+  readonly late: Counted & { readonly oldestMs: number | null }
+  readonly failing: Counted
+  readonly lostNodes: number
+  readonly quietNodes: number
+  /** Within the last day. */
+  readonly ran: number
+  readonly skipped: number
+  readonly missed: number
+  readonly audit: AuditIngredients
+  /** What PostgreSQL refuses to write at present. */
+  readonly refused: Counted & { readonly items: readonly { readonly operation: RefusedOperation }[] }
+  /** The latest time within a day that the database's clock was set, and how often it was. */
+  readonly clockStep: ClockStep | null
+}
+
+/** The database's clock was set. */
+export interface ClockStep {
+  readonly byMs: number
+  readonly agoMs: number
+  readonly count: number
+}
+
+/** What the audit has to say. */
+export interface AuditIngredients {
+  /** Found out of order within the last day, and put right or not. */
+  readonly repaired: number
+  readonly unrepaired: number
+  /** Minutes whose history has lost rows, found within the last day. */
+  readonly minutesLost: number
+  /** One-offs and the history of the last day were looked at as well, to the end. */
+  readonly isWhole: boolean
+  /** For how long no round has come to its end; null before the first. */
+  readonly silentMs: number | null
+}
+
+/** The answer to the question whether everything is on time. */
+export interface Verdict {
+  /** Nothing needs attention. */
+  readonly isFine: boolean
+  readonly sentence: string
+}
+
+export function verdictOf(ingredients: Ingredients): Verdict {
+  const troubles = troublesOf(ingredients)
+  const { missed } = ingredients
+  const isFine = troubles.length === 0 && missed === 0
+  const audited = isFine ? checked(ingredients.audit) : []
+  return {
+    isFine,
+    sentence: [...(isFine ? ['On time.'] : troubles), dayOf(ingredients), ...audited].join(' '),
+  }
+}
+
+/** Exactly what the audit has looked at, and no more than that. */
+function checked({ silentMs, isWhole }: AuditIngredients): string[] {
+  if (silentMs === null) return []
+  if (!isWhole) return ['Every recurring task has its next run.']
+  return ['Every task has its next run or has ended, and every run that was counted in 24 h is in history.']
+}
+
+/** Runs are of any kind, by hand too; what is skipped or missed is an occurrence. */
+function dayOf({ ran, skipped, missed }: Ingredients): string {
+  const ended = `In 24 h ${of(ran, 'run')} ended`
+  if (skipped === 0) return `${ended}, and nothing was skipped.`
+  const those = `${of(skipped, 'occurrence')} ${skipped === 1 ? 'was' : 'were'} skipped`
+  if (skipped === 1) return `${ended}, and ${those}${missed === 0 ? ', not missed' : ': missed'}.`
+  return `${ended}, and ${those}, ${missed === 0 ? 'none' : numeral(missed)} of them missed.`
+}
+
+function troublesOf(it: Ingredients): string[] {
+  const troubles: string[] = []
+  if (it.database !== null) troubles.push(`Nothing can be created, started or recorded. ${it.database}`)
+  const [refused] = it.refused.items
+  if (refused)
+    troubles.push(
+      `PostgreSQL refuses ${it.refused.atLeast ? 'at least ' : ''}${of(it.refused.count, 'write')}: ${REFUSED_WORDS[refused.operation]}.`,
+    )
+  if (it.unwatchedShards > 0)
+    troubles.push(
+      `Nobody watches ${of(it.unwatchedShards, 'shard')}: what comes due there is late until a scheduler takes ${it.unwatchedShards === 1 ? 'it' : 'them'}.`,
+    )
+  if (it.late.count > 0) {
+    const { count, oldestMs } = it.late
+    const by = oldestMs === null ? '' : `, the oldest by ${roughly(oldestMs)}`
+    troubles.push(`${more(it.late)}${of(count, 'run')} ${count === 1 ? 'is' : 'are'} late${by}.`)
+  }
+  if (it.failing.count > 0)
+    troubles.push(
+      `${more(it.failing)}${of(it.failing.count, 'task')} ${it.failing.count === 1 ? 'is' : 'are'} failing.`,
+    )
+  const { repaired, unrepaired, minutesLost, silentMs } = it.audit
+  if (unrepaired > 0)
+    troubles.push(
+      `${of(unrepaired, 'task')} ${unrepaired === 1 ? 'has' : 'have'} no next row, and the audit could not put it back.`,
+    )
+  if (minutesLost > 0)
+    troubles.push(`Rows are gone from ${of(minutesLost, 'minute')} of history; GET /v1/audit lists them.`)
+  if (repaired > 0)
+    troubles.push(
+      `The audit found ${of(repaired, 'lost row')} within 24 h and put ${repaired === 1 ? 'it' : 'them'} back.`,
+    )
+  if (silentMs !== null && silentMs > AUDIT_SILENT_MS)
+    troubles.push(`No audit has come round for ${roughly(silentMs)}.`)
+  if (it.clockStep) troubles.push(stepOf(it.clockStep))
+  if (it.lostNodes > 0) troubles.push(`${of(it.lostNodes, 'node')} died within the last hour.`)
+  if (it.quietNodes > 0)
+    troubles.push(`${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'is' : 'are'} quiet.`)
+  return troubles
+}
+
+function stepOf({ byMs, agoMs, count }: ClockStep): string {
+  const times = count === 1 ? '' : ` (${of(count, 'time')} in 24 h)`
+  const length = Math.abs(byMs) < 1_000 ? `${Math.abs(byMs)} ms` : roughly(Math.abs(byMs))
+  const direction = byMs < 0 ? 'back' : 'forward'
+  return `The database's clock was set ${direction} by ${length}, ${roughly(agoMs)} ago${times}.`
+}
+
+/** A round takes less than a minute; when none has ended for so long, nobody audits. */
+const AUDIT_SILENT_MS = 300_000
+
+const more = ({ atLeast }: Counted) => (atLeast ? 'At least ' : '')
+const of = (count: number, noun: string) => `${numeral(count)} ${noun}${count === 1 ? '' : 's'}`
+
+/** Thousands apart, by a space that no line breaks at. */
+const numeral = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, '\u00a0')
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+function roughly(ms: number): string {
+  const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['s', 1_000]
+  return `${Math.max(1, Math.floor(ms / unitMs))} ${unit}`
+}

@@ -1,0 +1,60 @@
+import type { CreateBlackout } from '../../api/resources/blackouts/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import { spanAfter, spanAt } from '../../core/policy/blackout.ts'
+import type { BlackoutRule } from '../../core/policy/blackout-rule.ts'
+import {
+  type BlackoutRow,
+  insertBlackout,
+  MAX_BLACKOUTS,
+  readBlackouts,
+  removeBlackout,
+  wakeDeferred,
+} from '../../store/projects/blackouts.ts'
+import type { Context } from '../context.ts'
+
+/** Stores a blackout. Schedulers hear of it at once, and find it within two seconds in any case. */
+export async function createBlackout(context: Context, input: CreateBlackout): Promise<BlackoutRow> {
+  const { db, projectId, wakeUps, clock } = context
+  const rule = input.window as BlackoutRule
+  const now = clock.now()
+  if (spanAt(rule, now) === null && spanAfter(rule, now) === null) throw isOver()
+  const row = { id: uuidv7(), projectId, name: input.name, effect: input.effect ?? 'skip', rule }
+  const [stored] = await db.run(insertBlackout(row))
+  if (!stored) throw tooMany()
+  wakeUps.announceQueues()
+  return { ...row, ...stored }
+}
+
+export function allBlackouts({ db, projectId }: Context): Promise<BlackoutRow[]> {
+  return db.run(readBlackouts({ projectId }))
+}
+
+export async function getBlackout({ db, projectId }: Context, id: string): Promise<BlackoutRow> {
+  const [row] = await db.run(readBlackouts({ projectId, id }))
+  if (!row) throw notThere(id)
+  return row
+}
+
+/** Removes a blackout; what it had put off is looked at again now. */
+export async function endBlackout(context: Context, id: string): Promise<void> {
+  const { db, projectId, wakeUps, clock } = context
+  const [removed] = await db.run(removeBlackout({ projectId, id }))
+  if (!removed) throw notThere(id)
+  wakeUps.announceQueues()
+  const span = removed.effect === 'defer' ? spanAt(removed.rule, clock.now()) : null
+  if (span) wakeUps.announceDue(await db.run(wakeDeferred({ projectId, at: span.to })))
+}
+
+const notThere = (id: string) => new Refusal('not_found', `There is no blackout ${id}, or it was removed.`)
+
+function isOver(): Refusal {
+  const problems = [{ pointer: '/window/to', detail: 'must lie in the future' }]
+  return new Refusal('invalid_input', 'The window is over: it would never hold.', { problems })
+}
+
+const tooMany = () =>
+  new Refusal(
+    'too_many_blackouts',
+    `The project has ${MAX_BLACKOUTS} blackouts, which is as many as there may be. Remove one first.`,
+  )

@@ -1,0 +1,111 @@
+/** The project that the caller acts in, the limits it sets for the schedules of its tasks, and who sends their messages. */
+
+import type { EditProject } from '../../api/resources/projects/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { paceOf } from '../../core/schedule/pace.ts'
+import { triggersOf } from '../../core/schedule/schedule.ts'
+import { MIN_INTERVAL_MS } from '../../core/schedule/validate-schedule.ts'
+import { durationMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
+import { formatDuration } from '../../core/values/duration.ts'
+import { type Database, violatedConstraint } from '../../store/database/database.ts'
+import {
+  editProject,
+  type ProjectLimits,
+  type ProjectRow,
+  readProject,
+} from '../../store/projects/projects.ts'
+import type { Context } from '../context.ts'
+
+/** The project, with the limits that hold: its own, or those that the node was started with. */
+export async function getProject({ db, projectId, limits }: Context): Promise<ProjectRow> {
+  const [project] = await db.run(readProject(projectId))
+  if (!project) throw new Refusal('not_found', `There is no project ${projectId}.`)
+  const minPeriodMs = project.minPeriodMs ?? limits.minPeriodMs
+  const maxAheadMs = project.maxAheadMs ?? limits.maxAheadMs
+  return { ...project, minPeriodMs, maxAheadMs }
+}
+
+export async function changeProject(context: Context, { limits, mail }: EditProject): Promise<ProjectRow> {
+  const { db, projectId } = context
+  const toMs = (text: string | null | undefined) => (text == null ? text : durationMs(text))
+  const [minPeriodMs, maxAheadMs] = [toMs(limits?.minPeriod), toMs(limits?.maxAhead)]
+  try {
+    await db.run(
+      editProject(projectId, {
+        ...(minPeriodMs === undefined ? {} : { minPeriodMs }),
+        ...(maxAheadMs === undefined ? {} : { maxAheadMs }),
+        ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
+        ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
+      }),
+    )
+  } catch (error) {
+    if (violatedConstraint(error) !== 'project_limits_leave_room') throw error
+    const detail = 'is more than maxAhead, so nothing could be due; choose both so that it is not'
+    throw new Refusal('invalid_input', `/limits/minPeriod ${detail}.`, {
+      problems: [{ pointer: '/limits/minPeriod', detail }],
+    })
+  }
+  known.delete(db)
+  return getProject(context)
+}
+
+/** Limits are asked for with each task that is made. Nodes follow a change that another one made within this time. */
+const KNOWN_FOR_MS = 1_000
+
+interface KnownLimits {
+  readonly projectId: string
+  readonly readAt: number
+  readonly limits: Promise<ProjectLimits>
+}
+
+const known = new WeakMap<Database, KnownLimits>()
+
+/** The limits of the project, as they were at most a second ago. */
+export async function limitsOf(context: Context): Promise<ProjectLimits> {
+  const { db, projectId } = context
+  const found = known.get(db)
+  const isFresh = found?.projectId === projectId && performance.now() - found.readAt < KNOWN_FOR_MS
+  if (found && isFresh) return found.limits
+  const limits = getProject(context)
+  known.set(db, { projectId, readAt: performance.now(), limits })
+  limits.catch(() => known.delete(db))
+  return limits
+}
+
+/** Refuses a definition that is due more often, or further ahead, than its project allows. */
+export function keepLimits(definition: TaskDefinition, limits: ProjectLimits, now: number): void {
+  const { minPeriodMs, maxAheadMs } = limits
+  const { schedule } = definition
+  if (schedule.type === 'manual' || !isLimited(definition, limits)) return
+  const plan = planOf(definition)
+  const { shortestMs, longestMs, first } = paceOf(plan, now)
+  const place = 'interval' in schedule ? '/schedule/interval' : '/schedule'
+  const least = minPeriodMs ?? MIN_INTERVAL_MS
+  if (shortestMs !== null && shortestMs < least)
+    throw beyond(place, `is due every ${formatDuration(shortestMs)}`, { minPeriod: formatDuration(least) })
+  if (maxAheadMs === null) return
+  const maxAhead = formatDuration(maxAheadMs)
+  if (longestMs !== null && longestMs > maxAheadMs)
+    throw beyond(place, `is due ${formatDuration(longestMs)} apart`, { maxAhead })
+  const distance = first === null ? 0 : first - now
+  const at =
+    schedule.type === 'once' ? '/schedule/at' : definition.startAt === null ? '/schedule' : '/startAt'
+  if (distance > maxAheadMs) throw beyond(at, `is first due in ${formatDuration(distance)}`, { maxAhead })
+}
+
+/** Whether there is anything to measure: a single wall-clock trigger is never due twice in a second. */
+function isLimited({ schedule }: TaskDefinition, { minPeriodMs, maxAheadMs }: ProjectLimits): boolean {
+  const isPlain = triggersOf(schedule).length < 2 && schedule.type !== 'dates'
+  return maxAheadMs !== null || !isPlain || (minPeriodMs !== null && minPeriodMs > MIN_INTERVAL_MS)
+}
+
+function beyond(pointer: string, is: string, limit: Readonly<Record<string, string>>): Refusal {
+  const [[name, value] = ['', '']] = Object.entries(limit)
+  const allowed =
+    name === 'minPeriod' ? `not more often than every ${value}` : `not further ahead than ${value}`
+  const detail = `${is}; the project allows ${allowed} (limits.${name})`
+  return new Refusal('beyond_limits', `${pointer} ${detail}.`, {
+    problems: [{ pointer, detail }],
+    extra: { limit },
+  })
+}

@@ -1,0 +1,70 @@
+import { formatSecret, makeSecret } from '../../core/action/webhook-signature.ts'
+import { Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import {
+  addEndpointSecret,
+  addSigningSecret,
+  listSigningSecrets,
+  lockSecretsOf,
+  MAX_LIVE_SECRETS,
+  MAX_ORIGINS_WITH_SECRETS,
+  removeSigningSecret,
+  type SigningSecretRow,
+} from '../../store/projects/signing-secrets.ts'
+import type { Context } from '../context.ts'
+
+/** A secret that was just made, for the one answer that shows it. */
+export interface MadeSecret extends SigningSecretRow {
+  readonly secret: string
+}
+
+/** The secrets in use; with an origin those that are bound to it. */
+export function allSigningSecrets(
+  { db, projectId }: Context,
+  origin: string | null,
+): Promise<SigningSecretRow[]> {
+  return db.run(listSigningSecrets(projectId, origin))
+}
+
+/** What secret is wanted. */
+export interface SecretToMake {
+  /** Where requests signed with it go; null for all that have no secrets of their own. */
+  readonly origin: string | null
+  /** After how long the others of the same origin are no longer in use; null leaves them as they are. */
+  readonly othersExpireInMs: number | null
+}
+
+/** Makes a secret beside the one in use or, with `othersExpireInMs`, in its place. */
+export async function makeSigningSecret(
+  { db, projectId }: Context,
+  { origin, othersExpireInMs }: SecretToMake,
+): Promise<MadeSecret> {
+  const secret = makeSecret()
+  const toAdd = { id: uuidv7(), projectId, secret, othersExpireInMs }
+  const [made] = await db.transaction(async (tx) => {
+    await tx.run(lockSecretsOf(projectId))
+    return tx.run(origin === null ? addSigningSecret(toAdd) : addEndpointSecret({ ...toAdd, origin }))
+  })
+  if (made) return { ...made, origin, expiresAt: null, secret: formatSecret(secret) }
+  throw new Refusal(
+    'too_many_secrets',
+    whyNotMade(origin, await db.run(listSigningSecrets(projectId, origin))),
+  )
+}
+
+/** Which of the two limits is reached. */
+function whyNotMade(origin: string | null, live: readonly SigningSecretRow[]): string {
+  if (origin !== null && live.length < MAX_LIVE_SECRETS)
+    return `${MAX_ORIGINS_WITH_SECRETS} origins of this project have signing secrets already. Revoke those of an origin that is no longer called.`
+  const ids = live
+    .filter((secret) => secret.origin === origin)
+    .map(({ id }) => id)
+    .join(' and ')
+  const where = origin === null ? '' : ` for ${origin}`
+  return `${MAX_LIVE_SECRETS} signing secrets are in use already${where}: ${ids}. Revoke one, or wait until it expires.`
+}
+
+export async function revokeSigningSecret({ db, projectId }: Context, id: string): Promise<void> {
+  const [removed] = await db.run(removeSigningSecret(projectId, id))
+  if (!removed) throw new Refusal('not_found', `There is no signing secret ${id}.`)
+}

@@ -1,0 +1,48 @@
+/** What a trigger may change of one run: checked against the task that it is a run of. */
+
+import { invalidInput, MAX_PROBLEMS, parse } from '../../api/http/validation/parse.ts'
+import { jsonPointer } from '../../api/http/validation/place.ts'
+import { Action } from '../../api/resources/tasks/action-schemas.ts'
+import type { TriggerTask } from '../../api/resources/tasks/schemas.ts'
+import { unmaskedOverride } from '../../core/action/unmasked-action.ts'
+import { applyOverride, OVERRIDABLE, type RunOverride } from '../../core/run/run-override.ts'
+import type { TaskDefinition } from '../../core/task/task.ts'
+import { defined, refuseShrinking } from '../tasks/define-task.ts'
+
+/** The override that was asked for; null when it changes nothing, refused when the task does not take it. */
+export function overrideOf(definition: TaskDefinition, asked: TriggerTask | RunOverride): RunOverride | null {
+  const override = withoutEmpty({ ...(asked as RunOverride), retry: defined(asked.retry) })
+  if (Object.keys(override).length === 0) return null
+  if (override.action !== undefined) refuseOtherMembers(definition.action.type, override.action)
+  const { value: unmasked, problems } = unmaskedOverride(override, definition.action)
+  if (problems.length > 0) throw invalidInput(problems)
+  const performed = applyOverride(definition, unmasked)
+  const parsed = parse(Action, performed.action, 'body')
+  if (!parsed.ok)
+    throw invalidInput(
+      parsed.problems.map((problem) => ({ ...problem, pointer: `/action${problem.pointer}` })),
+    )
+  refuseShrinking(performed.retry)
+  return unmasked
+}
+
+/** Without what names nothing to change. */
+const withoutEmpty = (override: RunOverride): RunOverride =>
+  Object.fromEntries(
+    Object.entries(defined(override)).filter(
+      ([, value]) => typeof value !== 'object' || Object.keys(value).length > 0,
+    ),
+  )
+
+function refuseOtherMembers(
+  type: TaskDefinition['action']['type'],
+  members: Readonly<Record<string, unknown>>,
+): void {
+  const allowed = OVERRIDABLE[type]
+  const detail = `cannot be overridden; of a ${type} action a trigger may change ${allowed.join(' and ') || 'nothing'}`
+  const others = Object.keys(members).filter((name) => !allowed.includes(name))
+  if (others.length === 0) return
+  throw invalidInput(
+    others.slice(0, MAX_PROBLEMS).map((name) => ({ pointer: jsonPointer(['action', name]), detail })),
+  )
+}

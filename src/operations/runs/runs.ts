@@ -1,0 +1,180 @@
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidTime, uuidv7 } from '../../core/ids.ts'
+import { isLiveState } from '../../core/run/run.ts'
+import { applyOverride, type RunOverride } from '../../core/run/run-override.ts'
+import type { TaskDefinition } from '../../core/task/task.ts'
+import { backfillOfRun } from '../../store/backfills/backfills.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { type AttemptRow, earlierAttempts } from '../../store/history/attempts.ts'
+import { settleDeadLetters } from '../../store/history/dead-letters.ts'
+import type { RunPosition } from '../../store/history/run-search.ts'
+import { type RunRow, retriesOf, runById } from '../../store/history/runs.ts'
+import { type Progress, progressOf } from '../../store/nodes/remote-workers.ts'
+import { readWholeDefinitions } from '../../store/tasks/read-definitions.ts'
+import { readOverrides } from '../../store/tasks/run-overrides.ts'
+import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/tasks/task-statements.ts'
+import type { DueHint } from '../../transport/wake-ups.ts'
+import type { Context } from '../context.ts'
+import type { Answer, Repeatable } from '../idempotency.ts'
+import { triggerTask } from './trigger-task.ts'
+
+/** A run, what it is performed as, its ended attempts in order, and the runs that repeat it. */
+export interface RunWithAttempts {
+  readonly run: RunRow
+  /** What it does otherwise than its task says. */
+  readonly override: RunOverride | null
+  readonly action: TaskDefinition['action'] | null
+  /** The backfill that it is one of. */
+  readonly backfillId: string | null
+  readonly attempts: readonly AttemptRow[]
+  readonly retriedAs: readonly string[]
+  /** How far the attempt in progress says it is. */
+  readonly progress: (Progress & { readonly at: number }) | null
+}
+
+const MAX_RETRIES_SHOWN = 20
+
+export async function getRun(context: Context, id: string): Promise<RunWithAttempts> {
+  // A run id made by a node whose clock was far ahead seems to come from after the run's end.
+  const found = (await findRun(context, id, uuidTime(id))) ?? (await findRun(context, id, 0))
+  if (!found) throw new Refusal('not_found', `There is no run ${id}.`)
+  return found
+}
+
+async function findRun(context: Context, id: string, madeAt: number): Promise<RunWithAttempts | undefined> {
+  const { db, projectId } = context
+  const [run] = await db.run(runById({ projectId, id, madeAt }))
+  if (!run) return undefined
+  const { scheduledFor } = run
+  const earlier = await db.run(earlierAttempts({ runId: id, scheduledFor, madeAt }))
+  const retries = await db.run(retriesOf({ runId: id, limit: MAX_RETRIES_SHOWN }))
+  const [progress] = run.state === 'running' ? await db.run(progressOf({ runId: id, fence: run.fence })) : []
+  return {
+    run,
+    ...(await performedAs(context, run)),
+    backfillId: await backfillIdOf(context, run),
+    attempts: [...earlier, ...lastAttempt(run)],
+    retriedAs: retries.map((retry) => retry.id),
+    progress: progress ?? null,
+  }
+}
+
+/** What the run does: as its version of the task says, except for what whoever asked for it wanted otherwise. */
+async function performedAs(
+  { db }: Context,
+  { id, kind, taskId, version }: RunRow,
+): Promise<Pick<RunWithAttempts, 'override' | 'action'>> {
+  const [overridden] = kind === 'manual' ? await db.run(readOverrides([id])) : []
+  const override = overridden?.override ?? null
+  const [known] = await db.run(readWholeDefinitions([{ taskId, version }]))
+  const definition = known?.definition ?? null
+  const performed = definition && override ? applyOverride(definition, override) : definition
+  return { override, action: performed?.action ?? null }
+}
+
+async function backfillIdOf({ db }: Context, { id: runId, kind, taskId }: RunRow): Promise<string | null> {
+  const [backfill] = kind === 'backfill' ? await db.run(backfillOfRun({ runId, taskId })) : []
+  return backfill?.id ?? null
+}
+
+/** The attempt that the run itself tells of, once it has ended. */
+function lastAttempt(run: RunRow): AttemptRow[] {
+  if (run.outcome === null || run.endedAt === null) return []
+  const { id: runId, outcome, scheduledFor, startedAt, endedAt, workerId, fence, output, error } = run
+  return [
+    {
+      runId,
+      number: run.attempt,
+      outcome,
+      isFinal: run.state === 'permanently_failed',
+      scheduledFor,
+      startedAt,
+      endedAt,
+      workerId,
+      fence,
+      output,
+      error,
+    },
+  ]
+}
+
+/** Asks for a run that has ended once more, as a new one of its task; what it did otherwise it does again. */
+export async function retryRun(context: Context, id: string, repeat: Repeatable | null): Promise<Answer> {
+  const found = await getRun(context, id)
+  if (isLiveState(found.run.state)) throw stillActive(found.run)
+  return repeatRun(context, found, repeat, async (tx) => {
+    const { state, endedAt } = found.run
+    if (state === 'permanently_failed' && endedAt !== null)
+      await tx.run(settleDeadLetters({ letters: [{ id, us: endedAt * 1_000 }], how: 'redriven' }))
+  })
+}
+
+/** Somebody has taken care of a dead letter already. */
+export class AlreadySettled extends Error {}
+
+/** Runs a dead letter again, unless somebody has taken care of it already. */
+export async function redriveRun(context: Context, letter: RunPosition): Promise<void> {
+  const found = await getRun(context, letter.id)
+  await repeatRun(context, found, null, async (tx) => {
+    const settled = await tx.run(settleDeadLetters({ letters: [letter], how: 'redriven' }))
+    if (settled.length === 0) throw new AlreadySettled()
+  })
+}
+
+async function repeatRun(
+  context: Context,
+  { run: { id, taskId }, override }: RunWithAttempts,
+  repeat: Repeatable | null,
+  within: (tx: Queryable) => Promise<void>,
+): Promise<Answer> {
+  try {
+    return await triggerTask(context, { taskId, override, retryOf: id, repeat, within })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    if (error.code === 'not_found')
+      throw new Refusal('task_ended', `Run ${id} cannot be run again: its task was deleted.`)
+    if (error.code === 'invalid_input') throw noLongerFits(id, error)
+    throw error
+  }
+}
+
+/** The task was changed since, and what the run did otherwise means nothing to it any more. */
+function noLongerFits(id: string, { problems, message }: Refusal): Refusal {
+  const detail = `Run ${id} was triggered with an override that the task no longer takes: ${message}`
+  return new Refusal('override_outdated', detail, { problems })
+}
+
+function stillActive({ id, state }: RunRow): Refusal {
+  const message = `Run ${id} is still ${state}. Wait until it has ended, or cancel it with POST /v1/runs/${id}/cancel first.`
+  return new Refusal('run_active', message, { extra: { runId: id, state } })
+}
+
+/** Ends a run that waits, or tells the worker that has it to stop. The chain of a `delay` task goes on. */
+export async function cancelRun(context: Context, id: string): Promise<RunWithAttempts> {
+  const { db, wakeUps, projectId } = context
+  const { run } = await getRun(context, id)
+  const { taskId } = run
+  const woken: DueHint[] = []
+  const cancelled =
+    run.endedAt !== null
+      ? []
+      : await changing(db, async (tx) => {
+          await tx.run(lockTask(projectId, taskId))
+          await tx.run(lockRuns({ taskId, runId: id }))
+          const runs = await tx.run(cancelRuns({ taskId, runId: id, heirId: uuidv7() }))
+          woken.push(...(runs.some(({ wasRunning }) => !wasRunning) ? await tx.run(wakeHeld(taskId)) : []))
+          return runs
+        })
+  if (cancelled.length === 0) {
+    const { run: ended } = await getRun(context, id)
+    throw new Refusal('run_ended', `Run ${id} has already ended: it is ${ended.state}.`, {
+      extra: { runId: id },
+    })
+  }
+  const shard = shardOf(taskId)
+  const heirs = cancelled.flatMap(({ heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }]))
+  wakeUps.announceDue([...heirs, ...woken])
+  if (cancelled.some(({ wasRunning }) => wasRunning)) wakeUps.announceCancel()
+  return getRun(context, id)
+}

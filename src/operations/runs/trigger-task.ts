@@ -1,0 +1,106 @@
+import { presentRun } from '../../api/present.ts'
+import type { TriggerTask } from '../../api/resources/tasks/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { laneOf } from '../../core/run/lane.ts'
+import { applyOverride, type RunOverride } from '../../core/run/run-override.ts'
+import { type OverlapPolicy, queuedAtMost } from '../../core/task/task.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { insertRetry, type RunRow } from '../../store/history/runs.ts'
+import { insertOverride } from '../../store/tasks/run-overrides.ts'
+import { insertManual } from '../../store/tasks/task-statements.ts'
+import type { Context } from '../context.ts'
+import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
+import { lockLiving } from '../tasks/settle.ts'
+import { overrideOf } from './run-override.ts'
+
+/** A run that somebody asks for. */
+export interface WantedRun {
+  readonly taskId: string
+  /** What it shall do otherwise than the task says. */
+  readonly override: TriggerTask | RunOverride | null
+  /** The run that it repeats. */
+  readonly retryOf: string | null
+  readonly repeat: Repeatable | null
+  /** What else becomes true with it, or keeps it from being made. */
+  readonly within?: (tx: Queryable) => Promise<void>
+}
+
+/**
+ * Puts a run of the task on the agenda, due now, whatever its schedule says and also while it is paused. It is
+ * performed as the task is defined now, also when it repeats a run of an earlier version.
+ */
+export async function triggerTask(context: Context, wanted: WantedRun): Promise<Answer> {
+  const { db, clock, projectId, wakeUps, lanes } = context
+  const { taskId, retryOf, repeat } = wanted
+  const shard = shardOf(taskId)
+  const runId = uuidv7()
+  const at = Math.floor(clock.now())
+  const answer = await answerOnce(context, repeat, () =>
+    changing(db, async (tx) => {
+      const { version, definition, name, key } = await lockLiving(tx, projectId, taskId)
+      const override = wanted.override && overrideOf(definition, wanted.override)
+      const performed = override ? applyOverride(definition, override) : definition
+      const body = presentRun(pendingRun({ id: runId, taskId, taskName: name ?? key, retryOf, at, version }))
+      if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
+      const behindAtMost = queuedAtMost(performed.overlap)
+      const lane = laneOf(projectId, performed)
+      if (override) await lanes.ensure(db, [lane])
+      const { priority } = performed
+      const [result] = await tx.run(
+        insertManual({ runId, taskId, projectId, shard, at, version, lane: lane.id, priority, behindAtMost }),
+      )
+      if (!result?.inserted) throw runActive(result?.blocker ?? null, performed.overlap)
+      if (override) await tx.run(insertOverride({ runId, override }))
+      if (retryOf !== null) await tx.run(insertRetry({ runId, retryOf }))
+      await wanted.within?.(tx)
+      return { status: 201, body }
+    }),
+  )
+  if (!answer.isReplay) wakeUps.announceDue([{ shard, at }])
+  return answer
+}
+
+function runActive(blocker: string | null, overlap: OverlapPolicy): Refusal {
+  const policy = `the task's overlap policy is ${overlap}`
+  const message =
+    overlap === 'skip'
+      ? `Run ${blocker} of this task is still active, and ${policy}.`
+      : `Run ${blocker} of this task waits for an earlier one already, and ${policy}, which lets ${queuedAtMost(overlap)} wait.`
+  return new Refusal('run_active', message, { extra: { runId: blocker } })
+}
+
+interface PendingRun {
+  readonly id: string
+  readonly taskId: string
+  readonly taskName: string | null
+  readonly retryOf: string | null
+  readonly at: number
+  readonly version: number
+}
+
+/** A run that was just put on the agenda, as reading it would show it. */
+function pendingRun({ at, ...run }: PendingRun): RunRow {
+  return {
+    ...run,
+    kind: 'manual',
+    state: 'pending',
+    scheduledFor: at,
+    reason: null,
+    startedAt: null,
+    endedAt: null,
+    retryAt: null,
+    coversUntil: null,
+    coversCount: null,
+    attempt: 0,
+    losses: 0,
+    fence: 0,
+    lateMs: null,
+    workerId: null,
+    outcome: null,
+    output: null,
+    error: null,
+    cancelRequestedAt: null,
+  }
+}

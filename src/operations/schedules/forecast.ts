@@ -1,0 +1,160 @@
+/**
+ * What comes due in the next hour, by the minute. The agenda holds the next occurrence of each task only, so
+ * while there are few of them the ones after it are worked out from the schedules. When there are many the
+ * next ones alone are counted; and when there are very many, those of a few shards, which hold a fair share
+ * of all tasks each, stand for the rest.
+ */
+import { SHARD_COUNT } from '../../core/ids.ts'
+import { countOccurrences, occurrencesBetween } from '../../core/schedule/occurrences.ts'
+import { type Plan, type Schedule, triggersOf } from '../../core/schedule/schedule.ts'
+import { planOf } from '../../core/task/task.ts'
+import { mapInTurns } from '../../runtime/turns.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { type AheadRow, countAhead, type DueMinute, occurrencesAhead } from '../../store/history/overview.ts'
+
+/** The minutes of the next hour, the one that has begun included. */
+export interface Forecast {
+  readonly minutes: readonly DueMinute[]
+  /** There is more: occurrences after the next one of each task are not counted, or not all are. */
+  readonly atLeast: boolean
+  /** Counted in a few shards and scaled up. */
+  readonly isEstimate: boolean
+}
+
+const MINUTE_MS = 60_000
+export const MINUTES_AHEAD = 60
+/** Tasks up to which schedules are worked out. */
+const MAX_WORKED_OUT = 500
+/** Instants worked out at most, over all of them. */
+const MAX_INSTANTS = 100_000
+const MAX_PER_SHARD = 100
+const SAMPLED_SHARDS = 2
+const MAX_PER_SAMPLED_SHARD = 20_000
+
+const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, id) => id)
+
+export async function forecast(tx: Queryable, projectId: string, now: number): Promise<Forecast> {
+  const first = Math.floor(now / MINUTE_MS) * MINUTE_MS
+  const until = first + MINUTES_AHEAD * MINUTE_MS
+  const counted = await tx.run(
+    countAhead({ projectId, until, shards: ALL_SHARDS, maxPerShard: MAX_PER_SHARD }),
+  )
+  if (counted[0]?.isCut) {
+    const shards = pick(now)
+    const sample = await tx.run(countAhead({ projectId, until, shards, maxPerShard: MAX_PER_SAMPLED_SHARD }))
+    const scale = SHARD_COUNT / SAMPLED_SHARDS
+    const minutes = sample.map(({ minute, count }) => ({ minute, count: count * scale }))
+    return { minutes: everyMinute(first, minutes), atLeast: true, isEstimate: true }
+  }
+  const total = counted.reduce((sum, { count }) => sum + count, 0)
+  if (total > MAX_WORKED_OUT)
+    return { minutes: everyMinute(first, counted), atLeast: true, isEstimate: false }
+  const rows = await tx.run(occurrencesAhead({ projectId, until, limit: MAX_WORKED_OUT }))
+  const { minutes, isComplete } = await workOut(rows, first)
+  return { minutes: everyMinute(first, [...counted, ...minutes]), atLeast: !isComplete, isEstimate: false }
+}
+
+/** Other shards each minute, so that no task is always or never among them. */
+function pick(now: number): number[] {
+  const first = Math.floor(now / MINUTE_MS) % SHARD_COUNT
+  return Array.from(
+    { length: SAMPLED_SHARDS },
+    (_, i) => (first + (i * SHARD_COUNT) / SAMPLED_SHARDS) % SHARD_COUNT,
+  )
+}
+
+/**
+ * The occurrences that follow those that wait, worked out beside everything else that the process does. Tasks that
+ * are due by the same rule share the work. A `delay` goes on when its run has ended, which nobody knows yet: that is
+ * not complete.
+ */
+export async function workOut(
+  rows: readonly AheadRow[],
+  first: number,
+  maxInstants = MAX_INSTANTS,
+): Promise<{ minutes: DueMinute[]; isComplete: boolean }> {
+  const last = first + MINUTES_AHEAD * MINUTE_MS - 1
+  const byRule = new Map<string, readonly number[]>()
+  let isComplete = true
+  let budget = maxInstants
+  const dueBy = (plan: Plan) => {
+    const rule = ruleOf(plan)
+    const known = byRule.get(rule)
+    if (known) return known
+    const limit = Math.min(MAX_OF_A_RULE, budget)
+    const due = limit > 0 ? [...occurrencesBetween(plan, first, last, limit)] : []
+    if (due.length === limit && limit < MAX_OF_A_RULE) isComplete = false
+    budget -= due.length
+    byRule.set(rule, due)
+    return due
+  }
+  const minutes = await mapInTurns(rows, ({ at, ordinal, definition }): DueMinute[] => {
+    const { schedule, maxRuns } = definition
+    if (schedule.type === 'once' || schedule.type === 'manual') return []
+    if (schedule.type === 'delay') {
+      isComplete = false
+      return []
+    }
+    const plan = planOf(definition)
+    const left = maxRuns === null ? Number.POSITIVE_INFINITY : maxRuns - ordinal
+    if (schedule.type === 'every')
+      return countGrid(at, left, first, (after, upTo) => countOccurrences(plan, after, upTo, 1).count)
+    return byMinute(dueBy(plan), at, left)
+  })
+  return { minutes: minutes.flat(), isComplete }
+}
+
+/** How many instants after one fall into each minute; no more than are left. */
+function byMinute(instants: readonly number[], after: number, left: number): DueMinute[] {
+  const counts = new Map<number, number>()
+  let counted = 0
+  for (const instant of instants) {
+    if (instant <= after) continue
+    if (counted === left) break
+    counted += 1
+    const minute = minuteOf(instant)
+    counts.set(minute, (counts.get(minute) ?? 0) + 1)
+  }
+  return Array.from(counts, ([minute, count]) => ({ minute, count }))
+}
+
+/** Whatever is due by the same rule is due at the same instants. */
+const ruleOf = ({ schedule, startAt, endAt, seed, anchorAt }: Plan): string =>
+  JSON.stringify([schedule, startAt, endAt, seed, hasGrid(schedule) && anchorAt])
+
+/** Grids go through an origin of each task's own. */
+const hasGrid = (schedule: Schedule): boolean => triggersOf(schedule).some(({ type }) => type === 'every')
+
+/** One a second for an hour. */
+const MAX_OF_A_RULE = 3_600
+
+function countGrid(
+  at: number,
+  left: number,
+  first: number,
+  count: (after: number, upTo: number) => number,
+): DueMinute[] {
+  const minutes: DueMinute[] = []
+  let remaining = left
+  for (let minute = first; minute < first + MINUTES_AHEAD * MINUTE_MS && remaining > 0; minute += MINUTE_MS) {
+    const after = Math.max(at, minute - 1)
+    const upTo = minute + MINUTE_MS - 1
+    if (after >= upTo) continue
+    const due = Math.min(remaining, count(after, upTo))
+    remaining -= due
+    if (due > 0) minutes.push({ minute, count: due })
+  }
+  return minutes
+}
+
+const minuteOf = (instant: number): number => Math.floor(instant / MINUTE_MS) * MINUTE_MS
+
+/** Every minute of the hour once, those without anything too. */
+function everyMinute(first: number, counted: readonly DueMinute[]): DueMinute[] {
+  const sums = new Map<number, number>()
+  for (const { minute, count } of counted) sums.set(minute, (sums.get(minute) ?? 0) + count)
+  return Array.from({ length: MINUTES_AHEAD }, (_, i) => {
+    const minute = first + i * MINUTE_MS
+    return { minute, count: sums.get(minute) ?? 0 }
+  })
+}

@@ -1,0 +1,132 @@
+/**
+ * Making thousands of tasks by one call. Checking, writing and answering them takes a second of work: it is
+ * done in turns with everything else, so that what is due on this node still starts on time.
+ */
+
+import type { ListItem } from '../../api/http/body-parsing.ts'
+import { checkedItems, located } from '../../api/http/validation/list.ts'
+import { presentTask } from '../../api/present.ts'
+import { CreateTask } from '../../api/resources/tasks/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { mapInTurns } from '../../runtime/turns.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { changing } from '../../store/database/retry-on-deadlock.ts'
+import type { DueHint } from '../../transport/wake-ups.ts'
+import type { Context } from '../context.ts'
+import {
+  type Answer,
+  answerOnce,
+  type FirstAnswer,
+  PiecewiseRepeatable,
+  type Repeatable,
+  remember,
+} from '../idempotency.ts'
+import { limitsOf } from '../projects/project.ts'
+import { newTask, rowOf, storeTasks } from './create-task.ts'
+
+/** Tasks as they were sent: nothing has been checked yet. */
+export interface CreateManyRequest {
+  readonly items: readonly ListItem[]
+  readonly traceparent: string | null
+  readonly idempotencyKey: string | null
+  /** What the request is, for telling a repetition from another one. */
+  readonly address: { readonly method: string; readonly url: string }
+}
+
+/** Stored by one statement: so many at most, and no more than so much text unless it is one task alone. */
+const CHUNK = 200
+const CHUNK_BYTES = 512 * 1024
+
+const pointerTo = (index: number) => `/tasks/${index}`
+
+/** Stores tasks, all or none. */
+export async function createManyTasks(context: Context, request: CreateManyRequest): Promise<Answer> {
+  const { items, traceparent } = request
+  const { inputs, repeat } = await validated(request)
+  const ends = chunkEnds(items.map(({ bytes }) => bytes))
+  let hints: DueHint[] = []
+  const answer = await answerOnce(context, repeat, () =>
+    changing(context.db, async (tx) => {
+      hints = []
+      return storeAll(context, tx, { inputs, ends, traceparent, repeat, hints })
+    }),
+  )
+  if (!answer.isReplay) context.wakeUps.announceDue(hints)
+  return answer
+}
+
+/** Everything that is wrong is told, up to a bound, before anything is stored. */
+async function validated({
+  items,
+  idempotencyKey,
+  address,
+}: CreateManyRequest): Promise<{ inputs: CreateTask[]; repeat: Repeatable | null }> {
+  const repeat = idempotencyKey === null ? null : new PiecewiseRepeatable(idempotencyKey, address)
+  repeat?.add('{"tasks":[')
+  const inputs = await checkedItems(items, {
+    schema: CreateTask,
+    member: 'tasks',
+    onItem: (item, index) => repeat?.add(`${index === 0 ? '' : ','}${JSON.stringify(item)}`),
+  })
+  repeat?.add(']}')
+  return { inputs, repeat: repeat?.end() ?? null }
+}
+
+/** Where each of the chunks ends that the tasks are stored in. */
+function chunkEnds(sizes: readonly number[]): number[] {
+  const ends: number[] = []
+  let [begin, bytes] = [0, 0]
+  for (const [index, size] of sizes.entries()) {
+    bytes += size
+    if (index === begin || (index - begin < CHUNK && bytes <= CHUNK_BYTES)) continue
+    ends.push(index)
+    begin = index
+    bytes = size
+  }
+  return [...ends, sizes.length]
+}
+
+interface Storing {
+  readonly inputs: readonly CreateTask[]
+  readonly ends: readonly number[]
+  readonly traceparent: string | null
+  readonly repeat: Repeatable | null
+  /** Takes in when the stored tasks are first due. */
+  readonly hints: DueHint[]
+}
+
+/** The answer's body is JSON text: made of ten thousand tasks at once it would take its time at once. */
+async function storeAll(context: Context, tx: Queryable, storing: Storing): Promise<FirstAnswer> {
+  const { inputs, ends, traceparent, repeat, hints } = storing
+  const limits = await limitsOf(context)
+  const texts: string[] = []
+  for (const [n, end] of ends.entries()) {
+    const from = ends[n - 1] ?? 0
+    const made = await mapInTurns(inputs.slice(from, end), (input, i) =>
+      locate(from + i, () => newTask(context, input, { traceparent, limits })),
+    )
+    const tasks = made.map(({ task }) => task)
+    const lanes = made.map(({ lane }) => lane)
+    await storeTasks(context, tx, { tasks, lanes, remember: null, pointer: (i) => pointerTo(from + i) })
+    texts.push(...(await mapInTurns(tasks, (task) => JSON.stringify(presentTask(rowOf(task))))))
+    for (const { shard, first } of tasks)
+      if (first) hints.push({ shard, at: first.at + (first.jitterMs ?? 0) })
+  }
+  const answer = { status: 201, body: `{"items":[${texts.join(',')}]}` }
+  if (repeat) await remember(tx, context.projectId, repeat, answer)
+  return answer
+}
+
+/** Puts the place of the task in front of what was wrong with it. */
+function locate<T>(index: number, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const problems = located(pointerTo(index), error.problems)
+    throw new Refusal(error.code, `${pointerTo(index)}: ${error.message}`, {
+      problems,
+      extra: { ...error.extra },
+    })
+  }
+}

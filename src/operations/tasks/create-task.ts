@@ -1,0 +1,121 @@
+import type { CreateTask } from '../../api/resources/tasks/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { type Lane, laneOf } from '../../core/run/lane.ts'
+import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
+import type { ProjectLimits } from '../../store/projects/projects.ts'
+import { insertTasks, type NewTask, type RememberedAnswer, type TaskRow } from '../../store/tasks/tasks.ts'
+import type { Context } from '../context.ts'
+import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember } from '../idempotency.ts'
+import { keepLimits, limitsOf } from '../projects/project.ts'
+import { defineTask, firstRow } from './define-task.ts'
+
+/** A task to create, and what the request that asks for it brings along. */
+export interface CreateRequest {
+  readonly input: CreateTask
+  readonly traceparent: string | null
+  readonly repeat: Repeatable | null
+  /** Turns the stored task into the body of the answer. */
+  readonly present: (row: TaskRow) => unknown
+}
+
+/** Stores a task and answers once it is committed. */
+export function createTask(context: Context, request: CreateRequest): Promise<Answer> {
+  const { input, traceparent, repeat, present } = request
+  return answerOnce(context, repeat, async () => {
+    const { task, lane } = newTask(context, input, { traceparent, limits: await limitsOf(context) })
+    const answer = { status: 201, body: present(rowOf(task)) }
+    await storeTasks(context, context.db, {
+      tasks: [task],
+      lanes: [lane],
+      remember: repeat && toRemember(repeat, answer),
+      pointer: () => '',
+    })
+    if (task.first)
+      context.wakeUps.announceDue([{ shard: task.shard, at: task.first.at + (task.first.jitterMs ?? 0) }])
+    return answer
+  })
+}
+
+/** Tasks to store by one statement. */
+export interface Batch {
+  readonly tasks: readonly NewTask[]
+  /** The lanes that their runs will wait in. */
+  readonly lanes: readonly Lane[]
+  readonly remember: RememberedAnswer | null
+  /** Where each task stands in the request, for refusals: '' for one alone, '/tasks/7' in a list. */
+  readonly pointer: (index: number) => string
+}
+
+export async function storeTasks(context: Context, db: Queryable, batch: Batch): Promise<void> {
+  const { tasks, lanes, remember, pointer } = batch
+  await context.lanes.ensure(context.db, lanes)
+  try {
+    const [result] = await db.run(insertTasks(context.projectId, tasks, remember))
+    if (result?.stored !== tasks.length) throw new AnsweredMeanwhile()
+  } catch (error) {
+    if (violatedConstraint(error) === 'task_by_key') throw keyInUse(tasks, error, pointer)
+    throw error
+  }
+}
+
+/** From what was asked for to what is stored. */
+export function newTask(
+  { projectId, clock }: Context,
+  input: CreateTask,
+  { traceparent, limits }: { traceparent: string | null; limits: ProjectLimits },
+): { task: NewTask; lane: Lane } {
+  const id = uuidv7()
+  const now = Math.floor(clock.now())
+  const definition = defineTask(input, { now, traceparent, projectId, seed: input.key ?? id })
+  const lane = laneOf(projectId, definition)
+  const first = firstRow(definition, now)
+  keepLimits(definition, limits, now)
+  const task = {
+    id,
+    projectId,
+    key: input.key ?? null,
+    name: input.name ?? null,
+    owner: input.owner ?? null,
+    tags: [...new Set(input.tags ?? [])],
+    definition,
+    createdAt: now,
+    shard: shardOf(id),
+    lane: lane.id,
+    first: first && { runId: uuidv7(), ...first },
+  }
+  return { task, lane }
+}
+
+/** A task that was just made, as reading it would show it. */
+export function rowOf({ shard: _, lane: __, first, ...task }: NewTask): TaskRow {
+  return {
+    ...task,
+    version: 1,
+    updatedAt: task.createdAt,
+    pausedAt: null,
+    pauseReason: null,
+    resumeAt: null,
+    skipUntil: null,
+    skipReason: null,
+    cancelledAt: null,
+    deletedAt: null,
+    state: 'scheduled',
+    nextAt: first?.at ?? null,
+    openRun: null,
+  }
+}
+
+/** The database names the key in its message, whatever its language. */
+function keyInUse(tasks: readonly NewTask[], error: unknown, pointer: (index: number) => string): Refusal {
+  const message = (error as { detail?: string }).detail ?? ''
+  const found = tasks.findLastIndex(({ key }) => key !== null && message.includes(`, ${key})`))
+  const index = Math.max(found, 0)
+  const key = tasks[index]?.key ?? ''
+  const place = `PUT /v1/tasks/by-key/${encodeURIComponent(key)}`
+  return new Refusal(
+    'key_in_use',
+    `The key '${key}' names another task. Change that one with ${place}, or choose another key.`,
+    { problems: [{ pointer: `${pointer(index)}/key`, detail: 'names another task' }] },
+  )
+}

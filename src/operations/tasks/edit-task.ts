@@ -1,0 +1,213 @@
+/**
+ * Editing. Rows that are not yet due are replaced by what the new definition says; one that is due keeps
+ * its place and runs, and what follows it is the new definition's. So each occurrence belongs to exactly
+ * one version, and none is lost between two: settle-due.ts deals with those that came due before the edit and
+ * have not been fired.
+ */
+
+import type { ExpectedVersion } from '../../api/http/request.ts'
+import type { EditTask } from '../../api/resources/tasks/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { shardOf } from '../../core/ids.ts'
+import { laneOf } from '../../core/run/lane.ts'
+import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { planOf, type TaskDefinition } from '../../core/task/task.ts'
+import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
+import { changing } from '../../store/database/retry-on-deadlock.ts'
+import * as changes from '../../store/tasks/task-statements.ts'
+import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
+import type { Context } from '../context.ts'
+import { keepLimits, limitsOf } from '../projects/project.ts'
+import { chainDelay, firstRow, redefineTask } from './define-task.ts'
+import { endOverdue, recordPause } from './pause-task.ts'
+import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
+import { type Change, goesOnFrom, settleDue } from './settle-due.ts'
+import { dropSkips } from './skip-next.ts'
+
+/** A change to a task, the version it was made from, and who makes it. */
+export interface Edit {
+  readonly id: string
+  readonly edit: EditTask
+  readonly expected: ExpectedVersion
+  readonly by: string | null
+}
+
+export function editTask(context: Context, { id, edit, expected, by }: Edit): Promise<void> {
+  const note = { by, reason: edit.reason ?? null, rollbackOf: null }
+  return redefine(context, { id, expected, note }, async (task, now) => ({
+    key: edit.key === undefined ? task.key : edit.key,
+    name: edit.name === undefined ? task.name : edit.name,
+    owner: edit.owner === undefined ? task.owner : edit.owner,
+    tags: edit.tags === undefined ? task.tags : [...new Set(edit.tags)],
+    definition: redefineTask(task.definition, edit, { now, seed: task.key ?? id }),
+    isRetimed: changesTiming(edit),
+  }))
+}
+
+/** What is to be redefined, from which version, and the note that goes with it. */
+export interface Redefinition {
+  readonly id: string
+  readonly expected: ExpectedVersion
+  readonly note: EditNote
+}
+
+/** A task as it shall be. */
+export interface Redefined extends Omit<changes.TaskEdit, 'id'> {
+  /** When it is due may have changed, and not only what it does. */
+  readonly isRetimed: boolean
+}
+
+/** Makes a new version of a task, which holds from now on. */
+export async function redefine(
+  context: Context,
+  { id, expected, note }: Redefinition,
+  toBe: (task: changes.LockedTask, now: number, tx: Queryable) => Promise<Redefined>,
+): Promise<void> {
+  const { db, clock, projectId, wakeUps, lanes } = context
+  const limits = await limitsOf(context)
+  let key: string | null = null
+  const work = changing(db, async (tx) => {
+    const locked = await lockLiving(tx, projectId, id)
+    refuseOtherVersion(locked.version, expected)
+    const now = Math.floor(clock.now())
+    const task = await endOverdue(tx, locked, { projectId, now })
+    const { isRetimed, ...redefined } = await toBe(task, now, tx)
+    const { definition } = redefined
+    key = redefined.key
+    if (isRetimed) keepLimits(definition, limits, now)
+    await lanes.ensure(db, [laneOf(projectId, definition)])
+    const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
+    await tx.run(insertEdit(id, note))
+    const { version, updatedAt } = replaced as { version: number; updatedAt: number }
+    if (task.pausedAt !== null) {
+      await recordPause(tx, { task, projectId, until: updatedAt })
+      await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
+      return []
+    }
+    const change = { context, task, definition, version, projectId, now }
+    return isRetimed ? reschedule(tx, change) : carryOver(tx, change)
+  })
+  const due = await work.catch((error: unknown) => {
+    if (violatedConstraint(error) === 'task_by_key') throw keyInUse(key ?? '')
+    throw error
+  })
+  const shard = shardOf(id)
+  wakeUps.announceDue(due.map((at) => ({ shard, at })))
+}
+
+function refuseOtherVersion(version: number, expected: ExpectedVersion): void {
+  if (expected === null || expected === 'any' || expected === version) return
+  throw new Refusal(
+    'version_mismatch',
+    `The task is at version ${version}, not ${expected}. Read it again and repeat the change.`,
+    { extra: { currentVersion: version } },
+  )
+}
+
+function keyInUse(key: string): Refusal {
+  const problems = [{ pointer: '/key', detail: 'names another task' }]
+  return new Refusal('key_in_use', `The key '${key}' names another task.`, { problems })
+}
+
+const TIMING = ['schedule', 'startAt', 'endAt', 'maxRuns'] as const
+const changesTiming = (edit: EditTask) => TIMING.some((field) => edit[field] !== undefined)
+
+/** Keeps when the task is due; only what it does has changed. Answers when rows are due that were written. */
+async function carryOver(tx: Queryable, change: Change): Promise<number[]> {
+  const { task, definition, version, projectId } = change
+  const swept = await haltTask(tx, task.id)
+  const delayMs = chainDelay(definition)
+  if (swept === null) {
+    await continueChain(tx, change)
+    return []
+  }
+  const { scheduledFor: at, ordinal } = swept
+  await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until: at - 1 }))
+  await writeNext(tx, { taskId: task.id, projectId, definition, version, at, ordinal, delayMs })
+  return [at]
+}
+
+/** Goes on as the new definition says. Answers when rows are due that were written. */
+async function reschedule(tx: Queryable, change: Change): Promise<number[]> {
+  const { task, definition, version, projectId, now } = change
+  await dropSkips(tx, task, { projectId, now })
+  const swept = await haltTask(tx, task.id)
+  const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
+  const row = { taskId: task.id, projectId, definition, version, delayMs: chainDelay(definition) }
+  const due = swept !== null && swept.scheduledFor <= now ? swept : null
+  const isOver = isBeyond(definition, ordinal)
+  const isKept = due !== null && !isOver && goesOnFrom(change, due.scheduledFor)
+  const until = isKept ? due.scheduledFor : await passedUntil(tx, change)
+  await tx.run(changes.endVersion({ taskId: task.id, version: task.version, until }))
+  if (isOver) {
+    await recordDue(tx, swept, { task, projectId, reason: 'bounds', until: now })
+    return []
+  }
+  if (isKept) {
+    await writeNext(tx, { ...row, at: due.scheduledFor, ordinal })
+    return [due.scheduledFor]
+  }
+  const written = due === null ? [] : await settleDue(tx, change, due)
+  const isChained = row.delayMs !== null && written.length > 0
+  if (isChained || (await continueChain(tx, change))) return written
+  const next = ordinal + written.length
+  const at = isBeyond(definition, next) ? null : await nextAt(tx, change, swept)
+  if (at === null || written.includes(at)) return written
+  const skipUntil = task.skipUntil !== null && task.skipUntil > now ? task.skipUntil : null
+  return [...written, await writeAhead(tx, { ...row, at, ordinal: next }, skipUntil)]
+}
+
+const isBeyond = ({ maxRuns }: TaskDefinition, ordinal: number) => maxRuns !== null && ordinal > maxRuns
+
+/** How far the schedule before has come: up to now, or to a row that was fired a moment ahead. */
+async function passedUntil(tx: Queryable, { task, now }: Pick<Change, 'task' | 'now'>): Promise<number> {
+  const [latest] = await tx.run(changes.latestOccurrence(task.id))
+  return Math.max(now, latest?.until ?? now)
+}
+
+/** Lets the end of an active run write the next row, if the task is such and has one. */
+async function continueChain(tx: Queryable, { task, definition, projectId }: Change): Promise<boolean> {
+  const delayMs = chainDelay(definition)
+  if (delayMs === null) return false
+  const lane = laneOf(projectId, definition).id
+  const { priority } = definition
+  return (await tx.run(changes.continueChain({ taskId: task.id, delayMs, lane, priority }))).length > 0
+}
+
+/** The first occurrence of the new definition that was none before. */
+async function nextAt(
+  tx: Queryable,
+  { task, definition, now }: Change,
+  swept: changes.SweptRow | null,
+): Promise<number | null> {
+  const plan = planOf(definition)
+  switch (definition.schedule.type) {
+    case 'manual':
+      return null
+    case 'once': {
+      const at = firstOccurrence(plan, now)
+      const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(task.id, at))
+      return known?.exists ? null : (firstRow(definition, now)?.at ?? null)
+    }
+    case 'delay':
+      return nextOfChain(task.definition, definition, { now, swept })
+    default:
+      return nextOccurrence(plan, await passedUntil(tx, { task, now }))
+  }
+}
+
+/** A chain that waits goes on counting from the end of its last run; any other begins anew. */
+function nextOfChain(
+  before: TaskDefinition,
+  after: TaskDefinition,
+  { now, swept }: { now: number; swept: changes.SweptRow | null },
+): number | null {
+  const { startAt, endAt } = planOf(after)
+  if (swept === null || before.schedule.type !== 'delay' || after.schedule.type !== 'delay')
+    return firstRow(after, now)?.at ?? null
+  const hasRun = swept.ordinal > 1
+  if (!hasRun && startAt !== planOf(before).startAt) return firstRow(after, now)?.at ?? null
+  const shift = hasRun ? delayMs(after.schedule) - delayMs(before.schedule) : 0
+  const at = Math.max(swept.scheduledFor + shift, now, startAt ?? now)
+  return endAt !== null && at > endAt ? null : at
+}

@@ -1,0 +1,36 @@
+import { uuidv7 } from '../../core/ids.ts'
+import { cancelBackfills } from '../../store/backfills/backfills.ts'
+import { changing } from '../../store/database/retry-on-deadlock.ts'
+import * as changes from '../../store/tasks/task-statements.ts'
+import type { Context } from '../context.ts'
+import { eraseSecrets } from './erase-secrets.ts'
+import { endOverdue, recordPause } from './pause-task.ts'
+import { notFound } from './read-tasks.ts'
+import { haltTask, recordDue } from './settle.ts'
+import { dropSkips } from './skip-next.ts'
+
+/** Ends the task: nothing more is due, what waits is cancelled, what runs is told to stop. */
+export async function endTask(
+  { db, projectId, wakeUps, clock }: Context,
+  id: string,
+  how: 'cancel' | 'delete',
+): Promise<void> {
+  await changing(db, async (tx) => {
+    const [locked] = await tx.run(changes.lockTask(projectId, id))
+    if (!locked) return notFound(id)
+    const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
+    const [ended] = await tx.run(how === 'cancel' ? changes.markCancelled(id) : changes.markDeleted(id))
+    const until = ended?.cancelledAt ?? Number.NEGATIVE_INFINITY
+    await dropSkips(tx, task, { projectId, now: until })
+    await tx.run(changes.sweepDuties(id, ['resume', 'skip']))
+    const swept = await haltTask(tx, id)
+    if (task.pausedAt !== null && task.cancelledAt === null) await recordPause(tx, { task, projectId, until })
+    await recordDue(tx, swept, { task, projectId, reason: 'cancelled', until })
+    // Before the runs are cancelled: whoever is writing some of a backfill is waited for.
+    await tx.run(cancelBackfills({ taskId: id, id: null }))
+    await tx.run(changes.lockRuns({ taskId: id, runId: null }))
+    await tx.run(changes.cancelRuns({ taskId: id, runId: null, heirId: uuidv7() }))
+    if (how === 'delete') await eraseSecrets(tx, id)
+  })
+  wakeUps.announceCancel()
+}

@@ -1,0 +1,29 @@
+import { idRange, uuidTime } from '../../core/ids.ts'
+import { type FoundId, type IdRange, runsInRange, tasksInRange } from '../../store/tasks/id-search.ts'
+import type { Context } from '../context.ts'
+
+/** Enough to choose from; whoever has more candidates has to type more of the id. */
+const MAX_CANDIDATES = 10
+
+/** What was found, and whether there is more. */
+export interface FoundIds {
+  readonly items: readonly FoundId[]
+  readonly hasMore: boolean
+}
+
+/** Tasks or runs whose ids begin like this. */
+export async function findIds(
+  context: Context,
+  { prefix, type }: { prefix: string; type: FoundId['type'] },
+): Promise<FoundIds> {
+  const { db, projectId } = context
+  const range = { projectId, ...idRange(prefix), limit: MAX_CANDIDATES + 1 }
+  const found = type === 'task' ? await db.run(tasksInRange(range)) : await findRuns(context, range)
+  return { items: found.slice(0, MAX_CANDIDATES), hasMore: found.length > MAX_CANDIDATES }
+}
+
+/** A run id made by a node whose clock was far ahead seems to come from after the run's end. */
+async function findRuns({ db }: Context, range: IdRange): Promise<FoundId[]> {
+  const found = await db.run(runsInRange({ ...range, madeAt: uuidTime(range.least) }))
+  return found.length > 0 ? found : db.run(runsInRange({ ...range, madeAt: 0 }))
+}

@@ -1,0 +1,171 @@
+/**
+ * Pausing and resuming. A pause takes the next row away; what would have been due meanwhile is recorded
+ * as skipped, up to the pause when it begins, and from there on when it ends or the task is edited.
+ */
+
+import type { PauseTask, ResumeTask } from '../../api/resources/tasks/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { laneOf } from '../../core/run/lane.ts'
+import { nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { changing } from '../../store/database/retry-on-deadlock.ts'
+import * as changes from '../../store/tasks/task-statements.ts'
+import type { Context } from '../context.ts'
+import { chainDelay, firstRow } from './define-task.ts'
+import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
+import { dropSkips } from './skip-next.ts'
+
+/** Pauses a task, or gives the pause that it is in another reason or end. */
+export async function pauseTask(context: Context, id: string, words: PauseTask = {}): Promise<void> {
+  const { db, projectId, clock, wakeUps } = context
+  const until = words.until == null ? null : instantMs(words.until)
+  if (until !== null && until <= clock.now()) throw inThePast()
+  const said = { reason: words.reason ?? null, until }
+  await changing(db, async (tx) => {
+    const locked = await lockLiving(tx, projectId, id)
+    const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
+    if (task.pausedAt !== null && Object.keys(words).length === 0) return
+    await tx.run(changes.sweepDuties(id, ['resume']))
+    if (task.pausedAt === null) await dropSkips(tx, task, { projectId, now: clock.now() })
+    if (until !== null)
+      await tx.run(
+        changes.insertDuty({
+          runId: uuidv7(),
+          taskId: id,
+          projectId,
+          shard: shardOf(id),
+          at: until,
+          version: task.version,
+          kind: 'resume',
+        }),
+      )
+    if (task.pausedAt !== null) {
+      await tx.run(changes.rewordPause(id, said))
+      return
+    }
+    // What makes up for an outage has waited too long to go on waiting for the end of a pause.
+    await tx.run(changes.giveUpLate(id))
+    const swept = await haltTask(tx, id)
+    const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
+    const [paused] = await tx.run(changes.markPaused(id, ordinal, said))
+    const pausedAt = paused?.pausedAt ?? Number.NEGATIVE_INFINITY
+    await recordDue(tx, swept, { task, projectId, reason: 'paused', until: pausedAt })
+  })
+  if (until !== null) wakeUps.announceDue([{ shard: shardOf(id), at: until }])
+}
+
+function inThePast(): Refusal {
+  const problems = [{ pointer: '/until', detail: 'must lie in the future' }]
+  return new Refusal('invalid_input', '/until must lie in the future: it is when the task goes on.', {
+    problems,
+  })
+}
+
+export async function resumeTask(context: Context, id: string, { reason }: ResumeTask = {}): Promise<void> {
+  const { db, clock, projectId, wakeUps } = context
+  const dueAt = await changing(db, async (tx) => {
+    const task = await lockLiving(tx, projectId, id)
+    if (task.pausedAt === null) return null
+    const ends = (await tx.run(changes.sweepDuties(id, ['resume']))).map(({ at }) => at)
+    const now = Math.min(Math.floor(clock.now()), ...ends)
+    return endPause(tx, { task, projectId, now, reason: reason ?? null })
+  })
+  if (dueAt !== null) wakeUps.announceDue([{ shard: shardOf(id), at: dueAt }])
+}
+
+/**
+ * Ends a pause whose end has come. It ends at the instant it was to end at, also when nobody was there: what
+ * came due since then was missed, and follows the misfire policy.
+ */
+export async function endPauseOnTime({ db, projectId, wakeUps }: Context, runId: string): Promise<void> {
+  const due = await changing(db, async (tx) => {
+    const [duty] = await tx.run(changes.dutyOf(runId))
+    if (!duty) return null
+    const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
+    const [taken] = await tx.run(changes.takeDuty(runId))
+    if (!task || !taken || task.pausedAt === null) return null
+    const at = await endPause(tx, { task, projectId, now: taken.at, reason: null })
+    return at === null ? null : { shard: shardOf(task.id), at }
+  })
+  if (due) wakeUps.announceDue([due])
+}
+
+/** A pause whose end has come is over, whether or not somebody was there to end it: every change of the task sees it so. */
+export async function endOverdue(
+  tx: Queryable,
+  task: changes.LockedTask,
+  { projectId, now }: { projectId: string; now: number },
+): Promise<changes.LockedTask> {
+  if (task.pausedAt === null || task.cancelledAt !== null) return task
+  const [duty] = await tx.run(changes.resumeDutyOf(task.id))
+  if (!duty || duty.at > now) return task
+  await tx.run(changes.sweepDuties(task.id, ['resume']))
+  await endPause(tx, { task, projectId, now: duty.at, reason: null })
+  const [ended] = await tx.run(changes.lockTask(projectId, task.id))
+  return ended ?? task
+}
+
+interface PauseEnd {
+  readonly task: changes.LockedTask
+  readonly projectId: string
+  readonly now: number
+  readonly reason: string | null
+}
+
+async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEnd): Promise<number | null> {
+  await recordPause(tx, { task, projectId, until: now })
+  await tx.run(changes.markResumed(task.id, reason))
+  if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(changes.markSkipped(task.id, null, null))
+  return goOn(tx, { task, projectId, now })
+}
+
+interface PausedStretch {
+  readonly task: changes.LockedTask
+  readonly projectId: string
+  readonly until: number
+}
+
+/** Records what was passed over since the pause began, or since it was recorded last. */
+export async function recordPause(tx: Queryable, { task, projectId, until }: PausedStretch): Promise<void> {
+  const [latest] = await tx.run(changes.latestOccurrence(task.id))
+  // A row that was fired a little ahead of its instant, just before the pause, is not passed over.
+  const after = Math.max(task.updatedAt, latest?.until ?? Number.NEGATIVE_INFINITY)
+  await recordSkipped(tx, { task, projectId, ordinal: task.nextOrdinal, reason: 'paused', after, until })
+}
+
+async function goOn(
+  tx: Queryable,
+  { task, projectId, now }: { task: changes.LockedTask; projectId: string; now: number },
+): Promise<number | null> {
+  const { id: taskId, definition, version } = task
+  const delayMs = chainDelay(definition)
+  if (delayMs !== null) {
+    const [active] = await tx.run(
+      changes.continueChain({
+        taskId,
+        delayMs,
+        lane: laneOf(projectId, definition).id,
+        priority: definition.priority,
+      }),
+    )
+    if (active) return null // the end of that run writes the next row
+  }
+  const ordinal = await nextOrdinal(tx, task)
+  if (definition.maxRuns !== null && ordinal > definition.maxRuns) return null
+  const [latest] = await tx.run(changes.latestOccurrence(taskId))
+  const at = afterPause(definition, { now, latest: latest?.until ?? null })
+  if (at === null) return null
+  const next = { taskId, projectId, definition, version, at, ordinal, delayMs }
+  return writeAhead(tx, next, task.skipUntil)
+}
+
+/** A one-off whose instant passed during the pause is over; a chain starts again now. */
+function afterPause(
+  definition: TaskDefinition,
+  { now, latest }: { now: number; latest: number | null },
+): number | null {
+  if (definition.schedule.type === 'delay') return firstRow(definition, now)?.at ?? null
+  return nextOccurrence(planOf(definition), Math.max(now, latest ?? now))
+}

@@ -1,0 +1,39 @@
+import { Refusal } from '../../core/errors.ts'
+import { type BriefTask, findBriefTasks } from '../../store/tasks/brief-tasks.ts'
+import { findTasks, type TaskRow } from '../../store/tasks/tasks.ts'
+import type { Context } from '../context.ts'
+
+export async function getTask({ db, projectId }: Context, id: string): Promise<TaskRow> {
+  const [row] = await db.run(findTasks({ projectId, id, limit: 1 }))
+  return row ?? notFound(id)
+}
+
+export async function getTaskByKey({ db, projectId }: Context, key: string): Promise<TaskRow> {
+  const [row] = await db.run(findTasks({ projectId, key, limit: 1 }))
+  if (!row) throw new Refusal('not_found', `There is no task with the key '${key}'.`)
+  return row
+}
+
+export function notFound(id: string): never {
+  throw new Refusal('not_found', `There is no task ${id}.`)
+}
+
+/** Tasks that one statement reads for a list with long pages. */
+const BRIEF_PAGE = 200
+
+/** The newest tasks for lists with long pages, which show a few fields of each: the others are not read. */
+export async function listBriefly(
+  { db, projectId }: Context,
+  { owner, before, limit }: { owner?: string; before?: string | undefined; limit: number },
+): Promise<BriefTask[]> {
+  const rows: BriefTask[] = []
+  while (rows.length < limit) {
+    const size = Math.min(BRIEF_PAGE, limit - rows.length)
+    const page = await db.run(
+      findBriefTasks({ projectId, owner, before: rows.at(-1)?.id ?? before, limit: size }),
+    )
+    rows.push(...page)
+    if (page.length < size) break
+  }
+  return rows
+}

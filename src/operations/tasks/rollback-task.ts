@@ -1,0 +1,57 @@
+/** Making an earlier version of a task hold again: an edit like any other, to what was before. */
+
+import type { ExpectedVersion } from '../../api/http/request.ts'
+import { invalidInput } from '../../api/http/validation/parse.ts'
+import { Refusal } from '../../core/errors.ts'
+import type { TaskDefinition } from '../../core/task/task.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import type { LockedTask } from '../../store/tasks/task-statements.ts'
+import { type VersionRow, versionsOf } from '../../store/tasks/task-versions.ts'
+import type { Context } from '../context.ts'
+import { withinBounds } from './define-task.ts'
+import { redefine } from './edit-task.ts'
+
+/** Which version shall hold again, and who says so. */
+export interface Rollback {
+  readonly id: string
+  readonly version: number
+  readonly expected: ExpectedVersion
+  readonly by: string | null
+  readonly reason: string | null
+}
+
+export async function rollbackTask(context: Context, rollback: Rollback): Promise<void> {
+  const { id, version, expected, by, reason } = rollback
+  const note = { by, reason, rollbackOf: version }
+  try {
+    await redefine(context, { id, expected, note }, async (task, now, tx) => {
+      const { key, name, owner, tags, definition } = await earlier(tx, task, version)
+      const isRetimed = timing(definition) !== timing(task.definition)
+      return { key, name, owner, tags, definition: withinBounds(definition, now), isRetimed }
+    })
+  } catch (error) {
+    throw error instanceof Refusal ? atVersion(version, error) : error
+  }
+}
+
+async function earlier(tx: Queryable, task: LockedTask, version: number): Promise<VersionRow> {
+  if (version === task.version) throw invalid('is the version that the task is at')
+  const [row] = await tx.run(versionsOf({ taskId: task.id, before: version + 1, limit: 1 }))
+  if (row?.version === version) return row
+  throw invalid(`is none of this task; it has versions 1 to ${task.version}`)
+}
+
+/** What decides when the task is due, as text to compare. */
+function timing({ schedule, startAt, endAt, maxRuns, anchorAt, seed }: TaskDefinition): string {
+  return JSON.stringify([schedule, startAt, endAt, maxRuns, anchorAt, seed])
+}
+
+/** What time has made impossible since is told at the one field that the request has. */
+function atVersion(version: number, refusal: Refusal): Refusal {
+  const [problem] = refusal.problems
+  if (refusal.code !== 'invalid_input' || problem === undefined || problem.pointer === '/version')
+    return refusal
+  return invalid(`is ${version}, which cannot hold again: its ${problem.pointer.slice(1)} ${problem.detail}`)
+}
+
+const invalid = (detail: string) => invalidInput([{ pointer: '/version', detail }])

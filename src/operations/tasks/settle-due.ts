@@ -1,0 +1,143 @@
+/**
+ * What an edit of the schedule does about occurrences that came due before it and have not been fired. They are the old
+ * version's up to the moment of the edit, and all of them are accounted for: the latest runs and those before it are
+ * skipped, `edited`; or, when nobody was there as they came due, all follow the misfire policy.
+ */
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import {
+  isBrief,
+  type MakingUp,
+  makeUpSteps,
+  misfired,
+  spread,
+  type Unwatched,
+} from '../../core/policy/misfire.ts'
+import { laneOf, lateLaneOf } from '../../core/run/lane.ts'
+import { lastOccurrence } from '../../core/schedule/last-occurrence.ts'
+import { countSteps, dueAt, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import type { Plan } from '../../core/schedule/schedule.ts'
+import { planOf, type TaskDefinition } from '../../core/task/task.ts'
+import type { Steps } from '../../core/values/steps.ts'
+import { inTurns } from '../../runtime/turns.ts'
+import { insertLate } from '../../store/agenda/catch-up.ts'
+import { unwatchedAt } from '../../store/agenda/shards.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import * as changes from '../../store/tasks/task-statements.ts'
+import type { Context } from '../context.ts'
+import { chainDelay } from './define-task.ts'
+import { MAX_COUNTED, writeNext } from './settle.ts'
+
+/** A task, and what an edit makes of it. */
+export interface Change {
+  readonly context: Pick<Context, 'shardTakeoverMs' | 'misfireGraceMs'>
+  readonly task: changes.LockedTask
+  readonly definition: TaskDefinition
+  readonly version: number
+  readonly projectId: string
+  readonly now: number
+}
+
+/**
+ * Whether a row that is due may simply go on under the new definition: nothing lies between it and now, in the old schedule
+ * or in the new one, or the two are due at the same instants. A one-off has nothing to follow it.
+ */
+export function goesOnFrom({ task, definition, now }: Change, at: number): boolean {
+  if (definition.schedule.type === 'once') return false
+  const [before, after] = [planOf(task.definition), planOf(definition)]
+  const hasEnded = before.endAt !== null && before.endAt <= now
+  if (!hasEnded && instants(before) === instants(after)) return true
+  return [before, after].every((plan) => (nextOccurrence(plan, at) ?? Number.POSITIVE_INFINITY) > now)
+}
+
+/** What decides when a plan is due between its bounds, as text to compare. */
+const instants = ({ schedule, startAt, anchorAt, seed }: Plan) =>
+  JSON.stringify([schedule, startAt, anchorAt, seed])
+
+/** Accounts for what is due from a row on; answers the occurrences that run. The last of them carries a chain on. */
+export async function settleDue(tx: Queryable, change: Change, due: changes.SweptRow): Promise<number[]> {
+  const { task, definition, version, projectId, now } = change
+  const { scheduledFor: first, ordinal } = due
+  const plan = planOf(task.definition)
+  const stretch = await missedIn(tx, change, due)
+  const isMissed = stretch !== null
+  const { runs, passedUntil, hasFailed } = await inTurns(fateOf(change, due, stretch))
+  if (passedUntil !== null) {
+    const later = await inTurns(countSteps(plan, first, passedUntil, MAX_COUNTED))
+    await tx.run(
+      changes.insertSkip({
+        runId: uuidv7(),
+        taskId: task.id,
+        projectId,
+        version: task.version,
+        ordinal,
+        reason: isMissed ? 'misfire' : 'edited',
+        error: hasFailed ? misfired('missed') : null,
+        first,
+        last: passedUntil,
+        count: later.atLeast ? null : later.count + 1,
+      }),
+    )
+  }
+  const delayMs = chainDelay(definition)
+  const row = { taskId: task.id, projectId, definition, version }
+  const isOne = definition.misfire.policy !== 'run_all' || !isMissed
+  const late = isOne ? [] : delayMs === null ? runs : runs.slice(0, -1)
+  const lane = laneOf(projectId, definition).id
+  if (late.length > 0)
+    await tx.run(
+      insertLate({
+        ...{
+          taskId: task.id,
+          projectId,
+          shard: shardOf(task.id),
+          version,
+          ordinal,
+          lane,
+          lateLane: lateLaneOf(lane),
+        },
+        priority: definition.priority,
+        late: spread({ plan, misfire: definition.misfire, now }, late).map((one) => ({
+          runId: uuidv7(),
+          ...one,
+        })),
+      }),
+    )
+  for (const [n, at] of runs.slice(late.length).entries())
+    await writeNext(tx, {
+      ...row,
+      at,
+      ordinal: ordinal + late.length + n,
+      delayMs,
+      kind: delayMs === null ? 'catchup' : 'occurrence',
+      jitterMs: jitterOf(plan, at),
+    })
+  return [...runs]
+}
+
+/** Jitter puts off what is done about an occurrence, not whether it is one: the edit decides about all up to now. */
+function fateOf(change: Change, due: changes.SweptRow, stretch: Unwatched | null): Steps<MakingUp> {
+  const { context, task, definition, now } = change
+  const { misfire, maxRuns } = definition
+  return makeUpSteps({
+    plan: { ...planOf(task.definition), jitterMs: 0 },
+    misfire: stretch === null ? { ...misfire, policy: 'run_once' } : misfire,
+    now,
+    first: due.scheduledFor,
+    end: now,
+    runsLeft: maxRuns === null ? null : maxRuns - due.ordinal + 1,
+    // What is late for another reason than an outage runs, however late it is.
+    isBrief: stretch === null || isBrief(stretch, context.misfireGraceMs),
+  })
+}
+
+/** The stretch in which nobody was there as all of it came due; null when somebody was. */
+async function missedIn(
+  tx: Queryable,
+  { context, task, now }: Change,
+  { scheduledFor: first }: changes.SweptRow,
+): Promise<Unwatched | null> {
+  const plan = planOf(task.definition)
+  const instant = { shard: shardOf(task.id), at: dueAt(plan, first), takeoverMs: context.shardTakeoverMs }
+  const [stretch] = await tx.run(unwatchedAt(instant))
+  return stretch && lastOccurrence(plan, { from: first, to: now }) <= stretch.to ? stretch : null
+}

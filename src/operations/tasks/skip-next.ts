@@ -1,0 +1,123 @@
+/**
+ * Skipping the next occurrences. Which ones they are is settled when it is asked for: all up to an instant, so
+ * that neither a pause nor an edit makes others of them. A row of its own comes due at each of them and records
+ * that it was skipped; the task's next row lies behind them. Until then it can be taken back.
+ */
+
+import type { SkipNext } from '../../api/resources/tasks/schemas.ts'
+import { Refusal } from '../../core/errors.ts'
+import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { inTurns } from '../../runtime/turns.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { changing } from '../../store/database/retry-on-deadlock.ts'
+import * as changes from '../../store/tasks/task-statements.ts'
+import type { Context } from '../context.ts'
+import { chainDelay } from './define-task.ts'
+import { haltTask, instantAfter, lockLiving, nextOrdinal, passUntil, writeAhead } from './settle.ts'
+
+/** Skips the next occurrences of a task; asking again replaces what was asked before. */
+export async function skipNext(context: Context, id: string, wish: SkipNext): Promise<void> {
+  const { db, projectId, wakeUps, clock } = context
+  const at = await changing(db, async (tx) => {
+    const task = await lockLiving(tx, projectId, id)
+    const next = await takeNext(tx, task, projectId, clock.now())
+    if (next === null) throw nothingAhead(task)
+    const { last: until } = await inTurns(
+      passUntil(task.definition, next.at, Number.POSITIVE_INFINITY, wish.count ?? 1),
+    )
+    await tx.run(changes.markSkipped(id, until, wish.reason ?? null))
+    return writeAhead(tx, next, until)
+  })
+  wakeUps.announceDue([{ shard: shardOf(id), at }])
+}
+
+/** Lets what was to be skipped, and was not yet, run after all. */
+export async function unskipNext({ db, projectId, wakeUps, clock }: Context, id: string): Promise<void> {
+  const at = await changing(db, async (tx) => {
+    const task = await lockLiving(tx, projectId, id)
+    if (task.skipUntil === null) return null
+    await tx.run(changes.markSkipped(id, null, null))
+    if (task.pausedAt !== null) return null
+    const next = await takeNext(tx, task, projectId, clock.now())
+    return next && writeAhead(tx, next, null)
+  })
+  if (at !== null) wakeUps.announceDue([{ shard: shardOf(id), at }])
+}
+
+/** Takes back the rows ahead of a task; answers the earliest as the one to go on with. */
+async function takeNext(tx: Queryable, task: changes.LockedTask, projectId: string, now: number) {
+  if (task.pausedAt !== null) return null
+  const { id: taskId, definition, version } = task
+  const skip = await dropSkips(tx, task, { projectId, now })
+  const swept = await haltTask(tx, taskId)
+  const at = Math.min(skip ?? Number.POSITIVE_INFINITY, swept?.scheduledFor ?? Number.POSITIVE_INFINITY)
+  if (!Number.isFinite(at)) return null
+  const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
+  return { taskId, projectId, definition, version, at, ordinal, delayMs: chainDelay(definition) }
+}
+
+/**
+ * Takes back the row that skips. All that were to be skipped and have come due are recorded, also those that nobody has
+ * got to yet; the next of those that have not is answered.
+ */
+export async function dropSkips(
+  tx: Queryable,
+  task: changes.LockedTask,
+  { projectId, now }: { projectId: string; now: number },
+): Promise<number | null> {
+  const { skipUntil, definition } = task
+  if (skipUntil === null) return null
+  const duties = await tx.run(changes.sweepDuties(task.id, ['skip']))
+  const first = Math.min(...duties.map(({ at }) => at))
+  if (!Number.isFinite(first)) return null
+  if (first > now) return first
+  const { last, count, next } = await inTurns(passUntil(definition, first, Math.min(now, skipUntil)))
+  await recordSkip(tx, task, { projectId, first, last, count })
+  if (next !== null && next <= skipUntil) return next
+  await tx.run(changes.markSkipped(task.id, null, null))
+  return null
+}
+
+/** An occurrence that was to be skipped has come: records it and goes on to the next one. */
+export async function skipOnTime({ db, projectId, wakeUps }: Context, runId: string): Promise<void> {
+  const due = await changing(db, async (tx) => {
+    const [duty] = await tx.run(changes.dutyOf(runId))
+    if (!duty) return null
+    const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
+    const [taken] = await tx.run(changes.takeDuty(runId))
+    if (!task || !taken) return null
+    await recordSkip(tx, task, { projectId, first: taken.at, last: taken.at, count: 1 })
+    const at = instantAfter(task.definition, taken.at)
+    if (at === null || task.skipUntil === null || at > task.skipUntil) {
+      await tx.run(changes.markSkipped(task.id, null, null))
+      return null
+    }
+    const shard = shardOf(task.id)
+    const { id: taskId, version } = task
+    await tx.run(changes.insertDuty({ runId: uuidv7(), taskId, projectId, shard, at, version, kind: 'skip' }))
+    return { shard, at }
+  })
+  if (due) wakeUps.announceDue([due])
+}
+
+async function recordSkip(
+  tx: Queryable,
+  task: changes.LockedTask,
+  skipped: { projectId: string; first: number; last: number; count: number },
+): Promise<void> {
+  const { id: taskId, version } = task
+  const ordinal = await nextOrdinal(tx, task)
+  await tx.run(
+    changes.insertSkip({ runId: uuidv7(), taskId, version, ordinal, reason: 'skip_next', ...skipped }),
+  )
+}
+
+function nothingAhead({ id, pausedAt, definition }: changes.LockedTask): Refusal {
+  const why =
+    pausedAt !== null
+      ? 'it is paused; resume it first'
+      : definition.schedule.type === 'delay'
+        ? 'its next occurrence is known when its run has ended'
+        : 'it has no occurrence ahead'
+  return new Refusal('nothing_ahead', `Task ${id} has nothing to skip: ${why}.`)
+}

@@ -1,0 +1,42 @@
+import { definedFields } from '../../api/present.ts'
+import { Refusal } from '../../core/errors.ts'
+import { changesBetween, type FieldChange } from '../../core/task/version-diff.ts'
+import type { PageRow } from '../../store/database/page-bytes.ts'
+import { type VersionRow, versionsOf } from '../../store/tasks/task-versions.ts'
+import type { Context } from '../context.ts'
+import { getTask } from './read-tasks.ts'
+
+/** A version, and what it changed of the one before. */
+export interface ComparedVersion extends PageRow {
+  readonly row: VersionRow
+  readonly changes: readonly FieldChange[]
+}
+
+/** A page of versions, the latest first, with one more when there are more. */
+export async function listVersions(
+  context: Context,
+  { taskId, before, limit }: { taskId: string; before: number | null; limit: number },
+): Promise<ComparedVersion[]> {
+  await getTask(context, taskId)
+  const rows = await context.db.run(versionsOf({ taskId, before, limit: limit + 1 }))
+  // Where the list was cut because of its length, the last version is there for the one above it.
+  const shown = rows.at(-1)?.hasNext && rows.length <= limit ? rows.slice(0, -1) : rows
+  return shown.map((row, i) => {
+    const previous = rows[i + 1]
+    return { row, changes: changesOf(row, previous), hasNext: previous !== undefined }
+  })
+}
+
+export async function getVersion(
+  context: Context,
+  { taskId, version }: { taskId: string; version: number },
+): Promise<ComparedVersion> {
+  const [found] = await listVersions(context, { taskId, before: version + 1, limit: 1 })
+  if (found?.row.version === version) return found
+  throw new Refusal('not_found', `There is no version ${version} of task ${taskId}.`)
+}
+
+const changesOf = (row: VersionRow, previous: VersionRow | undefined): FieldChange[] =>
+  previous === undefined
+    ? []
+    : changesBetween(definedFields(previous), definedFields(row, previous.definition.action))

@@ -1,0 +1,77 @@
+/** Outcomes that PostgreSQL refuses, also without their output: they are kept until it takes them. */
+import type { Ending, Retry } from '../store/agenda/outcomes.ts'
+
+/** Code of an outcome whose output or error could not be stored. */
+const UNSTORABLE = 'unstorable_outcome'
+/** So many are kept with their output; of the others, how they ended. A worker takes on nothing while too many wait. */
+const MAX_WHOLE = 100
+
+/** How an attempt ended, without what it had to say. */
+export const withoutOutput = <T extends Ending | Retry>(outcome: T, reason: unknown): T => ({
+  ...outcome,
+  output: null,
+  error: { code: UNSTORABLE, message: reason instanceof Error ? reason.message : String(reason) },
+})
+
+const NOT_KEPT = new Error('The output could not be stored when the run ended.')
+
+/** An outcome, and what is to become of its run. */
+type Kept =
+  | { readonly kind: 'end'; readonly outcome: Ending }
+  | { readonly kind: 'retry'; readonly outcome: Retry }
+
+export class KeptOutcomes {
+  readonly #restMs: (outcome: Ending | Retry) => number
+  readonly #byRun = new Map<string, Kept>()
+
+  /** `restMs`: for how long one is left alone before it is tried again. */
+  constructor(restMs: (outcome: Ending | Retry) => number) {
+    this.#restMs = restMs
+  }
+
+  get size(): number {
+    return this.#byRun.size
+  }
+
+  get runIds(): readonly string[] {
+    return [...this.#byRun.keys()]
+  }
+
+  has(runId: string): boolean {
+    return this.#byRun.has(runId)
+  }
+
+  /** When the first of them may be tried again; undefined without any. */
+  get nextInMs(): number | undefined {
+    let next: number | undefined
+    for (const { outcome } of this.#byRun.values())
+      next = Math.min(next ?? Number.POSITIVE_INFINITY, this.#restMs(outcome))
+    return next
+  }
+
+  addEndings(refused: readonly Ending[]): void {
+    for (const ending of refused)
+      this.#byRun.set(ending.runId, { kind: 'end', outcome: this.#bounded(ending) })
+  }
+
+  addRetries(refused: readonly Retry[]): void {
+    for (const retry of refused)
+      this.#byRun.set(retry.runId, { kind: 'retry', outcome: this.#bounded(retry) })
+  }
+
+  #bounded<T extends Ending | Retry>(outcome: T): T {
+    return this.size < MAX_WHOLE || outcome.output === null ? outcome : withoutOutput(outcome, NOT_KEPT)
+  }
+
+  /** Takes out what may be tried again, or everything. */
+  take(isAll: boolean): { endings: Ending[]; retries: Retry[] } {
+    const taken: { endings: Ending[]; retries: Retry[] } = { endings: [], retries: [] }
+    for (const [runId, kept] of this.#byRun) {
+      if (!isAll && this.#restMs(kept.outcome) > 0) continue
+      this.#byRun.delete(runId)
+      if (kept.kind === 'end') taken.endings.push(kept.outcome)
+      else taken.retries.push(kept.outcome)
+    }
+    return taken
+  }
+}

@@ -1,0 +1,41 @@
+/** How runs end that this worker held and will not perform: too often lost, at most once, or cancelled while they waited. */
+import { uuidv7 } from '../core/ids.ts'
+import { endAfterLoss } from '../core/policy/worker-loss.ts'
+import type { Ending } from '../store/agenda/outcomes.ts'
+import type { Work } from '../transport/transport.ts'
+
+/** Whether a run whose attempt was lost may have another. */
+export const mayBeginAgain = (work: Work): boolean => reasonToEnd(work) === null
+
+const reasonToEnd = ({ definition: { onWorkerLoss, retry }, attempt, losses }: Work) =>
+  endAfterLoss({ onWorkerLoss, retryLimit: retry.limit, attempt, losses })
+
+export const lostEnding = (
+  work: Work,
+  { startedAt, now }: { readonly startedAt: number | null; readonly now: number },
+): Ending => ({
+  ...base(work, now),
+  startedAt,
+  state: 'permanently_failed',
+  outcome: 'worker_lost',
+  error: {
+    code: 'worker_lost',
+    message: `The worker could not be sure of its lease and stopped the attempt, ${reasonToEnd(work)}.`,
+  },
+})
+
+export const cancelledEnding = (work: Work, now: number): Ending => ({
+  ...base(work, now),
+  state: 'cancelled',
+  outcome: 'cancelled',
+  error: null,
+})
+
+const base = ({ runId, fence, definition }: Work, endedAt: number) => ({
+  runId,
+  fence,
+  startedAt: null,
+  endedAt,
+  output: null,
+  heirId: definition.schedule.type === 'delay' ? uuidv7() : null,
+})

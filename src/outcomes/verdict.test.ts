@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest'
+import { aDefinition } from '../../test/support/agenda.ts'
+import type { Outcome } from '../core/run/outcome.ts'
+import type { TaskDefinition } from '../core/task/task.ts'
+import type { Work } from '../transport/transport.ts'
+import { judge } from './verdict.ts'
+
+const failed: Outcome = { kind: 'failed', retryable: true, error: { code: 'x', message: 'x' } }
+
+function verdictOn(outcome: Outcome, work: Partial<Work> = {}, definition: Partial<TaskDefinition> = {}) {
+  const attempt = {
+    work: {
+      runId: 'run',
+      taskId: 'task',
+      version: 1,
+      scheduledFor: 0,
+      wakeAt: 0,
+      fence: 4,
+      attempt: 1,
+      losses: 0,
+      definition: aDefinition(definition),
+      ...work,
+    },
+    outcome,
+    startedAt: 1_000,
+    endedAt: 2_000,
+  }
+  return judge(
+    attempt,
+    () => 0.5,
+    () => 'heir',
+  )
+}
+
+test('what completed ends completed, under the fence it was held by', () => {
+  expect(verdictOn({ kind: 'completed', output: 'ok' })).toEqual({
+    kind: 'end',
+    isAwaited: false,
+    ending: {
+      runId: 'run',
+      fence: 4,
+      state: 'completed',
+      outcome: 'completed',
+      startedAt: 1_000,
+      endedAt: 2_000,
+      output: 'ok',
+      error: null,
+      heirId: null,
+    },
+  })
+})
+
+test('an end is awaited when the next occurrence comes soon, a place is held, or a chain goes on', () => {
+  const isAwaited = (definition: Partial<TaskDefinition>, work: Partial<Work> = {}) =>
+    verdictOn({ kind: 'completed', output: null }, work, definition)
+  const every = (interval: string) => ({ schedule: { type: 'every', interval } }) as const
+
+  expect(isAwaited(every('20ms'))).toMatchObject({ isAwaited: true })
+  expect(isAwaited(every('1s'))).toMatchObject({ isAwaited: false })
+  expect(isAwaited({}, { holdsPlace: true })).toMatchObject({ isAwaited: true })
+  expect(isAwaited({ schedule: { type: 'delay', interval: '1h' } })).toMatchObject({ isAwaited: true })
+})
+
+test('what failed is tried again after a delay drawn from the upper half of a doubling backoff', () => {
+  expect(verdictOn(failed, { attempt: 1 })).toMatchObject({ kind: 'retry', retry: { retryAt: 2_750 } })
+  expect(verdictOn(failed, { attempt: 2 })).toMatchObject({ kind: 'retry', retry: { retryAt: 3_500 } })
+  expect(verdictOn(failed, { attempt: 3 })).toMatchObject({ kind: 'retry', retry: { retryAt: 5_000 } })
+})
+
+test('after the last retry the run has failed for good', () => {
+  expect(verdictOn(failed, { attempt: 4 })).toMatchObject({
+    kind: 'end',
+    ending: { state: 'permanently_failed', outcome: 'failed' },
+  })
+})
+
+test('attempts that were lost with their worker use up no retries', () => {
+  expect(verdictOn(failed, { attempt: 5, losses: 2 })).toMatchObject({ kind: 'retry' })
+  expect(verdictOn(failed, { attempt: 6, losses: 2 })).toMatchObject({ kind: 'end' })
+})
+
+test('losses use up retries where the task counts them', () => {
+  const counting = { onWorkerLoss: 'count' } as const
+
+  expect(verdictOn(failed, { attempt: 3, losses: 2 }, counting)).toMatchObject({ kind: 'retry' })
+  expect(verdictOn(failed, { attempt: 4, losses: 2 }, counting)).toMatchObject({ kind: 'end' })
+})
+
+test('what no retry can mend is not retried', () => {
+  expect(verdictOn({ ...failed, retryable: false })).toMatchObject({
+    kind: 'end',
+    ending: { state: 'permanently_failed' },
+  })
+})
+
+test('a receiver that asks for patience gets it', () => {
+  expect(verdictOn({ ...failed, retryAfterMs: 60_000 })).toMatchObject({
+    kind: 'retry',
+    retry: { retryAt: 62_000 },
+  })
+})
+
+test('a run cut off at its time limit is retried like a failure', () => {
+  const timedOut: Outcome = { kind: 'timed_out', error: { code: 'timed_out', message: 'x' } }
+
+  expect(verdictOn(timedOut)).toMatchObject({ kind: 'retry', retry: { outcome: 'timed_out' } })
+  expect(verdictOn(timedOut, { attempt: 4 })).toMatchObject({ kind: 'end', ending: { outcome: 'timed_out' } })
+})
+
+test('nothing is said about a run that belongs to somebody else by now', () => {
+  expect(verdictOn({ kind: 'lease_lost' })).toEqual({ kind: 'nothing' })
+})
+
+test('the end of a delay task brings the id of the row that follows', () => {
+  expect(
+    verdictOn({ kind: 'completed', output: null }, {}, { schedule: { type: 'delay', interval: '1s' } }),
+  ).toMatchObject({ ending: { heirId: 'heir' } })
+})

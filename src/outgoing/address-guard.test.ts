@@ -1,0 +1,147 @@
+import { afterAll, expect, test } from 'vitest'
+import { forbiddenKind } from '../core/action/address.ts'
+import { httpServer, sendBy as send } from '../worker/executors/test-support.ts'
+import { HttpClient } from './http-client.ts'
+
+const strict = new HttpClient({ allowPrivate: false })
+const lenient = new HttpClient({ allowPrivate: true })
+afterAll(() => Promise.all([strict.close(), lenient.close()]))
+
+const lenientPolicy = { allowPrivate: true }
+const strictPolicy = { allowPrivate: false }
+
+test.each([
+  '0.0.0.0',
+  '0.1.2.3',
+  '169.254.169.254',
+  '169.254.170.2',
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+  '192.0.2.1',
+  '198.18.0.1',
+  '203.0.113.9',
+  '224.0.0.1',
+  '239.255.255.255',
+  '240.0.0.1',
+  '255.255.255.255',
+  '::',
+  'fe80::1',
+  'fe80::1%eth0',
+  'febf::1',
+  'fec0::1',
+  'fd00:ec2::254',
+  'fd00:ec2::23',
+  'fd20:ce::254',
+  'ff02::1',
+  '100::1',
+  '2001::1',
+  '2001:db8::1',
+  '3fff::1',
+  '4000::1',
+  '::ffff:169.254.169.254',
+  '::ffff:a9fe:a9fe',
+  '::ffff:0:169.254.169.254',
+  '::169.254.169.254',
+  '64:ff9b::169.254.169.254',
+  '64:ff9b::a9fe:a9fe',
+  '64:ff9b:1::1',
+  '2002:a9fe:a9fe::1',
+  'not an address',
+  '',
+])('%s is never reached', (address) => {
+  expect(forbiddenKind(address, lenientPolicy)).toBeTypeOf('string')
+  expect(forbiddenKind(address, strictPolicy)).toBeTypeOf('string')
+})
+
+test.each([
+  '127.0.0.1',
+  '127.255.255.254',
+  '10.0.0.1',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '100.64.0.1',
+  '::1',
+  'fc00::1',
+  'fd12:3456::1',
+  '::ffff:127.0.0.1',
+  '::ffff:10.0.0.1',
+  '::127.0.0.1',
+  '64:ff9b::10.0.0.1',
+  '2002:7f00:1::',
+  '2002:c0a8:101::1',
+])('%s is reached only where private addresses are allowed', (address) => {
+  expect(forbiddenKind(address, strictPolicy)).toBeTypeOf('string')
+  expect(forbiddenKind(address, lenientPolicy)).toBeUndefined()
+})
+
+test.each([
+  '1.1.1.1',
+  '93.184.216.34',
+  '172.32.0.1',
+  '100.128.0.1',
+  '2606:4700::1111',
+  '::ffff:1.1.1.1',
+  '64:ff9b::1.1.1.1',
+  '2002:101:101::1',
+])('%s is public', (address) => {
+  expect(forbiddenKind(address, strictPolicy)).toBeUndefined()
+})
+
+test.each([
+  '127.0.0.1',
+  '2130706433',
+  '0x7f.1',
+  '0x7f000001',
+  '0177.0.0.1',
+  '127.1',
+  '127.0.0.1.',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[64:ff9b::127.0.0.1]',
+  '[2002:7f00:1::]',
+  'localhost',
+  'LOCALHOST',
+  '0',
+  '①②⑦.⓪.⓪.①',
+])('a strict client opens no connection to http://%s/', async (host) => {
+  const server = await httpServer((_request, response) => response.end())
+
+  const result = await send(strict, `http://${host}:${server.port}/`)
+
+  expect(result).toMatchObject({
+    ok: false,
+    failure: { error: { code: 'forbidden_address' }, retryable: false },
+  })
+  expect(server.sockets).toHaveLength(0)
+})
+
+test.each(['169.254.169.254', '0.0.0.0', '[fd00:ec2::254]', '[::ffff:169.254.169.254]', '2852039166'])(
+  'a lenient client opens no connection to http://%s/ either',
+  async (host) => {
+    const result = await send(lenient, `http://${host}/latest/meta-data/`)
+
+    expect(result).toMatchObject({ ok: false, failure: { error: { code: 'forbidden_address' } } })
+  },
+)
+
+test('a refusal names the kind of address and the host of the task, not what it resolved to', async () => {
+  const result = await send(strict, 'http://localhost/')
+
+  expect(result).toMatchObject({
+    failure: { error: { message: 'requests to localhost are refused: its address is loopback' } },
+  })
+})
+
+test('a lenient client reaches loopback by address and by name', async () => {
+  const server = await httpServer((_request, response) => response.end('here'))
+
+  for (const host of ['127.0.0.1', 'localhost', '2130706433']) {
+    expect(await send(lenient, `http://${host}:${server.port}/`)).toMatchObject({
+      ok: true,
+      response: { body: 'here' },
+    })
+  }
+})

@@ -1,0 +1,112 @@
+/**
+ * Keeps outgoing requests away from addresses a task must not reach: the machine itself, its private
+ * network, and cloud metadata services, whose answers are credentials.
+ *
+ * The guard sits in the connector because every connection passes there; a DNS hook alone is not called
+ * for IP literals. Three checks must all pass: a literal address before connecting, every address a name
+ * resolves to (one forbidden answer refuses them all, and the connection uses the checked answers, so a
+ * second lookup cannot differ), and the far end of the connected socket.
+ *
+ * Which addresses those are is told by core/address.ts. Where Belfry itself listens no address of this machine is called,
+ * whatever the policy says: whoever can make it call could otherwise do what only the machine's own users may.
+ */
+import { lookup } from 'node:dns'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { buildConnector } from 'undici'
+import { type AddressPolicy, forbiddenKind, isOfThisMachine } from '../core/action/address.ts'
+import type { OwnPorts } from './own-ports.ts'
+
+export type Connector = ReturnType<typeof buildConnector>
+
+/** Refused before any byte was sent. `kind` names the range in words, such as `link-local`. */
+export class ForbiddenAddressError extends Error {
+  readonly code = 'forbidden_address'
+  readonly kind: string
+
+  constructor(kind: string) {
+    super(`the address is ${kind}`)
+    this.name = 'ForbiddenAddressError'
+    this.kind = kind
+  }
+}
+
+/** What a connector goes by, and whom it tells. */
+export interface GuardOptions extends AddressPolicy {
+  /** Ports that nothing on this machine is called on, because Belfry itself listens there. */
+  readonly own: OwnPorts
+  readonly timeoutMs: number
+  /** Hears where each connection to an origin has led. */
+  readonly onConnected: (origin: string, address: string) => void
+}
+
+/** Why an address may not be reached, or undefined. */
+type Judge = (address: string) => string | undefined
+
+/** A connector for undici that opens sockets only to addresses the policy allows, and never to Belfry itself. */
+export function guardedConnector({ own, timeoutMs, onConnected, ...policy }: GuardOptions): Connector {
+  const judgeElsewhere: Judge = (address) => forbiddenKind(address, policy)
+  const judgeHere: Judge = (address) => judgeElsewhere(address) ?? ownKind(address)
+  const connectorFor = (judge: Judge) =>
+    buildConnector({ timeout: timeoutMs, lookup: guardedLookup(judge) } as buildConnector.BuildOptions)
+  const elsewhere = connectorFor(judgeElsewhere)
+  const here = connectorFor(judgeHere)
+
+  return (options, callback) => {
+    const isOwnPort = own.has(portOf(options))
+    const judge = isOwnPort ? judgeHere : judgeElsewhere
+    const kind = isIP(options.hostname) === 0 ? undefined : judge(options.hostname)
+    // Later, because undici expects no answer before its own call has returned.
+    if (kind !== undefined) return process.nextTick(callback, new ForbiddenAddressError(kind), null)
+
+    const connect = isOwnPort ? here : elsewhere
+    connect(options, (...result) => {
+      const [error, socket] = result
+      if (error !== null) return callback(error, null)
+      const refusal = refusalOf(socket, judge)
+      if (refusal === undefined) {
+        onConnected(`${options.protocol}//${options.host}`, socket.remoteAddress ?? '')
+        return callback(null, socket)
+      }
+      socket.destroy()
+      callback(refusal, null)
+    })
+  }
+}
+
+/** Interfaces come and go, so they are asked each time; only calls to a port of our own get here. */
+function ownKind(address: string): string | undefined {
+  const local = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  const isOwn = isOfThisMachine(
+    address,
+    local.map((each) => each.address),
+  )
+  return isOwn ? "Belfry's own" : undefined
+}
+
+const portOf = ({ port, protocol }: { port: string; protocol: string }) =>
+  Number(port) || (protocol === 'https:' ? 443 : 80)
+
+function refusalOf(socket: Socket, judge: Judge): Error | undefined {
+  // A socket without a remote address was closed by the far end the moment it opened.
+  if (socket.remoteAddress === undefined) {
+    return Object.assign(new Error('closed while connecting'), { code: 'ECONNRESET' })
+  }
+  const kind = judge(socket.remoteAddress)
+  return kind === undefined ? undefined : new ForbiddenAddressError(kind)
+}
+
+function guardedLookup(judge: Judge): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, [])
+      for (const { address } of addresses) {
+        const kind = judge(address)
+        if (kind !== undefined) return callback(new ForbiddenAddressError(kind), [])
+      }
+      const [first] = addresses
+      if (options.all || first === undefined) return callback(null, addresses)
+      callback(null, first.address, first.family)
+    })
+  }
+}

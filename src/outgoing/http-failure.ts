@@ -1,0 +1,172 @@
+/**
+ * Turns whatever a connection can die of into an error with a stable code and a sentence a person can act
+ * on. The sentence names the host the task named, never the address behind it: what an internal name
+ * resolves to is not the task owner's to learn.
+ */
+import { errors } from 'undici'
+import type { AttemptError } from '../core/run/outcome.ts'
+import { ForbiddenAddressError } from './address-guard.ts'
+
+export const HTTP_FAILURE_CODES = [
+  'aborted',
+  'body_timeout',
+  'connect_refused',
+  'connect_timeout',
+  'connection_closed',
+  'connection_reset',
+  'dns_not_found',
+  'dns_unavailable',
+  'first_byte_timeout',
+  'forbidden_address',
+  'invalid_request',
+  'network_error',
+  'network_unreachable',
+  'protocol_error',
+  'tls_error',
+  'worker_exhausted',
+] as const
+export type HttpFailureCode = (typeof HTTP_FAILURE_CODES)[number]
+
+/** A failed request, in words, and whether another attempt may help. */
+export interface HttpFailure {
+  readonly error: AttemptError & { readonly code: HttpFailureCode }
+  readonly retryable: boolean
+}
+
+/** How far a request had come when it failed. */
+export interface FailedCall {
+  readonly url: URL
+  /** Whether a byte of the request may have reached the far end. */
+  readonly sent: boolean
+  /** The status, when the head of an answer arrived. */
+  readonly status: number | undefined
+}
+
+/** A response that breaks a bound or a rule we hold ourselves. */
+export class ProtocolViolation extends Error {
+  readonly code = 'protocol_violation'
+}
+
+export function describeFailure(cause: Error, call: FailedCall): HttpFailure {
+  const code = classify(cause, call)
+  return {
+    error: {
+      code,
+      message: messageFor(code, cause, call),
+      ...(call.status === undefined ? {} : { detail: { status: call.status } }),
+    },
+    retryable: !FINAL_CODES.has(code),
+  }
+}
+
+/** What another attempt cannot change. */
+const FINAL_CODES: ReadonlySet<HttpFailureCode> = new Set(['forbidden_address', 'invalid_request'])
+
+const CODES: Readonly<Record<string, HttpFailureCode>> = {
+  EADDRNOTAVAIL: 'worker_exhausted',
+  EAI_AGAIN: 'dns_unavailable',
+  ECONNABORTED: 'connection_reset',
+  ECONNREFUSED: 'connect_refused',
+  ECONNRESET: 'connection_reset',
+  EHOSTDOWN: 'network_unreachable',
+  EHOSTUNREACH: 'network_unreachable',
+  EMFILE: 'worker_exhausted',
+  ENETDOWN: 'network_unreachable',
+  ENETUNREACH: 'network_unreachable',
+  ENFILE: 'worker_exhausted',
+  ENOBUFS: 'worker_exhausted',
+  ENOMEM: 'worker_exhausted',
+  ENOTFOUND: 'dns_not_found',
+  EPIPE: 'connection_reset',
+  UND_ERR_ABORTED: 'aborted',
+  UND_ERR_BODY_TIMEOUT: 'body_timeout',
+  UND_ERR_CLOSED: 'aborted',
+  UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
+  UND_ERR_DESTROYED: 'aborted',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol_error',
+  UND_ERR_HEADERS_TIMEOUT: 'first_byte_timeout',
+  UND_ERR_INVALID_ARG: 'invalid_request',
+  UND_ERR_NOT_SUPPORTED: 'invalid_request',
+  forbidden_address: 'forbidden_address',
+  protocol_violation: 'protocol_error',
+}
+
+/** OpenSSL's names for a handshake or a certificate that failed; Node passes them on as codes. */
+const TLS_CODE =
+  /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|EPROTO$|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)|SELF_SIGNED/
+
+function classify(cause: Error, { sent, status }: FailedCall): HttpFailureCode {
+  const code = 'code' in cause ? String(cause.code) : ''
+  // The kernel gives up on connecting and on an established connection with the same code.
+  if (code === 'ETIMEDOUT') return sent ? 'connection_reset' : 'connect_timeout'
+  // undici says "closed" and "answered with something else" with one code.
+  if (code === 'UND_ERR_SOCKET')
+    return cause.message.startsWith('bad ') ? 'protocol_error' : 'connection_closed'
+  // Also how undici reports a malformed head that happened to contain a content-length.
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
+    return status === undefined ? 'protocol_error' : 'connection_closed'
+  }
+  // A parser error has no code of its own; this reason alone is an end rather than a violation.
+  if (cause instanceof errors.HTTPParserError) {
+    return cause.message.includes('Invalid EOF state') ? 'connection_closed' : 'protocol_error'
+  }
+  const known = CODES[code]
+  if (known !== undefined) return known
+  if (TLS_CODE.test(code)) return 'tls_error'
+  if ('syscall' in cause && cause.syscall === 'getaddrinfo') return 'dns_unavailable'
+  return 'network_error'
+}
+
+function messageFor(code: HttpFailureCode, cause: Error, { url, status }: FailedCall): string {
+  const peer = url.port === '' ? url.hostname : url.host
+  const when = status === undefined ? 'before it answered' : `in the middle of its answer (HTTP ${status})`
+  switch (code) {
+    case 'aborted':
+      return `the request to ${peer} was stopped ${when}`
+    case 'body_timeout':
+      return `${peer} stopped sending ${when}`
+    case 'connect_refused':
+      return `connection refused by ${withPort(url)}`
+    case 'connect_timeout':
+      return `no connection to ${withPort(url)} in time`
+    case 'connection_closed':
+      return `${peer} closed the connection ${when}`
+    case 'connection_reset':
+      return `connection reset by ${peer} ${when}`
+    case 'dns_not_found':
+      return `there is no host named ${url.hostname}`
+    case 'dns_unavailable':
+      return `the name ${url.hostname} could not be looked up: DNS did not answer`
+    case 'first_byte_timeout':
+      return `${peer} did not answer in time`
+    case 'forbidden_address':
+      return `requests to ${url.hostname} are refused: its address is ${kindOf(cause)}`
+    case 'invalid_request':
+      return `the request could not be written: ${cause.message}`
+    case 'network_error':
+      return `the request to ${peer} failed: ${cause.message}`
+    case 'network_unreachable':
+      return `no route to ${peer}`
+    case 'protocol_error':
+      return `${peer} did not answer with valid HTTP: ${cause.message}`
+    case 'tls_error':
+      return `no secure connection to ${peer}: ${reasonOf(cause)}`
+    case 'worker_exhausted':
+      return `the worker has run out of sockets or memory, connecting to ${peer}`
+    default:
+      return code satisfies never
+  }
+}
+
+function withPort(url: URL): string {
+  return url.port === '' ? `${url.hostname}:${url.protocol === 'https:' ? 443 : 80}` : url.host
+}
+
+function kindOf(cause: Error): string {
+  return cause instanceof ForbiddenAddressError ? cause.kind : 'forbidden'
+}
+
+/** OpenSSL's messages carry its source file and line; its reason alone says what is wrong. */
+function reasonOf(cause: Error): string {
+  return 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : cause.message
+}

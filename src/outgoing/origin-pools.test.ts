@@ -1,0 +1,108 @@
+/** Connections: kept, shared, replaced when they are stale, and bounded. */
+import type { Socket } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { closed, failure, httpServer, OK, rawServer, sendBy } from '../worker/executors/test-support.ts'
+import { HttpClient } from './http-client.ts'
+import { MAX_CONNECTIONS_PER_ORIGIN, MAX_ORIGINS } from './origin-pools.ts'
+
+let client: HttpClient
+beforeEach(() => {
+  client = new HttpClient({ allowPrivate: true })
+})
+afterEach(() => client.close())
+const send = (url: string, override: Parameters<typeof sendBy>[2] = {}) => sendBy(client, url, override)
+
+/** A connection is offered again one turn of the event loop after its answer. */
+const rested = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+
+test('calls one after another share their connections', async () => {
+  const server = await httpServer((_request, response) => response.end('ok'))
+
+  for (let call = 0; call < 20; call++) await send(server.url, { method: 'POST', body: '{}' })
+
+  // Two take turns: a connection rests for one turn of the event loop after each answer.
+  expect(server.sockets.length).toBeLessThanOrEqual(2)
+})
+
+test.each([
+  ['closed', (socket: Socket) => socket.destroy()],
+  ['reset', (socket: Socket) => socket.resetAndDestroy()],
+])('a kept connection that was %s between two calls is replaced unnoticed', async (_name, end) => {
+  let requests = 0
+  const server = await rawServer((socket) => {
+    requests++
+    socket.write(OK)
+  })
+  await send(server.url, { method: 'POST', body: '{}' })
+  await rested()
+
+  const [stale] = server.sockets as [Socket]
+  end(stale)
+  const result = await send(server.url, { method: 'POST', body: '{}' })
+
+  expect(result).toMatchObject({ ok: true })
+  expect(server.sockets).toHaveLength(2)
+  expect(requests).toBe(2)
+})
+
+test.each(['GET', 'POST'])(
+  'a %s on a kept connection that closes instead of answering is not repeated',
+  async (method) => {
+    let requests = 0
+    const server = await rawServer((socket) => {
+      requests++
+      if (requests === 1) socket.write(OK)
+      else socket.destroy()
+    })
+    await send(server.url, { method })
+    await rested()
+
+    const result = await send(server.url, { method })
+
+    expect(result).toMatchObject(failure('connection_closed', /closed the connection before it answered$/))
+    expect(server.sockets).toHaveLength(1)
+    expect(requests).toBe(2)
+  },
+)
+
+test('200 calls at once all succeed', async () => {
+  const server = await httpServer((request, response) => response.end(request.url))
+
+  const results = await Promise.all(Array.from({ length: 200 }, (_, index) => send(`${server.url}${index}`)))
+
+  expect(results.map((result) => result.ok && result.response.body)).toEqual(
+    results.map((_, index) => `/${index}`),
+  )
+})
+
+test('calls beyond the connection limit wait for a connection', async () => {
+  const calls = MAX_CONNECTIONS_PER_ORIGIN + 50
+  const server = await httpServer((_request, response) => setImmediate(() => response.end()))
+
+  const results = await Promise.all(Array.from({ length: calls }, () => send(server.url)))
+
+  expect(results.every(({ ok }) => ok)).toBe(true)
+  expect(server.sockets).toHaveLength(MAX_CONNECTIONS_PER_ORIGIN)
+})
+
+test('an origin is forgotten when its last connection has closed', async () => {
+  const server = await httpServer((_request, response) => response.setHeader('connection', 'close').end())
+
+  await send(server.url)
+  await closed(server.sockets[0])
+  await expect.poll(() => client.openOrigins, { timeout: 60_000 }).toBe(0)
+})
+
+test('the origin used longest ago gives up its connections when there are too many', async () => {
+  const servers = await Promise.all(
+    Array.from({ length: MAX_ORIGINS + 1 }, () => httpServer((_request, response) => response.end())),
+  )
+  const [first, ...others] = servers
+  await send(first?.url ?? '')
+  // At once: an idle connection is kept for some seconds only, and one after the other they may take longer.
+  await Promise.all(others.map(({ url }) => send(url)))
+  await closed(first?.sockets[0])
+
+  expect(client.openOrigins).toBe(MAX_ORIGINS)
+  expect(servers.slice(1).every(({ sockets }) => sockets.every((other) => !other.closed))).toBe(true)
+})

@@ -1,0 +1,98 @@
+/** What a worker says of an attempt, as an outcome. Pure. */
+import { isDeepStrictEqual } from 'node:util'
+import type { AttemptError, Outcome } from '../core/run/outcome.ts'
+import { keptText } from '../core/values/kept-text.ts'
+import type { StoredAttempt } from '../store/nodes/remote-workers.ts'
+import type { LogLine, RemoteReport } from '../transport/remote-workers.ts'
+import type { Work } from '../transport/transport.ts'
+
+/** What is kept of a handler's result, as characters of JSON; a larger one is left out, and the output says so. */
+export const MAX_RESULT_CHARACTERS = 64 * 1024
+/** What is kept of an attempt's log: so many lines from its beginning, and so many characters in all. */
+export const MAX_LOG_LINES = 500
+export const MAX_LOG_CHARACTERS = 64 * 1024
+const MAX_MESSAGE_CHARACTERS = 4_096
+const MAX_STACK_CHARACTERS = 8_192
+
+export function outcomeOf(report: RemoteReport, work: Work): Outcome {
+  switch (report.outcome) {
+    case 'completed':
+      return { kind: 'completed', output: outputOf(report) }
+    case 'failed':
+      return {
+        kind: 'failed',
+        error: errorOf(report),
+        retryable: report.isRetryable,
+        output: outputOf(report),
+      }
+    case 'timed_out': {
+      const message = `The attempt was stopped after ${work.definition.timeout}, the task's time limit.`
+      return { kind: 'timed_out', error: { code: 'timed_out', message }, output: outputOf(report) }
+    }
+    case 'cancelled':
+      // Only a user can cancel: a worker that stops an attempt for reasons of its own has failed it.
+      return work.isCancelled
+        ? { kind: 'cancelled', output: outputOf(report) }
+        : { kind: 'failed', error: STOPPED, retryable: true, output: outputOf(report) }
+    case 'lost':
+      return { kind: 'lease_lost' }
+  }
+}
+
+/**
+ * Whether what was written down about an attempt is what a report says. A repetition is told that it counted; a report that
+ * contradicts an earlier one, or what Belfry itself has made of the attempt, is told that it did not.
+ */
+export function agrees(report: RemoteReport, { outcome, output, errorCode }: StoredAttempt): boolean {
+  if (report.outcome === 'lost') return outcome === 'worker_lost'
+  const isStop = report.outcome === 'cancelled' && errorCode === STOPPED.code
+  if (outcome !== report.outcome && !isStop) return false
+  return errorCode === UNSTORABLE || isDeepStrictEqual(asJson(outputOf(report)), output)
+}
+
+/** Of an attempt whose output could not be stored nothing is left to compare. */
+const UNSTORABLE = 'unstorable_outcome'
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))
+
+const STOPPED: AttemptError = {
+  code: 'worker_stopped',
+  message: 'The worker stopped the attempt before it had ended.',
+}
+
+function errorOf({ error }: RemoteReport): AttemptError {
+  if (!error) return { code: 'handler_failed', message: 'The handler failed and did not say why.' }
+  const message = cut(error.message, MAX_MESSAGE_CHARACTERS)
+  if (error.stack === null) return { code: error.code, message }
+  return { code: error.code, message, detail: { stack: cut(error.stack, MAX_STACK_CHARACTERS) } }
+}
+
+/** What is stored of what a handler returned and wrote; null when it did neither. */
+function outputOf({ result, log }: RemoteReport): unknown {
+  const kept = keptLog(log)
+  const size = result === undefined || result === null ? 0 : JSON.stringify(result).length
+  const isTooLarge = size > MAX_RESULT_CHARACTERS
+  if (size === 0 && kept.length === 0) return null
+  return {
+    result: size === 0 || isTooLarge ? null : result,
+    ...(isTooLarge
+      ? { resultOmitted: `It has ${size} characters as JSON; at most ${MAX_RESULT_CHARACTERS} are kept.` }
+      : {}),
+    ...(kept.length === 0 ? {} : { log: kept }),
+    ...(kept.length < log.length ? { logLinesOmitted: log.length - kept.length } : {}),
+  }
+}
+
+function keptLog(log: readonly LogLine[]): LogLine[] {
+  const kept: LogLine[] = []
+  let characters = 0
+  for (const line of log.slice(0, MAX_LOG_LINES)) {
+    const message = cut(line.message, MAX_MESSAGE_CHARACTERS)
+    characters += message.length
+    if (characters > MAX_LOG_CHARACTERS) break
+    kept.push({ ...line, message })
+  }
+  return kept
+}
+
+const cut = (text: string, limit: number) => (text.length <= limit ? text : `${keptText(text, limit - 1)}…`)

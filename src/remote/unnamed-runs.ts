@@ -1,0 +1,68 @@
+/**
+ * Hands back runs that a remote worker does not know of: the answer to its claim was lost, and it did not ask again. A worker that
+ * names runs with its heartbeats and has not named one for a lease does not perform it. One that it never named goes back
+ * as it came; one that it did name was begun, and its attempt is lost.
+ */
+
+import { lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
+import type { OutcomeWriter } from '../outcomes/outcome-writer.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Database } from '../store/database/database.ts'
+import { handBackRuns, reclaimRuns } from '../store/nodes/nodes.ts'
+import { givenAt, type RemoteWork } from '../store/nodes/remote-workers.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Definitions } from '../transport/definitions.ts'
+import type { Work } from '../transport/transport.ts'
+import type { WakeUps } from '../transport/wake-ups.ts'
+
+/** Runs handed back in one statement. */
+const CHUNK = 500
+
+export interface UnnamedRunsOptions {
+  readonly db: Database
+  readonly definitions: Definitions
+  readonly wakeUps: WakeUps
+  readonly clock: Clock
+  readonly log: Logger
+  readonly writer: OutcomeWriter
+}
+
+export class UnnamedRuns {
+  readonly #options: UnnamedRunsOptions
+
+  constructor(options: UnnamedRunsOptions) {
+    this.#options = options
+  }
+
+  async handBack(unnamed: readonly RemoteWork[]): Promise<void> {
+    if (unnamed.length === 0) return
+    const { wakeUps, log } = this.#options
+    for (let i = 0; i < unnamed.length; i += CHUNK) await this.#chunk(unnamed.slice(i, i + CHUNK))
+    wakeUps.announceReady()
+    log.warn({ count: unnamed.length }, 'handed back runs that their workers have not named for a lease')
+  }
+
+  async #chunk(unnamed: readonly RemoteWork[]): Promise<void> {
+    const { db, clock, writer } = this.#options
+    const unheard = unnamed.filter(({ wasNamed }) => !wasNamed)
+    if (unheard.length > 0) await db.run(handBackRuns(unheard))
+    const lost = await this.#worksOf(unnamed.filter(({ wasNamed }) => wasNamed))
+    const again = lost.filter(mayBeginAgain)
+    if (again.length > 0) await db.run(reclaimRuns(again))
+    for (const work of lost)
+      if (!mayBeginAgain(work))
+        writer.add({
+          kind: 'end',
+          ending: lostEnding(work, { startedAt: givenAt(work), now: clock.now() }),
+          isAwaited: true,
+        })
+  }
+
+  async #worksOf(runs: readonly RemoteWork[]): Promise<(RemoteWork & Work)[]> {
+    const definitions = await this.#options.definitions.of(runs)
+    return runs.flatMap((run, i) => {
+      const definition = definitions[i]
+      return definition ? [{ ...run, definition }] : []
+    })
+  }
+}

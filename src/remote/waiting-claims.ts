@@ -1,0 +1,266 @@
+/**
+ * Who waits for work at this node. A claim that finds nothing waits here, in memory and with a timer of its own;
+ * what is asked of the database is asked once for all that offer the same, however many they are: when runs have
+ * been put into ready, and now and then in case that was not heard. The same claim may wait here more than once, and at other
+ * nodes: what it answers is decided in the tables (claim-book.ts).
+ */
+import { Refusal } from '../core/errors.ts'
+import { Loop } from '../runtime/loop.ts'
+import { LoopService } from '../runtime/loop-service.ts'
+import { type Database, isRefused, type Queryable } from '../store/database/database.ts'
+import { waitingLanes } from '../store/queues/gates.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
+import type { RemoteClaim, RemoteWorker } from '../transport/remote-workers.ts'
+import type { Claim, ClaimedRun, Standing, Transport } from '../transport/transport.ts'
+import type { WakeUps } from '../transport/wake-ups.ts'
+import { ClaimBook, type Made, NOTHING } from './claim-book.ts'
+import { WaitingClaim } from './waiting-claim.ts'
+
+export interface WaitingClaimsOptions {
+  readonly db: Database
+  readonly transportOn: (db: Queryable) => Transport
+  readonly wakeUps: WakeUps
+  readonly log: Logger
+  /** How often ready is looked into when nothing was said about it. */
+  readonly everyMs: number
+}
+
+/** Lanes of one offer that are looked at in one pass. */
+const MAX_LANES = 500
+/** Claims that are made at once, for different workers: each has a connection for some milliseconds. */
+const AT_ONCE = 4
+/** Whoever found nothing but what somebody else was at asks again after this. */
+const ASK_AGAIN_MS = 5
+/** However often it is said that something waits, it is looked for no oftener than this. */
+const PACE_MS = 10
+/** How often claims that wait are gone through for those that are to be looked for in the tables, while there are any. */
+const CHECK_MS = 100
+const CHECK_IDLE_MS = 60_000
+
+/** Lanes in which something waits for a worker, as they were a moment ago. */
+interface Lanes {
+  readonly gated: readonly number[]
+  readonly open: readonly number[]
+  readonly upTo: ReadonlyMap<number, Standing>
+}
+
+export class WaitingClaims extends LoopService {
+  readonly #options: WaitingClaimsOptions
+  readonly #book: ClaimBook
+  readonly #unclaimable: UnclaimableRuns
+  /** By worker: of its claims the latest. */
+  readonly #waiting = new Map<string, WaitingClaim>()
+  /** Looks for claims that wait here and were made elsewhere. */
+  readonly #checking: Loop
+  /** A claim has come since the last look: it does not wait for the pace. */
+  #hasNew = false
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #isDismissed = false
+
+  constructor(options: WaitingClaimsOptions) {
+    const { db, everyMs, log, wakeUps } = options
+    super({ name: 'remote claims', everyMs, log })
+    this.#options = options
+    this.#book = new ClaimBook(db)
+    this.#unclaimable = new UnclaimableRuns({ db, log })
+    this.#checking = new Loop({
+      name: 'claims made elsewhere',
+      everyMs: CHECK_IDLE_MS,
+      log,
+      runOnce: () => this.#check(),
+    })
+    const wake = () => {
+      if (this.#waiting.size > 0) this.wake()
+    }
+    wakeUps.onReady(wake)
+    wakeUps.onQueues(wake)
+  }
+
+  override start(): void {
+    super.start()
+    this.#checking.start()
+  }
+
+  override async stop(): Promise<void> {
+    this.dismissAll()
+    await super.stop()
+    await this.#checking.stop()
+  }
+
+  /** Everybody who waits is answered with nothing, now and from now on. */
+  dismissAll(): void {
+    this.#isDismissed = true
+    for (const waiting of this.#waiting.values()) if (!waiting.isBeingMade) void this.#close(waiting)
+  }
+
+  /** Runs for a worker; none when the time is up. */
+  async claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly ClaimedRun[]> {
+    const latest = await this.#book.latest(worker)
+    if (latest.claimId === claim.requestId) return this.#book.again(worker, latest)
+    if (signal.aborted) return []
+    const waiting = this.#enter(worker, claim, latest.claimId)
+    const answer = waiting.answered(claim.waitMs, signal)
+    if (this.#isDismissed && !waiting.isBeingMade) void this.#close(waiting)
+    return answer.finally(() => {
+      if (waiting.isAbandoned) this.#leave(waiting)
+    })
+  }
+
+  /** The claim as it waits here: the one that waits already if this is a repetition. */
+  #enter(worker: RemoteWorker, claim: RemoteClaim, before: string | null): WaitingClaim {
+    const other = this.#waiting.get(worker.id)
+    if (other?.claim.requestId === claim.requestId) return other
+    // Of two claims of one worker the later one counts: it has given up on the other.
+    if (!other?.isBeingMade) other?.settle([])
+    const waiting = new WaitingClaim({
+      worker,
+      claim,
+      before,
+      onTimeUp: (one) => this.#endInTime(one),
+      onAbandoned: (one) => {
+        if (!one.isBeingMade) this.#leave(one)
+      },
+    })
+    this.#waiting.set(worker.id, waiting)
+    if (this.#waiting.size === 1) this.#checking.wake()
+    this.#hasNew = true
+    this.wake()
+    return waiting
+  }
+
+  #leave(waiting: WaitingClaim): void {
+    if (this.#waiting.get(waiting.worker.id) === waiting) this.#waiting.delete(waiting.worker.id)
+  }
+
+  /** Also a claim that does not wait is looked for once. */
+  #endInTime(waiting: WaitingClaim): void {
+    waiting.isOver = true
+    if (waiting.wasServed && !waiting.isBeingMade) void this.#close(waiting)
+  }
+
+  /** Answers that there was nothing, once that is written down. */
+  async #close(waiting: WaitingClaim): Promise<void> {
+    waiting.isBeingMade = true
+    try {
+      waiting.settle(await this.#book.close(waiting))
+    } catch (error) {
+      waiting.fail(error)
+    }
+    this.#leave(waiting)
+  }
+
+  async #check(): Promise<number | undefined> {
+    if (this.#waiting.size === 0) return undefined
+    const now = performance.now()
+    const due = [...this.#waiting.values()].filter(
+      (waiting) => !waiting.isBeingMade && waiting.isToBeChecked(now),
+    )
+    if (due.length > 0) await this.#book.answerDecided(due)
+    return CHECK_MS
+  }
+
+  /** One look for everybody who waits; answers when to look again. */
+  async runOnce(): Promise<number | undefined> {
+    if (this.#waiting.size === 0) return undefined
+    const earlyMs = this.#lookedAt + PACE_MS - performance.now()
+    if (!this.#hasNew && earlyMs > 0) return earlyMs
+    this.#hasNew = false
+    this.#lookedAt = performance.now()
+    const groups = this.#byOffer()
+    let isShort = false
+    try {
+      for (const group of groups) isShort = (await this.#serve(group)) || isShort
+    } catch (error) {
+      for (const waiting of groups.flat()) if (waiting.isOver && !waiting.isBeingMade) waiting.fail(error)
+      throw error
+    }
+    for (const waiting of groups.flat()) {
+      waiting.wasServed = true
+      if (waiting.isOver && !waiting.isBeingMade && !waiting.isAbandoned) void this.#close(waiting)
+    }
+    return isShort ? ASK_AGAIN_MS : undefined
+  }
+
+  /** Claims by what their workers offer, each group with those first that have the most places free. */
+  #byOffer(): WaitingClaim[][] {
+    const groups = new Map<string, WaitingClaim[]>()
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.isBeingMade) continue
+      const { projectId, handlers, labels, queues } = waiting.worker
+      const offer = JSON.stringify([projectId, handlers, labels, queues])
+      const group = groups.get(offer)
+      if (group) group.push(waiting)
+      else groups.set(offer, [waiting])
+    }
+    return [...groups.values()].map((group) => group.sort((a, b) => b.claim.limit - a.claim.limit))
+  }
+
+  /** Gives out what there is for one offer; answers whether asking again at once may find more. */
+  async #serve(group: readonly WaitingClaim[]): Promise<boolean> {
+    const [first] = group
+    if (!first) return false
+    const lanes = await this.#lanesFor(first.worker)
+    if (lanes.gated.length + lanes.open.length === 0) return false
+    for (let i = 0; i < group.length; i += AT_ONCE) {
+      const claims = await Promise.all(
+        group.slice(i, i + AT_ONCE).map((waiting) => this.#make(waiting, lanes)),
+      )
+      if (claims.every(({ runs }) => runs.length === 0)) return claims.some(({ isShort }) => isShort)
+    }
+    return false
+  }
+
+  async #lanesFor({ projectId, handlers, labels, queues }: RemoteWorker): Promise<Lanes> {
+    const lanes = await this.#options.db.run(
+      waitingLanes({ projectId, handlers, labels, queues, limit: MAX_LANES }),
+    )
+    const upTo = new Map<number, Standing>()
+    for (const { id, nextPriority, nextWakeAt } of lanes)
+      if (nextPriority !== null && nextWakeAt !== null)
+        upTo.set(id, { priority: nextPriority, wakeAt: nextWakeAt })
+    const idsOf = (isGated: boolean) => lanes.filter((lane) => lane.isGated === isGated).map(({ id }) => id)
+    return { gated: idsOf(true), open: idsOf(false), upTo }
+  }
+
+  /** Makes one claim and answers it, if there was anything. */
+  async #make(waiting: WaitingClaim, lanes: Lanes): Promise<Made> {
+    // It may have been given up on while others were served, or is being answered.
+    if (this.#waiting.get(waiting.worker.id) !== waiting || waiting.isBeingMade) return NOTHING
+    waiting.isBeingMade = true
+    try {
+      const made = await this.#book.make(waiting, (tx) => this.#take(tx, waiting, lanes))
+      if (made.isAnswer) waiting.settle(made.runs)
+      return made
+    } catch (error) {
+      if (await this.#isMended(error, waiting, lanes)) return { ...NOTHING, isShort: true }
+      waiting.fail(error)
+      return NOTHING
+    } finally {
+      waiting.isBeingMade = false
+      if (this.#waiting.get(waiting.worker.id) !== waiting) waiting.settle([])
+      else if (waiting.isAbandoned) this.#leave(waiting)
+      else if (waiting.isOver || this.#isDismissed) void this.#close(waiting)
+    }
+  }
+
+  /** Whether what has failed may succeed next time, because a run that cannot be claimed is out of the way. */
+  async #isMended(error: unknown, { worker, claim }: WaitingClaim, { gated, open }: Lanes): Promise<boolean> {
+    if (error instanceof Refusal || !isRefused(error)) return false
+    const request = { workerId: worker.id, lanes: [...gated, ...open], limit: claim.limit }
+    return this.#unclaimable.setAside(request).catch(() => false)
+  }
+
+  async #take(tx: Queryable, { worker, claim: { limit } }: WaitingClaim, lanes: Lanes): Promise<Claim> {
+    const transport = this.#options.transportOn(tx)
+    const ask = { workerId: worker.id, limit }
+    const open = lanes.open.length > 0 ? await transport.claim({ ...ask, lanes: lanes.open }) : NOTHING
+    const left = limit - open.runs.length
+    // The gates' locks are held until the commit, so what is behind them comes last.
+    const gated =
+      lanes.gated.length > 0 && left > 0
+        ? await transport.claimGated({ ...ask, limit: left, lanes: lanes.gated, upTo: lanes.upTo })
+        : NOTHING
+    return { runs: [...open.runs, ...gated.runs], isShort: open.isShort || gated.isShort }
+  }
+}

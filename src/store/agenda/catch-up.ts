@@ -1,0 +1,208 @@
+/** What an outage leaves behind: the rows that make up for it, and reading them, which nothing on time waits for. */
+import { type MadeUp, misfired } from '../../core/policy/misfire.ts'
+import { list, part, reading, sql } from '../database/sql.ts'
+import type { DueRow, FireRequest, FireResult } from './agenda.ts'
+import { ownedShards } from './fire-parts.ts'
+
+/** A missed occurrence that still runs. */
+export interface LateOccurrence extends MadeUp {
+  readonly runId: string
+}
+
+/** What becomes of the occurrences of a task that were missed. */
+export interface Recovery {
+  /** Those that are run, in order. */
+  readonly late: readonly LateOccurrence[]
+  /** Those that are not, named by the decision's `skip`, have failed rather than been skipped. */
+  readonly hasFailed: boolean
+  /** The lane in which late runs of the row's own lane wait. */
+  readonly lane: number
+}
+
+/** What waits in a queue and makes up for an outage goes behind everything that is on time. */
+export const LATE_PRIORITY = 10_000
+/** Behind this are backfills, which wait in the same lanes and must not hold up what is owed. */
+const BEHIND_LATE = 15_000
+
+/**
+ * Puts what makes up for an outage in the place of the row that was missed: a row for each occurrence that
+ * still runs, one of history that speaks for those that do not, and the row of the next occurrence, in one
+ * statement. Runs of a key or a handler stay in their lane, where places are counted and workers of users ask;
+ * there they go behind by their priority.
+ */
+export const recover = ({ nodeId, shards, firings }: FireRequest) => sql<FireResult>`
+  with ${ownedShards({ nodeId, shards })}, asked as materialized (
+    select * from unnest(
+      ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[], ${list(firings, (f) => f.row.fence)}::integer[],
+      ${list(firings, (f) => f.decision.recovery?.late.length ?? 0)}::integer[], ${list(firings, (f) => f.decision.recovery?.hasFailed ?? false)}::boolean[],
+      ${list(firings, (f) => f.decision.recovery?.lane ?? null)}::bigint[], ${list(firings, (f) => f.decision.skip?.runId ?? null)}::uuid[],
+      ${list(firings, (f) => f.decision.skip?.until ?? null)}::float8[], ${list(firings, (f) => f.decision.skip?.count ?? null)}::integer[],
+      ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[], ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[],
+      ${list(firings, (f) => f.decision.isLast)}::boolean[], ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[])
+      as i(run_id, shard, fence, late_count, has_failed, late_lane, skip_id, until_ms, count, next_run_id, next_ms, is_last, next_jitter_ms)
+  ), gone as (
+    delete from agenda a using asked i
+    where a.run_id = i.run_id and a.fence = i.fence and a.state = 'scheduled' and i.shard in (select id from owned)
+    returning a.*, i.late_count, i.has_failed, i.late_lane, i.skip_id, i.until_ms, i.count, i.next_run_id, i.next_ms, i.is_last, i.next_jitter_ms
+  ), lanes as (
+    insert into lane (id, project_id, queue, labels, strict, catchup)
+    select distinct g.late_lane, l.project_id, l.queue, l.labels, l.strict, true
+    from gone g join lane l on l.id = g.lane and l.handler is null where g.late_count > 0
+    on conflict do nothing
+  ), late as (
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
+    select i.run_id, g.task_id, g.project_id, g.shard, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000), i.jitter_ms, g.version,
+           part_of_count(counted.n), base_of_count(counted.n), 'catchup', case when l.id is null then g.lane else g.late_lane end,
+           least(g.priority, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
+    from unnest(
+      ${list(lateOf(firings), (l) => l.missed)}::uuid[], ${list(lateOf(firings), (l) => l.n)}::integer[], ${list(lateOf(firings), (l) => l.runId)}::uuid[],
+      ${list(lateOf(firings), (l) => l.at)}::float8[], ${list(lateOf(firings), (l) => l.wakeAt)}::float8[],
+      ${list(lateOf(firings), (l) => l.jitterMs ?? null)}::integer[]) as i(missed, n, run_id, at_ms, wake_ms, jitter_ms)
+    join gone g on g.run_id = i.missed
+    cross join lateral (select count_of(g.ordinal_base, g.ordinal) + i.n as n) counted
+    left join lane l on l.id = g.lane and l.handler is null
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+  ), next as (
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
+    select next_run_id, task_id, project_id, shard, to_timestamp((next_ms + coalesce(next_jitter_ms, 0)) / 1000), to_timestamp(next_ms / 1000),
+           next_jitter_ms, version,
+           part_of_count(counted.n), base_of_count(counted.n), lane, priority, delay_ms
+    from gone cross join lateral (select count_of(ordinal_base, ordinal) + late_count as n) counted
+    where next_run_id is not null and not is_last
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+  ), history as (
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, kind, state,
+                     reason, error)
+    select skip_id, task_id, project_id, scheduled_for, clock_timestamp(), to_timestamp(until_ms / 1000), count, version, ordinal, ordinal_base, kind,
+           case when has_failed then 'permanently_failed'::run_state else 'skipped' end, 'misfire',
+           case when has_failed then ${JSON.stringify(misfired('missed'))}::jsonb end
+    from gone where skip_id is not null
+  )
+  select true as "isWorkerAlive", '{}'::uuid[] as blocked, array(select run_id from asked where run_id not in (select run_id from gone)) as gone,
+         array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
+
+/** Occurrences of one task that are made up for, as rows to insert. */
+export interface LateRows {
+  readonly taskId: string
+  readonly projectId: string
+  readonly shard: number
+  readonly version: number
+  /** What the first of them counts as. */
+  readonly ordinal: number
+  readonly lane: number
+  /** The lane in which late runs of that lane wait. */
+  readonly lateLane: number
+  readonly priority: number
+  readonly late: readonly LateOccurrence[]
+}
+
+/**
+ * `place`: where late runs of a lane wait, which is made where it is not there yet. Those of a key or a handler stay in their
+ * own lane.
+ */
+export const lateLane = ({
+  lane,
+  lateLane,
+}: Pick<LateRows, 'lane' | 'lateLane'>) => part`own as materialized (
+    select project_id, queue, labels, strict from lane where id = ${lane}::bigint and handler is null
+  ), made as (
+    insert into lane (id, project_id, queue, labels, strict, catchup)
+    select ${lateLane}::bigint, project_id, queue, labels, strict, true from own
+    on conflict do nothing
+  ), place as (
+    select case when exists (select from own) then ${lateLane}::bigint else ${lane}::bigint end as id
+  )`
+
+/** Puts late occurrences on the agenda for a change of their task; they wait where `recover` would let them wait. */
+export const insertLate = (it: LateRows) => sql`
+  with ${lateLane(it)}
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, kind, lane, priority)
+  select i.run_id, ${it.taskId}::uuid, ${it.projectId}::uuid, ${it.shard}::smallint, to_timestamp(i.wake_ms / 1000), to_timestamp(i.at_ms / 1000),
+         i.jitter_ms, ${it.version}::integer, part_of_count(${it.ordinal}::bigint + i.n - 1), base_of_count(${it.ordinal}::bigint + i.n - 1), 'catchup',
+         (select id from place),
+         least(${it.priority}::integer, ${LATE_PRIORITY}::integer) + ${LATE_PRIORITY}::integer
+  from unnest(
+    ${list(it.late, (l) => l.runId)}::uuid[], ${list(it.late, (l) => l.at)}::float8[], ${list(it.late, (l) => l.wakeAt)}::float8[],
+    ${list(it.late, (l) => l.jitterMs ?? null)}::integer[]) with ordinality as i(run_id, at_ms, wake_ms, jitter_ms, n)
+  on conflict on constraint agenda_occurrence_is_unique do nothing`
+
+function lateOf(firings: FireRequest['firings']) {
+  return firings.flatMap(({ row, decision }) =>
+    (decision.recovery?.late ?? []).map((occurrence, n) => ({ ...occurrence, n, missed: row.runId })),
+  )
+}
+
+/** When the late run before one began. */
+export interface LateStart {
+  readonly taskId: string
+  /** It waits for a worker. */
+  readonly isWaiting: boolean
+  readonly startedAt: number | null
+}
+
+/** Rows of history before a late one that are looked at: the late run before it is among the nearest, if there is one. */
+const NEAREST_BEFORE = 3
+
+/** Of the first late row of each task: when the one before it began, on whichever node. */
+export const lateStarts = (firsts: readonly Pick<DueRow, 'taskId' | 'scheduledFor'>[]) => sql<LateStart>`
+  select i.task_id as "taskId", coalesce(live.state = 'pending', false) as "isWaiting", greatest(live.claimed_at, past.started_at) as "startedAt"
+  from unnest(${list(firsts, (f) => f.taskId)}::uuid[], ${list(firsts, (f) => f.scheduledFor)}::float8[]) as i(task_id, at_ms)
+  left join lateral (
+    select state, claimed_at from agenda
+    where task_id = i.task_id and scheduled_for < to_timestamp(i.at_ms / 1000) and kind = 'catchup' and state in ('pending', 'running')
+    order by scheduled_for desc limit 1
+  ) live on true
+  left join lateral (
+    select max(started_at) as started_at from (
+      select kind, started_at from run
+      where task_id = i.task_id and scheduled_for < to_timestamp(i.at_ms / 1000) and ended_at >= date_trunc('day', now() - interval '1 hour')
+      order by scheduled_for desc limit ${NEAREST_BEFORE}
+    ) nearest where kind = 'catchup'
+  ) past on true`
+
+/** Puts off late rows that are read too soon for their task's rate, so that those of other tasks come into sight. */
+export const postponeLate = (
+  rows: readonly { readonly runId: string; readonly fence: number; readonly at: number }[],
+) => sql`
+  update agenda a set wake_at = to_timestamp(i.at_ms / 1000)
+  from unnest(${list(rows, (r) => r.runId)}::uuid[], ${list(rows, (r) => r.fence)}::integer[], ${list(rows, (r) => r.at)}::float8[]) as i(run_id, fence, at_ms)
+  where a.run_id = i.run_id and a.fence = i.fence and a.kind = 'catchup' and a.state in ('scheduled', 'held', 'deferred')`
+
+/** Which late rows to read. */
+export interface LateQuery {
+  readonly shards: readonly number[]
+  /** What is due by now goes before what is due later. */
+  readonly now: number
+  readonly until: number
+  readonly limit: number
+  /** Nothing while so many wait for workers already: they are served last, and what is read must not be in the way. */
+  readonly maxWaiting: number
+  /** Runs that are passed over: they cannot be fired. */
+  readonly except?: readonly string[]
+}
+
+type SelectedLate = DueRow & { readonly waiting: number }
+
+/** Rows that make up for an outage and have come due, the earliest of each shard first, by an index of their own. */
+export const readLate = (query: LateQuery) =>
+  reading(selectLate(query), (rows): DueRow[] => rows.map(({ waiting: _, ...row }) => row))
+
+const selectLate = ({ shards, now, until, limit, maxWaiting, except = [] }: LateQuery) => sql<SelectedLate>`
+  with waiting as materialized (
+    select count(*) as count from (
+      select from lane l
+      cross join lateral (select from ready where lane = l.id and priority < ${BEHIND_LATE}::smallint limit ${maxWaiting}) r
+      where l.catchup limit ${maxWaiting}) first
+  )
+  select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version,
+         count_of(ordinal_base, ordinal) as ordinal, fence, attempt, losses, lane, priority, waiting.count as waiting
+  from waiting
+  cross join unnest(${list(shards, (id) => id)}::smallint[]) as s(id)
+  cross join lateral (
+    select * from agenda
+    where shard = s.id and wake_at <= to_timestamp(${until}::float8 / 1000) and kind = 'catchup' and state in ('scheduled', 'held', 'deferred')
+      and run_id <> all(${list(except, (id) => id)}::uuid[])
+    order by wake_at limit ${limit}
+  ) due
+  where waiting.count < ${maxWaiting}
+  order by wake_at > to_timestamp(${now}::float8 / 1000), priority, wake_at limit ${limit}`

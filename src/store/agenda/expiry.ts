@@ -1,0 +1,103 @@
+/** Runs that may wait for a worker only so long. */
+import { list, sql } from '../database/sql.ts'
+import { wokenByEnds } from './woken.ts'
+
+/** A run that is about to be fired, and for how long it may wait then. */
+export interface LimitedWait {
+  readonly runId: string
+  readonly attempt: number
+  readonly wakeAt: number
+  readonly waitMs: number
+}
+
+/**
+ * Notes by when runs have to have begun. This goes before the fire: should that never happen, the note leads to
+ * nothing. The time counts from the instant that they are due, or from now when they are late already.
+ */
+export const limitWaits = (waits: readonly LimitedWait[]) => sql`
+  insert into expiry (run_id, attempt, expires_at)
+  select run_id, attempt, greatest(to_timestamp(wake_ms / 1000), clock_timestamp()) + wait_ms * interval '1 millisecond'
+  from unnest(${list(waits, (w) => w.runId)}::uuid[], ${list(waits, (w) => w.attempt)}::smallint[],
+              ${list(waits, (w) => w.wakeAt)}::float8[], ${list(waits, (w) => w.waitMs)}::float8[]) as i(run_id, attempt, wake_ms, wait_ms)
+  on conflict (run_id) do update set attempt = excluded.attempt, expires_at = excluded.expires_at`
+
+/** A run that was claimed in time and may yet be handed back is looked at again after this time. */
+const LOOK_AGAIN_MS = 30_000
+
+/** Waits that are over, the longest first. */
+export const expiredWaits = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+  runId: string
+}>`
+  select run_id as "runId" from expiry
+  where expires_at <= clock_timestamp() and run_id <> all(${list(except, (id) => id)}::uuid[])
+  order by expires_at limit ${limit}`
+
+/** What came of looking at the waits that are over. */
+export interface Expired {
+  readonly ended: number
+  /** Rows that follow: the next ones of chains, and runs that waited for the ended ones. */
+  readonly heirs: readonly { readonly shard: number; readonly at: number }[]
+}
+
+/**
+ * Ends runs that still wait although their time is up: as skipped when they were never begun, else as failed. A run
+ * that somebody else has locked, most likely to begin it, is passed over and looked at again; the row in ready of one
+ * that ends is left to a claim that has locked it, which then finds that it leads nowhere. One that has been claimed in
+ * time is looked at again later: a worker that stops may hand it back, and then it waits as if it had never been claimed. As every end does, it
+ * locks the tasks of chains first and writes their next rows, and wakes whoever waited for this run.
+ */
+export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<Expired>`
+  with due as materialized (
+    select run_id, attempt from expiry
+    where run_id = any(${list(waits, (w) => w.runId)}::uuid[]) and expires_at <= clock_timestamp()
+    for update skip locked
+  ), chained as materialized (
+    select id, version, definition_in_brief(definition, brief, version) as definition from task
+    where id in (select a.task_id from due d join agenda a on a.run_id = d.run_id where a.state = 'pending' and a.delay_ms is not null)
+    order by id for share
+  ), waiting as materialized (
+    select a.run_id from due d join agenda a on a.run_id = d.run_id
+    where a.state = 'pending' and a.attempt = d.attempt and (select count(*) from chained) >= 0
+    order by a.run_id for update of a skip locked
+  ), ended as (
+    delete from agenda a using waiting w where a.run_id = w.run_id and a.state = 'pending'
+    returning a.*
+  ), begun as materialized (
+    select d.run_id from due d join agenda a on a.run_id = d.run_id where a.state = 'running' and a.attempt = d.attempt + 1
+  ), kept as (
+    update expiry set expires_at = clock_timestamp() + ${LOOK_AGAIN_MS}::float8 * interval '1 millisecond'
+    where run_id = any(array(select run_id from begun))
+  ), seen as (
+    delete from expiry e
+    where e.run_id = any(array(select run_id from due)) and e.run_id not in (select run_id from begun)
+      and (e.run_id in (select run_id from ended) or not exists (
+        select from agenda a where a.run_id = e.run_id and a.state = 'pending' and a.attempt = e.attempt))
+  ), dequeued as (
+    delete from ready where ctid = any(array(
+      select r.ctid from ended e
+      join ready r on r.lane = e.lane and r.priority = e.priority and r.wake_at = e.wake_at and r.run_id = e.run_id
+      for update of r skip locked))
+  ), heirs as (
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
+    select gen_random_uuid(), e.task_id, e.project_id, e.shard, due.at, due.at, c.version, part_of_count(next.n), base_of_count(next.n), e.lane, e.priority, e.delay_ms
+    from ended e
+    join chained c on c.id = e.task_id
+    cross join lateral (select count_of(e.ordinal_base, e.ordinal) + 1 as n) next
+    cross join lateral (select date_trunc('milliseconds', clock_timestamp() + e.delay_ms * interval '1 millisecond') as at) due
+    where e.delay_ms is not null
+      and (c.definition ->> 'endAt' is null or due.at <= (c.definition ->> 'endAt')::timestamptz)
+      and (c.definition ->> 'maxRuns' is null or next.n <= (c.definition ->> 'maxRuns')::integer)
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+    returning shard, wake_at
+  ), history as (
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, state, reason, error)
+    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind,
+           case when cancel_at is not null then 'cancelled'::run_state when attempt = 0 then 'skipped' else 'permanently_failed' end,
+           case when cancel_at is null and attempt = 0 then 'queue_timeout' end,
+           case when cancel_at is null and attempt > 0 then jsonb_build_object('code', 'queue_timeout', 'message',
+             'The run waited for a worker for longer than the queueTimeout of its task.') end
+    from ended
+  ), ${wokenByEnds}
+  select (select count(*)::integer from ended) as ended,
+         coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
+                   from (select * from heirs union all select * from woken) following), '[]') as heirs`

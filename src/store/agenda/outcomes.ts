@@ -1,0 +1,235 @@
+/** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
+import { LATE_END_MS } from '../../core/run/frontier.ts'
+import type { AttemptOutcome } from '../../core/run/run.ts'
+import type { Assurance } from '../../runtime/clock.ts'
+import { behind, CERTAIN } from '../database/assured.ts'
+import { leftAlone } from '../database/left-alone.ts'
+import { list, reading, sql } from '../database/sql.ts'
+import { freedPlaces } from '../queues/gates.ts'
+import { wokenByEnds } from './woken.ts'
+
+/** The end of a run: it leaves the agenda and enters history. */
+export interface Ending {
+  readonly runId: string
+  readonly fence: number
+  readonly state: 'completed' | 'permanently_failed' | 'cancelled'
+  readonly outcome: AttemptOutcome
+  readonly startedAt: number | null
+  readonly endedAt: number
+  readonly output: unknown
+  readonly error: unknown
+  /** Id for the next row, when the run is one of a `delay` task. */
+  readonly heirId: string | null
+}
+
+/** What came of writing a batch of endings. */
+export interface EndResult {
+  /** How many were written; the others were no longer held by the fence they carried. */
+  readonly ended: number
+  /** Places behind gates came free: somebody may be waiting for one. */
+  readonly hasFreedGates: boolean
+  /** Rows that come due by these ends: the next of `delay` tasks, and those that were held for a run that ended. */
+  readonly heirs: readonly { readonly shard: number; readonly at: number }[]
+}
+
+const ESCAPED_NUL = /(?<!\\)((?:\\\\)*)\\u0000/g
+
+/** What an attempt has to say, made into text once: how long it is decides how many are written together. */
+export class OutcomeText {
+  readonly json: string
+
+  constructor(value: unknown) {
+    // PostgreSQL has no NUL in text, so it is shown as the replacement character.
+    this.json = JSON.stringify(value).replace(ESCAPED_NUL, '$1\\ufffd')
+  }
+}
+
+/** An output or error as text, unless there is none. */
+export function outcomeText(value: unknown): OutcomeText | null {
+  if (value === undefined || value === null) return null
+  return value instanceof OutcomeText ? value : new OutcomeText(value)
+}
+
+/** JSON for a jsonb column. */
+const json = (value: unknown): string | null => outcomeText(value)?.json ?? null
+
+/** The end of a run that completed. */
+export type PlainEnding = Pick<Ending, 'runId' | 'fence' | 'output'> & {
+  readonly startedAt: number
+  readonly endedAt: number
+}
+
+export function isPlain(ending: Ending): ending is Ending & PlainEnding {
+  const { state, outcome, startedAt, error, heirId } = ending
+  return (
+    state === 'completed' &&
+    outcome === 'completed' &&
+    startedAt !== null &&
+    error === null &&
+    heirId === null
+  )
+}
+
+/**
+ * Ends runs that completed, as most do, and nothing follows. What is one of a chain, holds a place
+ * behind a gate, is awaited, was put off by chance, was cancelled or ended long ago is left alone and answered: it needs
+ * `endRuns`, which also tells whether it is held by another fence.
+ */
+export const endPlainRuns = (endings: readonly PlainEnding[], assurance: Assurance = CERTAIN) =>
+  reading(deletePlain(endings, assurance), (answers) =>
+    answers.map(({ ended }) => ({ left: leftAlone(endings, ended) })),
+  )
+
+const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => sql<{
+  ended: readonly string[] | null
+}>`
+  with ${behind(assurance)}, ended as (
+    delete from agenda a
+    using unnest(
+      ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
+      ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
+      ${list(endings, (e) => json(e.output))}::jsonb[])
+      as i(run_id, fence, started_ms, ended_ms, output)
+    where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
+      and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited and a.jitter_ms is null
+      and i.ended_ms >= (select date_part('epoch', statement_timestamp()) * 1000 - ${LATE_END_MS}::integer)
+    returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.ordinal_base, a.fence, a.late_ms, a.attempt,
+              a.losses, a.kind, i.output,
+              i.started_ms + case when i.started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
+              i.ended_ms + case when i.ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms
+  ), history as (
+    insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence, late_ms,
+                     attempt, losses, kind, state, outcome, output)
+    select run_id, task_id, project_id, worker_id, scheduled_for, to_timestamp(started_ms / 1000),
+           to_timestamp(greatest(started_ms, ended_ms) / 1000), version, ordinal, ordinal_base, fence, coalesce(late_ms, floor(date_part('epoch', to_timestamp(started_ms / 1000) - scheduled_for) * 1000)), attempt, losses, kind,
+           'completed', 'completed', output
+    from ended
+    returning run_id
+  )
+  select case when (select count(*) from history) <> ${endings.length}::integer then array(select run_id from history) end as ended`
+
+/**
+ * Ends runs: the live row goes, the history row comes, the next row of a `delay` task is written, and the first
+ * row that was held for a run that ended is woken, in one statement. The tasks of chains are locked first, as an edit locks them, so that the next row is one of
+ * the version that holds by then. A run that a user cancelled ends cancelled whatever its attempt came to. What is
+ * stored long after it happened is noted, for whoever follows history and looks at its latest stretch only.
+ */
+export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTAIN) {
+  const chains = endings.filter(({ heirId }) => heirId !== null)
+  return sql<EndResult>`
+    with ${behind(assurance)}, chained as materialized (
+      select id, version, definition_in_brief(definition, brief, version) as definition from task
+      where id in (select task_id from agenda where run_id = any(${list(chains, (e) => e.runId)}::uuid[]) and delay_ms is not null)
+      for share
+    ), ended as (
+      delete from agenda a
+      using unnest(
+        ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
+        ${list(endings, (e) => e.state)}::run_state[], ${list(endings, (e) => e.outcome)}::text[],
+        ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
+        ${list(endings, (e) => json(e.output))}::jsonb[], ${list(endings, (e) => json(e.error))}::jsonb[],
+        ${list(endings, (e) => e.heirId)}::uuid[])
+        as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, heir_id)
+      cross join lateral (
+        select i.started_ms + case when i.started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
+               i.ended_ms + case when i.ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms
+      ) c
+      where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running' and (select count(*) from chained) >= 0
+      returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
+                to_timestamp(c.started_ms / 1000) as started_at, to_timestamp(greatest(c.started_ms, c.ended_ms) / 1000) as ended_at, i.output, i.error, i.heir_id
+    ), heirs as (
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
+      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, coalesce(c.version, t.version), part_of_count(next.n), base_of_count(next.n), e.lane, e.priority, e.delay_ms
+      from ended e
+      join task t on t.id = e.task_id
+      left join chained c on c.id = e.task_id
+      cross join lateral (select coalesce(c.definition, definition_in_brief(t.definition, t.brief, t.version)) as definition) d
+      cross join lateral (select count_of(e.ordinal_base, e.ordinal) + 1 as n) next
+      cross join lateral (select date_trunc('milliseconds', e.ended_at + e.delay_ms * interval '1 millisecond') as at) due
+      where e.delay_ms is not null
+        and (d.definition ->> 'endAt' is null or due.at <= (d.definition ->> 'endAt')::timestamptz)
+        and (d.definition ->> 'maxRuns' is null or next.n <= (d.definition ->> 'maxRuns')::integer)
+      on conflict on constraint agenda_occurrence_is_unique do nothing
+      returning shard, wake_at
+    ), history as (
+      insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence, late_ms,
+                       attempt, losses, kind, state, outcome, output, error)
+      select run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence,
+             coalesce(late_ms, floor(date_part('epoch', started_at - scheduled_for) * 1000) - coalesce(jitter_ms, 0)), attempt, losses, kind, end_state, outcome,
+             output, error
+      from ended
+    ), noted as (
+      insert into late_end (run_id, ended_at)
+      select run_id, ended_at from ended where ended_at < statement_timestamp() - ${LATE_END_MS}::integer * interval '1 millisecond'
+    ), places as (
+      select p.id, count(*) as count from ended cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+      where p.id is not null group by p.id
+    ), gates as (
+      select id from gate where id in (select id from places) order by id for update
+    ), freed as (
+      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
+      returning 1
+    ), ${wokenByEnds}
+    select (select count(*)::integer from ended) as ended, exists (select from freed) as "hasFreedGates",
+           coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
+                     from (select * from heirs union all select * from woken) due), '[]') as heirs`
+}
+
+/** An attempt that failed and will be followed by another. */
+export interface Retry {
+  readonly runId: string
+  readonly fence: number
+  readonly outcome: 'failed' | 'timed_out'
+  readonly startedAt: number | null
+  readonly endedAt: number
+  readonly retryAt: number
+  readonly output: unknown
+  readonly error: unknown
+}
+
+/** A run that waits for its next attempt. */
+export interface RetriedRow {
+  readonly runId: string
+  readonly shard: number
+  /** Places behind gates came free with this batch. */
+  readonly hasFreedGates: boolean
+}
+
+/** Puts runs back on the agenda for another attempt. A run that was cancelled meanwhile is not answered. */
+export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERTAIN) {
+  return sql<RetriedRow>`
+    with ${behind(assurance)}, given as materialized (
+      select * from unnest(
+        ${list(retries, (r) => r.runId)}::uuid[], ${list(retries, (r) => r.fence)}::integer[],
+        ${list(retries, (r) => r.outcome)}::text[], ${list(retries, (r) => r.startedAt)}::float8[],
+        ${list(retries, (r) => r.endedAt)}::float8[], ${list(retries, (r) => r.retryAt)}::float8[],
+        ${list(retries, (r) => json(r.output))}::jsonb[], ${list(retries, (r) => json(r.error))}::jsonb[])
+        as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
+    ), input as materialized (
+      select run_id, fence, outcome, started_ms + case when started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
+             ended_ms + case when ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms,
+             retry_ms + case when retry_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as retry_ms, output, error
+      from given
+    ), before as (
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id, a.queue_gate_id
+      from agenda a join input i on a.run_id = i.run_id
+      where a.fence = i.fence and a.state = 'running' and a.cancel_at is null
+      for update of a
+    ), waiting as (
+      update agenda a set state = 'retrying', wake_at = to_timestamp(i.retry_ms / 1000), worker_id = null, claimed_at = null,
+        gate_id = null, queue_gate_id = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000) - coalesce(a.jitter_ms, 0))
+      from input i
+      where a.run_id = i.run_id and a.run_id in (select run_id from before)
+      returning a.run_id, a.shard
+    ), kept as (
+      insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, output, error)
+      select b.run_id, b.task_id, b.worker_id, to_timestamp(i.started_ms / 1000),
+             to_timestamp(greatest(i.started_ms, i.ended_ms) / 1000), b.attempt, b.fence, i.outcome, i.output, i.error
+      from before b join input i on i.run_id = b.run_id
+    ), ${freedPlaces}
+    select run_id as "runId", shard, exists (select from freed) as "hasFreedGates" from waiting`
+}
+
+/** Which of the given runs a user has asked to stop. */
+export const cancelledAmong = (runIds: readonly string[]) => sql<{ runId: string }>`
+  select run_id as "runId" from agenda where run_id = any(${runIds}::uuid[]) and cancel_at is not null`

@@ -1,0 +1,276 @@
+/** Backfills: what was asked for, how far each has come, and the runs they put on the agenda. */
+import type { BackfillState } from '../../core/policy/backfill.ts'
+import { lateLane } from '../agenda/catch-up.ts'
+import { list, sql } from '../database/sql.ts'
+
+/** A backfill, with all that is needed to go on with it. */
+export interface BackfillRow {
+  readonly id: string
+  readonly taskId: string
+  readonly projectId: string
+  readonly number: number
+  readonly version: number
+  readonly from: number
+  readonly to: number
+  readonly newestFirst: boolean
+  readonly oneByOne: boolean
+  readonly force: boolean
+  readonly rate: string | null
+  readonly maxRuns: number | null
+  readonly state: BackfillState
+  readonly occurrences: number
+  readonly position: number | null
+  readonly started: number
+  readonly passedOver: number
+  readonly isWritten: boolean
+  readonly nextAt: number
+  readonly createdAt: number
+  readonly endedAt: number | null
+  readonly madeBy: string | null
+  readonly reason: string | null
+}
+
+/** What the runs of a backfill have come to so far. */
+export interface BackfillCounts {
+  readonly waiting: number
+  readonly running: number
+  readonly completed: number
+  readonly failed: number
+  readonly cancelled: number
+}
+
+export type NewBackfill = Pick<
+  BackfillRow,
+  | 'id'
+  | 'taskId'
+  | 'projectId'
+  | 'version'
+  | 'from'
+  | 'to'
+  | 'newestFirst'
+  | 'oneByOne'
+  | 'force'
+  | 'rate'
+  | 'maxRuns'
+  | 'occurrences'
+  | 'madeBy'
+  | 'reason'
+>
+
+/** Stores a backfill as the next one of its task, which must be locked. No row: another one is running. */
+export const insertBackfill = (b: NewBackfill) => sql<{ number: number; createdAt: number }>`
+  insert into backfill (id, project_id, task_id, number, version, from_at, to_at, newest_first, one_by_one, force, rate, max_runs,
+                        occurrences, made_by, reason, next_at, look_at)
+  select ${b.id}, ${b.projectId}, ${b.taskId}, 1 + coalesce((select max(number) from backfill where task_id = ${b.taskId}), 0),
+         ${b.version}, to_timestamp(${b.from}::float8 / 1000), to_timestamp(${b.to}::float8 / 1000), ${b.newestFirst}::boolean,
+         ${b.oneByOne}::boolean, ${b.force}::boolean, ${b.rate}, ${b.maxRuns}::integer, ${b.occurrences}::integer, ${b.madeBy}, ${b.reason}, now(), now()
+  on conflict (task_id) where state = 'running' do nothing
+  returning number, created_at as "createdAt"`
+
+/** The backfill of a task that is running. */
+export const runningBackfill = (taskId: string) =>
+  sql<{ id: string }>`select id from backfill where task_id = ${taskId} and state = 'running'`
+
+/** Which backfills to read. */
+export interface BackfillQuery {
+  readonly projectId: string
+  readonly id?: string
+  readonly taskId?: string
+  /** Only those of the task that were asked for before this one. */
+  readonly beforeNumber?: number | null
+  readonly limit: number
+}
+
+/**
+ * Backfills with what their runs came to, the latest first. What completed is what was started less the rest, for which there
+ * are indexes; history can be read so only while it is there, so an end is written down with its counts.
+ */
+export const findBackfills = ({ projectId, id, taskId, beforeNumber, limit }: BackfillQuery) => sql<
+  BackfillRow & BackfillCounts
+>`
+  select b.id, b.task_id as "taskId", b.project_id as "projectId", b.number, b.version, b.from_at as "from", b.to_at as "to",
+         b.newest_first as "newestFirst", b.one_by_one as "oneByOne", b.force, b.rate, b.max_runs as "maxRuns", b.state, b.occurrences,
+         b.position, b.started, b.passed_over as "passedOver", b.is_written as "isWritten", b.next_at as "nextAt",
+         b.created_at as "createdAt", b.ended_at as "endedAt", b.made_by as "madeBy", b.reason,
+         coalesce(live.waiting, 0) as waiting, coalesce(live.running, 0) as running,
+         coalesce(b.failed, ended.failed) as failed, coalesce(b.cancelled, ended.cancelled) as cancelled,
+         coalesce(b.completed, greatest(0, b.started - live.waiting - live.running - ended.failed - ended.cancelled)) as completed
+  from (
+    select * from backfill
+    where project_id = ${projectId} and (${id ?? null}::uuid is null or id = ${id ?? null}::uuid)
+      and (${taskId ?? null}::uuid is null or task_id = ${taskId ?? null}::uuid)
+      and (${beforeNumber ?? null}::integer is null or number < ${beforeNumber ?? null}::integer)
+    order by number desc limit ${limit}
+  ) b
+  left join lateral (
+    select count(*) filter (where state <> 'running')::integer as waiting, count(*) filter (where state = 'running')::integer as running
+    from agenda where task_id = b.task_id and kind = 'backfill' and ordinal = b.number
+  ) live on b.completed is null
+  left join lateral (
+    select count(*) filter (where state = 'permanently_failed')::integer as failed,
+           count(*) filter (where state in ('cancelled', 'skipped'))::integer as cancelled
+    from run
+    where task_id = b.task_id and state in ('permanently_failed', 'cancelled', 'skipped') and state <> 'completed' and kind = 'backfill'
+      and ordinal = b.number and scheduled_for >= b.from_at and scheduled_for < b.to_at and ended_at >= b.created_at
+  ) ended on b.completed is null
+  order by b.number desc`
+
+/** A backfill to look at, held until the transaction ends, and the time. */
+export type HeldBackfill = BackfillRow & { readonly now: number }
+
+/** Takes the backfill that has waited longest for somebody to look at it; others are passed by, and so are the named ones. */
+export const holdBackfill = (except: readonly string[]) => sql<HeldBackfill>`
+  select id, task_id as "taskId", project_id as "projectId", number, version, from_at as "from", to_at as "to",
+         newest_first as "newestFirst", one_by_one as "oneByOne", force, rate, max_runs as "maxRuns", state, occurrences, position,
+         started, passed_over as "passedOver", is_written as "isWritten", next_at as "nextAt", created_at as "createdAt",
+         ended_at as "endedAt", made_by as "madeBy", reason, clock_timestamp() as now
+  from backfill where state = 'running' and look_at <= now() and id <> all(${list(except, (id) => id)}::uuid[])
+  order by look_at limit 1
+  for update skip locked`
+
+/** How much of a task is live: runs of one of its backfills, and everything that is active. */
+export const liveRuns = ({ taskId, number }: { taskId: string; number: number }) => sql<{
+  own: number
+  active: number
+}>`
+  select count(*) filter (where kind = 'backfill' and ordinal = ${number})::integer as own,
+         count(*) filter (where kind = 'backfill' or state in ('pending', 'running', 'retrying'))::integer as active
+  from agenda where task_id = ${taskId}`
+
+/** Occurrences of a task, and whether it matters that some have completed. */
+export interface Candidates {
+  readonly taskId: string
+  /** Instants in any order. */
+  readonly instants: readonly number[]
+  readonly force: boolean
+}
+
+/**
+ * Those of the instants for which a run is wanted: nothing of the task is live for them, nothing has completed
+ * unless that does not matter, and the schedule itself is not still to come to them. What has completed is
+ * read once for the whole stretch: each partition would have to be asked for each instant.
+ */
+export const unfilled = ({ taskId, instants, force }: Candidates) => sql<{ at: number }>`
+  with wanted as materialized (
+    select to_timestamp(ms / 1000) as at from unnest(${list(instants, (at) => at)}::float8[]) as i(ms)
+  ), done as materialized (
+    select scheduled_for as at from run
+    where not ${force}::boolean and task_id = ${taskId} and state = 'completed' and kind <> 'manual'
+      and scheduled_for >= (select min(at) from wanted) and scheduled_for <= (select max(at) from wanted)
+    union all
+    select scheduled_for from agenda
+    where task_id = ${taskId} and kind <> 'manual'
+      and scheduled_for >= (select min(at) from wanted) and scheduled_for <= (select max(at) from wanted)
+  ), ahead as materialized (
+    select min(scheduled_for) as at from agenda
+    where task_id = ${taskId} and kind in ('occurrence', 'catchup') and state in ('scheduled', 'held', 'deferred')
+  )
+  select w.at from wanted w
+  where not exists (select from done d where d.at = w.at) and (select coalesce(at, 'infinity') from ahead) > w.at`
+
+/** A run of a backfill, as a row to insert. */
+export interface BackfillRun {
+  readonly runId: string
+  /** The occurrence it is for. */
+  readonly at: number
+  /** When it may begin. */
+  readonly wakeAt: number
+}
+
+/** Where a backfill's runs go. */
+export interface BackfillPlace {
+  readonly backfill: Pick<BackfillRow, 'taskId' | 'projectId' | 'number' | 'version'>
+  readonly shard: number
+  readonly lane: number
+  /** The lane in which late runs of that lane wait. */
+  readonly lateLane: number
+  readonly priority: number
+}
+
+/** Puts runs on the agenda. They wait where what makes up for an outage waits, and go behind what is on time as that does. */
+export const insertBackfillRuns = (runs: readonly BackfillRun[], place: BackfillPlace) => sql`
+  with ${lateLane(place)}
+  insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, serial, lane, priority)
+  select run_id, ${place.backfill.taskId}::uuid, ${place.backfill.projectId}::uuid, ${place.shard}::smallint, to_timestamp(wake_ms / 1000),
+         to_timestamp(at_ms / 1000), ${place.backfill.version}::integer, ${place.backfill.number}::integer, 'backfill',
+         ${place.backfill.number}::bigint, (select id from place),
+         ${place.priority}::smallint
+  from unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.at)}::float8[], ${list(runs, (r) => r.wakeAt)}::float8[])
+    as i(run_id, at_ms, wake_ms)`
+
+/** How far a backfill has come. */
+export interface Progress {
+  readonly id: string
+  readonly position: number | null
+  readonly started: number
+  readonly passedOver: number
+  readonly isWritten: boolean
+  readonly nextAt: number
+  readonly lookAt: number
+}
+
+/** Writes down how far a backfill that is held has come. */
+export const saveBackfill = (p: Progress) => sql`
+  update backfill set position = to_timestamp(${p.position}::float8 / 1000), started = ${p.started}, passed_over = ${p.passedOver},
+    is_written = ${p.isWritten}, next_at = to_timestamp(${p.nextAt}::float8 / 1000), look_at = to_timestamp(${p.lookAt}::float8 / 1000)
+  where id = ${p.id} and state = 'running'`
+
+/** Ends a backfill of which nothing is live any more, and writes down what it came to. */
+export const endBackfill = ({ id, counts }: { id: string; counts: BackfillCounts }) => sql`
+  update backfill set state = 'completed', ended_at = now(), completed = ${counts.completed}, failed = ${counts.failed}, cancelled = ${counts.cancelled}
+  where id = ${id} and state = 'running'`
+
+/**
+ * Ends the running backfill of a task before its time, or one by its id. Whoever is writing a slice of it is waited for, so that
+ * what comes after this sees all of its runs.
+ */
+export const cancelBackfills = ({ taskId, id }: { taskId: string; id: string | null }) => sql<{
+  id: string
+  number: number
+}>`
+  update backfill set state = 'cancelled', ended_at = now()
+  where task_id = ${taskId} and state = 'running' and (${id}::uuid is null or id = ${id}::uuid)
+  returning id, number`
+
+/** Forgets backfills that ended so long ago that the history of their runs is gone. */
+export const forgetBackfills = (days: number) => sql`
+  delete from backfill where ended_at < now() - make_interval(days => ${days}::integer)`
+
+/**
+ * Ends the waiting runs of a backfill as cancelled, and asks the workers to stop those that run. The rows must be
+ * locked before, by `lockRuns`.
+ */
+export const cancelBackfillRuns = ({ taskId, number }: { taskId: string; number: number }) => sql<{
+  runId: string
+  wasRunning: boolean
+}>`
+  with doomed as (
+    delete from agenda where task_id = ${taskId} and kind = 'backfill' and ordinal = ${number} and state <> 'running'
+    returning *
+  ), dequeued as (
+    delete from ready where ctid = any(array(
+      select r.ctid from doomed d
+      join ready r on r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
+      where d.state = 'pending'
+      for update of r skip locked))
+  ), told as (
+    update agenda set cancel_at = coalesce(cancel_at, now())
+    where task_id = ${taskId} and kind = 'backfill' and ordinal = ${number} and state = 'running'
+    returning run_id
+  ), history as (
+    insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, fence, late_ms, attempt, losses, kind, state)
+    select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, fence, late_ms, attempt, losses, kind, 'cancelled'
+    from doomed
+  )
+  select run_id as "runId", false as "wasRunning" from doomed
+  union all
+  select run_id, true from told`
+
+/** The backfill that a run was written by. */
+export const backfillOfRun = ({ runId, taskId }: { runId: string; taskId: string }) => sql<{ id: string }>`
+  select b.id from backfill b
+  where b.task_id = ${taskId} and b.number = (
+    select ordinal from agenda where run_id = ${runId}
+    union all
+    select ordinal from run where run_id = ${runId}
+    limit 1)`

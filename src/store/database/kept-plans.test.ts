@@ -1,0 +1,60 @@
+/** Which statements a connection keeps a plan for. */
+import { afterAll, expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/support/database.ts'
+import { Database, type DatabaseOptions } from './database.ts'
+import { keepingPlan, list, sql } from './sql.ts'
+
+const { url } = await createTestDatabase()
+
+function connect(changes: Partial<DatabaseOptions> = {}): Database {
+  const options = { url, applicationName: 'belfry test', maxConnections: 1, statementTimeoutMs: 5_000 }
+  const database = new Database({ ...options, keepPlans: true, ...changes })
+  afterAll(() => database.close())
+  return database
+}
+
+const count = (numbers: readonly number[]) =>
+  sql<{ count: number }>`select count(*)::integer as count from unnest(${list(numbers, (n) => n)}::integer[])`
+const numbers = (length: number) => Array.from({ length }, (_, i) => i)
+
+/** How often each statement was carried out by a plan that was kept, on the only connection. */
+async function kept(database: Database): Promise<number[]> {
+  const rows = await database.transaction((tx) =>
+    tx.run(sql<{ uses: number }>`
+      select generic_plans + custom_plans as uses from pg_prepared_statements where statement like '%unnest%'`),
+  )
+  return rows.map(({ uses }) => Number(uses))
+}
+
+test('the plan of a small statement is kept, and that of a large one made anew each time', async () => {
+  const database = connect()
+
+  for (const length of [3, 5, 5_000])
+    expect(await database.run(count(numbers(length)))).toEqual([{ count: length }])
+
+  expect(await kept(database)).toEqual([2])
+})
+
+test('elsewhere a statement may ask for it', async () => {
+  const database = connect({ keepPlans: false })
+
+  for (const length of [3, 5, 5_000]) await database.run(keepingPlan(count(numbers(length))))
+
+  expect(await kept(database)).toEqual([2])
+})
+
+test('values that are not text may be of any length, and count as long', async () => {
+  const database = connect()
+
+  await database.run(sql`select from unnest(${[1, 2, 3]}::integer[])`)
+
+  expect(await kept(database)).toEqual([])
+})
+
+test('nothing is kept where it was not asked for, nor behind a pooler, which has sessions of its own', async () => {
+  for (const database of [connect({ keepPlans: false }), connect({ pooling: 'transaction' })]) {
+    await database.run(count(numbers(3)))
+
+    expect(await kept(database)).toEqual([])
+  }
+})

@@ -1,0 +1,259 @@
+/** Subscriptions: who is told by webhook how runs end, how far they were told, and who tells them. */
+import type { EventFilter } from '../../core/run/run-event.ts'
+import { list, sql } from '../database/sql.ts'
+
+/** Why a subscription is not delivered to. */
+export interface DeliveryError {
+  readonly code: string
+  readonly message: string
+  readonly at: number
+}
+
+/** A subscription as it is stored. */
+export interface SubscriptionRow {
+  readonly id: string
+  readonly projectId: string
+  readonly name: string | null
+  readonly url: string
+  readonly filter: EventFilter
+  readonly batchSize: number
+  readonly giveUpAfterMs: number
+  readonly secret: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly position: string
+  readonly fence: number
+  readonly delivered: number
+  readonly lastEventId: string | null
+  readonly lastEventAt: number | null
+  readonly failingSince: number | null
+  readonly failures: number
+  readonly retryAt: number | null
+  readonly lastError: DeliveryError | null
+  readonly disabledAt: number | null
+  readonly held: readonly HeldTask[]
+}
+
+/** A task whose events are not taken while those of others are. */
+export interface HeldTask {
+  readonly taskId: string
+  /** How far it was told. */
+  readonly position: string
+  /** In a row; none once it is taken again and comes after the others. */
+  readonly failures: number
+  readonly failingSince: number
+  /** When it is tried again; null when that was given up. */
+  readonly retryAt: number | null
+  readonly lastError: DeliveryError | null
+}
+
+/** What a user decides about a subscription. */
+export interface SubscriptionSettings {
+  readonly name: string | null
+  readonly url: string
+  readonly filter: EventFilter
+  readonly batchSize: number
+  readonly giveUpAfterMs: number
+  readonly secret: string
+}
+
+/** A subscription to make, and where it begins. */
+export interface NewSubscription extends SubscriptionSettings {
+  readonly id: string
+  readonly projectId: string
+  readonly position: string
+}
+
+/** Makes a subscription unless the project has as many as it may. */
+export const insertSubscription = (s: NewSubscription, most: number) => sql<{ id: string }>`
+  insert into subscription (id, project_id, name, url, filter, batch_size, give_up_after_ms, secret, position)
+  select ${s.id}::uuid, ${s.projectId}::uuid, ${s.name}, ${s.url}, ${JSON.stringify(s.filter)}::jsonb, ${s.batchSize}::integer, ${s.giveUpAfterMs}::bigint,
+         ${s.secret}, ${s.position}
+  where (select count(*) from subscription where project_id = ${s.projectId}) < ${most}::integer
+  returning id`
+
+/** Subscriptions of a project, oldest first; with an id that one. */
+export const findSubscriptions = ({
+  projectId,
+  id = null,
+  after = null,
+  limit,
+}: {
+  projectId: string
+  id?: string | null
+  after?: string | null
+  limit: number
+}) => sql<SubscriptionRow>`
+  select id, project_id as "projectId", name, url, filter, batch_size as "batchSize", give_up_after_ms as "giveUpAfterMs", secret,
+         created_at as "createdAt", updated_at as "updatedAt", position, fence, delivered, last_event_id as "lastEventId",
+         last_event_at as "lastEventAt", failing_since as "failingSince", failures, case when isfinite(retry_at) then retry_at end as "retryAt",
+         last_error as "lastError", disabled_at as "disabledAt", held
+  from subscription
+  where project_id = ${projectId} and (${id}::uuid is null or id = ${id}::uuid) and (${after}::uuid is null or id > ${after}::uuid)
+  order by id limit ${limit}`
+
+/**
+ * Changes what a user decides; what is null stays, and what fails is tried again at once. Whoever delivers learns of it with
+ * the next write; where something fails, by having lost the lease: a message that is on its way to the old address would
+ * else put off, once it fails too, what is to be tried at once.
+ */
+export const editSubscription = (
+  { projectId, id }: { projectId: string; id: string },
+  edit: Partial<SubscriptionSettings>,
+) => sql<{ id: string }>`
+  update subscription set
+    name = case when ${edit.name !== undefined}::boolean then ${edit.name ?? null} else name end,
+    url = coalesce(${edit.url ?? null}, url),
+    filter = coalesce(${edit.filter === undefined ? null : JSON.stringify(edit.filter)}::jsonb, filter),
+    batch_size = coalesce(${edit.batchSize ?? null}::integer, batch_size),
+    give_up_after_ms = coalesce(${edit.giveUpAfterMs ?? null}::bigint, give_up_after_ms),
+    secret = coalesce(${edit.secret ?? null}, secret),
+    retry_at = '-infinity', updated_at = now(), held = try_held_again(held),
+    fence = fence + case when held = '[]' and failures = 0 then 0 else 1 end
+  where project_id = ${projectId} and id = ${id}
+  returning id`
+
+export const deleteSubscription = ({ projectId, id }: { projectId: string; id: string }) => sql<{
+  id: string
+}>`
+  delete from subscription where project_id = ${projectId} and id = ${id} returning id`
+
+/** Lets a subscription go on, from where it stopped or from another position. Whoever delivers now finds it lost. */
+export const resumeSubscription = ({
+  projectId,
+  id,
+  position,
+}: {
+  projectId: string
+  id: string
+  position: string | null
+}) => sql<{ id: string }>`
+  update subscription set disabled_at = null, failing_since = null, failures = 0, retry_at = '-infinity', last_error = null,
+    position = coalesce(${position}, position), held = case when ${position}::text is null then try_held_again(held) else '[]' end, fence = fence + 1, updated_at = now()
+  where project_id = ${projectId} and id = ${id}
+  returning id`
+
+/** A subscription that this node may deliver for. */
+export type LeasedSubscription = Pick<
+  SubscriptionRow,
+  | 'id'
+  | 'projectId'
+  | 'url'
+  | 'filter'
+  | 'batchSize'
+  | 'secret'
+  | 'position'
+  | 'fence'
+  | 'failures'
+  | 'giveUpAfterMs'
+  | 'held'
+> & { readonly holder: string }
+
+/** What may change while a subscription is delivered. */
+export type DeliverySettings = Pick<
+  SubscriptionRow,
+  'url' | 'filter' | 'batchSize' | 'secret' | 'failures' | 'giveUpAfterMs'
+>
+
+/** Subscriptions that are to be delivered and that nobody delivers, but for the named ones. */
+export const unheldSubscriptions = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+  id: string
+}>`
+  select id from subscription
+  where disabled_at is null and leased_until <= now() and retry_at <= now() and id <> all(${list(except, (id) => id)}::uuid[])
+  order by leased_until, id limit ${limit}`
+
+/**
+ * Takes subscriptions that nobody delivers for and that are due. The lease of a node that died runs out by itself;
+ * until then what it sent may still be on its way, and nobody else may send.
+ */
+export const leaseSubscriptions = ({
+  subscriptions,
+  leaseMs,
+}: {
+  subscriptions: readonly { readonly id: string }[]
+  leaseMs: number
+}) => sql<LeasedSubscription>`
+  update subscription set holder = gen_random_uuid(), fence = fence + 1, leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
+  where id = any(array(
+    select id from subscription
+    where id = any(${list(subscriptions, ({ id }) => id)}::uuid[]) and disabled_at is null and leased_until <= now() and retry_at <= now()
+    for update skip locked))
+  returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, position, fence, failures, holder,
+            give_up_after_ms as "giveUpAfterMs", held`
+
+/** What was delivered since the last time this was said. */
+export interface Progress {
+  readonly id: string
+  readonly fence: number
+  /** How far everything was delivered; null when that is to stay as it is. */
+  readonly position: string | null
+  readonly delivered: number
+  readonly lastEvent: { readonly id: string; readonly at: number } | null
+  /** All tasks that are held; null when they are as they were. */
+  readonly held: readonly HeldTask[] | null
+  /** Whether some of them fail. */
+  readonly isFailing: boolean
+  readonly leaseMs: number
+}
+
+/**
+ * Notes how far a subscription was delivered and keeps the lease; no row for whoever has lost it. When tasks are held and
+ * nothing at all has been taken for as long as that may go on, the subscription is disabled.
+ */
+export const saveDelivered = ({
+  id,
+  fence,
+  position,
+  delivered,
+  lastEvent,
+  held,
+  isFailing,
+  leaseMs,
+}: Progress) => sql<DeliverySettings>`
+  update subscription set position = coalesce(${position}, position), delivered = delivered + ${delivered}::integer,
+    last_event_id = coalesce(${lastEvent?.id ?? null}, last_event_id),
+    last_event_at = coalesce(to_timestamp(${lastEvent?.at ?? null}::float8 / 1000), last_event_at),
+    failing_since = case when ${delivered > 0}::boolean then null when ${isFailing}::boolean then coalesce(failing_since, now()) else failing_since end,
+    failures = case when ${delivered > 0}::boolean then 0 else failures end,
+    last_error = case when ${delivered > 0}::boolean then null else coalesce(last_error, ${errorOf(held)}::jsonb) end,
+    held = coalesce(${held === null ? null : JSON.stringify(held)}::jsonb, held),
+    disabled_at = case when ${isFailing && delivered === 0}::boolean and coalesce(last_error, ${errorOf(held)}::jsonb) is not null
+                        and now() - failing_since >= give_up_after_ms * interval '1 millisecond' then now() end,
+    leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
+  where id = ${id} and fence = ${fence} and disabled_at is null
+  returning url, filter, batch_size as "batchSize", secret, failures, give_up_after_ms as "giveUpAfterMs"`
+
+/** The latest error of tasks that are held, as it is stored. */
+function errorOf(held: readonly HeldTask[] | null): string | null {
+  const errors = (held ?? []).flatMap(({ lastError }) => lastError ?? [])
+  const [latest] = errors.sort((a, b) => b.at - a.at)
+  return latest === undefined ? null : JSON.stringify(latest)
+}
+
+/** What went wrong, and when to try again. */
+export interface DeliveryFailure {
+  readonly id: string
+  readonly fence: number
+  readonly error: { readonly code: string; readonly message: string }
+  readonly retryInMs: number
+  /** Trying again is of no use. */
+  readonly isFinal: boolean
+}
+
+/** Notes a failure and gives the lease back; a subscription that has been failing for too long is disabled. */
+export const saveFailed = ({ id, fence, error, retryInMs, isFinal }: DeliveryFailure) => sql<{
+  disabledAt: number | null
+}>`
+  update subscription set failures = failures + 1, failing_since = coalesce(failing_since, now()),
+    retry_at = now() + ${retryInMs}::float8 * interval '1 millisecond',
+    last_error = ${JSON.stringify(error)}::jsonb || jsonb_build_object('at', floor(extract(epoch from now()) * 1000)),
+    disabled_at = case when ${isFinal}::boolean or now() - coalesce(failing_since, now()) >= give_up_after_ms * interval '1 millisecond'
+                       then now() end,
+    holder = null, leased_until = '-infinity'
+  where id = ${id} and fence = ${fence}
+  returning disabled_at as "disabledAt"`
+
+/** Gives a lease back, held or lost, once nothing is on its way any more: nobody need wait until it runs out. */
+export const releaseSubscription = ({ id, holder }: { id: string; holder: string }) => sql`
+  update subscription set holder = null, leased_until = '-infinity' where id = ${id} and holder = ${holder}`

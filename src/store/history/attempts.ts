@@ -1,0 +1,89 @@
+/** Reading attempts: those that were followed by another have rows, the last one is told by its run. */
+import type { AttemptOutcome } from '../../core/run/run.ts'
+import { MAX_PAGE_BYTES, outcomeBytes, type PageRow } from '../database/page-bytes.ts'
+import { sql } from '../database/sql.ts'
+
+/** An attempt that has ended, as it is read. */
+export interface AttemptRow extends PageRow {
+  readonly runId: string
+  readonly number: number
+  readonly outcome: AttemptOutcome
+  /** True for the last attempt of a run that gave up. */
+  readonly isFinal: boolean
+  readonly scheduledFor: number
+  readonly startedAt: number | null
+  readonly endedAt: number
+  readonly workerId: string | null
+  readonly fence: number
+  readonly output: unknown
+  readonly error: unknown
+}
+
+/** Names a run whose attempts are asked for. */
+export interface EarlierAttempts {
+  readonly runId: string
+  readonly scheduledFor: number
+  /** History before the day of this instant need not be asked. */
+  readonly madeAt: number
+}
+
+/** Attempts of a run that were followed by another. */
+export const earlierAttempts = ({ runId, scheduledFor, madeAt }: EarlierAttempts) => sql<AttemptRow>`
+  select run_id as "runId", number, outcome, false as "isFinal", to_timestamp(${scheduledFor}::float8 / 1000) as "scheduledFor",
+         started_at as "startedAt", ended_at as "endedAt", worker_id as "workerId", fence, output, error
+  from attempt where run_id = ${runId} and ended_at >= to_timestamp(${madeAt}::float8 / 1000) - interval '1 day'
+  order by number`
+
+/** Which attempts of a task to read. */
+export interface AttemptPage {
+  readonly projectId: string
+  readonly taskId: string
+  readonly before?:
+    | { readonly scheduledFor: number; readonly runId: string; readonly number: number }
+    | undefined
+  readonly limit: number
+}
+
+/**
+ * Ended attempts of a task, those of the latest run first and of each run the last one first. Runs are
+ * read along their index, only those that have ended attempts, and one more than attempts are wanted: the
+ * run that the page before ended in may have none left. Few runs had more than one attempt, so few ask the
+ * table of attempts. No more are read than a page may hold.
+ */
+export const attemptsOfTask = ({ projectId, taskId, before, limit }: AttemptPage) => sql<AttemptRow>`
+  with runs as (
+    (select run_id, scheduled_for, attempt, null::text as outcome, null::run_state as state, null::timestamptz as started_at,
+            null::timestamptz as ended_at, worker_id, fence, null::jsonb as output, null::jsonb as error
+     from agenda
+     where project_id = ${projectId} and task_id = ${taskId} and attempt > case when state = 'running' then 1 else 0 end
+       and (${before?.runId ?? null}::uuid is null
+            or (scheduled_for, run_id) <= (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.runId ?? null}::uuid))
+     order by scheduled_for desc, run_id desc limit ${limit} + 1)
+    union all
+    (select run_id, scheduled_for, attempt, outcome, state, started_at, ended_at, worker_id, fence, output, error
+     from run
+     where project_id = ${projectId} and task_id = ${taskId} and attempt > 0
+       and (${before?.runId ?? null}::uuid is null
+            or (scheduled_for, run_id) <= (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.runId ?? null}::uuid))
+     order by scheduled_for desc, run_id desc limit ${limit} + 1)
+  )
+  select * from (
+  select x.*, lead(true, 1, false) over latest as "hasNext",
+         coalesce(sum(${outcomeBytes}) over (latest rows between unbounded preceding and 1 preceding), 0) as bytes_before
+  from (
+    select run_id as "runId", attempt as number, outcome, state = 'permanently_failed' as "isFinal", scheduled_for as "scheduledFor",
+           started_at as "startedAt", ended_at as "endedAt", worker_id as "workerId", fence, output, error
+    from runs where outcome is not null
+    union all
+    select a.run_id, a.number, a.outcome, false, r.scheduled_for, a.started_at, a.ended_at, a.worker_id, a.fence, a.output, a.error
+    from runs r join attempt a on a.run_id = r.run_id
+    where r.attempt > 1 or r.outcome is null
+  ) x
+  where ${before?.runId ?? null}::uuid is null
+     or ("scheduledFor", "runId", number)
+        < (to_timestamp(${before?.scheduledFor ?? null}::float8 / 1000), ${before?.runId ?? null}::uuid, ${before?.number ?? null}::integer)
+  window latest as (order by "scheduledFor" desc, "runId" desc, number desc)
+  order by "scheduledFor" desc, "runId" desc, number desc limit ${limit}
+  ) page
+  where bytes_before <= ${MAX_PAGE_BYTES}::integer
+  order by "scheduledFor" desc, "runId" desc, number desc`

@@ -1,0 +1,167 @@
+/**
+ * What failed for good and nobody has taken care of yet. It is found along the index of runs that did not complete,
+ * latest first; what was settled stands in a table of its own, because history is never written again.
+ */
+
+import { list, sql } from '../database/sql.ts'
+import type { RunPosition } from './run-search.ts'
+
+/** Which dead letters are meant. */
+export interface DeadLetterFilter {
+  readonly taskId?: string | undefined
+  readonly fingerprint?: string | undefined
+  /** Runs that ended at this instant or later, and before that one, in epoch milliseconds. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  readonly runIds?: readonly string[] | undefined
+}
+
+/** A stretch of dead letters to look through. */
+export interface DeadLettersQuery {
+  readonly projectId: string
+  readonly filter: DeadLetterFilter
+  readonly before: RunPosition
+  readonly limit: number
+  /** Look at no more rows. */
+  readonly maxExamined: number
+}
+
+/** A dead letter that was found. */
+export interface DeadLetter {
+  readonly id: string
+  readonly us: number
+  readonly taskId: string
+  readonly fingerprint: string
+  /** Its task can run again. */
+  readonly isLiving: boolean
+}
+
+/** Open dead letters, the latest first. `examined` tells whether there may be more further back. */
+export const openDeadLetters = ({
+  projectId,
+  filter,
+  before,
+  limit,
+  maxExamined,
+}: DeadLettersQuery) => sql<DeadLetter>`
+  with failed as materialized (
+    select run_id, ended_at, task_id, error from run
+    where project_id = ${projectId} and state = 'permanently_failed' and state <> 'completed'
+      and ended_at >= coalesce(to_timestamp(${filter.from ?? null}::float8 / 1000), '-infinity')
+      and ended_at < coalesce(to_timestamp(${filter.to ?? null}::float8 / 1000), 'infinity')
+      and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
+      and (ended_at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
+      and (${filter.taskId ?? null}::uuid is null or task_id = ${filter.taskId ?? null}::uuid)
+      and (${filter.runIds === undefined}::boolean or run_id = any(${list(filter.runIds ?? [], (id) => id)}::uuid[]))
+    order by ended_at desc, run_id desc limit ${maxExamined}
+  )
+  select f.run_id as id, (extract(epoch from f.ended_at) * 1000000)::bigint as us, f.task_id as "taskId", x.fingerprint,
+         t.cancelled_at is null as "isLiving"
+  from failed f
+  cross join lateral (select error_fingerprint(f.error) as fingerprint) x
+  join task t on t.id = f.task_id
+  where not exists (select from dead_letter_settled where run_id = f.run_id)
+    and (${filter.fingerprint ?? null}::text is null or x.fingerprint = ${filter.fingerprint ?? null})
+  order by f.ended_at desc, f.run_id desc limit ${limit}`
+
+/** The last of the rows that a look at dead letters examines: where the next look goes on. */
+export const lastExamined = ({
+  projectId,
+  filter,
+  before,
+  maxExamined,
+}: DeadLettersQuery) => sql<RunPosition>`
+  select run_id as id, (extract(epoch from ended_at) * 1000000)::bigint as us from run
+  where project_id = ${projectId} and state = 'permanently_failed' and state <> 'completed'
+    and ended_at >= coalesce(to_timestamp(${filter.from ?? null}::float8 / 1000), '-infinity')
+    and ended_at < coalesce(to_timestamp(${filter.to ?? null}::float8 / 1000), 'infinity')
+    and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
+    and (ended_at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
+    and (${filter.taskId ?? null}::uuid is null or task_id = ${filter.taskId ?? null}::uuid)
+    and (${filter.runIds === undefined}::boolean or run_id = any(${list(filter.runIds ?? [], (id) => id)}::uuid[]))
+  order by ended_at desc, run_id desc offset ${maxExamined}::integer - 1 limit 1`
+
+/** By what dead letters are put together. */
+export const GROUPINGS = ['error', 'task', 'hour'] as const
+export type Grouping = (typeof GROUPINGS)[number]
+
+/** Dead letters that have something in common. */
+export interface DeadLetterGroup {
+  readonly key: string
+  readonly code: string | null
+  readonly status: number | null
+  readonly pattern: string | null
+  readonly taskId: string | null
+  readonly taskName: string | null
+  readonly count: number
+  readonly tasks: number
+  readonly firstAt: number
+  readonly lastAt: number
+  readonly sampleRunId: string
+  readonly sampleMessage: string | null
+  /** How many rows were looked at, for all groups together. */
+  readonly examined: number
+}
+
+/** Groups of the latest open dead letters, the largest first. */
+export const groupDeadLetters = ({
+  projectId,
+  filter,
+  by,
+  limit,
+  maxExamined,
+}: {
+  projectId: string
+  filter: DeadLetterFilter
+  by: Grouping
+  limit: number
+  maxExamined: number
+}) => sql<DeadLetterGroup>`
+  with failed as materialized (
+    select run_id, ended_at, task_id, error from run
+    where project_id = ${projectId} and state = 'permanently_failed' and state <> 'completed'
+      and ended_at >= coalesce(to_timestamp(${filter.from ?? null}::float8 / 1000), '-infinity')
+      and ended_at < coalesce(to_timestamp(${filter.to ?? null}::float8 / 1000), 'infinity')
+      and (${filter.taskId ?? null}::uuid is null or task_id = ${filter.taskId ?? null}::uuid)
+    order by ended_at desc, run_id desc limit ${maxExamined}
+  ), open as (
+    select f.*, x.fingerprint,
+           case ${by}::text when 'error' then x.fingerprint when 'task' then f.task_id::text
+                            else to_char(f.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24":00:00.000Z"') end as key
+    from failed f cross join lateral (select error_fingerprint(f.error) as fingerprint) x
+    where not exists (select from dead_letter_settled where run_id = f.run_id)
+      and (${filter.fingerprint ?? null}::text is null or x.fingerprint = ${filter.fingerprint ?? null})
+  ), grouped as (
+    select key, count(*)::integer as count, count(distinct task_id)::integer as tasks, min(ended_at) as first_at, max(ended_at) as last_at,
+           (array_agg(run_id order by ended_at desc, run_id desc))[1] as sample
+    from open group by key order by count(*) desc, key limit ${limit}
+  )
+  select g.key, case when ${by}::text = 'error' then o.error ->> 'code' end as code,
+         case when ${by}::text = 'error' then (jsonb_path_query_first(o.error, '$.detail.status ? (@ >= 100 && @ <= 999)') #>> '{}')::numeric::integer end as status,
+         case when ${by}::text = 'error' then common_message(o.error) end as pattern,
+         case when ${by}::text = 'task' or g.tasks = 1 then o.task_id end as "taskId",
+         case when ${by}::text = 'task' or g.tasks = 1 then coalesce(t.name, t.key) end as "taskName",
+         g.count, g.tasks, g.first_at as "firstAt", g.last_at as "lastAt", g.sample as "sampleRunId",
+         left(o.error ->> 'message', 1000) as "sampleMessage", (select count(*)::integer from failed) as examined
+  from grouped g
+  join open o on o.run_id = g.sample
+  join task t on t.id = o.task_id
+  order by g.count desc, g.key`
+
+/** Takes dead letters off the list; those that were off it before are not counted again. */
+export const settleDeadLetters = ({
+  letters,
+  how,
+}: {
+  letters: readonly RunPosition[]
+  how: 'redriven' | 'dismissed'
+}) => sql<{ runId: string }>`
+  insert into dead_letter_settled (run_id, ended_at, how)
+  select run_id, to_timestamp(us / 1000000), ${how}
+  from unnest(${list(letters, ({ id }) => id)}::uuid[], ${list(letters, ({ us }) => us)}::float8[]) as i(run_id, us)
+  on conflict do nothing
+  returning run_id as "runId"`
+
+/** Forgets what was settled once history has forgotten it. */
+export const forgetSettled = (olderThanDays: number) => sql`
+  delete from dead_letter_settled where ended_at < now() - make_interval(days => ${olderThanDays}::integer)`

@@ -1,0 +1,221 @@
+/**
+ * How things stand, in numbers. Nothing here reads more than a bounded part of an index, whatever the tables
+ * hold: a million rows more cost nothing, and what was not counted to its end says so.
+ */
+import { SHARD_COUNT } from '../../core/ids.ts'
+import { list, reading, sql } from '../database/sql.ts'
+import { type StoredDefinition, wholeDefinition } from '../tasks/stored-definition.ts'
+
+/** How much is live, counted from the beginning of each shard. */
+export interface LiveCounts {
+  readonly pending: number
+  readonly running: number
+  readonly retrying: number
+  /** Due for longer than is usual, and not begun. */
+  readonly late: number
+  readonly oldestLateAt: number | null
+  /** A shard holds more that is due than was looked at. */
+  readonly isDueCut: boolean
+  /** A shard holds more that lies ahead than was looked at; what is retrying may be among it. */
+  readonly isAheadCut: boolean
+}
+
+/** What was due is one end of the index, what lies ahead is the other: of both a bounded part of each shard. */
+export const liveCounts = ({
+  projectId,
+  lateAfterMs,
+  maxPerShard,
+}: {
+  projectId: string
+  lateAfterMs: number
+  maxPerShard: number
+}) => sql<LiveCounts>`
+  with due as materialized (
+    select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral (
+      select shard, project_id, state, kind, wake_at from agenda
+      where shard = s.id and wake_at <= now() + interval '1 second'
+      order by wake_at limit ${maxPerShard}
+    ) a
+  ), ahead as materialized (
+    select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral (
+      select shard, project_id, state from agenda
+      where shard = s.id and wake_at > now() + interval '1 second'
+      order by wake_at limit ${maxPerShard}
+    ) a
+  )
+  select count(*) filter (where state in ('pending', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip')))::integer as pending,
+         count(*) filter (where state = 'running')::integer as running,
+         (count(*) filter (where state = 'retrying')
+          + (select count(*) from ahead where project_id = ${projectId} and state = 'retrying'))::integer as retrying,
+         count(*) filter (where state <> 'running' and kind <> 'backfill' and wake_at < now() - ${lateAfterMs}::integer * interval '1 millisecond')::integer as late,
+         min(wake_at) filter (where state <> 'running' and kind <> 'backfill' and wake_at < now() - ${lateAfterMs}::integer * interval '1 millisecond') as "oldestLateAt",
+         coalesce((select max(n) from (select count(*) as n from due group by shard) c), 0) >= ${maxPerShard}::integer as "isDueCut",
+         coalesce((select max(n) from (select count(*) as n from ahead group by shard) c), 0) >= ${maxPerShard}::integer as "isAheadCut"
+  from due where project_id = ${projectId}`
+
+/** What comes due within one minute. */
+export interface DueMinute {
+  readonly minute: number
+  readonly count: number
+}
+
+/** Which part of what lies ahead to count. */
+export interface AheadQuery {
+  readonly projectId: string
+  readonly until: number
+  readonly shards: readonly number[]
+  readonly maxPerShard: number
+}
+
+/** Rows that come due by an instant, by the minute, of some shards; `isCut` tells that one of them holds more. */
+export const countAhead = ({ projectId, until, shards, maxPerShard }: AheadQuery) => sql<
+  DueMinute & { isCut: boolean }
+>`
+  with ahead as materialized (
+    select a.* from unnest(${`{${shards.join(',')}}`}::smallint[]) as s(id)
+    cross join lateral (
+      select shard, project_id, wake_at from agenda
+      where shard = s.id and wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000) and state in ('scheduled', 'retrying', 'deferred')
+      order by wake_at limit ${maxPerShard}
+    ) a
+  )
+  select date_trunc('minute', wake_at) as minute, count(*)::integer as count,
+         (select max(n) from (select count(*) as n from ahead group by shard) c) >= ${maxPerShard}::integer as "isCut"
+  from ahead where project_id = ${projectId}
+  group by 1 order by 1`
+
+/** An occurrence that lies ahead, and what tells which ones follow it. */
+export interface AheadRow {
+  readonly at: number
+  readonly ordinal: number
+  readonly definition: ReturnType<typeof wholeDefinition>
+}
+
+/** The waiting occurrences that come due by an instant, with what tells when others follow; at most so many. */
+export const occurrencesAhead = ({
+  projectId,
+  until,
+  limit,
+}: {
+  projectId: string
+  until: number
+  limit: number
+}) =>
+  reading(
+    sql<Omit<AheadRow, 'definition'> & { definition: StoredDefinition }>`
+      select a.wake_at as at, count_of(a.ordinal_base, a.ordinal) as ordinal, definition_in_brief(t.definition, t.brief, t.version) as definition
+      from (
+        select first.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+        cross join lateral (
+          select task_id, wake_at, ordinal, ordinal_base, project_id from agenda
+          where shard = s.id and wake_at > now() and wake_at < to_timestamp(${until}::float8 / 1000)
+            and state = 'scheduled' and kind = 'occurrence'
+          order by wake_at limit ${limit}
+        ) first
+        limit ${limit}
+      ) a
+      cross join lateral (select definition, brief, version from task where id = a.task_id and project_id = a.project_id limit 1) t
+      where a.project_id = ${projectId}`,
+    (rows): AheadRow[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) })),
+  )
+
+/** A task that failed for good lately, and how its latest runs ended, the last one first. */
+export interface FailedTask {
+  readonly taskId: string
+  readonly taskName: string | null
+  readonly failedAt: number
+  /** Null when all of them were skipped or cancelled. */
+  readonly states: readonly ('completed' | 'permanently_failed')[] | null
+  /** More failed than were looked at. */
+  readonly isCut: boolean
+}
+
+/**
+ * Tasks with a run that failed for good within the last day, the latest failure first. Failures have an index
+ * of their own; the latest runs of each task are read along the index by task, one range for each.
+ */
+export const failedTasks = ({
+  projectId,
+  maxFailures,
+  maxTasks,
+  runsEach,
+}: {
+  projectId: string
+  maxFailures: number
+  maxTasks: number
+  runsEach: number
+}) => sql<FailedTask>`
+  with failures as materialized (
+    select task_id, ended_at from run
+    where project_id = ${projectId} and state = 'permanently_failed' and state <> 'completed' and ended_at > now() - interval '1 day'
+    order by ended_at desc, run_id desc limit ${maxFailures}
+  ), failed as materialized (
+    select task_id, max(ended_at) as failed_at from failures group by task_id order by 2 desc limit ${maxTasks}
+  ), cut as materialized (
+    select (select count(*) from failures) >= ${maxFailures}::integer or (select count(*) from failed) >= ${maxTasks}::integer as is_cut
+  )
+  select f.task_id as "taskId", coalesce(t.name, t.key) as "taskName", f.failed_at as "failedAt", latest.states, cut.is_cut as "isCut"
+  from cut, failed f
+  cross join lateral (
+    select id, name, key from task where id = f.task_id and deleted_at is null and cancelled_at is null limit 1
+  ) t
+  cross join lateral (
+    select array_agg(state::text order by scheduled_for desc, run_id desc) as states
+    from (
+      select state, scheduled_for, run_id from run
+      where task_id = f.task_id and ended_at > now() - interval '1 day'
+      order by scheduled_for desc, run_id desc limit ${runsEach}
+    ) r
+    where state in ('completed', 'permanently_failed')
+  ) latest
+  order by f.failed_at desc`
+
+/** How often a task has failed in a row. */
+export interface FailureStreak {
+  readonly taskId: string
+  readonly failures: number
+  /** When the first of them was due; null when the latest run did not fail. */
+  readonly since: number | null
+  /** Everything that was looked at failed: there may be more before it. */
+  readonly isCut: boolean
+}
+
+/** Failures of each task since its latest success, among its latest runs, which the index by task leads to. */
+export const failureStreaks = ({
+  taskIds,
+  maxRuns,
+}: {
+  taskIds: readonly string[]
+  maxRuns: number
+}) => sql<FailureStreak>`
+  select f.task_id as "taskId", streak.failures, streak.since, streak.is_cut as "isCut"
+  from unnest(${list(taskIds, (id) => id)}::uuid[]) as f(task_id)
+  cross join lateral (
+    select count(*) filter (where state = 'permanently_failed')::integer as failures,
+           min(scheduled_for) filter (where state = 'permanently_failed') as since, count(*) >= ${maxRuns}::integer as is_cut
+    from (
+      select state, scheduled_for, count(*) filter (where state = 'completed') over (order by scheduled_for desc, run_id desc) as successes
+      from (
+        select state, scheduled_for, run_id from run where task_id = f.task_id
+        order by scheduled_for desc, run_id desc limit ${maxRuns}
+      ) latest
+    ) r
+    where successes = 0
+  ) streak`
+
+/** How many tasks there are, counted up to a bound, and how many of them are paused since when. */
+export interface TaskCounts {
+  readonly total: number
+  readonly paused: number
+  readonly pausedSince: number | null
+}
+
+export const taskCounts = ({ projectId, limit }: { projectId: string; limit: number }) => sql<TaskCounts>`
+  select (select count(*)::integer from (select from task where project_id = ${projectId} and deleted_at is null limit ${limit}) t) as total,
+         count(*)::integer as paused, min(paused_at) as "pausedSince"
+  from (
+    select paused_at from task where project_id = ${projectId} and paused_at is not null and cancelled_at is null
+    order by paused_at limit ${limit}
+  ) p`

@@ -1,0 +1,123 @@
+/** Running many dead letters again: what was asked for, how far it has come, and who works on it. */
+
+import { list, sql } from '../database/sql.ts'
+import type { DeadLetterFilter } from './dead-letters.ts'
+
+export const REDRIVE_STATES = ['running', 'completed', 'cancelled', 'expired'] as const
+export type RedriveState = (typeof REDRIVE_STATES)[number]
+
+/** A redrive as it is stored. */
+export interface RedriveRow {
+  readonly id: string
+  readonly projectId: string
+  readonly filter: DeadLetterFilter
+  /** Runs a second. */
+  readonly rate: number
+  readonly state: RedriveState
+  readonly createdAt: number
+  readonly endedAt: number | null
+  readonly redriven: number
+  /** Those that cannot be run again. */
+  readonly refused: number
+  /** Those that wait until another run of their task has ended. */
+  readonly waiting: number
+  readonly lastError: string | null
+  readonly fence: number
+}
+
+export const insertRedrive = (redrive: {
+  readonly id: string
+  readonly projectId: string
+  readonly filter: DeadLetterFilter
+  readonly rate: number
+}) => sql`
+  insert into redrive (id, project_id, filter, rate)
+  values (${redrive.id}, ${redrive.projectId}, ${JSON.stringify(redrive.filter)}::jsonb, ${redrive.rate}::float8)`
+
+export const findRedrives = ({
+  projectId,
+  id = null,
+  before = null,
+  limit,
+}: {
+  projectId: string
+  id?: string | null
+  before?: string | null
+  limit: number
+}) => sql<RedriveRow>`
+  select id, project_id as "projectId", filter, rate, state, created_at as "createdAt", ended_at as "endedAt", redriven, refused, waiting,
+         last_error as "lastError", fence
+  from redrive
+  where project_id = ${projectId} and (${id}::uuid is null or id = ${id}::uuid) and (${before}::uuid is null or id < ${before}::uuid)
+  order by id desc limit ${limit}`
+
+/** Ends a redrive that is running; whoever works on it finds its lease lost. */
+export const cancelRedrive = ({ projectId, id }: { projectId: string; id: string }) => sql<{ id: string }>`
+  update redrive set state = 'cancelled', ended_at = now(), fence = fence + 1
+  where project_id = ${projectId} and id = ${id} and state = 'running'
+  returning id`
+
+/** Redrives that nobody works on, but for the named ones. */
+export const unheldRedrives = ({
+  projectId,
+  limit,
+  except,
+}: {
+  projectId: string
+  limit: number
+  except: readonly string[]
+}) => sql<{ id: string }>`
+  select id from redrive
+  where project_id = ${projectId} and state = 'running' and leased_until <= now() and id <> all(${list(except, (id) => id)}::uuid[])
+  order by id limit ${limit}`
+
+/** Takes those of some redrives that nobody works on. */
+export const leaseRedrives = ({
+  redrives,
+  leaseMs,
+}: {
+  redrives: readonly { readonly id: string }[]
+  leaseMs: number
+}) => sql<RedriveRow>`
+  update redrive set fence = fence + 1, leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
+  where id = any(array(
+    select id from redrive where id = any(${list(redrives, ({ id }) => id)}::uuid[]) and state = 'running' and leased_until <= now()
+    for update skip locked))
+  returning id, project_id as "projectId", filter, rate, state, created_at as "createdAt", ended_at as "endedAt", redriven, refused, waiting,
+            last_error as "lastError", fence`
+
+/** What was done since the last time, and whether that was all. */
+export interface RedriveProgress {
+  readonly id: string
+  readonly fence: number
+  readonly redriven: number
+  readonly refused: number
+  readonly waiting: number
+  readonly lastError: string | null
+  readonly state: RedriveState
+  readonly leaseMs: number
+}
+
+/** Notes progress and keeps the lease; no row for whoever has lost it. */
+export const saveRedrive = ({
+  id,
+  fence,
+  redriven,
+  refused,
+  waiting,
+  lastError,
+  state,
+  leaseMs,
+}: RedriveProgress) => sql<{ id: string }>`
+  update redrive set redriven = redriven + ${redriven}::integer, refused = ${refused}::integer, waiting = ${waiting}::integer,
+    last_error = coalesce(${lastError}, last_error), state = ${state}, ended_at = case when ${state} <> 'running' then now() end,
+    leased_until = case when ${state} = 'running' then now() + ${leaseMs}::float8 * interval '1 millisecond' else '-infinity' end
+  where id = ${id} and fence = ${fence} and state = 'running'
+  returning id`
+
+/** Gives a redrive back in order. */
+export const releaseRedrive = ({ id, fence }: { id: string; fence: number }) => sql`
+  update redrive set leased_until = '-infinity' where id = ${id} and fence = ${fence} and state = 'running'`
+
+export const forgetRedrives = (olderThanDays: number) => sql`
+  delete from redrive where ended_at < now() - make_interval(days => ${olderThanDays}::integer)`

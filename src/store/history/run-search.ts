@@ -1,0 +1,155 @@
+/**
+ * Finding runs over all tasks, latest first. History has no b-tree by time: it would cost every run what
+ * only lists need. Rows are appended in the order in which runs end, though, so the BRIN on `ended_at`
+ * leads to any short stretch of time, and the latest runs are found by reading one stretch after another
+ * backwards until a page is full. What did not complete has a b-tree and needs no stretches.
+ *
+ * The instant that a run stands at is the last thing that happened to it: its end; while it is retrying, the
+ * end of its last attempt; while it is pending or running, when it was due. It only ever moves forward, so
+ * whoever walks backwards meets no run twice, and misses only what has moved to the front meanwhile.
+ */
+import { SHARD_COUNT } from '../../core/ids.ts'
+import { type EndedRunState, isLiveState, type RunState } from '../../core/run/run.ts'
+import { MAX_PAGE_BYTES, outcomeBytes } from '../database/page-bytes.ts'
+import { list, sql } from '../database/sql.ts'
+import { endedRun, liveRun, type RunRow } from './runs.ts'
+
+/** Where a run stands in the list: an instant in epoch microseconds, as exact as it is stored, and its id. */
+export interface RunPosition {
+  readonly us: number
+  readonly id: string
+}
+
+/** Sorts before every id: a position with it stands before everything of its instant. */
+export const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+/** A stretch of time to look for runs in. */
+export interface RunWindow {
+  readonly projectId: string
+  readonly state: RunState | null
+  /** Its beginning, which belongs to it; null means from the beginning of time. */
+  readonly fromUs: number | null
+  /** Its end: only what stands before this position. */
+  readonly before: RunPosition
+  readonly limit: number
+  /** Look at no more rows of each table; null means at all of them. */
+  readonly maxExamined: number | null
+}
+
+/** A run that was found, or, without an id, the word that none was. */
+export interface FoundRun {
+  /** More rows than may be looked at lie in the stretch, so nothing was found: it need not be the latest. */
+  readonly isCut: boolean
+  readonly us: number | null
+  readonly id: string | null
+}
+
+/**
+ * The latest runs of a stretch of time. Each table is read along an index of instants, and the bound on what
+ * is looked at holds before anything is filtered, so a stretch that turns out to be crowded costs little.
+ */
+export const runsInWindow = ({
+  projectId,
+  state,
+  fromUs,
+  before,
+  limit,
+  maxExamined,
+}: RunWindow) => sql<FoundRun>`
+  with live as materialized (
+    select a.run_id, a.wake_at as at, a.project_id, a.state, a.kind
+    from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral (
+      select run_id, wake_at, project_id, state, kind from agenda
+      where shard = s.id and wake_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
+        and wake_at <= to_timestamp(${before.us}::float8 / 1000000)
+    ) a
+    where ${state === null || state === 'pending' || state === 'running'}::boolean
+    limit ${maxExamined}
+  ), tried as materialized (
+    select run_id, number, ended_at as at from attempt
+    where ${state === null || state === 'retrying'}::boolean
+      and ended_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
+      and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
+    limit ${maxExamined}
+  ), ended as materialized (
+    select run_id, ended_at as at, project_id, state from run
+    where ${state === null || !isLiveState(state)}::boolean
+      and ended_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
+      and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
+    limit ${maxExamined}
+  )
+  select examined.is_cut as "isCut", found.id, (extract(epoch from found.at) * 1000000)::bigint as us
+  from (
+    select coalesce(greatest((select count(*) from live), (select count(*) from tried), (select count(*) from ended)) >= ${maxExamined}::integer,
+                    false) as is_cut
+  ) examined
+  left join lateral (
+    select run_id as id, at from (
+      select run_id, at from live
+      where project_id = ${projectId} and state <> 'retrying' and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
+        and (${state}::text is null or case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end = ${state})
+      union all
+      select t.run_id, t.at from tried t join agenda a on a.run_id = t.run_id
+      where a.project_id = ${projectId} and a.state = 'retrying' and a.attempt = t.number
+      union all
+      select run_id, at from ended
+      where project_id = ${projectId} and (${state}::text is null or state::text = ${state})
+    ) r
+    where not examined.is_cut and (at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
+    order by at desc, run_id desc limit ${limit}
+  ) found on true`
+
+/** Which runs that did not complete to find. */
+export interface RunsEndedAs {
+  readonly projectId: string
+  readonly state: Exclude<EndedRunState, 'completed'>
+  readonly fromUs: number | null
+  readonly before: RunPosition
+  readonly limit: number
+}
+
+/** The latest runs that ended in a state other than completed, along the index that only they are in. */
+export const runsEndedAs = ({ projectId, state, fromUs, before, limit }: RunsEndedAs) => sql<{
+  id: string
+  us: number
+}>`
+  select run_id as id, (extract(epoch from ended_at) * 1000000)::bigint as us from run
+  where project_id = ${projectId} and state = ${state}::run_state and state <> 'completed'
+    and ended_at >= coalesce(to_timestamp(${fromUs}::float8 / 1000000), '-infinity')
+    and ended_at <= to_timestamp(${before.us}::float8 / 1000000)
+    and (ended_at, run_id) < (to_timestamp(${before.us}::float8 / 1000000), ${before.id}::uuid)
+  order by ended_at desc, run_id desc limit ${limit}`
+
+/** When the oldest day begins that history is kept of. */
+export const historyBegin = () => sql<{ at: number | null }>`
+  select min(to_timestamp(right(c.relname, 8), 'YYYYMMDD')) as at
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'run'::regclass`
+
+/**
+ * Runs by their ids, live or ended, in the order of the ids and as many as a page may hold; history is asked from the given instant on. Without one nothing is said of
+ * instants at all: 'since ever' is a range to the planner, which PostgreSQL 15 would read the whole of a small partition for.
+ */
+export const runsById = ({
+  ids,
+  endedFromUs,
+}: {
+  ids: readonly string[]
+  endedFromUs: number | null
+}) => sql<RunRow>`
+  select r.*, (select coalesce(name, key) from task where id = r."taskId") as "taskName",
+         (select retry_of from run_retry where run_id = r.id) as "retryOf"
+  from (
+    select found.*, lead(true, 1, false) over asked as "hasNext", row_number() over asked as place,
+           coalesce(sum(${outcomeBytes}) over (asked rows between unbounded preceding and 1 preceding), 0) as bytes_before
+    from (
+    select ${liveRun} from agenda
+    where run_id = any(${list(ids, (id) => id)}::uuid[]) and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
+    union all
+    select ${endedRun} from run
+    where run_id = any(${list(ids, (id) => id)}::uuid[]) and (${endedFromUs}::float8 is null or ended_at >= to_timestamp(${endedFromUs}::float8 / 1000000))
+    ) found
+    window asked as (order by array_position(${list(ids, (id) => id)}::uuid[], id))
+  ) r
+  where bytes_before <= ${MAX_PAGE_BYTES}::integer
+  order by place`

@@ -1,0 +1,87 @@
+/** Who is there, what each of them holds, and who watches which slice of the agenda: for people to look at. */
+import { SHARD_COUNT } from '../../core/ids.ts'
+import { watchedShards } from '../agenda/shards.ts'
+import { sql } from '../database/sql.ts'
+
+/** A node as people see it. */
+export interface NodeRow {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly roles: readonly string[]
+  readonly concurrency: number
+  readonly startedAt: number
+  readonly beatAt: number
+  /** For how long its beat has stood still, by the database's clock. */
+  readonly silentMs: number
+  readonly deadAt: number | null
+  /** How it died: it was stopped in order, or the others lost sight of it. */
+  readonly reason: 'stopped' | 'lost' | null
+  /** Slices of the agenda that it watches. */
+  readonly shards: number
+  /** What a worker of a user offers; null for other nodes. */
+  readonly offers: {
+    readonly handlers: string[]
+    readonly labels: string[]
+    readonly queues: string[] | null
+  } | null
+}
+
+/** Of the PostgreSQL that answers, such as '18.4'; distributors add words of their own. */
+export const databaseVersion = () =>
+  sql<{ version: string }>`select split_part(current_setting('server_version'), ' ', 1) as version`
+
+/** Nodes, living ones first, then those that died last. Dead ones are kept for a week. */
+export const listNodes = (limit: number) => sql<NodeRow>`
+  select n.id, n.name, n.version, n.roles, n.concurrency, n.started_at as "startedAt", n.beat_at as "beatAt",
+         (extract(epoch from clock_timestamp() - n.beat_at) * 1000)::float8 as "silentMs", n.dead_at as "deadAt", n.reason,
+         (select count(*)::integer from shard where owner = n.id) as shards,
+         case when w.id is not null then jsonb_build_object('handlers', w.handlers, 'labels', w.labels, 'queues', w.queues) end as offers
+  from node n left join remote_worker w on w.id = n.id
+  order by n.dead_at desc nulls first, n.started_at desc, n.id
+  limit ${limit}`
+
+/** How much each node holds, and whether more may be held by somebody. */
+export interface HeldByNode {
+  /** Null: nobody holds anything. */
+  readonly nodeId: string | null
+  readonly runs: number
+  readonly isCut: boolean
+}
+
+/**
+ * Runs by who holds them. What runs was due, and most of it before everything that waits, so the beginning of
+ * each shard is looked at, and no more of it than the bound: there may be a million waiting behind.
+ */
+export const heldByNodes = (maxPerShard: number) => sql<HeldByNode>`
+  with due as materialized (
+    select s.id as shard, a.worker_id
+    from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral (
+      select worker_id from agenda
+      where shard = s.id and wake_at <= now() + interval '1 second'
+      order by wake_at limit ${maxPerShard}
+    ) a
+  )
+  select held.worker_id as "nodeId", coalesce(held.runs, 0) as runs, cut.is_cut as "isCut"
+  from (select coalesce(max(rows), 0) >= ${maxPerShard}::integer as is_cut from (select count(*) as rows from due group by shard) s) cut
+  left join (
+    select worker_id, count(*)::integer as runs from due where worker_id is not null group by worker_id
+  ) held on true`
+
+/** A slice of the agenda as people see it. */
+export interface ShardState {
+  readonly id: number
+  readonly owner: string | null
+  readonly ownerName: string | null
+  readonly fence: number
+  readonly watchedUntil: number
+  /** For how long nobody has said that he watches it, by the database's clock. */
+  readonly silentMs: number
+}
+
+export const listShards = () => sql<ShardState>`
+  select s.id, s.owner, n.name as "ownerName", s.fence, s.watched_until as "watchedUntil",
+         (extract(epoch from clock_timestamp() - s.watched_until) * 1000)::float8 as "silentMs"
+  from ${watchedShards} s left join node n on n.id = s.owner
+  order by s.id`

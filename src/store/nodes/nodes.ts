@@ -1,0 +1,241 @@
+/** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
+import { SHARD_COUNT } from '../../core/ids.ts'
+import type { WorkerLossPolicy } from '../../core/task/task.ts'
+import { list, part, sql } from '../database/sql.ts'
+import { freedPlaces } from '../queues/gates.ts'
+import { UNSTORED } from '../tasks/stored-definition.ts'
+
+/** A node as it introduces itself. */
+export interface NewNode {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly roles: readonly string[]
+  readonly concurrency: number
+  /** What it offers to runs that ask for it. */
+  readonly labels?: readonly string[]
+}
+
+export const insertNode = (node: NewNode) => sql`
+  insert into node (id, name, version, roles, concurrency, labels)
+  values (${node.id}, ${node.name}, ${node.version}, ${node.roles}::text[], ${node.concurrency}, ${node.labels ?? []}::text[])`
+
+/** Beats once. No row means that this node was declared dead and must stop what it is doing. */
+export const beat = (nodeId: string) => sql<{ beat: number; now: number }>`
+  update node set beat = beat + 1, beat_at = clock_timestamp() where id = ${nodeId} and dead_at is null
+  returning beat, clock_timestamp() as now`
+
+/** The database's time to the microsecond. */
+export const readClock = () => sql<{ now: number }>`
+  select date_part('epoch', clock_timestamp()) * 1000 as now`
+
+/** A node that was not declared dead, as others see it. */
+export interface LivingNode {
+  readonly id: string
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly beat: number
+}
+
+export const livingNodes = () => sql<LivingNode>`select id, name, roles, beat from node where dead_at is null`
+
+/**
+ * Declares a node dead, unless it has beaten since it was looked at. The lock for update waits for claims
+ * that are under way in its name: once this is committed there will be no more of them.
+ */
+export const declareDead = ({
+  nodeId,
+  beat,
+  reason,
+}: {
+  nodeId: string
+  beat: number | null
+  reason: 'lost' | 'stopped'
+}) => sql<{ id: string }>`
+  with locked as (
+    select id from node
+    where id = ${nodeId} and dead_at is null and (${beat}::bigint is null or beat = ${beat}::bigint)
+    for update
+  )
+  update node n set dead_at = clock_timestamp(), reason = ${reason} from locked where n.id = locked.id
+  returning n.id`
+
+/** A node, and the beat at which it was last seen. */
+export interface SilentNode {
+  readonly id: string
+  readonly beat: number
+}
+
+/** Declares nodes dead that have not beaten since they were looked at, in the same manner. */
+export const declareSilentDead = (nodes: readonly SilentNode[]) => sql<{ id: string; name: string }>`
+  with asked as materialized (
+    select * from unnest(${list(nodes, (node) => node.id)}::uuid[], ${list(nodes, (node) => node.beat)}::bigint[]) as i(id, beat)
+  ), locked as (
+    select n.id from node n join asked i on i.id = n.id
+    where n.dead_at is null and n.beat = i.beat
+    order by n.id for update of n
+  )
+  update node n set dead_at = clock_timestamp(), reason = 'lost' from locked where n.id = locked.id
+  returning n.id, n.name`
+
+/** Nodes that are dead and may still have runs in their name. */
+export const unburiedNodes = () =>
+  sql<{ id: string }>`select id from node where dead_at is not null and buried_at is null`
+
+/** Notes that nothing is left in the name of these nodes, so that nobody looks again. */
+export const buryNodes = (ids: readonly string[]) => sql`
+  update node set buried_at = now() where id = any(${list(ids, (id) => id)}::uuid[]) and dead_at is not null`
+
+/** A run held by a node that was declared dead. */
+export interface LostRun {
+  readonly runId: string
+  readonly taskId: string
+  readonly fence: number
+  readonly attempt: number
+  readonly losses: number
+  /** When its attempt began; null when the node may have died before that. */
+  readonly startedAt: number | null
+  readonly isCancelled: boolean
+  readonly onWorkerLoss: WorkerLossPolicy
+  readonly retryLimit: number
+}
+
+/**
+ * A run is claimed a little ahead of its instant, and up to a second or two before a place is free for it. A node that showed
+ * itself this long after both has begun the run; of a node that did not, nobody knows. It writes nothing when it begins
+ * one: that would be a statement a run.
+ */
+const SURELY_BEGUN_MS = 5_000
+
+/** When the attempt of a row `a` of the agenda began, as far as is known from the latest beat of its node `n`. */
+const begunAt = part`
+  case when n.beat_at >= greatest(a.claimed_at, a.wake_at, a.scheduled_for) + ${SURELY_BEGUN_MS}::integer * interval '1 millisecond'
+       then greatest(a.claimed_at, a.wake_at, a.scheduled_for) end`
+
+/** Runs in the name of dead nodes. There is no index by worker: a death is rare, a run is not. */
+export const findLostRuns = ({
+  nodes,
+  limit,
+  except = [],
+}: {
+  nodes: readonly string[]
+  limit: number
+  /** Runs that are passed over. */
+  except?: readonly string[]
+}) => sql<LostRun>`
+  select a.run_id as "runId", a.task_id as "taskId", a.fence, a.attempt, a.losses, ${begunAt} as "startedAt",
+         a.cancel_at is not null as "isCancelled",
+         coalesce(d.definition ->> 'onWorkerLoss', ${UNSTORED.onWorkerLoss}) as "onWorkerLoss",
+         coalesce(o.override #>> '{retry,limit}', d.definition #>> '{retry,limit}', ${String(UNSTORED.retry.limit)})::integer as "retryLimit"
+  from agenda a
+  join task t on t.id = a.task_id
+  left join node n on n.id = a.worker_id
+  left join task_version v on v.task_id = a.task_id and v.version = a.version
+  left join run_override o on o.run_id = a.run_id
+  cross join lateral (
+    select coalesce(definition_in_brief(v.definition, v.brief, v.version), definition_in_brief(t.definition, t.brief, t.version)) as definition
+  ) d
+  where a.worker_id = any(${list(nodes, (id) => id)}::uuid[]) and a.state = 'running'
+    and a.run_id <> all(${list(except, (id) => id)}::uuid[])
+  limit ${limit}`
+
+/** A run and the fence it is held by. */
+export interface HeldRun {
+  readonly runId: string
+  readonly fence: number
+}
+
+/** A run whose attempt was lost, and when that began; without `startedAt` it may not have begun. */
+export interface BegunRun extends HeldRun {
+  readonly startedAt?: number | null
+}
+
+/**
+ * Puts lost runs back into ready with one more loss and a new fence, so that a worker that was only
+ * asleep finds its writes refused. Of two reapers, or a reaper and a late worker, exactly one wins.
+ */
+export function reclaimRuns(runs: readonly BegunRun[]) {
+  return sql<{ runId: string }>`
+    with before as (
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, to_timestamp(i.started_ms / 1000) as started_at, a.gate_id, a.queue_gate_id
+      from agenda a
+      join unnest(
+        ${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[], ${list(runs, (r) => r.startedAt ?? null)}::float8[])
+        as i(run_id, fence, started_ms) on i.run_id = a.run_id
+      where a.fence = i.fence and a.state = 'running'
+      for update of a
+    ), back as (
+      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null,
+        fence = a.fence + 1, losses = a.losses + 1
+      from before b where a.run_id = b.run_id
+      returning a.run_id, a.lane, a.priority, a.wake_at
+    ), queued as (
+      insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
+    ), kept as (
+      insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, error)
+      select run_id, task_id, worker_id, started_at, clock_timestamp(), attempt, fence, 'worker_lost',
+             jsonb_build_object('code', 'worker_lost', 'message', 'The worker that held this run stopped beating.')
+      from before
+    ), ${freedPlaces}
+    select run_id as "runId" from back`
+}
+
+/** Hands runs back that a stopping worker never began: no attempt was made, so none is counted. */
+export function handBackRuns(runs: readonly HeldRun[]) {
+  return sql<{ runId: string }>`
+    with before as (
+      select a.run_id, a.gate_id, a.queue_gate_id
+      from agenda a
+      join unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence)
+        on i.run_id = a.run_id
+      where a.fence = i.fence and a.state = 'running'
+      for update of a
+    ), back as (
+      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null,
+        fence = a.fence + 1, attempt = a.attempt - 1
+      from before b where a.run_id = b.run_id
+      returning a.run_id, a.lane, a.priority, a.wake_at
+    ), queued as (
+      insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
+    ), ${freedPlaces}
+    select run_id as "runId" from back`
+}
+
+/** Whether a session of that name is left which began before an instant: what it was sent may still be carried out. */
+export const hasOlderSession = (name: string, before: number) => sql<{ exists: boolean }>`
+  select exists (
+    select from pg_stat_activity
+    where datname = current_database() and application_name = ${name} and backend_start < to_timestamp(${before}::float8 / 1000)
+  ) as exists`
+
+/**
+ * What a node holds that was claimed before an instant. There is no index by worker; what is in progress was due, so the
+ * beginning of each shard is read, up to now, and nothing of what lies ahead.
+ */
+export const heldRuns = ({
+  nodeId,
+  claimedBefore,
+}: {
+  nodeId: string
+  claimedBefore: number
+}) => sql<HeldRun>`
+  select a.run_id as "runId", a.fence
+  from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+  cross join lateral (
+    select run_id, fence from agenda
+    where shard = s.id and wake_at <= now() + interval '1 second' and state = 'running'
+      and worker_id = ${nodeId} and claimed_at < to_timestamp(${claimedBefore}::float8 / 1000)
+  ) a`
+
+/** Nodes that have been dead for long are of no interest to anybody. */
+export const forgetNodes = (olderThanMinutes: number) => sql`
+  delete from node n where dead_at < now() - make_interval(mins => ${olderThanMinutes}::integer)
+    and not exists (select from agenda where worker_id = n.id)`
+
+/** Remote workers that died without ever having made a claim are of no interest to anybody for much longer. */
+export const forgetUnusedWorkers = (olderThanMinutes: number, limit: number) => sql`
+  delete from node where id = any(array(
+    select n.id from node n join remote_worker w on w.id = n.id
+    where w.claim_id is null and n.buried_at is not null
+      and n.dead_at < now() - make_interval(mins => ${olderThanMinutes}::integer)
+    limit ${limit}))`

@@ -1,0 +1,208 @@
+/** Workers of the users' own: who they are, what they offer, what they hold, and how far it has come. */
+import { SHARD_COUNT } from '../../core/ids.ts'
+import type { RunKind } from '../../core/run/run.ts'
+import { list, sql } from '../database/sql.ts'
+import type { NewNode } from './nodes.ts'
+
+/** A worker of a user's own as it is known from its registration on. */
+export interface RemoteWorkerRow {
+  readonly id: string
+  readonly projectId: string
+  readonly handlers: readonly string[]
+  readonly labels: readonly string[]
+  /** The queues that it keeps to; null for all of them. */
+  readonly queues: readonly string[] | null
+  readonly tokenHash: Buffer
+}
+
+/** Makes a worker known: a node like any other, and what it offers. No row: as many live as may. */
+export const insertRemoteWorker = (
+  node: Omit<NewNode, 'roles'>,
+  worker: RemoteWorkerRow,
+  maxLiving: number,
+) => sql<{ id: string }>`
+  with living as materialized (
+    select count(*) as count from node where dead_at is null and roles = '{remote}'
+  ), made as (
+    insert into node (id, name, version, roles, concurrency)
+    select ${node.id}, ${node.name}, ${node.version}, '{remote}'::text[], ${node.concurrency}::integer
+    from living where count < ${maxLiving}::integer
+    returning id
+  )
+  insert into remote_worker (id, project_id, handlers, labels, queues, token_hash)
+  select id, ${worker.projectId}::uuid, ${list(worker.handlers, (name) => name)}::text[], ${list(worker.labels, (label) => label)}::text[],
+         ${worker.queues && list(worker.queues, (name) => name)}::text[], ${worker.tokenHash}::bytea
+  from made returning id`
+
+export const findRemoteWorker = (id: string) => sql<RemoteWorkerRow>`
+  select id, project_id as "projectId", handlers, labels, queues, token_hash as "tokenHash" from remote_worker where id = ${id}`
+
+/** What a worker's latest claim was, and whether it may make another. */
+export interface LatestClaim {
+  readonly claimId: string | null
+  readonly runIds: readonly string[]
+  readonly isDead: boolean
+}
+
+export const latestClaim = (id: string) => sql<LatestClaim>`
+  select w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  from remote_worker w join node n on n.id = w.id where w.id = ${id}`
+
+/** The same, and nobody else can claim for the worker until the transaction ends. */
+export const lockClaims = (id: string) => sql<LatestClaim>`
+  select w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  from remote_worker w join node n on n.id = w.id where w.id = ${id} for update of w`
+
+/** The same of several workers. */
+export const latestClaims = (ids: readonly string[]) => sql<LatestClaim & { readonly id: string }>`
+  select w.id, w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  from remote_worker w join node n on n.id = w.id where w.id = any(${list(ids, (id) => id)}::uuid[])`
+
+/**
+ * Notes that a claim came to nothing, so that nobody makes it any more. No row: it was made in the last moment, the worker has
+ * made another one since, or it is dead.
+ */
+export const closeClaim = ({
+  id,
+  claimId,
+  before,
+}: {
+  id: string
+  claimId: string
+  before: string | null
+}) => sql<{ id: string }>`
+  update remote_worker w set claim_id = ${claimId}, claim_runs = '{}'
+  where w.id = ${id} and w.claim_id is not distinct from ${before}::uuid
+    and exists (select from node n where n.id = w.id and n.dead_at is null)
+  returning w.id`
+
+export const rememberClaim = ({
+  id,
+  claimId,
+  runIds,
+}: {
+  id: string
+  claimId: string
+  runIds: readonly string[]
+}) => sql`
+  update remote_worker set claim_id = ${claimId}, claim_runs = ${list(runIds, (run) => run)}::uuid[] where id = ${id}`
+
+/** A run that a worker holds, as far as a report about it needs to know. */
+export interface HeldWork {
+  readonly runId: string
+  readonly taskId: string
+  readonly version: number
+  /** Null: an occurrence, as most are. */
+  readonly kind: RunKind | null
+  readonly scheduledFor: number
+  readonly wakeAt: number
+  readonly claimedAt: number
+  readonly fence: number
+  readonly attempt: number
+  readonly losses: number
+  readonly isCancelled: boolean
+  readonly cancelledAt: number | null
+  readonly holdsPlace: boolean
+}
+
+/** When a worker was given a run, which it then begins at once: nobody is given one before its instant. */
+export const givenAt = ({ claimedAt, wakeAt, scheduledFor }: HeldWork): number =>
+  Math.max(claimedAt, wakeAt, scheduledFor)
+
+/** The same of any remote worker, and whether the worker still names it. */
+export interface RemoteWork extends HeldWork {
+  /** The worker names runs, and has not named this one for a lease. */
+  readonly isUnnamed: boolean
+  /** It has named it before. */
+  readonly wasNamed: boolean
+}
+
+/** Those of the given runs that a worker holds; none once it is dead. Of what it does not hold it may change nothing. */
+export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
+  sql<HeldWork>`
+  select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", claimed_at as "claimedAt",
+         fence, attempt, losses, cancel_at is not null as "isCancelled", cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace"
+  from agenda
+  where run_id = any(${list(runIds, (id) => id)}::uuid[]) and worker_id = ${workerId} and state = 'running'
+    and exists (select from node where id = ${workerId} and dead_at is null)`
+
+/** Whether any worker of a user lives: one row, or none. */
+export const livesRemote = () => sql<{ id: string }>`
+  select n.id from node n join remote_worker w on w.id = n.id where n.dead_at is null limit 1`
+
+/**
+ * Everything that workers of the users' own have in hand. There is no index by worker; what is in progress was due, so
+ * the beginning of each shard is read, up to now, and nothing of what lies ahead.
+ */
+export const workOfRemotes = (leaseMs: number) => sql<RemoteWork>`
+  select a.*, m.run_id is not null as "wasNamed",
+         coalesce(n.dead_at is null and n.named_at > now() - l.half and n.naming_since < now() - l.whole
+                  and a."claimedAt" < now() - l.whole and (m.at is null or m.at < now() - l.whole), false) as "isUnnamed"
+  from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+  cross join (
+    select make_interval(secs => ${leaseMs}::float8 / 1000) as whole, make_interval(secs => ${leaseMs}::float8 / 2000) as half
+  ) l
+  cross join lateral (
+    select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor",
+           wake_at as "wakeAt", claimed_at as "claimedAt", fence, attempt, losses, cancel_at is not null as "isCancelled",
+           cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace", worker_id
+    from agenda
+    where shard = s.id and wake_at <= now() + interval '1 second' and state = 'running'
+  ) a
+  join node n on n.id = a.worker_id
+  left join named_run m on m.run_id = a."runId" and m.fence = a.fence
+  where exists (select from remote_worker w where w.id = a.worker_id)`
+
+/** A run and the fence by which somebody held it. */
+interface Held {
+  readonly runId: string
+  readonly fence: number
+}
+
+/** What was written down about an attempt. */
+export interface StoredAttempt extends Held {
+  readonly outcome: string
+  readonly output: unknown
+  readonly errorCode: string | null
+}
+
+/** What was written down about those of these attempts that were the worker's. */
+export const storedAmong = ({ workerId, held }: { workerId: string; held: readonly Held[] }) =>
+  sql<StoredAttempt>`
+  with asked as materialized (
+    select * from unnest(${list(held, (h) => h.runId)}::uuid[], ${list(held, (h) => h.fence)}::integer[]) as i(run_id, fence)
+  )
+  select i.run_id as "runId", i.fence, e.outcome, e.output, e.error ->> 'code' as "errorCode"
+  from asked i
+  cross join lateral (
+    select r.outcome, r.output, r.error from run r
+    where r.run_id = i.run_id and r.fence = i.fence and r.worker_id = ${workerId} and r.ended_at > now() - interval '1 day'
+    union all
+    select a.outcome, a.output, a.error from attempt a
+    where a.run_id = i.run_id and a.fence = i.fence and a.worker_id = ${workerId} and a.ended_at > now() - interval '1 day'
+  ) e`
+
+/** How far an attempt says it is. */
+export interface Progress {
+  /** From 0 to 1; null when only words were given. */
+  readonly fraction: number | null
+  readonly message: string | null
+}
+
+export const saveProgress = (reports: readonly (Held & Progress)[]) => sql`
+  insert into progress (run_id, fence, fraction, message)
+  select * from unnest(${list(reports, (r) => r.runId)}::uuid[], ${list(reports, (r) => r.fence)}::integer[],
+                       ${list(reports, (r) => r.fraction)}::real[], ${list(reports, (r) => r.message)}::text[])
+  on conflict (run_id) do update
+  set fence = excluded.fence, fraction = excluded.fraction, message = excluded.message, at = clock_timestamp()`
+
+/** How far the attempt of a run has come that is held by this fence. */
+export const progressOf = ({ runId, fence }: Held) => sql<Progress & { readonly at: number }>`
+  select fraction, message, at from progress where run_id = ${runId} and fence = ${fence}`
+
+/** Progress that nobody can want to know any more: its run has ended, or nothing was heard of it for a day. */
+export const forgetProgress = (limit: number) => sql`
+  delete from progress where ctid = any(array(
+    select p.ctid from progress p
+    where p.at < now() - interval '1 day' or not exists (select from agenda a where a.run_id = p.run_id)
+    limit ${limit}))`

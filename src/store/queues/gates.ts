@@ -1,0 +1,144 @@
+/**
+ * Gates: how many of the runs behind one may be in progress at once. The lane of a concurrency key has a gate,
+ * and so has each queue. A place is held exactly as long as a live row names the gate it is one of; `held` is the
+ * number of such rows, and changes in the statement that changes them. Gates are locked in the order of
+ * their ids, those of queues first.
+ */
+import { list, part, sql } from '../database/sql.ts'
+
+/** `freed`: the places that the rows of `before` held are free again; the gates are locked in order. */
+export const freedPlaces = part`places as (
+      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+      where p.id is not null group by p.id
+    ), gates as (
+      select id from gate where id in (select id from places) order by id for update
+    ), freed as (
+      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
+      returning 1
+    )`
+
+/** Gates of the queues that have a limit. */
+export const limitedQueues = () => sql<{ id: number }>`
+  select id from gate where key is null and places is not null`
+
+/** A lane whose runs are claimed only into a free place, and something waits in it. */
+export interface WaitingLane {
+  readonly id: number
+  readonly isGated: boolean
+  /** Where the first lane of the same queue stands that has no turn yet. */
+  readonly nextPriority: number | null
+  readonly nextWakeAt: string | null
+}
+
+/** What a worker is able to do, and how many lanes it wants to hear of. */
+export interface Offer {
+  /** The project that it works for; null for a worker of ours, which works for all of them. */
+  readonly projectId?: string | null
+  readonly labels: readonly string[]
+  /** The handlers that it offers; null for a worker of ours, which performs everything else. */
+  readonly handlers?: readonly string[] | null
+  /** The queues that it keeps to; null for all of them. */
+  readonly queues?: readonly string[] | null
+  readonly limit: number
+}
+
+/**
+ * Lanes in which something waits that is never claimed ahead and may start now: those behind gates that all
+ * have a free place, and those of runs that happen at most once. The best come first, and of a limited queue no
+ * more than it has free places, because that many lanes are enough to fill them; where the next one stands is told,
+ * so that nobody takes what comes after that. The lanes that hold anything are found by hopping from one to the
+ * next along the index of ready, so only the first of each lane is read.
+ */
+export const waitingLanes = ({
+  projectId = null,
+  labels,
+  handlers = null,
+  queues = null,
+  limit,
+}: Offer) => sql<WaitingLane>`
+  with recursive occupied(lane, priority, wake_at) as (
+    (select lane, priority, wake_at from ready order by lane, priority, wake_at limit 1)
+    union all
+    select next.lane, next.priority, next.wake_at from occupied o
+    cross join lateral (
+      select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
+    ) next
+  ), open as (
+    select o.lane, o.priority, o.wake_at, w.id as queue_gate, w.places - w.held as free, l.has_room is not null or w.id is not null as gated,
+           row_number() over (partition by w.id order by o.priority, o.wake_at) as turn
+    from occupied o
+    cross join lateral (
+      select project_id, queue, labels, handler, held < places as has_room, false as strict from gate where id = o.lane
+      union all
+      select project_id, queue, labels, handler, null, strict and not catchup from lane where id = o.lane
+    ) l
+    join queue q on q.project_id = l.project_id and q.name = l.queue
+    left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
+    where coalesce(l.has_room, l.strict or w.id is not null) and (w.id is null or w.held < w.places)
+      and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
+      and case when ${textList(handlers)}::text[] is null then l.handler is null else l.handler = any(${textList(handlers)}::text[]) end
+      and (${projectId}::uuid is null or l.project_id = ${projectId}::uuid)
+      and (${textList(queues)}::text[] is null or l.queue = any(${textList(queues)}::text[]))
+  )
+  select o.lane as id, o.gated as "isGated", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt"
+  from open o left join open next on next.queue_gate = o.queue_gate and next.turn = o.free + 1
+  where o.free is null or o.turn <= o.free
+  order by o.priority, o.wake_at
+  limit ${limit}`
+
+const textList = (words: readonly string[] | null) => words && list(words, (word) => word)
+
+/** A queue, and how many of its runs may be in progress at once; null for any number. */
+export interface QueueLimit {
+  readonly projectId: string
+  readonly name: string
+  readonly limit: number | null
+}
+
+/**
+ * Sets or lifts the limit of a queue and counts what is in progress. The agenda is read as a whole, because no
+ * index knows what is running: limits are rarely set, runs are not. A row that somebody has locked is passed
+ * over, since most likely it is just ending; `countRunning` finds it if not.
+ */
+export const setQueueLimit = ({ projectId, name, limit }: QueueLimit) => sql`
+  with uncounted as materialized (
+    select run_id from agenda
+    where ${limit}::integer is not null and state = 'running' and queue_gate_id is null and lane in (
+      select id from lane where project_id = ${projectId} and queue = ${name}
+      union all
+      select id from gate where project_id = ${projectId} and queue = ${name} and key is not null)
+    for update skip locked
+  ), counted as (
+    update agenda a set queue_gate_id = w.id
+    from uncounted u, gate w
+    where a.run_id = u.run_id and w.project_id = ${projectId} and w.queue = ${name} and w.key is null
+    returning 1
+  )
+  update gate w set places = ${limit}::integer, held = w.held + c.count
+  from (select count(*)::integer as count from counted) c
+  where w.project_id = ${projectId} and w.queue = ${name} and w.key is null`
+
+/**
+ * Counts those of a worker's runs that hold no place of their queue although it has a limit: they were
+ * started by a worker that had not noticed yet.
+ */
+export const countRunning = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) => sql`
+  with uncounted as materialized (
+    select a.run_id, w.id as gate_id
+    from agenda a
+    cross join lateral (
+      select project_id, queue from gate where id = a.lane union all select project_id, queue from lane where id = a.lane
+    ) l
+    join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
+    where a.run_id = any(${list(runIds, (id) => id)}::uuid[]) and a.worker_id = ${workerId} and a.state = 'running'
+      and a.queue_gate_id is null
+    for update of a skip locked
+  ), counted as (
+    update agenda a set queue_gate_id = u.gate_id from uncounted u where a.run_id = u.run_id
+    returning a.queue_gate_id as id
+  ), places as (
+    select id, count(*)::integer as count from counted group by id
+  ), gates as (
+    select id from gate where id in (select id from places) order by id for update
+  )
+  update gate g set held = g.held + p.count from gates join places p on p.id = gates.id where g.id = gates.id`

@@ -1,0 +1,138 @@
+/** Queues and lanes: registering them, pausing, and how much waits where. */
+import { LRUCache } from 'lru-cache'
+import type { Lane } from '../../core/run/lane.ts'
+import type { Queryable } from '../database/database.ts'
+import { list, part, sql } from '../database/sql.ts'
+
+/** Makes lanes, their queues and the gates of both known; a gate gets the number of places that was said last. */
+export const registerLanes = (lanes: readonly Lane[]) => sql`
+  with input as materialized (
+    select distinct on (id) id, project_id, queue, array(select jsonb_array_elements_text(labels)) as labels, strict, handler, key, places
+    from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.projectId)}::uuid[],
+                ${list(lanes, (l) => l.queue)}::text[], ${list(lanes, (l) => JSON.stringify(l.labels))}::jsonb[],
+                ${list(lanes, (l) => l.isStrict)}::boolean[], ${list(lanes, (l) => l.handler)}::text[],
+                ${list(lanes, (l) => l.gate?.key ?? null)}::text[], ${list(lanes, (l) => l.gate?.places ?? null)}::integer[])
+      with ordinality as i(id, project_id, queue, labels, strict, handler, key, places, n)
+    order by id, n desc
+  ), queues as (
+    insert into queue (project_id, name) select distinct project_id, queue from input on conflict do nothing
+  ), queue_gates as (
+    insert into gate (project_id, queue) select distinct project_id, queue from input on conflict do nothing
+  ), gates as (
+    insert into gate (id, project_id, queue, labels, handler, key, places)
+    select id, project_id, queue, labels, handler, key, places from input where key is not null order by id
+    on conflict (id) do update set places = excluded.places
+  )
+  insert into lane (id, project_id, queue, labels, handler, strict)
+  select id, project_id, queue, labels, handler, strict from input where key is null
+  on conflict do nothing`
+
+/** Lanes are never removed, so this process makes each of them known once, and again when its places change. */
+export class LaneRegistry {
+  readonly #known = new LRUCache<number, number>({ max: MAX_LANES_KNOWN })
+
+  /** Registers what is not known yet, before any row refers to it. */
+  async ensure(db: Queryable, lanes: readonly Lane[]): Promise<void> {
+    const missing = lanes.filter(({ id, gate }) => this.#known.get(id) !== (gate?.places ?? 0))
+    if (missing.length === 0) return
+    await db.run(registerLanes(missing))
+    for (const { id, gate } of missing) this.#known.set(id, gate?.places ?? 0)
+  }
+}
+
+const MAX_LANES_KNOWN = 100_000
+
+/** A lane that a worker may claim from. */
+export interface ServedLane {
+  readonly id: number
+  readonly isStrict: boolean
+  /** What waits there makes up for an outage, and is served last. */
+  readonly isLate: boolean
+}
+
+/**
+ * The lanes whose queue is neither paused nor limited and which ask for nothing that the worker is not able to do.
+ * Those of handlers are for workers that offer them, and never for ours.
+ */
+export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
+  select l.id, l.strict as "isStrict", l.catchup as "isLate"
+  from lane l join queue q on q.project_id = l.project_id and q.name = l.queue
+  where q.paused_at is null and l.handler is null and l.labels <@ ${list(labels, (label) => label)}::text[]
+    and not exists (select from gate where project_id = l.project_id and queue = l.queue and key is null and places is not null)`
+
+/** A queue as users see it. */
+export interface QueueRow {
+  readonly name: string
+  readonly pausedAt: number | null
+  readonly concurrencyLimit: number | null
+  /** Runs in progress; null without a limit, because then nobody counts them. */
+  readonly running: number | null
+  /** Runs that wait for a worker, counted up to a bound. */
+  readonly waiting: number
+  readonly oldest: number | null
+  readonly createdAt: number
+}
+
+/** What waits is counted up to this; beyond it a user sees that there are at least so many. */
+export const MAX_WAITING_COUNTED = 10_000
+
+const queueColumns = part`
+  select q.name, q.paused_at as "pausedAt", q.created_at as "createdAt", waiting.count as waiting, waiting.oldest,
+         w.places as "concurrencyLimit", case when w.places is not null then w.held end as running`
+
+/** The lanes of a queue are found by its name, those of its keys too, and what waits in each by its id. */
+const whatWaits = part`
+  left join gate w on w.project_id = q.project_id and w.queue = q.name and w.key is null
+  cross join lateral (
+    select count(*)::integer as count, min(wake_at) as oldest
+    from (select r.wake_at
+          from (select id from lane where project_id = q.project_id and queue = q.name
+                union all
+                select id from gate where project_id = q.project_id and queue = q.name and key is not null) l
+          cross join lateral (select wake_at from ready where lane = l.id limit ${MAX_WAITING_COUNTED}) r
+          limit ${MAX_WAITING_COUNTED}) counted
+  ) waiting`
+
+/** Which queues to read, in the order of their names. */
+export interface QueuePage {
+  readonly projectId: string
+  /** Only those whose name holds this, whatever its case. */
+  readonly part: string | null
+  /** Only those after this name. */
+  readonly after: string | null
+  readonly limit: number
+}
+
+/** The queues of a page. Names are read along the key, a bounded number of them; what waits is counted for the page alone. */
+export const listQueues = ({ projectId, part, after, limit }: QueuePage) => sql<QueueRow>`
+  with page as materialized (
+    select project_id, name, paused_at, created_at from queue
+    where project_id = ${projectId} and name > ${after ?? ''} and (${part}::text is null or position(lower(${part}::text) in lower(name)) > 0)
+    order by name limit ${limit}
+  )
+  ${queueColumns} from page q ${whatWaits}
+  order by q.name`
+
+export const findQueue = ({ projectId, name }: { projectId: string; name: string }) => sql<QueueRow>`
+  ${queueColumns} from queue q ${whatWaits}
+  where q.project_id = ${projectId} and q.name = ${name}`
+
+/** Makes a queue and its gate, unless they are there. */
+export const makeQueue = ({ projectId, name }: { projectId: string; name: string }) => sql`
+  with made as (
+    insert into queue (project_id, name) values (${projectId}, ${name}) on conflict do nothing
+  )
+  insert into gate (project_id, queue) values (${projectId}, ${name}) on conflict do nothing`
+
+/** Pauses a queue or lets it go on. */
+export const setQueuePaused = ({
+  projectId,
+  name,
+  isPaused,
+}: {
+  projectId: string
+  name: string
+  isPaused: boolean
+}) => sql`
+  update queue set paused_at = case when ${isPaused}::boolean then coalesce(paused_at, now()) end
+  where project_id = ${projectId} and name = ${name}`

@@ -1,0 +1,63 @@
+/**
+ * Indexes of tables in use. To build one in a transaction with other changes keeps writers out until all of them are
+ * done, for seconds on a large table, so a migration may say `create index concurrently` instead: PostgreSQL then builds
+ * it beside everything else, which it does only outside a transaction. Such a migration holds nothing but such statements.
+ */
+import type { Database, Queryable } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { type Migration, noteApplied } from './migration.ts'
+
+export const isBuiltAside = ({ text }: Migration): boolean => /\bconcurrently\b/.test(text)
+
+/**
+ * Builds what is missing and returns it; nothing when another node is at it already. Nobody waits for the lock, since
+ * PostgreSQL waits for everybody who waits in a transaction before it declares an index complete.
+ */
+export function buildIndexes(db: Database, migrations: readonly Migration[]): Promise<Migration[]> {
+  return db.transaction(async (tx) => {
+    await tx.run(sql`set local idle_in_transaction_session_timeout = 0`)
+    const [lock] = await tx.run(sql<{ isOurs: boolean }>`
+      select pg_try_advisory_xact_lock(hashtext('belfry.build-indexes')) as "isOurs"`)
+    const missing = lock?.isOurs ? await stillMissing(tx, migrations) : []
+    for (const migration of missing) {
+      for (const index of indexesOf(migration)) await build(db, index)
+      await db.run(noteApplied(migration))
+    }
+    return missing
+  })
+}
+
+async function stillMissing(tx: Queryable, migrations: readonly Migration[]): Promise<Migration[]> {
+  const done = await tx.run(sql<{ number: number }>`select number from migration`)
+  return migrations.filter(({ number }) => !done.some((row) => row.number === number))
+}
+
+interface Index {
+  readonly name: string
+  readonly statement: string
+}
+
+const BUILDS_AN_INDEX = /^create (?:unique )?index concurrently if not exists (\w+) on /
+
+function indexesOf({ number, text }: Migration): Index[] {
+  const statements = text.replaceAll(/^--.*$/gm, '').split(';')
+  return statements
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
+    .map((statement) => {
+      const name = BUILDS_AN_INDEX.exec(statement)?.[1]
+      if (name === undefined)
+        throw new Error(
+          `Migration ${number} builds indexes concurrently, so each of its statements must begin with 'create index concurrently if not exists': ${statement}`,
+        )
+      return { name, statement }
+    })
+}
+
+/** An index whose building broke off is in the catalogue, and of no use. */
+async function build(db: Database, { name, statement }: Index): Promise<void> {
+  const [found] = await db.run(sql<{ isValid: boolean }>`
+    select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${name})`)
+  if (found?.isValid === false) await db.runAlone(`drop index concurrently ${name}`)
+  await db.runAlone(statement)
+}

@@ -1,0 +1,13 @@
+import { sql } from '../database/sql.ts'
+
+/** One numbered SQL file. */
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly text: string
+  readonly checksum: string
+}
+
+/** Notes that a migration was applied, for all nodes that start from now on. */
+export const noteApplied = ({ number, name, checksum }: Migration) =>
+  sql`insert into migration (number, name, checksum) values (${number}, ${name}, ${checksum})`

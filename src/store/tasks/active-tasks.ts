@@ -1,0 +1,55 @@
+/**
+ * Tasks with a run that is running or waits, found from the live rows. The agenda has no index by state, which would cost
+ * every run: what is active was due, or waits for another instant than its own, and both are ranges of an index.
+ */
+import { SHARD_COUNT } from '../../core/ids.ts'
+import { sql } from '../database/sql.ts'
+
+/** Rows of each shard that are looked at, of what was due and of what was put off. */
+export const MAX_ACTIVE_PER_SHARD = 1_000
+/** Tasks that one search is given to look at. */
+export const MAX_ACTIVE_TASKS = 1_000
+
+/** Which tasks to find. */
+export interface ActiveTasksQuery {
+  readonly projectId: string
+  readonly state: 'running' | 'pending'
+  /** Only tasks older than this id. */
+  readonly before?: string | undefined
+}
+
+/** Tasks that may be in the state that was asked for. */
+export interface ActiveTasks {
+  /** The newest first. */
+  readonly ids: readonly string[]
+  /** A shard holds more rows than were looked at, so tasks may be missing. */
+  readonly isCut: boolean
+}
+
+export const activeTasks = ({ projectId, state, before }: ActiveTasksQuery) => sql<ActiveTasks>`
+  with due as materialized (
+    select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral (
+      select shard, project_id, task_id, state, kind from agenda
+      where shard = s.id and wake_at <= now() + interval '1 second'
+      order by wake_at limit ${MAX_ACTIVE_PER_SHARD}
+    ) a
+  ), put_off as materialized (
+    select a.* from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral (
+      select shard, project_id, task_id, state, kind from agenda
+      where shard = s.id and wake_at > now() + interval '1 second'
+        and wake_at > scheduled_for and (jitter_ms is null or wake_at - scheduled_for > make_interval(secs => jitter_ms / 1000.0 + 0.001))
+      order by wake_at limit ${MAX_ACTIVE_PER_SHARD}
+    ) a
+    where ${state === 'pending'}::boolean
+  ), active as (
+    select distinct task_id from (select * from due union all select * from put_off) live
+    where project_id = ${projectId} and (${before ?? null}::uuid is null or task_id < ${before ?? null}::uuid)
+      and case when ${state === 'running'}::boolean then state = 'running'
+               else state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip')) end
+    order by task_id desc limit ${MAX_ACTIVE_TASKS}
+  )
+  select coalesce((select array_agg(task_id order by task_id desc) from active), '{}') as ids,
+         exists (select from due group by shard having count(*) >= ${MAX_ACTIVE_PER_SHARD}::integer)
+         or exists (select from put_off group by shard having count(*) >= ${MAX_ACTIVE_PER_SHARD}::integer) as "isCut"`

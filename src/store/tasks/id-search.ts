@@ -1,0 +1,45 @@
+/** Tasks and runs by the beginning of their ids, which is a range of the indexes by id. */
+import { sql } from '../database/sql.ts'
+
+/** Something whose id lies in the range. */
+export interface FoundId {
+  readonly id: string
+  readonly type: 'task' | 'run'
+  /** The name of the task, or its key when it has none. */
+  readonly name: string | null
+}
+
+/** From which id to which, both included. */
+export interface IdRange {
+  readonly projectId: string
+  readonly least: string
+  readonly greatest: string
+  readonly limit: number
+}
+
+export const tasksInRange = ({ projectId, least, greatest, limit }: IdRange) => sql<FoundId>`
+  select id, 'task' as type, coalesce(name, key) as name from task
+  where project_id = ${projectId} and deleted_at is null and id between ${least}::uuid and ${greatest}::uuid
+  order by id limit ${limit}`
+
+/** Runs that are live or have ended since `madeAt`; occurrences that still lie ahead are none. */
+export const runsInRange = ({
+  projectId,
+  least,
+  greatest,
+  limit,
+  madeAt,
+}: IdRange & { madeAt: number }) => sql<FoundId>`
+  select id, 'run' as type, (select coalesce(name, key) from task where id = r.task_id) as name
+  from (
+    (select run_id as id, task_id from agenda
+     where project_id = ${projectId} and run_id between ${least}::uuid and ${greatest}::uuid
+       and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
+     order by run_id limit ${limit})
+    union all
+    (select run_id, task_id from run
+     where project_id = ${projectId} and run_id between ${least}::uuid and ${greatest}::uuid
+       and ended_at >= to_timestamp(${madeAt}::float8 / 1000) - interval '1 day'
+     order by run_id limit ${limit})
+  ) r
+  order by id limit ${limit}`

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { aDefinition } from '../../../test/support/agenda.ts'
+import { storedForm, wholeDefinition } from './stored-definition.ts'
+
+const restored = (text: string) => wholeDefinition(JSON.parse(text))
+
+test('a task that is as most are stores its action, its schedule and its origin', () => {
+  expect(Object.keys(JSON.parse(storedForm(aDefinition())))).toEqual(['action', 'schedule', 'anchorAt'])
+})
+
+test('what comes back is what was stored, whatever was decided', () => {
+  const decided = aDefinition({
+    startAt: '2027-01-01T00:00:00Z',
+    maxRuns: 3,
+    overlap: 'allow',
+    misfire: { policy: 'run_once', window: '2d', cap: 100, rate: 10 },
+    retry: { limit: 0, initial: '1s', max: '30s' },
+    labels: ['gpu'],
+    priority: -5,
+    concurrencyKey: 'billing',
+    projectId: '00000000-0000-7000-8000-000000000002',
+    tracingId: 'order 7',
+    metadata: { retry: { limit: 3, initial: '1s', max: '30s' } },
+  })
+
+  for (const definition of [aDefinition(), decided])
+    expect(restored(storedForm(definition))).toEqual(definition)
+})
+
+test('members of what a user sends are never left out, though they are called like ours', () => {
+  const action = { type: 'webhook', url: 'http://localhost/', body: { priority: 0, timeout: '20m' } } as const
+
+  expect(restored(storedForm(aDefinition({ action }))).action).toEqual(action)
+})
+
+/** A database holds definitions that rely on these: a changed line here changes tasks that exist. */
+test('what is not stored means the same for ever', () => {
+  expect(wholeDefinition({})).toEqual({
+    startAt: null,
+    endAt: null,
+    maxRuns: null,
+    seed: null,
+    jitter: null,
+    overlap: 'skip',
+    misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
+    retry: { limit: 3, initial: '1s', max: '30s' },
+    timeout: '20m',
+    queueTimeout: null,
+    onWorkerLoss: 'retry',
+    queue: 'default',
+    priority: 0,
+    labels: [],
+    concurrencyKey: null,
+    concurrencyLimit: 1,
+    metadata: {},
+    projectId: '00000000-0000-7000-8000-000000000001',
+    tracingId: null,
+    traceparent: null,
+  })
+})

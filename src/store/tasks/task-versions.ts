@@ -1,0 +1,67 @@
+/** The versions of a task: the one that holds stands in task, those before it in task_version. */
+import type { TaskDefinition } from '../../core/task/task.ts'
+import { MAX_PAGE_BYTES, type PageRow } from '../database/page-bytes.ts'
+import { reading, sql } from '../database/sql.ts'
+import { withDefinitions } from './stored-definition.ts'
+
+/** All that one version of a task says, and how it came about. */
+export interface VersionRow extends PageRow {
+  readonly version: number
+  readonly isCurrent: boolean
+  readonly key: string | null
+  readonly name: string | null
+  readonly owner: string | null
+  readonly tags: string[]
+  readonly definition: TaskDefinition
+  readonly madeAt: number
+  readonly madeBy: string | null
+  readonly reason: string | null
+  readonly rollbackOf: number | null
+}
+
+/** Which versions of a task to read. */
+export interface VersionPage {
+  readonly taskId: string
+  /** Only versions before this one; null: from the latest on. */
+  readonly before: number | null
+  readonly limit: number
+}
+
+/** Versions of a task, the latest first, as many as a page may hold and two at least. Both tables are read along their keys. */
+export const versionsOf = ({ taskId, before, limit }: VersionPage) =>
+  reading(
+    sql<VersionRow>`
+      select v.*, coalesce(e.made_at, t.created_at) as "madeAt", e.made_by as "madeBy", e.reason, e.rollback_of as "rollbackOf"
+      from (
+        select found.*, lead(true, 1, false) over latest as "hasNext",
+               coalesce(sum(definition_bytes(definition, brief, version)) over (latest rows between unbounded preceding and 1 preceding), 0) as bytes_before,
+               row_number() over latest as place
+        from (
+        (select version, true as "isCurrent", key, name, owner, tags, definition, brief from task
+         where id = ${taskId} and (${before}::integer is null or version < ${before}::integer))
+        union all
+        (select version, false, key, name, owner, tags, definition, brief from task_version
+         where task_id = ${taskId} and (${before}::integer is null or version < ${before}::integer)
+         order by version desc limit ${limit})
+        order by version desc limit ${limit}
+        ) found
+        window latest as (order by version desc)
+      ) v
+      join task t on t.id = ${taskId}
+      left join task_edit e on e.task_id = ${taskId} and e.version = v.version
+      where v.bytes_before <= ${MAX_PAGE_BYTES}::integer or v.place <= 2
+      order by v.version desc`,
+    withDefinitions,
+  )
+
+/** How a version came about. */
+export interface EditNote {
+  readonly by: string | null
+  readonly reason: string | null
+  readonly rollbackOf: number | null
+}
+
+/** Remembers how the present version of a task came about. */
+export const insertEdit = (taskId: string, { by, reason, rollbackOf }: EditNote) => sql`
+  insert into task_edit (task_id, version, made_at, made_by, reason, rollback_of)
+  select id, version, updated_at, ${by}, ${reason}, ${rollbackOf}::integer from task where id = ${taskId}`

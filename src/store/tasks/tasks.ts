@@ -1,0 +1,236 @@
+/** Tasks as rows: making them, finding them, and telling where each one stands. */
+import type { TaskDefinition, TaskState } from '../../core/task/task.ts'
+import { MAX_PAGE_BYTES, type PageRow } from '../database/page-bytes.ts'
+import { keepingPlan, list, part, reading, sql } from '../database/sql.ts'
+import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
+
+/** The run of a task that is pending, running or retrying, if there is one. */
+export interface OpenRun {
+  readonly id: string
+  readonly state: 'pending' | 'running' | 'retrying'
+  readonly scheduledFor: number
+  readonly attempt: number
+  readonly losses: number
+}
+
+/** A task as it is read, with what follows from its live rows. */
+export interface TaskRow extends PageRow {
+  readonly id: string
+  readonly projectId: string
+  readonly key: string | null
+  readonly name: string | null
+  readonly owner: string | null
+  readonly tags: readonly string[]
+  readonly version: number
+  readonly definition: TaskDefinition
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly pausedAt: number | null
+  readonly pauseReason: string | null
+  readonly resumeAt: number | null
+  readonly skipUntil: number | null
+  readonly skipReason: string | null
+  readonly cancelledAt: number | null
+  readonly deletedAt: number | null
+  readonly state: TaskState
+  /** When the next occurrence is due. */
+  readonly nextAt: number | null
+  readonly openRun: OpenRun | null
+}
+
+/** A task to store, with its first occurrence. */
+export interface NewTask {
+  readonly id: string
+  readonly projectId: string
+  readonly key: string | null
+  readonly name: string | null
+  readonly owner: string | null
+  readonly tags: readonly string[]
+  readonly definition: TaskDefinition
+  readonly createdAt: number
+  readonly shard: number
+  readonly lane: number
+  /** The first occurrence, or null when the task only runs when triggered. */
+  readonly first: FirstRow | null
+}
+
+/** The row that a task begins with. */
+export interface FirstRow {
+  readonly runId: string
+  readonly at: number
+  readonly delayMs: number | null
+  /** By how much it is put off, if it is. */
+  readonly jitterMs?: number | null
+}
+
+/** An answer to remember under an Idempotency-Key. */
+export interface RememberedAnswer {
+  readonly key: string
+  readonly fingerprint: Buffer
+  readonly status: number
+  /** The body as JSON text, stored as text: as jsonb it would come back with its members in another order. */
+  readonly answer: string
+}
+
+/**
+ * Stores any number of tasks with their first occurrences, and with them the answer that a repetition of
+ * the request will get. When the key is already taken nothing is stored and `stored` is 0; a concurrent
+ * request with the same key waits here until the first one has committed.
+ */
+export function insertTasks(projectId: string, tasks: readonly NewTask[], remember: RememberedAnswer | null) {
+  const forms = tasks.map(({ definition }) => storedForm(definition))
+  return keepingPlan(sql<{ stored: number }>`
+    with remembered as (
+      insert into idempotency (project_id, key, fingerprint, status, answer)
+      select ${projectId}::uuid, ${remember?.key ?? null}, ${remember?.fingerprint ?? null}::bytea,
+             ${remember?.status ?? null}::integer, ${remember ? JSON.stringify(remember.answer) : null}::jsonb
+      where ${remember !== null}::boolean
+      on conflict do nothing
+      returning 1
+    ), input as materialized (
+      select * from unnest(
+        ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => JSON.stringify(t.tags))}::jsonb[], ${list(tasks, (t) => t.definition.action.type)}::text[],
+        ${list(forms, (form) => form)}::json[], ${list(forms, (form) => briefForm(form, 1))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
+        ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[], ${list(tasks, (t) => t.first?.jitterMs ?? null)}::integer[])
+        as i(id, key, name, owner, tags, type, definition, brief, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms)
+      where not ${remember !== null}::boolean or exists (select from remembered)
+    ), stored as (
+      insert into task (id, project_id, key, name, owner, action_type, tags, definition, brief, created_at, updated_at)
+      select id, ${projectId}::uuid, key, name, owner, type, array(select jsonb_array_elements_text(tags)), definition, brief,
+             to_timestamp(created_ms / 1000), to_timestamp(created_ms / 1000)
+      from input
+      returning 1
+    ), scheduled as (
+      insert into agenda (run_id, task_id, project_id, shard, lane, priority, wake_at, scheduled_for, version, ordinal, delay_ms, jitter_ms)
+      select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp((due_ms + coalesce(jitter_ms, 0)) / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms, jitter_ms
+      from input where run_id is not null
+    )
+    select count(*)::integer as stored from stored`)
+}
+
+/** Remembers an answer within a transaction; no row means that the key was answered already. */
+export const rememberAnswer = (
+  projectId: string,
+  { key, fingerprint, status, answer }: RememberedAnswer,
+) => sql<{ key: string }>`
+  insert into idempotency (project_id, key, fingerprint, status, answer)
+  values (${projectId}, ${key}, ${fingerprint}, ${status}, ${JSON.stringify(answer)}::jsonb)
+  on conflict do nothing
+  returning key`
+
+export const rememberedAnswer = (projectId: string, key: string) =>
+  sql<{
+    fingerprint: Buffer
+    status: number
+    answer: string
+  }>`select fingerprint, status, answer from idempotency where project_id = ${projectId} and key = ${key}`
+
+export const forgetAnswers = (olderThanHours: number) => sql`
+  delete from idempotency where created_at < now() - make_interval(hours => ${olderThanHours}::integer)`
+
+/**
+ * Finds tasks of a project, newest first, each with its state. What is not asked for is null. The state
+ * is derived from the task's live rows, which an index leads to; nothing about runs is kept on the task.
+ */
+export interface TaskQuery {
+  readonly projectId: string
+  readonly id?: string | undefined
+  readonly ids?: readonly string[] | undefined
+  readonly key?: string | undefined
+  readonly state?: TaskState | undefined
+  readonly type?: string | undefined
+  readonly tag?: string | undefined
+  readonly owner?: string | undefined
+  /** Part of the name or key, in any case. */
+  readonly text?: string | undefined
+  /** Only tasks older than this id. */
+  readonly before?: string | undefined
+  readonly limit: number
+}
+
+/**
+ * Whether a task is scheduled or finished follows from its live rows, which have to be looked up for each, so a search for
+ * these looks at no more tasks than this; whoever wants to look further goes on behind the last of them.
+ */
+export const MAX_TASKS_EXAMINED = 5_000
+
+/** A search by state that no index leads to: all tasks are looked at, the newest first. */
+export const isWalk = ({ state, ids }: Pick<TaskQuery, 'state' | 'ids'>): boolean =>
+  state !== undefined && ids === undefined && state !== 'paused' && state !== 'cancelled'
+
+/** Tasks with all that they say, as many as a page may hold. */
+export const findTasks = (q: TaskQuery) =>
+  reading(
+    sql<TaskRow>`
+      select * from (
+        select found.*, lead(true, 1, false) over by_id as "hasNext",
+               coalesce(sum(definition_bytes(definition, brief, version)) over (by_id rows between unbounded preceding and 1 preceding), 0) as bytes_before
+        from (${tasksFound(q)}) found
+        window by_id as (order by id desc)
+      ) page
+      where bytes_before <= ${MAX_PAGE_BYTES}::integer
+      order by id desc`,
+    withDefinitions,
+  )
+
+/** Tasks that a query asks for, each with its state. */
+export const tasksFound = (q: TaskQuery) => part`
+  select t.id, t.project_id as "projectId", t.key, t.name, t.owner, t.tags, t.version, t.definition, t.brief,
+         t.created_at as "createdAt", t.updated_at as "updatedAt", t.paused_at as "pausedAt",
+         t.pause_reason as "pauseReason", t.resume_at as "resumeAt", t.skip_until as "skipUntil", t.skip_reason as "skipReason",
+         t.cancelled_at as "cancelledAt", t.deleted_at as "deletedAt", derived.state, live.next_at as "nextAt", open.run as "openRun"
+  from (
+    select * from task
+    where ${isAskedFor(q)}
+      and (${q.id ?? null}::uuid is null or id = ${q.id ?? null}::uuid)
+      and (${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[] is null or id = any(${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[]))
+      and (${q.key ?? null}::text is null or key = ${q.key ?? null})
+    order by id desc
+    limit ${isWalk(q) ? MAX_TASKS_EXAMINED : (q.ids?.length ?? q.limit)}
+  ) t
+  cross join lateral (
+    select min(scheduled_for) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
+           coalesce(bool_or(state = 'running'), false) as running,
+           coalesce(bool_or(state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip'))), false) as waiting
+    from agenda where task_id = t.id
+  ) live
+  cross join lateral (
+    select case
+      when t.cancelled_at is not null then 'cancelled'
+      when t.paused_at is not null then 'paused'
+      when live.running then 'running'
+      when live.waiting then 'pending'
+      when live.next_at is not null or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual' then 'scheduled'
+      else 'finished' end as state
+  ) derived
+  left join lateral (
+    select jsonb_build_object('id', run_id, 'state', case when state in ('scheduled', 'held', 'deferred') then 'pending' else state::text end, 'attempt', attempt,
+                              'losses', losses, 'scheduledFor', floor(extract(epoch from scheduled_for) * 1000)) as run
+    from agenda where task_id = t.id and (state <> 'scheduled' or kind not in ('occurrence', 'resume', 'skip'))
+    order by scheduled_for desc limit 1
+  ) open on true
+  where ${q.state ?? null}::text is null or derived.state = ${q.state ?? null}
+  order by t.id desc
+  limit ${q.limit}`
+
+/** What a task itself says of a query. Pauses and cancellations have indexes of their own. */
+const isAskedFor = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => part`
+  project_id = ${q.projectId} and deleted_at is null ${STATES_OF_A_TASK[q.state ?? ''] ?? part``}
+    and (${q.type ?? null}::text is null or action_type = ${q.type ?? null})
+    and (${q.tag ?? null}::text is null or tags @> array[${q.tag ?? null}::text])
+    and (${q.owner ?? null}::text is null or owner = ${q.owner ?? null})
+    and (${q.text ?? null}::text is null
+         or position(lower(${q.text ?? null}) in lower(coalesce(name, '') || ' ' || coalesce(key, ''))) > 0)
+    and (${q.before ?? null}::uuid is null or id < ${q.before ?? null}::uuid)`
+
+const STATES_OF_A_TASK: Readonly<Record<string, ReturnType<typeof part>>> = {
+  paused: part`and paused_at is not null and cancelled_at is null`,
+  cancelled: part`and cancelled_at is not null`,
+}
+
+/** The last task that a walk has looked at; none when it has looked at all there are. */
+export const lastExamined = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => sql<{ id: string }>`
+  select id from task
+  where ${isAskedFor(q)}
+  order by id desc
+  offset ${MAX_TASKS_EXAMINED - 1} limit 1`

@@ -1,0 +1,125 @@
+/**
+ * What tells why a task is not running: its live rows, where they wait and who could serve them; and for an instant that
+ * has passed, what was recorded about it. Each statement reads a bounded range of an index.
+ */
+import type { LiveRun, Waiting } from '../../core/why/now.ts'
+import type { PastAttempt, PastRun, Pause } from '../../core/why/then.ts'
+import { watchedShards } from '../agenda/shards.ts'
+import { list, sql } from '../database/sql.ts'
+
+/** A pause that lasts, as the task has it. */
+export interface PauseNow {
+  readonly pauseReason: string | null
+  readonly resumeAt: number | null
+  readonly nextOrdinal: number
+}
+
+export const pauseNow = (taskId: string) => sql<PauseNow>`
+  select pause_reason as "pauseReason", resume_at as "resumeAt", next_ordinal as "nextOrdinal" from task where id = ${taskId}`
+
+/** The live rows of a task, what was due first before the others. */
+export const liveRuns = ({ taskId, limit }: { taskId: string; limit: number }) => sql<
+  LiveRun & { lane: number; priority: number }
+>`
+  select run_id as "runId", kind, state, scheduled_for as "scheduledFor", wake_at as "wakeAt", attempt, worker_id as "workerId",
+         claimed_at as "claimedAt", cancel_at is not null as "isCancelled", lane, priority
+  from agenda where task_id = ${taskId}
+  order by scheduled_for, run_id limit ${limit}`
+
+/** The queue, the key and the labels behind a lane, as far as they are known, and how much waits there before a run. */
+export const waitingIn = ({
+  lane,
+  before,
+  limit,
+}: {
+  lane: number
+  before: { readonly priority: number; readonly wakeAt: number; readonly runId: string } | null
+  limit: number
+}) => sql<Waiting>`
+  select l.queue, q.paused_at as "queuePausedAt", w.places as "queueLimit", coalesce(w.held, 0) as "queueHeld", l.key, l.places as "keyLimit",
+         l.held as "keyHeld", l.labels, l.handler,
+         (select count(*)::integer from (
+            select from ready r where r.lane = ${lane}
+              and (r.priority, r.wake_at, r.run_id)
+                  < (${before?.priority ?? null}::smallint, to_timestamp(${before?.wakeAt ?? null}::float8 / 1000), ${before?.runId ?? null}::uuid)
+            limit ${limit}) ahead) as ahead
+  from (
+    select project_id, queue, labels, handler, key, places, held from gate where id = ${lane} and key is not null
+    union all
+    select project_id, queue, labels, handler, null, null, 0 from lane where id = ${lane}
+  ) l
+  join queue q on q.project_id = l.project_id and q.name = l.queue
+  left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null
+  limit 1`
+
+/** What a worker must offer. */
+export interface Needs {
+  readonly labels: readonly string[]
+  /** Null: what the workers of Belfry's own nodes perform. */
+  readonly handler: string | null
+  readonly queue: string
+}
+
+/** Workers that are alive, of nodes or of the users' own, how many of them offer what is needed, and with how many places. */
+export const workersFor = ({ labels, handler, queue }: Needs) => sql<{
+  alive: number
+  capable: number
+  places: number
+}>`
+  select count(*)::integer as alive, count(*) filter (where able)::integer as capable,
+         coalesce(sum(concurrency) filter (where able), 0)::integer as places
+  from (
+    select n.concurrency, coalesce(r.labels, n.labels) @> ${list(labels, (label) => label)}::text[]
+             and (${handler}::text is null or (${handler} = any(r.handlers) and (r.queues is null or ${queue} = any(r.queues)))) as able
+    from node n left join remote_worker r on r.id = n.id
+    where n.dead_at is null and case when ${handler}::text is null then 'worker' = any(n.roles) else r.id is not null end
+  ) w`
+
+/** Who watches one slice of the agenda. */
+export const watcherOf = (shard: number) => sql<{
+  owner: string | null
+  watchedUntil: number
+  silentMs: number
+}>`
+  select owner, watched_until as "watchedUntil", (extract(epoch from clock_timestamp() - watched_until) * 1000)::float8 as "silentMs"
+  from ${watchedShards} s where id = ${shard}::smallint`
+
+/** Runs of a task that were due at or before an instant, live or ended, the latest first. */
+export const runsUpTo = ({
+  taskId,
+  at,
+  limit,
+}: {
+  taskId: string
+  at: number
+  limit: number
+}) => sql<PastRun>`
+  select * from (
+    (select run_id as "runId", kind::text as kind, state::text as state, null as reason, scheduled_for as "scheduledFor",
+            null::timestamptz as "coversUntil", case when state = 'running' and greatest(wake_at, scheduled_for) <= now() then greatest(claimed_at, wake_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
+            late_ms as "lateMs", attempt
+     from agenda
+     where task_id = ${taskId} and scheduled_for <= to_timestamp(${at}::float8 / 1000) and state <> 'scheduled'
+     order by scheduled_for desc, run_id desc limit ${limit})
+    union all
+    (select run_id, kind::text, state::text, reason, scheduled_for, covers_until, started_at, ended_at, late_ms, attempt
+     from run
+     where task_id = ${taskId} and scheduled_for <= to_timestamp(${at}::float8 / 1000)
+     order by scheduled_for desc, run_id desc limit ${limit})
+  ) r
+  order by "scheduledFor" desc, "runId" desc limit ${limit}`
+
+/** Attempts of a run that were followed by another, in order. */
+export const attemptsOf = ({ runId, from }: { runId: string; from: number }) => sql<PastAttempt>`
+  select run_id as "runId", number, outcome, started_at as "startedAt", ended_at as "endedAt"
+  from attempt where run_id = ${runId} and ended_at >= to_timestamp(${from}::float8 / 1000) - interval '1 day'
+  order by number limit 100`
+
+/** The pause that a task was in at an instant. */
+export const pauseAt = ({ taskId, at }: { taskId: string; at: number }) => sql<Pause>`
+  select * from (
+    select paused_at as "pausedAt", resumed_at as "resumedAt", reason from task_pause
+    where task_id = ${taskId} and paused_at <= to_timestamp(${at}::float8 / 1000)
+    order by paused_at desc limit 1
+  ) p
+  where "resumedAt" is null or "resumedAt" > to_timestamp(${at}::float8 / 1000)`
