@@ -38,7 +38,7 @@ import { backfillRoutes } from './resources/backfills/routes.ts'
 import { blackoutRoutes } from './resources/blackouts/routes.ts'
 import { deadLetterRoutes } from './resources/dead-letters/routes.ts'
 import { eventRoutes } from './resources/events/routes.ts'
-import { auditRoutes } from './resources/findings/routes.ts'
+import { findingRoutes } from './resources/findings/routes.ts'
 import { healthRoutes } from './resources/health/routes.ts'
 import { idRoutes } from './resources/ids/routes.ts'
 import { ledgerRoutes } from './resources/ledger/routes.ts'
@@ -147,7 +147,7 @@ export async function createApp({
   serverRoutes(app, context, installation)
   statsRoutes(app, context)
   projectRoutes(app, context)
-  auditRoutes(app, context)
+  findingRoutes(app, context)
   streamRoutes(app, context, log)
   workerRoutes(app, context, remoteWorkers)
   await app.register(async (scope) => reportRoutes(scope as App, remoteWorkers))

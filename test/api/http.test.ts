@@ -40,6 +40,18 @@ test('an unknown address is a problem document', async () => {
 })
 
 test.each([
+  ['/v1/audit?limit=1', '/v1/findings'],
+  ['/v1/project', '/v1/projects/default'],
+])('the former path %s names %s', async (former, path) => {
+  const { status, body } = await send('GET', former)
+  const now = await send('GET', path)
+
+  expect(status).toBe(404)
+  expect(body.detail).toContain(`Use ${path} instead.`)
+  expect(now.status).toBe(200)
+})
+
+test.each([
   ['DELETE', '/v1/tasks', 'GET, HEAD, POST, OPTIONS'],
   ['POST', '/v1/tasks/01900000-0000-7000-8000-000000000000', 'DELETE, GET, HEAD, PATCH, OPTIONS'],
   ['GET', '/v1/tasks/x/pause', 'POST, OPTIONS'],

@@ -119,6 +119,7 @@ function addressOf({ operation, parameters, pick }: FuzzRequest): string {
 
 function knownAt(path: string): readonly string[] {
   if (path.includes('{key}')) return known.keys
+  if (path.startsWith('/v1/projects/')) return ['default']
   if (path.startsWith('/v1/signing-secrets/')) return known.secrets
   if (path.endsWith('/retry')) return ended.map(({ id }) => id)
   if (path.includes('/backfills/{')) return known.backfills

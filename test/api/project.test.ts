@@ -8,14 +8,14 @@ const { send } = await createTestApp({ db })
 
 const action = { type: 'sleep', duration: '0s' }
 const create = (task: Record<string, unknown>) => send('POST', '/v1/tasks', { action, ...task })
-const limit = (limits: Record<string, unknown>) => send('PATCH', '/v1/project', { limits })
+const limit = (limits: Record<string, unknown>) => send('PATCH', '/v1/projects/default', { limits })
 afterEach(() => limit({ minPeriod: null, maxAhead: null }))
 
 const hourly = { type: 'cron', expression: '0 * * * *' }
 const day = (n: number) => new Date(Date.now() + n * 86_400_000).toISOString()
 
 test('the project tells its limits, and takes others', async () => {
-  const before = await send('GET', '/v1/project')
+  const before = await send('GET', '/v1/projects/default')
   const after = await limit({ minPeriod: '1m', maxAhead: '30d' })
   const later = await limit({ maxAhead: null })
 
@@ -24,9 +24,20 @@ test('the project tells its limits, and takes others', async () => {
   expect(later.body.limits).toEqual({ minPeriod: '1m', maxAhead: null })
 })
 
+test('a project of another name does not exist, and editing it changes nothing', async () => {
+  const read = await send('GET', '/v1/projects/other')
+  const edited = await send('PATCH', '/v1/projects/other', { limits: { minPeriod: '1m' } })
+  const after = await send('GET', '/v1/projects/default')
+
+  expect([read, edited]).toMatchObject(
+    Array(2).fill({ status: 404, body: { code: 'not_found', detail: 'Project other does not exist.' } }),
+  )
+  expect(after.body.limits.minPeriod).toBe('10ms')
+})
+
 test('the project says who sends messages, or leaves it to the server', async () => {
-  const mail = (fields: Record<string, unknown>) => send('PATCH', '/v1/project', { mail: fields })
-  const before = await send('GET', '/v1/project')
+  const mail = (fields: Record<string, unknown>) => send('PATCH', '/v1/projects/default', { mail: fields })
+  const before = await send('GET', '/v1/projects/default')
   const named = await mail({ from: 'Ops <ops@example.com>', replyTo: 'help@example.com' })
   const partly = await mail({ replyTo: null })
   const refused = await mail({ from: 'ops@example.com\r\nBcc: all@example.com' })
@@ -143,12 +154,15 @@ test.each([
   [{ limits: { minPeriod: '2d', maxAhead: '1d' } }, '/limits/minPeriod', 'is more than maxAhead'],
   [{ limits: { period: '1m' } }, '/limits/period', 'is not a known field'],
 ])('%j is refused', async (body, pointer, says) => {
-  const answer = await send('PATCH', '/v1/project', body)
+  const answer = await send('PATCH', '/v1/projects/default', body)
 
   expect(answer.status).toBe(422)
   expect(answer.body.errors[0].pointer).toContain(pointer)
   expect(answer.body.errors[0].detail).toContain(says)
-  expect((await send('GET', '/v1/project')).body.limits).toEqual({ minPeriod: '10ms', maxAhead: null })
+  expect((await send('GET', '/v1/projects/default')).body.limits).toEqual({
+    minPeriod: '10ms',
+    maxAhead: null,
+  })
 })
 
 test('triggers closer than the smallest interval are refused without any limit of the project', async () => {

@@ -43,7 +43,7 @@ test(
       handler: { name: 'greet', payload: { name: 'Ada' } },
     }
 
-    await belfry.request('PATCH', '/v1/project', { mail: { replyTo: 'help@example.com' } })
+    await belfry.request('PATCH', '/v1/projects/default', { mail: { replyTo: 'help@example.com' } })
     const created = await belfry.request('POST', '/v1/tasks/bulk', {
       tasks: Object.entries(actions).map(([type, more]) => ({
         name: type,

@@ -74,9 +74,9 @@ test('preset s1 allows periods from a minute to 30 days, unless the project or t
     return body.code ?? 'created'
   }
 
-  const shown = (await strict.request('GET', '/v1/project')).body.limits
+  const shown = (await strict.request('GET', '/v1/projects/default')).body.limits
   const before = [await every(strict, '59s'), await every(strict, '1m'), await every(strict, '31d')]
-  await strict.request('PATCH', '/v1/project', { limits: { minPeriod: '1s' } })
+  await strict.request('PATCH', '/v1/projects/default', { limits: { minPeriod: '1s' } })
   const after = [await every(strict, '2s'), await every(strict, '31d')]
 
   expect(shown).toEqual({ minPeriod: '1m', maxAhead: '30d' })

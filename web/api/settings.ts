@@ -16,11 +16,11 @@ const PAGE_SIZE = 50
 
 export const projectQuery = queryOptions({
   queryKey: ['project'],
-  queryFn: ({ signal }) => get<Project>('/v1/project', signal),
+  queryFn: ({ signal }) => get<Project>('/v1/projects/default', signal),
 })
 
 export const editProject = async (edit: ProjectEdit): Promise<Project> =>
-  (await ask<Project>('PATCH', '/v1/project', { body: edit })).data
+  (await ask<Project>('PATCH', '/v1/projects/default', { body: edit })).data
 
 export const blackoutsQuery = queryOptions({
   queryKey: ['blackouts'],

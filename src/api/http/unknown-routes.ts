@@ -27,13 +27,24 @@ function answer(request: FastifyRequest, reply: FastifyReply, allowed: readonly 
   const { method } = request
   const path = pathOf(request)
   if (allowed.length === 0) {
-    const detail = `There is nothing at ${path}. The API is described at /docs.`
-    return refuse(new Refusal('not_found', detail), request, reply)
+    return refuse(new Refusal('not_found', unknownRoute(path)), request, reply)
   }
   reply.header('allow', [...allowed, 'OPTIONS'].join(', '))
   if (method === 'OPTIONS') return reply.code(204).send()
   const detail = `${path} does not take ${method}; it takes ${allowed.join(', ')}.`
   return refuse(new Refusal('method_not_allowed', detail), request, reply)
+}
+
+/** Paths of 0.1.0 that have another name since. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['/v1/audit', '/v1/findings'],
+  ['/v1/project', '/v1/projects/default'],
+])
+
+function unknownRoute(path: string): string {
+  const renamed = RENAMED.get(path)
+  const advice = renamed === undefined ? 'See /docs for the API reference.' : `Use ${renamed} instead.`
+  return `The path ${path} does not exist. ${advice}`
 }
 
 function allowedAt(routes: readonly KnownRoute[], path: string): string[] {

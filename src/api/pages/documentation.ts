@@ -35,7 +35,7 @@ export function documentation(version: string) {
       { name: 'blackouts', description: 'Windows in which nothing starts by time.' },
       { name: 'signing secrets', description: 'What outgoing requests are signed with.' },
       { name: 'overview', description: 'Is everything on time?' },
-      { name: 'project', description: 'What holds for all tasks.' },
+      { name: 'projects', description: 'Limits and senders that apply to all tasks of a project.' },
       { name: 'cluster', description: 'Who does the work.' },
       {
         name: 'workers',

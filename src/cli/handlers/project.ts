@@ -12,7 +12,7 @@ export interface LimitFlags extends ClientFlags {
 }
 
 export async function showProject(flags: ClientFlags): Promise<void> {
-  const project = await serverFrom(flags).get<Project>('/v1/project')
+  const project = await serverFrom(flags).get<Project>('/v1/projects/default')
   give(project, flags, () => projectText(project))
 }
 
@@ -23,7 +23,7 @@ export async function limitProject(flags: LimitFlags): Promise<void> {
   const server = serverFrom(flags)
   const limits = { minPeriod: orNone(minPeriod), maxAhead: orNone(maxAhead) }
   const { data: project } = await namingAll('belfry project limit --help', () =>
-    server.ask<Project>('PATCH', '/v1/project', { body: { limits } }),
+    server.ask<Project>('PATCH', '/v1/projects/default', { body: { limits } }),
   )
   give(project, flags, () => `${c.green('✓')} ${projectText(project)}`)
 }

@@ -378,8 +378,8 @@ const lastOf = ({ last }: NowCase) => (last ? { runId: last.runId, runState: las
 /** What the audit does about it, and when. */
 const repairOf = (type: string) =>
   type === 'once'
-    ? 'As long as a node with the role liveness runs, the audit looks at all tasks in turn, 30 000 a minute. It writes the row again, or records the task as lost where its misfire policy or onWorkerLoss does not let it run; GET /v1/audit tells.'
-    : 'The audit puts it back within a minute as long as a node with the role liveness runs; GET /v1/audit tells.'
+    ? 'As long as a node with the role liveness runs, the audit looks at all tasks in turn, 30 000 a minute. It writes the row again, or records the task as lost where its misfire policy or onWorkerLoss does not let it run; GET /v1/findings tells.'
+    : 'The audit puts it back within a minute as long as a node with the role liveness runs; GET /v1/findings tells.'
 
 /** Nothing is live: either nothing is owed, or the row that should be there is gone. */
 function withoutRow(it: NowCase): Why {

@@ -208,7 +208,7 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
   lost: {
     code: 'lost',
     why: 'the row that should have fired it was gone',
-    advice: 'The audit put the task back on the agenda; GET /v1/audit tells when.',
+    advice: 'The audit put the task back on the agenda; GET /v1/findings tells when.',
   },
   queue_timeout: {
     code: 'waited',

@@ -43,7 +43,7 @@ test.each([
   ],
   [
     { audit: { ...AUDITED, minutesLost: 2 } },
-    'Rows are gone from 2 minutes of history; GET /v1/audit lists them. ',
+    'Rows are gone from 2 minutes of history; GET /v1/findings lists them. ',
   ],
   [{ failing: { count: 2, atLeast: false } }, '2 tasks are failing. '],
   [

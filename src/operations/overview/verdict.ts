@@ -104,7 +104,7 @@ function troublesOf(it: Ingredients): string[] {
       `${of(unrepaired, 'task')} ${unrepaired === 1 ? 'has' : 'have'} no next row, and the audit could not put it back.`,
     )
   if (minutesLost > 0)
-    troubles.push(`Rows are gone from ${of(minutesLost, 'minute')} of history; GET /v1/audit lists them.`)
+    troubles.push(`Rows are gone from ${of(minutesLost, 'minute')} of history; GET /v1/findings lists them.`)
   if (repaired > 0)
     troubles.push(
       `The audit found ${of(repaired, 'lost row')} within 24 h and put ${repaired === 1 ? 'it' : 'them'} back.`,

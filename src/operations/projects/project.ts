@@ -16,17 +16,29 @@ import {
 } from '../../store/projects/projects.ts'
 import type { Context } from '../context.ts'
 
-/** The project, with the limits that hold: its own, or those that the node was started with. */
-export async function getProject({ db, projectId, limits }: Context): Promise<ProjectRow> {
+/** The project of this name, with the limits that hold. Callers see their own project only. */
+export async function getProject(context: Context, name: string): Promise<ProjectRow> {
+  const project = await ownProject(context)
+  if (project.name !== name) throw new Refusal('not_found', `Project ${name} does not exist.`)
+  return project
+}
+
+/** The caller's project, with the limits that hold: its own, or those that the node was started with. */
+async function ownProject({ db, projectId, limits }: Context): Promise<ProjectRow> {
   const [project] = await db.run(readProject(projectId))
-  if (!project) throw new Refusal('not_found', `There is no project ${projectId}.`)
+  if (!project) throw new Refusal('not_found', `Project ${projectId} does not exist.`)
   const minPeriodMs = project.minPeriodMs ?? limits.minPeriodMs
   const maxAheadMs = project.maxAheadMs ?? limits.maxAheadMs
   return { ...project, minPeriodMs, maxAheadMs }
 }
 
-export async function changeProject(context: Context, { limits, mail }: EditProject): Promise<ProjectRow> {
-  const { db, projectId } = context
+export async function changeProject(
+  context: Context,
+  name: string,
+  { limits, mail }: EditProject,
+): Promise<ProjectRow> {
+  const { db } = context
+  const { id: projectId } = await getProject(context, name)
   const toMs = (text: string | null | undefined) => (text == null ? text : durationMs(text))
   const [minPeriodMs, maxAheadMs] = [toMs(limits?.minPeriod), toMs(limits?.maxAhead)]
   try {
@@ -46,7 +58,7 @@ export async function changeProject(context: Context, { limits, mail }: EditProj
     })
   }
   known.delete(db)
-  return getProject(context)
+  return getProject(context, name)
 }
 
 /** Limits are asked for with each task that is made. Nodes follow a change that another one made within this time. */
@@ -66,7 +78,7 @@ export async function limitsOf(context: Context): Promise<ProjectLimits> {
   const found = known.get(db)
   const isFresh = found?.projectId === projectId && performance.now() - found.readAt < KNOWN_FOR_MS
   if (found && isFresh) return found.limits
-  const limits = getProject(context)
+  const limits = ownProject(context)
   known.set(db, { projectId, readAt: performance.now(), limits })
   limits.catch(() => known.delete(db))
   return limits

@@ -44,7 +44,7 @@ export function settled({ db, api, aTask, why }: Asking): void {
     const lost = await why(id)
     await db.run(sql`update audit_progress set next_pass_at = now(), walked_to = null`)
     const found = await eventually(async () => {
-      const { body } = await api.request('GET', `/v1/audit?taskId=${id}`)
+      const { body } = await api.request('GET', `/v1/findings?taskId=${id}`)
       return body.items[0]
     })
 

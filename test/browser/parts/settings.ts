@@ -19,9 +19,9 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await save()
     await page.getByText('The limits are saved.').waitFor()
 
-    const { body } = await node.request('GET', '/v1/project')
+    const { body } = await node.request('GET', '/v1/projects/default')
     expect(body.limits).toEqual({ minPeriod: '1s', maxAhead: '365d' })
-    await node.request('PATCH', '/v1/project', { limits: { minPeriod: null, maxAhead: null } })
+    await node.request('PATCH', '/v1/projects/default', { limits: { minPeriod: null, maxAhead: null } })
 
     const blackouts = page.getByRole('list', { name: 'Blackouts' })
     await page.getByRole('button', { name: 'New blackout' }).click()

@@ -7,20 +7,20 @@ import type { App } from '../../app.ts'
 import { decodeCursor, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { presentAudit, utc } from '../../present.ts'
-import { Audit, type AuditFinding, ReadAudit } from './schemas.ts'
+import { type AuditFinding, Findings, ListFindings } from './schemas.ts'
 
 const read = {
-  operationId: 'getAudit',
+  operationId: 'listFindings',
   tags: ['overview'],
-  summary: 'Whether every task has what it goes on with, and what was lost and put back',
+  summary: 'List what the audit found, and whether it was repaired',
   description:
-    'Nodes with the role liveness look at every recurring task within a minute, at one-offs in turn, and at the history of the last 24 hours, and put back what is lost.',
-  querystring: ReadAudit,
-  response: { 200: Audit, ...problems() },
+    'Nodes with the role liveness check every recurring task within a minute, all one-off tasks in turn, and the history of the last 24 hours. They restore rows that are missing and record each as a finding.',
+  querystring: ListFindings,
+  response: { 200: Findings, ...problems() },
 }
 
-export function auditRoutes(app: App, { db, projectId }: Context): void {
-  app.get('/v1/audit', { schema: read }, async ({ query }) => {
+export function findingRoutes(app: App, { db, projectId }: Context): void {
+  app.get('/v1/findings', { schema: read }, async ({ query }) => {
     const { limit, cursor, taskId = null } = query
     const [before = null] = decodeCursor(cursor, isPosition) ?? []
     const [summary] = await db.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))

@@ -42,12 +42,12 @@ const AuditFinding = z
   .meta({ id: 'AuditFinding' })
 export type AuditFinding = z.output<typeof AuditFinding>
 
-export const ReadAudit = z.strictObject({
+export const ListFindings = z.strictObject({
   taskId: Uuid.optional().describe('Only what concerns this task.'),
   limit: Limit,
   cursor: Cursor,
 })
 
-export const Audit = z
+export const Findings = z
   .object({ summary: AuditSummary, items: z.array(AuditFinding), nextCursor: z.string().nullable() })
-  .meta({ id: 'Audit' })
+  .meta({ id: 'Findings' })

@@ -6,29 +6,35 @@ import type { ProjectRow } from '../../../store/projects/projects.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { utc } from '../../present.ts'
-import { EditProject, Project } from './schemas.ts'
+import { EditProject, Project, ProjectName } from './schemas.ts'
 
-const tags = ['project']
+const tags = ['projects']
 
 const read = {
   operationId: 'getProject',
   tags,
-  summary: 'Read the project: its limits, and who sends its messages',
-  response: { 200: Project, ...problems() },
+  summary: 'Read a project: its limits and the sender of its messages',
+  params: ProjectName,
+  response: { 200: Project, ...problems(404) },
 }
 
 const edit = {
   operationId: 'editProject',
   tags,
-  summary: 'Limit how often tasks may be due and how far ahead, and say who sends messages',
+  summary: 'Set the limits of a project and the sender of its messages',
+  params: ProjectName,
   body: EditProject,
-  response: { 200: Project, ...problems(413, 415) },
+  response: { 200: Project, ...problems(404, 413, 415) },
 }
 
 export function projectRoutes(app: App, context: Context): void {
-  app.get('/v1/project', { schema: read }, async () => present(await getProject(context)))
+  app.get('/v1/projects/:name', { schema: read }, async ({ params }) =>
+    present(await getProject(context, params.name)),
+  )
 
-  app.patch('/v1/project', { schema: edit }, async ({ body }) => present(await changeProject(context, body)))
+  app.patch('/v1/projects/:name', { schema: edit }, async ({ params, body }) =>
+    present(await changeProject(context, params.name, body)),
+  )
 }
 
 function present({ id, name, minPeriodMs, maxAheadMs, createdAt, ...row }: ProjectRow): Project {

@@ -6,6 +6,10 @@ import { Address } from '../tasks/action-schemas.ts'
 
 const Period = durationBetween(MIN_INTERVAL_MS, MAX_DURATION_MS, 'from 10ms to 3650d')
 
+export const ProjectName = z.object({
+  name: z.string().describe('Name of the project. Only `default` exists so far.'),
+})
+
 export const Project = z
   .object({
     id: z.string(),
