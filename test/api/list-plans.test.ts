@@ -38,7 +38,8 @@ import { recentRuns, runsOfTask } from '../../src/store/history/runs.ts'
 import { groupRuns, readTallies } from '../../src/store/history/tally.ts'
 import { heldByNodes } from '../../src/store/nodes/cluster.ts'
 import { activeTasks } from '../../src/store/tasks/active-tasks.ts'
-import { findTasks, MAX_TASKS_EXAMINED } from '../../src/store/tasks/tasks.ts'
+import { tasksInSlice } from '../../src/store/tasks/task-walk.ts'
+import { findTasks } from '../../src/store/tasks/tasks.ts'
 import { tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makeHistory, makePastDays } from '../support/history.ts'
@@ -134,10 +135,15 @@ async function expectAllByIndex(ids: readonly string[]) {
       rows: 4 * LIMIT,
       pages: 2_000,
     })
-  await expectByIndex('tasks that are finished', findTasks({ ...page, state: 'finished' }), {
-    rows: 4 * MAX_TASKS_EXAMINED,
-    pages: 60_000,
-  })
+  for (const state of ['finished', 'running', 'pending', 'scheduled'] as const)
+    await expectByIndex(
+      `a walk to ${state} tasks`,
+      tasksInSlice({ projectId, state, wanted: LIMIT, slice: 5_000 }),
+      {
+        rows: 2 * 5_000 + 2 * LIMIT,
+        pages: 30_000,
+      },
+    )
   const strips = recentRuns({ taskIds: taskIds.slice(0, 50), limit: 20 })
   await expectByIndex('latest runs of many tasks', strips, {
     rows: 50 * (20 + 12),

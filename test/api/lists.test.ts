@@ -2,7 +2,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { searchTasks } from '../../src/operations/tasks/search-tasks.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { MAX_ACTIVE_PER_SHARD } from '../../src/store/tasks/active-tasks.ts'
+import { tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTestApp } from './test-app.ts'
 
@@ -267,22 +270,53 @@ describe('behind thousands of newer tasks', () => {
     ['cancelled', ['cancelled']],
     ['running', ['running']],
     ['pending', ['retrying', 'pending']],
+    ['finished', ['finished']],
   ])('what is %s is on the first page', async (state, names) => {
-    const { items, nextCursor } = (await send('GET', `/v1/tasks?owner=far&state=${state}`)).body
+    const { items, ...rest } = (await send('GET', `/v1/tasks?owner=far&state=${state}`)).body
 
     expect(items.map(({ id }: { id: string }) => id)).toEqual(names.map((name) => old[name]))
-    expect(nextCursor).toBeNull()
+    expect(rest).toEqual({ nextCursor: null, partial: false })
   })
 
-  test('a search for what is finished is broken off, and goes on from there', async () => {
-    const first = (await send('GET', '/v1/tasks?owner=far&state=finished')).body
-    const { items, pages } = await walk('/v1/tasks?owner=far&state=finished', 50)
-    const scheduled = await walk('/v1/tasks?owner=far&state=scheduled', 200)
+  test('what is scheduled fills every page but the last', async () => {
+    const { pages, items } = await walk('/v1/tasks?owner=far&state=scheduled', 200)
 
-    expect(first).toEqual({ items: [], nextCursor: expect.any(String) })
-    expect(items.map(({ id }) => id)).toEqual([old['finished']])
-    expect(pages).toHaveLength(2)
-    expect(new Set(scheduled.items.map(({ id }) => id)).size).toBe(6_000)
+    expect(pages.map((page) => page.length)).toEqual(Array.from({ length: 30 }, () => 200))
+    expect(new Set(items.map(({ id }) => id)).size).toBe(6_000)
+  })
+
+  test('a search that runs out of time is broken off, and goes on from there', async () => {
+    for (let i = 0; i < 3; i++) await tasksInAgenda(db, { count: 5_000, dueAt: Date.now() + 3_600_000 })
+    const search = { projectId: DEFAULT_PROJECT_ID, state: 'finished' } as const
+
+    const first = await searchTasks({ db }, search, { limit: 50, budgetMs: 0 })
+    const found: string[] = []
+    let searches = 0
+    for (let before: string | null | undefined; before !== null; searches++) {
+      const page = await searchTasks({ db }, { ...search, before }, { limit: 50, budgetMs: 0 })
+      found.push(...page.rows.map(({ id }) => id))
+      before = page.examined
+    }
+
+    expect(first).toEqual({ rows: [], examined: expect.any(String) })
+    expect(found).toEqual([old['finished']])
+    expect(searches).toBe(3)
+  })
+
+  test('what is running is found while more runs wait than are looked at', async () => {
+    const busy = (await send('POST', '/v1/tasks', { ...fields, overlap: 'allow' })).body.id
+    await db.run(sql`
+      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, kind, state, serial)
+      select gen_random_uuid(), task_id, project_id, shard, now() - interval '1 minute', now() - interval '1 minute', 1, 1, 'manual', 'pending', n
+      from agenda, generate_series(1, ${MAX_ACTIVE_PER_SHARD}::integer) as n where task_id = ${busy}`)
+
+    const running = (await send('GET', '/v1/tasks?owner=far&state=running')).body
+    const pending = (await send('GET', '/v1/tasks?owner=far&state=pending')).body
+    await send('POST', `/v1/tasks/${busy}/cancel`)
+
+    expect(running.items.map(({ id }: { id: string }) => id)).toEqual([old['running']])
+    expect(running).toMatchObject({ nextCursor: null, partial: false })
+    expect(pending.items.map(({ id }: { id: string }) => id)).toEqual([busy, old['retrying'], old['pending']])
   })
 
   test('a page of active tasks goes on behind its last one', async () => {

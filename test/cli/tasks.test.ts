@@ -139,6 +139,29 @@ test('a list is a table for people, JSON for programs, and one value a line for 
   expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'No task is like that.\n' })
 })
 
+test('an empty page of a search that goes on is followed, and not taken for an answer', async () => {
+  const task = await create({ ...sleeper, name: 'far behind', tags: ['far'] })
+  const asked: (string | null)[] = []
+  const far = createServer(({ url }, response) => {
+    const cursor = new URL(url ?? '/', node.url).searchParams.get('cursor')
+    asked.push(cursor)
+    const page =
+      cursor === null
+        ? { items: [], nextCursor: 'b', partial: true }
+        : { items: [task], nextCursor: null, partial: false }
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(page))
+  }).listen(0)
+  const { port } = far.address() as AddressInfo
+
+  const listed = await runBelfry(['task', 'list', '--state', 'finished'], {
+    env: { BELFRY_URL: `http://127.0.0.1:${port}` },
+  })
+  far.close()
+
+  expect(asked).toEqual([null, 'b'])
+  expect(listed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('far behind') })
+})
+
 test('a long list is read page by page, and says that there is more', async () => {
   const tasks = Array.from({ length: 250 }, (_, n) => ({ ...sleeper, name: `many ${n}`, tags: ['many'] }))
   await node.request('POST', '/v1/tasks/bulk', { tasks })

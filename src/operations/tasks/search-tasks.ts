@@ -1,11 +1,12 @@
 /** A page of tasks, newest first, by the shortest way that leads to those that are asked for. */
-
 import type { Queryable } from '../../store/database/database.ts'
 import { activeTasks, MAX_ACTIVE_TASKS } from '../../store/tasks/active-tasks.ts'
-import { findTasks, isWalk, lastExamined, type TaskQuery, type TaskRow } from '../../store/tasks/tasks.ts'
+import { isWalked, tasksInSlice, type WalkedState } from '../../store/tasks/task-walk.ts'
+import { findTasks, type TaskQuery, type TaskRow } from '../../store/tasks/tasks.ts'
 import type { Context } from '../context.ts'
 
 export type TaskSearch = Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>
+type WalkedSearch = TaskSearch & { readonly state: WalkedState }
 
 /** A page of tasks before it is cut to its length. */
 export interface TasksFound {
@@ -15,27 +16,59 @@ export interface TasksFound {
   readonly examined: string | null
 }
 
+/** How many tasks are wanted, and for how long to look for them. */
+export interface SearchBounds {
+  readonly limit: number
+  readonly budgetMs?: number
+}
+
+/**
+ * A search that has taken longer than this ends with the slice of tasks in hand, whatever it has found. 100 000 tasks take
+ * 0.2 to 0.4 s.
+ */
+const SEARCH_BUDGET_MS = 1_000
+
 /** All statements see one instant, so that a task that changes its state meanwhile is neither missed nor met twice. */
-export function searchTasks({ db }: Context, search: TaskSearch, limit: number): Promise<TasksFound> {
+export function searchTasks(
+  { db }: Pick<Context, 'db'>,
+  search: TaskSearch,
+  { limit, budgetMs = SEARCH_BUDGET_MS }: SearchBounds,
+): Promise<TasksFound> {
   return db.snapshot(async (tx) => {
-    const active = await findActive(tx, search)
-    if (active === null) return walk(tx, search, limit)
-    const rows = await tx.run(findTasks({ ...search, ids: active, limit: limit + 1 }))
-    const isBrokenOff = active.length >= MAX_ACTIVE_TASKS && rows.length <= limit
-    return { rows, examined: isBrokenOff ? (active.at(-1) ?? null) : null }
+    if (!isWalkedSearch(search))
+      return { rows: await tx.run(findTasks({ ...search, limit: limit + 1 })), examined: null }
+    return (await findActive(tx, search, limit)) ?? (await walk(tx, search, { limit, budgetMs }))
   })
 }
 
-/** The tasks that may be in an active state; null for other states, and when there are too many live rows to tell. */
-async function findActive(tx: Queryable, { projectId, state, before }: TaskSearch) {
+const isWalkedSearch = (search: TaskSearch): search is WalkedSearch => isWalked(search.state)
+
+/** Tasks that are active, from the agenda; null for other states, and when more are active than can be looked at. */
+async function findActive(tx: Queryable, search: WalkedSearch, limit: number): Promise<TasksFound | null> {
+  const { projectId, state, before } = search
   if (state !== 'running' && state !== 'pending') return null
   const [active] = await tx.run(activeTasks({ projectId, state, before }))
-  return active === undefined || active.isCut ? null : active.ids
+  if (active === undefined || active.isCut) return null
+  const rows = await tx.run(findTasks({ ...search, ids: active.ids, limit: limit + 1 }))
+  const isWhole = active.ids.length < MAX_ACTIVE_TASKS || rows.length > limit || rows.at(-1)?.hasNext === true
+  return isWhole ? { rows, examined: null } : null
 }
 
-async function walk(tx: Queryable, search: TaskSearch, limit: number): Promise<TasksFound> {
-  const rows = await tx.run(findTasks({ ...search, limit: limit + 1 }))
-  const isShort = isWalk(search) && rows.length <= limit
-  const [examined] = isShort ? await tx.run(lastExamined(search)) : []
-  return { rows, examined: examined?.id ?? null }
+/** Goes from slice to slice until the page is full, all tasks were examined, or the time is used up. */
+async function walk(
+  tx: Queryable,
+  search: WalkedSearch,
+  { limit, budgetMs }: Required<SearchBounds>,
+): Promise<TasksFound> {
+  const until = performance.now() + budgetMs
+  const ids: string[] = []
+  let examined: string | null = search.before ?? null
+  do {
+    const wanted = limit + 1 - ids.length
+    const slice = await tx.run(tasksInSlice({ ...search, before: examined ?? undefined, wanted }))
+    for (const { id, isInState } of slice) if (isInState) ids.push(id)
+    examined = slice.find(({ isLast }) => isLast)?.id ?? null
+  } while (examined !== null && ids.length <= limit && performance.now() < until)
+  const rows = ids.length === 0 ? [] : await tx.run(findTasks({ ...search, ids, limit: limit + 1 }))
+  return { rows, examined: ids.length > limit ? null : examined }
 }

@@ -137,6 +137,7 @@ export interface TaskQuery {
   readonly id?: string | undefined
   readonly ids?: readonly string[] | undefined
   readonly key?: string | undefined
+  /** One that the task row does not tell takes the ids of the tasks that may be in it: see task-walk.ts and active-tasks.ts. */
   readonly state?: TaskState | undefined
   readonly type?: string | undefined
   readonly tag?: string | undefined
@@ -147,16 +148,6 @@ export interface TaskQuery {
   readonly before?: string | undefined
   readonly limit: number
 }
-
-/**
- * Whether a task is scheduled or finished follows from its live rows, which have to be looked up for each, so a search for
- * these looks at no more tasks than this; whoever wants to look further goes on behind the last of them.
- */
-export const MAX_TASKS_EXAMINED = 5_000
-
-/** A search by state that no index leads to: all tasks are looked at, the newest first. */
-export const isWalk = ({ state, ids }: Pick<TaskQuery, 'state' | 'ids'>): boolean =>
-  state !== undefined && ids === undefined && state !== 'paused' && state !== 'cancelled'
 
 /** Tasks with all that they say, as many as a page may hold. */
 export const findTasks = (q: TaskQuery) =>
@@ -186,7 +177,7 @@ export const tasksFound = (q: TaskQuery) => part`
       and (${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[] is null or id = any(${q.ids === undefined ? null : list(q.ids, (id) => id)}::uuid[]))
       and (${q.key ?? null}::text is null or key = ${q.key ?? null})
     order by id desc
-    limit ${isWalk(q) ? MAX_TASKS_EXAMINED : (q.ids?.length ?? q.limit)}
+    limit ${q.ids?.length ?? q.limit}
   ) t
   cross join lateral (
     select min(scheduled_for) filter (where state = 'scheduled' and kind = 'occurrence') as next_at,
@@ -214,7 +205,7 @@ export const tasksFound = (q: TaskQuery) => part`
   limit ${q.limit}`
 
 /** What a task itself says of a query. Pauses and cancellations have indexes of their own. */
-const isAskedFor = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => part`
+export const isAskedFor = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => part`
   project_id = ${q.projectId} and deleted_at is null ${STATES_OF_A_TASK[q.state ?? ''] ?? part``}
     and (${q.type ?? null}::text is null or action_type = ${q.type ?? null})
     and (${q.tag ?? null}::text is null or tags @> array[${q.tag ?? null}::text])
@@ -227,10 +218,3 @@ const STATES_OF_A_TASK: Readonly<Record<string, ReturnType<typeof part>>> = {
   paused: part`and paused_at is not null and cancelled_at is null`,
   cancelled: part`and cancelled_at is not null`,
 }
-
-/** The last task that a walk has looked at; none when it has looked at all there are. */
-export const lastExamined = (q: Omit<TaskQuery, 'id' | 'ids' | 'key' | 'limit'>) => sql<{ id: string }>`
-  select id from task
-  where ${isAskedFor(q)}
-  order by id desc
-  offset ${MAX_TASKS_EXAMINED - 1} limit 1`

@@ -70,6 +70,38 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     expect(await page.getByLabel('Name or key').inputValue()).toBe('task 012')
   })
 
+  test('an empty page of a search that goes on is followed, and not taken for an answer', async () => {
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let follow: (cursor: string) => void = () => {}
+    const followed = new Promise<string>((resolve) => {
+      follow = resolve
+    })
+    const empty = { items: [], nextCursor: 'WyJmYXIiXQ', partial: true }
+    const { page } = await visit(`${node.url}/tasks?state=scheduled&q=task+0002`, {
+      before: (opened) =>
+        opened.route(/\/v1\/tasks\?/, async (route) => {
+          const address = new URL(route.request().url())
+          const cursor = address.searchParams.get('cursor')
+          if (cursor === null) return route.fulfill({ json: empty })
+          follow(cursor)
+          await released
+          address.searchParams.delete('cursor')
+          return route.continue({ url: address.href })
+        }),
+    })
+
+    const cursor = await followed
+    const saidMeanwhile = await page.getByText('No task is like that.').count()
+    release()
+    await page.getByText('task 0002').waitFor()
+
+    expect(cursor).toBe(empty.nextCursor)
+    expect(saidMeanwhile).toBe(0)
+  })
+
   test('the same is done to several at once, also to those that are not shown, after saying what follows', async () => {
     const { page } = await visit(`${node.url}/tasks?q=task+07&tag=tenth`)
     const bar = page.getByRole('region', { name: 'What to do to those selected' })

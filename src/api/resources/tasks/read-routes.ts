@@ -21,8 +21,8 @@ const list = {
   tags,
   summary: 'List tasks, newest first',
   description:
-    'A search for `scheduled` or `finished` tasks that has to look far is broken off: a page may hold fewer tasks than asked for, or none, ' +
-    'and there is more as long as `nextCursor` is not null.',
+    'A search by state that has to look very far ends after a second: the page then has `partial: true` and may hold fewer tasks than asked ' +
+    'for, or none. There is more as long as `nextCursor` is not null.',
   querystring: ListTasks,
   response: { 200: TaskPage, ...problems() },
 }
@@ -50,10 +50,11 @@ export function readTaskRoutes(app: App, context: Context): void {
     const { q, cursor, limit, include, ...filters } = query
     const before = decodeCursor(cursor, isTaskPosition)?.[0]
     const search = { ...filters, projectId: context.projectId, text: q, before }
-    const { rows, examined } = await searchTasks(context, search, limit)
+    const { rows, examined } = await searchTasks(context, search, { limit })
     const page = pageOf(rows, { limit, present: (row) => row, position: ({ id }) => [id] })
     const nextCursor = page.nextCursor ?? (examined === null ? null : encodeCursor([examined]))
-    return { items: await presentTasks(context, page.items, include), nextCursor }
+    const partial = page.nextCursor === null && nextCursor !== null
+    return { items: await presentTasks(context, page.items, include), nextCursor, partial }
   })
 
   app.get('/v1/tasks/:id', { schema: read }, async ({ params, query }, reply) =>

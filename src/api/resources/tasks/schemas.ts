@@ -303,7 +303,13 @@ export const Task = z
 export type Task = z.output<typeof Task>
 
 export const TaskPage = z
-  .object({ items: z.array(Task), nextCursor: z.string().nullable() })
+  .object({
+    items: z.array(Task),
+    nextCursor: z.string().nullable(),
+    partial: z
+      .boolean()
+      .describe('The search ran out of time before the page was full. `nextCursor` continues it.'),
+  })
   .meta({ id: 'TaskPage' })
 export const TaskItems = z.object({ items: z.array(Task) }).meta({ id: 'TaskItems' })
 
