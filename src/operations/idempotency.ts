@@ -20,7 +20,7 @@ export interface Repeatable {
 /** What the first request with a key was answered. */
 export interface FirstAnswer {
   readonly status: number
-  /** JSON text already when it is a string. */
+  /** JSON text already when it is a string; pieces of such text where it is too long to be held at once. */
   readonly body: unknown
 }
 

@@ -9,9 +9,17 @@ const node = await startTestNode(await createTestDatabase(), { roles: 'api' })
 const GZIP = { 'accept-encoding': 'gzip' }
 
 /** Asks as a client that does not unpack anything by itself. */
-async function ask(path: string, headers: Record<string, string>, method = 'GET') {
-  const answer = await request(node.url + path, { method: method as 'GET', headers })
-  return { headers: answer.headers, bytes: Buffer.from(await answer.body.arrayBuffer()) }
+async function ask(path: string, headers: Record<string, string>, method = 'GET', body?: string) {
+  const answer = await request(node.url + path, {
+    method: method as 'GET',
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body }),
+  })
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    bytes: Buffer.from(await answer.body.arrayBuffer()),
+  }
 }
 
 test('a long answer is compressed for whoever takes it, and a short one for nobody', async () => {
@@ -37,6 +45,29 @@ test('a long answer is compressed for whoever takes it, and a short one for nobo
   expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 5)
   expect(head.headers).not.toHaveProperty('content-encoding')
   expect(short.headers).not.toHaveProperty('content-encoding')
+})
+
+test('an answer to a bulk request of megabytes comes in pieces, compressed for whoever takes it', async () => {
+  const tasks = Array.from({ length: 10 }, (_, n) => ({
+    name: `long ${n} – größer`,
+    action: { type: 'webhook', url: 'http://receiver.example', body: '語'.repeat(80_000) },
+    schedule: { type: 'manual' },
+  }))
+  const body = JSON.stringify({ tasks })
+
+  const plain = await ask('/v1/tasks/bulk', { 'accept-encoding': 'identity' }, 'POST', body)
+  const packed = await ask('/v1/tasks/bulk', GZIP, 'POST', body)
+  const kept = await ask('/v1/tasks/bulk', { ...GZIP, 'idempotency-key': 'long' }, 'POST', body)
+
+  expect([plain.status, packed.status, kept.status]).toEqual([201, 201, 201])
+  expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
+  expect(plain.headers).not.toHaveProperty('content-encoding')
+  expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 5)
+  for (const bytes of [plain.bytes, gunzipSync(packed.bytes), gunzipSync(kept.bytes)]) {
+    const { items } = JSON.parse(bytes.toString())
+    expect(items.map(({ name }: { name: string }) => name)).toEqual(tasks.map(({ name }) => name))
+    expect(items[9]).toEqual((await node.request('GET', `/v1/tasks/${items[9].id}`)).body)
+  }
 })
 
 test('a stream of changes is not compressed, so that each comes at once', async () => {

@@ -1,6 +1,6 @@
 /** A real node with a small heap, work whose definitions are hundreds of kilobytes long, and a probe that never stops asking. */
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import type { Database } from '../../src/store/database/database.ts'
@@ -21,7 +21,21 @@ export async function startReceiver(): Promise<string> {
 
 /** A node that ends when its heap holds more than so many megabytes. */
 export const startConfined = (url: string, heapMb: number): Promise<Belfry> =>
-  startBelfry(['--database-url', url], { nodeArgs: [`--max-old-space-size=${heapMb}`] })
+  startBelfry(['--database-url', url], {
+    nodeArgs: [`--max-old-space-size=${heapMb}`],
+  })
+
+/** Sends a long body, and answers with the status of what came back to its end; nobody here reads tens of megabytes. */
+export function post(url: string, body: string): Promise<number> {
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  return new Promise((resolve, reject) => {
+    const call = request(url, { method: 'POST', headers }, (answer) => {
+      answer.resume().on('end', () => resolve(answer.statusCode ?? 0))
+      answer.on('error', reject)
+    })
+    call.on('error', reject).end(body)
+  })
+}
 
 /** More one-offs like one that is there, due at an instant, made by the database itself. */
 export async function copyOneOff(
@@ -42,6 +56,13 @@ export async function copyOneOff(
     from made`)
 }
 
+/** Brings every occurrence forward to one instant, which the next look-ahead comes upon. */
+export async function makeAllDue(db: Database) {
+  await db.run(sql`
+    with instant as materialized (select now() + interval '3 seconds' as at)
+    update agenda set wake_at = instant.at, scheduled_for = instant.at from instant`)
+}
+
 export async function countCompleted(db: Database): Promise<number> {
   const [row] = await db.run(
     sql<{ count: number }>`select count(*)::integer as count from run where state = 'completed'`,
@@ -49,11 +70,17 @@ export async function countCompleted(db: Database): Promise<number> {
   return row?.count ?? 0
 }
 
+/** The longest that a node took to say that it is well. */
+export interface Wellness {
+  readonly answeredMs: number
+  /** Without the time in which it waited for a processor, which others on the machine may use. */
+  readonly ownMs: number
+}
+
 /** How a node did while something was asked of it. */
 export interface Phase {
   readonly name: string
-  /** The longest that it took to say that it is well. */
-  readonly wellMs: number
+  readonly well: Wellness
   readonly memoryMb: number
 }
 
@@ -61,15 +88,17 @@ export interface Phase {
 export class Probe {
   readonly #thread: Worker
 
-  constructor({ url }: Belfry) {
-    this.#thread = new Worker(new URL('./probe-thread.mjs', import.meta.url), { workerData: url })
+  constructor({ url, pid }: Belfry) {
+    this.#thread = new Worker(new URL('./probe-thread.mjs', import.meta.url), {
+      workerData: { url, pid },
+    })
     whenDone(() => this.end())
   }
 
-  /** The longest answer since this was last asked, in milliseconds. */
-  take(): Promise<number> {
+  /** The longest since this was last asked. */
+  take(): Promise<Wellness> {
     return new Promise((resolve) => {
-      this.#thread.once('message', (longestMs: number) => resolve(Math.round(longestMs)))
+      this.#thread.once('message', resolve)
       this.#thread.postMessage('take')
     })
   }

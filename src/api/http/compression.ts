@@ -2,8 +2,9 @@
  * Long answers as gzip, for clients that take it: a list is a tenth as long then. It is done by threads beside the event
  * loop. Streams of events go past this, and so do files of the dashboard, which the build has compressed.
  */
+import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { createGzip, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 
@@ -24,6 +25,10 @@ export function compressAnswers(app: App): void {
     reply.header('vary', 'accept-encoding')
     if (!isWelcome(request) || atWork >= MAX_AT_ONCE) return payload
     atWork++
+    if (payload instanceof Readable) {
+      reply.header('content-encoding', 'gzip')
+      return pipeline(payload, createGzip({ level: LEVEL }), () => atWork--)
+    }
     try {
       const compressed = await compress(payload, { level: LEVEL })
       reply.header('content-encoding', 'gzip').removeHeader('content-length')
@@ -34,10 +39,11 @@ export function compressAnswers(app: App): void {
   })
 }
 
-function isLongJson(reply: FastifyReply, payload: unknown): payload is string {
+/** What is sent as a stream of JSON is long. */
+function isLongJson(reply: FastifyReply, payload: unknown): payload is string | Readable {
   return (
-    typeof payload === 'string' &&
-    payload.length >= COMPRESSED_FROM_BYTES &&
+    (payload instanceof Readable ||
+      (typeof payload === 'string' && payload.length >= COMPRESSED_FROM_BYTES)) &&
     !reply.hasHeader('content-encoding') &&
     /^application\/(?:[\w.]+\+)?json\b/.test(String(reply.getHeader('content-type')))
   )

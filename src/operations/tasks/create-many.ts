@@ -8,9 +8,10 @@ import { checkedItems, located } from '../../api/http/validation/list.ts'
 import { presentTask } from '../../api/present.ts'
 import { CreateTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
-import { mapInTurns } from '../../runtime/turns.ts'
+import { mapInTurns, Turns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
+import type { NewTask } from '../../store/tasks/tasks.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
 import type { Context } from '../context.ts'
 import {
@@ -36,6 +37,10 @@ export interface CreateManyRequest {
 /** Stored by one statement: so many at most, and no more than so much text unless it is one task alone. */
 const CHUNK = 200
 const CHUNK_BYTES = 512 * 1024
+/** An answer to a longer request is written while it is sent, and never held in memory as a whole. */
+const MAX_ANSWERED_AT_ONCE_BYTES = 1024 * 1024
+/** Sent together, so that many short tasks do not make as many packets. */
+const MIN_PIECE_CHARACTERS = 64 * 1024
 
 const pointerTo = (index: number) => `/tasks/${index}`
 
@@ -43,12 +48,14 @@ const pointerTo = (index: number) => `/tasks/${index}`
 export async function createManyTasks(context: Context, request: CreateManyRequest): Promise<Answer> {
   const { items, traceparent } = request
   const { inputs, repeat } = await validated(request)
-  const ends = chunkEnds(items.map(({ bytes }) => bytes))
+  const sizes = items.map(({ bytes }) => bytes)
+  const ends = chunkEnds(sizes)
+  const isLong = sizes.reduce((sum, size) => sum + size, 0) > MAX_ANSWERED_AT_ONCE_BYTES
   let hints: DueHint[] = []
   const answer = await answerOnce(context, repeat, () =>
     changing(context.db, async (tx) => {
       hints = []
-      return storeAll(context, tx, { inputs, ends, traceparent, repeat, hints })
+      return storeAll(context, tx, { inputs, ends, traceparent, repeat, hints, isLong })
     }),
   )
   if (!answer.isReplay) context.wakeUps.announceDue(hints)
@@ -93,13 +100,14 @@ interface Storing {
   readonly repeat: Repeatable | null
   /** Takes in when the stored tasks are first due. */
   readonly hints: DueHint[]
+  readonly isLong: boolean
 }
 
-/** The answer's body is JSON text: made of ten thousand tasks at once it would take its time at once. */
+/** The answer's body is JSON text, or the pieces of it where it is long and nobody has to remember it. */
 async function storeAll(context: Context, tx: Queryable, storing: Storing): Promise<FirstAnswer> {
-  const { inputs, ends, traceparent, repeat, hints } = storing
+  const { inputs, ends, traceparent, repeat, hints, isLong } = storing
   const limits = await limitsOf(context)
-  const texts: string[] = []
+  const stored: NewTask[] = []
   for (const [n, end] of ends.entries()) {
     const from = ends[n - 1] ?? 0
     const made = await mapInTurns(inputs.slice(from, end), (input, i) =>
@@ -108,13 +116,31 @@ async function storeAll(context: Context, tx: Queryable, storing: Storing): Prom
     const tasks = made.map(({ task }) => task)
     const lanes = made.map(({ lane }) => lane)
     await storeTasks(context, tx, { tasks, lanes, remember: null, pointer: (i) => pointerTo(from + i) })
-    texts.push(...(await mapInTurns(tasks, (task) => JSON.stringify(presentTask(rowOf(task))))))
+    stored.push(...tasks)
     for (const { shard, first } of tasks)
       if (first) hints.push({ shard, at: first.at + (first.jitterMs ?? 0) })
   }
-  const answer = { status: 201, body: `{"items":[${texts.join(',')}]}` }
+  if (isLong && !repeat) return { status: 201, body: writtenTasks(stored) }
+  const pieces: string[] = []
+  for await (const piece of writtenTasks(stored)) pieces.push(piece)
+  const answer = { status: 201, body: pieces.join('') }
   if (repeat) await remember(tx, context.projectId, repeat, answer)
   return answer
+}
+
+/** The answer as JSON text, piece by piece, in turns with everything else that the process does. */
+async function* writtenTasks(tasks: readonly NewTask[]): AsyncGenerator<string> {
+  const turns = new Turns()
+  let piece = '{"items":['
+  for (const [i, task] of tasks.entries()) {
+    piece += `${i === 0 ? '' : ','}${JSON.stringify(presentTask(rowOf(task)))}`
+    if (piece.length >= MIN_PIECE_CHARACTERS) {
+      yield piece
+      piece = ''
+    }
+    if (turns.isOver) await turns.pass()
+  }
+  yield `${piece}]}`
 }
 
 /** Puts the place of the task in front of what was wrong with it. */

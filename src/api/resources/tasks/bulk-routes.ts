@@ -1,5 +1,5 @@
 /** Making many tasks by one request. */
-
+import { Readable } from 'node:stream'
 import type { Context } from '../../../operations/context.ts'
 import { createManyTasks } from '../../../operations/tasks/create-many.ts'
 import type { App } from '../../app.ts'
@@ -38,6 +38,8 @@ export function bulkRoutes(app: App, context: Context): void {
     })
     if (isReplay) reply.header('idempotent-replayed', 'true')
     reply.code(status as 201).type('application/json; charset=utf-8')
-    return reply.send(body as never)
+    return reply.send(
+      (typeof body === 'string' ? body : Readable.from(body as AsyncIterable<string>)) as never,
+    )
   })
 }
