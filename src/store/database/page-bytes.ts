@@ -13,6 +13,9 @@ export interface PageRow {
   readonly hasNext?: boolean
 }
 
-/** Bytes of columns `output` and `error` of type jsonb, as text; only what is stored compressed is opened for it. */
+/** Bytes of a column `error` of type jsonb, as text; only what is stored compressed is opened for it. */
+export const errorBytes = part`coalesce(case when pg_column_compression(error) is null then pg_column_size(error) else octet_length(error::text) end, 0)`
+
+/** The same of columns `output` and `error` together. */
 export const outcomeBytes = part`coalesce(case when pg_column_compression(output) is null then pg_column_size(output) else octet_length(output::text) end, 0)
-             + coalesce(case when pg_column_compression(error) is null then pg_column_size(error) else octet_length(error::text) end, 0)`
+             + ${errorBytes}`

@@ -8,6 +8,7 @@
  */
 import type { Frontier, Place, Search } from '../../core/run/frontier.ts'
 import type { EndedRun } from '../../core/run/run-event.ts'
+import { errorBytes } from '../database/page-bytes.ts'
 import { list, sql } from '../database/sql.ts'
 
 /** Takes a number for a transaction of our own. Whatever has a higher one took it after this instant. */
@@ -92,7 +93,7 @@ export const endedRuns = ({ places, xmax }: { places: readonly Place[]; xmax: nu
          r.state, r.kind, r.reason, r.outcome, r.scheduled_for as "scheduledFor", r.started_at as "startedAt", r.ended_at as "endedAt",
          r.covers_until as "coversUntil", r.covers_count as "coversCount", r.late_ms as "lateMs", r.attempt, r.losses, r.version,
          (select retry_of from run_retry where run_id = r.run_id) as "retryOf",
-         case when pg_column_size(r.error) <= ${MAX_ERROR_BYTES}::integer then r.error
+         case when ${errorBytes} <= ${MAX_ERROR_BYTES}::integer then r.error
               when r.error is not null
               then jsonb_build_object('code', r.error ->> 'code', 'message', left(r.error ->> 'message', ${MAX_MESSAGE_CHARACTERS}::integer))
          end as error,

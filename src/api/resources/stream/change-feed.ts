@@ -156,7 +156,7 @@ async function tell(
   const runIds = idsOf(news.filter((item) => !isTask(item)))
   const taskIds = idsOf(news.filter(isTask))
   const oldestEnd = Math.min(now, ...news.flatMap(({ kind, at }) => (kind === 'ended' ? at : [])))
-  const runs = await readRuns(tx, runIds.slice(0, MAX_TOLD), oldestEnd)
+  const { runs, isCut: areRunsCut } = await readRuns(tx, runIds.slice(0, MAX_TOLD), oldestEnd)
   const concerned = [...new Set([...taskIds, ...runs.map(({ taskId }) => taskId)])].slice(0, 2 * MAX_TOLD)
   const rows =
     concerned.length === 0
@@ -170,20 +170,23 @@ async function tell(
     runs,
     tasks: rows.map(presentTask),
     deletedTasks: taskIds.slice(0, MAX_TOLD).filter((id) => !found.has(id)),
-    isComplete: !isCut && runIds.length <= MAX_TOLD && taskIds.length <= MAX_TOLD,
+    isComplete: !isCut && !areRunsCut && runIds.length <= MAX_TOLD && taskIds.length <= MAX_TOLD,
   }
 }
 
 const idsOf = (items: readonly ChangedItem[]): string[] => [...new Set(items.map(({ id }) => id))]
 
-async function readRuns(tx: Queryable, ids: readonly string[], endedFrom: number): Promise<RunChange[]> {
-  if (ids.length === 0) return []
+/** Runs in the order of their ids, as many as a page may hold. */
+async function readRuns(
+  tx: Queryable,
+  ids: readonly string[],
+  endedFrom: number,
+): Promise<{ runs: RunChange[]; isCut: boolean }> {
+  if (ids.length === 0) return { runs: [], isCut: false }
   const rows = await tx.run(runsById({ ids, endedFromUs: endedFrom * 1_000 }))
-  const order = new Map(ids.map((id, i) => [id, i]))
-  return rows
-    .toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0))
-    .map((row) => {
-      const { output, ...run } = presentRun(row)
-      return { ...run, outcome: outcomeWords({ output, error: run.error }) }
-    })
+  const runs = rows.map((row) => {
+    const { output, ...run } = presentRun(row)
+    return { ...run, outcome: outcomeWords({ output, error: run.error }) }
+  })
+  return { runs, isCut: rows.at(-1)?.hasNext === true }
 }
