@@ -132,7 +132,7 @@ test('every state of tasks and runs and every reason for a skip is explained', (
   const sorted = (names: readonly string[]) => [...names].sort()
 
   expect(sorted(firstCells(section(STATES, '## Tasks')))).toEqual(sorted(TASK_STATES))
-  expect(sorted(firstCells(section(STATES, '### Reasons for a skip')))).toEqual(sorted(SKIP_REASONS))
+  expect(sorted(firstCells(section(STATES, '### Skip reasons')))).toEqual(sorted(SKIP_REASONS))
   expect(sorted(firstCells(section(STATES, '## Runs')))).toEqual(sorted([...RUN_STATES, ...SKIP_REASONS]))
 })
 
@@ -171,7 +171,7 @@ test('every action is explained', () => {
 })
 
 test('the README lists every schedule and action, and no other', () => {
-  const listed = firstCells(section('README.md', '## What there is'))
+  const listed = firstCells(section('README.md', '## Features'))
 
   expect(listed.sort()).toEqual([...SCHEDULE_TYPES, ...ACTION_TYPES].sort())
 })
