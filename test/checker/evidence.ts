@@ -117,7 +117,7 @@ export interface Receipt {
 
 /** Something that was broken on purpose, from when to when. */
 export interface Fault {
-  readonly kind: 'kill' | 'pause' | 'stop' | 'declare_dead' | 'take_shards' | 'kill_database'
+  readonly kind: 'kill' | 'pause' | 'stop' | 'declare_dead' | 'take_shards' | 'kill_database' | 'lose_answers'
   readonly from: number
   readonly until: number
   /** How long after its end everything must be as before. */

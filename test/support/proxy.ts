@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 import { whenDone } from './cleanup.ts'
 
 export interface Proxy {
@@ -9,7 +10,17 @@ export interface Proxy {
   mend(): void
   /** Sends bytes to every client, as if the database had. */
   say(bytes: Buffer): void
+  /**
+   * Loses the answers to the next statements that match: the database carries each of them out, and instead of hearing of it the
+   * client loses its connection.
+   */
+  loseAnswers(count: number, to: RegExp): void
+  /** How many answers were lost so far. */
+  readonly lostAnswers: number
 }
+
+/** With this message of its protocol PostgreSQL ends every answer outside a transaction: it is ready for the next statement. */
+const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
 /** A wire to the database that can be cut. */
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
@@ -17,6 +28,8 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const sockets = new Set<Socket>()
   const clients = new Set<Socket>()
   let isCut = false
+  let toLose = { count: 0, to: /^/ }
+  let lostAnswers = 0
   const server = createServer((client) => {
     if (isCut) return client.destroy()
     const upstream = connect(target)
@@ -31,7 +44,24 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       })
     }
     clients.add(client)
-    client.pipe(upstream).pipe(client)
+    let isLost = false
+    client.on('data', (asked: Buffer) => {
+      if (isLost || toLose.count === 0 || !toLose.to.test(asked.toString('latin1'))) return
+      toLose = { ...toLose, count: toLose.count - 1 }
+      isLost = true
+    })
+    const answers = new Transform({
+      transform: (answer: Buffer, _, done) => {
+        if (!isLost) return done(null, answer)
+        // Only now is it carried out and committed.
+        if (answer.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY)) {
+          lostAnswers++
+          client.destroy()
+        }
+        return done()
+      },
+    })
+    client.pipe(upstream).pipe(answers).pipe(client)
     return client
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -57,6 +87,12 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
     },
     say: (bytes) => {
       for (const client of clients) client.write(bytes)
+    },
+    loseAnswers: (count, to) => {
+      toLose = { count, to }
+    },
+    get lostAnswers() {
+      return lostAnswers
     },
   }
 }
