@@ -32,6 +32,8 @@ export interface Bug {
 }
 
 const FIRE = { where: ['from shard', 'update agenda', 'insert into ready'] }
+/** The same, of what an outage has missed as well. */
+const RECOVER = { where: [...FIRE.where, 'run_for_ms'], unless: ['judged as materialized'] }
 const CLAIM = { where: ['delete from ready', 'for update skip locked'], unless: ['from gate'] }
 const CLAIM_GATED = { where: ['delete from ready', 'from gate'] }
 const END = {
@@ -42,10 +44,12 @@ const RETRY = { where: ["state = 'retrying'", 'insert into attempt', 'retry_ms']
 const RECLAIM = { where: ['update agenda', 'insert into ready', "'worker_lost'"] }
 const CREATE = { where: ['insert into task \\(', 'insert into agenda'] }
 const CANCEL_RUNS = { where: ['update agenda set cancel_at'] }
-const SWEEP = { where: ['^\\s*delete from agenda', "state = 'scheduled'", 'returning ordinal'] }
+const SWEEP = { where: ['^\\s*delete from agenda', "state = 'scheduled'", 'returning count_of'] }
 
 const TURN = { where: ['from shard', 'judged as materialized', 'insert into ready'] }
 const STOPPED_AMONG = { where: ['select run_id as "runId" from agenda', 'cancel_at is not null$'] }
+/** Whether a worker of a user's own lives, asked when it reports runs that it does not hold. */
+const LATEST_CLAIM = { where: ['n\\.dead_at is not null as "isDead"', 'w\\.id = \\$\\d+$'] }
 const HELD_BY = { where: ["worker_id = \\$\\d+ and state = 'running'", '"holdsPlace"'] }
 
 /** Of whatever sort. */
@@ -145,8 +149,8 @@ export const BUGS: readonly Bug[] = [
     kinds: ['early'],
     edits: [
       {
-        where: ['clock_timestamp\\(\\) as now$'],
-        change: [['clock_timestamp\\(\\) as now$', "clock_timestamp() + interval '500 ms' as now"]],
+        where: ["date_part\\('epoch', clock_timestamp\\(\\)\\) \\* 1000 as now$"],
+        change: [['\\* 1000 as now$', '* 1000 + 500 as now']],
       },
     ],
   },
@@ -341,6 +345,29 @@ export const BUGS: readonly Bug[] = [
     ],
   },
   {
+    name: 'what was missed is called an overlap',
+    kinds: ['lost'],
+    edits: [
+      { ...RECOVER, change: [["'skipped'::run_state, i\\.reason", "'skipped'::run_state, 'overlap'"]] },
+    ],
+  },
+  {
+    name: 'the newest of what was missed does not run either',
+    kinds: ['lost'],
+    edits: [
+      {
+        ...RECOVER,
+        change: [
+          ['reason is null or run_for_ms is not null as runs', 'reason is null as runs'],
+          [
+            "coalesce\\(i\\.reason, 'overlap'\\) else 'overlap' end",
+            "coalesce(i.reason, 'overlap') else i.reason end",
+          ],
+        ],
+      },
+    ],
+  },
+  {
     name: 'the first row is 37 ms off the grid',
     kinds: ['lost', 'unexpected'],
     edits: [
@@ -506,6 +533,7 @@ export const BUGS: readonly Bug[] = [
             '"claimedAt", case when worker_id is null then 2 else fence end as fence, attempt',
           ],
           ["and worker_id = (\\$\\d+) and state = 'running'", 'and (worker_id = $1 or worker_id is null)'],
+          ['and dead_at is null', ''],
         ],
       },
       { ...END_OF_ANY, change: [["a\\.fence = i\\.fence and a\\.state = 'running'", 'true']] },
@@ -527,6 +555,7 @@ export const BUGS: readonly Bug[] = [
             "and worker_id = (\\$\\d+) and state = 'running'",
             "and $1::uuid is not null and state = 'running'",
           ],
+          ['and dead_at is null', ''],
         ],
       },
       { ...END_OF_ANY, change: [['a\\.fence = i\\.fence', 'true']] },
@@ -538,9 +567,10 @@ export const BUGS: readonly Bug[] = [
     isRemote: true,
     edits: [
       {
-        where: ['from asked i', 'exists \\(select from run r', 'exists \\(select from attempt a'],
+        where: ['from asked i', 'from run r', 'from attempt a'],
         change: [['r\\.fence = i\\.fence and r\\.worker_id = (\\$\\d+)', '$1::uuid is not null']],
       },
+      { ...LATEST_CLAIM, change: [['n\\.dead_at is not null', 'false']] },
     ],
   },
 ]

@@ -158,6 +158,7 @@ async function operate({ url, sink, nodes, seed, leadMs, isCalm, lateMs, watchMs
 }
 
 const HANDLED = 6
+const WORKER_GONE = 410
 
 /**
  * The same for workers of the users' own, of which one is declared dead with runs in its hands. It reports the end of some when
@@ -168,8 +169,12 @@ async function operateRemotely({ url, nodes }: Pick<Stage, 'url' | 'nodes'>): Pr
   const receipts: Receipt[] = []
   const complete = async (worker: HandWorker, runs: readonly GivenRun[]) => {
     const ended = runs.map(({ runId, fence }) => ({ runId, fence, outcome: 'completed' }))
-    const { body } = await worker.say('complete', { runs: ended })
-    for (const { runId, fence, recorded } of body.runs)
+    const { status, body } = await worker.say('complete', { runs: ended })
+    if (status !== 200 && status !== WORKER_GONE)
+      throw new Error(`ends were answered with ${status}: ${JSON.stringify(body)}`)
+    // A worker that was declared dead is told so, and by that that none of its ends counts.
+    const told = status === WORKER_GONE ? ended.map((run) => ({ ...run, recorded: false })) : body.runs
+    for (const { runId, fence, recorded } of told)
       receipts.push({ at: Date.now(), runId, fence, workerId: worker.id, isRecorded: recorded })
   }
   const claimAll = async (worker: HandWorker) => {

@@ -26,9 +26,13 @@ export interface Created {
 
 /**
  * The instants at which a task is due, up to `until`. A `delay` owes its first one by time; each further
- * one follows from the end of the one before, which `heirOf` tells.
+ * one follows from the end of the one before, which `heirOf` tells. What was skipped does not count against `maxRuns`.
  */
-export function dueInstants({ body, createdAt }: Created, until: number): number[] {
+export function dueInstants(
+  { body, createdAt }: Created,
+  until: number,
+  wasSkipped: (at: number) => boolean = () => false,
+): number[] {
   const { schedule, maxRuns = Number.POSITIVE_INFINITY } = body
   const startAt = body.startAt === undefined ? null : Date.parse(body.startAt)
   const endAt = body.endAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(body.endAt)
@@ -61,9 +65,14 @@ export function dueInstants({ body, createdAt }: Created, until: number): number
   // What begins now begins with the next step; what begins at a time that was named begins with that.
   const isGrid = schedule !== undefined && ['every', 'cron', 'daily'].includes(schedule.type)
   const isOpen = (at: number) => (startAt === null ? at > createdAt : at >= Math.max(startAt, createdAt))
-  return all()
-    .filter((at) => at <= last && (!isGrid || isOpen(at)))
-    .slice(0, maxRuns)
+  const due: number[] = []
+  let runs = 0
+  for (const at of all().filter((at) => at <= last && (!isGrid || isOpen(at)))) {
+    if (runs === maxRuns) break
+    due.push(at)
+    if (!wasSkipped(at)) runs++
+  }
+  return due
 }
 
 /** When the next run of a `delay` is due, given when one ended; null when there is none. */

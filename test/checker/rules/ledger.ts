@@ -60,12 +60,18 @@ function expectedOf(
   const { readAt } = book.tables
   const { end } = wish
   const isChain = wish.body.schedule?.type === 'delay'
-  const instants = isChain ? chain(wish, history) : dueInstants(wish, until)
+  const skips = wish.body.maxRuns === undefined ? [] : history.filter(isPassedOver)
+  const wasSkipped = (due: number) => skips.some((row) => covers(row, due))
+  const instants = isChain ? chain(wish, history) : dueInstants(wish, until, wasSkipped)
   return {
     owed: instants.filter((due) => due <= readAt && (end === null || due < end.askedAt)),
     possible: instants.filter((due) => end === null || due <= end.answeredAt + SETTLE_MS),
   }
 }
+
+/** It does not count as a run of its task. One that waited for so long that it was given up on does. */
+const isPassedOver = ({ state, reason }: HistoryRow) =>
+  reason === 'misfire' || (state === 'skipped' && reason !== 'queue_timeout')
 
 /** The instants of a `delay`: the first by time, each other one by the end of the one before. */
 function chain(wish: Wish, history: readonly HistoryRow[]): number[] {

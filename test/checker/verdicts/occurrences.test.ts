@@ -41,6 +41,18 @@ nothingIsWrongWith({
       ],
     },
   }),
+  'as many runs as a task may have, with an outage between them': story({
+    requests: [asked('a', every({ maxRuns: 2 }))],
+    deliveries: [delivered('a', 200), delivered('a', 300)],
+    faults: [fault('kill', -1_000, 150)],
+    tables: {
+      history: [
+        skipped('a', 0, 'misfire', { coversUntil: T + 100, endedAt: T + 150 }),
+        ended('a', 200),
+        ended('a', 300),
+      ],
+    },
+  }),
   'a chain': story({
     requests: [
       asked('a', {
@@ -194,6 +206,15 @@ theyAreCalled([
           ended('a', 300),
         ],
       },
+    }),
+  ],
+  [
+    'more runs than a task may have',
+    'unexpected',
+    story({
+      requests: [asked('a', every({ maxRuns: 2 }))],
+      deliveries: [0, 100, 200].map((due) => delivered('a', due)),
+      tables: { history: [0, 100, 200].map((due) => ended('a', due)) },
     }),
   ],
   [
