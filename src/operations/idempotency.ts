@@ -107,6 +107,6 @@ async function replay(
     return { status: known.status, body: isText ? known.answer : JSON.parse(known.answer), isReplay: true }
   throw new Refusal(
     'idempotency_key_reused',
-    'This Idempotency-Key was used for a request with another address or body. Use a new key.',
+    'This Idempotency-Key was used for a request with a different path or body. Use a new key.',
   )
 }

@@ -1,4 +1,4 @@
-/** Belfry does not call itself, whatever name or address of its machine it is called by. */
+/** Belfry cannot call itself, whatever name or address of its machine it is called by. */
 import { networkInterfaces } from 'node:os'
 import { expect, onTestFinished, test } from 'vitest'
 import { createHttpExecutor } from '../worker/executors/http.ts'

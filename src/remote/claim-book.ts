@@ -110,5 +110,5 @@ function living(worker: RemoteWorker, latest: LatestClaim | undefined): LatestCl
 export const gone = ({ id }: Pick<RemoteWorker, 'id'>): Refusal =>
   new Refusal(
     'worker_gone',
-    `Worker ${id} was declared dead or has left, and its runs were given to others. Stop them, and register again.`,
+    `Worker ${id} was declared dead or has deregistered, and its runs were reassigned. Stop them and register again.`,
   )

@@ -109,7 +109,7 @@ export class Overruns extends LoopService {
       this.#writer.add({ kind: 'end', ending: cancelledEnding(work, now), isAwaited: true })
       return
     }
-    const message = `The worker let the task's time limit of ${work.definition.timeout} pass, and did not end the attempt.`
+    const message = `The worker did not end the attempt within the task's timeout of ${work.definition.timeout}.`
     const outcome = { kind: 'timed_out', error: { code: 'timed_out', message } } as const
     this.#writer.add(judge({ work, outcome, startedAt, endedAt: now }, Math.random, uuidv7))
   }

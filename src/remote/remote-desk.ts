@@ -117,7 +117,8 @@ export class RemoteDesk implements RemoteWorkers, Service {
   async register({ name, version, concurrency, address, ...offer }: Introduction): Promise<Welcome> {
     const { db, heartbeatMs, leaseMs } = this.#options
     const waitSeconds = this.#rate.take(address)
-    if (waitSeconds !== undefined) throw tooMany(`Too many workers register from ${address}.`, waitSeconds)
+    if (waitSeconds !== undefined)
+      throw tooMany(`Too many worker registrations from ${address}.`, waitSeconds)
     const id = uuidv7()
     const token = newToken(id)
     const worker = { id, ...offer, tokenHash: hashOf(token) }
@@ -126,7 +127,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     )
     if (made.length === 0)
       throw tooMany(
-        `${MAX_LIVING_WORKERS} workers live, which is as many as may.`,
+        `The limit of ${MAX_LIVING_WORKERS} live workers is reached.`,
         Math.ceil(leaseMs / MS_PER_SECOND),
       )
     return { workerId: id, token, heartbeatMs, leaseMs }
@@ -386,7 +387,7 @@ const isSameAs =
 const unknownToken = () =>
   new Refusal(
     'unknown_token',
-    'Send the token that POST /v1/worker/register has answered with, as Authorization: Bearer <token>.',
+    'Send the token that POST /v1/worker/register returned, as Authorization: Bearer <token>.',
   )
 
 const tooMany = (why: string, retryAfterSeconds: number) =>
@@ -395,5 +396,5 @@ const tooMany = (why: string, retryAfterSeconds: number) =>
 const busy = () =>
   new Refusal(
     'unavailable',
-    'Reports could not be written in time. Send the same ones again: none counts twice.',
+    'The reports could not be stored in time. Send them again; a report never counts twice.',
   )

@@ -57,11 +57,11 @@ const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? n
 
 const STOPPED: AttemptError = {
   code: 'worker_stopped',
-  message: 'The worker stopped the attempt before it had ended.',
+  message: 'The worker stopped the attempt before it ended.',
 }
 
 function errorOf({ error }: RemoteReport): AttemptError {
-  if (!error) return { code: 'handler_failed', message: 'The handler failed and did not say why.' }
+  if (!error) return { code: 'handler_failed', message: 'The handler failed without a message.' }
   const message = cut(error.message, MAX_MESSAGE_CHARACTERS)
   if (error.stack === null) return { code: error.code, message }
   return { code: error.code, message, detail: { stack: cut(error.stack, MAX_STACK_CHARACTERS) } }
@@ -76,7 +76,9 @@ function outputOf({ result, log }: RemoteReport): unknown {
   return {
     result: size === 0 || isTooLarge ? null : result,
     ...(isTooLarge
-      ? { resultOmitted: `It has ${size} characters as JSON; at most ${MAX_RESULT_CHARACTERS} are kept.` }
+      ? {
+          resultOmitted: `The output has ${size} characters as JSON; at most ${MAX_RESULT_CHARACTERS} are stored.`,
+        }
       : {}),
     ...(kept.length === 0 ? {} : { log: kept }),
     ...(kept.length < log.length ? { logLinesOmitted: log.length - kept.length } : {}),

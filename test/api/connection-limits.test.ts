@@ -45,7 +45,7 @@ test.each([
   const answer = await heard(socket)
 
   clearInterval(drip)
-  expect(answer).toMatch(/^HTTP\/1\.1 400 .*did not arrive in time/s)
+  expect(answer).toMatch(/^HTTP\/1\.1 400 .*was not received in time/s)
 })
 
 test('a connection beyond the most is closed, and there is room again when another ends', async () => {

@@ -173,7 +173,10 @@ test('a run that has ended cannot be cancelled', async () => {
   const { status, body } = await request('POST', `/v1/runs/${run.id}/cancel`)
 
   expect(status).toBe(409)
-  expect(body).toMatchObject({ code: 'run_ended', detail: expect.stringContaining('it is completed') })
+  expect(body).toMatchObject({
+    code: 'run_ended',
+    detail: expect.stringContaining('with the state completed'),
+  })
 })
 
 test('a deleted task is gone for its users, gives its key back, and leaves its history in the table', async () => {

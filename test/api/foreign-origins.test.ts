@@ -76,7 +76,7 @@ test('the refusal names the origin and what to set when it is a proxy', async ()
 
   expect(body).toMatchObject({
     status: 403,
-    title: 'Pages of other sites may not change anything here',
+    title: 'Cross-site request refused',
     detail: expect.stringMatching(
       /a page of https:\/\/evil\.example,.*--allowed-origins https:\/\/evil\.example\.$/,
     ),

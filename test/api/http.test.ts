@@ -152,7 +152,7 @@ test('a connection on which nothing was asked ends without a word, one with half
   server.close()
 
   expect(silent).toBe('')
-  expect(half).toMatch(/^HTTP\/1.1 400 .*did not arrive in time/s)
+  expect(half).toMatch(/^HTTP\/1.1 400 .*was not received in time/s)
 })
 
 test('the server is alive and ready', async () => {

@@ -204,7 +204,7 @@ test.each([
     expect(again.headers['idempotent-replayed']).toBe('true')
     expect(another.status).toBe(refused)
     expect(another.body.detail).toMatch(
-      /^This Idempotency-Key was used for a request with another address or body/,
+      /^This Idempotency-Key was used for a request with a different path or body/,
     )
     expect(await countTasks()).toBe(before)
   },

@@ -215,6 +215,6 @@ test('a job that is not there has no history', async () => {
 
   expect(answer).toMatchObject({
     status: 404,
-    body: { code: 'not_found', detail: expect.stringContaining('There is no job 01900000') },
+    body: { code: 'not_found', detail: expect.stringContaining('Job 01900000') },
   })
 })

@@ -378,7 +378,7 @@ test('a stretch that holds too much is refused with the largest that does not', 
   const from = Date.now() - 2 * DAY_MS + 60 * S
 
   const refused = await send('GET', `/v1/tasks/${id}/ledger?from=${iso(from)}`)
-  const [, largest = ''] = / on, (\S+) is/.exec(refused.body.detail) ?? []
+  const [, largest = ''] = /can cover up to (\S+)\. Request/.exec(refused.body.detail) ?? []
   const answered = await ledgerOf(id, `?from=${iso(from)}&to=${largest}`)
 
   expect(refused.status).toBe(422)

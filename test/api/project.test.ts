@@ -58,7 +58,7 @@ test.each([
     'a rate',
     { schedule: { type: 'every', interval: '59s' } },
     '/schedule/interval',
-    'is due every 59s; the project allows not more often than every 1m (limits.minPeriod)',
+    'is due every 59s; the project allows at most one occurrence every 1m (limits.minPeriod)',
   ],
   ['a delay', { schedule: { type: 'delay', interval: '1s' } }, '/schedule/interval', 'is due every 1s'],
   [
@@ -76,26 +76,26 @@ test.each([
       ],
     },
     '/schedule',
-    'the project allows not more often than every 1m',
+    'the project allows at most one occurrence every 1m',
   ],
   ['words', { schedule: 'every 10 seconds' }, '/schedule/interval', 'is due every 10s'],
   [
     'a rate too slow',
     { schedule: { type: 'every', interval: '31d' } },
     '/schedule/interval',
-    'is due 31d apart; the project allows not further ahead than 30d (limits.maxAhead)',
+    'is due 31d apart; the project allows occurrences at most 30d ahead (limits.maxAhead)',
   ],
   [
     'once a year',
     { schedule: { type: 'cron', expression: '0 9 1 1 *' } },
     '/schedule',
-    'apart; the project allows not further ahead than 30d',
+    'apart; the project allows occurrences at most 30d ahead',
   ],
   [
     'once, far ahead',
     { schedule: { type: 'once', at: day(31) } },
     '/schedule/at',
-    'the project allows not further ahead than 30d',
+    'the project allows occurrences at most 30d ahead',
   ],
   ['a start far ahead', { schedule: hourly, startAt: day(31) }, '/startAt', 'is first due in 31d'],
 ] as const)('%s beyond the limits is refused and nothing stored', async (_, task, pointer, says) => {
@@ -151,7 +151,7 @@ test.each([
   [{}, '', 'must name limits or mail'],
   [{ limits: {} }, '/limits', 'must name at least one limit to change'],
   [{ limits: { minPeriod: '1ms' } }, '/limits/minPeriod', 'must be from 10ms to 3650d'],
-  [{ limits: { minPeriod: '2d', maxAhead: '1d' } }, '/limits/minPeriod', 'is more than maxAhead'],
+  [{ limits: { minPeriod: '2d', maxAhead: '1d' } }, '/limits/minPeriod', 'must not be greater than maxAhead'],
   [{ limits: { period: '1m' } }, '/limits/period', 'is not a known field'],
 ])('%j is refused', async (body, pointer, says) => {
   const answer = await send('PATCH', '/v1/projects/default', body)

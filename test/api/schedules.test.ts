@@ -138,7 +138,7 @@ test('words that cannot be read, and a zone that is unknown, are refused where t
 
   expect(await refusal({ type: 'words', words: 'monday at 9' })).toMatchObject({
     pointer: '/schedule/words',
-    detail: expect.stringContaining('The nearest form that is understood is "every monday at 9:00"'),
+    detail: expect.stringContaining('The closest supported form is "every monday at 9:00"'),
   })
   expect(await refusal({ type: 'words', words: 'daily', timezone: 'Mars/Olympus' })).toMatchObject({
     pointer: '/schedule/timezone',
@@ -155,7 +155,7 @@ test('zones are stored in their proper spelling, and abbreviations are noted', a
     at: null,
     wall: null,
     kind: 'zone',
-    note: expect.stringContaining('CET is an abbreviation and is taken as Europe/'),
+    note: expect.stringContaining('CET is an abbreviation and is interpreted as Europe/'),
   })
 })
 

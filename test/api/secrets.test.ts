@@ -136,20 +136,20 @@ test('the address of a Slack webhook is kept when its mask is sent back', async 
 })
 
 test.each([
-  ['on create', null, {}, '/action/headers/Authorization', 'none is stored here'],
+  ['on create', null, {}, '/action/headers/Authorization', 'no secret is stored here'],
   [
     'for a header that was not stored',
     {},
     { 'x-other-key': MASK },
     '/action/headers/x-other-key',
-    'none is stored here',
+    'no secret is stored here',
   ],
   [
     'for a header that is no secret',
     {},
     { 'x-plain': MASK },
     '/action/headers/x-plain',
-    'none is stored here',
+    'no secret is stored here',
   ],
 ])('a mask that stands for nothing is refused: %s', async (_, stored, headers, pointer, words) => {
   const action = { ...secretAction, headers: { ...maskedHeaders, ...headers } }
@@ -171,9 +171,9 @@ test('an edit cannot send a stored secret elsewhere, or bring it to light', asyn
   const shown = await patch(slack.id, { action: { type: 'webhook', url: slack.action.url } })
 
   expect(elsewhere.status).toBe(422)
-  expect(elsewhere.body.detail).toContain('only sent to the origin that it was stored for')
+  expect(elsewhere.body.detail).toContain('only sent to the origin it was stored for')
   expect(shown.status).toBe(422)
-  expect(shown.body.detail).toContain('write the whole address')
+  expect(shown.body.detail).toContain('send the whole address')
 })
 
 test('deleting a task erases its secrets from all its versions, also from those told in brief', async () => {

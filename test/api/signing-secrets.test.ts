@@ -41,7 +41,7 @@ test('a third secret is refused, also when many are made at once', async () => {
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409, 409, 409, 409, 409])
   expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({
     code: 'too_many_secrets',
-    detail: expect.stringMatching(/in use already: [0-9a-f-]{36} and [0-9a-f-]{36}\. Revoke one/),
+    detail: expect.stringMatching(/already in use: [0-9a-f-]{36} and [0-9a-f-]{36}\. Revoke one/),
   })
   expect((await send('GET', PATH)).body.items).toHaveLength(2)
 })
@@ -124,7 +124,7 @@ test('each origin has two secrets at most, also when many are made at once', asy
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409, 409])
   expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({
     code: 'too_many_secrets',
-    detail: expect.stringContaining('2 signing secrets are in use already for https://a.example: '),
+    detail: expect.stringContaining('2 signing secrets are already in use for https://a.example: '),
   })
 })
 

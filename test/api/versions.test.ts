@@ -141,7 +141,7 @@ test('what time or another task has made impossible is refused, and says so', as
   const taken = await rollback(keyed.id, { version: 1 })
 
   expect(past.body.errors).toEqual([
-    { pointer: '/version', detail: 'is 1, which cannot hold again: its endAt is in the past' },
+    { pointer: '/version', detail: 'is 1, which cannot be restored: its endAt is in the past' },
   ])
   expect(taken.body).toMatchObject({ status: 409, code: 'key_in_use' })
   expect((await request('GET', `/v1/tasks/${keyed.id}`)).body.version).toBe(2)

@@ -218,7 +218,9 @@ test('a run in progress is cancelled, once', async () => {
   expect(id).toMatch(UUID)
   expect(cancelled.code).toBe(0)
   expect(again.code).toBe(5)
-  expect(again.stderr).toContain(`Run ${id} has already ended: it is cancelled.\ntry:   Run it once more`)
+  expect(again.stderr).toContain(
+    `Run ${id} has already ended with the state cancelled.\ntry:   Run it once more`,
+  )
 })
 
 test('a wall time is in the zone of this machine unless another is named, and an edit keeps the one there is', async () => {

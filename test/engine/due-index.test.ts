@@ -1,6 +1,6 @@
 /**
  * The due index is one table cut into shards (ADR 0012), and a look ahead costs what it finds: a few pages a
- * shard, however much lies in the future, and however much is dead in front of it.
+ * shard, however much is in the future, and however much is dead in front of it.
  */
 import { afterAll, expect, test } from 'vitest'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'

@@ -170,7 +170,7 @@ test('a pause and an edit keep what is to be skipped', async () => {
   expect((await agendaOf(db, task.id)).map(({ kind }) => kind).sort()).toEqual(['occurrence', 'skip'])
 })
 
-test('a task with nothing ahead has nothing to skip', async () => {
+test('a task with nothing ahead has no occurrence to skip', async () => {
   const manual = await create({ schedule: { type: 'manual' } })
 
   expect(await post(manual.id, 'skip-next')).toMatchObject({ status: 409, body: { code: 'nothing_ahead' } })

@@ -62,7 +62,7 @@ test.skipIf(!isMounted)(
       return answer.status !== 201 && answer
     })
     expect(refused).toMatchObject({ status: 503, body: { code: 'database_full' } })
-    expect(refused.body.detail).toContain('Free space')
+    expect(refused.body.detail).toContain('Free or add disk space')
     expect(refused.headers.get('retry-after')).toBe('5')
     const readiness = await eventually(async () => {
       const answer = await belfry.request('GET', '/readyz')

@@ -190,7 +190,7 @@ async function getJob(context: Context, id: string): Promise<TaskRow> {
 }
 
 function noJob(id: string): never {
-  throw new Refusal('not_found', `There is no job ${id}.`)
+  throw new Refusal('not_found', `Job ${id} does not exist.`)
 }
 
 function present({ id, owner, definition, openRun, nextAt }: BriefTask): Job {

@@ -21,7 +21,10 @@ export function decodeCursor<T extends Position>(
     // Not JSON: the refusal below says so.
   }
   throw invalidInput([
-    { pointer: '?cursor', detail: 'is not a cursor; take nextCursor of the page before as it is' },
+    {
+      pointer: '?cursor',
+      detail: 'is not a valid cursor; pass the nextCursor of the previous page unchanged',
+    },
   ])
 }
 

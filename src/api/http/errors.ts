@@ -75,14 +75,14 @@ export function toRefusal(error: FastifyError, request: FastifyRequest): Refusal
   const trouble = troubleOf(error)
   if (trouble) {
     request.log.warn({ err: error }, 'the database did not do what was asked')
-    return new Refusal(trouble.code, `${trouble.detail} Nothing is known to have been stored.`)
+    return new Refusal(trouble.code, `${trouble.detail} It is unknown whether the request was stored.`)
   }
   const known = fastifyRefusal(error, request)
   if (known) return known
   request.log.error({ err: error }, 'request failed')
   return new Refusal(
     'internal',
-    `The request failed. The log of the server tells why, under the request id ${request.id}.`,
+    `The request failed. For the cause, look up the request id ${request.id} in the server log.`,
   )
 }
 
@@ -90,7 +90,10 @@ export function toRefusal(error: FastifyError, request: FastifyRequest): Refusal
 function fastifyRefusal(error: FastifyError, request: FastifyRequest): Refusal | undefined {
   const { code, statusCode, message } = error
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return new Refusal('unsupported_media_type', 'Send the body with the content-type application/json.')
+    return new Refusal(
+      'unsupported_media_type',
+      'Send the body with the header content-type: application/json.',
+    )
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const limit = `${request.routeOptions.bodyLimit} bytes`
     return new Refusal('payload_too_large', `The body must not be larger than ${limit}.`)

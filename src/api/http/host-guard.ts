@@ -13,7 +13,7 @@ export function guardHost(app: App): void {
     if (host !== undefined && LOOPBACK_HOST.test(host)) return
     throw new Refusal(
       'misdirected_request',
-      'This server is open to its own machine only: ask it as localhost or 127.0.0.1.',
+      'This server accepts requests from its own machine only. Address it as localhost or 127.0.0.1.',
     )
   })
 }

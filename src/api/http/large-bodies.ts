@@ -86,5 +86,5 @@ class Turns {
 const busy = () =>
   new Refusal(
     'busy',
-    'This node is busy with other large requests. Nothing was stored; send it again, or in smaller parts.',
+    'This node is busy with other large requests. Nothing was stored. Retry the request, or split it into smaller ones.',
   )

@@ -15,7 +15,7 @@ export function guardLoops(app: App): void {
     if (!isMarked && !OWN_USER_AGENT.test(headers['user-agent'] ?? '')) return
     throw new Refusal(
       'own_request',
-      'A task or subscription of Belfry sends this request, and Belfry does not call itself: call the API from a program of your own.',
+      'This request was sent by a task or subscription of Belfry, and Belfry does not call its own API. Call the API from your own program.',
     )
   })
 }

@@ -35,11 +35,11 @@ function refusalOf(origin: string | null): Refusal {
   if (shown === undefined || shown === 'null')
     return new Refusal(
       'foreign_origin',
-      'The browser sends this request for a page of another site, which may not change anything here. Use the dashboard or the API itself.',
+      'This request comes from a page of another site, and such pages cannot change anything in Belfry. Use the dashboard or call the API directly.',
     )
   return new Refusal(
     'foreign_origin',
-    `The browser sends this request for a page of ${shown}, which may not change anything here. ` +
-      `If that is the address of a proxy in front of Belfry, start Belfry with --allowed-origins ${shown}.`,
+    `This request comes from a page of ${shown}, and pages of other sites cannot change anything in Belfry. ` +
+      `If this is a proxy in front of Belfry, start Belfry with --allowed-origins ${shown}.`,
   )
 }

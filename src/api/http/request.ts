@@ -8,12 +8,12 @@ const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters')
   .optional()
-  .describe('The same key with the same request is answered once and for all.')
+  .describe('Makes the request safe to retry: a repetition with the same key returns the first response.')
 
 export const headers = {
   repeatable: z.looseObject({ 'idempotency-key': IdempotencyKey }),
   conditional: z.looseObject({
-    'if-match': z.string().optional().describe('The ETag that the change was made from.'),
+    'if-match': z.string().optional().describe('ETag of the version that the change is based on.'),
   }),
 }
 
@@ -49,7 +49,7 @@ export function expectedVersion(request: FastifyRequest): ExpectedVersion {
   if (value === '*') return 'any'
   const match = /^"(\d{1,9})"$/.exec(value)
   if (match) return Number(match[1])
-  const detail = 'must be the ETag of the task as it was read, such as "3"'
+  const detail = 'must be the ETag of the task, such as "3"'
   throw new Refusal('version_mismatch', `if-match ${detail}.`, {
     problems: [{ pointer: 'if-match', detail }],
   })

@@ -23,7 +23,7 @@ function reasonOf(code: string | undefined): string {
     case 'HPE_HEADER_OVERFLOW':
       return 'The headers are too long.'
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return 'The request did not arrive in time.'
+      return 'The request was not received in time.'
     default:
       return 'The request is not valid HTTP.'
   }

@@ -31,7 +31,7 @@ function answer(request: FastifyRequest, reply: FastifyReply, allowed: readonly 
   }
   reply.header('allow', [...allowed, 'OPTIONS'].join(', '))
   if (method === 'OPTIONS') return reply.code(204).send()
-  const detail = `${path} does not take ${method}; it takes ${allowed.join(', ')}.`
+  const detail = `${path} does not support ${method}. Supported methods: ${allowed.join(', ')}.`
   return refuse(new Refusal('method_not_allowed', detail), request, reply)
 }
 

@@ -41,7 +41,7 @@ export function dashboardRoutes(app: App, files: DashboardFiles | null): void {
     if (files) return sendPage(reply, files)
     throw new Refusal(
       'not_found',
-      'The dashboard is not built; npm run build builds it. The API is at /docs.',
+      'The dashboard is not built. Run npm run build to build it. The API reference is at /docs.',
     )
   })
 
@@ -50,7 +50,7 @@ export function dashboardRoutes(app: App, files: DashboardFiles | null): void {
     { schema: { hide: true } },
     async (request, reply) => {
       const file = files?.assets.get(request.params.name)
-      if (!file) throw new Refusal('not_found', `The dashboard has no file ${pathOf(request)}.`)
+      if (!file) throw new Refusal('not_found', `The dashboard file ${pathOf(request)} does not exist.`)
       return sendAsset(request, reply, file)
     },
   )

@@ -9,6 +9,6 @@ test('what is no JSON is text', () => {
 test('a number that would become another one on its way to the server is refused', () => {
   for (const read of [readJson, parseJson])
     expect(() => read('{"id":12345678901234567890}')).toThrow(
-      'id is 12345678901234567890, which would be kept as 12345678901234567000',
+      'id is 12345678901234567890, which would be stored as 12345678901234567000',
     )
 })

@@ -31,7 +31,7 @@ export function parseEmailAddress(text: string): ReadAddress {
   if (local === '') return refused('must be one address such as ada@example.com or Ada <ada@example.com>')
   if (local.length > MAX_LOCAL || domain.length > MAX_DOMAIN) return refused('is too long for an address')
   if (domain.startsWith('.') || domain.endsWith('.') || domain.includes('..') || domain.startsWith('-'))
-    return refused(`names a host, ${domain}, that cannot exist`)
+    return refused(`contains the invalid host name ${domain}`)
   return { ok: true, value: { name, address } }
 }
 

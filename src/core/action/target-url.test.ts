@@ -11,9 +11,9 @@ test.each([
 })
 
 test.each([
-  ['', 'cannot be read as a URL'],
-  ['example.com/hook', 'cannot be read as a URL'],
-  ['http://', 'cannot be read as a URL'],
+  ['', 'is not a valid URL'],
+  ['example.com/hook', 'is not a valid URL'],
+  ['http://', 'is not a valid URL'],
   ['ftp://example.com', 'must start with http:// or https://, not ftp:'],
   ['javascript:alert(1)', 'must start with http:// or https://, not javascript:'],
   ['https://user@example.com', 'must not contain a user name or password'],
@@ -23,12 +23,12 @@ test.each([
 })
 
 test.each([
-  ['http://169.254.169.254/latest', 'must not lead to 169.254.169.254, which is link-local'],
-  ['http://0xa9fea9fe/', 'must not lead to 169.254.169.254'],
+  ['http://169.254.169.254/latest', 'must not point to 169.254.169.254, which is link-local'],
+  ['http://0xa9fea9fe/', 'must not point to 169.254.169.254'],
   ['http://[fe80::1]/', 'which is link-local'],
   ['http://[fd00:ec2::254]/', 'which is a metadata service'],
   ['http://0.0.0.0/', 'which is unspecified'],
-  ['http://', 'cannot be read as a URL'],
+  ['http://', 'is not a valid URL'],
 ])('nobody may ask for %s: it %s', (text, reason) => {
   expect(parseWantedUrl(text)).toMatchObject({ ok: false, reason: expect.stringContaining(reason) })
 })

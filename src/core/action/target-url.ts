@@ -11,8 +11,7 @@ export type TargetUrl =
 /** Reads the address of an action. It is checked when the task is made and again before each request. */
 export function parseTargetUrl(text: string): TargetUrl {
   const url = readUrl(text)
-  if (url === null)
-    return { ok: false, reason: 'cannot be read as a URL; write it like https://example.com/hook' }
+  if (url === null) return { ok: false, reason: 'is not a valid URL; use the form https://example.com/hook' }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return { ok: false, reason: `must start with http:// or https://, not ${url.protocol.slice(0, 20)}` }
   // Credentials in a URL end up in logs and histories; a header can be kept out of both.
@@ -31,6 +30,6 @@ export function parseWantedUrl(text: string): TargetUrl {
   if (!target.ok || kind === undefined) return target
   return {
     ok: false,
-    reason: `must not lead to ${target.url.hostname}, which is ${kind}: requests there are always refused`,
+    reason: `must not point to ${target.url.hostname}, which is ${kind}; requests to such addresses are always refused`,
   }
 }

@@ -11,8 +11,8 @@ import type { Action, HttpAction } from './action.ts'
 import { headersOf, maskedUrl } from './masked-action.ts'
 import { hasSecretUrl, isSecretHeader, MASK } from './secret-rule.ts'
 
-const NOTHING_STORED = `is ${MASK}, which stands for a stored secret, and none is stored here; write the value itself`
-const ELSEWHERE = `is ${MASK}, but the stored secret is only sent to the origin that it was stored for; write the value itself`
+const NOTHING_STORED = `is ${MASK}, the mask of a stored secret, but no secret is stored here; send the value itself`
+const ELSEWHERE = `is ${MASK}, but the stored secret is only sent to the origin it was stored for; send the value itself`
 
 /** What is to be stored, and every mask that stands for nothing. `stored` is null for a new task. */
 export interface Unmasked<T> {
@@ -35,7 +35,7 @@ function withStoredUrl(given: Action, stored: Action | null, problems: Problem[]
   }
   problems.push({
     pointer: '/action/url',
-    detail: `contains ${MASK}, which stands for a stored secret, and none is stored here; write the whole address`,
+    detail: `contains ${MASK}, the mask of a stored secret, but no secret is stored here; send the whole address`,
   })
   return given
 }

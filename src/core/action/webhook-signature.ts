@@ -18,7 +18,7 @@ export function parseSecret(text: string): { ok: true; secret: Buffer } | { ok: 
   const secret = Buffer.from(encoded, 'base64')
   const isBase64 = encoded !== '' && secret.toString('base64') === encoded
   if (isBase64 && secret.length >= MIN_BYTES && secret.length <= MAX_BYTES) return { ok: true, secret }
-  return { ok: false, reason: `must be ${PREFIX} and ${MIN_BYTES} to ${MAX_BYTES} bytes as base64` }
+  return { ok: false, reason: `must be ${PREFIX} followed by ${MIN_BYTES} to ${MAX_BYTES} bytes in base64` }
 }
 
 /** What messages are signed with, made once for each secret. */

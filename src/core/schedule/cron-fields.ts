@@ -92,17 +92,17 @@ const SPECS: readonly FieldSpec[] = [
 /** Splits an expression into its fields, or says field by field why it cannot be one. */
 export function checkCron(expression: string): CheckedCron {
   if (expression.length > MAX_EXPRESSION_LENGTH) {
-    return refuse(`is ${expression.length} characters long; allowed are ${MAX_EXPRESSION_LENGTH}`)
+    return refuse(`is ${expression.length} characters long; the maximum is ${MAX_EXPRESSION_LENGTH}`)
   }
   const trimmed = expression.trim()
   if (trimmed.startsWith('@') && !ALIASES.has(trimmed.toLowerCase())) {
-    return refuse(`${quoted(trimmed)} is not an alias; allowed are ${[...ALIASES.keys()].join(' ')}`)
+    return refuse(`${quoted(trimmed)} is not an alias; use one of ${[...ALIASES.keys()].join(' ')}`)
   }
   const parts = (ALIASES.get(trimmed.toLowerCase()) ?? trimmed).split(/\s+/)
-  if (parts.length === 7) return refuse('has 7 fields; a year field is not supported, write 5 or 6 fields')
+  if (parts.length === 7) return refuse('has 7 fields; a year field is not supported, use 5 or 6 fields')
   if (parts.length !== 5 && parts.length !== 6) {
     const count = trimmed === '' ? 0 : parts.length
-    return refuse(`has ${count} field${count === 1 ? '' : 's'}; write 5, or 6 with seconds first`)
+    return refuse(`has ${count} field${count === 1 ? '' : 's'}; use 5, or 6 with seconds first`)
   }
   const shift = 6 - parts.length
   const details = parts.flatMap((text, index) => {

@@ -93,11 +93,11 @@ test('each wrong date is named', () => {
     [
       '/dates/0 names a day that does not exist',
       '/dates/1 has a time out of range; allowed 00:00:00–23:59:59',
-      '/dates/2 is not a date; write a wall time such as 2027-03-28T09:00, or an instant such as 2027-03-28T09:00:00+02:00',
+      '/dates/2 is not a date; use a local time such as 2027-03-28T09:00, or an instant such as 2027-03-28T09:00:00+02:00',
     ],
   )
-  expect(problemsOf(dates([]))).toEqual([`/dates holds 0; allowed 1–${MAX_DATES} dates`])
+  expect(problemsOf(dates([]))).toEqual([`/dates has 0 dates; allowed are 1 to ${MAX_DATES}`])
   expect(problemsOf(dates(Array(MAX_DATES + 1).fill('2027-02-28T09:00')))).toEqual([
-    `/dates holds ${MAX_DATES + 1}; allowed 1–${MAX_DATES} dates`,
+    `/dates has ${MAX_DATES + 1} dates; allowed are 1 to ${MAX_DATES}`,
   ])
 })

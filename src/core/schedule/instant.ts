@@ -11,7 +11,7 @@ export type ParsedInstant =
   | { readonly ok: false; readonly reason: string }
 
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/
-const EXAMPLE = 'write an RFC 3339 instant with an offset, such as 2027-03-28T09:00:00+02:00 or …Z'
+const EXAMPLE = 'use an RFC 3339 timestamp with an offset, such as 2027-03-28T09:00:00+02:00 or …Z'
 
 /** Epoch milliseconds of an RFC 3339 instant. */
 export function parseInstant(text: string): ParsedInstant {

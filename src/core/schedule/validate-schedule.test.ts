@@ -73,9 +73,9 @@ test.each([
   ],
   ['0 0 31 2 *', 'never matches: none of its months has such a day'],
   ['0 0 31W 4,6 *', 'never matches: none of its months has such a day'],
-  ['* * * * * * 2027', 'has 7 fields; a year field is not supported, write 5 or 6 fields'],
-  ['* * *', 'has 3 fields; write 5, or 6 with seconds first'],
-  ['', 'has 0 fields; write 5, or 6 with seconds first'],
+  ['* * * * * * 2027', 'has 7 fields; a year field is not supported, use 5 or 6 fields'],
+  ['* * *', 'has 3 fields; use 5, or 6 with seconds first'],
+  ['', 'has 0 fields; use 5, or 6 with seconds first'],
 ])('cron %j is refused and the field named', (expression, detail) => {
   expect(problemsOf(cron(expression))).toEqual([`/expression ${detail}`])
 })
@@ -122,13 +122,16 @@ test.each([
 })
 
 test.each([
-  ['', 'is empty; write an IANA name such as Europe/Berlin or UTC'],
+  ['', 'is empty; use an IANA name such as Europe/Berlin or UTC'],
   [
     '+02:00',
-    'is a bare offset, which knows no daylight saving; write an IANA name such as Europe/Berlin or UTC',
+    'is a UTC offset, which has no daylight saving rules; use an IANA name such as Europe/Berlin or UTC',
   ],
-  ['-5', 'is a bare offset, which knows no daylight saving; write an IANA name such as Europe/Berlin or UTC'],
-  ['Europe/Atlantis', 'is not a known time zone; write an IANA name such as Europe/Berlin or UTC'],
+  [
+    '-5',
+    'is a UTC offset, which has no daylight saving rules; use an IANA name such as Europe/Berlin or UTC',
+  ],
+  ['Europe/Atlantis', 'is not a known time zone; use an IANA name such as Europe/Berlin or UTC'],
 ])('the zone %j is refused', (timezone, detail) => {
   expect(problemsOf(cron('* * * * *', timezone))).toEqual([`/timezone ${detail}`])
 })
@@ -172,18 +175,20 @@ test('what cannot be joined is told why, each at its place', () => {
   const allowed = 'allowed once, every, cron, daily, dates'
 
   expect(problemsOf(schedule)).toEqual([
-    `/triggers/0/type is delay, which counts from the end of each run and so cannot be joined with others; ${allowed}`,
-    `/triggers/1/type is manual, which adds nothing: every task can be triggered; ${allowed}`,
-    `/triggers/2/type is several; write all triggers in one list; ${allowed}`,
+    `/triggers/0/type is delay, which counts from the end of each run and cannot be combined with other triggers; ${allowed}`,
+    `/triggers/1/type is manual, which is not needed here: every task can be triggered; ${allowed}`,
+    `/triggers/2/type is several, which cannot be nested; list all triggers in one list; ${allowed}`,
     '/triggers/3/hour is 24; allowed whole numbers 0–23',
   ])
-  expect(problemsOf({ type: 'several', triggers: [] })).toEqual(['/triggers holds 0; allowed 1–20 triggers'])
+  expect(problemsOf({ type: 'several', triggers: [] })).toEqual([
+    '/triggers has 0 triggers; allowed are 1 to 20',
+  ])
 })
 
 test('instants without an offset are refused', () => {
   const at = '2027-03-28T02:30:00'
 
-  expect(problemsOf({ type: 'once', at })[0]).toMatch(/^\/at is not an instant; write an RFC 3339 instant/)
+  expect(problemsOf({ type: 'once', at })[0]).toMatch(/^\/at is not an instant; use an RFC 3339 timestamp/)
   expect(problemsOf({ type: 'every', interval: '1h', anchor: at })[0]).toMatch(/^\/anchor is not an instant/)
   expect(problemsOf({ type: 'manual' })).toEqual([])
 })

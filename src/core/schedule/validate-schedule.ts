@@ -72,7 +72,9 @@ function problemsOf(schedule: Schedule): ScheduleProblem[] {
 /** What can be joined is due at instants of its own; the other kinds say here why they are not. */
 function severalProblems(triggers: readonly Schedule[]): ScheduleProblem[] {
   if (triggers.length === 0 || triggers.length > MAX_TRIGGERS)
-    return [{ pointer: '/triggers', detail: `holds ${triggers.length}; allowed 1–${MAX_TRIGGERS} triggers` }]
+    return [
+      { pointer: '/triggers', detail: `has ${triggers.length} triggers; allowed are 1 to ${MAX_TRIGGERS}` },
+    ]
   return triggers
     .flatMap((trigger, index) => {
       const place = `/triggers/${index}`
@@ -87,11 +89,11 @@ function misfitReason({ type }: Schedule): string | null {
   const allowed = 'allowed once, every, cron, daily, dates'
   switch (type) {
     case 'delay':
-      return `is delay, which counts from the end of each run and so cannot be joined with others; ${allowed}`
+      return `is delay, which counts from the end of each run and cannot be combined with other triggers; ${allowed}`
     case 'manual':
-      return `is manual, which adds nothing: every task can be triggered; ${allowed}`
+      return `is manual, which is not needed here: every task can be triggered; ${allowed}`
     case 'several':
-      return `is several; write all triggers in one list; ${allowed}`
+      return `is several, which cannot be nested; list all triggers in one list; ${allowed}`
     default:
       return null
   }
@@ -100,7 +102,7 @@ function misfitReason({ type }: Schedule): string | null {
 function dateProblems(schedule: DatesSchedule): ScheduleProblem[] {
   const { dates } = schedule
   if (dates.length === 0 || dates.length > MAX_DATES)
-    return [{ pointer: '/dates', detail: `holds ${dates.length}; allowed 1–${MAX_DATES} dates` }]
+    return [{ pointer: '/dates', detail: `has ${dates.length} dates; allowed are 1 to ${MAX_DATES}` }]
   const problems: ScheduleProblem[] = []
   for (const [index, text] of dates.entries()) {
     if (problems.length === MAX_TOLD) break

@@ -20,7 +20,7 @@ test.each([
 
 test('an abbreviation is noted with the zone that it is taken for', () => {
   expect(zoneNote('CET')).toBe(
-    "CET is an abbreviation and is taken as Europe/Brussels, with that zone's clock changes if it has any; write the zone you mean, such as Europe/Brussels",
+    'CET is an abbreviation and is interpreted as Europe/Brussels, including its daylight saving changes if it has any; use the full name, such as Europe/Brussels',
   )
   expect(['UTC', 'GMT', 'Europe/Vienna', 'Cuba'].map(zoneNote)).toEqual([null, null, null, null])
 })

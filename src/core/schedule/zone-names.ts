@@ -79,5 +79,5 @@ const ABBREVIATION = /^(?!UTC$|GMT$|UCT$)[A-Z]{3,4}$/i
 export function zoneNote(name: string): string | null {
   if (!ABBREVIATION.test(name) || /^(?:cuba|eire|iran|zulu|prc|roc|rok)$/i.test(name)) return null
   const meant = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
-  return `${name} is an abbreviation and is taken as ${meant}, with that zone's clock changes if it has any; write the zone you mean, such as ${meant}`
+  return `${name} is an abbreviation and is interpreted as ${meant}, including its daylight saving changes if it has any; use the full name, such as ${meant}`
 }

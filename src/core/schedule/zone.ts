@@ -196,11 +196,11 @@ const known = new LRUCache<string, boolean>({ max: MAX_KNOWN_NAMES })
  * refused, because an offset knows no daylight saving and whoever writes one rarely means that.
  */
 export function zoneProblem(name: string): string | null {
-  const example = 'write an IANA name such as Europe/Berlin or UTC'
+  const example = 'use an IANA name such as Europe/Berlin or UTC'
   if (name === '') return `is empty; ${example}`
   if (name.length > MAX_ZONE_NAME_LENGTH)
     return `is longer than ${MAX_ZONE_NAME_LENGTH} characters; ${example}`
-  if (/^[+-]?\d/.test(name)) return `is a bare offset, which knows no daylight saving; ${example}`
+  if (/^[+-]?\d/.test(name)) return `is a UTC offset, which has no daylight saving rules; ${example}`
   let isKnown = known.get(name)
   if (isKnown === undefined) {
     isKnown = isZone(name)

@@ -17,15 +17,15 @@ test.each([
 })
 
 test.each([
-  ['', 'is empty; write a number with its unit, such as "5s"'],
+  ['', 'is empty; use a number with a unit, such as "5s"'],
   ['5', 'has no unit after 5; write "5s" for seconds'],
   ['1m30', 'has no unit after 30; write "30s" for seconds'],
-  ['-5s', 'is negative; a duration is zero or more'],
+  ['-5s', 'is negative; a duration must be zero or more'],
   ['5 s', 'has no unit after 5; write "5s" for seconds'],
-  ['1m 30s', 'cannot be read at " 30s"; write it like "1m30s"'],
-  ['.5s', 'cannot be read at ".5s"; write it like "1m30s"'],
-  ['5w', 'has the unknown unit "w"; allowed are ms, s, m, h and d'],
-  ['5S', 'has the unknown unit "S"; allowed are ms, s, m, h and d'],
+  ['1m 30s', 'is not valid at " 30s"; use the form "1m30s"'],
+  ['.5s', 'is not valid at ".5s"; use the form "1m30s"'],
+  ['5w', 'has the unknown unit "w"; use ms, s, m, h or d'],
+  ['5S', 'has the unknown unit "S"; use ms, s, m, h or d'],
   ['1s1s', 'names the unit s twice'],
   ['1.5ms', 'is not a whole number of milliseconds'],
   ['0.0000001h', 'has more than 6 digits after the point'],

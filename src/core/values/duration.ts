@@ -32,18 +32,18 @@ const PART = /(\d+)(?:\.(\d+))?([a-zA-Zµ]*)/y
 
 /** Reads a duration such as `1m30s`; units `d h m s ms` in any order, each at most once. */
 export function parseDuration(text: string): ParsedDuration {
-  if (text.length === 0) return refuse('is empty; write a number with its unit, such as "5s"')
+  if (text.length === 0) return refuse('is empty; use a number with a unit, such as "5s"')
   if (text.length > MAX_DURATION_LENGTH) {
-    return refuse(`is longer than ${MAX_DURATION_LENGTH} characters; write it like "1m30s"`)
+    return refuse(`is longer than ${MAX_DURATION_LENGTH} characters; use the form "1m30s"`)
   }
-  if (text.startsWith('-')) return refuse('is negative; a duration is zero or more')
+  if (text.startsWith('-')) return refuse('is negative; a duration must be zero or more')
   const seen = new Set<string>()
   let total = 0
   let position = 0
   while (position < text.length) {
     PART.lastIndex = position
     const match = PART.exec(text)
-    if (match === null) return refuse(`cannot be read at "${text.slice(position)}"; write it like "1m30s"`)
+    if (match === null) return refuse(`is not valid at "${text.slice(position)}"; use the form "1m30s"`)
     const [part, whole = '', fraction = '', unit = ''] = match
     if (unit === '') return refuse(`has no unit after ${part}; write "${part}s" for seconds`)
     const ms = partMs(whole, fraction, unit)
@@ -60,7 +60,7 @@ export function parseDuration(text: string): ParsedDuration {
 /** Milliseconds of one part, or the reason why it has none. */
 function partMs(whole: string, fraction: string, unit: string): number | string {
   const unitMs = UNIT_MS.get(unit)
-  if (unitMs === undefined) return `has the unknown unit "${unit}"; allowed are ms, s, m, h and d`
+  if (unitMs === undefined) return `has the unknown unit "${unit}"; use ms, s, m, h or d`
   if (fraction.length > MAX_FRACTION_DIGITS)
     return `has more than ${MAX_FRACTION_DIGITS} digits after the point`
   const scale = 10 ** fraction.length

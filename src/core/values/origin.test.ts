@@ -14,14 +14,14 @@ test.each([
 })
 
 test.each([
-  ['https://example.com/hook', 'must have no path, query or fragment; write https://example.com'],
-  ['https://example.com?a=b', 'must have no path, query or fragment; write https://example.com'],
-  ['https://example.com/#a', 'must have no path, query or fragment; write https://example.com'],
+  ['https://example.com/hook', 'must not have a path, query or fragment; use https://example.com'],
+  ['https://example.com?a=b', 'must not have a path, query or fragment; use https://example.com'],
+  ['https://example.com/#a', 'must not have a path, query or fragment; use https://example.com'],
   ['https://me:pw@example.com', 'must not contain a user name or password'],
   ['ftp://example.com', 'must start with http:// or https://'],
-  ['example.com', 'cannot be read as an origin; write it like https://example.com'],
-  ['', 'cannot be read as an origin; write it like https://example.com'],
-  ['null', 'cannot be read as an origin; write it like https://example.com'],
+  ['example.com', 'is not a valid origin; use the form https://example.com'],
+  ['', 'is not a valid origin; use the form https://example.com'],
+  ['null', 'is not a valid origin; use the form https://example.com'],
 ])('%j is refused', (text, reason) => {
   expect(parseOrigin(text)).toEqual({ ok: false, reason: expect.stringContaining(reason) })
 })

@@ -11,10 +11,10 @@ export type ParsedOrigin =
 /** Reads an origin, however it is spelled. An address with more than an origin is refused with the origin it has. */
 export function parseOrigin(text: string): ParsedOrigin {
   if (readUrl(text) === null)
-    return { ok: false, reason: 'cannot be read as an origin; write it like https://example.com' }
+    return { ok: false, reason: 'is not a valid origin; use the form https://example.com' }
   const parsed = parseWantedUrl(text)
   if (!parsed.ok) return parsed
   const { origin, href } = parsed.url
   if (href === `${origin}/`) return { ok: true, origin }
-  return { ok: false, reason: `must have no path, query or fragment; write ${origin}` }
+  return { ok: false, reason: `must not have a path, query or fragment; use ${origin}` }
 }

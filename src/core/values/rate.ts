@@ -11,7 +11,7 @@ export type ParsedRate =
 export function parseRate(text: string): ParsedRate {
   const [, count, unit] = /^([1-9]\d{0,6})\/([smh])$/.exec(text) ?? []
   if (count === undefined || unit === undefined)
-    return { ok: false, reason: 'must be a number by second, minute or hour, such as 10/s, 100/m or 1000/h' }
+    return { ok: false, reason: 'must be a number per second, minute or hour, such as 10/s, 100/m or 1000/h' }
   const gapMs = (UNIT_MS[unit] ?? 0) / Number(count)
   if (gapMs < 1_000 / MAX_PER_SECOND)
     return { ok: false, reason: `must not be more than ${MAX_PER_SECOND}/s` }

@@ -116,7 +116,9 @@ async function survey(
   refuseWithoutInstants(definition)
   const range = rangeOf(input)
   if (range.to > clock.now())
-    throw invalidInput([{ pointer: '/to', detail: 'lies in the future; a backfill is of what has passed' }])
+    throw invalidInput([
+      { pointer: '/to', detail: 'is in the future; a backfill runs past occurrences only' },
+    ])
   const plan = planOf(definition)
   const wanted: number[] = []
   let position: number | null = null
@@ -147,27 +149,27 @@ function* chunkOf(plan: Plan, range: BackfillRange): Steps<number[]> {
 
 function refuseWithoutInstants({ schedule: { type } }: TaskDefinition): void {
   if (type !== 'delay' && type !== 'manual') return
-  const why = type === 'delay' ? 'counts from the end of each run' : 'is due only when it is triggered'
+  const why = type === 'delay' ? 'counts from the end of each run' : 'has no instants'
   throw new Refusal(
     'backfill_impossible',
-    `A task with a ${type} schedule ${why}: it has no occurrences in the past. Trigger it instead.`,
+    `A ${type} schedule ${why}, so the task has no past occurrences. Trigger the task instead.`,
   )
 }
 
 function tooMany(): Refusal {
-  const detail = `lies so early that the range holds more than ${MAX_BACKFILL_OCCURRENCES} occurrences; ask for it in parts`
+  const detail = `makes the range contain more than ${MAX_BACKFILL_OCCURRENCES} occurrences; split it into several backfills`
   return invalidInput([{ pointer: '/from', detail }])
 }
 
 function backfillActive(id: string | null): Refusal {
-  const message = `Backfill ${id} of this task is still running. Wait until it has ended, or cancel it with POST /v1/backfills/${id}/cancel.`
+  const message = `Backfill ${id} of this task is still running. Wait until it ends, or cancel it with POST /v1/backfills/${id}/cancel.`
   return new Refusal('backfill_active', message, { extra: { backfillId: id } })
 }
 
 function changedMeanwhile(version: number): Refusal {
   return new Refusal(
     'version_mismatch',
-    'The task was changed while its occurrences were counted. Ask again.',
+    'The task changed while its occurrences were being counted. Send the request again.',
     { extra: { currentVersion: version } },
   )
 }
@@ -176,7 +178,7 @@ type FoundBackfill = backfills.BackfillRow & backfills.BackfillCounts
 
 export async function getBackfill({ db, projectId }: Context, id: string): Promise<FoundBackfill> {
   const [row] = await db.run(backfills.findBackfills({ projectId, id, limit: 1 }))
-  if (!row) throw new Refusal('not_found', `There is no backfill ${id}.`)
+  if (!row) throw new Refusal('not_found', `Backfill ${id} does not exist.`)
   return row
 }
 
@@ -193,7 +195,7 @@ export async function cancelBackfill(context: Context, id: string): Promise<Foun
   })
   if (told === null) {
     const { state: ended } = await getBackfill(context, id)
-    throw new Refusal('backfill_ended', `Backfill ${id} has already ended: it is ${ended ?? state}.`)
+    throw new Refusal('backfill_ended', `Backfill ${id} has already ended with the state ${ended ?? state}.`)
   }
   if (told.some(({ wasRunning }) => wasRunning)) wakeUps.announceCancel()
   return getBackfill(context, id)

@@ -155,7 +155,7 @@ export async function beginRedrive(
 
 export async function getRedrive({ db, projectId }: Context, id: string): Promise<RedriveRow> {
   const [row] = await db.run(findRedrives({ projectId, id, limit: 1 }))
-  if (!row) throw new Refusal('not_found', `There is no redrive ${id}.`)
+  if (!row) throw new Refusal('not_found', `Redrive ${id} does not exist.`)
   return row
 }
 
@@ -164,6 +164,6 @@ export async function endRedrive(context: Context, id: string): Promise<RedriveR
   const [cancelled] = await db.run(cancelRedrive({ projectId, id }))
   const redrive = await getRedrive(context, id)
   if (!cancelled)
-    throw new Refusal('redrive_ended', `Redrive ${id} has already ended: it is ${redrive.state}.`)
+    throw new Refusal('redrive_ended', `Redrive ${id} has already ended with the state ${redrive.state}.`)
   return redrive
 }

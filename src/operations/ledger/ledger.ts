@@ -128,6 +128,6 @@ function shown({ entries }: Ledger, { show, offset, limit }: LedgerQuery) {
 }
 
 function tooLong(from: number, cutAt: number): Refusal {
-  const detail = `holds more than ${MAX_LEDGER_OCCURRENCES} occurrences; from ${utc(from)} on, ${utc(cutAt)} is as far as one answer goes. Ask for what follows in another`
+  const detail = `makes the range contain more than ${MAX_LEDGER_OCCURRENCES} occurrences; from ${utc(from)}, one request can cover up to ${utc(cutAt)}. Request the rest separately`
   return new Refusal('invalid_input', `?to ${detail}.`, { problems: [{ pointer: '?to', detail }] })
 }

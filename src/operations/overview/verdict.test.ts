@@ -29,8 +29,8 @@ test('when nothing is wrong it says so, and what the day was', () => {
 
 test.each([
   [
-    { database: 'The disk of PostgreSQL is full. Free space on it.' },
-    'Nothing can be created, started or recorded. The disk of PostgreSQL is full. Free space on it. ',
+    { database: 'The disk of PostgreSQL is full. Free or add disk space on it.' },
+    'Nothing can be created, started or recorded. The disk of PostgreSQL is full. Free or add disk space on it. ',
   ],
   [
     { unwatchedShards: 1 },

@@ -46,15 +46,17 @@ export async function endBlackout(context: Context, id: string): Promise<void> {
   if (span) wakeUps.announceDue(await db.run(wakeDeferred({ projectId, at: span.to })))
 }
 
-const notThere = (id: string) => new Refusal('not_found', `There is no blackout ${id}, or it was removed.`)
+const notThere = (id: string) => new Refusal('not_found', `Blackout ${id} does not exist or was removed.`)
 
 function isOver(): Refusal {
-  const problems = [{ pointer: '/window/to', detail: 'must lie in the future' }]
-  return new Refusal('invalid_input', 'The window is over: it would never hold.', { problems })
+  const problems = [{ pointer: '/window/to', detail: 'must be in the future' }]
+  return new Refusal('invalid_input', 'The window has already ended, so the blackout would never apply.', {
+    problems,
+  })
 }
 
 const tooMany = () =>
   new Refusal(
     'too_many_blackouts',
-    `The project has ${MAX_BLACKOUTS} blackouts, which is as many as there may be. Remove one first.`,
+    `The project has reached the limit of ${MAX_BLACKOUTS} blackouts. Remove one first.`,
   )

@@ -52,7 +52,7 @@ export async function changeProject(
     )
   } catch (error) {
     if (violatedConstraint(error) !== 'project_limits_leave_room') throw error
-    const detail = 'is more than maxAhead, so nothing could be due; choose both so that it is not'
+    const detail = 'must not be greater than maxAhead'
     throw new Refusal('invalid_input', `/limits/minPeriod ${detail}.`, {
       problems: [{ pointer: '/limits/minPeriod', detail }],
     })
@@ -114,7 +114,7 @@ function isLimited({ schedule }: TaskDefinition, { minPeriodMs, maxAheadMs }: Pr
 function beyond(pointer: string, is: string, limit: Readonly<Record<string, string>>): Refusal {
   const [[name, value] = ['', '']] = Object.entries(limit)
   const allowed =
-    name === 'minPeriod' ? `not more often than every ${value}` : `not further ahead than ${value}`
+    name === 'minPeriod' ? `at most one occurrence every ${value}` : `occurrences at most ${value} ahead`
   const detail = `${is}; the project allows ${allowed} (limits.${name})`
   return new Refusal('beyond_limits', `${pointer} ${detail}.`, {
     problems: [{ pointer, detail }],

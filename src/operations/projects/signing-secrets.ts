@@ -55,16 +55,16 @@ export async function makeSigningSecret(
 /** Which of the two limits is reached. */
 function whyNotMade(origin: string | null, live: readonly SigningSecretRow[]): string {
   if (origin !== null && live.length < MAX_LIVE_SECRETS)
-    return `${MAX_ORIGINS_WITH_SECRETS} origins of this project have signing secrets already. Revoke those of an origin that is no longer called.`
+    return `The project has signing secrets for ${MAX_ORIGINS_WITH_SECRETS} origins, which is the limit. Revoke the secrets of an origin that is no longer called.`
   const ids = live
     .filter((secret) => secret.origin === origin)
     .map(({ id }) => id)
     .join(' and ')
   const where = origin === null ? '' : ` for ${origin}`
-  return `${MAX_LIVE_SECRETS} signing secrets are in use already${where}: ${ids}. Revoke one, or wait until it expires.`
+  return `${MAX_LIVE_SECRETS} signing secrets are already in use${where}: ${ids}. Revoke one, or wait until it expires.`
 }
 
 export async function revokeSigningSecret({ db, projectId }: Context, id: string): Promise<void> {
   const [removed] = await db.run(removeSigningSecret(projectId, id))
-  if (!removed) throw new Refusal('not_found', `There is no signing secret ${id}.`)
+  if (!removed) throw new Refusal('not_found', `Signing secret ${id} does not exist.`)
 }

@@ -20,7 +20,11 @@ export function readQueues(
 
 export async function getQueue({ db, projectId }: Context, name: string): Promise<QueueRow> {
   const [queue] = await db.run(findQueue({ projectId, name }))
-  if (!queue) throw new Refusal('not_found', `There is no queue '${name}': no task has named it.`)
+  if (!queue)
+    throw new Refusal(
+      'not_found',
+      `Queue '${name}' does not exist. A queue is created when a task first uses it.`,
+    )
   return queue
 }
 

@@ -39,7 +39,7 @@ function refuseOtherMembers(
   members: Readonly<Record<string, unknown>>,
 ): void {
   const allowed = OVERRIDABLE[type]
-  const detail = `cannot be overridden; of a ${type} action a trigger may change ${allowed.join(' and ') || 'nothing'}`
+  const detail = `cannot be overridden; ${allowed.length === 0 ? 'no field' : `only ${allowed.join(' and ')}`} of a ${type} action can`
   const others = Object.keys(members).filter((name) => !allowed.includes(name))
   if (others.length === 0) return
   throw invalidInput(

@@ -38,7 +38,7 @@ const MAX_RETRIES_SHOWN = 20
 export async function getRun(context: Context, id: string): Promise<RunWithAttempts> {
   // A run id made by a node whose clock was far ahead seems to come from after the run's end.
   const found = (await findRun(context, id, uuidTime(id))) ?? (await findRun(context, id, 0))
-  if (!found) throw new Refusal('not_found', `There is no run ${id}.`)
+  if (!found) throw new Refusal('not_found', `Run ${id} does not exist.`)
   return found
 }
 
@@ -133,7 +133,7 @@ async function repeatRun(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     if (error.code === 'not_found')
-      throw new Refusal('task_ended', `Run ${id} cannot be run again: its task was deleted.`)
+      throw new Refusal('task_ended', `Run ${id} cannot be rerun because its task was deleted.`)
     if (error.code === 'invalid_input') throw noLongerFits(id, error)
     throw error
   }
@@ -141,12 +141,12 @@ async function repeatRun(
 
 /** The task was changed since, and what the run did otherwise means nothing to it any more. */
 function noLongerFits(id: string, { problems, message }: Refusal): Refusal {
-  const detail = `Run ${id} was triggered with an override that the task no longer takes: ${message}`
+  const detail = `The override of run ${id} no longer fits the task: ${message}`
   return new Refusal('override_outdated', detail, { problems })
 }
 
 function stillActive({ id, state }: RunRow): Refusal {
-  const message = `Run ${id} is still ${state}. Wait until it has ended, or cancel it with POST /v1/runs/${id}/cancel first.`
+  const message = `Run ${id} is still ${state}. Wait until it ends, or cancel it with POST /v1/runs/${id}/cancel.`
   return new Refusal('run_active', message, { extra: { runId: id, state } })
 }
 
@@ -168,7 +168,7 @@ export async function cancelRun(context: Context, id: string): Promise<RunWithAt
         })
   if (cancelled.length === 0) {
     const { run: ended } = await getRun(context, id)
-    throw new Refusal('run_ended', `Run ${id} has already ended: it is ${ended.state}.`, {
+    throw new Refusal('run_ended', `Run ${id} has already ended with the state ${ended.state}.`, {
       extra: { runId: id },
     })
   }

@@ -67,7 +67,7 @@ function runActive(blocker: string | null, overlap: OverlapPolicy): Refusal {
   const message =
     overlap === 'skip'
       ? `Run ${blocker} of this task is still active, and ${policy}.`
-      : `Run ${blocker} of this task waits for an earlier one already, and ${policy}, which lets ${queuedAtMost(overlap)} wait.`
+      : `Run ${blocker} of this task is already waiting, and ${policy}, which allows ${queuedAtMost(overlap)} waiting at most.`
   return new Refusal('run_active', message, { extra: { runId: blocker } })
 }
 

@@ -50,7 +50,7 @@ export async function createSubscription(
   if (!made)
     throw new Refusal(
       'too_many_subscriptions',
-      `This project has ${MAX_SUBSCRIPTIONS} subscriptions, and no more are kept. Delete one first.`,
+      `The project has reached the limit of ${MAX_SUBSCRIPTIONS} subscriptions. Delete one first.`,
     )
   return getSubscription(context, id)
 }
@@ -61,7 +61,7 @@ export async function getSubscription({ db, projectId }: Context, id: string): P
 }
 
 function unknown(id: string): never {
-  throw new Refusal('not_found', `There is no subscription ${id}.`)
+  throw new Refusal('not_found', `Subscription ${id} does not exist.`)
 }
 
 export async function changeSubscription(

@@ -115,7 +115,7 @@ function keyInUse(tasks: readonly NewTask[], error: unknown, pointer: (index: nu
   const place = `PUT /v1/tasks/by-key/${encodeURIComponent(key)}`
   return new Refusal(
     'key_in_use',
-    `The key '${key}' names another task. Change that one with ${place}, or choose another key.`,
-    { problems: [{ pointer: `${pointer(index)}/key`, detail: 'names another task' }] },
+    `The key '${key}' belongs to another task. Change that task with ${place}, or choose another key.`,
+    { problems: [{ pointer: `${pointer(index)}/key`, detail: 'belongs to another task' }] },
   )
 }

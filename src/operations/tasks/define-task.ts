@@ -100,7 +100,7 @@ export function redefineTask(
     isWritten &&
     nextOccurrence({ ...planOf(after), endAt: null }, now) === null
   )
-    throw invalid('/schedule', 'has no occurrence after now')
+    throw invalid('/schedule', 'has no future occurrence')
   return withinBounds(after, now)
 }
 
@@ -150,7 +150,10 @@ export function firstRow(
   const at = isAfterNow ? nextOccurrence(plan, now) : firstOccurrence(plan, from)
   if (at === null)
     throw plan.endAt === null
-      ? invalid('/schedule', `has no occurrence after ${plan.startAt === null ? 'now' : 'startAt'}`)
+      ? invalid(
+          '/schedule',
+          `has no ${plan.startAt === null ? 'future occurrence' : 'occurrence after startAt'}`,
+        )
       : invalid('/endAt', 'leaves no occurrence: the schedule has none between now (or startAt) and endAt')
   if (schedule.type === 'once') refuseLongPast(definition, at, now)
   return {
@@ -169,7 +172,7 @@ export function withinBounds(definition: TaskDefinition, now: number): TaskDefin
   const { startAt, endAt } = definition
   if (endAt !== null && instantMs(endAt) <= now) throw invalid('/endAt', 'is in the past')
   if (startAt !== null && endAt !== null && instantMs(endAt) < instantMs(startAt))
-    throw invalid('/endAt', 'lies before startAt')
+    throw invalid('/endAt', 'is before startAt')
   refuseShrinking(definition.retry)
   refuseJitter(definition)
   return definition
@@ -178,10 +181,10 @@ export function withinBounds(definition: TaskDefinition, now: number): TaskDefin
 /** Only instants that are known beforehand can be put off. */
 function refuseJitter({ jitter, schedule: { type } }: TaskDefinition): void {
   if (jitter === null || durationMs(jitter) === 0 || (type !== 'delay' && type !== 'manual')) return
-  const why = type === 'delay' ? 'counts from the end of each run' : 'is due at no instant'
+  const why = type === 'delay' ? 'counts from the end of each run' : 'has no instants'
   throw invalid(
     '/jitter',
-    `is ${jitter}, but a schedule of type ${type} ${why}; leave jitter out or set it to null`,
+    `is ${jitter}, but a schedule of type ${type} ${why}; omit jitter or set it to null`,
   )
 }
 
@@ -198,7 +201,7 @@ function refuseLongPast(definition: TaskDefinition, at: number, now: number): vo
     definition.startAt !== null && instantMs(definition.startAt) === at ? '/startAt' : '/schedule/at'
   throw invalid(
     pointer,
-    `is further in the past than the misfire window (${window}); give a later instant or a longer misfire.window`,
+    `is further in the past than the misfire window (${window}); use a later instant or a longer misfire.window`,
   )
 }
 

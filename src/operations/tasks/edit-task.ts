@@ -99,14 +99,14 @@ function refuseOtherVersion(version: number, expected: ExpectedVersion): void {
   if (expected === null || expected === 'any' || expected === version) return
   throw new Refusal(
     'version_mismatch',
-    `The task is at version ${version}, not ${expected}. Read it again and repeat the change.`,
+    `The task is at version ${version}, not ${expected}. Read it again and reapply the change.`,
     { extra: { currentVersion: version } },
   )
 }
 
 function keyInUse(key: string): Refusal {
-  const problems = [{ pointer: '/key', detail: 'names another task' }]
-  return new Refusal('key_in_use', `The key '${key}' names another task.`, { problems })
+  const problems = [{ pointer: '/key', detail: 'belongs to another task' }]
+  return new Refusal('key_in_use', `The key '${key}' belongs to another task.`, { problems })
 }
 
 const TIMING = ['schedule', 'startAt', 'endAt', 'maxRuns'] as const

@@ -57,8 +57,8 @@ export async function pauseTask(context: Context, id: string, words: PauseTask =
 }
 
 function inThePast(): Refusal {
-  const problems = [{ pointer: '/until', detail: 'must lie in the future' }]
-  return new Refusal('invalid_input', '/until must lie in the future: it is when the task goes on.', {
+  const problems = [{ pointer: '/until', detail: 'must be in the future' }]
+  return new Refusal('invalid_input', '/until must be in the future: it is when the task resumes.', {
     problems,
   })
 }

@@ -10,12 +10,12 @@ export async function getTask({ db, projectId }: Context, id: string): Promise<T
 
 export async function getTaskByKey({ db, projectId }: Context, key: string): Promise<TaskRow> {
   const [row] = await db.run(findTasks({ projectId, key, limit: 1 }))
-  if (!row) throw new Refusal('not_found', `There is no task with the key '${key}'.`)
+  if (!row) throw new Refusal('not_found', `No task has the key '${key}'.`)
   return row
 }
 
 export function notFound(id: string): never {
-  throw new Refusal('not_found', `There is no task ${id}.`)
+  throw new Refusal('not_found', `Task ${id} does not exist.`)
 }
 
 /** Tasks that one statement reads for a list with long pages. */

@@ -35,10 +35,10 @@ export async function rollbackTask(context: Context, rollback: Rollback): Promis
 }
 
 async function earlier(tx: Queryable, task: LockedTask, version: number): Promise<VersionRow> {
-  if (version === task.version) throw invalid('is the version that the task is at')
+  if (version === task.version) throw invalid('is the current version of the task')
   const [row] = await tx.run(versionsOf({ taskId: task.id, before: version + 1, limit: 1 }))
   if (row?.version === version) return row
-  throw invalid(`is none of this task; it has versions 1 to ${task.version}`)
+  throw invalid(`does not exist; the task has versions 1 to ${task.version}`)
 }
 
 /** What decides when the task is due, as text to compare. */
@@ -51,7 +51,7 @@ function atVersion(version: number, refusal: Refusal): Refusal {
   const [problem] = refusal.problems
   if (refusal.code !== 'invalid_input' || problem === undefined || problem.pointer === '/version')
     return refusal
-  return invalid(`is ${version}, which cannot hold again: its ${problem.pointer.slice(1)} ${problem.detail}`)
+  return invalid(`is ${version}, which cannot be restored: its ${problem.pointer.slice(1)} ${problem.detail}`)
 }
 
 const invalid = (detail: string) => invalidInput([{ pointer: '/version', detail }])

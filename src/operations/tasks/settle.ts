@@ -22,7 +22,7 @@ export async function lockLiving(tx: Queryable, projectId: string, id: string): 
 /** What was cancelled stays so. */
 export function refuseEnded({ id, cancelledAt }: { id: string; cancelledAt: number | null }): void {
   if (cancelledAt === null) return
-  throw new Refusal('task_ended', `Task ${id} was cancelled and stays so. Delete it to give its key back.`)
+  throw new Refusal('task_ended', `Task ${id} was cancelled, which is final. Delete it to release its key.`)
 }
 
 /** A fire that is under way may write one more row behind the sweep's back, hardly ever more. */

@@ -117,7 +117,7 @@ function nothingAhead({ id, pausedAt, definition }: changes.LockedTask): Refusal
     pausedAt !== null
       ? 'it is paused; resume it first'
       : definition.schedule.type === 'delay'
-        ? 'its next occurrence is known when its run has ended'
-        : 'it has no occurrence ahead'
-  return new Refusal('nothing_ahead', `Task ${id} has nothing to skip: ${why}.`)
+        ? 'its next occurrence is not known until its current run ends'
+        : 'it has no upcoming occurrence'
+  return new Refusal('nothing_ahead', `Task ${id} has no occurrence to skip: ${why}.`)
 }

@@ -33,7 +33,7 @@ export async function getVersion(
 ): Promise<ComparedVersion> {
   const [found] = await listVersions(context, { taskId, before: version + 1, limit: 1 })
   if (found?.row.version === version) return found
-  throw new Refusal('not_found', `There is no version ${version} of task ${taskId}.`)
+  throw new Refusal('not_found', `Task ${taskId} has no version ${version}.`)
 }
 
 const changesOf = (row: VersionRow, previous: VersionRow | undefined): FieldChange[] =>

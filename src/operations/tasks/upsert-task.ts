@@ -31,7 +31,7 @@ export async function upsertTask(
       return { row: await getTask(context, existing.id), isNew: false }
     }
     if (expected !== null)
-      throw new Refusal('version_mismatch', `There is no task with the key '${key}' that could be replaced.`)
+      throw new Refusal('version_mismatch', `No task has the key '${key}', so there is nothing to replace.`)
     try {
       await createTask(context, {
         input: { ...input, key },

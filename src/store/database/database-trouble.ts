@@ -17,34 +17,37 @@ const trouble = (code: TroubleCode, detail: string): Trouble => ({ code, detail 
 
 const UNREACHABLE = trouble(
   'unavailable',
-  'The database does not answer. Check that PostgreSQL runs and can be reached from this node.',
+  'The database does not respond. Check that PostgreSQL is running and reachable from this node.',
 )
 const BUSY = trouble(
   'unavailable',
-  'The database was too busy: the request lost against others or took too long. Try again.',
+  'The database was too busy: the request conflicted with others or took too long. Try again.',
 )
-const STOPPING = trouble('unavailable', 'PostgreSQL is starting, stopping or recovering. Try again.')
+const STOPPING = trouble('unavailable', 'PostgreSQL is starting up, shutting down or recovering. Try again.')
 const READ_ONLY = trouble(
   'database_read_only',
   'PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on. Connect to the primary, promote the standby, or turn the setting off.',
 )
 const FULL = trouble(
   'database_full',
-  'The disk of PostgreSQL is full. Free space on it or enlarge it; a shorter --history-days keeps it smaller.',
+  'PostgreSQL has run out of disk space. Free or add disk space; a shorter --history-days needs less.',
 )
 const NO_CONNECTIONS = trouble(
   'database_overloaded',
-  'PostgreSQL has no connection left. Raise max_connections, run fewer nodes, or use a pooler.',
+  'PostgreSQL has no free connections. Raise max_connections, run fewer nodes, or use a connection pooler.',
 )
 const NO_MEMORY = trouble(
   'database_overloaded',
-  'PostgreSQL is out of memory or another resource. Its log says which one.',
+  'PostgreSQL is out of memory or another resource. See its log for details.',
 )
 const NOT_PERMITTED = trouble(
   'unavailable',
-  'PostgreSQL refuses the user of this node. Restore its login and its rights on the database.',
+  'PostgreSQL rejects the user of this node. Restore its login and its privileges on the database.',
 )
-const BROKEN_DISK = trouble('unavailable', 'PostgreSQL cannot read or write its files. Its log says why.')
+const BROKEN_DISK = trouble(
+  'unavailable',
+  'PostgreSQL cannot read or write its files. See its log for details.',
+)
 
 /** By SQLSTATE, or by its first two characters where nothing is said of the whole. */
 const BY_STATE: Readonly<Record<string, Trouble>> = {
@@ -80,5 +83,5 @@ export function troubleOf(error: unknown): Trouble | undefined {
 export const notAnswering = (waitedMs: number): Trouble =>
   trouble(
     'unavailable',
-    `The database did not answer within ${waitedMs} ms. Check that PostgreSQL runs and can be reached from this node.`,
+    `The database did not respond within ${waitedMs} ms. Check that PostgreSQL is running and reachable from this node.`,
   )

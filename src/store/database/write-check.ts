@@ -54,7 +54,12 @@ export class WriteCheck {
       return null
     } catch (error) {
       if (error instanceof RolledBack) return null
-      return troubleOf(error) ?? { code: 'unavailable', detail: `The database fails: ${messageOf(error)}.` }
+      return (
+        troubleOf(error) ?? {
+          code: 'unavailable',
+          detail: `The database returned an error: ${messageOf(error)}.`,
+        }
+      )
     }
   }
 }

@@ -137,7 +137,7 @@ test('a loop of redirects ends at its bound, for good', async () => {
 test.each([
   ['file:///etc/passwd', 'must start with http:// or https://, not file:'],
   ['http://user:password@localhost/', 'must not contain a user name or password; send them in a header'],
-  ['http://[', 'cannot be read as a URL'],
+  ['http://[', 'is not a valid URL'],
 ])('a redirect to %s is refused', async (location, why) => {
   const { url } = await redirector(302, () => location)
 

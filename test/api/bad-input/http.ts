@@ -213,14 +213,14 @@ export function http({ refused, existing, run }: Refusals): void {
           const changed: [string, string][] = [
             [
               '12345678901234567890',
-              'is 12345678901234567890, which would be kept as 12345678901234567000; send a number that a double holds exactly, or a string',
+              'is 12345678901234567890, which would be stored as 12345678901234567000; send a number that a double can represent exactly, or a string',
             ],
             [
               '-1e400',
-              'is -1e400, which is beyond the range of a double; send a number that a double holds exactly, or a string',
+              'is -1e400, which is beyond the range of a double; send a number that a double can represent exactly, or a string',
             ],
-            ['1e-400', 'would be kept as 0'],
-            ['0.1234567890123456789', 'would be kept as 0.12345678901234568'],
+            ['1e-400', 'would be stored as 0'],
+            ['0.1234567890123456789', 'would be stored as 0.12345678901234568'],
           ]
           for (const [literal, detail] of changed) {
             const { body } = await refused(method, url, bodyOf(literal), json)
@@ -255,7 +255,7 @@ export function http({ refused, existing, run }: Refusals): void {
       const { body } = await refused('POST', `/v1/tasks/${existing.id}/cancel`, { payload: 1 })
       expect(body.errors[0]).toEqual({
         pointer: '/payload',
-        detail: 'is not a known field; there are none here',
+        detail: 'is not a known field; this object has no fields',
       })
       await refused('POST', `/v1/runs/${run.id}/cancel`, [])
       await refused('POST', `/v1/runs/${run.id}/retry`, { input: 1 })

@@ -53,7 +53,7 @@ export function tasks({ refused, existing }: Refusals): void {
     test('refuses another key in the body than in the address', async () => {
       const { body } = await refused('PUT', '/v1/tasks/by-key/one', { action, key: 'two' })
 
-      expect(body.errors).toEqual([{ pointer: '/key', detail: 'is "two", but the address names "one"' }])
+      expect(body.errors).toEqual([{ pointer: '/key', detail: 'is "two", but the path names "one"' }])
     })
   })
 
@@ -67,14 +67,19 @@ export function tasks({ refused, existing }: Refusals): void {
 
     test.each([
       ['no list', {}, '/tasks', 'is required'],
-      ['a list of none', { tasks: [] }, '/tasks', 'must hold at least 1'],
-      ['one too many', { tasks: Array(10_001).fill({ action }) }, '/tasks', 'must not hold more than 10000'],
+      ['a list of none', { tasks: [] }, '/tasks', 'must contain at least 1 item'],
+      [
+        'one too many',
+        { tasks: Array(10_001).fill({ action }) },
+        '/tasks',
+        'must not contain more than 10000 items',
+      ],
       ['an item that is null', { tasks: [null] }, '/tasks/0', 'must be an object, not null'],
       [
         'an unknown field',
         { tasks: [{ action }], dryRun: true },
         '/dryRun',
-        'is not a known field; allowed are tasks',
+        'is not a known field; known fields: tasks',
       ],
     ])('refuses %s', async (_, payload, pointer, says) => {
       const { body } = await refused('POST', '/v1/tasks/bulk', payload)

@@ -13,7 +13,13 @@ export function workers({ refused, existing }: Refusals): void {
     test.each<[string, string, unknown, string, string]>([
       ['register', 'nothing', undefined, '', 'must be an object'],
       ['register', 'no handlers', {}, '/handlers', 'is required'],
-      ['register', 'an empty list of handlers', { handlers: [] }, '/handlers', 'must hold at least 1'],
+      [
+        'register',
+        'an empty list of handlers',
+        { handlers: [] },
+        '/handlers',
+        'must contain at least 1 item',
+      ],
       ['register', 'a handler twice', { handlers: ['a', 'a'] }, '/handlers', 'must name each handler once'],
       [
         'register',
@@ -29,14 +35,20 @@ export function workers({ refused, existing }: Refusals): void {
         '/concurrency',
         'must be at least 1',
       ],
-      ['register', 'no queue at all', { handlers: ['a'], queues: [] }, '/queues', 'must hold at least 1'],
+      [
+        'register',
+        'no queue at all',
+        { handlers: ['a'], queues: [] },
+        '/queues',
+        'must contain at least 1 item',
+      ],
       ['register', 'a name with NUL', { handlers: ['a'], name: 'a\0b' }, '/name', UNSTORABLE],
       [
         'register',
         'an unknown field',
         { handlers: ['a'], handler: 'a' },
         '/handler',
-        'the nearest is handlers',
+        'the closest match is handlers',
       ],
       ['claim', 'no request id', { limit: 1 }, '/requestId', 'is required'],
       ['claim', 'a request id that is none', { ...claim, requestId: 'x' }, '/requestId', 'must be a UUID'],
@@ -52,7 +64,7 @@ export function workers({ refused, existing }: Refusals): void {
         '/runs/0/progress/fraction',
         'must be at most 1',
       ],
-      ['complete', 'no runs', { runs: [] }, '/runs', 'must hold at least 1'],
+      ['complete', 'no runs', { runs: [] }, '/runs', 'must contain at least 1 item'],
       ['complete', 'a run twice', { runs: [report, report] }, '/runs', 'must name each run once'],
       [
         'complete',
@@ -73,7 +85,7 @@ export function workers({ refused, existing }: Refusals): void {
         'a code with a space',
         { runs: [{ ...report, error: { code: 'a b', message: '' } }] },
         '/runs/0/error/code',
-        'must be a word of small letters',
+        'must consist of lower-case letters',
       ],
       [
         'complete',

@@ -46,7 +46,7 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
     const asked = new URL(page.url()).searchParams.get('at') ?? ''
     await then.getByLabel('At (Berlin)').fill('2098-01-01T00:00:00')
     await then.getByLabel('At (Berlin)').press('Enter')
-    await then.getByText('lies ahead').first().waitFor()
+    await then.getByText('is in the future').first().waitFor()
     await page.goBack()
     await then.getByText('not_created').waitFor()
     await then.getByRole('button', { name: 'Back to now' }).click()

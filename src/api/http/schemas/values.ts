@@ -15,7 +15,7 @@ export function instantProblem(text: string): string | null {
   const parsed = parseInstant(text)
   if (!parsed.ok) return parsed.reason
   if (parsed.at >= EARLIEST_INSTANT && parsed.at < LATEST_INSTANT) return null
-  return `must lie between the years ${yearOf(EARLIEST_INSTANT)} and ${yearOf(LATEST_INSTANT)}`
+  return `must be between the years ${yearOf(EARLIEST_INSTANT)} and ${yearOf(LATEST_INSTANT)}`
 }
 
 const yearOf = (instant: number) => new Date(instant).getUTCFullYear()

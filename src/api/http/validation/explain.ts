@@ -30,9 +30,9 @@ const MAX_WORD_CHARACTERS = 100
 
 /** Names the field that was probably meant, or else all there are. */
 export function unknownField(name: string, known: readonly string[]): string {
-  if (known.length === 0) return 'is not a known field; there are none here'
+  if (known.length === 0) return 'is not a known field; this object has no fields'
   const meant = likely(name.slice(0, MAX_WORD_CHARACTERS), known)
-  return `is not a known field; ${meant === undefined ? `allowed are ${known.join(', ')}` : `the nearest is ${meant}`}`
+  return `is not a known field; ${meant === undefined ? `known fields: ${known.join(', ')}` : `the closest match is ${meant}`}`
 }
 
 /** A union told apart by a member: the issue stands at that member and knows what it may hold. */
@@ -55,19 +55,19 @@ function oneOf(values: readonly unknown[], input: unknown): string {
   if (input === undefined) return `is required and ${list}`
   if (typeof input !== 'string') return `${list}, not ${kindOf(input)}`
   const meant = words.length === 1 ? undefined : likely(input.slice(0, MAX_WORD_CHARACTERS), words)
-  return meant === undefined ? list : `${list}; the nearest is ${meant}`
+  return meant === undefined ? list : `${list}; the closest match is ${meant}`
 }
 
 function tooSmall(origin: string, minimum: number): string {
   if (origin === 'string')
     return minimum === 1 ? 'must not be empty' : `must have at least ${minimum} characters`
-  if (origin === 'array') return `must hold at least ${minimum}`
+  if (origin === 'array') return `must contain at least ${minimum} ${minimum === 1 ? 'item' : 'items'}`
   return `must be at least ${minimum}`
 }
 
 function tooBig(origin: string, maximum: number): string {
   if (origin === 'string') return `must not be longer than ${maximum} characters`
-  if (origin === 'array') return `must not hold more than ${maximum}`
+  if (origin === 'array') return `must not contain more than ${maximum} items`
   return `must be at most ${maximum}`
 }
 

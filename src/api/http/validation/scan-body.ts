@@ -30,18 +30,18 @@ function detailOf({ kind, literal = '' }: Flaw, { depth, values, list }: ScanBou
     case 'depth':
       return `is nested deeper than ${depth} levels`
     case 'values':
-      return `must not hold more than ${values} values`
+      return `must not contain more than ${values} values`
     case 'number':
       return inexactWords(literal)
     case 'text':
-      return 'contains a NUL character or half of a surrogate pair, which cannot be stored'
+      return 'contains a NUL character or an unpaired surrogate, which cannot be stored'
     case 'name':
       return 'has a field name that cannot be stored'
     case 'items':
-      return `must not hold more than ${list?.items}`
+      return `must not contain more than ${list?.items} items`
     case 'itemBytes':
       return `must not be larger than ${list?.itemBytes} bytes`
     case 'otherBytes':
-      return `must not hold more than ${list?.otherBytes} bytes beside its list of ${list?.name}`
+      return `must not contain more than ${list?.otherBytes} bytes besides ${list?.name}`
   }
 }

@@ -19,7 +19,7 @@ function firstBadText(part: RequestPart, values: unknown): Problem | undefined {
     if (!isStorable(name) || ![value].flat().every((text) => isStorable(String(text))))
       return {
         pointer: placeIn(part, isStorable(name) ? [name] : []),
-        detail: 'contains a NUL character or half of a surrogate pair, which cannot be stored',
+        detail: 'contains a NUL character or an unpaired surrogate, which cannot be stored',
       }
   return undefined
 }

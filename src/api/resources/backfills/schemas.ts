@@ -38,7 +38,7 @@ export const BackfillTask = z
     force: z.boolean().optional().describe('Also for occurrences that have completed. Default false.'),
     reason: Reason.optional(),
   })
-  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
+  .refine(isInOrder, { path: ['to'], message: 'must be after from' })
   .meta({ id: 'BackfillTask' })
 export type BackfillTask = z.output<typeof BackfillTask>
 

@@ -13,7 +13,7 @@ const WallTime = z
 
 const Range = z
   .strictObject({ type: z.literal('range'), from: Instant, to: Instant })
-  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
+  .refine(isInOrder, { path: ['to'], message: 'must be after from' })
   .describe('From one instant to another.')
 
 const Cron = z
@@ -39,7 +39,7 @@ const Weekly = z
     timezone: z.string().default('UTC'),
   })
   .superRefine(({ timezone }, context) => report({ type: 'daily', hour: 0, minute: 0, timezone }, context))
-  .refine(({ from, to }) => from !== to, { path: ['to'], message: 'must be another time than from' })
+  .refine(({ from, to }) => from !== to, { path: ['to'], message: 'must differ from from' })
   .describe('From one wall time to another, beginning on these days of the week.')
 
 function report(schedule: Parameters<typeof validateSchedule>[0], context: z.RefinementCtx): void {

@@ -19,7 +19,7 @@ const isOrdered = ({ from, to }: { from?: string | undefined; to?: string | unde
   const [begin, end] = [parseInstant(from ?? ''), parseInstant(to ?? '')]
   return !begin.ok || !end.ok || begin.at < end.at
 }
-const unordered = { path: ['to'], message: 'must lie after from' }
+const unordered = { path: ['to'], message: 'must be after from' }
 
 const which = {
   taskId: Uuid.optional().describe('Only runs of this task.'),

@@ -69,13 +69,13 @@ export class EventClients {
     if (this.#isClosed || this.#open.size + this.#expected >= limit)
       throw new Refusal(
         'too_many_streams',
-        `This node keeps no more than ${limit} streams of events open. Try again later, or ask another node.`,
+        `This node serves at most ${limit} event streams at once. Try again later, or connect to another node.`,
       )
     this.#expected++
     const stopFollowing = await tail.follow().finally(() => this.#expected--)
     if (this.#isClosed || follower.response.destroyed) {
       stopFollowing()
-      throw new Refusal('unavailable', 'This node is stopping. Ask another one.')
+      throw new Refusal('unavailable', 'This node is shutting down. Connect to another node.')
     }
     take()
     const { response, headers } = follower

@@ -4,7 +4,7 @@ import { Uuid } from '../../http/schemas/values.ts'
 export const FindIds = z.strictObject({
   prefix: z
     .string()
-    .regex(/^[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}$/, 'must be the first 8 characters of an id or more')
+    .regex(/^[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}$/, 'must be at least the first 8 characters of an id')
     .describe('How the id begins, with or without its dashes.')
     .meta({ example: '01a1e128-d4' }),
   type: z.enum(['task', 'run']).describe('What to look for.'),

@@ -19,7 +19,7 @@ export const ReadLedger = z
     limit: Limit,
     cursor: Cursor,
   })
-  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
+  .refine(isInOrder, { path: ['to'], message: 'must be after from' })
 
 export const LedgerEntry = z
   .object({

@@ -115,6 +115,6 @@ export const ListRuns = z
     limit: Limit,
     cursor: Cursor,
   })
-  .refine(isInOrder, { path: ['to'], message: 'must lie after from' })
+  .refine(isInOrder, { path: ['to'], message: 'must be after from' })
 export type ListRuns = z.output<typeof ListRuns>
 export const ListAttempts = z.strictObject({ limit: Limit, cursor: Cursor })

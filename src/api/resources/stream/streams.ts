@@ -50,7 +50,7 @@ export class Streams {
     if (this.#isClosed || this.#open.size + this.#expected >= this.#limit)
       throw new Refusal(
         'too_many_streams',
-        `This node keeps no more than ${this.#limit} streams open. Try again later, or ask another node.`,
+        `This node serves at most ${this.#limit} streams at once. Try again later, or connect to another node.`,
       )
     let stream: EventStream | undefined
     let isGone = false
@@ -65,7 +65,7 @@ export class Streams {
     try {
       const missed = typeof since === 'number' ? await this.#feed.since(since) : since
       if (isGone || this.#isClosed)
-        throw new Refusal('unavailable', 'This node is stopping. Ask another one.')
+        throw new Refusal('unavailable', 'This node is shutting down. Connect to another node.')
       take()
       const opened = new EventStream({
         response: watcher.response,

@@ -44,7 +44,7 @@ const HeaderValue = z
 
 const Headers = z
   .record(HeaderName, HeaderValue)
-  .refine((headers) => Object.keys(headers).length <= 50, 'must not hold more than 50 headers')
+  .refine((headers) => Object.keys(headers).length <= 50, 'must not contain more than 50 headers')
 
 const expectRule = 'must be a status from 100 to 599 or a class such as "2xx"'
 const ExpectedStatus = z.union(

@@ -48,7 +48,7 @@ export function createTaskRoutes(app: App, context: Context): void {
   app.put('/v1/tasks/by-key/:key', { schema: upsert }, async (request, reply) => {
     const { key } = request.params
     if (request.body.key !== undefined && request.body.key !== key) {
-      const detail = `is ${JSON.stringify(request.body.key)}, but the address names ${JSON.stringify(key)}`
+      const detail = `is ${JSON.stringify(request.body.key)}, but the path names ${JSON.stringify(key)}`
       throw invalidInput([{ pointer: '/key', detail }])
     }
     const { row, isNew } = await upsertTask(context, {

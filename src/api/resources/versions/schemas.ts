@@ -68,7 +68,7 @@ export const TaskVersionPage = z
 export const ListVersions = z.strictObject({ limit: Limit, cursor: Cursor })
 
 const MAX_VERSION = 2_147_483_647
-const rule = 'must be a whole number from 1 on'
+const rule = 'must be a whole number of at least 1'
 
 /** A version in an address: digits, checked before they are a number. */
 export const VersionNumber = z

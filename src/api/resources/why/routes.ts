@@ -31,7 +31,7 @@ export function whyRoutes(app: App, context: Context): void {
     const now = context.clock.now()
     if (at !== null && at > now + AHEAD_MS)
       throw invalidInput([
-        { pointer: '?at', detail: 'lies ahead; give an instant that has passed, or none for now' },
+        { pointer: '?at', detail: 'is in the future; give a past instant, or omit it for the current state' },
       ])
     const {
       at: about,

@@ -133,7 +133,7 @@ export const Report = z.strictObject({
     .strictObject({
       code: z
         .string()
-        .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a word of small letters, digits and underscores')
+        .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must consist of lower-case letters, digits and underscores')
         .optional()
         .describe('Default handler_failed.'),
       message: z.string().max(100_000),

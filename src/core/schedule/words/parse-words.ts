@@ -40,7 +40,7 @@ export interface WordsOptions {
 
 export function parseWords(text: string, options: WordsOptions): ParsedWords {
   if (text.length > MAX_WORDS_LENGTH)
-    return { ok: false, reason: `is ${text.length} characters long; allowed are ${MAX_WORDS_LENGTH}` }
+    return { ok: false, reason: `is ${text.length} characters long; the maximum is ${MAX_WORDS_LENGTH}` }
   const reader = new Reader(text.replace(/[\t\r\n]/g, ' '))
   const schedule = readSchedule(reader, options)
   if (schedule === null || !reader.isAtEnd) return { ok: false, reason: refusal(reader, options) }
@@ -55,13 +55,13 @@ function refusal(reader: Reader, options: WordsOptions): string {
   const understood = reader.text.slice(0, at).trim()
   const rest = reader.text.slice(at).trim()
   const found =
-    rest === '' ? 'the text ends' : `"${rest.length > 30 ? `${rest.slice(0, 30)}…` : rest}" is not understood`
+    rest === '' ? 'the text ends' : `"${rest.length > 30 ? `${rest.slice(0, 30)}…` : rest}" is not recognised`
   const form = nearestForm(reader.text, (text) => readsAll(text, options))
-  const nearest = `The nearest form that is understood is "${form}"`
-  if (understood === '') return `cannot be read: ${found}. ${nearest}`
+  const nearest = `The closest supported form is "${form}"`
+  if (understood === '') return `is not understood: ${found}. ${nearest}`
   const shown = understood.length > 60 ? `…${understood.slice(-60)}` : understood
   const choices = expected.length === 0 ? '' : `; expected ${expected.slice(0, MAX_EXPECTED).join(', or ')}`
-  return `cannot be read after "${shown}": ${found} (character ${at + 1})${choices}. ${nearest}`
+  return `is not understood after "${shown}": ${found} (character ${at + 1})${choices}. ${nearest}`
 }
 
 /** More alternatives are no help. */

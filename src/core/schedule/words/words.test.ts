@@ -185,7 +185,7 @@ test.each([
   ['twice a day', 'every day at 9:00'],
   ['every 7 minutes between 8 and 18', 'every 15 minutes between 8 and 18'],
 ])('%j is answered with the nearest form, %j', (text, form) => {
-  expect(meaning(text)).toContain(`The nearest form that is understood is "${form}"`)
+  expect(meaning(text)).toContain(`The closest supported form is "${form}"`)
 })
 
 test('a single day is refused, since it may be one day or all of them', () => {
@@ -201,23 +201,23 @@ test('wall times that name no zone are those of the zone one asks for', () => {
 })
 
 test.each([
-  ['someday', /^cannot be read: "someday" is not understood\. The nearest form that is understood is/],
-  ['tomorrow', /^cannot be read after "tomorrow": the text ends \(character 9\); expected "at"/],
-  ['', /^cannot be read: the text ends\. The nearest form that is understood is "daily at 9:00"/],
+  ['someday', /^is not understood: "someday" is not recognised\. The closest supported form is/],
+  ['tomorrow', /^is not understood after "tomorrow": the text ends \(character 9\); expected "at"/],
+  ['', /^is not understood: the text ends\. The closest supported form is "daily at 9:00"/],
   [
     'every weekday at nine',
-    /^cannot be read after "every weekday at": "nine" is not understood \(character 18\); expected .*a time such as 9:00/,
+    /^is not understood after "every weekday at": "nine" is not recognised \(character 18\); expected .*a time such as 9:00/,
   ],
   [
     'every wekday at 9:00',
-    /"wekday at 9:00" is not understood .*expected .*"weekday" or a day such as Monday/,
+    /"wekday at 9:00" is not recognised .*expected .*"weekday" or a day such as Monday/,
   ],
-  ['every weekday at 25:00', /"25:00" is not understood .*a time such as 9:00, from 0:00 to 23:59/],
+  ['every weekday at 25:00', /"25:00" is not recognised .*a time such as 9:00, from 0:00 to 23:59/],
   [
     'every weekday at 9:00 in Europe/Atlantis',
-    /"Europe\/Atlantis" is not understood .*a time zone that is known/,
+    /"Europe\/Atlantis" is not recognised .*a time zone that is known/,
   ],
-  ['every weekday at 9:00 please', /"please" is not understood .*a time zone/],
+  ['every weekday at 9:00 please', /"please" is not recognised .*a time zone/],
   ['every 7 minutes between 8 and 18', /a number of minutes that divides 60/],
   ['every 15 minutes between 8 and 8', /another hour than the first/],
   ['every 15 minutes between 8:30 and 18', /a whole hour from 0 to 23/],
@@ -226,9 +226,12 @@ test.each([
   ['* * *', /^is understood, but expression has 3 fields/],
   ['every year on 30 February at 9:00', /^is understood, but expression never matches/],
   ['every 5 milliseconds', /^is understood, but interval is 5ms; allowed 10ms/],
-  ['only when triggered; every hour', /^is understood, but triggers\/0\/type is manual, which adds nothing/],
+  [
+    'only when triggered; every hour',
+    /^is understood, but triggers\/0\/type is manual, which is not needed here/,
+  ],
   ['on 2026-02-30 at 9:00', /^is understood, but dates\/0 names a day that does not exist/],
-  [`every ${'9'.repeat(3_000)}`, /^is 3006 characters long; allowed are 2000$/],
+  [`every ${'9'.repeat(3_000)}`, /^is 3006 characters long; the maximum is 2000$/],
 ])('%j is refused with the place and what would be right', (text, reason) => {
   expect(meaning(text)).toMatch(reason)
 })

@@ -3,7 +3,7 @@ import { changedNumber } from './changed-number.ts'
 
 test('a number that would become another one is named with its place', () => {
   expect(changedNumber('{"a":{"b":[1,9007199254740993]}}')).toMatch(
-    /^a\.b\.1 is 9007199254740993, which would be kept as 9007199254740992;/,
+    /^a\.b\.1 is 9007199254740993, which would be stored as 9007199254740992;/,
   )
   expect(changedNumber('1e400')).toMatch(/^it is 1e400, which is beyond the range of a double;/)
 })

@@ -18,8 +18,8 @@ const MAX_DIGITS_SHOWN = 40
 export function inexactWords(literal: string): string {
   const shown = literal.length > MAX_DIGITS_SHOWN ? `${literal.slice(0, MAX_DIGITS_SHOWN)}…` : literal
   const read = Number(literal)
-  const instead = Number.isFinite(read) ? `would be kept as ${read}` : 'is beyond the range of a double'
-  return `is ${shown}, which ${instead}; send a number that a double holds exactly, or a string`
+  const instead = Number.isFinite(read) ? `would be stored as ${read}` : 'is beyond the range of a double'
+  return `is ${shown}, which ${instead}; send a number that a double can represent exactly, or a string`
 }
 
 /** The value as a whole number without zeros at either end, and a power of ten. */
