@@ -10,13 +10,14 @@ import fastify, {
 } from 'fastify'
 import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { uuidv7 } from '../core/ids.ts'
-import type { Context } from '../operations/context.ts'
+import type { Facilities } from '../operations/context.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
 import { jobRoutes } from './compatible/jobs-routes.ts'
 import { compatibleTaskRoutes } from './compatible/tasks-routes.ts'
 import { BODY_LIMIT, parseJsonBodies } from './http/body-parsing.ts'
+import { giveContext } from './http/call-context.ts'
 import { compressAnswers } from './http/compression.ts'
 import { type ConnectionLimits, timeoutsOf } from './http/connection-limits.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './http/errors.ts'
@@ -28,7 +29,7 @@ import type { Readiness } from './http/readiness.ts'
 import { serializeAnswers } from './http/serialization.ts'
 import { answerUnreadable } from './http/socket-errors.ts'
 import { handleUnknownRoutes } from './http/unknown-routes.ts'
-import { validatorCompiler } from './http/validation/parse.ts'
+import { validatorCompiler } from './http/validation/compiler.ts'
 import { guardText } from './http/validation/text.ts'
 import type { DashboardFiles } from './pages/dashboard-files.ts'
 import { dashboardRoutes } from './pages/dashboard-routes.ts'
@@ -71,7 +72,7 @@ export type App = FastifyInstance<
 >
 
 export interface AppOptions {
-  readonly context: Context
+  readonly facilities: Facilities
   readonly readiness: Readiness
   /** Attends to workers of the users' own. */
   readonly remoteWorkers: RemoteWorkers
@@ -88,7 +89,7 @@ export interface AppOptions {
 const MAX_PARAM_CHARACTERS = 8_192
 
 export async function createApp({
-  context,
+  facilities,
   readiness,
   remoteWorkers,
   tester,
@@ -116,6 +117,7 @@ export async function createApp({
   parseJsonBodies(app)
   if (installation.loopbackOnly) guardHost(app)
   guardLoops(app)
+  giveContext(app, facilities)
   guardOrigin(app, installation.allowedOrigins)
   takeLargeBodiesInTurn(app)
   guardText(app)
@@ -128,35 +130,35 @@ export async function createApp({
     transform: jsonSchemaTransform,
     transformObject: finishDocument,
   })
-  createTaskRoutes(app, context)
-  await app.register(async (scope) => bulkRoutes(scope as App, context))
-  readTaskRoutes(app, context)
-  changeTaskRoutes(app, context)
-  versionRoutes(app, context)
-  backfillRoutes(app, context)
-  taskRunRoutes(app, context)
-  ledgerRoutes(app, context)
-  whyRoutes(app, context)
-  runRoutes(app, context)
-  idRoutes(app, context)
-  scheduleRoutes(app, context)
-  queueRoutes(app, context)
-  blackoutRoutes(app, context)
-  signingSecretRoutes(app, context)
-  clusterRoutes(app, context)
-  serverRoutes(app, context, installation)
-  statsRoutes(app, context)
-  projectRoutes(app, context)
-  findingRoutes(app, context)
-  streamRoutes(app, context, log)
-  workerRoutes(app, context, remoteWorkers)
+  createTaskRoutes(app)
+  await app.register(async (scope) => bulkRoutes(scope as App))
+  readTaskRoutes(app)
+  changeTaskRoutes(app)
+  versionRoutes(app)
+  backfillRoutes(app)
+  taskRunRoutes(app)
+  ledgerRoutes(app)
+  whyRoutes(app)
+  runRoutes(app)
+  idRoutes(app)
+  scheduleRoutes(app)
+  queueRoutes(app)
+  blackoutRoutes(app)
+  signingSecretRoutes(app)
+  clusterRoutes(app)
+  serverRoutes(app, installation)
+  statsRoutes(app)
+  projectRoutes(app)
+  findingRoutes(app)
+  streamRoutes(app, facilities, log)
+  workerRoutes(app, remoteWorkers)
   await app.register(async (scope) => reportRoutes(scope as App, remoteWorkers))
-  eventRoutes(app, context, log)
-  subscriptionRoutes(app, context, tester)
-  deadLetterRoutes(app, context)
+  eventRoutes(app, facilities, log)
+  subscriptionRoutes(app, tester)
+  deadLetterRoutes(app)
   healthRoutes(app, readiness)
-  jobRoutes(app, context)
-  await app.register(async (scope) => compatibleTaskRoutes(scope as App, context))
+  jobRoutes(app)
+  await app.register(async (scope) => compatibleTaskRoutes(scope as App))
   await documentationRoutes(app)
   await app.ready()
   return app

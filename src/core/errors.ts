@@ -76,3 +76,24 @@ export class Refusal extends Error {
     this.retryAfterSeconds = more.retryAfterSeconds
   }
 }
+
+/** A request can be wrong in as many places as it has bytes; this many are reported. */
+export const MAX_PROBLEMS = 20
+const MAX_SUMMARISED = 3
+
+/** A refusal that lists every problem and summarises the first few in a sentence. */
+export function invalidInput(problems: readonly Problem[]): Refusal {
+  return new Refusal('invalid_input', sentence(problems), { problems })
+}
+
+export function sentence(problems: readonly Problem[]): string {
+  const told = problems
+    .slice(0, MAX_SUMMARISED)
+    .map(({ pointer, detail }) => `${pointer === '' ? 'the body' : pointer} ${detail}`)
+  const more = problems.length - told.length
+  return `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
+}
+
+/** The same problems, as parts of something larger. */
+export const located = (pointer: string, problems: readonly Problem[]): Problem[] =>
+  problems.map((problem) => ({ ...problem, pointer: pointer + problem.pointer }))

@@ -17,6 +17,7 @@ import {
 } from '../core/run/frontier.ts'
 import type { EndedRun } from '../core/run/run-event.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
+import { currentPosition } from '../store/history/current-position.ts'
 import {
   currentSnapshot,
   endedRuns,
@@ -41,11 +42,6 @@ const MAX_KEPT_ROWS = 10_000
 /** A stretch of time that a page of somebody far behind is looked for in, at first; it grows while nothing is found. */
 const FIRST_STRETCH_US = 5_000_000
 const LONGEST_STRETCH_US = 6 * 3_600_000_000
-/**
- * What was under way before anybody followed has begun no longer ago than this: our own transactions are short, and
- * a session that leaves one alone is ended after a minute.
- */
-const LONGEST_TRANSACTION_US = 600_000_000
 /** History is dropped by the day: what lies no further back than this is there. */
 const SURELY_KEPT_US = 3_600_000_000
 /** What is nearer to the end than this is read in one. */
@@ -224,15 +220,6 @@ export class HistoryTail {
     this.#kept += look.rows.length
     while (this.#kept > MAX_KEPT_ROWS) this.#kept -= this.#looks.shift()?.rows.length ?? 0
   }
-}
-
-/** The position behind all that has been committed. */
-export async function currentPosition(db: Database): Promise<EventPosition> {
-  const [mark] = await db.run(markTransactions())
-  const [seen] = await db.run(currentSnapshot())
-  const markUs = mark?.us ?? 0
-  const before = frontierAt(markUs - LONGEST_TRANSACTION_US)
-  return { from: nextFrontier(before, seen?.snapshot ?? '', markUs), to: null, at: null }
 }
 
 /** What of a look somebody has not seen. */

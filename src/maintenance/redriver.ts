@@ -7,7 +7,7 @@
  * followed by another one, until none is left.
  */
 
-import type { Context } from '../operations/context.ts'
+import { contextOf, type Facilities } from '../operations/context.ts'
 import { pause } from '../operations/dead-letters/pause.ts'
 import { LEASE_MS, RedrivePass } from '../operations/dead-letters/redrive-pass.ts'
 import { LeasedWork } from '../runtime/leased-work.ts'
@@ -21,25 +21,25 @@ const MAX_HELD = 4
 const BETWEEN_PASSES_MS = 1_000
 
 export interface RedriverOptions {
-  readonly context: Context
+  readonly facilities: Facilities
   readonly log: Logger
 }
 
 export class Redriver extends LeasedWork<RedriveRow> {
-  readonly #context: Context
+  readonly #facilities: Facilities
   readonly #aside: SetAside<{ readonly id: string }>
 
-  constructor({ context, log }: RedriverOptions) {
+  constructor({ facilities, log }: RedriverOptions) {
     super({ name: 'redrives', everyMs: EVERY_MS, mostHeld: MAX_HELD, log })
-    this.#context = context
+    this.#facilities = facilities
     const subjectOf = ({ id }: { readonly id: string }) => ({ id })
-    this.#aside = new SetAside({ operation: 'redrive', db: context.db, log, subjectOf })
+    this.#aside = new SetAside({ operation: 'redrive', db: facilities.db, log, subjectOf })
   }
 
   protected async lease(limit: number): Promise<RedriveRow[]> {
-    const { db, projectId } = this.#context
+    const { db } = this.#facilities
     const leased: RedriveRow[] = []
-    const unheld = await db.run(unheldRedrives({ projectId, limit, except: this.#aside.restingIds }))
+    const unheld = await db.run(unheldRedrives({ limit, except: this.#aside.restingIds }))
     if (unheld.length > 0)
       await this.#aside.each(unheld, async (redrives) => {
         leased.push(...(await db.run(leaseRedrives({ redrives, leaseMs: LEASE_MS }))))
@@ -48,11 +48,18 @@ export class Redriver extends LeasedWork<RedriveRow> {
   }
 
   protected async work(redrive: RedriveRow, stopping: AbortSignal): Promise<void> {
-    const pass = new RedrivePass(this.#context, redrive, stopping)
+    const pass = new RedrivePass(
+      contextOf(this.#facilities, {
+        projectId: redrive.projectId,
+        actor: { kind: 'system', part: 'redriver' },
+      }),
+      redrive,
+      stopping,
+    )
     while (!stopping.aborted) {
       if ((await pass.run()) !== 'running') return
       await pause(BETWEEN_PASSES_MS, stopping)
     }
-    await this.#context.db.run(releaseRedrive(redrive))
+    await this.#facilities.db.run(releaseRedrive(redrive))
   }
 }

@@ -5,22 +5,40 @@ import type { ProjectLimits } from '../store/projects/projects.ts'
 import type { LaneRegistry } from '../store/queues/queues.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
-/** What an operation works with: the truth, its time, and a way to wake whoever is concerned. */
-export interface Context {
+/** What every call on a node works with: the database, its time, and a way to wake other parts. */
+export interface Facilities {
   readonly db: Database
   /** Whether the database can be written to. It has a connection of its own. */
   readonly writeCheck: WriteCheck
   readonly clock: Clock
   readonly wakeUps: WakeUps
   readonly lanes: LaneRegistry
-  /** How often nodes show that they live. */
+  /** How often nodes send a heartbeat. */
   readonly heartbeatMs: number
   /** A shard whose owner is silent for longer than this is unwatched. */
   readonly shardTakeoverMs: number
-  /** What was unwatched for no longer than this simply runs late. */
+  /** Occurrences that were unwatched for no longer than this run late instead of being misfires. */
   readonly misfireGraceMs: number
-  /** What holds for projects that set no limits of their own. */
+  /** Limits of projects that set none of their own. */
   readonly limits: ProjectLimits
-  /** The project that the caller acts in. */
-  readonly projectId: string
 }
+
+/** Who calls an operation: a client, known by its address, or Belfry itself. */
+export type Actor =
+  | { readonly kind: 'client'; readonly address: string | null }
+  | { readonly kind: 'system'; readonly part: string }
+
+/** One call of an operation: in which project, and who acts. */
+export interface Call {
+  readonly projectId: string
+  readonly actor: Actor
+}
+
+/** What an operation gets. It is made for each call; nothing keeps one for later calls. */
+export interface Context extends Facilities, Call {}
+
+export const contextOf = (facilities: Facilities, { projectId, actor }: Call): Context => ({
+  ...facilities,
+  projectId,
+  actor,
+})

@@ -4,23 +4,19 @@ const SHOWN_PER_MS = 20
 const LONGEST_SHOWN_MS = 30_000
 
 /**
- * Something that is the same for everybody who asks: it is made once and shown to all who ask within a moment. The
- * longer it took to make, the longer it is shown, so that however many look they cost a bounded share of the database.
+ * An answer that is the same for everybody who asks: it is made once and given to all who ask within a moment. The longer it took to
+ * make, the longer it is kept, so that any number of readers cost a bounded share of the database.
  */
-export class MadeForAll<T> {
-  readonly #make: () => Promise<T>
+class SharedAnswer<T> {
   #made: Promise<T> | undefined
   #validUntil = 0
 
-  constructor(make: () => Promise<T>) {
-    this.#make = make
-  }
-
-  get(): Promise<T> {
+  /** `make` may close over the caller's context: it is called at most once for all who share the answer. */
+  get(make: () => Promise<T>): Promise<T> {
     if (this.#made && performance.now() < this.#validUntil) return this.#made
     const startedAt = performance.now()
     this.#validUntil = Number.POSITIVE_INFINITY
-    this.#made = this.#make()
+    this.#made = make()
     this.#made.then(
       () => {
         const tookMs = performance.now() - startedAt
@@ -32,5 +28,19 @@ export class MadeForAll<T> {
       },
     )
     return this.#made
+  }
+}
+
+/** One such answer for each key, such as each project. */
+export class SharedAnswers<T> {
+  readonly #byKey = new Map<string, SharedAnswer<T>>()
+
+  get(key: string, make: () => Promise<T>): Promise<T> {
+    let shared = this.#byKey.get(key)
+    if (!shared) {
+      shared = new SharedAnswer()
+      this.#byKey.set(key, shared)
+    }
+    return shared.get(make)
   }
 }

@@ -9,10 +9,11 @@
  * been sent, as when a kept connection turns out to be closed; after that even a GET is not repeated
  * here, because the far end may have acted on it and every repetition must be an attempt of its own.
  */
+
 import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
 import { type AddressPolicy, isPrivateAddress } from '../core/action/address.ts'
-import type { StopSignal } from '../worker/executor.ts'
+import type { StopSignal } from '../runtime/stop-signal.ts'
 import { guardedConnector } from './address-guard.ts'
 import { boundingAnswers } from './answer-bound.ts'
 import { BodyCapture, type CapturedBody } from './body-capture.ts'

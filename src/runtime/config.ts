@@ -3,12 +3,14 @@
  * the only file that reads the environment. A key that is not known is refused with the nearest one that
  * is: a typo must not silently mean the default.
  */
+
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { parseEmailAddress } from '../core/action/email-address.ts'
 import { parseSmtpUrl } from '../core/action/smtp-url.ts'
 import { nearest } from '../core/words/nearest.ts'
+import { LOG_LEVELS, type LogLevel } from '../telemetry/log-level.ts'
 import { contradiction, GRACE_IN_TAKEOVERS } from './consistency.ts'
 import { PRESET_NAMES, PRESETS, type PresetName } from './presets.ts'
 
@@ -22,9 +24,6 @@ export type Pooling = (typeof POOLING)[number]
 /** Whether tasks may reach loopback and private networks. */
 export const PRIVATE_ADDRESSES = ['auto', 'allow', 'refuse'] as const
 export type PrivateAddresses = (typeof PRIVATE_ADDRESSES)[number]
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Every setting, with its value. */
 export interface Config {

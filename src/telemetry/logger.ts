@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { printable, printableLines } from '../core/values/printable.ts'
-import type { LogLevel } from '../runtime/config.ts'
+import type { LogLevel } from './log-level.ts'
 
 export type Logger = pino.Logger
 

@@ -4,9 +4,10 @@ import type { Outcome } from '../core/run/outcome.ts'
 import { durationMs } from '../core/task/task.ts'
 import type { EndedAttempt } from '../outcomes/verdict.ts'
 import { type HoldingClock, holdMs, type Step } from '../runtime/clock.ts'
+import type { StopSignal } from '../runtime/stop-signal.ts'
 import { traceparentFor } from '../telemetry/traceparent.ts'
 import type { Work } from '../transport/transport.ts'
-import type { AttemptContext, Executor, StopSignal } from './executor.ts'
+import type { AttemptContext, Executor } from './executor.ts'
 
 /** Why an attempt is told to stop before it has ended by itself. */
 export type StopReason = 'timeout' | 'cancelled' | 'lease_lost' | 'shutdown'

@@ -1,15 +1,6 @@
 import type { Action } from '../core/action/action.ts'
 import type { Outcome } from '../core/run/outcome.ts'
-
-/**
- * Tells that an attempt must end. It is the part of AbortSignal that executors need, and any AbortSignal is
- * one; most attempts end by themselves, and making a real one for each would cost more than a whole run.
- */
-export interface StopSignal {
-  readonly aborted: boolean
-  addEventListener(type: 'abort', listener: () => void): void
-  removeEventListener(type: 'abort', listener: () => void): void
-}
+import type { StopSignal } from '../runtime/stop-signal.ts'
 
 /** What an executor may know of the attempt it performs. */
 export interface AttemptContext {

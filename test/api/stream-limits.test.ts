@@ -43,7 +43,7 @@ function aFeed() {
       },
     },
   }) as Database
-  return { looks, feed: new ChangeFeed({ ...context, db }, silentLogger()) }
+  return { looks, feed: new ChangeFeed({ ...context, db, log: silentLogger() }) }
 }
 
 /** Time passes when it is told to; the database answers in its own. */
@@ -112,11 +112,15 @@ test('when the first look fails the stream is refused, and the next one begins a
 
 test('no more streams are open than there may be, and one that ends makes room', async () => {
   const { feed } = aFeed()
-  const streams = new Streams({ feed, clock: context.clock, limit: 2 })
+  const feeds = { of: () => feed, stop: () => feed.stop() }
+  const streams = new Streams({ feeds, clock: context.clock, limit: 2 })
   const refusals: unknown[] = []
   const server = createServer((_, response) => {
     streams
-      .open({ response, headers: {}, taskId: null, lastEventId: null }, () => {})
+      .open(
+        { response, headers: {}, projectId: context.projectId, taskId: null, lastEventId: null },
+        () => {},
+      )
       .catch((error) => {
         refusals.push(error)
         response.writeHead(503).end()

@@ -5,6 +5,7 @@ import { createApp } from '../../src/api/app.ts'
 import { Readiness } from '../../src/api/http/readiness.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Tester } from '../../src/events/subscriptions/tester.ts'
+import { contextOf } from '../../src/operations/context.ts'
 import { UNSIGNED } from '../../src/outgoing/signer.ts'
 import { RemoteDesk } from '../../src/remote/remote-desk.ts'
 import type { Database } from '../../src/store/database/database.ts'
@@ -50,7 +51,7 @@ export async function createTestApp(
     leaseMs: 15_000,
   })
   remoteWorkers.start()
-  const context = {
+  const facilities = {
     db,
     writeCheck: new WriteCheck(db),
     clock,
@@ -60,7 +61,6 @@ export async function createTestApp(
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,
     limits,
-    projectId: DEFAULT_PROJECT_ID,
   }
   const tester = new Tester({
     clock,
@@ -69,10 +69,10 @@ export async function createTestApp(
     allowPrivateAddresses: true,
     timeoutMs: 10_000,
   })
-  const readiness = new Readiness(context.writeCheck)
+  const readiness = new Readiness(facilities.writeCheck)
   readiness.enter('serving')
   const app = await createApp({
-    context,
+    facilities,
     readiness,
     remoteWorkers,
     tester,
@@ -121,6 +121,10 @@ export async function createTestApp(
       body: isJson && answer.payload !== '' ? JSON.parse(answer.payload) : null,
     }
   }
+  const context = contextOf(facilities, {
+    projectId: DEFAULT_PROJECT_ID,
+    actor: { kind: 'system', part: 'test' },
+  })
   return { app, context, send }
 }
 

@@ -72,6 +72,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
     misfireGraceMs: 10_000,
     limits: { minPeriodMs: null, maxAheadMs: null },
     projectId: DEFAULT_PROJECT_ID,
+    actor: { kind: 'system', part: 'test' } as const,
   }
   await editTask(context, {
     id: task.taskId,

@@ -75,6 +75,7 @@ const overview = () =>
     misfireGraceMs: 10_000,
     limits: { minPeriodMs: null, maxAheadMs: null },
     projectId: DEFAULT_PROJECT_ID,
+    actor: { kind: 'system', part: 'test' } as const,
   })
 
 test('an outcome is written into a day of history whose partition is missing', async () => {

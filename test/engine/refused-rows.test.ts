@@ -295,7 +295,7 @@ test('other redrives are taken on when one cannot be', async () => {
     values: [],
   })
   const redriver = new Redriver({
-    context: {
+    facilities: {
       db,
       ...parts,
       lanes: new LaneRegistry(),
@@ -304,7 +304,6 @@ test('other redrives are taken on when one cannot be', async () => {
       misfireGraceMs: 10_000,
       writeCheck: new WriteCheck(db),
       limits: { minPeriodMs: null, maxAheadMs: null },
-      projectId: DEFAULT_PROJECT_ID,
     },
     log: silentLogger(),
   })

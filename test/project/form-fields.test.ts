@@ -7,7 +7,7 @@ import {
   SlackAction,
   SleepAction,
   WebhookAction,
-} from '../../src/api/resources/tasks/action-schemas.ts'
+} from '../../src/operations/tasks/action-schema.ts'
 import { emptyDraft } from '../../web/screens/task-form/draft.ts'
 
 test('the form of the dashboard has a field for every member of every action', () => {

@@ -3,19 +3,22 @@
  * its `code_location`, a user is the owner of tasks, and an execution is a run. A thin translation onto the
  * operations of `/v1`; docs/reference/compatibility.md describes it.
  */
+
 import { z } from 'zod'
 import { targetOfAction } from '../../core/action/action.ts'
 import { maskedAction } from '../../core/action/masked-action.ts'
-import { type Problem, Refusal } from '../../core/errors.ts'
+import { invalidInput, type Problem, Refusal } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
 import type { RunState } from '../../core/run/run.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
 import type { Schedule } from '../../core/schedule/schedule.ts'
 import { parseDuration } from '../../core/values/duration.ts'
+import { utc } from '../../core/values/utc.ts'
 import type { Context } from '../../operations/context.ts'
 import { createTask } from '../../operations/tasks/create-task.ts'
 import { endTask } from '../../operations/tasks/end-task.ts'
 import { listBriefly } from '../../operations/tasks/read-tasks.ts'
+import { parse } from '../../operations/validation/parse.ts'
 import { type RunRow, runsOfTask } from '../../store/history/runs.ts'
 import type { BriefTask } from '../../store/tasks/brief-tasks.ts'
 import { findTasks, type TaskRow } from '../../store/tasks/tasks.ts'
@@ -24,8 +27,6 @@ import { decodeCursor, isInstant, pageOf } from '../http/cursor.ts'
 import { isTaskPosition, linkNext, NextPage } from '../http/next-link.ts'
 import { headers, idempotencyOf, traceparentOf } from '../http/request.ts'
 import { problems } from '../http/schemas/problem-document.ts'
-import { invalidInput, parse } from '../http/validation/parse.ts'
-import { utc } from '../present.ts'
 import { CreateTask } from '../resources/tasks/schemas.ts'
 import {
   DeletedJob,
@@ -78,15 +79,13 @@ const history = {
   response: { 200: z.array(Execution), ...problems(404, 413, 415) },
 }
 
-export function jobRoutes(app: App, context: Context): void {
-  const { db, projectId } = context
-
+export function jobRoutes(app: App): void {
   app.post('/submit_job', { schema: submit }, async (request, reply) => {
     try {
       const input = toCreateTask(request.body)
       const traceparent = traceparentOf(request)
       const repeat = idempotencyOf(request)
-      const { body, isReplay } = await createTask(context, { input, traceparent, repeat, present })
+      const { body, isReplay } = await createTask(request.context, { input, traceparent, repeat, present })
       if (isReplay) reply.header('idempotent-replayed', 'true')
       return body as Job
     } catch (error) {
@@ -94,7 +93,7 @@ export function jobRoutes(app: App, context: Context): void {
     }
   })
 
-  app.post('/retrieve_all_jobs', { schema: retrieve }, async ({ body, query }, reply) => {
+  app.post('/retrieve_all_jobs', { schema: retrieve }, async ({ body, query, context }, reply) => {
     const before = decodeCursor(query.cursor, isTaskPosition)?.[0]
     const rows = await listBriefly(context, { owner: body.user_id, before, limit: JOB_LIST_LIMIT + 1 })
     const page = pageOf(rows, { limit: JOB_LIST_LIMIT, present, position: ({ id }) => [id] })
@@ -102,25 +101,25 @@ export function jobRoutes(app: App, context: Context): void {
     return page.items
   })
 
-  app.post('/delete_job', { schema: remove }, async ({ body: { user_id, job_id } }) => {
+  app.post('/delete_job', { schema: remove }, async ({ body: { user_id, job_id }, context }) => {
     // Somebody else's job is as good as none.
     if ((await getJob(context, job_id)).owner !== user_id) noJob(job_id)
     await endTask(context, job_id, 'delete')
     return { user_id, job_id }
   })
 
-  app.post('/get_exec_history', { schema: history }, async ({ body: { job_id }, query }, reply) => {
+  app.post('/get_exec_history', { schema: history }, async ({ body: { job_id }, query, context }, reply) => {
     await getJob(context, job_id)
     const [scheduledFor, id] = decodeCursor(query.cursor, isExecutionPosition) ?? []
     const before = scheduledFor === undefined || id === undefined ? undefined : { scheduledFor, id }
     const statement = runsOfTask({
-      projectId,
+      projectId: context.projectId,
       taskId: job_id,
       isBrief: true,
       before,
       limit: JOB_LIST_LIMIT + 1,
     })
-    const rows = await db.snapshot((tx) => tx.run(statement), { inOrder: true })
+    const rows = await context.db.snapshot((tx) => tx.run(statement), { inOrder: true })
     const page = pageOf(rows, {
       limit: JOB_LIST_LIMIT,
       present: presentExecution,

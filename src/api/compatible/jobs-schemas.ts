@@ -1,6 +1,6 @@
 /** The shapes of the calls on jobs. */
 import { z } from 'zod'
-import { Uuid } from '../http/schemas/values.ts'
+import { Uuid } from '../../operations/validation/values.ts'
 
 const UserId = z.string().min(1).max(200).describe('Whose job it is; `owner` in `/v1`.')
 const Stored = z.string().meta({ format: 'date-time' })

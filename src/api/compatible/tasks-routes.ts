@@ -3,16 +3,18 @@
  * one of four statuses. A thin translation onto the operations of `/v1`; docs/reference/compatibility.md
  * has the table of statuses. It answers a bad request with 400 and nothing else.
  */
+
 import type { FastifyError } from 'fastify'
 import { z } from 'zod'
 import { type Action, targetOfAction } from '../../core/action/action.ts'
 import { maskedAction } from '../../core/action/masked-action.ts'
-import { type Problem, Refusal, type RefusalCode } from '../../core/errors.ts'
+import { invalidInput, type Problem, Refusal, type RefusalCode, sentence } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
 import type { TaskState } from '../../core/task/task.ts'
-import type { Context } from '../../operations/context.ts'
+import { utc } from '../../core/values/utc.ts'
 import { createTask } from '../../operations/tasks/create-task.ts'
 import { getTask, listBriefly, notFound } from '../../operations/tasks/read-tasks.ts'
+import { parse } from '../../operations/validation/parse.ts'
 import type { BriefTask } from '../../store/tasks/brief-tasks.ts'
 import type { App } from '../app.ts'
 import { decodeCursor, pageOf } from '../http/cursor.ts'
@@ -20,8 +22,6 @@ import { refuse, toRefusal } from '../http/errors.ts'
 import { isTaskPosition, linkNext, NextPage } from '../http/next-link.ts'
 import { headers, idempotencyOf, traceparentOf } from '../http/request.ts'
 import { problems } from '../http/schemas/problem-document.ts'
-import { invalidInput, parse, sentence } from '../http/validation/parse.ts'
-import { utc } from '../present.ts'
 import { CreateTask } from '../resources/tasks/schemas.ts'
 import { ScheduleTaskRequest, TaskResponse } from './tasks-schemas.ts'
 
@@ -56,13 +56,13 @@ const read = {
   response: { 200: TaskResponse, ...usual, 404: problems(404)[404] },
 }
 
-export function compatibleTaskRoutes(app: App, context: Context): void {
+export function compatibleTaskRoutes(app: App): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
     refuse(inItsWords(toRefusal(error, request)), request, reply),
   )
 
   app.post('/tasks', { schema: schedule }, async (request, reply) => {
-    const { body, isReplay } = await createTask(context, {
+    const { body, isReplay } = await createTask(request.context, {
       input: toCreateTask(request.body),
       traceparent: traceparentOf(request),
       repeat: idempotencyOf(request),
@@ -72,7 +72,7 @@ export function compatibleTaskRoutes(app: App, context: Context): void {
     return body as TaskResponse
   })
 
-  app.get('/tasks', { schema: list }, async ({ query }, reply) => {
+  app.get('/tasks', { schema: list }, async ({ query, context }, reply) => {
     const before = decodeCursor(query.cursor, isTaskPosition)?.[0]
     const rows = await listBriefly(context, { before, limit: LIST_LIMIT + 1 })
     const page = pageOf(rows, { limit: LIST_LIMIT, present, position: ({ id }) => [id] })
@@ -80,7 +80,7 @@ export function compatibleTaskRoutes(app: App, context: Context): void {
     return page.items
   })
 
-  app.get('/tasks/:id', { schema: read }, async ({ params: { id } }) =>
+  app.get('/tasks/:id', { schema: read }, async ({ params: { id }, context }) =>
     present(isUuid(id) ? await getTask(context, id) : notFound(id.slice(0, 100))),
   )
 }

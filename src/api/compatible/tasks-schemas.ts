@@ -1,7 +1,7 @@
 /** The shapes of the `/tasks` interface. */
 import { z } from 'zod'
 import { parseDuration } from '../../core/values/duration.ts'
-import { Instant } from '../http/schemas/values.ts'
+import { Instant } from '../../operations/validation/values.ts'
 
 const Duration = z.string().superRefine((text, context) => {
   const parsed = parseDuration(text)

@@ -2,13 +2,15 @@
  * Bodies: JSON in UTF-8 and nothing else, looked through before it is parsed. Parsing cannot be interrupted, so no piece of
  * text is parsed that holds more than a bounded number of values; a body that is a long list is parsed item by item.
  */
+
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
 import type { ListPlace } from '../../core/values/json/json-scan.ts'
+import { jsonPointer } from '../../core/values/json-pointer.ts'
+import type { ListItem } from '../../operations/validation/checked-items.ts'
 import { mapInTurns } from '../../runtime/turns.ts'
 import type { App } from '../app.ts'
-import { jsonPointer } from './validation/place.ts'
 import { BODY_BOUNDS, scanBody } from './validation/scan-body.ts'
 
 /** What a body may have, where a route says nothing else. */
@@ -39,13 +41,6 @@ export interface ListBody {
   /** Of one item as JSON. */
   readonly maxItemBytes: number
   readonly maxItemValues?: number
-}
-
-/** One item of such a list, not parsed yet. */
-export interface ListItem {
-  readonly bytes: number
-  /** What it holds; refused when it is no JSON. */
-  parse(): unknown
 }
 
 /** For the routes of a scope: their bodies come with the items of the list as `ListItem`. */

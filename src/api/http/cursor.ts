@@ -1,7 +1,7 @@
 /** Lists in pages. A cursor is the position of the last item of a page, as opaque text. */
+import { invalidInput } from '../../core/errors.ts'
 import { EARLIEST_INSTANT, LATEST_INSTANT } from '../../core/schedule/zone.ts'
 import type { PageRow } from '../../store/database/page-bytes.ts'
-import { invalidInput } from './validation/parse.ts'
 
 type Position = readonly (string | number)[]
 

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Refusal } from '../../core/errors.ts'
 import { type Repeatable, repeatable } from '../../operations/idempotency.ts'
+import type { ExpectedVersion } from '../../operations/tasks/expected-version.ts'
 
 const IdempotencyKey = z
   .string()
@@ -39,9 +40,6 @@ export function traceparentOf(request: FastifyRequest): string | null {
 export const callerOf = (request: FastifyRequest): string | null => request.ip ?? null
 
 export const etag = (version: number): string => `"${version}"`
-
-/** What the caller believes about the task it changes: its version, that it exists, or nothing at all. */
-export type ExpectedVersion = number | 'any' | null
 
 export function expectedVersion(request: FastifyRequest): ExpectedVersion {
   const value = request.headers['if-match']

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { findBinaries } from '../../embedded/binaries.ts'
 import { describeFileError } from '../../embedded/errors.ts'
 import { defaultDataDir, readOwner } from '../../embedded/server.ts'
-import { tryWakeUps } from '../../node/wake-ups.ts'
 import type { Config } from '../../runtime/config.ts'
 import { Database } from '../../store/database/database.ts'
 import { meet } from '../../store/database/pooling.ts'
@@ -14,6 +13,7 @@ import { EXIT } from '../exit.ts'
 import { findPortUser, isPortFree } from '../port-user.ts'
 import { onStdout as pc, printOut } from '../terminal.ts'
 import { VERSION } from '../version.ts'
+import { tryWakeUps } from '../wake-ups.ts'
 
 interface Finding {
   readonly check: string

@@ -10,13 +10,12 @@ import {
 } from '../../embedded/server.ts'
 import { isLoopback } from '../../node/loopback.ts'
 import type { Node } from '../../node/node.ts'
-import { tryWakeUps } from '../../node/wake-ups.ts'
 import type { Config } from '../../runtime/config.ts'
 import { troubleOf } from '../../store/database/database-trouble.ts'
 import { MigrationError } from '../../store/schema/migrate.ts'
 import { createLogger, type Logger } from '../../telemetry/logger.ts'
 import { printBanner } from '../banner.ts'
-import { type OpenDatabase, openDatabase, shownUrl } from '../database.ts'
+import { type OpenDatabase, openDatabase, shownPath, shownUrl } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { startedByNpm } from '../npm.ts'
 import { findPortUser, isPortFree } from '../port-user.ts'
@@ -24,6 +23,7 @@ import { Signals } from '../signals.ts'
 import { Steps } from '../steps.ts'
 import { printOut } from '../terminal.ts'
 import { VERSION } from '../version.ts'
+import { tryWakeUps } from '../wake-ups.ts'
 
 /** The built dashboard lies beside the built program. */
 const DASHBOARD = fileURLToPath(new URL('./web', import.meta.url))
@@ -67,7 +67,8 @@ export async function start(config: Config): Promise<void> {
     config,
     db: database.db,
     databaseUrl: database.url,
-    dataDir: database.embedded?.dataDir ?? null,
+    databasePlace: database.embedded ? shownPath(database.embedded.dataDir) : shownUrl(database.url),
+    isEmbedded: database.embedded !== null,
     version: VERSION,
     dashboardDir: DASHBOARD,
     log,

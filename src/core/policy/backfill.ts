@@ -14,6 +14,7 @@ export type BackfillOrder = (typeof BACKFILL_ORDERS)[number]
 
 /** How runs of a backfill meet other runs of their task: one after another, or side by side. */
 export const BACKFILL_OVERLAPS = ['queue_all', 'allow'] as const
+export type BackfillOverlap = (typeof BACKFILL_OVERLAPS)[number]
 
 /** Occurrences that the range of one backfill may hold. */
 export const MAX_BACKFILL_OCCURRENCES = 100_000

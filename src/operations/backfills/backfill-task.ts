@@ -3,16 +3,11 @@
  * themselves are put on the agenda later, a slice at a time, by whichever scheduler gets to it.
  */
 
-import { invalidInput } from '../../api/http/validation/parse.ts'
-import { presentBackfill, utc } from '../../api/present.ts'
-import {
-  type BackfillPreview,
-  type BackfillTask,
-  INSTANTS_SHOWN,
-} from '../../api/resources/backfills/schemas.ts'
-import { Refusal } from '../../core/errors.ts'
+import { invalidInput, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import {
+  type BackfillOrder,
+  type BackfillOverlap,
   type BackfillRange,
   MAX_BACKFILL_OCCURRENCES,
   occurrencesOfRange,
@@ -20,6 +15,7 @@ import {
 import type { Plan } from '../../core/schedule/schedule.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import type { Steps } from '../../core/values/steps.ts'
+import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import * as backfills from '../../store/backfills/backfills.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
@@ -29,19 +25,40 @@ import { type Answer, answerOnce, type Repeatable, remember } from '../idempoten
 import { getTask } from '../tasks/read-tasks.ts'
 import { lockLiving, refuseEnded } from '../tasks/settle.ts'
 
+/** Instants that a preview shows. */
+const INSTANTS_SHOWN = 10
+
+/** A range of the past to run again. */
+export interface BackfillInput {
+  /** RFC 3339; `to` is not included. */
+  readonly from: string
+  readonly to: string
+  /** Default `oldest_first`. */
+  readonly order?: BackfillOrder | undefined
+  /** Such as `10/s`; default no limit. */
+  readonly rate?: string | undefined
+  readonly overlap?: BackfillOverlap | undefined
+  readonly maxRuns?: number | undefined
+  /** Also occurrences that have completed. */
+  readonly force?: boolean | undefined
+  readonly reason?: string | undefined
+}
+
 /** A backfill that somebody asks for. */
 export interface WantedBackfill {
   readonly taskId: string
-  readonly input: BackfillTask
+  readonly input: BackfillInput
   readonly by: string | null
   readonly repeat: Repeatable | null
+  /** Turns the stored backfill into the body of the answer. */
+  readonly present: (row: FoundBackfill) => unknown
 }
 
 /** What a backfill would do. */
 export async function previewBackfill(
   context: Context,
   { taskId, input }: Pick<WantedBackfill, 'taskId' | 'input'>,
-): Promise<BackfillPreview> {
+) {
   const task = await getTask(context, taskId)
   refuseEnded(task)
   const { occurrences, wanted } = await survey(context, { taskId, input, definition: task.definition })
@@ -57,7 +74,7 @@ export async function previewBackfill(
 /** Begins a backfill of the task as it is defined now. */
 export function backfillTask(context: Context, wanted: WantedBackfill): Promise<Answer> {
   const { db, projectId } = context
-  const { taskId, input, by, repeat } = wanted
+  const { taskId, input, by, repeat, present } = wanted
   return answerOnce(context, repeat, async () => {
     const current = await getTask(context, taskId)
     refuseEnded(current)
@@ -84,14 +101,14 @@ export function backfillTask(context: Context, wanted: WantedBackfill): Promise<
       const [stored] = await tx.run(backfills.insertBackfill(asked))
       if (!stored) throw backfillActive((await tx.run(backfills.runningBackfill(taskId)))[0]?.id ?? null)
       const [row] = await tx.run(backfills.findBackfills({ projectId, id: asked.id, limit: 1 }))
-      const answer = { status: 201, body: presentBackfill(row as NonNullable<typeof row>) }
+      const answer = { status: 201, body: present(row as NonNullable<typeof row>) }
       if (repeat) await remember(tx, projectId, repeat, answer)
       return answer
     })
   })
 }
 
-const rangeOf = ({ from, to, order }: BackfillTask) => ({
+const rangeOf = ({ from, to, order }: BackfillInput) => ({
   from: instantMs(from),
   to: instantMs(to),
   newestFirst: order === 'newest_first',
@@ -102,7 +119,7 @@ const CHUNK = 5_000
 
 interface Survey {
   readonly taskId: string
-  readonly input: BackfillTask
+  readonly input: BackfillInput
   readonly definition: TaskDefinition
   /** Only how many there are is of interest, not which of them need a run. */
   readonly isCounted?: boolean

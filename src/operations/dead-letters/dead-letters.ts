@@ -1,9 +1,5 @@
 /** What failed for good: finding it, putting it together, taking it off the list. */
 
-import type {
-  DeadLetterFilter as FilterInput,
-  RedriveDeadLetters,
-} from '../../api/resources/dead-letters/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { instantMs } from '../../core/task/task.ts'
@@ -32,6 +28,15 @@ export const MAX_GROUPED = 50_000
 const MAX_DISMISSED = 20_000
 const MAX_COUNTED = 10_000
 const RATE = 10
+
+/** Which dead letters are meant; instants are RFC 3339. Everything that is given must match. */
+export interface FilterInput {
+  readonly taskId?: string | undefined
+  readonly fingerprint?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly runIds?: readonly string[] | undefined
+}
 
 export function filterOf({ taskId, fingerprint, from, to, runIds }: FilterInput): DeadLetterFilter {
   return {
@@ -143,7 +148,7 @@ export async function dismissLetters(
 /** Begins to run again what matches. What fails from now on is not meant. */
 export async function beginRedrive(
   context: Context,
-  { filter, rate }: RedriveDeadLetters,
+  { filter, rate }: { readonly filter: FilterInput; readonly rate?: number | undefined },
 ): Promise<RedriveRow> {
   const { db, clock, projectId } = context
   const id = uuidv7()

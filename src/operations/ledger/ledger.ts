@@ -1,6 +1,5 @@
 /** The ledger of one task: what is read of it, within which bounds, and how much of it is shown. */
 
-import { utc } from '../../api/present.ts'
 import { Refusal } from '../../core/errors.ts'
 import {
   isInOrder,
@@ -10,6 +9,7 @@ import {
   type LedgerState,
   ledgerSteps,
 } from '../../core/ledger/ledger.ts'
+import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import * as store from '../../store/history/ledger.ts'

@@ -1,7 +1,6 @@
 /** Who is there and who watches what, as one answer each. */
 
-import type { Counted } from '../../api/http/schemas/counted.ts'
-import type { Node } from '../../api/resources/nodes/schemas.ts'
+import type { Counted } from '../../core/values/counted.ts'
 import {
   heldByNodes,
   listNodes,
@@ -17,8 +16,8 @@ const MAX_EXAMINED_PER_SHARD = 500
 
 /** A node, in a word how it is, and how much it holds. */
 export interface NodeView extends NodeRow {
-  readonly state: Node['state']
-  readonly why: Node['reason']
+  readonly state: 'alive' | 'quiet' | 'dead'
+  readonly why: 'stopped' | 'lost' | 'silent' | null
   readonly busy: Counted
 }
 

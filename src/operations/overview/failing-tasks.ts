@@ -1,7 +1,6 @@
 /** Of the tasks that failed lately those whose latest run did, and how often in a row they have failed. */
 
-import { utc } from '../../api/present.ts'
-import type { Stats } from '../../api/resources/overview/schemas.ts'
+import { utc } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type FailedTask, type FailureStreak, failureStreaks } from '../../store/history/overview.ts'
 
@@ -9,10 +8,7 @@ const FAILING_SHOWN = 10
 /** Runs of each task that are looked at to find its latest success. */
 export const MAX_STREAK = 1_000
 
-export async function failingOf(
-  tx: Queryable,
-  failed: readonly FailedTask[],
-): Promise<Stats['tasks']['failing']> {
+export async function failingOf(tx: Queryable, failed: readonly FailedTask[]) {
   const failing = failed.filter(({ states }) => states?.[0] !== 'completed')
   const shown = failing.slice(0, FAILING_SHOWN)
   const taskIds = shown.map(({ taskId }) => taskId)

@@ -1,8 +1,7 @@
 /** History counted by the minute, added up to steps of a chart. */
 
-import { utc } from '../../api/present.ts'
-import type { Stats } from '../../api/resources/overview/schemas.ts'
 import { addBuckets, type LatenessBuckets, latenessAt } from '../../core/run/lateness.ts'
+import { utc } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { groupRuns, readProgress, readTallies, type Tally, talliesOf } from '../../store/history/tally.ts'
 
@@ -49,7 +48,7 @@ interface Steps {
 }
 
 /** Steps of the same length, whole ones since the epoch, the last of which has only begun. */
-export function stepsOf(counts: HistoryCounts, { now, stepMs, count }: Steps): Stats['minutes'] {
+export function stepsOf(counts: HistoryCounts, { now, stepMs, count }: Steps) {
   const { minutes, isComplete, countedUntil, since } = counts
   const byStep = new Map<number, Tally[]>()
   for (const tally of minutes) {
@@ -65,7 +64,7 @@ export function stepsOf(counts: HistoryCounts, { now, stepMs, count }: Steps): S
   })
 }
 
-export function outcomesOf(tallies: readonly Tally[]): Omit<Stats['lastDay'], 'isComplete'> {
+export function outcomesOf(tallies: readonly Tally[]) {
   const sum = (of: (tally: Tally) => number) => tallies.reduce((total, tally) => total + of(tally), 0)
   return {
     completed: sum((tally) => tally.completed),
@@ -77,7 +76,7 @@ export function outcomesOf(tallies: readonly Tally[]): Omit<Stats['lastDay'], 'i
   }
 }
 
-function latenessOf(buckets: LatenessBuckets): Stats['lastDay']['latenessMs'] {
+function latenessOf(buckets: LatenessBuckets) {
   const [p50, p99] = [latenessAt(buckets, 0.5), latenessAt(buckets, 0.99)]
   return p50 === null || p99 === null ? null : { p50, p99 }
 }

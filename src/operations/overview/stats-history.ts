@@ -1,7 +1,10 @@
 /** How a longer stretch of time was, in as many steps as a chart has room for. */
-import type { HistoryRange, StatsHistory } from '../../api/resources/overview/schemas.ts'
 import type { Context } from '../context.ts'
 import { countHistory, stepsOf } from './history-counts.ts'
+
+/** How far back from now history can be read. */
+export const HISTORY_RANGES = ['1h', '5h', '24h', '7d'] as const
+export type HistoryRange = (typeof HISTORY_RANGES)[number]
 
 const MINUTE_MS = 60_000
 
@@ -12,7 +15,7 @@ const STEPS: Readonly<Record<HistoryRange, { readonly stepMinutes: number; reado
   '7d': { stepMinutes: 120, count: 84 },
 }
 
-export async function readHistory(context: Context, range: HistoryRange): Promise<StatsHistory> {
+export async function readHistory(context: Context, range: HistoryRange) {
   const { db, clock, projectId } = context
   const now = clock.now()
   const { stepMinutes, count } = STEPS[range]

@@ -1,9 +1,8 @@
 /** The overview: how things stand, how the last hour and day were, what comes next. */
 
-import type { Counted } from '../../api/http/schemas/counted.ts'
-import { presentAudit, utc } from '../../api/present.ts'
-import type { Stats } from '../../api/resources/overview/schemas.ts'
 import { SHARD_COUNT } from '../../core/ids.ts'
+import type { Counted } from '../../core/values/counted.ts'
+import { utc } from '../../core/values/utc.ts'
 import { type AuditSummary, auditSummary } from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type RefusedRow, refusedNow } from '../../store/database/refused-rows.ts'
@@ -11,7 +10,7 @@ import { failedTasks, type LiveCounts, liveCounts, taskCounts } from '../../stor
 import { type ClockStepRow, latestClockStep } from '../../store/nodes/clock-steps.ts'
 import type { Context } from '../context.ts'
 import { type Forecast, forecast } from '../schedules/forecast.ts'
-import { MadeForAll } from '../shared-answer.ts'
+import { summariseAudit } from './audit-summary.ts'
 import { allNodes, allShards, isWatched, type NodeView } from './cluster.ts'
 import { failingOf } from './failing-tasks.ts'
 import { countHistory, outcomesOf, stepsOf } from './history-counts.ts'
@@ -34,10 +33,7 @@ const REFUSED_SHOWN = 10
 /** Findings of a day that are counted; there are hardly ever any. */
 export const MAX_FINDINGS_COUNTED = 10_000
 
-/** The overview, made once for all who ask at about the same time. */
-export const sharedStats = (context: Context) => new MadeForAll(() => readStats(context))
-
-export async function readStats(context: Context): Promise<Stats> {
+export async function readStats(context: Context) {
   const { db, clock, projectId, writeCheck } = context
   const trouble = await writeCheck.trouble()
   const now = clock.now()
@@ -88,7 +84,7 @@ export async function readStats(context: Context): Promise<Stats> {
       ...ahead,
       minutes: ahead.minutes.map(({ minute, count }) => ({ at: utc(minute), count })),
     },
-    audit: presentAudit(present.audit),
+    audit: summariseAudit(present.audit),
     refused: refusedOf(present.refused),
     database: { isWritable: trouble === null, code: trouble?.code ?? null, detail: trouble?.detail ?? null },
     clock: { steps: step?.count ?? 0, lastStep: step && { at: utc(step.noticedAt), byMs: step.byMs } },
@@ -112,7 +108,7 @@ const auditOf = (audit: AuditSummary | undefined, now: number) => ({
 
 interface Present {
   readonly live: LiveCounts
-  readonly failing: Stats['tasks']['failing']
+  readonly failing: Awaited<ReturnType<typeof failingOf>>
   readonly tasks: { readonly total: number; readonly paused: number; readonly pausedSince: number | null }
   readonly ahead: Forecast
   readonly audit: AuditSummary | undefined
@@ -159,7 +155,7 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
   }
 }
 
-const refusedOf = (rows: readonly RefusedRow[]): Stats['refused'] => ({
+const refusedOf = (rows: readonly RefusedRow[]) => ({
   count: rows.length,
   atLeast: rows.length >= MAX_REFUSED,
   items: rows.slice(0, REFUSED_SHOWN).map(({ firstAt, lastAt, ...row }) => ({
@@ -171,7 +167,7 @@ const refusedOf = (rows: readonly RefusedRow[]): Stats['refused'] => ({
 
 const upTo = (count: number): Counted => ({ count, atLeast: count >= MAX_TASKS_COUNTED })
 
-function placesOf(nodes: readonly NodeView[]): Stats['places'] {
+function placesOf(nodes: readonly NodeView[]) {
   const living = nodes.filter(({ state }) => state !== 'dead')
   const count = living.reduce((sum, { busy }) => sum + busy.count, 0)
   return {

@@ -1,7 +1,7 @@
 /** Is everything on time? One sentence about it, made of what was counted. Pure. */
 
-import type { Counted } from '../../api/http/schemas/counted.ts'
 import { REFUSED_WORDS, type RefusedOperation } from '../../core/ledger/refusal-report.ts'
+import type { Counted } from '../../core/values/counted.ts'
 
 /** What the sentence is made of. */
 export interface Ingredients {

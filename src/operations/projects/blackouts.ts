@@ -1,8 +1,7 @@
-import type { CreateBlackout } from '../../api/resources/blackouts/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { spanAfter, spanAt } from '../../core/policy/blackout.ts'
-import type { BlackoutRule } from '../../core/policy/blackout-rule.ts'
+import type { BlackoutEffect, BlackoutRule } from '../../core/policy/blackout-rule.ts'
 import {
   type BlackoutRow,
   insertBlackout,
@@ -13,10 +12,18 @@ import {
 } from '../../store/projects/blackouts.ts'
 import type { Context } from '../context.ts'
 
+/** A blackout to create. */
+export interface NewBlackout {
+  readonly name: string
+  readonly window: BlackoutRule
+  /** Default `skip`. */
+  readonly effect?: BlackoutEffect | undefined
+}
+
 /** Stores a blackout. Schedulers hear of it at once, and find it within two seconds in any case. */
-export async function createBlackout(context: Context, input: CreateBlackout): Promise<BlackoutRow> {
+export async function createBlackout(context: Context, input: NewBlackout): Promise<BlackoutRow> {
   const { db, projectId, wakeUps, clock } = context
-  const rule = input.window as BlackoutRule
+  const rule = input.window
   const now = clock.now()
   if (spanAt(rule, now) === null && spanAfter(rule, now) === null) throw isOver()
   const row = { id: uuidv7(), projectId, name: input.name, effect: input.effect ?? 'skip', rule }

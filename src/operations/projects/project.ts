@@ -1,6 +1,5 @@
 /** The project that the caller acts in, the limits it sets for the schedules of its tasks, and who sends their messages. */
 
-import type { EditProject } from '../../api/resources/projects/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { paceOf } from '../../core/schedule/pace.ts'
 import { triggersOf } from '../../core/schedule/schedule.ts'
@@ -32,10 +31,20 @@ async function ownProject({ db, projectId, limits }: Context): Promise<ProjectRo
   return { ...project, minPeriodMs, maxAheadMs }
 }
 
+/** What is to change; null removes a limit or a sender. Durations are text, such as `10s`. */
+export interface ProjectEdit {
+  readonly limits?:
+    | { readonly minPeriod?: string | null | undefined; readonly maxAhead?: string | null | undefined }
+    | undefined
+  readonly mail?:
+    | { readonly from?: string | null | undefined; readonly replyTo?: string | null | undefined }
+    | undefined
+}
+
 export async function changeProject(
   context: Context,
   name: string,
-  { limits, mail }: EditProject,
+  { limits, mail }: ProjectEdit,
 ): Promise<ProjectRow> {
   const { db } = context
   const { id: projectId } = await getProject(context, name)
@@ -57,7 +66,7 @@ export async function changeProject(
       problems: [{ pointer: '/limits/minPeriod', detail }],
     })
   }
-  known.delete(db)
+  known.get(db)?.delete(projectId)
   return getProject(context, name)
 }
 
@@ -65,22 +74,23 @@ export async function changeProject(
 const KNOWN_FOR_MS = 1_000
 
 interface KnownLimits {
-  readonly projectId: string
   readonly readAt: number
   readonly limits: Promise<ProjectLimits>
 }
 
-const known = new WeakMap<Database, KnownLimits>()
+/** By project. */
+const known = new WeakMap<Database, Map<string, KnownLimits>>()
 
 /** The limits of the project, as they were at most a second ago. */
 export async function limitsOf(context: Context): Promise<ProjectLimits> {
   const { db, projectId } = context
-  const found = known.get(db)
-  const isFresh = found?.projectId === projectId && performance.now() - found.readAt < KNOWN_FOR_MS
-  if (found && isFresh) return found.limits
+  const ofProjects = known.get(db) ?? new Map<string, KnownLimits>()
+  known.set(db, ofProjects)
+  const found = ofProjects.get(projectId)
+  if (found && performance.now() - found.readAt < KNOWN_FOR_MS) return found.limits
   const limits = ownProject(context)
-  known.set(db, { projectId, readAt: performance.now(), limits })
-  limits.catch(() => known.delete(db))
+  ofProjects.set(projectId, { readAt: performance.now(), limits })
+  limits.catch(() => ofProjects.delete(projectId))
   return limits
 }
 

@@ -1,13 +1,14 @@
 /** What a trigger may change of one run: checked against the task that it is a run of. */
 
-import { invalidInput, MAX_PROBLEMS, parse } from '../../api/http/validation/parse.ts'
-import { jsonPointer } from '../../api/http/validation/place.ts'
-import { Action } from '../../api/resources/tasks/action-schemas.ts'
 import type { TriggerTask } from '../../api/resources/tasks/schemas.ts'
 import { unmaskedOverride } from '../../core/action/unmasked-action.ts'
+import { invalidInput, MAX_PROBLEMS } from '../../core/errors.ts'
 import { applyOverride, OVERRIDABLE, type RunOverride } from '../../core/run/run-override.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
+import { jsonPointer } from '../../core/values/json-pointer.ts'
+import { Action } from '../tasks/action-schema.ts'
 import { defined, refuseShrinking } from '../tasks/define-task.ts'
+import { parse } from '../validation/parse.ts'
 
 /** The override that was asked for; null when it changes nothing, refused when the task does not take it. */
 export function overrideOf(definition: TaskDefinition, asked: TriggerTask | RunOverride): RunOverride | null {

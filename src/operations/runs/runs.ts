@@ -4,7 +4,6 @@ import { isLiveState } from '../../core/run/run.ts'
 import { applyOverride, type RunOverride } from '../../core/run/run-override.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { backfillOfRun } from '../../store/backfills/backfills.ts'
-import type { Queryable } from '../../store/database/database.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
 import { type AttemptRow, earlierAttempts } from '../../store/history/attempts.ts'
 import { settleDeadLetters } from '../../store/history/dead-letters.ts'
@@ -16,8 +15,8 @@ import { readOverrides } from '../../store/tasks/run-overrides.ts'
 import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/tasks/task-statements.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
 import type { Context } from '../context.ts'
-import type { Answer, Repeatable } from '../idempotency.ts'
-import { triggerTask } from './trigger-task.ts'
+import type { Answer } from '../idempotency.ts'
+import { triggerTask, type WantedRun } from './trigger-task.ts'
 
 /** A run, what it is performed as, its ended attempts in order, and the runs that repeat it. */
 export interface RunWithAttempts {
@@ -99,14 +98,23 @@ function lastAttempt(run: RunRow): AttemptRow[] {
   ]
 }
 
+/** A run to run again, and how its answer is made. */
+export interface RetryRequest extends Pick<WantedRun, 'repeat' | 'present'> {
+  readonly id: string
+}
+
 /** Asks for a run that has ended once more, as a new one of its task; what it did otherwise it does again. */
-export async function retryRun(context: Context, id: string, repeat: Repeatable | null): Promise<Answer> {
+export async function retryRun(context: Context, { id, repeat, present }: RetryRequest): Promise<Answer> {
   const found = await getRun(context, id)
   if (isLiveState(found.run.state)) throw stillActive(found.run)
-  return repeatRun(context, found, repeat, async (tx) => {
-    const { state, endedAt } = found.run
-    if (state === 'permanently_failed' && endedAt !== null)
-      await tx.run(settleDeadLetters({ letters: [{ id, us: endedAt * 1_000 }], how: 'redriven' }))
+  return repeatRun(context, found, {
+    repeat,
+    present,
+    within: async (tx) => {
+      const { state, endedAt } = found.run
+      if (state === 'permanently_failed' && endedAt !== null)
+        await tx.run(settleDeadLetters({ letters: [{ id, us: endedAt * 1_000 }], how: 'redriven' }))
+    },
   })
 }
 
@@ -116,20 +124,23 @@ export class AlreadySettled extends Error {}
 /** Runs a dead letter again, unless somebody has taken care of it already. */
 export async function redriveRun(context: Context, letter: RunPosition): Promise<void> {
   const found = await getRun(context, letter.id)
-  await repeatRun(context, found, null, async (tx) => {
-    const settled = await tx.run(settleDeadLetters({ letters: [letter], how: 'redriven' }))
-    if (settled.length === 0) throw new AlreadySettled()
+  await repeatRun(context, found, {
+    repeat: null,
+    present: () => null,
+    within: async (tx) => {
+      const settled = await tx.run(settleDeadLetters({ letters: [letter], how: 'redriven' }))
+      if (settled.length === 0) throw new AlreadySettled()
+    },
   })
 }
 
 async function repeatRun(
   context: Context,
   { run: { id, taskId }, override }: RunWithAttempts,
-  repeat: Repeatable | null,
-  within: (tx: Queryable) => Promise<void>,
+  how: Pick<WantedRun, 'repeat' | 'present' | 'within'>,
 ): Promise<Answer> {
   try {
-    return await triggerTask(context, { taskId, override, retryOf: id, repeat, within })
+    return await triggerTask(context, { taskId, override, retryOf: id, ...how })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     if (error.code === 'not_found')

@@ -1,4 +1,3 @@
-import { presentRun } from '../../api/present.ts'
 import type { TriggerTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
@@ -23,6 +22,8 @@ export interface WantedRun {
   /** The run that it repeats. */
   readonly retryOf: string | null
   readonly repeat: Repeatable | null
+  /** Turns the run into the body of the answer. */
+  readonly present: (row: RunRow) => unknown
   /** What else becomes true with it, or keeps it from being made. */
   readonly within?: (tx: Queryable) => Promise<void>
 }
@@ -42,7 +43,9 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
       const { version, definition, name, key } = await lockLiving(tx, projectId, taskId)
       const override = wanted.override && overrideOf(definition, wanted.override)
       const performed = override ? applyOverride(definition, override) : definition
-      const body = presentRun(pendingRun({ id: runId, taskId, taskName: name ?? key, retryOf, at, version }))
+      const body = wanted.present(
+        pendingRun({ id: runId, taskId, taskName: name ?? key, retryOf, at, version }),
+      )
       if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
       const behindAtMost = queuedAtMost(performed.overlap)
       const lane = laneOf(projectId, performed)

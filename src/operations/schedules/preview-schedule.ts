@@ -1,5 +1,3 @@
-import { utc } from '../../api/present.ts'
-import type { Preview, PreviewRequest } from '../../api/resources/schedules/schemas.ts'
 import { describeSchedule } from '../../core/schedule/describe.ts'
 import { dstNotes } from '../../core/schedule/dst-notes.ts'
 import { localTime } from '../../core/schedule/local-time.ts'
@@ -7,6 +5,7 @@ import { dueAt, firstOccurrence, nextOccurrence } from '../../core/schedule/occu
 import { type Plan, type Schedule, timezoneOf, triggersOf } from '../../core/schedule/schedule.ts'
 import { zoneNote } from '../../core/schedule/zone-names.ts'
 import { durationMs, instantMs } from '../../core/task/task.ts'
+import { utc } from '../../core/values/utc.ts'
 import { mapInTurns } from '../../runtime/turns.ts'
 import { givenSchedule } from '../tasks/define-task.ts'
 
@@ -14,8 +13,28 @@ import { givenSchedule } from '../tasks/define-task.ts'
 const NOTES_AHEAD_MS = 366 * 86_400_000
 const MAX_NOTES = 10
 
+/** A schedule to look ahead in; instants are RFC 3339, durations text. */
+export interface PreviewInput {
+  readonly schedule: Parameters<typeof givenSchedule>[0]
+  readonly startAt?: string | undefined
+  readonly endAt?: string | undefined
+  /** Occurrences after this instant; default now. */
+  readonly from?: string | undefined
+  readonly count: number
+  readonly seed?: string | undefined
+  readonly jitter?: string | undefined
+}
+
+/** Something to know about an instant: a zone abbreviation, or what daylight saving does. */
+interface Note {
+  readonly at: string | null
+  readonly wall: string | null
+  readonly kind: 'gap' | 'fold' | 'zone'
+  readonly note: string
+}
+
 /** The next instants of a schedule, a sentence about it, and what daylight saving does to it. */
-export async function previewSchedule(request: PreviewRequest, now: number): Promise<Preview> {
+export async function previewSchedule(request: PreviewInput, now: number) {
   const schedule = givenSchedule(request.schedule, now) as Schedule
   const from = request.from === undefined ? now : instantMs(request.from)
   const startAt = request.startAt === undefined ? null : instantMs(request.startAt)
@@ -44,7 +63,7 @@ export async function previewSchedule(request: PreviewRequest, now: number): Pro
 }
 
 /** Abbreviations that were taken for a zone. */
-function zoneNotes(schedule: Schedule): Preview['notes'] {
+function zoneNotes(schedule: Schedule): Note[] {
   const zones = triggersOf(schedule).flatMap((trigger) => ('timezone' in trigger ? [trigger.timezone] : []))
   return [...new Set(zones)].flatMap((zone) => {
     const note = zoneNote(zone)
@@ -52,7 +71,7 @@ function zoneNotes(schedule: Schedule): Preview['notes'] {
   })
 }
 
-const clockNotes = (plan: Plan, from: number): Preview['notes'] =>
+const clockNotes = (plan: Plan, from: number): Note[] =>
   dstNotes(plan, from, from + NOTES_AHEAD_MS, MAX_NOTES).map(({ instant, wall, kind, note }) => ({
     at: instant === null ? null : utc(instant),
     wall,

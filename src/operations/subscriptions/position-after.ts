@@ -1,4 +1,4 @@
-import { invalidInput } from '../../api/http/validation/parse.ts'
+import { invalidInput } from '../../core/errors.ts'
 import { type EventPosition, frontierAt, parsePosition } from '../../core/run/frontier.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
 

@@ -1,11 +1,9 @@
-import type { CreateSubscription, EditSubscription } from '../../api/resources/subscriptions/schemas.ts'
 import { formatSecret, makeSecret } from '../../core/action/webhook-signature.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { formatPosition } from '../../core/run/frontier.ts'
 import type { EventFilter } from '../../core/run/run-event.ts'
 import { durationMs } from '../../core/task/task.ts'
-import { currentPosition } from '../../events/history-tail.ts'
 import {
   deleteSubscription,
   editSubscription,
@@ -14,6 +12,7 @@ import {
   resumeSubscription,
   type SubscriptionRow,
 } from '../../store/events/subscriptions.ts'
+import { currentPosition } from '../../store/history/current-position.ts'
 import type { Context } from '../context.ts'
 import { positionAfter } from './position-after.ts'
 
@@ -21,16 +20,30 @@ export const MAX_SUBSCRIPTIONS = 100
 const BATCH_SIZE = 1
 const GIVE_UP_AFTER = '1d'
 
+/** What a subscription says. Durations are text, such as `1d`. */
+interface SubscriptionSettings {
+  readonly name?: string | null | undefined
+  readonly url?: string | undefined
+  readonly filter?: EventFilter | undefined
+  readonly batchSize?: number | undefined
+  readonly giveUpAfter?: string | undefined
+  readonly secret?: string | undefined
+}
+
+/** A subscription to create. */
+export interface NewSubscription extends SubscriptionSettings {
+  readonly url: string
+  /** An event id or an instant to begin after; default now. */
+  readonly after?: string | undefined
+}
+
 /** Ids are compared as text, and text has its case. */
-function plainFilter(filter: CreateSubscription['filter']): EventFilter {
+function plainFilter(filter: EventFilter | undefined): EventFilter {
   if (filter?.taskIds === undefined) return filter ?? {}
   return { ...filter, taskIds: filter.taskIds.map((id) => id.toLowerCase()) }
 }
 
-export async function createSubscription(
-  context: Context,
-  input: CreateSubscription,
-): Promise<SubscriptionRow> {
+export async function createSubscription(context: Context, input: NewSubscription): Promise<SubscriptionRow> {
   const { db, projectId } = context
   const id = uuidv7()
   const position =
@@ -67,7 +80,7 @@ function unknown(id: string): never {
 export async function changeSubscription(
   context: Context,
   id: string,
-  input: EditSubscription,
+  input: SubscriptionSettings,
 ): Promise<SubscriptionRow> {
   const { db, projectId } = context
   const { name, url, filter, batchSize, giveUpAfter, secret } = input

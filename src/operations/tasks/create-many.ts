@@ -3,15 +3,12 @@
  * done in turns with everything else, so that what is due on this node still starts on time.
  */
 
-import type { ListItem } from '../../api/http/body-parsing.ts'
-import { checkedItems, located } from '../../api/http/validation/list.ts'
-import { presentTask } from '../../api/present.ts'
 import { CreateTask } from '../../api/resources/tasks/schemas.ts'
-import { Refusal } from '../../core/errors.ts'
+import { located, Refusal } from '../../core/errors.ts'
 import { mapInTurns, Turns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
-import type { NewTask } from '../../store/tasks/tasks.ts'
+import type { NewTask, TaskRow } from '../../store/tasks/tasks.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
 import type { Context } from '../context.ts'
 import {
@@ -23,6 +20,7 @@ import {
   remember,
 } from '../idempotency.ts'
 import { limitsOf } from '../projects/project.ts'
+import { checkedItems, type ListItem } from '../validation/checked-items.ts'
 import { newTask, rowOf, storeTasks } from './create-task.ts'
 
 /** Tasks as they were sent: nothing has been checked yet. */
@@ -32,6 +30,8 @@ export interface CreateManyRequest {
   readonly idempotencyKey: string | null
   /** What the request is, for telling a repetition from another one. */
   readonly address: { readonly method: string; readonly url: string }
+  /** Turns a stored task into its part of the answer. */
+  readonly present: (row: TaskRow) => unknown
 }
 
 /** Stored by one statement: so many at most, and no more than so much text unless it is one task alone. */
@@ -46,7 +46,7 @@ const pointerTo = (index: number) => `/tasks/${index}`
 
 /** Stores tasks, all or none. */
 export async function createManyTasks(context: Context, request: CreateManyRequest): Promise<Answer> {
-  const { items, traceparent } = request
+  const { items, traceparent, present } = request
   const { inputs, repeat } = await validated(request)
   const sizes = items.map(({ bytes }) => bytes)
   const ends = chunkEnds(sizes)
@@ -55,7 +55,7 @@ export async function createManyTasks(context: Context, request: CreateManyReque
   const answer = await answerOnce(context, repeat, () =>
     changing(context.db, async (tx) => {
       hints = []
-      return storeAll(context, tx, { inputs, ends, traceparent, repeat, hints, isLong })
+      return storeAll(context, tx, { inputs, ends, traceparent, repeat, hints, present, isLong })
     }),
   )
   if (!answer.isReplay) context.wakeUps.announceDue(hints)
@@ -101,11 +101,12 @@ interface Storing {
   /** Takes in when the stored tasks are first due. */
   readonly hints: DueHint[]
   readonly isLong: boolean
+  readonly present: CreateManyRequest['present']
 }
 
 /** The answer's body is JSON text, or the pieces of it where it is long and nobody has to remember it. */
 async function storeAll(context: Context, tx: Queryable, storing: Storing): Promise<FirstAnswer> {
-  const { inputs, ends, traceparent, repeat, hints, isLong } = storing
+  const { inputs, ends, traceparent, repeat, hints, present, isLong } = storing
   const limits = await limitsOf(context)
   const stored: NewTask[] = []
   for (const [n, end] of ends.entries()) {
@@ -120,20 +121,23 @@ async function storeAll(context: Context, tx: Queryable, storing: Storing): Prom
     for (const { shard, first } of tasks)
       if (first) hints.push({ shard, at: first.at + (first.jitterMs ?? 0) })
   }
-  if (isLong && !repeat) return { status: 201, body: writtenTasks(stored) }
+  if (isLong && !repeat) return { status: 201, body: writtenTasks(stored, present) }
   const pieces: string[] = []
-  for await (const piece of writtenTasks(stored)) pieces.push(piece)
+  for await (const piece of writtenTasks(stored, present)) pieces.push(piece)
   const answer = { status: 201, body: pieces.join('') }
   if (repeat) await remember(tx, context.projectId, repeat, answer)
   return answer
 }
 
 /** The answer as JSON text, piece by piece, in turns with everything else that the process does. */
-async function* writtenTasks(tasks: readonly NewTask[]): AsyncGenerator<string> {
+async function* writtenTasks(
+  tasks: readonly NewTask[],
+  present: CreateManyRequest['present'],
+): AsyncGenerator<string> {
   const turns = new Turns()
   let piece = '{"items":['
   for (const [i, task] of tasks.entries()) {
-    piece += `${i === 0 ? '' : ','}${JSON.stringify(presentTask(rowOf(task)))}`
+    piece += `${i === 0 ? '' : ','}${JSON.stringify(present(rowOf(task)))}`
     if (piece.length >= MIN_PIECE_CHARACTERS) {
       yield piece
       piece = ''

@@ -3,11 +3,10 @@
  * is refused here, with the field that is to blame; nothing has been stored yet.
  */
 
-import { invalidInput } from '../../api/http/validation/parse.ts'
 import type { CreateTask, EditTask } from '../../api/resources/tasks/schemas.ts'
 import type { Action } from '../../core/action/action.ts'
 import { unmaskedAction } from '../../core/action/unmasked-action.ts'
-import { Refusal } from '../../core/errors.ts'
+import { invalidInput, Refusal } from '../../core/errors.ts'
 import { delayMs, firstOccurrence, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { type Schedule, type Trigger, usesSeed } from '../../core/schedule/schedule.ts'
 import { parseWords, type WordsOptions } from '../../core/schedule/words/parse-words.ts'

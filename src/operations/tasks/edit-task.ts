@@ -5,7 +5,6 @@
  * have not been fired.
  */
 
-import type { ExpectedVersion } from '../../api/http/request.ts'
 import type { EditTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf } from '../../core/ids.ts'
@@ -19,6 +18,7 @@ import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
 import type { Context } from '../context.ts'
 import { keepLimits, limitsOf } from '../projects/project.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
+import type { ExpectedVersion } from './expected-version.ts'
 import { endOverdue, recordPause } from './pause-task.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
 import { type Change, goesOnFrom, settleDue } from './settle-due.ts'

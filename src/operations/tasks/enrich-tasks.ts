@@ -1,25 +1,37 @@
-/** What tasks can be shown with besides themselves: how their latest runs went, and when they are due next. */
-
-import { presentTask, utc } from '../../api/present.ts'
-import { type Includable, NEXT_SHOWN, RECENT_SHOWN, type Task } from '../../api/resources/tasks/schemas.ts'
+/** What tasks can be read with besides themselves: how their latest runs went, and when they are due next. */
 import { describeSchedule } from '../../core/schedule/describe.ts'
-import { localTime } from '../../core/schedule/local-time.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
-import { timezoneOf } from '../../core/schedule/schedule.ts'
 import { planOf } from '../../core/task/task.ts'
 import { type RecentRun, recentRuns } from '../../store/history/runs.ts'
 import type { TaskRow } from '../../store/tasks/tasks.ts'
 import type { Context } from '../context.ts'
 
-/** For how long working out instants may keep the process from doing anything else; later tasks get fewer. */
+/** How many of its latest runs a task is read with, and how many of its next instants. */
+export const RECENT_SHOWN = 20
+export const NEXT_SHOWN = 5
+
+/** Parts that cost a little more to find out. */
+export type Includable = 'recent' | 'next'
+
+/** A task with the parts that were asked for. */
+export interface EnrichedTask {
+  readonly row: TaskRow
+  /** The latest runs that have ended, the latest due instant first. */
+  readonly recent?: readonly RecentRun[]
+  /** The next instants at which it is due. */
+  readonly next?: readonly number[]
+  readonly scheduleInWords?: string
+}
+
+/** Computing instants may block the process for this long; after that, tasks get fewer. */
 const MAX_WORKING_MS = 25
 
-/** Tasks as they are shown, with what was asked for: one statement more for all of them, whatever it is. */
-export async function presentTasks(
+/** Tasks with what was asked for: one more statement for all of them. */
+export async function enrichTasks(
   { db }: Context,
   rows: readonly TaskRow[],
   include: readonly Includable[] = [],
-): Promise<Task[]> {
+): Promise<EnrichedTask[]> {
   const recent = new Map<string, readonly RecentRun[]>()
   if (include.includes('recent') && rows.length > 0) {
     const statement = recentRuns({ taskIds: rows.map(({ id }) => id), limit: RECENT_SHOWN })
@@ -28,39 +40,18 @@ export async function presentTasks(
   }
   const deadline = performance.now() + MAX_WORKING_MS
   return rows.map((row) => ({
-    ...presentTask(row),
-    ...(include.includes('recent') ? { recent: (recent.get(row.id) ?? []).map(presentRecent) } : {}),
+    row,
+    ...(include.includes('recent') ? { recent: recent.get(row.id) ?? [] } : {}),
     ...(include.includes('next') ? nextOf(row, deadline) : {}),
   }))
 }
 
-function presentRecent({
-  lateMs,
-  startedAt,
-  endedAt,
-  ...run
-}: RecentRun): NonNullable<Task['recent']>[number] {
-  return {
-    ...run,
-    scheduledFor: utc(run.scheduledFor),
-    startedAt: startedAt === null ? null : utc(startedAt),
-    endedAt: utc(endedAt),
-    latenessMs: lateMs,
-    durationMs: startedAt === null ? null : Math.max(0, endedAt - startedAt),
-  }
-}
-
-function nextOf({ definition, nextAt }: TaskRow, deadline: number): Pick<Task, 'next' | 'scheduleInWords'> {
-  const { schedule } = definition
-  const zone = timezoneOf(schedule) ?? 'UTC'
+function nextOf({ definition, nextAt }: TaskRow, deadline: number) {
   const plan = planOf(definition)
-  const instants: number[] = []
-  for (let at = nextAt; at !== null && instants.length < NEXT_SHOWN; at = nextOccurrence(plan, at)) {
-    instants.push(at)
+  const next: number[] = []
+  for (let at = nextAt; at !== null && next.length < NEXT_SHOWN; at = nextOccurrence(plan, at)) {
+    next.push(at)
     if (performance.now() > deadline) break
   }
-  return {
-    next: instants.map((at) => ({ at: utc(at), local: localTime(at, zone) })),
-    scheduleInWords: describeSchedule(schedule, definition.seed),
-  }
+  return { next, scheduleInWords: describeSchedule(definition.schedule, definition.seed) }
 }

@@ -12,7 +12,7 @@ import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
-import type { Context } from '../context.ts'
+import type { Context, Facilities } from '../context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
 import { dropSkips } from './skip-next.ts'
@@ -79,10 +79,11 @@ export async function resumeTask(context: Context, id: string, { reason }: Resum
  * Ends a pause whose end has come. It ends at the instant it was to end at, also when nobody was there: what
  * came due since then was missed, and follows the misfire policy.
  */
-export async function endPauseOnTime({ db, projectId, wakeUps }: Context, runId: string): Promise<void> {
+export async function endPauseOnTime({ db, wakeUps }: Facilities, runId: string): Promise<void> {
   const due = await changing(db, async (tx) => {
     const [duty] = await tx.run(changes.dutyOf(runId))
     if (!duty) return null
+    const { projectId } = duty
     const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
     const [taken] = await tx.run(changes.takeDuty(runId))
     if (!task || !taken || task.pausedAt === null) return null

@@ -1,8 +1,6 @@
 /** Making an earlier version of a task hold again: an edit like any other, to what was before. */
 
-import type { ExpectedVersion } from '../../api/http/request.ts'
-import { invalidInput } from '../../api/http/validation/parse.ts'
-import { Refusal } from '../../core/errors.ts'
+import { invalidInput, Refusal } from '../../core/errors.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import type { LockedTask } from '../../store/tasks/task-statements.ts'
@@ -10,6 +8,7 @@ import { type VersionRow, versionsOf } from '../../store/tasks/task-versions.ts'
 import type { Context } from '../context.ts'
 import { withinBounds } from './define-task.ts'
 import { redefine } from './edit-task.ts'
+import type { ExpectedVersion } from './expected-version.ts'
 
 /** Which version shall hold again, and who says so. */
 export interface Rollback {

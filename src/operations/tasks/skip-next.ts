@@ -11,7 +11,7 @@ import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
-import type { Context } from '../context.ts'
+import type { Context, Facilities } from '../context.ts'
 import { chainDelay } from './define-task.ts'
 import { haltTask, instantAfter, lockLiving, nextOrdinal, passUntil, writeAhead } from './settle.ts'
 
@@ -79,10 +79,11 @@ export async function dropSkips(
 }
 
 /** An occurrence that was to be skipped has come: records it and goes on to the next one. */
-export async function skipOnTime({ db, projectId, wakeUps }: Context, runId: string): Promise<void> {
+export async function skipOnTime({ db, wakeUps }: Facilities, runId: string): Promise<void> {
   const due = await changing(db, async (tx) => {
     const [duty] = await tx.run(changes.dutyOf(runId))
     if (!duty) return null
+    const { projectId } = duty
     const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
     const [taken] = await tx.run(changes.takeDuty(runId))
     if (!task || !taken) return null

@@ -1,9 +1,9 @@
-import { definedFields } from '../../api/present.ts'
 import { Refusal } from '../../core/errors.ts'
 import { changesBetween, type FieldChange } from '../../core/task/version-diff.ts'
 import type { PageRow } from '../../store/database/page-bytes.ts'
 import { type VersionRow, versionsOf } from '../../store/tasks/task-versions.ts'
 import type { Context } from '../context.ts'
+import { definedFields } from './defined-fields.ts'
 import { getTask } from './read-tasks.ts'
 
 /** A version, and what it changed of the one before. */

@@ -1,4 +1,3 @@
-import type { ExpectedVersion } from '../../api/http/request.ts'
 import type { CreateTask, EditTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { TASK_DEFAULTS } from '../../core/task/task.ts'
@@ -6,6 +5,7 @@ import { findTasks, type TaskRow } from '../../store/tasks/tasks.ts'
 import type { Context } from '../context.ts'
 import { createTask } from './create-task.ts'
 import { editTask } from './edit-task.ts'
+import type { ExpectedVersion } from './expected-version.ts'
 import { getTask, getTaskByKey } from './read-tasks.ts'
 
 /** A whole task for a key, whether or not there is one yet. */

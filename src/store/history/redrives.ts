@@ -58,17 +58,11 @@ export const cancelRedrive = ({ projectId, id }: { projectId: string; id: string
   returning id`
 
 /** Redrives that nobody works on, but for the named ones. */
-export const unheldRedrives = ({
-  projectId,
-  limit,
-  except,
-}: {
-  projectId: string
-  limit: number
-  except: readonly string[]
-}) => sql<{ id: string }>`
+export const unheldRedrives = ({ limit, except }: { limit: number; except: readonly string[] }) => sql<{
+  id: string
+}>`
   select id from redrive
-  where project_id = ${projectId} and state = 'running' and leased_until <= now() and id <> all(${list(except, (id) => id)}::uuid[])
+  where state = 'running' and leased_until <= now() and id <> all(${list(except, (id) => id)}::uuid[])
   order by id limit ${limit}`
 
 /** Takes those of some redrives that nobody works on. */

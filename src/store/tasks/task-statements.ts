@@ -144,8 +144,8 @@ export const takeDuty = (runId: string) => sql<{ taskId: string; at: number; kin
 export const resumeDutyOf = (taskId: string) => sql<{ at: number }>`
   select scheduled_for as at from agenda where task_id = ${taskId} and kind = 'resume'`
 
-export const dutyOf = (runId: string) => sql<{ taskId: string }>`
-  select task_id as "taskId" from agenda where run_id = ${runId} and kind in ('resume', 'skip')`
+export const dutyOf = (runId: string) => sql<{ taskId: string; projectId: string }>`
+  select task_id as "taskId", project_id as "projectId" from agenda where run_id = ${runId} and kind in ('resume', 'skip')`
 
 /** Takes back what makes up for an outage and has not begun, and records each of them as passed over by a pause. */
 export const giveUpLate = (taskId: string) => sql`

@@ -1,7 +1,8 @@
 import type { SleepAction } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
 import { parseDuration } from '../../core/values/duration.ts'
-import type { AttemptContext, StopSignal } from '../executor.ts'
+import type { StopSignal } from '../../runtime/stop-signal.ts'
+import type { AttemptContext } from '../executor.ts'
 
 /** The longest delay a Node timer can hold; anything above it would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1

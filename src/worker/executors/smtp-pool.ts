@@ -6,9 +6,10 @@
  * A connection is idle, or carries one message. It is used again after a message that was taken, and closed after
  * anything else: what state the server is in then is not worth finding out.
  */
+
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { SmtpServer } from '../../core/action/smtp-url.ts'
-import type { StopSignal } from '../executor.ts'
+import type { StopSignal } from '../../runtime/stop-signal.ts'
 
 /** A message in its final form, and who it goes to. */
 export interface SmtpMessage {

@@ -1,9 +1,9 @@
 /** Looks through a body in turns with everything else that the process does, and refuses what cannot be parsed or kept. */
+import { invalidInput } from '../../../core/errors.ts'
 import { inexactWords } from '../../../core/values/json/exact-number.ts'
 import { type Flaw, JsonScan, type ListPlace, type ScanBounds } from '../../../core/values/json/json-scan.ts'
+import { jsonPointer } from '../../../core/values/json-pointer.ts'
 import { Turns } from '../../../runtime/turns.ts'
-import { invalidInput } from './parse.ts'
-import { jsonPointer } from './place.ts'
 
 /**
  * Deeper JSON serves nobody and makes whoever walks it later run out of stack. The number of values is more than

@@ -1,7 +1,7 @@
 import type { Problem } from '../../../core/errors.ts'
+import { invalidInput } from '../../../core/errors.ts'
+import { placeIn, type RequestPart } from '../../../operations/validation/place.ts'
 import type { App } from '../../app.ts'
-import { invalidInput } from './parse.ts'
-import { placeIn, type RequestPart } from './place.ts'
 
 /**
  * PostgreSQL stores neither NUL nor half a surrogate pair; an address that holds one is refused, not mangled. Bodies

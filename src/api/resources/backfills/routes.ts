@@ -1,4 +1,5 @@
 /** Backfills: runs for occurrences of the past. */
+
 import { z } from 'zod'
 import {
   backfillTask,
@@ -6,15 +7,14 @@ import {
   getBackfill,
   previewBackfill,
 } from '../../../operations/backfills/backfill-task.ts'
-import type { Context } from '../../../operations/context.ts'
 import { getTask } from '../../../operations/tasks/read-tasks.ts'
+import { NoBody, Uuid } from '../../../operations/validation/values.ts'
 import { findBackfills } from '../../../store/backfills/backfills.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, pageOf } from '../../http/cursor.ts'
 import { callerOf, headers, idempotencyOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { NoBody, Uuid } from '../../http/schemas/values.ts'
-import { presentBackfill } from '../../present.ts'
+import { presentBackfill } from './present.ts'
 import { Backfill, BackfillPage, BackfillPreview, BackfillTask, ListBackfills } from './schemas.ts'
 
 const tags = ['backfills']
@@ -59,18 +59,17 @@ const cancel = {
   response: { 200: Backfill, ...problems(404, 409, 413, 415) },
 }
 
-export function backfillRoutes(app: App, context: Context): void {
-  const { db, projectId } = context
-
+export function backfillRoutes(app: App): void {
   app.post('/v1/tasks/:id/backfill', { schema: begin }, async (request, reply) => {
     const { id: taskId } = request.params
     const input = request.body
-    if (input.dryRun) return reply.code(200).send(await previewBackfill(context, { taskId, input }))
-    const { status, body, isReplay } = await backfillTask(context, {
+    if (input.dryRun) return reply.code(200).send(await previewBackfill(request.context, { taskId, input }))
+    const { status, body, isReplay } = await backfillTask(request.context, {
       taskId,
       input,
       by: callerOf(request),
       repeat: idempotencyOf(request),
+      present: presentBackfill,
     })
     const backfill = body as Backfill
     reply.header('location', `/v1/backfills/${backfill.id}`)
@@ -78,7 +77,8 @@ export function backfillRoutes(app: App, context: Context): void {
     return reply.code(status as 201).send(backfill)
   })
 
-  app.get('/v1/tasks/:id/backfills', { schema: listOfTask }, async ({ params, query }) => {
+  app.get('/v1/tasks/:id/backfills', { schema: listOfTask }, async ({ params, query, context }) => {
+    const { db, projectId } = context
     const { limit } = query
     const [beforeNumber = null] = decodeCursor(query.cursor, isPosition) ?? []
     const { id: taskId } = await getTask(context, params.id)
@@ -86,11 +86,11 @@ export function backfillRoutes(app: App, context: Context): void {
     return pageOf(rows, { limit, present: presentBackfill, position: ({ number }) => [number] })
   })
 
-  app.get('/v1/backfills/:id', { schema: read }, async ({ params }) =>
+  app.get('/v1/backfills/:id', { schema: read }, async ({ params, context }) =>
     presentBackfill(await getBackfill(context, params.id)),
   )
 
-  app.post('/v1/backfills/:id/cancel', { schema: cancel }, async ({ params }) =>
+  app.post('/v1/backfills/:id/cancel', { schema: cancel }, async ({ params, context }) =>
     presentBackfill(await cancelBackfill(context, params.id)),
   )
 }

@@ -7,8 +7,8 @@ import {
   MAX_BACKFILL_OCCURRENCES,
 } from '../../../core/policy/backfill.ts'
 import { parseRate } from '../../../core/values/rate.ts'
+import { Instant, isInOrder, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
-import { Instant, isInOrder, Uuid } from '../../http/schemas/values.ts'
 import { Reason } from '../tasks/schemas.ts'
 
 const Rate = z

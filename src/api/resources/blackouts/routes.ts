@@ -1,18 +1,18 @@
 /** Blackouts: windows in which nothing of the project starts by time. */
+
 import { z } from 'zod'
 import { type Span, spanAfter, spanAt } from '../../../core/policy/blackout.ts'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import {
   allBlackouts,
   createBlackout,
   endBlackout,
   getBlackout,
 } from '../../../operations/projects/blackouts.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import type { BlackoutRow } from '../../../store/projects/blackouts.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { Uuid } from '../../http/schemas/values.ts'
-import { utc } from '../../present.ts'
 import { Blackout, BlackoutList, CreateBlackout } from './schemas.ts'
 
 const tags = ['blackouts']
@@ -49,24 +49,22 @@ const remove = {
   response: { 204: z.null(), ...problems(404, 413, 415) },
 }
 
-export function blackoutRoutes(app: App, context: Context): void {
-  const present = (row: BlackoutRow) => presentBlackout(row, context.clock.now())
-
-  app.post('/v1/blackouts', { schema: create }, async ({ body }, reply) => {
+export function blackoutRoutes(app: App): void {
+  app.post('/v1/blackouts', { schema: create }, async ({ body, context }, reply) => {
     const row = await createBlackout(context, body)
     reply.header('location', `/v1/blackouts/${row.id}`)
-    return reply.code(201).send(present(row))
+    return reply.code(201).send(presentBlackout(row, context.clock.now()))
   })
 
-  app.get('/v1/blackouts', { schema: list }, async () => ({
-    items: (await allBlackouts(context)).map(present),
+  app.get('/v1/blackouts', { schema: list }, async ({ context }) => ({
+    items: (await allBlackouts(context)).map((row) => presentBlackout(row, context.clock.now())),
   }))
 
-  app.get('/v1/blackouts/:id', { schema: read }, async ({ params }) =>
-    present(await getBlackout(context, params.id)),
+  app.get('/v1/blackouts/:id', { schema: read }, async ({ params, context }) =>
+    presentBlackout(await getBlackout(context, params.id), context.clock.now()),
   )
 
-  app.delete('/v1/blackouts/:id', { schema: remove }, async ({ params }, reply) => {
+  app.delete('/v1/blackouts/:id', { schema: remove }, async ({ params, context }, reply) => {
     await endBlackout(context, params.id)
     return reply.code(204).send(null)
   })

@@ -1,7 +1,8 @@
 /** What failed for good: listed, put together by what went wrong, run again or dismissed. */
+
 import { z } from 'zod'
 import { isUuid } from '../../../core/ids.ts'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import {
   beginRedrive,
   dismissLetters,
@@ -13,13 +14,13 @@ import {
   listGroups,
   newest,
 } from '../../../operations/dead-letters/dead-letters.ts'
+import { NoBody, Uuid } from '../../../operations/validation/values.ts'
 import type { DeadLetterFilter as StoredFilter } from '../../../store/history/dead-letters.ts'
 import { findRedrives, type RedriveRow } from '../../../store/history/redrives.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, encodeCursor, isInstant, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { NoBody, Uuid } from '../../http/schemas/values.ts'
-import { presentRun, utc } from '../../present.ts'
+import { presentRun } from '../runs/present.ts'
 import {
   type DeadLetterFilter,
   DeadLetterGroups,
@@ -100,8 +101,8 @@ const cancel = {
   response: { 200: Redrive, ...problems(404, 409, 413, 415) },
 }
 
-export function deadLetterRoutes(app: App, context: Context): void {
-  app.get('/v1/dead-letters', { schema: list }, async ({ query }) => {
+export function deadLetterRoutes(app: App): void {
+  app.get('/v1/dead-letters', { schema: list }, async ({ query, context }) => {
     const [us, id] = decodeCursor(query.cursor, isPosition) ?? []
     const before = us === undefined || id === undefined ? newest() : { us, id }
     const { rows, next } = await listDeadLetters(context, {
@@ -115,7 +116,7 @@ export function deadLetterRoutes(app: App, context: Context): void {
     }
   })
 
-  app.get('/v1/dead-letters/groups', { schema: groups }, async ({ query }) => {
+  app.get('/v1/dead-letters/groups', { schema: groups }, async ({ query, context }) => {
     const { by, limit } = query
     const found = await listGroups(context, { filter: filterOf(query), by, limit })
     return {
@@ -129,29 +130,29 @@ export function deadLetterRoutes(app: App, context: Context): void {
     }
   })
 
-  app.post('/v1/dead-letters/dismiss', { schema: dismiss }, async ({ body }) =>
+  app.post('/v1/dead-letters/dismiss', { schema: dismiss }, async ({ body, context }) =>
     dismissLetters(context, { filter: filterOf(body.filter), dryRun: body.dryRun }),
   )
 
-  app.post('/v1/dead-letters/redrive', { schema: redrive }, async ({ body }, reply) => {
+  app.post('/v1/dead-letters/redrive', { schema: redrive }, async ({ body, context }, reply) => {
     if (body.dryRun) return reply.code(200).send(await forecastRedrive(context, filterOf(body.filter)))
     const row = await beginRedrive(context, body)
     reply.header('location', `/v1/dead-letters/redrives/${row.id}`)
     return reply.code(202).send(present(row))
   })
 
-  app.get('/v1/dead-letters/redrives', { schema: listAll }, async ({ query: { limit, cursor } }) => {
+  app.get('/v1/dead-letters/redrives', { schema: listAll }, async ({ query: { limit, cursor }, context }) => {
     const [before = null] = decodeCursor(cursor, isId) ?? []
     const { db, projectId } = context
     const rows = await db.run(findRedrives({ projectId, before, limit: limit + 1 }))
     return pageOf(rows, { limit, present, position: ({ id }) => [id] })
   })
 
-  app.get('/v1/dead-letters/redrives/:id', { schema: read }, async ({ params }) =>
+  app.get('/v1/dead-letters/redrives/:id', { schema: read }, async ({ params, context }) =>
     present(await getRedrive(context, params.id)),
   )
 
-  app.post('/v1/dead-letters/redrives/:id/cancel', { schema: cancel }, async ({ params }) =>
+  app.post('/v1/dead-letters/redrives/:id/cancel', { schema: cancel }, async ({ params, context }) =>
     present(await endRedrive(context, params.id)),
   )
 }

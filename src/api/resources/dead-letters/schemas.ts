@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { parseInstant } from '../../../core/schedule/instant.ts'
+import { Instant, Uuid } from '../../../operations/validation/values.ts'
 import { GROUPINGS } from '../../../store/history/dead-letters.ts'
 import { REDRIVE_STATES } from '../../../store/history/redrives.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
-import { Instant, Uuid } from '../../http/schemas/values.ts'
 import { Run } from '../runs/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })

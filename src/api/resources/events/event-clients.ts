@@ -1,13 +1,14 @@
 /** All who follow what ends on this node: letting them in, telling them what they want, sending them away. */
+
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
 import { type EventPosition, formatPosition, parsePosition } from '../../../core/run/frontier.ts'
 import { type EndedRun, type EventFilter, eventOf, isWanted } from '../../../core/run/run-event.ts'
+import { utc } from '../../../core/values/utc.ts'
 import type { HistoryPage, HistoryTail } from '../../../events/history-tail.ts'
 import { positionAfter } from '../../../operations/subscriptions/position-after.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import { utc } from '../../present.ts'
 import { EventClient } from './event-client.ts'
 import type { EventsEnd, EventsGap, EventsHello } from './schemas.ts'
 
@@ -21,6 +22,7 @@ const BEAT_MS = 15_000
 export interface Follower {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>
+  readonly projectId: string
   readonly filter: EventFilter
   /** Where to go on. */
   readonly start: EventStart
@@ -44,7 +46,6 @@ export function startOf({
 
 export interface EventClientsOptions {
   readonly tail: HistoryTail
-  readonly projectId: string
   readonly clock: Clock
   readonly log: Logger
   readonly limit: number
@@ -93,7 +94,7 @@ export class EventClients {
     for (const client of [...this.#open]) this.#end(client, 'stopping')
   }
 
-  async #serve(client: EventClient, { filter, start }: Follower): Promise<void> {
+  async #serve(client: EventClient, { start, ...wanted }: Follower): Promise<void> {
     const { tail, clock, log } = this.#options
     let position = start === 'now' || start === 'unknown' ? tail.end : start
     let spokeAt = performance.now()
@@ -107,7 +108,7 @@ export class EventClients {
           await tail.wait(BEAT_MS, client.gone)
         } else {
           if (page.gap) this.#tellGap(client, position, page.gap)
-          const told = await this.#tell(client, page, filter)
+          const told = await this.#tell(client, page, wanted)
           if (told === null) return this.#end(client, 'behind')
           if (told > 0) spokeAt = performance.now()
           position = page.next
@@ -140,8 +141,11 @@ export class EventClients {
   }
 
   /** Tells a page event by event, as fast as the client reads, and answers how many there were; null when it does not read. */
-  async #tell(client: EventClient, page: HistoryPage, filter: EventFilter): Promise<number | null> {
-    const { projectId } = this.#options
+  async #tell(
+    client: EventClient,
+    page: HistoryPage,
+    { projectId, filter }: Pick<Follower, 'projectId' | 'filter'>,
+  ): Promise<number | null> {
     const wanted = page.rows.filter((run) => run.projectId === projectId && isWanted(run, filter))
     for (const run of wanted) {
       if (client.mustRead && !(await client.hasRead())) return null

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { EventFilter } from '../../../core/run/run-event.ts'
 import { HistoryTail } from '../../../events/history-tail.ts'
-import type { Context } from '../../../operations/context.ts'
+import type { Facilities } from '../../../operations/context.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { App } from '../../app.ts'
 import { BROWSER_RULES } from '../../http/errors.ts'
@@ -34,10 +34,9 @@ const events = {
   },
 }
 
-export function eventRoutes(app: App, context: Context, log: Logger): void {
-  const { db, clock, projectId } = context
+export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): void {
   const tail = new HistoryTail({ db, log })
-  const clients = new EventClients({ tail, projectId, clock, log, limit: MAX_EVENT_STREAMS })
+  const clients = new EventClients({ tail, clock, log, limit: MAX_EVENT_STREAMS })
   // Before the server waits for requests to end: these do not.
   app.addHook('preClose', async () => clients.close())
 
@@ -48,6 +47,7 @@ export function eventRoutes(app: App, context: Context, log: Logger): void {
     const follower = {
       response: reply.raw,
       headers: { 'x-request-id': request.id, ...BROWSER_RULES },
+      projectId: request.context.projectId,
       filter: filterOf(request.query),
       start,
     }

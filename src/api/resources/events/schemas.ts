@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ACTION_TYPES } from '../../../core/action/action.ts'
 import { ENDED_STATES } from '../../../core/run/run-event.ts'
-import { Uuid } from '../../http/schemas/values.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
 /** The longest position that a client sends back. */

@@ -1,12 +1,13 @@
 /** What the audit has found. */
+
 import { isUuid } from '../../../core/ids.ts'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
+import { summariseAudit } from '../../../operations/overview/audit-summary.ts'
 import { MAX_FINDINGS_COUNTED } from '../../../operations/overview/stats.ts'
 import { auditSummary, type FindingRow, listFindings } from '../../../store/audit/audit.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { presentAudit, utc } from '../../present.ts'
 import { type AuditFinding, Findings, ListFindings } from './schemas.ts'
 
 const read = {
@@ -19,14 +20,15 @@ const read = {
   response: { 200: Findings, ...problems() },
 }
 
-export function findingRoutes(app: App, { db, projectId }: Context): void {
-  app.get('/v1/findings', { schema: read }, async ({ query }) => {
+export function findingRoutes(app: App): void {
+  app.get('/v1/findings', { schema: read }, async ({ query, context }) => {
+    const { db, projectId } = context
     const { limit, cursor, taskId = null } = query
     const [before = null] = decodeCursor(cursor, isPosition) ?? []
     const [summary] = await db.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
     const rows = await db.run(listFindings({ projectId, taskId, before, limit: limit + 1 }))
     const page = pageOf(rows, { limit, present: presentFinding, position: ({ id }) => [id] })
-    return { summary: presentAudit(summary), ...page }
+    return { summary: summariseAudit(summary), ...page }
   })
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { FINDING_KINDS } from '../../../core/ledger/finding.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
-import { Uuid } from '../../http/schemas/values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 

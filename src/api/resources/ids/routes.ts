@@ -1,6 +1,5 @@
 /** What is meant by the beginning of an id, for people who type it. */
 
-import type { Context } from '../../../operations/context.ts'
 import { findIds } from '../../../operations/tasks/find-ids.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
@@ -16,8 +15,8 @@ const find = {
   response: { 200: FoundIds, ...problems() },
 }
 
-export function idRoutes(app: App, context: Context): void {
-  app.get('/v1/ids', { schema: find }, async ({ query }) => {
+export function idRoutes(app: App): void {
+  app.get('/v1/ids', { schema: find }, async ({ query, context }) => {
     const { items, hasMore } = await findIds(context, query)
     return { items: [...items], hasMore }
   })

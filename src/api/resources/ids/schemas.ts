@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Uuid } from '../../http/schemas/values.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 
 export const FindIds = z.strictObject({
   prefix: z

@@ -1,15 +1,15 @@
 /** The ledger of a task: what it owed against what is recorded. */
+
 import { z } from 'zod'
 import { type LedgerEntry as Entry, OUT_OF_ORDER } from '../../../core/ledger/ledger.ts'
 import { RUN_STATES } from '../../../core/run/run.ts'
 import { instantMs } from '../../../core/task/task.ts'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import { type LedgerView, MAX_LEDGER_OCCURRENCES, readLedger } from '../../../operations/ledger/ledger.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, encodeCursor } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { Uuid } from '../../http/schemas/values.ts'
-import { utc } from '../../present.ts'
 import { Ledger, type LedgerEntry, ReadLedger } from './schemas.ts'
 
 const read = {
@@ -24,8 +24,8 @@ const read = {
   response: { 200: Ledger, ...problems(404) },
 }
 
-export function ledgerRoutes(app: App, context: Context): void {
-  app.get('/v1/tasks/:id/ledger', { schema: read }, async ({ params, query }) => {
+export function ledgerRoutes(app: App): void {
+  app.get('/v1/tasks/:id/ledger', { schema: read }, async ({ params, query, context }) => {
     const [offset = 0] = decodeCursor(query.cursor, isPosition) ?? []
     const { limit, show = null } = query
     const at = (text: string | undefined) => (text === undefined ? null : instantMs(text))

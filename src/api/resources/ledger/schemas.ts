@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { LEDGER_STATES } from '../../../core/ledger/ledger.ts'
 import { RUN_STATES } from '../../../core/run/run.ts'
+import { Instant, isInOrder, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
-import { Instant, isInOrder, Uuid } from '../../http/schemas/values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 

@@ -1,11 +1,10 @@
 /** The processes that share the work, and the slices of it that they watch. */
 
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import { allNodes, allShards, isWatched, type NodeView } from '../../../operations/overview/cluster.ts'
 import type { ShardState } from '../../../store/nodes/cluster.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { utc } from '../../present.ts'
 import { type Node, NodeList, type Shard, ShardList } from './schemas.ts'
 
 const tags = ['cluster']
@@ -31,18 +30,18 @@ const shards = {
   response: { 200: ShardList, ...problems() },
 }
 
-export function clusterRoutes(app: App, context: Context): void {
-  app.get('/v1/nodes', { schema: nodes }, async () => ({
+export function clusterRoutes(app: App): void {
+  app.get('/v1/nodes', { schema: nodes }, async ({ context }) => ({
     items: (await allNodes(context)).map(presentNode),
   }))
 
-  app.get('/v1/workers', { schema: workers }, async () => {
+  app.get('/v1/workers', { schema: workers }, async ({ context }) => {
     const all = await allNodes(context)
     const isWorker = ({ roles }: NodeView) => roles.includes('worker') || roles.includes('remote')
     return { items: all.filter(isWorker).map(presentNode) }
   })
 
-  app.get('/v1/shards', { schema: shards }, async () => ({
+  app.get('/v1/shards', { schema: shards }, async ({ context }) => ({
     items: (await allShards(context)).map(presentShard),
   }))
 }

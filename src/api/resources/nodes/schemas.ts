@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { Uuid } from '../../../operations/validation/values.ts'
 import { ROLES } from '../../../runtime/config.ts'
 import { Counted } from '../../http/schemas/counted.ts'
-import { Uuid } from '../../http/schemas/values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 

@@ -1,10 +1,9 @@
-import type { Context } from '../../../operations/context.ts'
-import { sharedStats } from '../../../operations/overview/stats.ts'
+import { readStats } from '../../../operations/overview/stats.ts'
 import { readHistory } from '../../../operations/overview/stats-history.ts'
-import { MadeForAll } from '../../../operations/shared-answer.ts'
+import { SharedAnswers } from '../../../operations/shared-answer.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { HISTORY_RANGES, type HistoryRange, ReadStatsHistory, Stats, StatsHistory } from './schemas.ts'
+import { ReadStatsHistory, Stats, StatsHistory } from './schemas.ts'
 
 const stats = {
   operationId: 'getStats',
@@ -23,13 +22,15 @@ const history = {
   response: { 200: StatsHistory, ...problems() },
 }
 
-export function statsRoutes(app: App, context: Context): void {
-  const overview = sharedStats(context)
-  const histories = Object.fromEntries(
-    HISTORY_RANGES.map((range) => [range, new MadeForAll(() => readHistory(context, range))]),
-  ) as Record<HistoryRange, MadeForAll<StatsHistory>>
+export function statsRoutes(app: App): void {
+  const overviews = new SharedAnswers<Stats>()
+  const histories = new SharedAnswers<StatsHistory>()
 
-  app.get('/v1/stats', { schema: stats }, async () => overview.get())
+  app.get('/v1/stats', { schema: stats }, async ({ context }) =>
+    overviews.get(context.projectId, () => readStats(context)),
+  )
 
-  app.get('/v1/stats/history', { schema: history }, async ({ query: { range } }) => histories[range].get())
+  app.get('/v1/stats/history', { schema: history }, async ({ query: { range }, context }) =>
+    histories.get(`${context.projectId} ${range}`, () => readHistory(context, range)),
+  )
 }

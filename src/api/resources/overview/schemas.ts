@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { REFUSED_OPERATIONS } from '../../../core/ledger/refusal-report.ts'
+import { HISTORY_RANGES } from '../../../operations/overview/stats-history.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import { Counted } from '../../http/schemas/counted.ts'
-import { Uuid } from '../../http/schemas/values.ts'
 import { AuditSummary } from '../findings/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
@@ -132,7 +133,6 @@ export const Stats = z
   .meta({ id: 'Stats' })
 export type Stats = z.output<typeof Stats>
 
-export const HISTORY_RANGES = ['1h', '5h', '24h', '7d'] as const
 export type HistoryRange = (typeof HISTORY_RANGES)[number]
 
 export const ReadStatsHistory = z.strictObject({

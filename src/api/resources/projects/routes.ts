@@ -1,11 +1,10 @@
 import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
 import { formatDuration } from '../../../core/values/duration.ts'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import { changeProject, getProject } from '../../../operations/projects/project.ts'
 import type { ProjectRow } from '../../../store/projects/projects.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { utc } from '../../present.ts'
 import { EditProject, Project, ProjectName } from './schemas.ts'
 
 const tags = ['projects']
@@ -27,12 +26,12 @@ const edit = {
   response: { 200: Project, ...problems(404, 413, 415) },
 }
 
-export function projectRoutes(app: App, context: Context): void {
-  app.get('/v1/projects/:name', { schema: read }, async ({ params }) =>
+export function projectRoutes(app: App): void {
+  app.get('/v1/projects/:name', { schema: read }, async ({ params, context }) =>
     present(await getProject(context, params.name)),
   )
 
-  app.patch('/v1/projects/:name', { schema: edit }, async ({ params, body }) =>
+  app.patch('/v1/projects/:name', { schema: edit }, async ({ params, body, context }) =>
     present(await changeProject(context, params.name, body)),
   )
 }

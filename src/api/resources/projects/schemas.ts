@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
 import { MAX_DURATION_MS } from '../../../core/values/duration.ts'
-import { durationBetween } from '../../http/schemas/values.ts'
-import { Address } from '../tasks/action-schemas.ts'
+import { Address } from '../../../operations/tasks/action-schema.ts'
+import { durationBetween } from '../../../operations/validation/values.ts'
 
 const Period = durationBetween(MIN_INTERVAL_MS, MAX_DURATION_MS, 'from 10ms to 3650d')
 

@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import { getQueue, limitQueue, pauseQueue, readQueues } from '../../../operations/queues/queues.ts'
+import { NoBody } from '../../../operations/validation/values.ts'
 import type { QueueRow } from '../../../store/queues/queues.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { NoBody } from '../../http/schemas/values.ts'
-import { utc } from '../../present.ts'
 import { QueueName } from '../tasks/schemas.ts'
 import { EditQueue, Queue, QueueList, ReadQueues } from './schemas.ts'
 
@@ -49,26 +48,26 @@ const pause = {
 
 const resume = { ...pause, operationId: 'resumeQueue', summary: 'Start what waits in a queue again' }
 
-export function queueRoutes(app: App, context: Context): void {
-  app.get('/v1/queues', { schema: list }, async ({ query: { q, limit, cursor } }) => {
+export function queueRoutes(app: App): void {
+  app.get('/v1/queues', { schema: list }, async ({ query: { q, limit, cursor }, context }) => {
     const [after = null] = decodeCursor(cursor, isPosition) ?? []
     const rows = await readQueues(context, { part: q ?? null, after, limit: limit + 1 })
     return pageOf(rows, { limit, present, position: ({ name }) => [name] })
   })
 
-  app.get('/v1/queues/:name', { schema: read }, async ({ params }) =>
+  app.get('/v1/queues/:name', { schema: read }, async ({ params, context }) =>
     present(await getQueue(context, params.name)),
   )
 
-  app.patch('/v1/queues/:name', { schema: edit }, async ({ params, body }) =>
+  app.patch('/v1/queues/:name', { schema: edit }, async ({ params, body, context }) =>
     present(await limitQueue(context, params.name, body.concurrencyLimit ?? null)),
   )
 
-  app.post('/v1/queues/:name/pause', { schema: pause }, async ({ params }) =>
+  app.post('/v1/queues/:name/pause', { schema: pause }, async ({ params, context }) =>
     present(await pauseQueue(context, params.name, true)),
   )
 
-  app.post('/v1/queues/:name/resume', { schema: resume }, async ({ params }) =>
+  app.post('/v1/queues/:name/resume', { schema: resume }, async ({ params, context }) =>
     present(await pauseQueue(context, params.name, false)),
   )
 }

@@ -1,18 +1,19 @@
 /** Runs over all tasks, and one run by its own id. */
+
 import { z } from 'zod'
 import { maskedAction, maskedOverride } from '../../../core/action/masked-action.ts'
 import { isUuid } from '../../../core/ids.ts'
 import { instantMs } from '../../../core/task/task.ts'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import { LONGEST_WINDOW_MS, listRuns } from '../../../operations/runs/list-runs.ts'
 import { cancelRun, getRun, type RunWithAttempts, retryRun } from '../../../operations/runs/runs.ts'
+import { NoBody, Uuid } from '../../../operations/validation/values.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, encodeCursor, isInstant } from '../../http/cursor.ts'
 import { headers, idempotencyOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { NoBody, Uuid } from '../../http/schemas/values.ts'
-import { presentAttempt, presentRun, utc } from '../../present.ts'
 import { runsOfOneTask } from '../tasks/run-routes.ts'
+import { presentAttempt, presentRun } from './present.ts'
 import { ListRuns, Run, RunPage, RunWithAttempts as RunWithAttemptsSchema } from './schemas.ts'
 
 const tags = ['runs']
@@ -61,8 +62,8 @@ const cancel = {
   response: { 200: RunWithAttemptsSchema, ...problems(404, 409, 413, 415) },
 }
 
-export function runRoutes(app: App, context: Context): void {
-  app.get('/v1/runs', { schema: list }, async ({ query }) => {
+export function runRoutes(app: App): void {
+  app.get('/v1/runs', { schema: list }, async ({ query, context }) => {
     const { taskId, cursor, limit, state } = query
     const from = query.from === undefined ? null : instantMs(query.from)
     const to = query.to === undefined ? null : instantMs(query.to)
@@ -76,17 +77,23 @@ export function runRoutes(app: App, context: Context): void {
     }
   })
 
-  app.get('/v1/runs/:id', { schema: read }, async ({ params }) => present(await getRun(context, params.id)))
+  app.get('/v1/runs/:id', { schema: read }, async ({ params, context }) =>
+    present(await getRun(context, params.id)),
+  )
 
   app.post('/v1/runs/:id/retry', { schema: retry }, async (request, reply) => {
-    const { status, body, isReplay } = await retryRun(context, request.params.id, idempotencyOf(request))
+    const { status, body, isReplay } = await retryRun(request.context, {
+      id: request.params.id,
+      repeat: idempotencyOf(request),
+      present: presentRun,
+    })
     const run = body as Run
     reply.header('location', `/v1/runs/${run.id}`)
     if (isReplay) reply.header('idempotent-replayed', 'true')
     return reply.code(status as 201).send(run)
   })
 
-  app.post('/v1/runs/:id/cancel', { schema: cancel }, async ({ params }) =>
+  app.post('/v1/runs/:id/cancel', { schema: cancel }, async ({ params, context }) =>
     present(await cancelRun(context, params.id)),
   )
 }

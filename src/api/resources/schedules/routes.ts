@@ -1,4 +1,3 @@
-import type { Context } from '../../../operations/context.ts'
 import { previewSchedule } from '../../../operations/schedules/preview-schedule.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
@@ -12,8 +11,8 @@ const preview = {
   response: { 200: Preview, ...problems(413, 415) },
 }
 
-export function scheduleRoutes(app: App, { clock }: Context): void {
-  app.post('/v1/schedules/preview', { schema: preview }, async ({ body }) =>
-    previewSchedule(body, Math.floor(clock.now())),
+export function scheduleRoutes(app: App): void {
+  app.post('/v1/schedules/preview', { schema: preview }, async ({ body, context }) =>
+    previewSchedule(body, Math.floor(context.clock.now())),
   )
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../core/schedule/schedule.ts'
 import { parseWords } from '../../../core/schedule/words/parse-words.ts'
 import { zoneProblem } from '../../../core/schedule/zone.ts'
-import { durationBetween, Instant, instantProblem } from '../../http/schemas/values.ts'
+import { durationBetween, Instant, instantProblem } from '../../../operations/validation/values.ts'
 
 /** The fields are checked in detail by the core, which knows what an expression may hold. */
 const Text = z.string()

@@ -1,6 +1,5 @@
 /** The server that answers: what it is, where it keeps its data, and who may reach it. */
 
-import type { Context } from '../../../operations/context.ts'
 import { databaseVersion } from '../../../store/nodes/cluster.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
@@ -26,10 +25,10 @@ const read = {
   response: { 200: Server, ...problems() },
 }
 
-export function serverRoutes(app: App, { db }: Context, installation: Installation): void {
+export function serverRoutes(app: App, installation: Installation): void {
   const { version, loopbackOnly, isEmbedded, databasePlace } = installation
-  app.get('/v1/server', { schema: read }, async (): Promise<Server> => {
-    const [row] = await db.run(databaseVersion())
+  app.get('/v1/server', { schema: read }, async ({ context }): Promise<Server> => {
+    const [row] = await context.db.run(databaseVersion())
     return {
       version,
       database: { version: row?.version ?? 'unknown', isEmbedded, place: databasePlace },

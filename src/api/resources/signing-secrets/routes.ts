@@ -1,17 +1,16 @@
 import { z } from 'zod'
 import { durationMs } from '../../../core/task/task.ts'
 import { parseOrigin } from '../../../core/values/origin.ts'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import {
   allSigningSecrets,
   makeSigningSecret,
   revokeSigningSecret,
 } from '../../../operations/projects/signing-secrets.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import type { SigningSecretRow } from '../../../store/projects/signing-secrets.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { Uuid } from '../../http/schemas/values.ts'
-import { utc } from '../../present.ts'
 import {
   CreateSigningSecret,
   ListSigningSecrets,
@@ -58,25 +57,25 @@ const revoke = {
   response: { 204: z.null().describe('No longer in use.'), ...problems(404) },
 }
 
-export function signingSecretRoutes(app: App, context: Context): void {
-  app.get('/v1/signing-secrets', { schema: list }, async ({ query }) => ({
+export function signingSecretRoutes(app: App): void {
+  app.get('/v1/signing-secrets', { schema: list }, async ({ query, context }) => ({
     items: (await allSigningSecrets(context, canonical(query.origin))).map(present),
   }))
 
-  app.post('/v1/signing-secrets', { schema: create }, async ({ body }, reply) => {
+  app.post('/v1/signing-secrets', { schema: create }, async ({ body, context }, reply) => {
     const origin = canonical(body?.origin)
     const { secret, ...row } = await makeSigningSecret(context, { origin, othersExpireInMs: null })
     return reply.code(201).send({ ...present(row), secret })
   })
 
-  app.post('/v1/signing-secrets/rotate', { schema: rotate }, async ({ body }, reply) => {
+  app.post('/v1/signing-secrets/rotate', { schema: rotate }, async ({ body, context }, reply) => {
     const origin = canonical(body?.origin)
     const othersExpireInMs = durationMs(body?.keepOldFor ?? DEFAULT_KEEP)
     const { secret, ...row } = await makeSigningSecret(context, { origin, othersExpireInMs })
     return reply.code(201).send({ ...present(row), secret })
   })
 
-  app.delete('/v1/signing-secrets/:id', { schema: revoke }, async ({ params }, reply) => {
+  app.delete('/v1/signing-secrets/:id', { schema: revoke }, async ({ params, context }, reply) => {
     await revokeSigningSecret(context, params.id)
     return reply.code(204).send(null)
   })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseOrigin } from '../../../core/values/origin.ts'
-import { durationBetween, Uuid } from '../../http/schemas/values.ts'
+import { durationBetween, Uuid } from '../../../operations/validation/values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 const MONTH_MS = 30 * 86_400_000

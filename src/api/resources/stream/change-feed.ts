@@ -6,14 +6,17 @@
  * A row becomes visible a moment after the instant that it carries, so each look reaches back a little behind
  * the last one, and what it comes across as it was before is no news.
  */
+
+import { utc } from '../../../core/values/utc.ts'
 import { outcomeWords } from '../../../core/words/outcome.ts'
-import type { Context } from '../../../operations/context.ts'
+import type { Facilities } from '../../../operations/context.ts'
 import type { Queryable } from '../../../store/database/database.ts'
 import { type ChangedItem, type ChangedItems, changesSince } from '../../../store/history/change-feed.ts'
 import { runsById } from '../../../store/history/run-search.ts'
 import { findTasks } from '../../../store/tasks/tasks.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import { presentRun, presentTask, utc } from '../../present.ts'
+import { presentRun } from '../runs/present.ts'
+import { presentTask } from '../tasks/present.ts'
 import type { Changes, RunChange } from './schemas.ts'
 
 /** How often the database is asked, at most; and never so often that it costs more than a twentieth of the time. */
@@ -34,10 +37,39 @@ export const MAX_TOLD = 100
 /** Hears of changes, and up to which instant it has heard of all of them. */
 export type ChangeListener = (changes: Changes, until: number) => void
 
+export interface ChangeFeedOptions extends Pick<Facilities, 'db' | 'clock'> {
+  readonly projectId: string
+  readonly log: Logger
+}
+
+/** The feeds of a node: one for each project that somebody watches. */
+export class ChangeFeeds {
+  readonly #facilities: Facilities
+  readonly #log: Logger
+  readonly #byProject = new Map<string, ChangeFeed>()
+
+  constructor(facilities: Facilities, log: Logger) {
+    this.#facilities = facilities
+    this.#log = log
+  }
+
+  of(projectId: string): ChangeFeed {
+    const known = this.#byProject.get(projectId)
+    if (known) return known
+    const { db, clock } = this.#facilities
+    const feed = new ChangeFeed({ db, clock, projectId, log: this.#log })
+    this.#byProject.set(projectId, feed)
+    return feed
+  }
+
+  stop(): void {
+    for (const feed of this.#byProject.values()) feed.stop()
+  }
+}
+
 /** Looks for changes while somebody listens. */
 export class ChangeFeed {
-  readonly #context: Context
-  readonly #log: Logger
+  readonly #options: ChangeFeedOptions
   readonly #listeners = new Set<ChangeListener>()
   /** What the last look came across. */
   #seen = new Map<string, string>()
@@ -46,9 +78,8 @@ export class ChangeFeed {
   #timer: NodeJS.Timeout | undefined
   #begun: Promise<void> | undefined
 
-  constructor(context: Context, log: Logger) {
-    this.#context = context
-    this.#log = log
+  constructor(options: ChangeFeedOptions) {
+    this.#options = options
   }
 
   /** Begins to listen; resolves once everything that happens from then on will be told. */
@@ -70,7 +101,7 @@ export class ChangeFeed {
 
   /** What has happened since an instant, or null when that is more than one message holds. */
   since(at: number): Promise<Changes | null> {
-    const { db, projectId } = this.#context
+    const { db, projectId } = this.#options
     return db.snapshot(async (tx) => {
       const { now, items } = await look(tx, projectId, at)
       const news = items.filter((item) => item.at >= at - RESUME_BACK_MS)
@@ -91,7 +122,7 @@ export class ChangeFeed {
 
   /** The first look is what the later ones are compared with; it tells nobody anything. */
   async #begin(): Promise<void> {
-    const { db, projectId, clock } = this.#context
+    const { db, projectId, clock } = this.#options
     this.#remember(await db.snapshot((tx) => look(tx, projectId, clock.now())))
     this.#lookIn(EVERY_MS)
   }
@@ -104,7 +135,7 @@ export class ChangeFeed {
   }
 
   async #lookAgain(): Promise<void> {
-    const { db, projectId } = this.#context
+    const { db, projectId } = this.#options
     const startedAt = performance.now()
     let pauseMs = LONGEST_PAUSE_MS
     try {
@@ -121,7 +152,7 @@ export class ChangeFeed {
       if (changes) for (const listener of [...this.#listeners]) listener(changes, this.#until)
       pauseMs = Math.max(EVERY_MS, (performance.now() - startedAt) * PAUSE_PER_MS)
     } catch (error) {
-      this.#log.warn({ err: error }, 'cannot look for changes; trying again')
+      this.#options.log.warn({ err: error }, 'cannot look for changes; trying again')
     }
     this.#lookIn(Math.min(LONGEST_PAUSE_MS, pauseMs))
   }

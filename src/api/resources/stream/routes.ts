@@ -1,11 +1,11 @@
 /** Watching instead of asking: changes of runs and tasks as server-sent events. */
 import { z } from 'zod'
-import type { Context } from '../../../operations/context.ts'
+import type { Facilities } from '../../../operations/context.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { App } from '../../app.ts'
 import { BROWSER_RULES } from '../../http/errors.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { ChangeFeed } from './change-feed.ts'
+import { ChangeFeeds } from './change-feed.ts'
 import { WatchChanges } from './schemas.ts'
 import { MAX_STREAMS, Streams } from './streams.ts'
 
@@ -37,9 +37,9 @@ const stream = {
   },
 }
 
-export function streamRoutes(app: App, context: Context, log: Logger): void {
-  const feed = new ChangeFeed(context, log)
-  const streams = new Streams({ feed, clock: context.clock, limit: MAX_STREAMS })
+export function streamRoutes(app: App, facilities: Facilities, log: Logger): void {
+  const feeds = new ChangeFeeds(facilities, log)
+  const streams = new Streams({ feeds, clock: facilities.clock, limit: MAX_STREAMS })
   // Before the server waits for requests to end: these do not.
   app.addHook('preClose', async () => streams.close())
 
@@ -48,6 +48,7 @@ export function streamRoutes(app: App, context: Context, log: Logger): void {
     const watcher = {
       response: reply.raw,
       headers: { 'x-request-id': request.id, ...BROWSER_RULES },
+      projectId: request.context.projectId,
       taskId: request.query.taskId ?? null,
       lastEventId: typeof lastEventId === 'string' ? lastEventId : null,
     }

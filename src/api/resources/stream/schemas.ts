@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Uuid } from '../../http/schemas/values.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import type { Run } from '../runs/schemas.ts'
 import type { Task } from '../tasks/schemas.ts'
 

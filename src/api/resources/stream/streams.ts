@@ -1,9 +1,10 @@
 /** All who watch on this node: letting them in, telling them what concerns them, and sending them away. */
+
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
+import { utc } from '../../../core/values/utc.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { utc } from '../../present.ts'
-import type { ChangeFeed } from './change-feed.ts'
+import type { ChangeFeeds } from './change-feed.ts'
 import { EventStream, type StreamEvent } from './event-stream.ts'
 import type { Changes, Hello, Reload } from './schemas.ts'
 
@@ -17,6 +18,7 @@ const RESUMABLE_MS = 60_000
 export interface Watcher {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>
+  readonly projectId: string
   /** Only what concerns this task. */
   readonly taskId: string | null
   /** The id of the last event that reached him on an earlier stream. */
@@ -24,13 +26,13 @@ export interface Watcher {
 }
 
 export interface StreamsOptions {
-  readonly feed: ChangeFeed
+  readonly feeds: Pick<ChangeFeeds, 'of' | 'stop'>
   readonly clock: Clock
   readonly limit: number
 }
 
 export class Streams {
-  readonly #feed: ChangeFeed
+  readonly #feeds: StreamsOptions['feeds']
   readonly #clock: Clock
   readonly #limit: number
   readonly #open = new Set<EventStream>()
@@ -39,8 +41,8 @@ export class Streams {
   #expected = 0
   #isClosed = false
 
-  constructor({ feed, clock, limit }: StreamsOptions) {
-    this.#feed = feed
+  constructor({ feeds, clock, limit }: StreamsOptions) {
+    this.#feeds = feeds
     this.#clock = clock
     this.#limit = limit
   }
@@ -59,11 +61,12 @@ export class Streams {
     })
     this.#expected++
     const since = resumeFrom(watcher.lastEventId, this.#clock.now())
-    const stopListening = await this.#feed
+    const feed = this.#feeds.of(watcher.projectId)
+    const stopListening = await feed
       .listen((changes, until) => stream && this.#tell(stream, watcher.taskId, changes, until))
       .finally(() => this.#expected--)
     try {
-      const missed = typeof since === 'number' ? await this.#feed.since(since) : since
+      const missed = typeof since === 'number' ? await feed.since(since) : since
       if (isGone || this.#isClosed)
         throw new Refusal('unavailable', 'This node is shutting down. Connect to another node.')
       take()
@@ -91,7 +94,7 @@ export class Streams {
   close(): void {
     this.#isClosed = true
     for (const stream of [...this.#open]) stream.end()
-    this.#feed.stop()
+    this.#feeds.stop()
   }
 
   #greet(stream: EventStream): void {

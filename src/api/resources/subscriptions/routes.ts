@@ -1,8 +1,9 @@
 /** Being told by webhook how runs end. */
+
 import { z } from 'zod'
 import { isUuid } from '../../../core/ids.ts'
 import { formatDuration } from '../../../core/values/duration.ts'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
 import {
   changeSubscription,
   createSubscription,
@@ -10,6 +11,7 @@ import {
   removeSubscription,
   wakeSubscription,
 } from '../../../operations/subscriptions/subscriptions.ts'
+import { NoBody, Uuid } from '../../../operations/validation/values.ts'
 import {
   type DeliveryError,
   findSubscriptions,
@@ -19,8 +21,6 @@ import type { SubscriptionTester } from '../../../transport/subscription-tester.
 import type { App } from '../../app.ts'
 import { decodeCursor, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { NoBody, Uuid } from '../../http/schemas/values.ts'
-import { utc } from '../../present.ts'
 import {
   CreatedSubscription,
   CreateSubscription,
@@ -102,43 +102,47 @@ const test = {
   response: { 200: SubscriptionTest, ...problems(404, 413, 415) },
 }
 
-export function subscriptionRoutes(app: App, context: Context, tester: SubscriptionTester): void {
-  app.post('/v1/subscriptions', { schema: create }, async ({ body }, reply) => {
+export function subscriptionRoutes(app: App, tester: SubscriptionTester): void {
+  app.post('/v1/subscriptions', { schema: create }, async ({ body, context }, reply) => {
     const row = await createSubscription(context, body)
     reply.header('location', `/v1/subscriptions/${row.id}`)
     return reply.code(201).send({ ...present(row), secret: row.secret })
   })
 
-  app.get('/v1/subscriptions', { schema: list }, async ({ query: { limit, cursor } }) => {
+  app.get('/v1/subscriptions', { schema: list }, async ({ query: { limit, cursor }, context }) => {
     const [after = null] = decodeCursor(cursor, isPosition) ?? []
     const { db, projectId } = context
     const rows = await db.run(findSubscriptions({ projectId, after, limit: limit + 1 }))
     return pageOf(rows, { limit, present, position: ({ id }) => [id] })
   })
 
-  app.get('/v1/subscriptions/:id', { schema: read }, async ({ params }) =>
+  app.get('/v1/subscriptions/:id', { schema: read }, async ({ params, context }) =>
     present(await getSubscription(context, params.id)),
   )
 
-  app.patch('/v1/subscriptions/:id', { schema: edit }, async ({ params, body }) =>
+  app.patch('/v1/subscriptions/:id', { schema: edit }, async ({ params, body, context }) =>
     present(await changeSubscription(context, params.id, body)),
   )
 
-  app.delete('/v1/subscriptions/:id', { schema: remove }, async ({ params }, reply) => {
+  app.delete('/v1/subscriptions/:id', { schema: remove }, async ({ params, context }, reply) => {
     await removeSubscription(context, params.id)
     return reply.code(204).send(null)
   })
 
-  app.post('/v1/subscriptions/:id/resume', { schema: resume }, async ({ params, body }) =>
+  app.post('/v1/subscriptions/:id/resume', { schema: resume }, async ({ params, body, context }) =>
     present(await wakeSubscription(context, params.id, body?.after)),
   )
 
-  app.post('/v1/subscriptions/:id/test', { schema: test }, async ({ params }): Promise<SubscriptionTest> => {
-    const tested = await tester.send(await getSubscription(context, params.id))
-    const { eventId, isTaken, answer, durationMs, error } = tested
-    const { status = null, body = null } = answer ?? {}
-    return { eventId, delivered: isTaken, status, body, durationMs, error }
-  })
+  app.post(
+    '/v1/subscriptions/:id/test',
+    { schema: test },
+    async ({ params, context }): Promise<SubscriptionTest> => {
+      const tested = await tester.send(await getSubscription(context, params.id))
+      const { eventId, isTaken, answer, durationMs, error } = tested
+      const { status = null, body = null } = answer ?? {}
+      return { eventId, delivered: isTaken, status, body, durationMs, error }
+    },
+  )
 }
 
 const isPosition = (value: unknown): value is readonly [id: string] =>

@@ -3,8 +3,8 @@ import { ACTION_TYPES } from '../../../core/action/action.ts'
 import { parseWantedUrl } from '../../../core/action/target-url.ts'
 import { parseSecret } from '../../../core/action/webhook-signature.ts'
 import { ENDED_STATES } from '../../../core/run/run-event.ts'
+import { durationBetween, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
-import { durationBetween, Uuid } from '../../http/schemas/values.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })

@@ -1,12 +1,12 @@
 /** Making many tasks by one request. */
 import { Readable } from 'node:stream'
-import type { Context } from '../../../operations/context.ts'
 import { createManyTasks } from '../../../operations/tasks/create-many.ts'
 import type { App } from '../../app.ts'
 import { BODY_LIMIT, parseListBodies } from '../../http/body-parsing.ts'
 import { headers, idempotencyKeyOf, traceparentOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { ofTheList } from '../../http/validation/list.ts'
+import { ofTheList } from '../../http/validation/compiler.ts'
+import { presentTask } from './present.ts'
 import { CreateTasks, MAX_BULK, TaskItems } from './schemas.ts'
 
 /** Room for as many tasks as one request may hold, of ordinary size. */
@@ -22,7 +22,7 @@ const createMany = {
 }
 
 /** In a scope of their own: the bodies are lists, which are parsed in pieces. */
-export function bulkRoutes(app: App, context: Context): void {
+export function bulkRoutes(app: App): void {
   parseListBodies(app, { member: 'tasks', maxItems: MAX_BULK, maxItemBytes: BODY_LIMIT })
   const route = {
     schema: createMany,
@@ -30,11 +30,12 @@ export function bulkRoutes(app: App, context: Context): void {
     validatorCompiler: ofTheList('tasks', MAX_BULK),
   }
   app.post('/v1/tasks/bulk', route, async (request, reply) => {
-    const { status, body, isReplay } = await createManyTasks(context, {
+    const { status, body, isReplay } = await createManyTasks(request.context, {
       items: request.body.tasks as never,
       traceparent: traceparentOf(request),
       idempotencyKey: idempotencyKeyOf(request),
       address: request,
+      present: presentTask,
     })
     if (isReplay) reply.header('idempotent-replayed', 'true')
     reply.code(status as 201).type('application/json; charset=utf-8')

@@ -1,16 +1,16 @@
 /** Changing tasks: editing, pausing, resuming, cancelling and deleting. */
+
 import { z } from 'zod'
-import type { Context } from '../../../operations/context.ts'
 import { editTask } from '../../../operations/tasks/edit-task.ts'
 import { endTask } from '../../../operations/tasks/end-task.ts'
 import { pauseTask, resumeTask } from '../../../operations/tasks/pause-task.ts'
 import { getTask } from '../../../operations/tasks/read-tasks.ts'
 import { skipNext, unskipNext } from '../../../operations/tasks/skip-next.ts'
+import { NoBody, Uuid } from '../../../operations/validation/values.ts'
 import type { App } from '../../app.ts'
 import { callerOf, etag, expectedVersion, headers } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { NoBody, Uuid } from '../../http/schemas/values.ts'
-import { presentTask } from '../../present.ts'
+import { presentTask } from './present.ts'
 import { EditTask, PauseTask, ResumeTask, SkipNext, Task } from './schemas.ts'
 
 const tags = ['tasks']
@@ -58,22 +58,22 @@ const unskip = {
   response: { 200: Task, ...problems(404, 409, 413, 415) },
 }
 
-export function changeTaskRoutes(app: App, context: Context): void {
+export function changeTaskRoutes(app: App): void {
   app.patch('/v1/tasks/:id', { schema: edit }, async (request, reply) => {
     const { id } = request.params
-    await editTask(context, {
+    await editTask(request.context, {
       id,
       edit: request.body,
       expected: expectedVersion(request),
       by: callerOf(request),
     })
-    const row = await getTask(context, id)
+    const row = await getTask(request.context, id)
     reply.header('etag', etag(row.version))
     return presentTask(row)
   })
 
   app.delete('/v1/tasks/:id', { schema: remove }, async (request, reply) => {
-    await endTask(context, request.params.id, 'delete')
+    await endTask(request.context, request.params.id, 'delete')
     return reply.code(204).send(null)
   })
 
@@ -81,29 +81,29 @@ export function changeTaskRoutes(app: App, context: Context): void {
     ...change('pauseTask', 'Stop firing until resumed, or until an instant'),
     body: PauseTask.nullish(),
   }
-  app.post('/v1/tasks/:id/pause', { schema: pause }, async ({ params, body }) => {
+  app.post('/v1/tasks/:id/pause', { schema: pause }, async ({ params, body, context }) => {
     await pauseTask(context, params.id, body ?? {})
     return presentTask(await getTask(context, params.id))
   })
 
   const resume = { ...change('resumeTask', 'Go on with the next occurrence'), body: ResumeTask.nullish() }
-  app.post('/v1/tasks/:id/resume', { schema: resume }, async ({ params, body }) => {
+  app.post('/v1/tasks/:id/resume', { schema: resume }, async ({ params, body, context }) => {
     await resumeTask(context, params.id, body ?? {})
     return presentTask(await getTask(context, params.id))
   })
 
-  app.post('/v1/tasks/:id/skip-next', { schema: skip }, async ({ params, body }) => {
+  app.post('/v1/tasks/:id/skip-next', { schema: skip }, async ({ params, body, context }) => {
     await skipNext(context, params.id, body ?? {})
     return presentTask(await getTask(context, params.id))
   })
 
-  app.delete('/v1/tasks/:id/skip-next', { schema: unskip }, async ({ params }) => {
+  app.delete('/v1/tasks/:id/skip-next', { schema: unskip }, async ({ params, context }) => {
     await unskipNext(context, params.id)
     return presentTask(await getTask(context, params.id))
   })
 
   const cancel = change('cancelTask', 'End a task; a running run is stopped')
-  app.post('/v1/tasks/:id/cancel', { schema: cancel }, async ({ params }) => {
+  app.post('/v1/tasks/:id/cancel', { schema: cancel }, async ({ params, context }) => {
     await endTask(context, params.id, 'cancel')
     return presentTask(await getTask(context, params.id))
   })

@@ -1,13 +1,13 @@
 /** Making tasks: one, or the one that a key names. */
+
 import { z } from 'zod'
-import type { Context } from '../../../operations/context.ts'
+import { invalidInput } from '../../../core/errors.ts'
 import { createTask } from '../../../operations/tasks/create-task.ts'
 import { upsertTask } from '../../../operations/tasks/upsert-task.ts'
 import type { App } from '../../app.ts'
 import { callerOf, etag, expectedVersion, headers, idempotencyOf, traceparentOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { invalidInput } from '../../http/validation/parse.ts'
-import { presentTask } from '../../present.ts'
+import { presentTask } from './present.ts'
 import { CreateTask, Task, TaskKey } from './schemas.ts'
 
 const tags = ['tasks']
@@ -31,9 +31,9 @@ const upsert = {
   response: { 200: Task, 201: Task, ...problems(409, 412, 413, 415) },
 }
 
-export function createTaskRoutes(app: App, context: Context): void {
+export function createTaskRoutes(app: App): void {
   app.post('/v1/tasks', { schema: create }, async (request, reply) => {
-    const { status, body, isReplay } = await createTask(context, {
+    const { status, body, isReplay } = await createTask(request.context, {
       input: request.body,
       traceparent: traceparentOf(request),
       repeat: idempotencyOf(request),
@@ -51,7 +51,7 @@ export function createTaskRoutes(app: App, context: Context): void {
       const detail = `is ${JSON.stringify(request.body.key)}, but the path names ${JSON.stringify(key)}`
       throw invalidInput([{ pointer: '/key', detail }])
     }
-    const { row, isNew } = await upsertTask(context, {
+    const { row, isNew } = await upsertTask(request.context, {
       key,
       input: request.body,
       traceparent: traceparentOf(request),

@@ -1,18 +1,18 @@
 /** Reading tasks: one by its id or key, or many in pages. */
-import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { Context } from '../../../operations/context.ts'
-import { presentTasks } from '../../../operations/tasks/enrich-tasks.ts'
+import { enrichTasks, type Includable } from '../../../operations/tasks/enrich-tasks.ts'
 import { getTask, getTaskByKey } from '../../../operations/tasks/read-tasks.ts'
 import { searchTasks } from '../../../operations/tasks/search-tasks.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import type { TaskRow } from '../../../store/tasks/tasks.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, encodeCursor, pageOf } from '../../http/cursor.ts'
 import { isTaskPosition } from '../../http/next-link.ts'
 import { etag } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { Uuid } from '../../http/schemas/values.ts'
-import { type Includable, ListTasks, ReadTask, Task, TaskKey, TaskPage } from './schemas.ts'
+import { presentEnriched } from './present.ts'
+import { ListTasks, ReadTask, Task, TaskKey, TaskPage } from './schemas.ts'
 
 const tags = ['tasks']
 
@@ -45,8 +45,8 @@ const readByKey = {
   response: { 200: Task, ...problems(404) },
 }
 
-export function readTaskRoutes(app: App, context: Context): void {
-  app.get('/v1/tasks', { schema: list }, async ({ query }) => {
+export function readTaskRoutes(app: App): void {
+  app.get('/v1/tasks', { schema: list }, async ({ query, context }) => {
     const { q, cursor, limit, include, ...filters } = query
     const before = decodeCursor(cursor, isTaskPosition)?.[0]
     const search = { ...filters, projectId: context.projectId, text: q, before }
@@ -54,20 +54,24 @@ export function readTaskRoutes(app: App, context: Context): void {
     const page = pageOf(rows, { limit, present: (row) => row, position: ({ id }) => [id] })
     const nextCursor = page.nextCursor ?? (examined === null ? null : encodeCursor([examined]))
     const partial = page.nextCursor === null && nextCursor !== null
-    return { items: await presentTasks(context, page.items, include), nextCursor, partial }
+    const tasks = await enrichTasks(context, page.items, include)
+    return { items: tasks.map(presentEnriched), nextCursor, partial }
   })
 
-  app.get('/v1/tasks/:id', { schema: read }, async ({ params, query }, reply) =>
-    present(await getTask(context, params.id), query.include, reply),
-  )
-
-  app.get('/v1/tasks/by-key/:key', { schema: readByKey }, async ({ params, query }, reply) =>
-    present(await getTaskByKey(context, params.key), query.include, reply),
-  )
-
-  async function present(row: TaskRow, include: readonly Includable[] | undefined, reply: FastifyReply) {
+  app.get('/v1/tasks/:id', { schema: read }, async ({ params, query, context }, reply) => {
+    const row = await getTask(context, params.id)
     reply.header('etag', etag(row.version))
-    const [task] = await presentTasks(context, [row], include)
-    return task as Task
-  }
+    return presentOne(context, row, query.include)
+  })
+
+  app.get('/v1/tasks/by-key/:key', { schema: readByKey }, async ({ params, query, context }, reply) => {
+    const row = await getTaskByKey(context, params.key)
+    reply.header('etag', etag(row.version))
+    return presentOne(context, row, query.include)
+  })
+}
+
+async function presentOne(context: Context, row: TaskRow, include: readonly Includable[] | undefined) {
+  const [task = { row }] = await enrichTasks(context, [row], include)
+  return presentEnriched(task)
 }

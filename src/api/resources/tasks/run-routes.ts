@@ -1,18 +1,19 @@
 /** What became of one task: its runs and attempts, and asking for one more. */
+
 import { z } from 'zod'
 import { isUuid } from '../../../core/ids.ts'
 import type { RunState } from '../../../core/run/run.ts'
 import type { Context } from '../../../operations/context.ts'
 import { triggerTask } from '../../../operations/runs/trigger-task.ts'
 import { getTask } from '../../../operations/tasks/read-tasks.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import { attemptsOfTask } from '../../../store/history/attempts.ts'
 import { runsOfTask } from '../../../store/history/runs.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, isInstant, pageOf } from '../../http/cursor.ts'
 import { headers, idempotencyOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { Uuid } from '../../http/schemas/values.ts'
-import { presentAttempt, presentRun } from '../../present.ts'
+import { presentAttempt, presentRun } from '../runs/present.ts'
 import { AttemptPage, ListAttempts, ListRunsOfTask, Run, RunPage } from '../runs/schemas.ts'
 import { TriggerTask } from './schemas.ts'
 
@@ -50,15 +51,14 @@ const listAttempts = {
   response: { 200: AttemptPage, ...problems(404) },
 }
 
-export function taskRunRoutes(app: App, context: Context): void {
-  const { db, projectId } = context
-
+export function taskRunRoutes(app: App): void {
   app.post('/v1/tasks/:id/trigger', { schema: trigger }, async (request, reply) => {
-    const { status, body, isReplay } = await triggerTask(context, {
+    const { status, body, isReplay } = await triggerTask(request.context, {
       taskId: request.params.id,
       override: request.body ?? null,
       retryOf: null,
       repeat: idempotencyOf(request),
+      present: presentRun,
     })
     const run = body as Run
     reply.header('location', `/v1/runs/${run.id}`)
@@ -66,12 +66,13 @@ export function taskRunRoutes(app: App, context: Context): void {
     return reply.code(status as 201).send(run)
   })
 
-  app.get('/v1/tasks/:id/runs', { schema: listRuns }, async ({ params, query }) => {
+  app.get('/v1/tasks/:id/runs', { schema: listRuns }, async ({ params, query, context }) => {
     const { limit, state, cursor } = query
     return runsOfOneTask(context, { taskId: params.id, state, from: null, to: null, limit, cursor })
   })
 
-  app.get('/v1/tasks/:id/attempts', { schema: listAttempts }, async ({ params, query }) => {
+  app.get('/v1/tasks/:id/attempts', { schema: listAttempts }, async ({ params, query, context }) => {
+    const { db, projectId } = context
     const { limit } = query
     const position = decodeCursor(query.cursor, isAttemptPosition)
     const before = position && { scheduledFor: position[0], runId: position[1], number: position[2] }

@@ -6,10 +6,11 @@ import {
   TASK_STATES,
   WORKER_LOSS_POLICIES,
 } from '../../../core/task/task.ts'
+import { Action } from '../../../operations/tasks/action-schema.ts'
+import { type Includable, NEXT_SHOWN, RECENT_SHOWN } from '../../../operations/tasks/enrich-tasks.ts'
+import { durationBetween, Instant, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
-import { durationBetween, Instant, Uuid } from '../../http/schemas/values.ts'
 import { Schedule } from '../schedules/schemas.ts'
-import { Action } from './action-schemas.ts'
 
 const DAY_MS = 86_400_000
 
@@ -204,12 +205,7 @@ const RecentRun = z
   })
   .meta({ id: 'RecentRun' })
 
-/** How many of its latest runs a task may be shown with, and how many of its next instants. */
-export const RECENT_SHOWN = 20
-export const NEXT_SHOWN = 5
-
-const INCLUDABLE = ['recent', 'next'] as const
-export type Includable = (typeof INCLUDABLE)[number]
+const INCLUDABLE: readonly Includable[] = ['recent', 'next']
 
 /** What else to show of each task: parts that cost a little more to find out. */
 const Include = z

@@ -1,16 +1,17 @@
 /** What a task was, who changed it, and going back to it. */
+
 import { z } from 'zod'
-import type { Context } from '../../../operations/context.ts'
 import { getTask } from '../../../operations/tasks/read-tasks.ts'
 import { rollbackTask } from '../../../operations/tasks/rollback-task.ts'
 import { getVersion, listVersions } from '../../../operations/tasks/task-versions.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, pageOf } from '../../http/cursor.ts'
 import { callerOf, etag, expectedVersion, headers } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { Uuid } from '../../http/schemas/values.ts'
-import { presentTask, presentVersion, presentVersionSummary } from '../../present.ts'
+import { presentTask } from '../tasks/present.ts'
 import { Task } from '../tasks/schemas.ts'
+import { presentVersion, presentVersionSummary } from './present.ts'
 import { ListVersions, RollbackTask, TaskVersion, TaskVersionPage, VersionNumber } from './schemas.ts'
 
 const tags = ['tasks']
@@ -46,8 +47,8 @@ const rollback = {
   response: { 200: Task, ...problems(404, 409, 412, 413, 415) },
 }
 
-export function versionRoutes(app: App, context: Context): void {
-  app.get('/v1/tasks/:id/versions', { schema: list }, async ({ params, query }) => {
+export function versionRoutes(app: App): void {
+  app.get('/v1/tasks/:id/versions', { schema: list }, async ({ params, query, context }) => {
     const { limit } = query
     const [before = null] = decodeCursor(query.cursor, isPosition) ?? []
     const versions = await listVersions(context, { taskId: params.id, before, limit })
@@ -58,21 +59,21 @@ export function versionRoutes(app: App, context: Context): void {
     })
   })
 
-  app.get('/v1/tasks/:id/versions/:version', { schema: read }, async ({ params }) =>
+  app.get('/v1/tasks/:id/versions/:version', { schema: read }, async ({ params, context }) =>
     presentVersion(await getVersion(context, { taskId: params.id, version: params.version })),
   )
 
   app.post('/v1/tasks/:id/rollback', { schema: rollback }, async (request, reply) => {
     const { id } = request.params
     const { version, reason = null } = request.body
-    await rollbackTask(context, {
+    await rollbackTask(request.context, {
       id,
       version,
       reason,
       expected: expectedVersion(request),
       by: callerOf(request),
     })
-    const row = await getTask(context, id)
+    const row = await getTask(request.context, id)
     reply.header('etag', etag(row.version))
     return presentTask(row)
   })

@@ -1,14 +1,14 @@
 /** Why a task is not running. */
+
 import { z } from 'zod'
+import { invalidInput } from '../../../core/errors.ts'
 import { instantMs } from '../../../core/task/task.ts'
+import { utc } from '../../../core/values/utc.ts'
 import type { Why, WhyFacts } from '../../../core/why/why.ts'
-import type { Context } from '../../../operations/context.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
 import { explainTask } from '../../../operations/why/why.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { Uuid } from '../../http/schemas/values.ts'
-import { invalidInput } from '../../http/validation/parse.ts'
-import { utc } from '../../present.ts'
 import { ReadWhy, WhyNotRunning } from './schemas.ts'
 
 const read = {
@@ -25,8 +25,8 @@ const read = {
 /** Clocks of clients may be a little ahead. */
 const AHEAD_MS = 1_000
 
-export function whyRoutes(app: App, context: Context): void {
-  app.get('/v1/tasks/:id/why', { schema: read }, async ({ params, query }) => {
+export function whyRoutes(app: App): void {
+  app.get('/v1/tasks/:id/why', { schema: read }, async ({ params, query, context }) => {
     const at = query.at === undefined ? null : instantMs(query.at)
     const now = context.clock.now()
     if (at !== null && at > now + AHEAD_MS)

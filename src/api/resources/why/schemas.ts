@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { WHY_CODES } from '../../../core/why/why.ts'
-import { Instant, Uuid } from '../../http/schemas/values.ts'
+import { Instant, Uuid } from '../../../operations/validation/values.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 

@@ -1,12 +1,14 @@
 /** How workers of the users' own report the ends of attempts: hundreds at once, with their results and logs. */
+
 import type { z } from 'zod'
+import { invalidInput } from '../../../core/errors.ts'
 import { instantMs } from '../../../core/task/task.ts'
+import { checkedItems } from '../../../operations/validation/checked-items.ts'
 import type { RemoteReport, RemoteWorkers } from '../../../transport/remote-workers.ts'
 import type { App } from '../../app.ts'
 import { parseListBodies } from '../../http/body-parsing.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { checkedItems, ofTheList } from '../../http/validation/list.ts'
-import { invalidInput } from '../../http/validation/parse.ts'
+import { ofTheList } from '../../http/validation/compiler.ts'
 import { authenticate } from './routes.ts'
 import { eachOnce, MAX_RUNS_A_REQUEST, ONCE, Receipts, Report, ReportRuns } from './schemas.ts'
 

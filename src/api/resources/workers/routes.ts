@@ -1,11 +1,11 @@
 /** The interface of workers of the users' own. It may be asked of a different node each time. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../../../operations/context.ts'
+import { utc } from '../../../core/values/utc.ts'
+import { NoBody } from '../../../operations/validation/values.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { NoBody } from '../../http/schemas/values.ts'
-import { utc } from '../../present.ts'
 import {
   BeatAnswer,
   BeatWorker,
@@ -68,14 +68,14 @@ const leave = {
 const DEFAULT_CONCURRENCY = 10
 const DEFAULT_WAIT_MS = 20_000
 
-export function workerRoutes(app: App, { projectId }: Context, remoteWorkers: RemoteWorkers): void {
+export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
   const whoAsks = (request: FastifyRequest) => authenticate(remoteWorkers, request)
   // Before the server waits for requests to end: those who wait for work would keep it.
   app.addHook('preClose', async () => remoteWorkers.dismissAll())
 
-  app.post('/v1/worker/register', { schema: register }, async ({ body, ip }, reply) => {
+  app.post('/v1/worker/register', { schema: register }, async ({ body, ip, context }, reply) => {
     const welcome = await remoteWorkers.register({
-      projectId,
+      projectId: context.projectId,
       address: ip,
       name: body.name ?? 'unnamed',
       version: body.version ?? '',

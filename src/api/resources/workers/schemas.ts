@@ -1,7 +1,7 @@
 /** What workers of the users' own say and are told; docs/reference/worker-protocol.md explains it. */
 import { z } from 'zod'
-import { Instant, Uuid } from '../../http/schemas/values.ts'
-import { HandlerName } from '../tasks/action-schemas.ts'
+import { HandlerName } from '../../../operations/tasks/action-schema.ts'
+import { Instant, Uuid } from '../../../operations/validation/values.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })

@@ -1,9 +1,9 @@
 /** Values that requests are made of: ids, instants, durations. */
 import { z } from 'zod'
-import { isUuid } from '../../../core/ids.ts'
-import { parseInstant } from '../../../core/schedule/instant.ts'
-import { EARLIEST_INSTANT, LATEST_INSTANT } from '../../../core/schedule/zone.ts'
-import { parseDuration } from '../../../core/values/duration.ts'
+import { isUuid } from '../../core/ids.ts'
+import { parseInstant } from '../../core/schedule/instant.ts'
+import { EARLIEST_INSTANT, LATEST_INSTANT } from '../../core/schedule/zone.ts'
+import { parseDuration } from '../../core/values/duration.ts'
 
 export const Uuid = z
   .string()

@@ -1,10 +1,10 @@
 /** Whether this node can hear what the others say, tried out before anybody depends on it. */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { describeFailure, shownUrl } from '../cli/database.ts'
-import { CliError, EXIT } from '../cli/exit.ts'
 import { type Database, isUnavailable } from '../store/database/database.ts'
 import { sql } from '../store/database/sql.ts'
+import { describeFailure, shownUrl } from './database.ts'
+import { CliError, EXIT } from './exit.ts'
 
 const CONNECT_MS = 5_000
 /** A NOTIFY takes milliseconds; what was not heard by then never will be. */

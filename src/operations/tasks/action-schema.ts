@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { HTTP_METHODS, MAX_REDIRECTS } from '../../../core/action/action.ts'
-import { hasControlCharacters, parseEmailAddress } from '../../../core/action/email-address.ts'
-import { isReservedHeader } from '../../../core/action/reserved-headers.ts'
-import { parseWantedUrl } from '../../../core/action/target-url.ts'
-import { durationBetween } from '../../http/schemas/values.ts'
+import { HTTP_METHODS, MAX_REDIRECTS } from '../../core/action/action.ts'
+import { hasControlCharacters, parseEmailAddress } from '../../core/action/email-address.ts'
+import { isReservedHeader } from '../../core/action/reserved-headers.ts'
+import { parseWantedUrl } from '../../core/action/target-url.ts'
+import { durationBetween } from '../validation/values.ts'
 
 const MAX_BODY_CHARACTERS = 256 * 1024
 const MAX_URL_CHARACTERS = 4_096

@@ -1,14 +1,10 @@
 /** Checks requests against their schemas; what is wrong becomes a refusal that names every field. */
-import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
-import { type Problem, Refusal } from '../../../core/errors.ts'
+import { MAX_PROBLEMS, type Problem } from '../../core/errors.ts'
 import { explain, unknownField } from './explain.ts'
 import { placeIn, type RequestPart } from './place.ts'
 
-/** A request can be wrong in as many places as it has bytes; this many are told. */
-export const MAX_PROBLEMS = 20
-const MAX_SUMMARISED = 3
-/** And so many are explained at all: words cost more than finding out that something is wrong. */
+/** Explaining a problem costs more than finding it, so this many are explained. */
 const MAX_EXPLAINED = 1_000
 
 const UNEXPLAINED = 'is not valid'
@@ -83,26 +79,4 @@ function unfold(
 
 function fieldsOf(schema: unknown): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
-}
-
-/** A refusal of everything that is wrong, with a sentence about the first few. */
-export function invalidInput(problems: readonly Problem[]): Refusal {
-  return new Refusal('invalid_input', sentence(problems), { problems })
-}
-
-export function sentence(problems: readonly Problem[]): string {
-  const told = problems
-    .slice(0, MAX_SUMMARISED)
-    .map(({ pointer, detail }) => `${pointer === '' ? 'the body' : pointer} ${detail}`)
-  const more = problems.length - told.length
-  return `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
-}
-
-/** What Fastify calls for each part of a request that has a schema. */
-export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
-  const part = (httpPart ?? 'body') as RequestPart
-  return (data: unknown) => {
-    const parsed = parse(schema, data, part)
-    return parsed.ok ? { value: parsed.value } : { error: invalidInput(parsed.problems) }
-  }
 }

@@ -1,6 +1,6 @@
 /** What is wrong with a value, as words that read on after the name of its field. */
 import type { z } from 'zod'
-import { likely } from '../../../core/words/nearest.ts'
+import { likely } from '../../core/words/nearest.ts'
 
 type Issue = z.core.$ZodRawIssue
 

@@ -1,0 +1,115 @@
+/** What the roles of a node share: who it is, its connections, its clock, and how it hears of other nodes. */
+
+import { Readiness } from '../api/http/readiness.ts'
+import { uuidv7 } from '../core/ids.ts'
+import type { Facilities } from '../operations/context.ts'
+import { OwnPorts } from '../outgoing/own-ports.ts'
+import { SecretSigner } from '../outgoing/signer.ts'
+import { DatabaseClock } from '../runtime/clock.ts'
+import type { Config } from '../runtime/config.ts'
+import type { Database } from '../store/database/database.ts'
+import { WriteCheck } from '../store/database/write-check.ts'
+import { LaneRegistry } from '../store/queues/queues.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { Definitions } from '../transport/definitions.ts'
+import { PostgresWakeUps } from '../transport/postgres/postgres-wake-ups.ts'
+import { LocalWakeUps, type WakeUps } from '../transport/wake-ups.ts'
+import { type Connections, openConnections } from './connections.ts'
+import { isLoopback } from './loopback.ts'
+
+const DAY_MS = 86_400_000
+
+/** A receiver of events may take a third of a lease to answer: with the default settings that is 10 s. */
+const LEASES_OF_SUBSCRIPTIONS = 2
+
+/** What a node is told to be. */
+export interface NodeOptions {
+  readonly config: Config
+  /** For what users ask through the API. */
+  readonly db: Database
+  /** Where that database is: everything else has connections of its own, which no request can use up. */
+  readonly databaseUrl: string
+  /** The database's address as people may see it. */
+  readonly databasePlace: string
+  /** Whether the database is embedded: then no other node is on it, and none must be told what happens here. */
+  readonly isEmbedded: boolean
+  readonly version: string
+  /** Where the built dashboard lies. */
+  readonly dashboardDir: string
+  readonly log: Logger
+  /** The last migration that this build knows. */
+  readonly lastMigration: number
+  /** The database no longer admits this build: the node must stop. */
+  onTooOld(reason: string): void
+  /** This node was declared dead by others: the process must end. */
+  onDeclaredDead(): void
+}
+
+/** The parts that the roles of a node are built on. */
+export interface Foundations extends NodeOptions {
+  readonly id: string
+  readonly clock: DatabaseClock
+  readonly connections: Connections
+  readonly definitions: Definitions
+  readonly wakeUps: WakeUps
+  /** Wake-ups of other nodes; null where there are none. */
+  readonly distant: PostgresWakeUps | null
+  readonly facilities: Facilities
+  readonly readiness: Readiness
+  readonly signer: SecretSigner
+  readonly ownPorts: OwnPorts
+  readonly userAgent: string
+  readonly allowPrivateAddresses: boolean
+  readonly subscriptionLeaseMs: number
+}
+
+export function layFoundations(options: NodeOptions): Foundations {
+  const { config, databaseUrl, isEmbedded, db, version } = options
+  const id = uuidv7()
+  const log = options.log.child({ node: id })
+  const clock = new DatabaseClock()
+  const connections = openConnections(databaseUrl, config, id)
+  const { engine, upkeep } = connections
+  const listenUrl = listenUrlOf(config, databaseUrl)
+  const distant = isEmbedded ? null : new PostgresWakeUps({ nodeId: id, db: engine, listenUrl, clock, log })
+  const wakeUps = distant ?? new LocalWakeUps()
+  const writeCheck = new WriteCheck(upkeep)
+  return {
+    ...options,
+    id,
+    log,
+    clock,
+    connections,
+    definitions: new Definitions(engine),
+    wakeUps,
+    distant,
+    readiness: new Readiness(writeCheck),
+    facilities: {
+      db,
+      writeCheck,
+      clock,
+      wakeUps,
+      lanes: new LaneRegistry(),
+      heartbeatMs: config.heartbeatMs,
+      shardTakeoverMs: config.shardTakeoverMs,
+      misfireGraceMs: config.misfireGraceMs,
+      limits: {
+        minPeriodMs: config.minPeriodMs,
+        maxAheadMs: config.maxAheadDays === 0 ? null : config.maxAheadDays * DAY_MS,
+      },
+    },
+    signer: new SecretSigner({ db: engine, clock, log }),
+    ownPorts: new OwnPorts(),
+    userAgent: `belfry/${version}`,
+    allowPrivateAddresses: reachesPrivate(config),
+    subscriptionLeaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,
+  }
+}
+
+/** Listening needs a session that lasts, which a pooler may not give. */
+const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl: string) =>
+  databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
+
+/** Whoever can reach a server on loopback is on this machine and reaches what it reaches. */
+const reachesPrivate = ({ privateAddresses, host }: Config) =>
+  privateAddresses === 'auto' ? isLoopback(host) : privateAddresses === 'allow'

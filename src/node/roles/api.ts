@@ -1,0 +1,61 @@
+/** The api role: HTTP requests, remote workers, and redrives. */
+import { createApp } from '../../api/app.ts'
+import { HttpServer } from '../../api/http/http-server.ts'
+import { readDashboard } from '../../api/pages/dashboard-files.ts'
+import { Tester } from '../../events/subscriptions/tester.ts'
+import { Redriver } from '../../maintenance/redriver.ts'
+import { RemoteDesk } from '../../remote/remote-desk.ts'
+import type { Service } from '../../runtime/service.ts'
+import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
+import type { Foundations } from '../foundations.ts'
+import { isLoopback } from '../loopback.ts'
+
+/** The services of the role, and the server that must start after them. */
+export interface ApiRole {
+  /** What serves requests, in the order of starting; the server comes after them. */
+  readonly services: readonly Service[]
+  readonly server: HttpServer
+}
+
+export async function apiRole(foundations: Foundations): Promise<ApiRole> {
+  const { config, connections, wakeUps, definitions, clock, log, facilities, ownPorts } = foundations
+  const remoteWorkers = new RemoteDesk({
+    db: connections.engine,
+    transportOn: (queryable) => new PostgresTransport(queryable),
+    wakeUps,
+    definitions,
+    clock,
+    log,
+    claimEveryMs: config.claimEveryMs,
+    heartbeatMs: config.heartbeatMs,
+    leaseMs: config.leaseMs,
+  })
+  const tester = new Tester({
+    clock,
+    userAgent: foundations.userAgent,
+    keys: foundations.signer,
+    allowPrivateAddresses: foundations.allowPrivateAddresses,
+    ownPorts,
+    timeoutMs: Math.floor(foundations.subscriptionLeaseMs / 3),
+  })
+  const app = await createApp({
+    facilities,
+    readiness: foundations.readiness,
+    remoteWorkers,
+    tester,
+    log,
+    installation: {
+      version: foundations.version,
+      loopbackOnly: isLoopback(config.host),
+      allowedOrigins: config.allowedOrigins,
+      isEmbedded: foundations.isEmbedded,
+      databasePlace: foundations.databasePlace,
+    },
+    connections: config,
+    dashboard: readDashboard(foundations.dashboardDir),
+  })
+  const redriver = new Redriver({ facilities: { ...facilities, db: connections.delivery }, log })
+  const { host, port } = config
+  const server = new HttpServer({ app, host, port, onListening: (actual) => ownPorts.add(actual) })
+  return { services: [remoteWorkers, tester, redriver], server }
+}

@@ -1,0 +1,39 @@
+/** The liveness role: taking runs back from dead nodes, and maintenance. */
+import { Reaper } from '../../liveness/reaper.ts'
+import { Auditor } from '../../maintenance/audit/auditor.ts'
+import { Expiry } from '../../maintenance/expiry.ts'
+import { Housekeeping } from '../../maintenance/housekeeping.ts'
+import { Tally } from '../../maintenance/tally.ts'
+import { Overruns } from '../../remote/overruns.ts'
+import type { Service } from '../../runtime/service.ts'
+import type { Foundations } from '../foundations.ts'
+
+export function livenessRole({
+  id,
+  config,
+  connections,
+  definitions,
+  wakeUps,
+  clock,
+  log,
+}: Foundations): Service[] {
+  const { engine, upkeep } = connections
+  const { historyDays, deadNodeMinutes, housekeepingMs, leaseMs } = config
+  return [
+    new Reaper({
+      nodeId: id,
+      db: upkeep,
+      wakeUps,
+      clock,
+      log,
+      everyMs: config.reaperMs,
+      deadAfterMs: leaseMs,
+      batch: config.reclaimBatch,
+    }),
+    new Housekeeping({ db: upkeep, log, historyDays, deadNodeMinutes, everyMs: housekeepingMs }),
+    new Tally({ db: upkeep, log }),
+    new Auditor({ db: engine, wakeUps, log }),
+    new Expiry({ db: upkeep, wakeUps, log }),
+    new Overruns({ db: engine, definitions, wakeUps, clock, log, leaseMs }),
+  ]
+}

@@ -1,0 +1,62 @@
+/** The worker role: performing runs, and delivering events to subscriptions. */
+import { parseSmtpUrl } from '../../core/action/smtp-url.ts'
+import { Deliverer } from '../../events/subscriptions/deliverer.ts'
+import type { Config } from '../../runtime/config.ts'
+import { senderOf } from '../../store/projects/projects.ts'
+import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
+import { createExecutors, type MailOptions } from '../../worker/executors/executors.ts'
+import { Worker } from '../../worker/worker.ts'
+import type { Foundations } from '../foundations.ts'
+
+/** The services of the role. The worker is also known to the scheduler and the heartbeat of its node. */
+export interface WorkerRole {
+  readonly worker: Worker
+  readonly deliverer: Deliverer
+}
+
+export function workerRole(foundations: Foundations): WorkerRole {
+  const { id, config, connections, wakeUps, definitions, clock, log, signer, ownPorts } = foundations
+  const { userAgent, allowPrivateAddresses } = foundations
+  const { engine, delivery } = connections
+  const executor = createExecutors({
+    allowPrivateAddresses,
+    ownPorts,
+    userAgent,
+    signer,
+    mail: mailOf(config),
+    senderOf: async (projectId) => (await engine.run(senderOf(projectId)))[0],
+  })
+  const worker = new Worker({
+    nodeId: id,
+    db: engine,
+    transport: new PostgresTransport(engine),
+    wakeUps,
+    definitions,
+    executor,
+    clock,
+    log,
+    concurrency: config.concurrency,
+    labels: config.labels,
+    claimEveryMs: config.claimEveryMs,
+    claimAhead: config.claimAhead,
+    cancelEveryMs: config.cancelEveryMs,
+    graceMs: config.shutdownGraceMs,
+  })
+  const deliverer = new Deliverer({
+    db: delivery,
+    clock,
+    log,
+    userAgent,
+    keys: signer,
+    allowPrivateAddresses,
+    ownPorts,
+    leaseMs: foundations.subscriptionLeaseMs,
+  })
+  return { worker, deliverer }
+}
+
+/** The setting was validated when it was read. */
+function mailOf({ smtpUrl, smtpFrom }: Config): MailOptions | null {
+  const parsed = smtpUrl === null ? null : parseSmtpUrl(smtpUrl)
+  return parsed?.ok ? { server: parsed.server, from: smtpFrom } : null
+}

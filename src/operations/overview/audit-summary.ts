@@ -1,0 +1,15 @@
+import { utcOrNull } from '../../core/values/utc.ts'
+import type { AuditSummary as AuditRow } from '../../store/audit/audit.ts'
+
+/** How far the audit has come and what it found. */
+export const summariseAudit = (audit: AuditRow | undefined) => ({
+  roundEndedAt: utcOrNull(audit?.roundEndedAt ?? null),
+  roundMs: audit?.roundMs ?? null,
+  tasks: audit?.roundTasks ?? null,
+  oneOffsEndedAt: utcOrNull(audit?.oneOffsEndedAt ?? null),
+  historyEndedAt: utcOrNull(audit?.historyEndedAt ?? null),
+  repaired: audit?.repaired ?? 0,
+  unrepaired: audit?.unrepaired ?? 0,
+  minutesLost: audit?.minutesLost ?? 0,
+  missed: audit?.missed ?? 0,
+})
