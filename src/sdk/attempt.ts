@@ -166,10 +166,15 @@ export class Attempt {
     try {
       return { ok: true, result: await handler(payload as never, this.#context()) }
     } catch (error) {
-      // Whoever passes on why it was told to stop has nothing to say of its own.
-      if (error !== this.#controller.signal.reason) this.#options.onThrown(error)
+      if (!this.#isPassedOn(error)) this.#options.onThrown(error)
       return { ok: false, error }
     }
+  }
+
+  /** Whoever passes on why it was told to stop has nothing to say of its own. Node's functions give the reason as the cause. */
+  #isPassedOn(error: unknown): boolean {
+    const { aborted, reason } = this.#controller.signal
+    return aborted && (error === reason || (error instanceof Error && error.cause === reason))
   }
 
   #context(): HandlerContext {

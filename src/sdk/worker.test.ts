@@ -1,4 +1,5 @@
 /** The worker of the package against a real node: what a handler is given, when it must stop, what is reported. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -155,6 +156,27 @@ test('a cancellation reaches a handler within seconds, and what it returns then 
   expect([...stoppedAt.keys()].toSorted()).toEqual([obedient, stubborn].toSorted())
   // STATUS_MS is 1.5 s; the rest is for a busy machine.
   for (const at of stoppedAt.values()) expect(at - cancelledAt).toBeLessThan(30_000)
+})
+
+test('a handler that was told to stop is no error of its own, however the reason comes back', async () => {
+  const [plain, wrapped] = [aName(), aName()]
+  const said: string[] = []
+  await aWorker(
+    {
+      [plain]: async (_, ctx) => untilAborted(ctx),
+      // Node's own functions reject with an AbortError whose cause is the reason.
+      [wrapped]: async (_, ctx) => sleep(60_000, undefined, { signal: ctx.signal }),
+    },
+    { log: (_, message) => said.push(message) },
+  )
+  const ids = [await create(plain), await create(wrapped)]
+  const runs = await Promise.all(ids.map((id) => inState(id, 'running')))
+
+  for (const run of runs) await node.request('POST', `/v1/runs/${run.id}/cancel`)
+  const after = await Promise.all(ids.map((id) => ended(id)))
+
+  expect(after).toMatchObject([{ state: 'cancelled' }, { state: 'cancelled' }])
+  expect(said).toEqual([])
 })
 
 test('progress is shown while a run goes on', async () => {
