@@ -5,10 +5,15 @@ const TURN_MS = 3
 
 /** Keeps long work from holding up the process: whoever does it asks between two small pieces whether to pause. */
 export class Turns {
+  readonly #turnMs: number
   #begunAt = performance.now()
 
+  constructor(turnMs = TURN_MS) {
+    this.#turnMs = turnMs
+  }
+
   get isOver(): boolean {
-    return performance.now() - this.#begunAt >= TURN_MS
+    return performance.now() - this.#begunAt >= this.#turnMs
   }
 
   /** Lets everything else that waits have its turn. */
@@ -18,9 +23,8 @@ export class Turns {
   }
 }
 
-/** Takes the steps of long work, each time with a turn for everything else in between. */
-export async function inTurns<Result>(steps: Steps<Result>): Promise<Result> {
-  const turns = new Turns()
+/** Takes the steps of long work with turns for everything else in between; `turns` is shared by pieces of work that follow one another. */
+export async function inTurns<Result>(steps: Steps<Result>, turns = new Turns()): Promise<Result> {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value

@@ -5,6 +5,7 @@ import { BEHIND_ON_TIME, nextOfRange } from '../core/policy/backfill.ts'
 import { laneOf, lateLaneOf } from '../core/run/lane.ts'
 import { type KeptDefinition, planOf } from '../core/task/task.ts'
 import { rateGapMs } from '../core/values/rate.ts'
+import { inTurns } from '../runtime/turns.ts'
 import {
   type BackfillRun,
   type HeldBackfill,
@@ -39,7 +40,7 @@ export async function writeSlice(
 ): Promise<Progress> {
   const { taskId, projectId, force, now } = backfill
   const limit = room + EXAMINED_BEYOND
-  const examined = nextOfRange(planOf(definition), backfill, limit)
+  const examined = await inTurns(nextOfRange(planOf(definition), backfill, limit))
   const wanted = new Set(
     examined.length === 0
       ? []

@@ -1,14 +1,16 @@
 /**
  * What to do with a row that has come due. Pure: it sees the row, its definition and the time, and
- * answers what the one statement that fires it shall do.
+ * answers what the one statement that fires it shall do. A task may have missed thousands of occurrences, so this is
+ * done in steps.
  */
 
-import { isBrief, makeUpFor, spread, type Unwatched } from '../core/policy/misfire.ts'
+import { isBrief, makeUpSteps, spread, type Unwatched } from '../core/policy/misfire.ts'
 import { lateLaneOf } from '../core/run/lane.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
-import { countOccurrences, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
+import { countSteps, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 import { type KeptDefinition, MAX_QUEUED, planOf, queuedAtMost } from '../core/task/task.ts'
+import { atOnce, type Steps } from '../core/values/steps.ts'
 import { type Decision, type DueRow, JUST_RUN, type Skip, type Turn } from '../store/agenda/agenda.ts'
 import type { Recovery } from '../store/agenda/catch-up.ts'
 import type { Blackouts } from './blackout-book.ts'
@@ -31,6 +33,15 @@ export interface DueCase {
 export const MAX_COUNTED = 1_000
 
 export function decide(due: DueCase): Decision {
+  return atOnce(decideSteps(due))
+}
+
+/** Only what was missed, or lies in a blackout, can take long to decide about. */
+export const mayTakeLong = ({ missedIn, blackouts = null }: DueCase): boolean =>
+  missedIn !== null || blackouts !== null
+
+/** The same in steps. */
+export function* decideSteps(due: DueCase): Steps<Decision> {
   const { row, definition } = due
   // Whoever writes the runs of a backfill sees to it that they come in turn.
   if (row.state === 'retrying' || row.kind === 'backfill') return JUST_RUN
@@ -39,10 +50,10 @@ export function decide(due: DueCase): Decision {
   const justRun = exclusive || turn ? { ...JUST_RUN, exclusive, turn } : JUST_RUN
   // What has waited was followed by its next row when it began to.
   if (row.kind !== 'occurrence' || row.state !== 'scheduled') return putOff(due, justRun)
-  const inBlackout = blackedOut(due)
+  const inBlackout = yield* blackedOut(due)
   if (inBlackout) return inBlackout
 
-  const missed = due.missedIn === null ? NOTHING_MISSED : afterOutage(due, due.missedIn)
+  const missed = due.missedIn === null ? NOTHING_MISSED : yield* afterOutage(due, due.missedIn)
   if (definition.schedule.type === 'once') {
     const decision = turn ? justRun : JUST_RUN
     return missed === NOTHING_MISSED ? decision : { ...decision, ...missed }
@@ -65,7 +76,7 @@ function putOff({ row, now, blackouts }: DueCase, decision: Decision): Decision 
 }
 
 /** What becomes of an occurrence within a blackout; null when it is in none. */
-function blackedOut(due: DueCase): Decision | null {
+function* blackedOut(due: DueCase): Steps<Decision | null> {
   const { row, definition, now, blackouts, newId } = due
   const window = blackouts?.at(row.scheduledFor)
   if (!window) return null
@@ -83,7 +94,7 @@ function blackedOut(due: DueCase): Decision | null {
     runId: newId(),
     reason: 'blackout',
     until,
-    count: countMissed(plan, row.scheduledFor, until),
+    count: yield* countMissed(plan, row.scheduledFor, until),
   }
   return { ...JUST_RUN, exclusive, skip, next: nextOf(due, until) }
 }
@@ -143,7 +154,7 @@ type Missed = Pick<Decision, 'skip' | 'runFor' | 'runForJitterMs' | 'recovery'>
 const NOTHING_MISSED: Missed = { skip: null, runFor: null, recovery: null }
 
 /** Carries out the misfire policy for the row's own occurrence and all that were missed after it in the same stretch. */
-function afterOutage(due: DueCase, stretch: Unwatched): Missed {
+function* afterOutage(due: DueCase, stretch: Unwatched): Steps<Missed> {
   const { row, definition, now, newId } = due
   const plan = planOf(definition)
   const { misfire, maxRuns, schedule } = definition
@@ -153,8 +164,8 @@ function afterOutage(due: DueCase, stretch: Unwatched): Missed {
   const hasNewer = end < stretch.to && hasOneAfter(due, plan, { after: end, to: stretch.to })
   const brief = isBrief(stretch, due.misfireGraceMs)
   const runsLeft = maxRuns === null ? null : maxRuns - row.ordinal + 1
-  const made = makeUpFor({ plan, misfire, now, first, end, runsLeft, isBrief: brief, hasNewer })
-  const { runs, passedUntil, hasFailed } = made
+  const missed = { plan, misfire, now, first, end, runsLeft, isBrief: brief, hasNewer }
+  const { runs, passedUntil, hasFailed } = yield* makeUpSteps(missed)
   const skip: Skip | null =
     passedUntil === null
       ? null
@@ -162,7 +173,7 @@ function afterOutage(due: DueCase, stretch: Unwatched): Missed {
           runId: newId(),
           reason: 'misfire',
           until: passedUntil,
-          count: countMissed(plan, first, passedUntil),
+          count: yield* countMissed(plan, first, passedUntil),
         }
   const lane = lateLaneOf(row.lane)
   if (hasFailed) return { skip, runFor: null, recovery: { late: [], hasFailed, lane } }
@@ -171,7 +182,8 @@ function afterOutage(due: DueCase, stretch: Unwatched): Missed {
   // One alone that was held up for a moment is not made up for, it is late; and a chain goes on when its run has ended.
   const isAlone = runs.length === 1 && latest === first && brief && !hasNewer
   if (misfire.policy === 'run_all' && schedule.type !== 'delay' && !isAlone) {
-    const late = spread({ plan, misfire, now }, runs).map((one) => ({ runId: newId(), ...one }))
+    const made = yield* spread({ plan, misfire, now }, runs)
+    const late = made.map((one) => ({ runId: newId(), ...one }))
     return { skip, runFor: null, recovery: { late, hasFailed, lane } }
   }
   if (latest === first) return NOTHING_MISSED
@@ -195,7 +207,7 @@ function hasOneAfter(
 }
 
 /** How many occurrences lie between two of them, both included; null when they are too many to count. */
-function countMissed(plan: Plan, first: number, last: number): number | null {
-  const { count, atLeast } = countOccurrences(plan, first, last, MAX_COUNTED)
+function* countMissed(plan: Plan, first: number, last: number): Steps<number | null> {
+  const { count, atLeast } = yield* countSteps(plan, first, last, MAX_COUNTED)
   return atLeast ? null : count + 1
 }

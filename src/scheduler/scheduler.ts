@@ -10,7 +10,7 @@ import { stretchAt } from '../core/policy/misfire.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
-import { mapInTurns } from '../runtime/turns.ts'
+import { inTurns, Turns } from '../runtime/turns.ts'
 import {
   type DueRow,
   type FireResult,
@@ -31,7 +31,7 @@ import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import type { BlackoutBook } from './blackout-book.ts'
-import { decide, dueInstant } from './decide.ts'
+import { type DueCase, decide, decideSteps, dueInstant, mayTakeLong } from './decide.ts'
 import { type Due, DueQueue } from './due-queue.ts'
 import { Duties, type Duty } from './duties.ts'
 import {
@@ -96,6 +96,8 @@ const WAIT_FOR_ROOM_MS = 2
 const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
 /** To decide about what was missed for longer than this may take its time. */
 const LONG_MISSED_MS = 60_000
+/** Deciding about a batch that is on time takes a few milliseconds; what takes longer than this, such as tasks with many triggers, gives way. */
+const ON_TIME_TURN_MS = 20
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
@@ -138,7 +140,7 @@ export class Scheduler implements Service {
     this.#duties = new Duties(options)
     this.#late = new LateLane(options, {
       isBusy: (taskId) => this.#inFlight.isBusy(taskId),
-      decide: (dues) => this.#decideAll(dues),
+      decide: (dues) => this.#decideAtOnce(dues),
       aside: this.#aside,
     })
     leases.onChange(() => this.#shardsChanged())
@@ -406,36 +408,56 @@ export class Scheduler implements Service {
     if (row.state === 'held' && firing.decision.turn?.supersedes) this.#superseding.add(row)
   }
 
-  /** After an outage a decision may walk through all that a task has missed, and nothing else waits for that. */
+  /** After an outage a decision may walk through all that a task has missed, and gives way to everything else meanwhile. */
   async #decideAboutAll(dues: readonly Due[]): Promise<Decided[]> {
     const longAgo = this.#options.clock.now() - LONG_MISSED_MS
-    if (dues.every(({ row }) => row.wakeAt > longAgo)) return this.#decideAll(dues)
-    return (await mapInTurns(dues, (due) => this.#decideAll([due]))).flat()
+    const turns = new Turns(dues.some(({ row }) => row.wakeAt <= longAgo) ? undefined : ON_TIME_TURN_MS)
+    const decided: Decided[] = []
+    for (const due of dues) {
+      try {
+        const asked = this.#caseOf(due)
+        if (asked === null) continue
+        const decision = mayTakeLong(asked) ? await inTurns(decideSteps(asked), turns) : decide(asked)
+        decided.push({ ...due, decision })
+      } catch (error) {
+        this.#leaveUndecided(due, error)
+      }
+      if (turns.isOver) await turns.pass()
+    }
+    return decided
   }
 
-  #decideAll(dues: readonly Due[]): Decided[] {
-    const now = this.#options.clock.now()
+  /** Rows about which nothing can take long to decide. */
+  #decideAtOnce(dues: readonly Due[]): Decided[] {
     return dues.flatMap((due) => {
       try {
-        return this.#decideOne(due, now)
+        const asked = this.#caseOf(due)
+        return asked === null ? [] : [{ ...due, decision: decide(asked) }]
       } catch (error) {
-        // A definition that cannot be read, by a hand or a bug, costs the others nothing.
-        const { runId, taskId, version } = due.row
-        this.#options.log.error({ err: error, runId, taskId, version }, 'what is due cannot be decided about')
-        void this.#aside.refuse(due, error)
+        this.#leaveUndecided(due, error)
         return []
       }
     })
   }
 
-  #decideOne({ row, definition }: Due, now: number): Decided[] {
-    const held = this.#options.leases.get(row.shard)
-    if (!held) return []
-    const { misfireGraceMs } = this.#options
+  /** A definition that cannot be read, by a hand or a bug, costs the others nothing. */
+  #leaveUndecided(due: Due, error: unknown): void {
+    const { runId, taskId, version } = due.row
+    this.#options.log.error({ err: error, runId, taskId, version }, 'what is due cannot be decided about')
+    void this.#aside.refuse(due, error)
+  }
+
+  /** All that a decision depends on; null in a shard that is no longer this node's. */
+  #caseOf({ row, definition }: Due): DueCase | null {
+    const { leases, blackouts, clock, misfireGraceMs } = this.#options
+    const held = leases.get(row.shard)
+    if (!held) return null
     const missedIn = stretchAt(held.unwatched, dueInstant({ row, definition }))
-    const blackouts = this.#options.blackouts.of(row.taskId)
-    const due = { row, definition, now, missedIn, misfireGraceMs, blackouts, newId: uuidv7 }
-    return [{ row, definition, decision: decide(due) }]
+    const now = clock.now()
+    return {
+      ...{ row, definition, now, missedIn, misfireGraceMs, newId: uuidv7 },
+      blackouts: blackouts.of(row.taskId),
+    }
   }
 
   #hinted(hints: readonly DueHint[]): void {

@@ -5,6 +5,7 @@
 import { occurrencesBetween } from '../schedule/occurrences.ts'
 import { backwards } from '../schedule/occurrences-before.ts'
 import type { Plan } from '../schedule/schedule.ts'
+import type { Steps } from '../values/steps.ts'
 
 export const BACKFILL_STATES = ['running', 'completed', 'cancelled'] as const
 export type BackfillState = (typeof BACKFILL_STATES)[number]
@@ -44,11 +45,12 @@ export function occurrencesOfRange(plan: Plan, range: BackfillRange): Generator<
 }
 
 /** The next occurrences of a range, at most `limit`, in its order. */
-export function nextOfRange(plan: Plan, range: BackfillRange, limit: number): number[] {
+export function* nextOfRange(plan: Plan, range: BackfillRange, limit: number): Steps<number[]> {
   const found: number[] = []
   for (const at of occurrencesOfRange(plan, range)) {
-    if (found.length === limit) break
     found.push(at)
+    if (found.length === limit) break
+    yield
   }
   return found
 }

@@ -8,7 +8,7 @@ import { lastOccurrence, lastOccurrences } from '../schedule/last-occurrence.ts'
 import { jitterOf } from '../schedule/occurrences.ts'
 import type { Plan } from '../schedule/schedule.ts'
 import { durationMs, type Misfire } from '../task/task.ts'
-import { atOnce, type Steps } from '../values/steps.ts'
+import type { Steps } from '../values/steps.ts'
 
 /** Occurrences that were missed. Instants are epoch milliseconds. */
 export interface Missed {
@@ -53,11 +53,7 @@ export interface MakingUp {
   readonly hasFailed: boolean
 }
 
-export function makeUpFor(it: Missed): MakingUp {
-  return atOnce(makeUpSteps(it))
-}
-
-/** The same in steps. */
+/** They may be many thousands, so this is done in steps. */
 export function* makeUpSteps(it: Missed): Steps<MakingUp> {
   const { plan, misfire, first, end } = it
   const latest = lastOccurrence(plan, { from: first, to: end })
@@ -93,15 +89,18 @@ export interface MadeUp {
 }
 
 /** Those that run, each a little after the one before. */
-export function spread(
+export function* spread(
   { plan, misfire, now }: Pick<Missed, 'plan' | 'misfire' | 'now'>,
   runs: readonly number[],
-): MadeUp[] {
-  return runs.map((at, n) => {
+): Steps<MadeUp[]> {
+  const spreadOut: MadeUp[] = []
+  for (const [n, at] of runs.entries()) {
     const jitterMs = plan.jitterMs ? jitterOf(plan, at) : 0
     const wakeAt = Math.max(Math.floor(now + (n * 1_000) / misfire.rate), at + jitterMs)
-    return jitterMs === 0 ? { at, wakeAt } : { at, wakeAt, jitterMs }
-  })
+    spreadOut.push(jitterMs === 0 ? { at, wakeAt } : { at, wakeAt, jitterMs })
+    yield
+  }
+  return spreadOut
 }
 
 /** What the row of history says that speaks for occurrences that failed because nobody was there. */

@@ -6,11 +6,12 @@ import { misfired } from '../../core/policy/misfire.ts'
 import { laneOf, lateLaneOf } from '../../core/run/lane.ts'
 import { delayMs, jitterOf } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
+import { inTurns } from '../../runtime/turns.ts'
 import { insertLate } from '../../store/agenda/catch-up.ts'
 import * as audit from '../../store/audit/audit.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { insertNext, insertSkip, latestOccurrence } from '../../store/tasks/task-statements.ts'
-import { type GoOn, remedyFor } from './stalled.ts'
+import { type GoOn, remedySteps } from './stalled.ts'
 
 /** What was done about a task that had lost its next row. */
 export interface PutBack {
@@ -25,7 +26,7 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
   if (!task || !still) return null
   const [latest] = await tx.run(latestOccurrence(taskId))
   const ordinal = Math.max(task.nextOrdinal, latest?.nextOrdinal ?? 1)
-  const remedy = remedyFor({ ...task, latest: latest?.until ?? null, ordinal })
+  const remedy = await inTurns(remedySteps({ ...task, latest: latest?.until ?? null, ordinal }))
   if (remedy.kind === 'settle') {
     await tx.run(audit.settleTask(taskId))
     return null

@@ -2,10 +2,10 @@
  * How a task goes on whose next row is gone. Pure: it sees where the task had come to and the time, and answers what is
  * to be written. What came due meanwhile is treated as after an outage, as the task's misfire policy says.
  */
-import { type MadeUp, makeUpFor, spread } from '../../core/policy/misfire.ts'
+import { type MadeUp, makeUpSteps, spread } from '../../core/policy/misfire.ts'
 import { runsAtMostOnce } from '../../core/policy/worker-loss.ts'
 import {
-  countOccurrences,
+  countSteps,
   delayMs,
   dueAt,
   firstOccurrence,
@@ -13,6 +13,7 @@ import {
 } from '../../core/schedule/occurrences.ts'
 import type { Plan } from '../../core/schedule/schedule.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
+import { atOnce, type Steps } from '../../core/values/steps.ts'
 
 /** Where a task had come to. Instants are epoch milliseconds. */
 export interface Stalled {
@@ -60,6 +61,11 @@ export interface Lost {
 const MAX_COUNTED = 10_000
 
 export function remedyFor(it: Stalled): Remedy {
+  return atOnce(remedySteps(it))
+}
+
+/** The same in steps: what came due meanwhile may be many thousands. */
+export function* remedySteps(it: Stalled): Steps<Remedy> {
   const { definition, now, ordinal } = it
   const { maxRuns, misfire } = definition
   if (maxRuns !== null && it.latest === null && it.createdAt < it.historyFrom) return { kind: 'unknown' }
@@ -72,18 +78,19 @@ export function remedyFor(it: Stalled): Remedy {
   if (dueAt(plan, first) > now) return { kind: 'go_on', at: first, late: [], lost: null }
   if (mayHaveRun(definition)) return { kind: 'go_on', at: null, late: [], lost: neverAgain(first) }
   const runsLeft = maxRuns === null ? null : maxRuns - ordinal + 1
-  const made = makeUpFor({ plan, misfire, now, first, end: now, runsLeft, isBrief: false })
+  const made = yield* makeUpSteps({ plan, misfire, now, first, end: now, runsLeft, isBrief: false })
   const { runs, passedUntil, hasFailed } = made
-  const lost = passedUntil === null ? null : { ...stretch(plan, first, passedUntil), hasFailed }
+  const lost = passedUntil === null ? null : { ...(yield* stretch(plan, first, passedUntil)), hasFailed }
   if (misfire.policy !== 'run_all' && runs.length > 0)
     return { kind: 'go_on', at: runs[0] ?? null, late: [], lost }
   const next = nextOccurrence(plan, runs.at(-1) ?? passedUntil ?? first)
   const isOver = runsLeft !== null && runs.length >= runsLeft
-  return { kind: 'go_on', at: isOver ? null : next, late: spread({ plan, misfire, now }, runs), lost }
+  const late = yield* spread({ plan, misfire, now }, runs)
+  return { kind: 'go_on', at: isOver ? null : next, late, lost }
 }
 
-function stretch(plan: Plan, first: number, last: number): Omit<Lost, 'hasFailed'> {
-  const later = countOccurrences(plan, first, last, MAX_COUNTED)
+function* stretch(plan: Plan, first: number, last: number): Steps<Omit<Lost, 'hasFailed'>> {
+  const later = yield* countSteps(plan, first, last, MAX_COUNTED)
   return { first, last, count: later.atLeast ? null : later.count + 1 }
 }
 

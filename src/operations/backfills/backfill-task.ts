@@ -8,13 +8,10 @@ import { uuidv7 } from '../../core/ids.ts'
 import {
   type BackfillOrder,
   type BackfillOverlap,
-  type BackfillRange,
   MAX_BACKFILL_OCCURRENCES,
-  occurrencesOfRange,
+  nextOfRange,
 } from '../../core/policy/backfill.ts'
-import type { Plan } from '../../core/schedule/schedule.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
-import type { Steps } from '../../core/values/steps.ts'
 import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import * as backfills from '../../store/backfills/backfills.ts'
@@ -140,7 +137,7 @@ async function survey(
   const wanted: number[] = []
   let position: number | null = null
   for (let occurrences = 0; ; ) {
-    const chunk: number[] = await inTurns(chunkOf(plan, { ...range, position }))
+    const chunk: number[] = await inTurns(nextOfRange(plan, { ...range, position }, CHUNK))
     occurrences += chunk.length
     if (occurrences > MAX_BACKFILL_OCCURRENCES) throw tooMany()
     if (chunk.length > 0 && !isCounted) {
@@ -151,17 +148,6 @@ async function survey(
     if (chunk.length < CHUNK) return { occurrences, wanted }
     position = chunk.at(-1) ?? null
   }
-}
-
-/** The next occurrences of a range, at most a chunk of them. */
-function* chunkOf(plan: Plan, range: BackfillRange): Steps<number[]> {
-  const chunk: number[] = []
-  for (const at of occurrencesOfRange(plan, range)) {
-    chunk.push(at)
-    if (chunk.length === CHUNK) break
-    yield
-  }
-  return chunk
 }
 
 function refuseWithoutInstants({ schedule: { type } }: TaskDefinition): void {

@@ -96,7 +96,7 @@ export async function settleDue(tx: Queryable, change: Change, due: changes.Swep
           lateLane: lateLaneOf(lane),
         },
         priority: definition.priority,
-        late: spread({ plan, misfire: definition.misfire, now }, late).map((one) => ({
+        late: (await inTurns(spread({ plan, misfire: definition.misfire, now }, late))).map((one) => ({
           runId: uuidv7(),
           ...one,
         })),
