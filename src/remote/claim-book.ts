@@ -3,7 +3,9 @@
  * it is written down with its runs, or as empty, before it is answered, and whoever sends it again is answered from there. A claim
  * that arrived before another one of the same worker was answered is not made any more: the worker has gone on without it.
  */
+
 import { Refusal } from '../core/errors.ts'
+import type { Claim, ClaimedRun } from '../core/run/claim.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
 import {
   closeClaim,
@@ -15,7 +17,6 @@ import {
   workHeldBy,
 } from '../store/nodes/remote-workers.ts'
 import type { RemoteWorker } from '../transport/remote-workers.ts'
-import type { Claim, ClaimedRun } from '../transport/transport.ts'
 import type { WaitingClaim } from './waiting-claim.ts'
 
 /** What came of a look for runs: the answer to the claim, or nothing so far. */

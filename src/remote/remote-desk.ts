@@ -3,10 +3,12 @@
  * answer any request, and a repetition of a request changes nothing. A worker may change only runs that stand in
  * its name, and only by the fence by which it holds them.
  */
+
 import { LRUCache } from 'lru-cache'
 import { type Action, isLarge } from '../core/action/action.ts'
 import { Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
+import type { ClaimedRun } from '../core/run/claim.ts'
 import { durationMs } from '../core/task/task.ts'
 import { cancelledEnding, lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
@@ -46,7 +48,7 @@ import type {
   Standings,
   Welcome,
 } from '../transport/remote-workers.ts'
-import type { ClaimedRun, Transport, Work } from '../transport/transport.ts'
+import type { Taking, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { gone } from './claim-book.ts'
 import { Naming } from './naming.ts'
@@ -57,7 +59,7 @@ import { WaitingClaims } from './waiting-claims.ts'
 
 export interface RemoteDeskOptions {
   readonly db: Database
-  readonly transportOn: (db: Queryable) => Transport
+  readonly transportOn: (db: Queryable) => Taking
   readonly wakeUps: WakeUps
   readonly definitions: Definitions
   readonly clock: HoldingClock

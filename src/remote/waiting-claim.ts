@@ -1,5 +1,5 @@
+import type { ClaimedRun } from '../core/run/claim.ts'
 import type { RemoteClaim, RemoteWorker } from '../transport/remote-workers.ts'
-import type { ClaimedRun } from '../transport/transport.ts'
 
 /** A request that waits for the answer to a claim. */
 interface Listener {

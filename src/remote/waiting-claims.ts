@@ -4,7 +4,9 @@
  * been put into ready, and now and then in case that was not heard. The same claim may wait here more than once, and at other
  * nodes: what it answers is decided in the tables (claim-book.ts).
  */
+
 import { Refusal } from '../core/errors.ts'
+import type { Claim, ClaimedRun, Standing } from '../core/run/claim.ts'
 import { Loop } from '../runtime/loop.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { type Database, isRefused, type Queryable } from '../store/database/database.ts'
@@ -12,14 +14,14 @@ import { waitingLanes } from '../store/queues/gates.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { RemoteClaim, RemoteWorker } from '../transport/remote-workers.ts'
-import type { Claim, ClaimedRun, Standing, Transport } from '../transport/transport.ts'
+import type { Taking } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { ClaimBook, type Made, NOTHING } from './claim-book.ts'
 import { WaitingClaim } from './waiting-claim.ts'
 
 export interface WaitingClaimsOptions {
   readonly db: Database
-  readonly transportOn: (db: Queryable) => Transport
+  readonly transportOn: (db: Queryable) => Taking
   readonly wakeUps: WakeUps
   readonly log: Logger
   /** How often ready is looked into when nothing was said about it. */

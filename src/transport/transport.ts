@@ -2,64 +2,29 @@
  * What carries runs to workers. PostgreSQL remains the truth whatever the transport: a claim is only
  * valid once it stands there, with a fence, and a transport that forgets everything loses nothing.
  */
-import type { RunKind } from '../core/run/run.ts'
+import type { Claim, ClaimedRun, ClaimRequest, GatedClaimRequest } from '../core/run/claim.ts'
 import type { KeptDefinition } from '../core/task/task.ts'
-
-/** The right to work on a run, as the database granted it. */
-export interface ClaimedRun {
-  readonly runId: string
-  readonly taskId: string
-  readonly version: number
-  /** Left out or null: an occurrence, as most are. */
-  readonly kind?: RunKind | null
-  readonly scheduledFor: number
-  /** It may not begin before: the instant of a retry lies behind the one it was scheduled for. */
-  readonly wakeAt: number
-  readonly fence: number
-  readonly attempt: number
-  readonly losses: number
-  /** A user cancelled it while it was on its way back from another worker. */
-  readonly isCancelled?: boolean
-  /** It holds a place behind a gate, for which others may be waiting. */
-  readonly holdsPlace?: boolean
-}
-
-/** What came of a claim. */
-export interface Claim {
-  readonly runs: readonly ClaimedRun[]
-  /** Fewer than there seemed to be: some led nowhere, or somebody else was at them. Asking again may find more. */
-  readonly isShort: boolean
-}
 
 /** A claimed run together with what is to be done. */
 export interface Work extends ClaimedRun {
   readonly definition: KeptDefinition
 }
 
-/** A worker asks for runs. */
-export interface ClaimRequest {
-  readonly workerId: string
-  readonly lanes: readonly number[]
-  readonly limit: number
+/** A run that was put in line. */
+export interface PutRun {
+  readonly runId: string
+  /** It had been taken out, because no claim could take it. */
+  readonly wasRefused: boolean
 }
 
-/** Where a run stands among those that wait: the lower priority first, then the earlier. */
-export interface Standing {
-  readonly priority: number
-  readonly wakeAt: string
+/** The half that puts runs in line. Statements that make a run pending do so themselves (src/store/ready). */
+export interface Putting {
+  /** Puts pending runs in line that were forgotten, and answers which these were. Others are left alone. */
+  put(runIds: readonly string[]): Promise<readonly PutRun[]>
 }
 
-/** A worker asks for runs behind gates. */
-export interface GatedClaimRequest extends ClaimRequest {
-  /**
-   * Where the next of their queue stood when the lanes were chosen. Nothing that comes after it is taken: by the
-   * time of the claim somebody else may have taken what a lane was chosen for, and the next has its turn first.
-   */
-  readonly upTo?: ReadonlyMap<number, Standing>
-}
-
-/** Carries runs that wait to the workers that ask. */
-export interface Transport {
+/** The half that workers take runs from. What is in line can be claimed once, while it is pending. */
+export interface Taking {
   /** Takes up to `limit` waiting runs of the lanes, in order of priority and due time. */
   claim(request: ClaimRequest): Promise<Claim>
   /**
@@ -68,3 +33,6 @@ export interface Transport {
    */
   claimGated(request: GatedClaimRequest): Promise<Claim>
 }
+
+/** Carries pending runs to the workers that ask. Each implementation passes test/conformance. */
+export interface Transport extends Putting, Taking {}

@@ -6,7 +6,7 @@
 import { isRefused, mayHaveBeenCarriedOut } from '../store/database/database.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
-import type { Transport, Work } from '../transport/transport.ts'
+import type { Taking, Work } from '../transport/transport.ts'
 import type { Hand } from './hand.ts'
 import { type ServedLanes, STALE_MS } from './served-lanes.ts'
 
@@ -14,7 +14,7 @@ export interface ClaimingOptions {
   readonly workerId: string
   readonly hand: Hand
   readonly lanes: ServedLanes
-  readonly transport: Transport
+  readonly transport: Taking
   readonly unclaimable: UnclaimableRuns
   readonly definitions: Definitions
   readonly concurrency: number
@@ -146,7 +146,7 @@ export class Claiming {
   }
 
   /** Claims from lanes; `more` when there may be more than there was room for. */
-  async #claim(lanes: readonly number[], limit: number, claim: Transport['claim']): Promise<'all' | 'more'> {
+  async #claim(lanes: readonly number[], limit: number, claim: Taking['claim']): Promise<'all' | 'more'> {
     const { hand, workerId, doubt, unclaimable } = this.#options
     if (lanes.length === 0) return 'all'
     if (limit <= 0) return 'more'

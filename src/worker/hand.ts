@@ -1,4 +1,5 @@
-import type { ClaimedRun, Work } from '../transport/transport.ts'
+import type { ClaimedRun } from '../core/run/claim.ts'
+import type { Work } from '../transport/transport.ts'
 import type { Attempt } from './attempt.ts'
 import { Throughput } from './throughput.ts'
 

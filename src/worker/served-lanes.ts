@@ -1,7 +1,7 @@
+import type { Standing } from '../core/run/claim.ts'
 import type { Database } from '../store/database/database.ts'
 import { countRunning, limitedQueues, waitingLanes } from '../store/queues/gates.ts'
 import { servedLanes } from '../store/queues/queues.ts'
-import type { Standing } from '../transport/transport.ts'
 
 /** A lane that was made, or a change to a queue that nobody spoke of, is noticed within this time. */
 export const STALE_MS = 250

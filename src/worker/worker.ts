@@ -17,7 +17,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
-import type { Transport, Work } from '../transport/transport.ts'
+import type { Taking, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
 import { Claiming } from './claiming.ts'
@@ -30,7 +30,7 @@ import { ServedLanes } from './served-lanes.ts'
 export interface WorkerOptions {
   readonly nodeId: string
   readonly db: Database
-  readonly transport: Transport
+  readonly transport: Taking
   readonly wakeUps: WakeUps
   readonly definitions: Definitions
   readonly executor: Executor

@@ -1,4 +1,5 @@
 /** What the parts of the suite work with: a database, the transport over it, and lanes in which runs wait. */
+import type { ClaimedRun, ClaimRequest } from '../../src/core/run/claim.ts'
 import { laneOf } from '../../src/core/run/lane.ts'
 import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
@@ -7,7 +8,7 @@ import type { Retry } from '../../src/store/agenda/outcomes.ts'
 import { Database, type Queryable } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { registerLanes } from '../../src/store/queues/queues.ts'
-import type { ClaimedRun, ClaimRequest, Transport } from '../../src/transport/transport.ts'
+import type { Transport } from '../../src/transport/transport.ts'
 import { aDefinition, aNode, completed, dueRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { makeDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -18,6 +19,8 @@ export interface Rig {
   connect(db: Queryable): Promise<Transport>
   /** Resolves when all that waits can be claimed: a transport that has to look for itself has looked. */
   settled(): Promise<void>
+  /** Loses its place in line of each of these runs, which stay pending. */
+  drop(db: Queryable, runs: readonly Waiting[]): Promise<void>
   /** Loses everything that is not in PostgreSQL, at once and without warning. */
   forget(): Promise<void>
   stop(): Promise<void>
@@ -72,6 +75,8 @@ export async function startBench(startRig: (databaseUrl: string) => Promise<Rig>
     aGatedLane: (places: number) => aLane({ concurrencyKey: `key-${queues}`, concurrencyLimit: places }),
     aWorker: () => aNode(db, ['worker']),
     take: async (request: ClaimRequest, from = transport) => [...(await from.claim(request)).runs],
+    put: (runIds: readonly string[]) => transport.put(runIds),
+    drop: (runs: readonly Waiting[]) => rig.drop(db, runs),
     claimGated: (...request: Parameters<Transport['claimGated']>) => transport.claimGated(...request),
     takeGated: async (request: ClaimRequest, from = transport) => [...(await from.claimGated(request)).runs],
     /** Loses everything that is not in PostgreSQL, and goes on with what is. */

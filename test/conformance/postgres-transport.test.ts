@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { list, sql } from '../../src/store/database/sql.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { transportSuite } from './transport-suite.ts'
 
@@ -6,6 +7,9 @@ import { transportSuite } from './transport-suite.ts'
 transportSuite('postgres', async (url) => ({
   connect: async (db) => new PostgresTransport(db),
   settled: async () => {},
+  drop: async (db, runs) => {
+    await db.run(sql`delete from ready where run_id = any(${list(runs, ({ runId }) => runId)}::uuid[])`)
+  },
   forget: async () => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()

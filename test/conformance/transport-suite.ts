@@ -8,12 +8,14 @@ import { type Rig, startBench } from './bench.ts'
 import { claims } from './parts/claims.ts'
 import { gates } from './parts/gates.ts'
 import { losses } from './parts/losses.ts'
+import { puts } from './parts/puts.ts'
 
 export function transportSuite(name: string, startRig: (databaseUrl: string) => Promise<Rig>): void {
   describe(`the ${name} transport`, async () => {
     const bench = await startBench(startRig)
     afterAll(bench.stop)
 
+    puts(bench)
     claims(bench)
     gates(bench)
     losses(bench)

@@ -3,6 +3,7 @@
  * a table instead of an index. Each hot statement is explained on a table that was analysed while it was
  * empty, with a hundred thousand rows, and with dead rows in front.
  */
+
 import { escapeLiteral } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
@@ -27,8 +28,8 @@ import { handBackRuns, reclaimRuns } from '../../src/store/nodes/nodes.ts'
 import { storedAmong, workHeldBy, workOfRemotes } from '../../src/store/nodes/remote-workers.ts'
 import { countRunning, setQueueLimit, waitingLanes } from '../../src/store/queues/gates.ts'
 import { registerLanes } from '../../src/store/queues/queues.ts'
+import { takeGated, takeReady } from '../../src/store/ready/take.ts'
 import { readDefinitions } from '../../src/store/tasks/read-definitions.ts'
-import { takeGated, takeReady } from '../../src/transport/postgres/postgres-transport.ts'
 import { aDefinition, aNode, ownShards } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 

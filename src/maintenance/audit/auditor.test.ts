@@ -1,4 +1,5 @@
 /** The auditor over real tables: what is lost is found and put back, what is in order is left alone. */
+
 import { beforeEach, expect, test } from 'vitest'
 import { tasksInAgenda } from '../../../test/support/agenda.ts'
 import { createTestDatabase } from '../../../test/support/database.ts'
@@ -9,6 +10,7 @@ import { listFindings } from '../../store/audit/audit.ts'
 import { sql } from '../../store/database/sql.ts'
 import { insertNode } from '../../store/nodes/nodes.ts'
 import { silentLogger } from '../../telemetry/logger.ts'
+import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import { type DueHint, LocalWakeUps } from '../../transport/wake-ups.ts'
 import { Auditor } from './auditor.ts'
 
@@ -16,7 +18,7 @@ const { db } = await createTestDatabase()
 const wakeUps = new LocalWakeUps()
 const hints: DueHint[] = []
 wakeUps.onDue((all) => hints.push(...all))
-const auditor = new Auditor({ db, wakeUps, log: silentLogger() })
+const auditor = new Auditor({ db, transport: new PostgresTransport(db), wakeUps, log: silentLogger() })
 
 const S = 1_000
 const HOUR = 3_600 * S
@@ -281,7 +283,10 @@ test('ten auditors at once put a task back once', async () => {
   const id = await aTask(every('10s'))
   await age(id, 60 * S)
   await lose(id)
-  const others = Array.from({ length: 10 }, () => new Auditor({ db, wakeUps, log: silentLogger() }))
+  const others = Array.from(
+    { length: 10 },
+    () => new Auditor({ db, transport: new PostgresTransport(db), wakeUps, log: silentLogger() }),
+  )
 
   await db.run(sql`update audit_progress set walked_to = null, next_pass_at = now()`)
   await Promise.all(others.map((other) => other.runOnce()))

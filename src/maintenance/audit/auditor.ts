@@ -3,6 +3,7 @@ import { LoopService } from '../../runtime/loop-service.ts'
 import * as audit from '../../store/audit/audit.ts'
 import type { Database, Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { Putting } from '../../transport/transport.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 import { LostDuties } from './lost-duties.ts'
 import { LostOneOffs } from './lost-one-offs.ts'
@@ -11,6 +12,7 @@ import { StrandedRows } from './stranded-rows.ts'
 
 export interface AuditorOptions {
   readonly db: Database
+  readonly transport: Putting
   readonly wakeUps: WakeUps
   readonly log: Logger
 }

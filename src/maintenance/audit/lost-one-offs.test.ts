@@ -8,11 +8,17 @@ import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 import { auditSummary, listFindings } from '../../store/audit/audit.ts'
 import { sql } from '../../store/database/sql.ts'
 import { silentLogger } from '../../telemetry/logger.ts'
+import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../../transport/wake-ups.ts'
 import { Auditor } from './auditor.ts'
 
 const { db } = await createTestDatabase()
-const auditor = new Auditor({ db, wakeUps: new LocalWakeUps(), log: silentLogger() })
+const auditor = new Auditor({
+  db,
+  transport: new PostgresTransport(db),
+  wakeUps: new LocalWakeUps(),
+  log: silentLogger(),
+})
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

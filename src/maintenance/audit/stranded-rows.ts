@@ -4,6 +4,7 @@ import * as audit from '../../store/audit/audit.ts'
 import type { Database } from '../../store/database/database.ts'
 import { SetAside } from '../../store/database/set-aside.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { Putting } from '../../transport/transport.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
 
 /** A live row that has been due for this long is looked at. */
@@ -12,6 +13,7 @@ const STRANDED_PER_SHARD = 50
 
 export interface StrandedRowsOptions {
   readonly db: Database
+  readonly transport: Putting
   readonly wakeUps: WakeUps
   readonly log: Logger
 }
@@ -76,7 +78,7 @@ export class StrandedRows {
     const queued = new Map<string, boolean>()
     await this.#aside.each(pending, async (part) => {
       const runIds = part.map(({ runId }) => runId)
-      for (const { runId, wasRefused } of await this.#options.db.run(audit.requeueStranded(runIds)))
+      for (const { runId, wasRefused } of await this.#options.transport.put(runIds))
         queued.set(runId, wasRefused)
     })
     return pending.flatMap((row) => {

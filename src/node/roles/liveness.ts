@@ -6,6 +6,7 @@ import { Housekeeping } from '../../maintenance/housekeeping.ts'
 import { Tally } from '../../maintenance/tally.ts'
 import { Overruns } from '../../remote/overruns.ts'
 import type { Service } from '../../runtime/service.ts'
+import { PostgresTransport, PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import type { Foundations } from '../foundations.ts'
 
 export function livenessRole({
@@ -32,7 +33,7 @@ export function livenessRole({
     }),
     new Housekeeping({ db: upkeep, log, historyDays, deadNodeMinutes, everyMs: housekeepingMs }),
     new Tally({ db: upkeep, log }),
-    new Auditor({ db: engine, wakeUps, log }),
+    new Auditor({ db: engine, transport: new PostgresTransport(engine), wakeUps, log }),
     new Expiry({ db: upkeep, wakeUps, log }),
     new Overruns({ db: engine, definitions, wakeUps, clock, log, leaseMs }),
   ]

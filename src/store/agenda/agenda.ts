@@ -1,7 +1,9 @@
 /** The due index: what comes due soon, and firing it. */
+
 import type { AgendaKind, SkipReason } from '../../core/run/run.ts'
 import { leftAlone } from '../database/left-alone.ts'
-import { elements, list, reading, sql } from '../database/sql.ts'
+import { elements, list, part, reading, sql } from '../database/sql.ts'
+import { queued } from '../ready/put.ts'
 import type { Recovery } from './catch-up.ts'
 import { decidedColumns, firedColumns, livingWorker, ownedShards } from './fire-parts.ts'
 
@@ -232,10 +234,7 @@ const updatePlain = ({ nodeId, shards, workerId, rows }: PlainFireRequest) => sq
     where a.run_id = i.run_id and a.fence = i.fence and a.state in ('scheduled', 'retrying')
       and (select count(*) from owned) = ${shards.length}::integer
     returning a.run_id, a.lane, a.priority, a.wake_at
-  ), queued as (
-    insert into ready (lane, priority, wake_at, run_id)
-    select lane, priority, wake_at, run_id from fired where not exists (select from alive)
-  )
+  ), ${queued(part`from fired where not exists (select from alive)`)}
   select exists (select from alive) as "isWorkerAlive",
          case when (select count(*) from fired) <> ${rows.length}::integer then array(select run_id from fired) end as fired,
          array(select unnest(${list(shards, (s) => s.id)}::smallint[]) except select id from owned) as lost`
@@ -347,10 +346,7 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
     ) p on p.run_id = i.run_id
     where i.next_run_id is not null and not (p.ran and (i.is_last or p.delay_ms is not null))
     on conflict on constraint agenda_occurrence_is_unique do nothing
-  ), queued as (
-    insert into ready (lane, priority, wake_at, run_id)
-    select lane, priority, wake_at, run_id from fired where state = 'pending'
-  ), skips as (
+  ), ${queued(part`from fired where state = 'pending'`)}, skips as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, fence,
                      attempt, losses, kind, state, reason)
     select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),

@@ -1,5 +1,7 @@
 /** Runs that may wait for a worker only so long. */
-import { list, sql } from '../database/sql.ts'
+
+import { list, part, sql } from '../database/sql.ts'
+import { dequeued } from '../ready/put.ts'
 import { wokenByEnds } from './woken.ts'
 
 /** A run that is about to be fired, and for how long it may wait then. */
@@ -72,12 +74,7 @@ export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<
     where e.run_id = any(array(select run_id from due)) and e.run_id not in (select run_id from begun)
       and (e.run_id in (select run_id from ended) or not exists (
         select from agenda a where a.run_id = e.run_id and a.state = 'pending' and a.attempt = e.attempt))
-  ), dequeued as (
-    delete from ready where ctid = any(array(
-      select r.ctid from ended e
-      join ready r on r.lane = e.lane and r.priority = e.priority and r.wake_at = e.wake_at and r.run_id = e.run_id
-      for update of r skip locked))
-  ), heirs as (
+  ), ${dequeued(part`from ended d`)}, heirs as (
     insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
     select gen_random_uuid(), e.task_id, e.project_id, e.shard, due.at, due.at, c.version, part_of_count(next.n), base_of_count(next.n), e.lane, e.priority, e.delay_ms
     from ended e

@@ -4,7 +4,8 @@
  * that need not.
  */
 
-import { list, sql } from '../database/sql.ts'
+import { list, part, sql } from '../database/sql.ts'
+import { dequeued, queued } from '../ready/put.ts'
 import type { FireRequest, FireResult } from './agenda.ts'
 import { decidedColumns, firedColumns, livingWorker, ownedShards } from './fire-parts.ts'
 
@@ -85,13 +86,7 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
     update agenda set state = 'held', fence = fence + 1, wake_at = date_trunc('milliseconds', clock_timestamp()) + ${LOOK_AGAIN_MS.first}::integer * interval '1 millisecond'
     where run_id in (select y.run_id from yielding y join judged j on j.task_id = y.task_id where j.verdict = 'fire')
     returning run_id, task_id
-  ), unqueued as (
-    delete from ready where ctid = any(array(
-      select r.ctid from yielding y
-      join ready r on r.lane = y.lane and r.priority = y.priority and r.wake_at = y.wake_at and r.run_id = y.run_id
-      where y.task_id in (select task_id from judged where verdict = 'fire')
-      for update of r skip locked))
-  ), replaced as (
+  ), ${dequeued(part`from (select * from yielding where task_id in (select task_id from judged where verdict = 'fire')) d`)}, replaced as (
     delete from agenda where run_id in (
       select o.run_id from judged j join agenda o on o.task_id = j.task_id and o.run_id <> j.run_id
       where j.supersedes and j.verdict in ('fire', 'hold') and o.state = 'held' and o.kind <> 'catchup' and o.delay_ms is null
@@ -143,10 +138,7 @@ export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) =
     ) p on p.run_id = j.run_id
     where j.next_run_id is not null and not (p.ran and (j.is_last or p.delay_ms is not null))
     on conflict on constraint agenda_occurrence_is_unique do nothing
-  ), queued as (
-    insert into ready (lane, priority, wake_at, run_id)
-    select lane, priority, wake_at, run_id from moved where verdict = 'fire' and state = 'pending'
-  ), skips as (
+  ), ${queued(part`from moved where verdict = 'fire' and state = 'pending'`)}, skips as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, fence,
                      late_ms, attempt, losses, kind, state, reason)
     select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),

@@ -285,19 +285,6 @@ export const ALL_SHARDS: readonly ShardPosition[] = Array.from({ length: SHARD_C
   from: null,
 }))
 
-/** Puts pending runs into ready that are not there. One that was claimed meanwhile is left alone. */
-export const requeueStranded = (runIds: readonly string[]) => sql<{ runId: string; wasRefused: boolean }>`
-  with stranded as (
-    select a.run_id, a.lane, a.priority, a.wake_at from agenda a
-    where a.run_id = any(${list(runIds, (id) => id)}::uuid[]) and a.state = 'pending'
-      and not exists (
-        select from ready r where r.lane = a.lane and r.priority = a.priority and r.wake_at = a.wake_at and r.run_id = a.run_id)
-    for update of a
-  )
-  insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from stranded
-  returning run_id as "runId", exists (
-    select from refused_row f where f.operation = 'claim' and f.subject = ready.run_id::text and f.settled_at is null) as "wasRefused"`
-
 /** Lets the reaper look once more for runs in the name of dead nodes. */
 export const unburyNodes = (ids: readonly string[]) => sql<{ id: string }>`
   update node set buried_at = null where id = any(${list(ids, (id) => id)}::uuid[]) and dead_at is not null and buried_at is not null

@@ -1,7 +1,9 @@
 /** Backfills: what was asked for, how far each has come, and the runs they put on the agenda. */
+
 import type { BackfillState } from '../../core/policy/backfill.ts'
 import { lateLane } from '../agenda/catch-up.ts'
-import { list, sql } from '../database/sql.ts'
+import { list, part, sql } from '../database/sql.ts'
+import { dequeued } from '../ready/put.ts'
 
 /** A backfill, with all that is needed to go on with it. */
 export interface BackfillRow {
@@ -247,13 +249,7 @@ export const cancelBackfillRuns = ({ taskId, number }: { taskId: string; number:
   with doomed as (
     delete from agenda where task_id = ${taskId} and kind = 'backfill' and ordinal = ${number} and state <> 'running'
     returning *
-  ), dequeued as (
-    delete from ready where ctid = any(array(
-      select r.ctid from doomed d
-      join ready r on r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
-      where d.state = 'pending'
-      for update of r skip locked))
-  ), told as (
+  ), ${dequeued(part`from (select * from doomed where state = 'pending') d`)}, told as (
     update agenda set cancel_at = coalesce(cancel_at, now())
     where task_id = ${taskId} and kind = 'backfill' and ordinal = ${number} and state = 'running'
     returning run_id

@@ -14,7 +14,7 @@ export interface Statement<Row> {
 }
 
 /** A piece of SQL that several statements share, with its own values. */
-class Part {
+export class Part {
   readonly parts: readonly string[]
   readonly values: readonly unknown[]
 

@@ -1,8 +1,10 @@
 /** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
+
 import { SHARD_COUNT } from '../../core/ids.ts'
 import type { WorkerLossPolicy } from '../../core/task/task.ts'
 import { list, part, sql } from '../database/sql.ts'
 import { freedPlaces } from '../queues/gates.ts'
+import { queued } from '../ready/put.ts'
 import { UNSTORED } from '../tasks/stored-definition.ts'
 
 /** A node as it introduces itself. */
@@ -169,9 +171,7 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
         fence = a.fence + 1, losses = a.losses + 1
       from before b where a.run_id = b.run_id
       returning a.run_id, a.lane, a.priority, a.wake_at
-    ), queued as (
-      insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
-    ), kept as (
+    ), ${queued(part`from back`)}, kept as (
       insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, error)
       select run_id, task_id, worker_id, started_at, clock_timestamp(), attempt, fence, 'worker_lost',
              jsonb_build_object('code', 'worker_lost', 'message', 'The worker that held this run stopped beating.')
@@ -195,9 +195,7 @@ export function handBackRuns(runs: readonly HeldRun[]) {
         fence = a.fence + 1, attempt = a.attempt - 1
       from before b where a.run_id = b.run_id
       returning a.run_id, a.lane, a.priority, a.wake_at
-    ), queued as (
-      insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from back
-    ), ${freedPlaces}
+    ), ${queued(part`from back`)}, ${freedPlaces}
     select run_id as "runId" from back`
 }
 

@@ -6,9 +6,11 @@
  * for it and the next one sees the row that it wrote. The row itself is what pausing, editing and firing
  * contend for; no fire reads the task to learn whether it may.
  */
+
 import type { SkipReason } from '../../core/run/run.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
-import { reading, sql } from '../database/sql.ts'
+import { part, reading, sql } from '../database/sql.ts'
+import { dequeued } from '../ready/put.ts'
 import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
 
 /** A task that nobody else can change until the transaction ends. */
@@ -318,13 +320,7 @@ export const cancelRuns = ({
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid)
       and (state in ('pending', 'retrying', 'held', 'deferred') or (state = 'scheduled' and kind not in ('occurrence', 'resume', 'skip')))
     returning *
-  ), dequeued as (
-    delete from ready where ctid = any(array(
-      select r.ctid from doomed d
-      join ready r on r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
-      where d.state = 'pending'
-      for update of r skip locked))
-  ), told as (
+  ), ${dequeued(part`from (select * from doomed where state = 'pending') d`)}, told as (
     update agenda set cancel_at = coalesce(cancel_at, now()), delay_ms = case when ${runId}::uuid is null then null else delay_ms end
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid) and state = 'running'
     returning run_id, worker_id

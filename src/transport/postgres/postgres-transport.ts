@@ -1,13 +1,20 @@
+import type { Claim, ClaimRequest, GatedClaimRequest } from '../../core/run/claim.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import { list, reading, type Statement, sql } from '../../store/database/sql.ts'
-import type { Claim, ClaimedRun, ClaimRequest, GatedClaimRequest, Transport } from '../transport.ts'
+import type { Statement } from '../../store/database/sql.ts'
+import { requeueStranded } from '../../store/ready/put.ts'
+import { takeGated, takeReady } from '../../store/ready/take.ts'
+import type { PutRun, Transport } from '../transport.ts'
 
-/** Carries runs through the table `ready`: workers pass one another with skip-locked claims. */
+/** Carries runs through the table `ready`. */
 export class PostgresTransport implements Transport {
   readonly #db: Queryable
 
   constructor(db: Queryable) {
     this.#db = db
+  }
+
+  put(runIds: readonly string[]): Promise<readonly PutRun[]> {
+    return this.#db.run(requeueStranded(runIds))
   }
 
   claim(request: ClaimRequest): Promise<Claim> {
@@ -23,129 +30,3 @@ export class PostgresTransport implements Transport {
     return claim ?? { runs: [], isShort: false }
   }
 }
-
-/** What a claim answers: at least one row, without a run when none was taken. */
-type Answer = { readonly isShort: boolean } & (ClaimedRun | { readonly runId: null })
-
-function claimOf(rows: readonly Answer[]): Claim[] {
-  const runs = rows.filter((row) => row.runId !== null)
-  return [{ runs, isShort: rows[0]?.isShort ?? false }]
-}
-
-/**
- * Takes up to `limit` waiting runs off the lanes and makes them the worker's, in one statement. A first look
- * without locks tells how many of the best come from each lane, so that no more rows are locked than taken.
- * The array subquery is evaluated once, so the limit is exact and the delete is a TID scan. A worker that
- * was declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
- */
-export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) =>
-  reading(
-    sql<Answer>`
-      with alive as materialized (
-        select id from node where id = ${workerId} and dead_at is null for key share
-      ), wanted as materialized (
-        select lane, count(*)::integer as count from (
-          select first.lane from unnest(${list(lanes, (id) => id)}::bigint[]) as l(id)
-          cross join lateral (
-            select lane, priority, wake_at, run_id from ready where lane = l.id order by priority, wake_at, run_id limit ${limit}
-          ) first
-          order by first.priority, first.wake_at, first.run_id
-          limit ${limit}
-        ) best
-        group by lane
-      ), taken as (
-        delete from ready
-        where exists (select from alive) and ctid = any(array(
-          select next.ctid from wanted w
-          cross join lateral (
-            select ctid from ready where lane = w.lane order by priority, wake_at, run_id limit w.count for update skip locked
-          ) next))
-        returning run_id
-      ), claimed as (
-        update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1, attempt = a.attempt + 1
-        from taken t
-        where a.run_id = t.run_id and a.state = 'pending'
-        returning a.run_id, a.task_id, a.version, a.kind, a.scheduled_for, a.wake_at, a.fence, a.attempt, a.losses, a.cancel_at
-      )
-      select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
-             cancel_at is not null as "isCancelled", "isShort"
-      from (select (select count(*) from claimed) < (select count(*) from taken) as "isShort") s left join claimed on true`,
-    claimOf,
-  )
-
-/**
- * Takes waiting runs off lanes behind gates. The gates' locks come first, those of queues before those of keys,
- * and are held to the end: nobody else can count their places or take from their lanes meanwhile, which makes
- * the limits exact and the order of a key strict. A gate that somebody else has locked is passed over, and no
- * more gates of keys are locked than runs are wanted. The gates that a run holds places of are those of the lane
- * it waited in, which need not be the lane that an edit has meant it for since.
- */
-export const takeGated = ({ workerId, lanes, limit, upTo }: GatedClaimRequest) =>
-  reading(
-    sql<Answer>`
-      with alive as materialized (
-        select id from node where id = ${workerId} and dead_at is null for key share
-      ), asked as materialized (
-        select i.lane, i.n, i.last_priority, i.last_wake_at, l.gate_id, w.id as queue_gate_id
-        from unnest(
-          ${list(lanes, (id) => id)}::bigint[], ${list(lanes, (id) => upTo?.get(id)?.priority ?? null)}::smallint[],
-          ${list(lanes, (id) => upTo?.get(id)?.wakeAt ?? null)}::timestamptz[]
-        ) with ordinality as i(lane, last_priority, last_wake_at, n)
-        cross join lateral (
-          select id as gate_id, project_id, queue from gate where id = i.lane
-          union all
-          select null, project_id, queue from lane where id = i.lane
-        ) l
-        left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
-        where exists (select from alive) and (l.gate_id is not null or w.id is not null)
-      ), queues as materialized (
-        select id, places - held as free from gate
-        where id in (select queue_gate_id from asked) and held < places
-        order by id for update skip locked
-      ), keys as materialized (
-        select g.id, g.places - g.held as free
-        from asked a join gate g on g.id = a.gate_id
-        where g.held < g.places and (a.queue_gate_id is null or a.queue_gate_id in (select id from queues))
-        order by a.n limit ${limit} for update of g skip locked
-      ), open as materialized (
-        select a.lane, a.last_priority, a.last_wake_at, a.gate_id, a.queue_gate_id, w.free as queue_free, least(k.free, w.free, ${limit}) as free
-        from asked a
-        left join keys k on k.id = a.gate_id
-        left join queues w on w.id = a.queue_gate_id
-        where (a.gate_id is null or k.id is not null) and (a.queue_gate_id is null or w.id is not null)
-      ), best as materialized (
-        select place from (
-          select next.*, o.queue_free,
-                 row_number() over (partition by o.queue_gate_id order by next.priority, next.wake_at, next.run_id) as turn
-          from open o
-          cross join lateral (
-            select ctid as place, priority, wake_at, run_id from ready
-            where lane = o.lane and (o.last_priority is null or (priority, wake_at) <= (o.last_priority, o.last_wake_at))
-            order by priority, wake_at, run_id limit o.free
-          ) next
-        ) waiting
-        where queue_free is null or turn <= queue_free
-        order by priority, wake_at, run_id
-        limit ${limit}
-      ), taken as (
-        delete from ready where ctid = any(array(select place from best)) returning run_id, lane
-      ), claimed as (
-        update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1,
-          attempt = a.attempt + 1, gate_id = o.gate_id, queue_gate_id = o.queue_gate_id
-        from taken t join open o on o.lane = t.lane
-        where a.run_id = t.run_id and a.state = 'pending'
-        returning a.*
-      ), counted as (
-        update gate g set held = g.held + p.count
-        from (select p.id, count(*) as count from claimed cross join lateral (values (gate_id), (queue_gate_id)) p(id)
-              where p.id is not null group by p.id) p
-        where g.id = p.id
-      )
-      select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
-             cancel_at is not null as "isCancelled", true as "holdsPlace", "isShort"
-      from (select (select count(*) from open) < (select count(*) from asked)
-                or (select count(*) from claimed) < (select count(*) from best)
-                or (exists (select from open) and not exists (select from best)) as "isShort") s
-      left join claimed on true`,
-    claimOf,
-  )

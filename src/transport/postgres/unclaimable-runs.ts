@@ -5,20 +5,15 @@
  * tried again.
  */
 
+import type { ClaimRequest } from '../../core/run/claim.ts'
 import type { Database } from '../../store/database/database.ts'
 import { SetAside } from '../../store/database/set-aside.ts'
 import { list, sql } from '../../store/database/sql.ts'
+import { takeOut, type WaitingRun } from '../../store/ready/put.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import type { ClaimRequest } from '../transport.ts'
 
 /** Runs that are tried out when a claim is refused, the first ones of all its lanes. */
 const MAX_TRIED = 5_000
-
-/** A run that waits in a lane. */
-interface WaitingRun {
-  readonly runId: string
-  readonly lane: number
-}
 
 /** Ends a transaction without a trace. */
 class TakenBack extends Error {}
@@ -65,6 +60,3 @@ const firstWaiting = ({ lanes, limit }: ClaimRequest) => sql<WaitingRun>`
 const claimForTrial = (workerId: string, runs: readonly WaitingRun[]) => sql`
   update agenda set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = fence + 1, attempt = attempt + 1
   where run_id = any(${list(runs, (run) => run.runId)}::uuid[]) and state = 'pending'`
-
-const takeOut = (runs: readonly WaitingRun[]) => sql`
-  delete from ready where lane = any(${list(runs, (run) => run.lane)}::bigint[]) and run_id = any(${list(runs, (run) => run.runId)}::uuid[])`

@@ -1,12 +1,13 @@
 /** Who gets which runs, how many, and in which order. */
+
 import { describe, expect, test } from 'vitest'
 import { uuidv7 } from '../../../src/core/ids.ts'
+import type { ClaimedRun } from '../../../src/core/run/claim.ts'
 import { DEFAULT_PROJECT_ID } from '../../../src/core/values/default-project.ts'
 import { sql } from '../../../src/store/database/sql.ts'
 import { declareDead } from '../../../src/store/nodes/nodes.ts'
 import { servedLanes, setQueuePaused } from '../../../src/store/queues/queues.ts'
 import { cancelRuns, lockRuns } from '../../../src/store/tasks/task-statements.ts'
-import type { ClaimedRun } from '../../../src/transport/transport.ts'
 import { liveRow } from '../../support/agenda.ts'
 import { type Bench, idsOf, type Waiting } from '../bench.ts'
 

@@ -1,10 +1,11 @@
 /** No more at once than there are places: behind a key, and of a queue with a limit. */
+
 import { describe, expect, test } from 'vitest'
+import type { ClaimedRun } from '../../../src/core/run/claim.ts'
 import { DEFAULT_PROJECT_ID } from '../../../src/core/values/default-project.ts'
 import { endRuns, retryRuns } from '../../../src/store/agenda/outcomes.ts'
 import { declareDead, handBackRuns, reclaimRuns } from '../../../src/store/nodes/nodes.ts'
 import { setQueueLimit } from '../../../src/store/queues/gates.ts'
-import type { ClaimedRun } from '../../../src/transport/transport.ts'
 import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
 
 export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGated }: Bench): void {

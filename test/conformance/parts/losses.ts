@@ -1,9 +1,10 @@
 /** What is lost: a lease, a node in the middle of a claim, everything the transport knows. Never a run. */
+
 import { describe, expect, test } from 'vitest'
+import type { ClaimedRun } from '../../../src/core/run/claim.ts'
 import { endPlainRuns, endRuns, retryRuns } from '../../../src/store/agenda/outcomes.ts'
 import { sql } from '../../../src/store/database/sql.ts'
 import { declareDead, handBackRuns, heldRuns, reclaimRuns } from '../../../src/store/nodes/nodes.ts'
-import type { ClaimedRun } from '../../../src/transport/transport.ts'
 import { endedRow, liveRow } from '../../support/agenda.ts'
 import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
 

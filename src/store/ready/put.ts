@@ -1,0 +1,44 @@
+/**
+ * The putting half of the PostgreSQL transport. A run becomes pending and stands in `ready` by one statement, or neither; so this half
+ * consists of parts of the statements that change live rows. Nothing outside this folder writes to `ready`.
+ */
+import { list, type Part, part, sql } from '../database/sql.ts'
+
+/** `queued`: puts runs in line. `from` has the columns of `ready`: `lane, priority, wake_at, run_id`. */
+export const queued = (from: Part): Part => part`queued as (
+    insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id ${from}
+  )`
+
+/**
+ * `dequeued`: takes runs out of line that have ended or stepped back. `from` names rows `d` of the agenda as they waited. One that a claim
+ * is just taking is left to it: the claim finds that the live row is no longer pending.
+ */
+export const dequeued = (from: Part): Part => part`dequeued as (
+    delete from ready where ctid = any(array(
+      select r.ctid ${from}
+      join ready r on r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
+      for update of r skip locked))
+  )`
+
+/** A run in line. */
+export interface WaitingRun {
+  readonly runId: string
+  readonly lane: number
+}
+
+/** Takes runs out of line that cannot be claimed. */
+export const takeOut = (runs: readonly WaitingRun[]) => sql`
+  delete from ready where lane = any(${list(runs, (run) => run.lane)}::bigint[]) and run_id = any(${list(runs, (run) => run.runId)}::uuid[])`
+
+/** Puts pending runs in line that are not there. One that was claimed meanwhile is left alone. */
+export const requeueStranded = (runIds: readonly string[]) => sql<{ runId: string; wasRefused: boolean }>`
+  with stranded as (
+    select a.run_id, a.lane, a.priority, a.wake_at from agenda a
+    where a.run_id = any(${list(runIds, (id) => id)}::uuid[]) and a.state = 'pending'
+      and not exists (
+        select from ready r where r.lane = a.lane and r.priority = a.priority and r.wake_at = a.wake_at and r.run_id = a.run_id)
+    for update of a
+  )
+  insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from stranded
+  returning run_id as "runId", exists (
+    select from refused_row f where f.operation = 'claim' and f.subject = ready.run_id::text and f.settled_at is null) as "wasRefused"`
