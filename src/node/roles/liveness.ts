@@ -6,7 +6,7 @@ import { Housekeeping } from '../../maintenance/housekeeping.ts'
 import { Tally } from '../../maintenance/tally.ts'
 import { Overruns } from '../../remote/overruns.ts'
 import type { Service } from '../../runtime/service.ts'
-import { PostgresTransport, PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
+import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import type { Foundations } from '../foundations.ts'
 
 export function livenessRole({
