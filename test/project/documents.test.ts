@@ -55,6 +55,18 @@ test('every page but those at the root is linked from another', () => {
   ).toEqual([])
 })
 
+test('every drawing is there for light and for dark pages, and only its colours differ', () => {
+  const drawings = FILES.filter((path) => /^docs\/images\/.*-light\.svg$/.test(path))
+  const withoutColours = (path: string) => read(path).replace(/#[0-9a-f]{6}\b/g, '')
+
+  expect(drawings.length).toBeGreaterThan(0)
+  for (const light of drawings) {
+    const dark = light.replace('-light.svg', '-dark.svg')
+    expect(withoutColours(dark), dark).toBe(withoutColours(light))
+    expect(read(dark), dark).not.toBe(read(light))
+  }
+})
+
 test('the index of decisions lists every one, with its title, date and status', () => {
   const listed = [
     ...read('docs/adr/README.md').matchAll(
