@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { TASK_DEFAULTS } from '../src/core/task/task.ts'
+import { TASK_DEFAULTS } from '../src/core/task/field-list.ts'
 import type { Database } from '../src/store/database/database.ts'
 import { sql } from '../src/store/database/sql.ts'
 import { startNodes } from './support/belfry.ts'

@@ -1,7 +1,8 @@
 /** Tasks put straight into the store, by the statement that the API uses for its bulk creates. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { SHARD_COUNT, shardOf, uuidv7 } from '../../src/core/ids.ts'
-import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task/task.ts'
+import { TASK_DEFAULTS } from '../../src/core/task/field-list.ts'
+import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
@@ -67,14 +68,9 @@ function newTask(at: number, definition: Partial<TaskDefinition>): NewTask {
     definition: {
       action: { type: 'sleep', duration: '0s' },
       schedule: { type: 'once', at: new Date(at).toISOString() },
-      startAt: null,
-      endAt: null,
-      maxRuns: null,
       anchorAt: new Date(now).toISOString(),
       seed: null,
-      jitter: null,
       ...TASK_DEFAULTS,
-      metadata: {},
       projectId: DEFAULT_PROJECT_ID,
       traceparent: null,
       ...definition,

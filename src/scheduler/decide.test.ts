@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
 import { dueAt } from '../core/schedule/occurrences.ts'
-import { MAX_QUEUED, planOf, TASK_DEFAULTS, type TaskDefinition } from '../core/task/task.ts'
+import { TASK_DEFAULTS } from '../core/task/field-list.ts'
+import { MAX_QUEUED, planOf, type TaskDefinition } from '../core/task/task.ts'
 import { type DueRow, JUST_RUN } from '../store/agenda/agenda.ts'
 import { type DueCase, decide } from './decide.ts'
 

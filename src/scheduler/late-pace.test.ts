@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
-import { TASK_DEFAULTS } from '../core/task/task.ts'
+import { TASK_DEFAULTS } from '../core/task/field-list.ts'
 import type { Due } from './due-queue.ts'
 import { paceLate } from './late-pace.ts'
 

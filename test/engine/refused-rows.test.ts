@@ -1,7 +1,8 @@
 /** One row that PostgreSQL refuses costs the others of its batch nothing, whichever statement meets it, and is reported. */
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
-import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task/task.ts'
+import { TASK_DEFAULTS } from '../../src/core/task/field-list.ts'
+import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Reaper } from '../../src/liveness/reaper.ts'
 import { Expiry } from '../../src/maintenance/expiry.ts'

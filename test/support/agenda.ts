@@ -1,7 +1,8 @@
 /** Rows straight in the tables, for tests that look at one statement at a time. */
 import { shardOf, uuidv7 } from '../../src/core/ids.ts'
 import { laneOf } from '../../src/core/run/lane.ts'
-import { TASK_DEFAULTS, type TaskDefinition } from '../../src/core/task/task.ts'
+import { TASK_DEFAULTS } from '../../src/core/task/field-list.ts'
+import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import type { DueRow } from '../../src/store/agenda/agenda.ts'
 import type { Ending } from '../../src/store/agenda/outcomes.ts'
@@ -14,14 +15,9 @@ export function aDefinition(changes: Partial<TaskDefinition> = {}): TaskDefiniti
   return {
     action: { type: 'sleep', duration: '0s' },
     schedule: { type: 'once', at: '2026-01-01T00:00:00Z' },
-    startAt: null,
-    endAt: null,
-    maxRuns: null,
     anchorAt: '2026-01-01T00:00:00.000Z',
     seed: null,
-    jitter: null,
     ...TASK_DEFAULTS,
-    metadata: {},
     projectId: DEFAULT_PROJECT_ID,
     traceparent: null,
     ...changes,

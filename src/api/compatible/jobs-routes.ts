@@ -12,6 +12,7 @@ import { isUuid } from '../../core/ids.ts'
 import type { RunState } from '../../core/run/run.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
 import type { Schedule } from '../../core/schedule/schedule.ts'
+import type { TaskInput } from '../../core/task/task-input.ts'
 import { parseDuration } from '../../core/values/duration.ts'
 import { utc } from '../../core/values/utc.ts'
 import type { Context } from '../../operations/context.ts'
@@ -137,7 +138,7 @@ const isExecutionPosition = (value: unknown): value is readonly [number, string]
   typeof value[1] === 'string' &&
   isUuid(value[1])
 
-function toCreateTask({ user_id, schedule, code_location }: SubmitJob): CreateTask {
+function toCreateTask({ user_id, schedule, code_location }: SubmitJob): TaskInput {
   const task = {
     owner: user_id,
     action: { type: 'ping', url: code_location },

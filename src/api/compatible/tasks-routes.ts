@@ -11,6 +11,7 @@ import { maskedAction } from '../../core/action/masked-action.ts'
 import { invalidInput, type Problem, Refusal, type RefusalCode, sentence } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
 import type { TaskState } from '../../core/task/task.ts'
+import type { TaskInput } from '../../core/task/task-input.ts'
 import { utc } from '../../core/values/utc.ts'
 import { createTask } from '../../operations/tasks/create-task.ts'
 import { getTask, listBriefly, notFound } from '../../operations/tasks/read-tasks.ts'
@@ -85,7 +86,7 @@ export function compatibleTaskRoutes(app: App): void {
   )
 }
 
-function toCreateTask({ command, start_at, recurring }: ScheduleTaskRequest): CreateTask {
+function toCreateTask({ command, start_at, recurring }: ScheduleTaskRequest): TaskInput {
   const task = {
     action: { type: 'sleep', duration: command },
     ...(start_at ? { startAt: start_at } : {}),

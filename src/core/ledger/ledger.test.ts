@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { TASK_DEFAULTS, type TaskDefinition } from '../task/task.ts'
+import { TASK_DEFAULTS } from '../task/field-list.ts'
+import type { TaskDefinition } from '../task/task.ts'
 import { type LedgerCase, type LedgerRow, ledgerOf } from './ledger.ts'
 
 const T0 = Date.UTC(2026, 5, 1)
@@ -10,12 +11,8 @@ function definition(changes: Partial<TaskDefinition> = {}): TaskDefinition {
   return {
     action: { type: 'sleep', duration: '0s' },
     schedule: { type: 'every', interval: '10s' },
-    startAt: null,
-    endAt: null,
-    maxRuns: null,
     anchorAt: iso(T0),
     ...TASK_DEFAULTS,
-    metadata: {},
     traceparent: null,
     ...changes,
   } as TaskDefinition

@@ -5,8 +5,10 @@
 import type { Action, LargeAction } from '../action/action.ts'
 import type { RetryPolicy } from '../policy/retry-policy.ts'
 import { parseInstant } from '../schedule/instant.ts'
-import type { Plan, Schedule } from '../schedule/schedule.ts'
+import type { Plan } from '../schedule/schedule.ts'
 import { parseDuration } from '../values/duration.ts'
+import type { ValueOf } from './field-kinds.ts'
+import type { FieldName, TaskFields } from './fields.ts'
 
 /** scheduled → pending → running → scheduled … finished; paused and cancelled are the user's word. */
 export const TASK_STATES = ['scheduled', 'pending', 'running', 'paused', 'finished', 'cancelled'] as const
@@ -20,76 +22,37 @@ export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number]
 export const MISFIRE_POLICIES = ['run_once', 'run_all', 'skip', 'fail'] as const
 export type MisfirePolicy = (typeof MISFIRE_POLICIES)[number]
 
-/** What to do with them, and with how many. */
-export interface Misfire {
-  readonly policy: MisfirePolicy
-  /** What is older is not run any more. */
-  readonly window: string
-  /** Under `run_all` the latest so many are run. */
-  readonly cap: number
-  /** Under `run_all` no more than so many come due in a second. */
-  readonly rate: number
-}
-
 /** What to do with a run whose worker died: `retry` is at least once, `count` uses up a retry, `fail` is at most once. */
 export const WORKER_LOSS_POLICIES = ['retry', 'count', 'fail'] as const
 export type WorkerLossPolicy = (typeof WORKER_LOSS_POLICIES)[number]
 
-/** All that a user decided about a task. It is stored whole, once for each version. */
-export interface TaskDefinition {
-  readonly action: Action
-  readonly schedule: Schedule
-  /** Instants as RFC 3339, durations as text: the stored form is the form users wrote. */
-  readonly startAt: string | null
-  readonly endAt: string | null
-  readonly maxRuns: number | null
+/** The fields of a task that its definition holds. */
+export type DefinedFields = {
+  readonly [Name in FieldName as TaskFields[Name] extends { readonly keptIn: 'column' }
+    ? never
+    : Name]: ValueOf<TaskFields[Name]>
+}
+
+/**
+ * All that a user decided about a task, and what belongs to that. It is stored whole, once for each version: instants as
+ * RFC 3339, durations as text, the form that users wrote.
+ */
+export interface TaskDefinition extends DefinedFields {
   /** Origin of the grid of `every` when the schedule names none. */
   readonly anchorAt: string
   /** What `H` and jitter are drawn from: the key or the id it had when it first needed one. */
   readonly seed: string | null
-  /** Each occurrence is acted upon up to so much later; null: at its instant. */
-  readonly jitter: string | null
-  readonly overlap: OverlapPolicy
-  readonly misfire: Misfire
-  readonly retry: { readonly limit: number; readonly initial: string; readonly max: string }
-  readonly timeout: string
-  /** For how long a run may wait for a worker; null for as long as it takes. */
-  readonly queueTimeout: string | null
-  readonly onWorkerLoss: WorkerLossPolicy
-  readonly queue: string
-  /** Among what waits in a queue the smaller number goes first. */
-  readonly priority: number
-  /** What a worker must offer to run this. */
-  readonly labels: readonly string[]
-  /** Runs of tasks with the same key share places; null means no limit. */
-  readonly concurrencyKey: string | null
-  readonly concurrencyLimit: number
-  readonly metadata: Readonly<Record<string, unknown>>
   /** Whose task it is: its requests are signed with the secrets of this project. A task never changes it. */
   readonly projectId: string
-  /** An id of the user's own that goes wherever the work goes: into requests, messages and logs. */
-  readonly tracingId: string | null
   /** W3C trace context of the request that created the task; its runs continue that trace. */
   readonly traceparent: string | null
 }
 
+/** What to do with missed occurrences, and with how many. */
+export type Misfire = TaskDefinition['misfire']
+
 /** A definition as it waits in memory with a run: complete, but for an action that is large. */
 export type KeptDefinition = Omit<TaskDefinition, 'action'> & { readonly action: Action | LargeAction }
-
-export const TASK_DEFAULTS = {
-  overlap: 'skip',
-  misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
-  retry: { limit: 3, initial: '1s', max: '30s' },
-  timeout: '20m',
-  queueTimeout: null,
-  onWorkerLoss: 'retry',
-  queue: 'default',
-  priority: 0,
-  labels: [],
-  concurrencyKey: null,
-  concurrencyLimit: 1,
-  tracingId: null,
-} as const
 
 /** How many runs of a task may wait for an earlier one to end under `queue_all`. */
 export const MAX_QUEUED = 100

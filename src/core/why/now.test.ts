@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { TASK_DEFAULTS, type TaskDefinition } from '../task/task.ts'
+import { TASK_DEFAULTS } from '../task/field-list.ts'
+import type { TaskDefinition } from '../task/task.ts'
 import { type LiveRun, type NowCase, whyNow } from './now.ts'
 
 const NOW = Date.UTC(2026, 5, 1)
@@ -9,12 +10,8 @@ const definition = (changes: Partial<TaskDefinition> = {}): TaskDefinition =>
   ({
     action: { type: 'sleep', duration: '0s' },
     schedule: { type: 'every', interval: '1h' },
-    startAt: null,
-    endAt: null,
-    maxRuns: null,
     anchorAt: '2026-01-01T00:00:00Z',
     ...TASK_DEFAULTS,
-    metadata: {},
     traceparent: null,
     ...changes,
   }) as TaskDefinition

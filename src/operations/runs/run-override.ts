@@ -1,17 +1,24 @@
 /** What a trigger may change of one run: checked against the task that it is a run of. */
 
-import type { TriggerTask } from '../../api/resources/tasks/schemas.ts'
 import { unmaskedOverride } from '../../core/action/unmasked-action.ts'
 import { invalidInput, MAX_PROBLEMS } from '../../core/errors.ts'
 import { applyOverride, OVERRIDABLE, type RunOverride } from '../../core/run/run-override.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
+import { defined } from '../../core/task/task-input.ts'
 import { jsonPointer } from '../../core/values/json-pointer.ts'
 import { Action } from '../tasks/action-schema.ts'
-import { defined, refuseShrinking } from '../tasks/define-task.ts'
+import { refuseShrinking } from '../tasks/define-task.ts'
 import { parse } from '../validation/parse.ts'
 
+/** An override as it was asked for: what it leaves out, or says nothing about, stays as the task has it. */
+export type WantedOverride = { readonly [Name in keyof RunOverride]?: Wanted<RunOverride[Name]> }
+type Wanted<T> =
+  T extends Partial<TaskDefinition['retry']>
+    ? { readonly [Name in keyof T]?: T[Name] | undefined } | undefined
+    : T | undefined
+
 /** The override that was asked for; null when it changes nothing, refused when the task does not take it. */
-export function overrideOf(definition: TaskDefinition, asked: TriggerTask | RunOverride): RunOverride | null {
+export function overrideOf(definition: TaskDefinition, asked: WantedOverride): RunOverride | null {
   const override = withoutEmpty({ ...(asked as RunOverride), retry: defined(asked.retry) })
   if (Object.keys(override).length === 0) return null
   if (override.action !== undefined) refuseOtherMembers(definition.action.type, override.action)

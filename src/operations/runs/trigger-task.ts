@@ -1,8 +1,7 @@
-import type { TriggerTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
-import { applyOverride, type RunOverride } from '../../core/run/run-override.ts'
+import { applyOverride } from '../../core/run/run-override.ts'
 import { type OverlapPolicy, queuedAtMost } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
@@ -12,13 +11,13 @@ import { insertManual } from '../../store/tasks/task-statements.ts'
 import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
 import { lockLiving } from '../tasks/settle.ts'
-import { overrideOf } from './run-override.ts'
+import { overrideOf, type WantedOverride } from './run-override.ts'
 
 /** A run that somebody asks for. */
 export interface WantedRun {
   readonly taskId: string
   /** What it shall do otherwise than the task says. */
-  readonly override: TriggerTask | RunOverride | null
+  readonly override: WantedOverride | null
   /** The run that it repeats. */
   readonly retryOf: string | null
   readonly repeat: Repeatable | null

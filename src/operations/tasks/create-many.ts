@@ -3,8 +3,9 @@
  * done in turns with everything else, so that what is due on this node still starts on time.
  */
 
-import { CreateTask } from '../../api/resources/tasks/schemas.ts'
+import type { z } from 'zod'
 import { located, Refusal } from '../../core/errors.ts'
+import type { TaskInput } from '../../core/task/task-input.ts'
 import { mapInTurns, Turns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
@@ -26,6 +27,8 @@ import { newTask, rowOf, storeTasks } from './create-task.ts'
 /** Tasks as they were sent: nothing has been checked yet. */
 export interface CreateManyRequest {
   readonly items: readonly ListItem[]
+  /** What each of them is checked against. */
+  readonly schema: z.ZodType<TaskInput>
   readonly traceparent: string | null
   readonly idempotencyKey: string | null
   /** What the request is, for telling a repetition from another one. */
@@ -65,13 +68,14 @@ export async function createManyTasks(context: Context, request: CreateManyReque
 /** Everything that is wrong is told, up to a bound, before anything is stored. */
 async function validated({
   items,
+  schema,
   idempotencyKey,
   address,
-}: CreateManyRequest): Promise<{ inputs: CreateTask[]; repeat: Repeatable | null }> {
+}: CreateManyRequest): Promise<{ inputs: TaskInput[]; repeat: Repeatable | null }> {
   const repeat = idempotencyKey === null ? null : new PiecewiseRepeatable(idempotencyKey, address)
   repeat?.add('{"tasks":[')
   const inputs = await checkedItems(items, {
-    schema: CreateTask,
+    schema,
     member: 'tasks',
     onItem: (item, index) => repeat?.add(`${index === 0 ? '' : ','}${JSON.stringify(item)}`),
   })
@@ -94,7 +98,7 @@ function chunkEnds(sizes: readonly number[]): number[] {
 }
 
 interface Storing {
-  readonly inputs: readonly CreateTask[]
+  readonly inputs: readonly TaskInput[]
   readonly ends: readonly number[]
   readonly traceparent: string | null
   readonly repeat: Repeatable | null

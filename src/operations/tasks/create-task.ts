@@ -1,7 +1,7 @@
-import type { CreateTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { type Lane, laneOf } from '../../core/run/lane.ts'
+import type { TaskInput } from '../../core/task/task-input.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import type { ProjectLimits } from '../../store/projects/projects.ts'
 import { insertTasks, type NewTask, type RememberedAnswer, type TaskRow } from '../../store/tasks/tasks.ts'
@@ -12,7 +12,7 @@ import { defineTask, firstRow } from './define-task.ts'
 
 /** A task to create, and what the request that asks for it brings along. */
 export interface CreateRequest {
-  readonly input: CreateTask
+  readonly input: TaskInput
   readonly traceparent: string | null
   readonly repeat: Repeatable | null
   /** Turns the stored task into the body of the answer. */
@@ -62,7 +62,7 @@ export async function storeTasks(context: Context, db: Queryable, batch: Batch):
 /** From what was asked for to what is stored. */
 export function newTask(
   { projectId, clock }: Context,
-  input: CreateTask,
+  input: TaskInput,
   { traceparent, limits }: { traceparent: string | null; limits: ProjectLimits },
 ): { task: NewTask; lane: Lane } {
   const id = uuidv7()

@@ -3,7 +3,6 @@
  * is refused here, with the field that is to blame; nothing has been stored yet.
  */
 
-import type { CreateTask, EditTask } from '../../api/resources/tasks/schemas.ts'
 import type { Action } from '../../core/action/action.ts'
 import { unmaskedAction } from '../../core/action/unmasked-action.ts'
 import { invalidInput, Refusal } from '../../core/errors.ts'
@@ -11,7 +10,8 @@ import { delayMs, firstOccurrence, jitterOf, nextOccurrence } from '../../core/s
 import { type Schedule, type Trigger, usesSeed } from '../../core/schedule/schedule.ts'
 import { parseWords, type WordsOptions } from '../../core/schedule/words/parse-words.ts'
 import { spellZone } from '../../core/schedule/zone-names.ts'
-import { durationMs, instantMs, planOf, TASK_DEFAULTS, type TaskDefinition } from '../../core/task/task.ts'
+import { durationMs, instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
+import { definedBy, editedBy, type TaskEdit, type TaskInput } from '../../core/task/task-input.ts'
 
 export interface DefineOptions {
   /** Epoch milliseconds, whole. */
@@ -23,76 +23,37 @@ export interface DefineOptions {
 }
 
 export function defineTask(
-  input: CreateTask,
+  input: TaskInput,
   { now, traceparent, projectId, seed }: DefineOptions,
 ): TaskDefinition {
-  const startAt = input.startAt ?? null
-  const schedule = givenSchedule(input.schedule, now) ?? { type: 'once', at: startAt ?? iso(now) }
-  return withinBounds(
-    {
-      action: withStoredSecrets(input.action as Action, null),
-      schedule,
-      startAt,
-      endAt: input.endAt ?? null,
-      maxRuns: input.maxRuns ?? null,
-      anchorAt: startAt ?? iso(now),
-      seed: usesSeed(schedule) || input.jitter != null ? seed : null,
-      jitter: input.jitter ?? null,
-      overlap: input.overlap ?? TASK_DEFAULTS.overlap,
-      misfire: { ...TASK_DEFAULTS.misfire, ...defined(input.misfire) },
-      retry: { ...TASK_DEFAULTS.retry, ...defined(input.retry) },
-      timeout: input.timeout ?? TASK_DEFAULTS.timeout,
-      queueTimeout: input.queueTimeout ?? TASK_DEFAULTS.queueTimeout,
-      onWorkerLoss: input.onWorkerLoss ?? TASK_DEFAULTS.onWorkerLoss,
-      queue: input.queue ?? TASK_DEFAULTS.queue,
-      priority: input.priority ?? TASK_DEFAULTS.priority,
-      labels: [...new Set(input.labels ?? TASK_DEFAULTS.labels)],
-      concurrencyKey: input.concurrencyKey ?? TASK_DEFAULTS.concurrencyKey,
-      concurrencyLimit: input.concurrencyLimit ?? TASK_DEFAULTS.concurrencyLimit,
-      metadata: input.metadata ?? {},
-      projectId,
-      tracingId: input.tracingId ?? TASK_DEFAULTS.tracingId,
-      traceparent,
-    },
-    now,
-  )
+  const startAt = input.startAt ?? iso(now)
+  const schedule = givenSchedule(input.schedule, now) ?? { type: 'once', at: startAt }
+  const definition = definedBy(input, {
+    action: withStoredSecrets(input.action, null),
+    schedule,
+    anchorAt: startAt,
+    seed: usesSeed(schedule) || input.jitter != null ? seed : null,
+    projectId,
+    traceparent,
+  })
+  return withinBounds(definition, now)
 }
 
-/** Changes what the edit names; objects of settings are merged member by member, everything else replaced. */
+/** Changes what the edit names. */
 export function redefineTask(
   before: TaskDefinition,
-  edit: EditTask,
+  edit: TaskEdit,
   { now, seed }: Pick<DefineOptions, 'now' | 'seed'>,
 ): TaskDefinition {
-  const startAt = edit.startAt === undefined ? before.startAt : edit.startAt
   const schedule = givenSchedule(edit.schedule, now) ?? before.schedule
-  const after: TaskDefinition = {
-    ...before,
-    action:
-      edit.action === undefined ? before.action : withStoredSecrets(edit.action as Action, before.action),
+  const after = editedBy(before, edit, {
+    action: edit.action === undefined ? before.action : withStoredSecrets(edit.action, before.action),
     schedule,
-    startAt,
-    endAt: edit.endAt === undefined ? before.endAt : edit.endAt,
-    maxRuns: edit.maxRuns === undefined ? before.maxRuns : edit.maxRuns,
     // A grid keeps its phase unless the edit gives it a new start.
     anchorAt: edit.startAt ?? before.anchorAt,
     // What was drawn once stays, also when the key that it was drawn from changes.
     seed: before.seed ?? (usesSeed(schedule) || edit.jitter != null ? seed : null),
-    jitter: edit.jitter === undefined ? before.jitter : edit.jitter,
-    overlap: edit.overlap ?? before.overlap,
-    misfire: { ...before.misfire, ...defined(edit.misfire) },
-    retry: { ...before.retry, ...defined(edit.retry) },
-    timeout: edit.timeout ?? before.timeout,
-    queueTimeout: edit.queueTimeout === undefined ? before.queueTimeout : edit.queueTimeout,
-    onWorkerLoss: edit.onWorkerLoss ?? before.onWorkerLoss,
-    queue: edit.queue ?? before.queue,
-    priority: edit.priority ?? before.priority,
-    labels: edit.labels === undefined ? before.labels : [...new Set(edit.labels)],
-    concurrencyKey: edit.concurrencyKey === undefined ? before.concurrencyKey : edit.concurrencyKey,
-    concurrencyLimit: edit.concurrencyLimit ?? before.concurrencyLimit,
-    metadata: edit.metadata ?? before.metadata,
-    tracingId: edit.tracingId === undefined ? before.tracingId : edit.tracingId,
-  }
+  })
   const isWritten = schedule.type === 'dates' || schedule.type === 'several'
   if (
     edit.schedule !== undefined &&
@@ -111,17 +72,20 @@ function withStoredSecrets(given: Action, stored: Action | null): Action {
 }
 
 /** A schedule as it is stored, from what was checked when the request came in. */
-export function givenSchedule(given: CreateTask['schedule'], now: number): Schedule | undefined {
+export function givenSchedule(given: TaskInput['schedule'], now: number): Schedule | undefined {
   if (given === undefined) return undefined
   if (typeof given === 'string') return readWords('/schedule', given, { now })
-  if (Array.isArray(given)) {
-    const triggers = (given as Trigger[]).map(withProperZones)
+  if (isList(given)) {
+    const triggers = (given as readonly Trigger[]).map(withProperZones)
     const [only] = triggers
     return triggers.length === 1 && only !== undefined ? only : { type: 'several', triggers }
   }
-  if (given.type !== 'words') return withProperZones(given as Schedule)
+  if (given.type !== 'words') return withProperZones(given)
   return readWords('/schedule/words', given.words, { now, timezone: spellZone(given.timezone) })
 }
+
+/** As Array.isArray has it, for lists that are not to be changed. */
+const isList = (given: object): given is readonly unknown[] => Array.isArray(given)
 
 function readWords(pointer: string, words: string, options: WordsOptions): Schedule {
   const parsed = parseWords(words, options)
@@ -208,12 +172,3 @@ const iso = (ms: number) => new Date(ms).toISOString()
 
 const invalid = (pointer: string, detail: string) =>
   new Refusal('invalid_input', `${pointer} ${detail}.`, { problems: [{ pointer, detail }] })
-
-/** Without members that are present but undefined, which would undo a default. */
-export function defined<T extends object>(
-  value: T | undefined,
-): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value ?? {}).filter(([, member]) => member !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>
-  }
-}

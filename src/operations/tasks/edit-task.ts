@@ -5,12 +5,12 @@
  * have not been fired.
  */
 
-import type { EditTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
 import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
+import { isRetiming, type TaskEdit } from '../../core/task/task-input.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import { changing } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
@@ -27,7 +27,7 @@ import { dropSkips } from './skip-next.ts'
 /** A change to a task, the version it was made from, and who makes it. */
 export interface Edit {
   readonly id: string
-  readonly edit: EditTask
+  readonly edit: TaskEdit
   readonly expected: ExpectedVersion
   readonly by: string | null
 }
@@ -40,7 +40,7 @@ export function editTask(context: Context, { id, edit, expected, by }: Edit): Pr
     owner: edit.owner === undefined ? task.owner : edit.owner,
     tags: edit.tags === undefined ? task.tags : [...new Set(edit.tags)],
     definition: redefineTask(task.definition, edit, { now, seed: task.key ?? id }),
-    isRetimed: changesTiming(edit),
+    isRetimed: isRetiming(edit),
   }))
 }
 
@@ -108,9 +108,6 @@ function keyInUse(key: string): Refusal {
   const problems = [{ pointer: '/key', detail: 'belongs to another task' }]
   return new Refusal('key_in_use', `The key '${key}' belongs to another task.`, { problems })
 }
-
-const TIMING = ['schedule', 'startAt', 'endAt', 'maxRuns'] as const
-const changesTiming = (edit: EditTask) => TIMING.some((field) => edit[field] !== undefined)
 
 /** Keeps when the task is due; only what it does has changed. Answers when rows are due that were written. */
 async function carryOver(tx: Queryable, change: Change): Promise<number[]> {

@@ -3,7 +3,6 @@
  * as skipped, up to the pause when it begins, and from there on when it ends or the task is edited.
  */
 
-import type { PauseTask, ResumeTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
@@ -17,8 +16,22 @@ import { chainDelay, firstRow } from './define-task.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
 import { dropSkips } from './skip-next.ts'
 
+/** How a task is paused. */
+export interface PauseOptions {
+  /** Why, for whoever looks at the task meanwhile. */
+  readonly reason?: string | null | undefined
+  /** The instant at which it resumes by itself, as RFC 3339. */
+  readonly until?: string | null | undefined
+}
+
+/** How a task is resumed. */
+export interface ResumeOptions {
+  /** Why, kept with the pause that it ends. */
+  readonly reason?: string | null | undefined
+}
+
 /** Pauses a task, or gives the pause that it is in another reason or end. */
-export async function pauseTask(context: Context, id: string, words: PauseTask = {}): Promise<void> {
+export async function pauseTask(context: Context, id: string, words: PauseOptions = {}): Promise<void> {
   const { db, projectId, clock, wakeUps } = context
   const until = words.until == null ? null : instantMs(words.until)
   if (until !== null && until <= clock.now()) throw inThePast()
@@ -63,7 +76,11 @@ function inThePast(): Refusal {
   })
 }
 
-export async function resumeTask(context: Context, id: string, { reason }: ResumeTask = {}): Promise<void> {
+export async function resumeTask(
+  context: Context,
+  id: string,
+  { reason }: ResumeOptions = {},
+): Promise<void> {
   const { db, clock, projectId, wakeUps } = context
   const dueAt = await changing(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)

@@ -2,6 +2,7 @@
 
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
+import { timingOf } from '../../core/task/task-input.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import type { LockedTask } from '../../store/tasks/task-statements.ts'
 import { type VersionRow, versionsOf } from '../../store/tasks/task-versions.ts'
@@ -41,8 +42,9 @@ async function earlier(tx: Queryable, task: LockedTask, version: number): Promis
 }
 
 /** What decides when the task is due, as text to compare. */
-function timing({ schedule, startAt, endAt, maxRuns, anchorAt, seed }: TaskDefinition): string {
-  return JSON.stringify([schedule, startAt, endAt, maxRuns, anchorAt, seed])
+function timing(definition: TaskDefinition): string {
+  const { anchorAt, seed } = definition
+  return JSON.stringify([...timingOf(definition), anchorAt, seed])
 }
 
 /** What time has made impossible since is told at the one field that the request has. */

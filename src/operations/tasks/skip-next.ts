@@ -4,7 +4,6 @@
  * that it was skipped; the task's next row lies behind them. Until then it can be taken back.
  */
 
-import type { SkipNext } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { inTurns } from '../../runtime/turns.ts'
@@ -15,8 +14,16 @@ import type { Context, Facilities } from '../context.ts'
 import { chainDelay } from './define-task.ts'
 import { haltTask, instantAfter, lockLiving, nextOrdinal, passUntil, writeAhead } from './settle.ts'
 
+/** Which occurrences to skip. */
+export interface SkipOptions {
+  /** How many of the next occurrences; 1 unless it says otherwise. */
+  readonly count?: number | undefined
+  /** Why, for whoever looks at the task meanwhile. */
+  readonly reason?: string | null | undefined
+}
+
 /** Skips the next occurrences of a task; asking again replaces what was asked before. */
-export async function skipNext(context: Context, id: string, wish: SkipNext): Promise<void> {
+export async function skipNext(context: Context, id: string, wish: SkipOptions): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
   const at = await changing(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)

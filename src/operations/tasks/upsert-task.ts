@@ -1,6 +1,5 @@
-import type { CreateTask, EditTask } from '../../api/resources/tasks/schemas.ts'
 import { Refusal } from '../../core/errors.ts'
-import { TASK_DEFAULTS } from '../../core/task/task.ts'
+import { replacedBy, type TaskEdit, type TaskInput } from '../../core/task/task-input.ts'
 import { findTasks, type TaskRow } from '../../store/tasks/tasks.ts'
 import type { Context } from '../context.ts'
 import { createTask } from './create-task.ts'
@@ -11,7 +10,7 @@ import { getTask, getTaskByKey } from './read-tasks.ts'
 /** A whole task for a key, whether or not there is one yet. */
 export interface UpsertRequest {
   readonly key: string
-  readonly input: CreateTask
+  readonly input: TaskInput
   readonly traceparent: string | null
   readonly expected: ExpectedVersion
   readonly by: string | null
@@ -46,32 +45,8 @@ export async function upsertTask(
   }
 }
 
-/** An edit that leaves nothing as it was: what the input does not name goes back to its default. */
-function replacement({ key: _, ...input }: CreateTask, now: number): EditTask {
-  return {
-    name: null,
-    owner: null,
-    startAt: null,
-    endAt: null,
-    maxRuns: null,
-    jitter: null,
-    tags: [],
-    metadata: {},
-    tracingId: TASK_DEFAULTS.tracingId,
-    overlap: TASK_DEFAULTS.overlap,
-    timeout: TASK_DEFAULTS.timeout,
-    onWorkerLoss: TASK_DEFAULTS.onWorkerLoss,
-    queue: TASK_DEFAULTS.queue,
-    priority: TASK_DEFAULTS.priority,
-    labels: [],
-    concurrencyKey: TASK_DEFAULTS.concurrencyKey,
-    concurrencyLimit: TASK_DEFAULTS.concurrencyLimit,
-    ...input,
-    misfire: { ...TASK_DEFAULTS.misfire, ...input.misfire },
-    retry: { ...TASK_DEFAULTS.retry, ...input.retry },
-    schedule: input.schedule ?? {
-      type: 'once',
-      at: input.startAt ?? new Date(Math.floor(now)).toISOString(),
-    },
-  }
+/** An edit that leaves nothing as it was. Without a schedule the task runs once, as a new one would. */
+function replacement(input: TaskInput, now: number): TaskEdit {
+  const at = input.startAt ?? new Date(Math.floor(now)).toISOString()
+  return { ...replacedBy(input), schedule: input.schedule ?? { type: 'once', at } }
 }

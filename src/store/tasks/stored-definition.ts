@@ -4,35 +4,26 @@
  * saved when the task is made, when it runs and whenever it is listed.
  */
 
+import { DEFINITION_FIELDS, membersOf, unstoredOf } from '../../core/task/field-list.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
+
+/** What a member means that is not stored, of those that belong to a definition and are no field of a task. */
+const UNSTORED_MEMBERS = { seed: null, projectId: DEFAULT_PROJECT_ID, traceparent: null }
 
 /**
  * What a member means that is not stored. These values are part of the stored form and never change, also
  * when a later release gives new tasks other defaults: they would change tasks that exist.
  */
 export const UNSTORED = {
-  startAt: null,
-  endAt: null,
-  maxRuns: null,
-  seed: null,
-  jitter: null,
-  overlap: 'skip',
-  misfire: { policy: 'run_once', window: '1d', cap: 100, rate: 10 },
-  retry: { limit: 3, initial: '1s', max: '30s' },
-  timeout: '20m',
-  queueTimeout: null,
-  onWorkerLoss: 'retry',
-  queue: 'default',
-  priority: 0,
-  labels: [],
-  concurrencyKey: null,
-  concurrencyLimit: 1,
-  metadata: {},
-  projectId: DEFAULT_PROJECT_ID,
-  tracingId: null,
-  traceparent: null,
-} as const satisfies Partial<TaskDefinition>
+  ...Object.fromEntries(
+    DEFINITION_FIELDS.flatMap((field) => {
+      const meant = unstoredOf(field)
+      return meant === undefined ? [] : [[field.name, meant]]
+    }),
+  ),
+  ...UNSTORED_MEMBERS,
+} as unknown as Omit<TaskDefinition, 'action' | 'schedule' | 'anchorAt'>
 
 /** What is stored of a definition, as JSON gives it back. */
 export type StoredDefinition = Partial<TaskDefinition>
@@ -61,33 +52,28 @@ export function briefForm(stored: string, version: number): string | null {
   return JSON.stringify({ ...rest, action: Object.fromEntries(members), version, bytes })
 }
 
-/** The whole definition, from what was stored of it. Written out, because spreading costs ten times as much. */
-export function wholeDefinition(stored: StoredDefinition): TaskDefinition {
-  return {
-    action: stored.action as TaskDefinition['action'],
-    schedule: stored.schedule as TaskDefinition['schedule'],
-    startAt: stored.startAt ?? UNSTORED.startAt,
-    endAt: stored.endAt ?? UNSTORED.endAt,
-    maxRuns: stored.maxRuns ?? UNSTORED.maxRuns,
-    anchorAt: stored.anchorAt as string,
-    seed: stored.seed ?? UNSTORED.seed,
-    jitter: stored.jitter ?? UNSTORED.jitter,
-    overlap: stored.overlap ?? UNSTORED.overlap,
-    misfire: stored.misfire === undefined ? UNSTORED.misfire : { ...UNSTORED.misfire, ...stored.misfire },
-    retry: stored.retry ?? UNSTORED.retry,
-    timeout: stored.timeout ?? UNSTORED.timeout,
-    queueTimeout: stored.queueTimeout ?? UNSTORED.queueTimeout,
-    onWorkerLoss: stored.onWorkerLoss ?? UNSTORED.onWorkerLoss,
-    queue: stored.queue ?? UNSTORED.queue,
-    priority: stored.priority ?? UNSTORED.priority,
-    labels: stored.labels ?? UNSTORED.labels,
-    concurrencyKey: stored.concurrencyKey ?? UNSTORED.concurrencyKey,
-    concurrencyLimit: stored.concurrencyLimit ?? UNSTORED.concurrencyLimit,
-    metadata: stored.metadata ?? UNSTORED.metadata,
-    projectId: stored.projectId ?? UNSTORED.projectId,
-    tracingId: stored.tracingId ?? UNSTORED.tracingId,
-    traceparent: stored.traceparent ?? UNSTORED.traceparent,
-  }
+/**
+ * The whole definition, from what was stored of it. Every run asks for one: the function is written out as source, one
+ * member after the other, because a loop over the members costs ten times as much and spreading a hundred times.
+ */
+export const wholeDefinition = compiled()
+
+function compiled(): (stored: StoredDefinition) => TaskDefinition {
+  const fields = DEFINITION_FIELDS.map((field) => {
+    const { name } = field
+    const members = membersOf(field).map(
+      ([member]) => `${member}: stored.${name}.${member} ?? unstored.${name}.${member}`,
+    )
+    if (members.length === 0) return memberSource(name)
+    return `${name}: stored.${name} === undefined ? unstored.${name} : { ${members.join(', ')} }`
+  })
+  const others = ['anchorAt', ...Object.keys(UNSTORED_MEMBERS)].map(memberSource)
+  const source = `return (stored) => ({ ${[...fields, ...others].join(', ')} })`
+  return new Function('unstored', source)(UNSTORED)
+}
+
+function memberSource(name: string): string {
+  return name in UNSTORED ? `${name}: stored.${name} ?? unstored.${name}` : `${name}: stored.${name}`
 }
 
 /** Rows with their definitions made whole. */

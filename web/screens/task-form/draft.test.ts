@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TASK_DEFAULTS } from '../../../src/core/task/task.ts'
+import { TASK_DEFAULTS } from '../../../src/core/task/field-list.ts'
 import type { Task } from '../../api/wire.ts'
 import { draftOf, emptyDraft } from './draft.ts'
 import { actionOf } from './draft-action.ts'
@@ -18,20 +18,15 @@ const aTask = (part: Partial<Task>): Task => ({
   payload: {},
   action: { type: 'sleep', duration: '1s' },
   schedule: { type: 'manual' },
-  startAt: null,
-  endAt: null,
-  maxRuns: null,
   ...TASK_DEFAULTS,
   misfire: { ...TASK_DEFAULTS.misfire },
   retry: { ...TASK_DEFAULTS.retry },
   labels: [],
   tags: [],
-  metadata: {},
   nextFireAt: null,
   nextFireLocal: null,
   timezone: null,
   seed: null,
-  jitter: null,
   openRun: null,
   createdAt: '2026-11-16T09:00:00.000Z',
   updatedAt: '2026-11-16T09:00:00.000Z',

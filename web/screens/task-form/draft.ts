@@ -2,7 +2,7 @@
  * A task while somebody writes it: every field as the text that stands in its box. `inputOf` makes of it what
  * the API takes; the API alone decides whether it is right.
  */
-import { TASK_DEFAULTS } from '../../../src/core/task/task.ts'
+import { TASK_DEFAULTS } from '../../../src/core/task/field-list.ts'
 import type { ActionType, FoldPolicy, GapPolicy, HttpMethod, Schedule, Task } from '../../api/wire.ts'
 import { myZone } from '../../time/zone.ts'
 import { actionFields } from './draft-action.ts'

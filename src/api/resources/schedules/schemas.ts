@@ -10,6 +10,7 @@ import {
 } from '../../../core/schedule/schedule.ts'
 import { parseWords } from '../../../core/schedule/words/parse-words.ts'
 import { zoneProblem } from '../../../core/schedule/zone.ts'
+import type { GivenSchedule } from '../../../core/task/field-kinds.ts'
 import { durationBetween, Instant, instantProblem } from '../../../operations/validation/values.ts'
 
 /** The fields are checked in detail by the core, which knows what an expression may hold. */
@@ -97,7 +98,10 @@ const Words = z
   .describe('In words: stored as the schedule that they mean.')
 
 /** As an object of some type, as a list of triggers, or in words; it is shown as an object. */
-export const Schedule = z.union([Whole, List, Words]).meta({ id: 'Schedule' })
+export const Schedule = z.union([Whole, List, Words]).meta({ id: 'Schedule' }) as unknown as z.ZodType<
+  GivenSchedule,
+  GivenSchedule
+>
 export type Schedule = z.output<typeof Schedule>
 
 function reportWords({ words, timezone }: z.output<typeof InWords>, context: z.RefinementCtx): void {

@@ -7,7 +7,7 @@ import { headers, idempotencyKeyOf, traceparentOf } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { ofTheList } from '../../http/validation/compiler.ts'
 import { presentTask } from './present.ts'
-import { CreateTasks, MAX_BULK, TaskItems } from './schemas.ts'
+import { CreateTask, CreateTasks, MAX_BULK, TaskItems } from './schemas.ts'
 
 /** Room for as many tasks as one request may hold, of ordinary size. */
 const BULK_BODY_LIMIT = 32 * 1024 * 1024
@@ -32,6 +32,7 @@ export function bulkRoutes(app: App): void {
   app.post('/v1/tasks/bulk', route, async (request, reply) => {
     const { status, body, isReplay } = await createManyTasks(request.context, {
       items: request.body.tasks as never,
+      schema: CreateTask,
       traceparent: traceparentOf(request),
       idempotencyKey: idempotencyKeyOf(request),
       address: request,

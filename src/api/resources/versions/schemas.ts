@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { MAX_CHANGES } from '../../../core/task/version-diff.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
-import { Reason, Task } from '../tasks/schemas.ts'
+import { Reason, TaskFields } from '../tasks/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
@@ -32,31 +32,7 @@ export const TaskVersionSummary = z.object(summary).meta({ id: 'TaskVersionSumma
 export const TaskVersion = z
   .object({
     ...summary,
-    definition: Task.pick({
-      key: true,
-      name: true,
-      owner: true,
-      tags: true,
-      action: true,
-      schedule: true,
-      startAt: true,
-      endAt: true,
-      maxRuns: true,
-      jitter: true,
-      overlap: true,
-      misfire: true,
-      retry: true,
-      timeout: true,
-      queueTimeout: true,
-      onWorkerLoss: true,
-      queue: true,
-      priority: true,
-      labels: true,
-      concurrencyKey: true,
-      concurrencyLimit: true,
-      metadata: true,
-      tracingId: true,
-    }).describe('All that it says, as it could be sent to create such a task.'),
+    definition: TaskFields.describe('All that it says, as it could be sent to create such a task.'),
   })
   .meta({ id: 'TaskVersion' })
 export type TaskVersion = z.output<typeof TaskVersion>

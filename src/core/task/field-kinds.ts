@@ -1,0 +1,121 @@
+/**
+ * What a field of a task can hold, as plain data: validation, the command line, the dashboard and the reference page each
+ * read it their own way. The types of values follow from it.
+ */
+import type { Action } from '../action/action.ts'
+import type { Schedule } from '../schedule/schedule.ts'
+
+/** The shape of a value, and its bounds. */
+export type Kind =
+  | TextKind
+  | PatternKind
+  | { readonly type: 'duration'; readonly min: string; readonly max: string }
+  | { readonly type: 'instant' }
+  | { readonly type: 'integer' | 'number'; readonly min: number; readonly max: number }
+  | ChoiceKind
+  /** A list of distinct texts: at most `items`, each of at most `max` characters. */
+  | { readonly type: 'list'; readonly items: number; readonly max: number }
+  /** A JSON object of at most `max` characters. */
+  | { readonly type: 'json'; readonly max: number }
+  | { readonly type: 'object'; readonly members: Readonly<Record<string, Setting>> }
+  | { readonly type: 'action' }
+  | { readonly type: 'schedule' }
+
+/** Text of 1 to `max` characters, except for some. */
+export interface TextKind {
+  readonly type: 'text'
+  readonly max: number
+  readonly except?: { readonly values: readonly string[]; readonly rule: string }
+}
+
+/** Text that matches; `rule` completes the sentence "the field …". */
+export interface PatternKind {
+  readonly type: 'pattern'
+  readonly pattern: RegExp
+  readonly rule: string
+}
+
+/** One of several words, and what the dashboard calls each of them. */
+export interface ChoiceKind {
+  readonly type: 'choice'
+  readonly of: readonly string[]
+  readonly words: Readonly<Record<string, string>>
+}
+
+/** A flag of the command line. */
+export interface Flag {
+  readonly name: string
+  /** What stands for its value in the help. */
+  readonly takes: string
+  readonly help: string
+  /** Few need it: the help names it, and docs/reference/commands.md explains it. */
+  readonly isRare?: true
+}
+
+/** What is said of a field, and of each member of a field that is an object. */
+export interface Setting {
+  readonly kind: Kind
+  /** May be null, which is then the default. */
+  readonly isNullable?: true
+  /** What a new task gets that does not say. */
+  readonly default?: unknown
+  /**
+   * What a stored definition means that does not have it. It is part of the stored form and never changes, also when new
+   * tasks get another default: it would change tasks that exist.
+   */
+  readonly unstored?: unknown
+  /** For the reference page and the OpenAPI document. */
+  readonly doc: string
+  readonly flag?: Flag
+  /** In the dashboard's form. */
+  readonly label: string
+  readonly hint?: string
+  readonly placeholder?: string
+}
+
+/** A field of a task. */
+export interface TaskField extends Setting {
+  /** Where it is kept: in the definition unless it says otherwise. Columns can be searched. */
+  readonly keptIn?: 'column'
+  /** An edit of it decides anew when the task is due. */
+  readonly isTiming?: true
+  /** Which part of the form and of the help it belongs to. */
+  readonly about: 'identity' | 'what' | 'when' | 'trouble' | 'where'
+}
+
+type KindValue<K extends Kind> = K extends { readonly type: 'integer' | 'number' }
+  ? number
+  : K extends { readonly type: 'choice'; readonly of: readonly (infer Word)[] }
+    ? Word
+    : K extends { readonly type: 'list' }
+      ? readonly string[]
+      : K extends { readonly type: 'json' }
+        ? Readonly<Record<string, unknown>>
+        : K extends { readonly type: 'object'; readonly members: infer Members }
+          ? { readonly [Name in keyof Members]: ValueOf<Members[Name]> }
+          : K extends { readonly type: 'action' }
+            ? Action
+            : K extends { readonly type: 'schedule' }
+              ? Schedule
+              : string
+
+type OrNull<S> = S extends { readonly isNullable: true } ? null : never
+
+/** What a task has as a field, once it is complete. */
+export type ValueOf<S> = S extends { readonly kind: infer K extends Kind } ? KindValue<K> | OrNull<S> : never
+
+/** A schedule as it may be given: words are read, and a list of triggers is joined. */
+export type GivenSchedule =
+  | Schedule
+  | readonly Schedule[]
+  | string
+  | { readonly type: 'words'; readonly words: string; readonly timezone: string }
+
+/** What may be given for a field: of an object any of its members. */
+export type GivenValue<S> = S extends {
+  readonly kind: { readonly type: 'object'; readonly members: infer Members }
+}
+  ? { readonly [Name in keyof Members]?: ValueOf<Members[Name]> | undefined }
+  : S extends { readonly kind: { readonly type: 'schedule' } }
+    ? GivenSchedule
+    : ValueOf<S>
