@@ -3,7 +3,8 @@
  * whether they are right, and what it finds wrong is told by the name of the flag.
  */
 import { type Command, Option } from 'commander'
-import { MISFIRE_POLICIES, OVERLAP_POLICIES, WORKER_LOSS_POLICIES } from '../../core/task/task.ts'
+import type { Kind, Setting, TaskField } from '../../core/task/field-kinds.ts'
+import { FIELD_LIST, membersOf } from '../../core/task/field-list.ts'
 import { CliError } from '../exit.ts'
 import { readAction } from './action-flags.ts'
 import { readFileFlag } from './file-flag.ts'
@@ -18,111 +19,25 @@ interface PlainFlag {
   readonly flag: string
   /** The field, or a member of it. */
   readonly path: readonly [string] | readonly [string, string]
-  readonly holds: 'text' | 'number' | 'list' | 'json'
+  readonly kind: Kind
   readonly help: string
-  /** Few need it: its name alone is in the help, and docs/reference/commands.md explains it. */
+  readonly about: TaskField['about']
   readonly isRare?: true
 }
 
-const PLAIN: readonly PlainFlag[] = [
-  { flag: '--key <key>', path: ['key'], holds: 'text', help: 'Your own name for it, unique' },
-  { flag: '--owner <who>', path: ['owner'], holds: 'text', help: 'Whose task it is' },
-  { flag: '--tag <tag>', path: ['tags'], holds: 'list', help: 'A tag; may be repeated' },
-  {
-    flag: '--start-at <instant>',
-    path: ['startAt'],
-    holds: 'text',
-    help: 'Nothing is due before',
-    isRare: true,
-  },
-  { flag: '--end-at <instant>', path: ['endAt'], holds: 'text', help: 'Nothing is due after', isRare: true },
-  { flag: '--max-runs <n>', path: ['maxRuns'], holds: 'number', help: 'At most so many runs', isRare: true },
-  { flag: '--retries <n>', path: ['retry', 'limit'], holds: 'number', help: 'Retries after a failure' },
-  {
-    flag: '--retry-initial <time>',
-    path: ['retry', 'initial'],
-    holds: 'text',
-    help: 'First wait',
-    isRare: true,
-  },
-  { flag: '--retry-max <time>', path: ['retry', 'max'], holds: 'text', help: 'Longest wait', isRare: true },
-  { flag: '--timeout <time>', path: ['timeout'], holds: 'text', help: 'Stop an attempt after' },
-  {
-    flag: '--queue-timeout <time>',
-    path: ['queueTimeout'],
-    holds: 'text',
-    help: 'Give up waiting for a worker after',
-    isRare: true,
-  },
-  {
-    flag: '--overlap <policy>',
-    path: ['overlap'],
-    holds: 'text',
-    help: `While a run is active: ${OVERLAP_POLICIES.join(', ')}`,
-  },
-  {
-    flag: '--misfire <policy>',
-    path: ['misfire', 'policy'],
-    holds: 'text',
-    help: `After an outage: ${MISFIRE_POLICIES.join(', ')}`,
-  },
-  {
-    flag: '--misfire-window <time>',
-    path: ['misfire', 'window'],
-    holds: 'text',
-    help: 'If not older than',
-    isRare: true,
-  },
-  {
-    flag: '--on-worker-loss <policy>',
-    path: ['onWorkerLoss'],
-    holds: 'text',
-    help: `When a worker dies: ${WORKER_LOSS_POLICIES.join(', ')}`,
-    isRare: true,
-  },
-  {
-    flag: '--queue <name>',
-    path: ['queue'],
-    holds: 'text',
-    help: 'Where its runs wait for a worker',
-    isRare: true,
-  },
-  {
-    flag: '--priority <n>',
-    path: ['priority'],
-    holds: 'number',
-    help: 'The smaller number goes first',
-    isRare: true,
-  },
-  {
-    flag: '--label <label>',
-    path: ['labels'],
-    holds: 'list',
-    help: 'What a worker must offer; repeatable',
-    isRare: true,
-  },
-  {
-    flag: '--concurrency-key <key>',
-    path: ['concurrencyKey'],
-    holds: 'text',
-    help: 'Shares places',
-    isRare: true,
-  },
-  {
-    flag: '--concurrency-limit <n>',
-    path: ['concurrencyLimit'],
-    holds: 'number',
-    help: 'How many places',
-    isRare: true,
-  },
-  {
-    flag: '--metadata <json>',
-    path: ['metadata'],
-    holds: 'json',
-    help: 'Anything of yours, as JSON',
-    isRare: true,
-  },
-]
+/** What the declaration of the fields has flags for. */
+const PLAIN: readonly PlainFlag[] = FIELD_LIST.flatMap((field) => [
+  ...flagOf([field.name], field, field.about),
+  ...membersOf(field).flatMap(([member, setting]) => flagOf([field.name, member], setting, field.about)),
+])
+
+function flagOf(path: PlainFlag['path'], { flag, kind }: Setting, about: TaskField['about']): PlainFlag[] {
+  if (flag === undefined) return []
+  const choices = kind.type === 'choice' ? `: ${kind.of.join(', ')}` : ''
+  const { name, takes, help, isRare } = flag
+  const rare = isRare ? { isRare } : {}
+  return [{ flag: `${name} <${takes}>`, path, kind, help: `${help}${choices}`, about, ...rare }]
+}
 
 const ACTION = [
   {
@@ -164,11 +79,10 @@ const OTHER = [
   { flag: '--set <field=json>', help: 'Any other field; may be repeated', isRare: true, repeats: true },
 ] as const
 
-const TROUBLE = ['retry', 'timeout', 'queueTimeout', 'overlap', 'misfire', 'onWorkerLoss']
-const isAboutTrouble = ({ path }: PlainFlag) => TROUBLE.includes(path[0])
+const isAboutTrouble = ({ about }: PlainFlag) => about === 'trouble'
 
 export function addTaskFlags(command: Command): Command {
-  const plain = PLAIN.map((flag) => ({ ...flag, repeats: flag.holds === 'list' }))
+  const plain = PLAIN.map((flag) => ({ ...flag, repeats: flag.kind.type === 'list' }))
   const groups = [
     { heading: 'What to do:', flags: ACTION },
     { heading: 'When:', flags: SCHEDULE },
@@ -214,9 +128,9 @@ const collect = (value: string, before: readonly string[] = []) => [...before, v
 /** What was typed, as what to send. For a change of a task, what stands there now is what the flags change. */
 export async function readTaskFlags(flags: Flags, current: TaskInput = {}): Promise<TaskInput> {
   const input: TaskInput = { ...(await readFileFlag(flags['file'])) }
-  for (const { flag, path, holds } of PLAIN) {
+  for (const { flag, path, kind } of PLAIN) {
     const given = flags[attributeOf(flag)]
-    if (given !== undefined) put(input, path, readValue(given, holds, flag))
+    if (given !== undefined) put(input, path, readValue(given, kind, flag))
   }
   for (const setting of (flags['set'] as readonly string[] | undefined) ?? []) {
     const [, field, text] = /^([A-Za-z]+)=(.*)$/s.exec(setting) ?? []
@@ -239,12 +153,12 @@ function put(input: TaskInput, [field, member]: PlainFlag['path'], value: unknow
   else input[field] = { ...(input[field] as object | undefined), [member]: value }
 }
 
-function readValue(given: unknown, holds: PlainFlag['holds'], flag: string): unknown {
-  if (holds === 'list') return (given as readonly string[]).filter((text) => text !== '')
+function readValue(given: unknown, { type }: Kind, flag: string): unknown {
+  if (type === 'list') return (given as readonly string[]).filter((text) => text !== '')
   const text = given as string
-  if (holds === 'json') return strictJson(text, flag)
+  if (type === 'json') return strictJson(text, flag)
   if (text === '') return null
-  return holds === 'number' ? readNumber(text) : text
+  return type === 'integer' || type === 'number' ? readNumber(text) : text
 }
 
 function strictJson(text: string, flag: string): unknown {
