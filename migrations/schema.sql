@@ -90,6 +90,8 @@ create table audit_walk (
   position       text,
   next_pass_at   timestamptz not null default now(),
   round_ended_at timestamptz,
+  began_at       timestamptz,
+  complete_since timestamptz,
   constraint audit_walk_pkey primary key (name)
 ) with (fillfactor = 50);
 
@@ -161,20 +163,21 @@ create table named_run (
 ) with (fillfactor = 50);
 
 create table node (
-  id           uuid not null,
-  name         text not null,
-  version      text not null,
-  roles        text[] not null,
-  concurrency  integer not null default 0,
-  started_at   timestamptz not null default now(),
-  beat         bigint not null default 0,
-  beat_at      timestamptz not null default now(),
-  dead_at      timestamptz,
-  buried_at    timestamptz,
-  reason       text,
-  labels       text[] not null default '{}'::text[],
-  naming_since timestamptz,
-  named_at     timestamptz,
+  id            uuid not null,
+  name          text not null,
+  version       text not null,
+  roles         text[] not null,
+  concurrency   integer not null default 0,
+  started_at    timestamptz not null default now(),
+  beat          bigint not null default 0,
+  beat_at       timestamptz not null default now(),
+  dead_at       timestamptz,
+  buried_at     timestamptz,
+  reason        text,
+  labels        text[] not null default '{}'::text[],
+  naming_since  timestamptz,
+  named_at      timestamptz,
+  renews_queues boolean not null default false,
   constraint node_pkey primary key (id)
 );
 
@@ -248,9 +251,11 @@ create table queue (
   name       text not null,
   paused_at  timestamptz,
   created_at timestamptz not null default now(),
+  used_at    timestamptz not null default now(),
   constraint queue_pkey primary key (project_id, name),
   constraint queue_project_id_fkey foreign key (project_id) references project(id)
 );
+create index queue_by_use on queue (used_at);
 
 create table gate (
   id         bigint not null default nextval('queue_gate'::regclass),
@@ -268,7 +273,7 @@ create table gate (
   constraint gate_of_a_key_has_a_limit check (key is null or places is not null),
   constraint gate_of_a_queue_comes_first check ((key is null) = (id < 0))
 ) with (fillfactor = 50);
-create index gate_of_key on gate (project_id, queue) where key is not null;
+create index gate_by_queue on gate (project_id, queue);
 create unique index gate_of_queue on gate (project_id, queue) where key is null;
 
 create table lane (

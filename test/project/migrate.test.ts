@@ -173,5 +173,7 @@ test('after a failure the corrected migrations apply', async () => {
   const db = await anEmptyDatabase()
   await expect(migrate(db, [...migrations, aMigration({ text: 'select from nowhere' })])).rejects.toThrow()
 
-  expect(await migrate(db, migrations)).toEqual(migrations)
+  // Those that build indexes come after the others.
+  const applied = await migrate(db, migrations)
+  expect(applied.toSorted((a, b) => a.number - b.number)).toEqual(migrations)
 })

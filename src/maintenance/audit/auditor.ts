@@ -8,6 +8,7 @@ import type { WakeUps } from '../../transport/wake-ups.ts'
 import { LostDuties } from './lost-duties.ts'
 import { LostOneOffs } from './lost-one-offs.ts'
 import { putBack } from './put-back.ts'
+import { QueueUse } from './queue-use.ts'
 import { StrandedRows } from './stranded-rows.ts'
 
 export interface AuditorOptions {
@@ -39,6 +40,7 @@ export class Auditor extends LoopService {
   readonly #duties: LostDuties
   readonly #stranded: StrandedRows
   readonly #oneOffs: LostOneOffs
+  readonly #queueUse: QueueUse
 
   constructor(options: AuditorOptions) {
     super({ name: 'audit', everyMs: ASK_EVERY_MS, log: options.log })
@@ -46,6 +48,7 @@ export class Auditor extends LoopService {
     this.#duties = new LostDuties(options)
     this.#stranded = new StrandedRows(options)
     this.#oneOffs = new LostOneOffs(options)
+    this.#queueUse = new QueueUse(options)
   }
 
   /** One slice, if it is time for one; answers how long until the next. */
@@ -61,6 +64,7 @@ export class Auditor extends LoopService {
       await this.#stranded.runOnce()
     }
     for (const taskId of await this.#oneOffs.runOnce()) await this.#putBack(taskId)
+    await this.#queueUse.runOnce()
     const [next] = await db.run(audit.nextAuditPass())
     return next?.inMs ?? ASK_EVERY_MS
   }

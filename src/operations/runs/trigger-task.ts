@@ -37,6 +37,7 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
   const shard = shardOf(taskId)
   const runId = uuidv7()
   const at = Math.floor(clock.now())
+  let noteLane = () => {}
   const answer = await answerOnce(context, repeat, () =>
     changing(db, async (tx) => {
       const { version, definition, name, key } = await lockLiving(tx, projectId, taskId)
@@ -48,7 +49,6 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
       if (repeat) await remember(tx, projectId, repeat, { status: 201, body })
       const behindAtMost = queuedAtMost(performed.overlap)
       const lane = laneOf(projectId, performed)
-      if (override) await lanes.ensure(db, [lane])
       const { priority } = performed
       const [result] = await tx.run(
         insertManual({ runId, taskId, projectId, shard, at, version, lane: lane.id, priority, behindAtMost }),
@@ -57,10 +57,14 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
       if (override) await tx.run(insertOverride({ runId, override }))
       if (retryOf !== null) await tx.run(insertRetry({ runId, retryOf }))
       await wanted.within?.(tx)
+      // Last, because the queue and its gate stay locked until the commit.
+      noteLane = await lanes.ensureWithin(tx, [lane])
       return { status: 201, body }
     }),
   )
-  if (!answer.isReplay) wakeUps.announceDue([{ shard, at }])
+  if (answer.isReplay) return answer
+  noteLane()
+  wakeUps.announceDue([{ shard, at }])
   return answer
 }
 

@@ -1,9 +1,9 @@
-/** The audit's walks over one-offs and over counted history: how far each has come, and what a slice looks at. */
+/** The audit's walks beside the one over tasks that recur: how far each has come, and what a slice of that over one-offs looks at. */
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { elements, list, reading, sql } from '../database/sql.ts'
 import { withDefinitions } from '../tasks/stored-definition.ts'
 
-export type WalkName = 'one_offs' | 'history'
+export type WalkName = 'one_offs' | 'history' | 'queues'
 
 /** The right to do the next slice of a walk; no row when it is not time yet or somebody else is at it. */
 export const holdWalk = (name: WalkName) => sql<{ position: string | null }>`

@@ -4,9 +4,8 @@ import type { Lane } from '../../core/run/lane.ts'
 import type { Queryable } from '../database/database.ts'
 import { list, part, sql } from '../database/sql.ts'
 
-/** Makes lanes, their queues and the gates of both known; a gate gets the number of places that was said last. */
-export const registerLanes = (lanes: readonly Lane[]) => sql`
-  with input as materialized (
+/** `input`: lanes as rows; of two with one id the last. */
+export const laneInput = (lanes: readonly Lane[]) => part`input as materialized (
     select distinct on (id) id, project_id, queue, array(select jsonb_array_elements_text(labels)) as labels, strict, handler, key, places
     from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.projectId)}::uuid[],
                 ${list(lanes, (l) => l.queue)}::text[], ${list(lanes, (l) => JSON.stringify(l.labels))}::jsonb[],
@@ -14,32 +13,62 @@ export const registerLanes = (lanes: readonly Lane[]) => sql`
                 ${list(lanes, (l) => l.gate?.key ?? null)}::text[], ${list(lanes, (l) => l.gate?.places ?? null)}::integer[])
       with ordinality as i(id, project_id, queue, labels, strict, handler, key, places, n)
     order by id, n desc
-  ), queues as (
-    insert into queue (project_id, name) select distinct project_id, queue from input on conflict do nothing
+  )`
+
+/**
+ * `queues`: the queues of `input` are there and count as used. They are locked in order, also where they are left as they are,
+ * before `locked` gives a row. Whoever adds lanes or gates joins that, and so comes after a removal that was under way: looked
+ * for before, they might be found and then be gone.
+ */
+export const usedQueues = part`queues as (
+    insert into queue (project_id, name) select distinct project_id, queue from input order by project_id, queue
+    on conflict (project_id, name) do update set used_at = now() where queue.used_at < now() - interval '1 hour'
+    returning 1
+  ), locked as materialized (
+    select count(*) from queues
   ), queue_gates as (
-    insert into gate (project_id, queue) select distinct project_id, queue from input on conflict do nothing
-  ), gates as (
+    insert into gate (project_id, queue) select distinct project_id, queue from input cross join locked on conflict do nothing
+  )`
+
+/** Makes lanes, their queues and the gates of both known; a gate gets the number of places that was said last. */
+export const registerLanes = (lanes: readonly Lane[]) => sql`
+  with ${laneInput(lanes)}, ${usedQueues}, gates as (
     insert into gate (id, project_id, queue, labels, handler, key, places)
-    select id, project_id, queue, labels, handler, key, places from input where key is not null order by id
+    select id, project_id, queue, labels, handler, key, places from input cross join locked where key is not null order by id
     on conflict (id) do update set places = excluded.places
   )
   insert into lane (id, project_id, queue, labels, handler, strict)
-  select id, project_id, queue, labels, handler, strict from input where key is null
+  select id, project_id, queue, labels, handler, strict from input cross join locked where key is null
   on conflict do nothing`
 
-/** Lanes are never removed, so this process makes each of them known once, and again when its places change. */
+/**
+ * This process makes each lane known once an hour, and when its places change: so a queue counts as used as long as it is, and
+ * nothing is remembered of one that was removed.
+ */
 export class LaneRegistry {
-  readonly #known = new LRUCache<number, number>({ max: MAX_LANES_KNOWN })
+  readonly #known: LRUCache<number, number>
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#known = new LRUCache({ max: MAX_LANES_KNOWN, ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now } })
+  }
 
   /** Registers what is not known yet, before any row refers to it. */
   async ensure(db: Queryable, lanes: readonly Lane[]): Promise<void> {
+    const note = await this.ensureWithin(db, lanes)
+    note()
+  }
+
+  /** The same within a transaction. What it answers is called once that is committed. */
+  async ensureWithin(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
     const missing = lanes.filter(({ id, gate }) => this.#known.get(id) !== (gate?.places ?? 0))
-    if (missing.length === 0) return
-    await db.run(registerLanes(missing))
-    for (const { id, gate } of missing) this.#known.set(id, gate?.places ?? 0)
+    if (missing.length > 0) await tx.run(registerLanes(missing))
+    return () => {
+      for (const { id, gate } of missing) this.#known.set(id, gate?.places ?? 0)
+    }
   }
 }
 
+const REMEMBERED_MS = 3_600_000
 const MAX_LANES_KNOWN = 100_000
 
 /** A lane that a worker may claim from. */
@@ -117,12 +146,14 @@ export const findQueue = ({ projectId, name }: { projectId: string; name: string
   ${queueColumns} from queue q ${whatWaits}
   where q.project_id = ${projectId} and q.name = ${name}`
 
-/** Makes a queue and its gate, unless they are there. */
+/** Makes a queue and its gate, unless they are there. It counts as used. */
 export const makeQueue = ({ projectId, name }: { projectId: string; name: string }) => sql`
   with made as (
-    insert into queue (project_id, name) values (${projectId}, ${name}) on conflict do nothing
+    insert into queue (project_id, name) values (${projectId}, ${name})
+    on conflict (project_id, name) do update set used_at = now()
+    returning project_id, name
   )
-  insert into gate (project_id, queue) values (${projectId}, ${name}) on conflict do nothing`
+  insert into gate (project_id, queue) select project_id, name from made on conflict do nothing`
 
 /** Pauses a queue or lets it go on. */
 export const setQueuePaused = ({
