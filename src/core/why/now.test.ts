@@ -53,6 +53,7 @@ const aCase = (changes: Partial<NowCase> = {}): NowCase => ({
     labels: [],
     handler: null,
     ahead: 0,
+    isMissing: false,
   },
   workers: { alive: 1, capable: 1, places: 10 },
   watcher: { shard: 1, isWatched: true, watchedUntil: NOW },

@@ -33,6 +33,8 @@ export interface Waiting {
   readonly handler: string | null
   /** Runs that wait there before this one, counted up to a bound. */
   readonly ahead: number
+  /** A run waits there, and no worker would find it: the queue is not registered. */
+  readonly isMissing: boolean
 }
 
 /** Who could perform it. */
@@ -201,6 +203,14 @@ function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
     : {}
   const who = run ? `Run ${run.runId} is due and waits` : 'What comes due would wait'
   const causes: Why[] = []
+  if (run && waiting.isMissing)
+    causes.push({
+      code: 'queue_missing',
+      sentence: `${who}: the queue ${queue} was removed because it was unused, and has not been restored yet.`,
+      facts: { ...facts, queue },
+      advice:
+        'Nodes with the role liveness restore it within seconds. If this lasts, start one: belfry start --roles liveness',
+    })
   if (queuePausedAt !== null)
     causes.push({
       code: 'queue_paused',

@@ -10,6 +10,7 @@ export const WHY_CODES = [
   'retry_wait',
   'overlap',
   'blackout',
+  'queue_missing',
   'queue_paused',
   'queue_full',
   'key_full',

@@ -3,6 +3,7 @@ import { Reaper } from '../../liveness/reaper.ts'
 import { Auditor } from '../../maintenance/audit/auditor.ts'
 import { Expiry } from '../../maintenance/expiry.ts'
 import { Housekeeping } from '../../maintenance/housekeeping.ts'
+import { LaneRepair } from '../../maintenance/lane-repair.ts'
 import { Tally } from '../../maintenance/tally.ts'
 import { Overruns } from '../../remote/overruns.ts'
 import type { Service } from '../../runtime/service.ts'
@@ -34,6 +35,7 @@ export function livenessRole({
     new Housekeeping({ db: upkeep, log, historyDays, deadNodeMinutes, everyMs: housekeepingMs }),
     new Tally({ db: upkeep, log }),
     new Auditor({ db: engine, transport: new PostgresTransport(engine), wakeUps, log }),
+    new LaneRepair({ db: engine, wakeUps, log }),
     new Expiry({ db: upkeep, wakeUps, log }),
     new Overruns({ db: engine, definitions, wakeUps, clock, log, leaseMs }),
   ]

@@ -69,7 +69,15 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
   const [pause] = await tx.run(store.pauseNow(taskId))
   const pending = live.find(({ state }) => state === 'pending')
   const { id: ownLane, queue, labels, handler, gate } = laneOf(projectId, definition)
-  const [waiting = { ...NOTHING_WAITS, queue, labels, handler, key: gate?.key ?? null }] = await tx.run(
+  const unknown = {
+    ...NOTHING_WAITS,
+    queue,
+    labels,
+    handler,
+    key: gate?.key ?? null,
+    isMissing: pending !== undefined,
+  }
+  const [waiting = unknown] = await tx.run(
     store.waitingIn({ lane: pending?.lane ?? ownLane, before: pending ?? null, limit: MAX_AHEAD }),
   )
   const [workers = { alive: 0, capable: 0, places: 0 }] = await tx.run(store.workersFor(waiting))
@@ -104,7 +112,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
   })
 }
 
-const NOTHING_WAITS: Omit<Waiting, 'queue' | 'labels' | 'handler' | 'key'> = {
+const NOTHING_WAITS: Omit<Waiting, 'queue' | 'labels' | 'handler' | 'key' | 'isMissing'> = {
   queuePausedAt: null,
   queueLimit: null,
   queueHeld: 0,

@@ -42,7 +42,7 @@ export const waitingIn = ({
             select from ready r where r.lane = ${lane}
               and (r.priority, r.wake_at, r.run_id)
                   < (${before?.priority ?? null}::smallint, to_timestamp(${before?.wakeAt ?? null}::float8 / 1000), ${before?.runId ?? null}::uuid)
-            limit ${limit}) ahead) as ahead
+            limit ${limit}) ahead) as ahead, false as "isMissing"
   from (
     select project_id, queue, labels, handler, key, places, held from gate where id = ${lane} and key is not null
     union all

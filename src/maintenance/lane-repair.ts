@@ -1,0 +1,90 @@
+import { laneOf, lateLaneOf } from '../core/run/lane.ts'
+import { LoopService } from '../runtime/loop-service.ts'
+import type { Database } from '../store/database/database.ts'
+import {
+  cluesToLanes,
+  type LaneClue,
+  type LostLane,
+  lookForLostLanes,
+  restoreLanes,
+} from '../store/queues/lost-lanes.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { WakeUps } from '../transport/wake-ups.ts'
+
+export interface LaneRepairOptions {
+  readonly db: Database
+  readonly wakeUps: WakeUps
+  readonly log: Logger
+}
+
+/** What waits in a lane that is not registered is found within this time. */
+const EVERY_MS = 3_000
+/** Occupied lanes that one pass looks at; the next one goes on from there. */
+const LANES_PER_PASS = 5_000
+/** Lanes that are registered by one statement. */
+const RESTORED_AT_ONCE = 100
+/** Lanes that no definition accounts for, and that were reported. */
+const MAX_REPORTED = 1_000
+const BEFORE_ALL = -1
+
+/**
+ * Registers lanes again in which runs wait and which are not there: workers ask for registered lanes alone. A queue that was
+ * removed as unused takes its lanes with it, and a node that still remembers one of them may let a run wait there. Safe on
+ * every node at once: what is there already stays as it is.
+ */
+export class LaneRepair extends LoopService {
+  readonly #options: LaneRepairOptions
+  readonly #reported = new Set<number>()
+  #position = BEFORE_ALL
+
+  constructor(options: LaneRepairOptions) {
+    super({ name: 'lane repair', everyMs: EVERY_MS, log: options.log })
+    this.#options = options
+  }
+
+  async runOnce(): Promise<undefined> {
+    const { db } = this.#options
+    const [look] = await db.run(lookForLostLanes({ after: this.#position, limit: LANES_PER_PASS }))
+    this.#position = look?.last ?? BEFORE_ALL
+    const lost = look?.lost ?? []
+    for (let i = 0; i < lost.length; i += RESTORED_AT_ONCE)
+      await this.#restore(lost.slice(i, i + RESTORED_AT_ONCE))
+  }
+
+  async #restore(lost: readonly number[]): Promise<void> {
+    const { db, log, wakeUps } = this.#options
+    const clues = await db.run(cluesToLanes(lost))
+    const explained = clues.flatMap((clue) => laneFrom(clue) ?? [])
+    // Of several versions that agree on a lane the newest says how many places its key has.
+    const byId = new Map(explained.map((lane) => [lane.id, lane]))
+    const lanes = [...byId.values()]
+    this.#reportUnexplained(clues, byId)
+    if (lanes.length === 0) return
+    await db.run(restoreLanes(lanes))
+    log.warn(
+      { queues: [...new Set(lanes.map(({ queue }) => queue))], lanes: lanes.length },
+      'runs waited in lanes that were not registered; the lanes were registered again',
+    )
+    wakeUps.announceQueues()
+  }
+
+  /** A lane whose name follows from no version of the task cannot be registered. It is reported once. */
+  #reportUnexplained(clues: readonly LaneClue[], explained: ReadonlyMap<number, LostLane>): void {
+    for (const { lane, runId, taskId } of clues) {
+      if (explained.has(lane) || this.#reported.has(lane) || this.#reported.size === MAX_REPORTED) continue
+      this.#reported.add(lane)
+      this.#options.log.error(
+        { lane, run: runId, task: taskId },
+        'a run waits in a lane that is not registered and that no version of its task explains',
+      )
+    }
+  }
+}
+
+/** The lane that a clue speaks of, if it is the one that is lost or the one beside which late runs wait. */
+function laneFrom({ lane, projectId, definition }: LaneClue): LostLane | null {
+  const own = laneOf(projectId, definition)
+  if (own.id === lane) return { ...own, isLate: false }
+  const hasLateLane = own.gate === null && own.handler === null
+  return hasLateLane && lateLaneOf(own.id) === lane ? { ...own, id: lane, isLate: true } : null
+}

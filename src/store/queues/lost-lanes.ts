@@ -1,0 +1,96 @@
+/** Lanes that runs wait in and that are not registered: no worker would find those runs. */
+import type { Lane } from '../../core/run/lane.ts'
+import type { TaskDefinition } from '../../core/task/task.ts'
+import { elements, list, reading, sql } from '../database/sql.ts'
+import { type StoredDefinition, wholeDefinition } from '../tasks/stored-definition.ts'
+import { laneInput, usedQueues } from './queues.ts'
+
+/** How far a look over the occupied lanes went, and what it found. */
+export interface LaneLook {
+  /** The last lane that was looked at; null when there is none after it. */
+  readonly last: number | null
+  readonly lost: readonly number[]
+}
+
+/**
+ * Looks at the next lanes in which something waits. They are found by hopping from one to the next along the index of
+ * ready, so of each lane one row is read, however many wait there.
+ */
+export const lookForLostLanes = ({ after, limit }: { after: number; limit: number }) =>
+  reading(
+    sql<{ last: number | null; lost: string }>`
+      with recursive occupied(lane, n) as (
+        (select lane, 1 from ready where lane > ${after}::bigint order by lane limit 1)
+        union all
+        select next.lane, o.n + 1 from occupied o
+        cross join lateral (select lane from ready where lane > o.lane order by lane limit 1) next
+        where o.n < ${limit}::integer
+      )
+      select (select lane from occupied where n = ${limit}::integer) as last,
+             array(
+               select o.lane from occupied o
+               where not exists (select from lane where id = o.lane) and not exists (select from gate where id = o.lane)
+               order by o.lane)::text as lost`,
+    (rows): LaneLook[] => rows.map(({ last, lost }) => ({ last, lost: elements(lost).map(Number) })),
+  )
+
+/** What one version of a task says about the lane that a run of it waits in. */
+export interface LaneClue {
+  readonly lane: number
+  readonly runId: string
+  readonly taskId: string
+  readonly projectId: string
+  /** Only what decides about lanes is filled in from the task. */
+  readonly definition: TaskDefinition
+}
+
+/** An edit moves the active run of a chain to the lane of the new version, so versions after a run's own count as well. */
+const MAX_VERSIONS = 100
+
+/** For each lane the run that waits there first, as the versions of its task since its own define it, the newest last. */
+export const cluesToLanes = (lanes: readonly number[]) =>
+  reading(
+    sql<Omit<LaneClue, 'definition'> & { definition: StoredDefinition; queue: string | null }>`
+      select l.id as lane, first.run_id as "runId", first.task_id as "taskId", first.project_id as "projectId", o.override ->> 'queue' as queue,
+             json_build_object(
+               'action', json_build_object('type', d.definition -> 'action' -> 'type', 'name', d.definition -> 'action' -> 'name'),
+               'queue', d.definition -> 'queue', 'labels', d.definition -> 'labels', 'onWorkerLoss', d.definition -> 'onWorkerLoss',
+               'concurrencyKey', d.definition -> 'concurrencyKey', 'concurrencyLimit', d.definition -> 'concurrencyLimit') as definition
+      from unnest(${list(lanes, (id) => id)}::bigint[]) as l(id)
+      cross join lateral (
+        select a.run_id, a.task_id, a.project_id, a.version from ready r join agenda a on a.run_id = r.run_id and a.state = 'pending'
+        where r.lane = l.id order by r.priority, r.wake_at, r.run_id limit 1
+      ) first
+      left join run_override o on o.run_id = first.run_id
+      cross join lateral (
+        select version, definition_in_brief(definition, brief, version) as definition from task where id = first.task_id
+        union all
+        (select version, definition_in_brief(definition, brief, version) from task_version
+         where task_id = first.task_id and version >= first.version order by version limit ${MAX_VERSIONS})
+      ) d
+      order by l.id, d.version`,
+    (rows) =>
+      rows.map(({ definition, queue, ...clue }): LaneClue => {
+        const whole = wholeDefinition(definition)
+        return { ...clue, definition: { ...whole, queue: queue ?? whole.queue } }
+      }),
+  )
+
+/** A lane to register again. */
+export interface LostLane extends Lane {
+  /** What waits there makes up for an outage. */
+  readonly isLate: boolean
+}
+
+/** Registers lanes, their queues and the gates of both again. What is there stays as it is, limits included. */
+export const restoreLanes = (lanes: readonly LostLane[]) => sql`
+  with ${laneInput(lanes)}, late as (
+    select * from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.isLate)}::boolean[]) as i(id, is_late)
+  ), ${usedQueues}, gates as (
+    insert into gate (id, project_id, queue, labels, handler, key, places)
+    select id, project_id, queue, labels, handler, key, places from input cross join locked where key is not null order by id
+    on conflict do nothing
+  )
+  insert into lane (id, project_id, queue, labels, handler, strict, catchup)
+  select id, project_id, queue, labels, handler, strict, is_late from input join late using (id) cross join locked where key is null
+  on conflict do nothing`
