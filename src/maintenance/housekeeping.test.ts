@@ -14,6 +14,7 @@ const housekeeping = new Housekeeping({
   log: silentLogger(),
   historyDays: 30,
   deadNodeMinutes: 60,
+  unusedQueueDays: 30,
   everyMs: 600_000,
 })
 

@@ -18,6 +18,7 @@ import { forgetProgress } from '../store/nodes/remote-workers.ts'
 import { forgetOverrides } from '../store/tasks/run-overrides.ts'
 import { forgetAnswers } from '../store/tasks/tasks.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { UnusedQueues } from './unused-queues.ts'
 
 /** Drops are spread out, so that whoever waits for one waits for one only. */
 const BETWEEN_DROPS_MS = 1_000
@@ -38,16 +39,20 @@ export interface HousekeepingOptions {
   readonly historyDays: number
   /** Dead nodes are forgotten after so long. */
   readonly deadNodeMinutes: number
+  /** Queues that were not used for longer are removed; 0: none is. */
+  readonly unusedQueueDays: number
   readonly everyMs: number
 }
 
 /** Makes tomorrow's partitions and forgets what has served its time. Safe on every node at once. */
 export class Housekeeping extends LoopService {
   readonly #options: HousekeepingOptions
+  readonly #queues: UnusedQueues
 
   constructor(options: HousekeepingOptions) {
     super({ name: 'housekeeping', everyMs: options.everyMs, log: options.log })
     this.#options = options
+    this.#queues = new UnusedQueues({ ...options, days: options.unusedQueueDays })
   }
 
   /** One pass; answers soon again while there is more to drop. */
@@ -73,8 +78,8 @@ export class Housekeeping extends LoopService {
     await db.run(forgetRedrives(historyDays))
     await db.run(forgetRefused(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
-    if (!result?.dropped) return undefined
-    log.info({ partitions: result.dropped, historyDays }, 'old history dropped')
-    return BETWEEN_DROPS_MS
+    if (result?.dropped) log.info({ partitions: result.dropped, historyDays }, 'old history dropped')
+    const hasMore = await this.#queues.runOnce()
+    return result?.dropped || hasMore ? BETWEEN_DROPS_MS : undefined
   }
 }

@@ -85,6 +85,8 @@ export interface Config {
   readonly cancelEveryMs: number
   readonly housekeepingMs: number
   readonly deadNodeMinutes: number
+  /** 0: unused queues stay. */
+  readonly unusedQueueDays: number
   /** Tasks of projects that say nothing else may be due so often, and not more often. */
   readonly minPeriodMs: number
   /** And so far ahead, in days; 0: any distance. */
@@ -217,7 +219,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   databaseDirectUrl: databaseAddress('PostgreSQL past that pooler, to hear wake-ups from'),
   roles,
   concurrency: whole(50, 1, 100_000, 'Runs performed at once by the worker of this node'),
-  logLevel: oneOf(LOG_LEVELS, 'info', `How much is logged: ${LOG_LEVELS.join(', ')}`),
+  logLevel: oneOf(LOG_LEVELS, 'info', `Log level: ${LOG_LEVELS.join(', ')}`),
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
   drainMs: whole(0, 0, 600_000, 'How long /readyz answers 503 before a stop begins'),
   historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
@@ -256,6 +258,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   cancelEveryMs: cadence(1_000, 10, 60_000, 'How often a worker looks for cancellations unasked'),
   housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'How often what is outdated is cleared away'),
   deadNodeMinutes: cadence(10_080, 1, 525_600, 'How long a dead node is remembered'),
+  unusedQueueDays: cadence(30, 0, 36_500, 'Days after which an unused queue is removed; 0 to keep all'),
   minPeriodMs: cadence(10, 10, 86_400_000, 'How often tasks may be due at most'),
   maxAheadDays: cadence(0, 0, 36_500, 'How far ahead tasks may be due at most; 0 for any distance'),
 }

@@ -1,0 +1,78 @@
+/**
+ * Removing queues that nobody uses, with their lanes and gates. All statements of a pass belong to one transaction, which
+ * locks the queues first: a lane or a gate refers to its queue, so nobody can add one meanwhile, and whoever registers a lane
+ * waits and then finds that the queue has to be made again. The transaction itself waits for nobody.
+ */
+import { DEFAULT_QUEUE } from '../../core/run/lane.ts'
+import { list, part, sql } from '../database/sql.ts'
+
+/** Names a queue. */
+export interface QueueName {
+  readonly projectId: string
+  readonly name: string
+}
+
+/**
+ * Locks queues that have not been used for so many days and that the last whole round of the walk has not met. A node notes
+ * what it uses up to two hours late: an hour that it remembers a lane, and an hour that a note stands. What users have paused
+ * or limited stays. Nothing is answered while a node lives that does not note what it uses, nor before a round has begun after
+ * its death.
+ */
+export const lockUnusedQueues = ({ days, limit }: { days: number; limit: number }) => sql<QueueName>`
+  with walk as materialized (
+    select complete_since from audit_walk w where name = 'queues' and complete_since is not null and not exists (
+      select from node where not renews_queues and roles <> '{remote}' and (dead_at is null or dead_at > w.complete_since))
+  )
+  select q.project_id as "projectId", q.name from queue q
+  where q.used_at < now() - make_interval(days => ${days}::integer)
+    and q.used_at < (select complete_since from walk) - interval '2 hours'
+    and q.name <> ${DEFAULT_QUEUE} and q.paused_at is null
+    and not exists (select from gate where project_id = q.project_id and queue = q.name and key is null and places is not null)
+  order by q.used_at limit ${limit}
+  for update of q skip locked`
+
+/** `input`: the queues. */
+const input = (queues: readonly QueueName[]) => part`input as materialized (
+    select * from unnest(${list(queues, (q) => q.projectId)}::uuid[], ${list(queues, (q) => q.name)}::text[]) as i(project_id, name)
+  )`
+
+/**
+ * Renews those of the queues in which something waits, or whose places are held or limited; answers them. What waits is asked
+ * for in order, which only the index gives: a planner that knows of one full lane would look for others by reading all of ready.
+ */
+export const renewOccupied = (queues: readonly QueueName[]) => sql<QueueName>`
+  with ${input(queues)}
+  update queue q set used_at = now() from input i
+  where q.project_id = i.project_id and q.name = i.name and (
+    exists (select from gate where project_id = i.project_id and queue = i.name and (held > 0 or (key is null and places is not null)))
+    or exists (
+      select from (
+        select id from lane where project_id = i.project_id and queue = i.name
+        union all
+        select id from gate where project_id = i.project_id and queue = i.name and key is not null
+      ) l
+      cross join lateral (select from ready where lane = l.id order by lane, priority, wake_at, run_id limit 1) waiting))
+  returning q.project_id as "projectId", q.name`
+
+/** Removes lanes of the queues. */
+export const removeLanes = (queues: readonly QueueName[], limit: number) => sql`
+  with ${input(queues)}
+  delete from lane where id = any(array(
+    select l.id from lane l join input i on i.project_id = l.project_id and i.name = l.queue limit ${limit}))`
+
+/** Removes gates of the queues that hold nothing, except those that somebody has locked. */
+export const removeGates = (queues: readonly QueueName[], limit: number) => sql`
+  with ${input(queues)}
+  delete from gate where id = any(array(
+    select g.id from gate g join input i on i.project_id = g.project_id and i.name = g.queue
+    where g.held = 0 and (g.key is not null or g.places is null)
+    limit ${limit} for update of g skip locked))`
+
+/** Removes those of the queues that nothing refers to any more. */
+export const removeQueues = (queues: readonly QueueName[]) => sql<QueueName>`
+  with ${input(queues)}
+  delete from queue q using input i
+  where q.project_id = i.project_id and q.name = i.name
+    and not exists (select from lane where project_id = i.project_id and queue = i.name)
+    and not exists (select from gate where project_id = i.project_id and queue = i.name)
+  returning q.project_id as "projectId", q.name`
