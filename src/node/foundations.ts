@@ -93,6 +93,7 @@ export function layFoundations(options: NodeOptions): Foundations {
       heartbeatMs: config.heartbeatMs,
       shardTakeoverMs: config.shardTakeoverMs,
       misfireGraceMs: config.misfireGraceMs,
+      deadNodeMinutes: config.deadNodeMinutes,
       limits: {
         minPeriodMs: config.minPeriodMs,
         maxAheadMs: config.maxAheadDays === 0 ? null : config.maxAheadDays * DAY_MS,

@@ -19,6 +19,8 @@ export interface Facilities {
   readonly shardTakeoverMs: number
   /** Occurrences that were unwatched for no longer than this run late instead of being misfires. */
   readonly misfireGraceMs: number
+  /** How long dead nodes are remembered. */
+  readonly deadNodeMinutes: number
   /** Limits of projects that set none of their own. */
   readonly limits: ProjectLimits
 }

@@ -40,6 +40,7 @@ import { heldByNodes } from '../../src/store/nodes/cluster.ts'
 import { activeTasks } from '../../src/store/tasks/active-tasks.ts'
 import { tasksInSlice } from '../../src/store/tasks/task-walk.ts'
 import { findTasks } from '../../src/store/tasks/tasks.ts'
+import { inProgressWithKey, MAX_ENDS_EXAMINED } from '../../src/store/tasks/why-then.ts'
 import { tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { DAY_MS, makeHistory, makePastDays } from '../support/history.ts'
@@ -144,6 +145,11 @@ async function expectAllByIndex(ids: readonly string[]) {
         pages: 30_000,
       },
     )
+  const holders = inProgressWithKey({ projectId, key: 'some', at: now - 2 * DAY_MS, limit: LIMIT })
+  await expectByIndex('runs in progress then', holders, {
+    rows: 2 * MAX_ENDS_EXAMINED + 2 * RANGE_PAGES * 45,
+    pages: MAX_ENDS_EXAMINED / 4,
+  })
   const strips = recentRuns({ taskIds: taskIds.slice(0, 50), limit: 20 })
   await expectByIndex('latest runs of many tasks', strips, {
     rows: 50 * (20 + 12),

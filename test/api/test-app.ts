@@ -60,6 +60,7 @@ export async function createTestApp(
     heartbeatMs: 5_000,
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,
+    deadNodeMinutes: 10_080,
     limits,
   }
   const tester = new Tester({

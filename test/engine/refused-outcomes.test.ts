@@ -73,6 +73,7 @@ const overview = () =>
     heartbeatMs: 5_000,
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,
+    deadNodeMinutes: 10_080,
     limits: { minPeriodMs: null, maxAheadMs: null },
     projectId: DEFAULT_PROJECT_ID,
     actor: { kind: 'system', part: 'test' } as const,

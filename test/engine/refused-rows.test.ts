@@ -303,6 +303,7 @@ test('other redrives are taken on when one cannot be', async () => {
       heartbeatMs: 5_000,
       shardTakeoverMs: 3_000,
       misfireGraceMs: 10_000,
+      deadNodeMinutes: 10_080,
       writeCheck: new WriteCheck(db),
       limits: { minPeriodMs: null, maxAheadMs: null },
     },

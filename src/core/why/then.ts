@@ -1,6 +1,6 @@
 /**
  * Why a task was not running at an instant that has passed. Pure: it sees what history, versions and pauses tell about that
- * instant. What nobody wrote down (which worker had a free place, whether a queue or a key was full) is not guessed at.
+ * instant. What nothing tells (which worker had a free place, whether a queue was full) is not guessed at.
  */
 import { expectedBetween, type Owing } from '../ledger/expected.ts'
 import type { Blackout } from './now.ts'
@@ -21,6 +21,8 @@ export interface PastRun {
   /** From the due instant to the beginning of the first attempt. */
   readonly lateMs: number | null
   readonly attempt: number
+  /** The version of the task that it belongs to. */
+  readonly version: number
 }
 
 /** An attempt of a run that was followed by another. */
@@ -60,6 +62,15 @@ export interface ThenCase extends Owing {
 export const wasOpen = (run: PastRun, at: number): boolean =>
   run.reason === null && (run.endedAt === null || run.endedAt > at)
 
+/** It waited for so long that it was given up. */
+const GIVEN_UP = 'queue_timeout'
+
+/** The run that may have waited at the instant, or had been waiting last: on its way, or given up while it waited. */
+export function waiterAt(runs: readonly PastRun[], at: number): PastRun | undefined {
+  const [latest] = runs.filter(({ kind }) => kind !== 'manual')
+  return runs.find((run) => wasOpen(run, at)) ?? (latest?.reason === GIVEN_UP ? latest : undefined)
+}
+
 export function whyThen(it: ThenCase): Why[] {
   const { at, createdAt, historyFrom, endedAt } = it
   if (at < createdAt)
@@ -97,7 +108,7 @@ export function whyThen(it: ThenCase): Why[] {
 }
 
 /** A run was on its way: it ran, waited for its next attempt, or waited for a worker. */
-function openThen({ at, attempts, now, blackout, recorded }: ThenCase, run: PastRun): Why[] {
+function openThen({ taskId, at, attempts, now, blackout, recorded }: ThenCase, run: PastRun): Why[] {
   const facts = { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor }
   const first = run.lateMs === null ? run.startedAt : run.scheduledFor + run.lateMs
   const own = attempts.filter(({ runId }) => runId === run.runId)
@@ -147,12 +158,12 @@ function openThen({ at, attempts, now, blackout, recorded }: ThenCase, run: Past
       : `for ${roughly(until - since)}`
   const lost = before ? 'its worker had died, and ' : ''
   const who = `Run ${run.runId} was due and waited ${waited}`
-  const known = recordedCauses(recorded, { who, facts: { ...facts, ...sinceUntil(since, until) } })
+  const known = recordedCauses(recorded, { taskId, who, facts: { ...facts, ...sinceUntil(since, until) } })
   if (known.length > 0) return known
   return [
     {
       code: 'waited',
-      sentence: `${who}: ${lost}what it waited for is not recorded (a scheduler, a place in its queue or key, or a free worker).`,
+      sentence: `${who}: ${lost}what it waited for is not recorded (a place in its queue, a free worker, or the scheduler).`,
       facts: { ...facts, ...sinceUntil(since, until) },
       advice: 'Ask while it happens to learn which; GET /v1/stats tells how late runs were by the minute.',
     },
@@ -210,7 +221,7 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
     why: 'the row that should have fired it was gone',
     advice: 'The audit put the task back on the agenda; GET /v1/findings tells when.',
   },
-  queue_timeout: {
+  [GIVEN_UP]: {
     code: 'waited',
     why: 'it waited for a worker for longer than its queueTimeout',
     advice: 'Start more workers, or give it a longer queueTimeout.',
@@ -218,7 +229,8 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
 }
 
 /** What was due last did not run. */
-function skippedThen({ runs, at, pause, blackout }: ThenCase): Why[] {
+function skippedThen(it: ThenCase): Why[] {
+  const { taskId, runs, at, pause, blackout, recorded } = it
   const [latest] = runs.filter(({ kind }) => kind !== 'manual')
   if (!latest || latest.reason === null) return []
   const known = SKIPPED[latest.reason]
@@ -230,7 +242,13 @@ function skippedThen({ runs, at, pause, blackout }: ThenCase): Why[] {
       ? `What was due from ${instant(latest.scheduledFor)} to ${instant(until)}`
       : `What was due at ${instant(latest.scheduledFor)}`
   const holder = known.code === 'overlap' ? runs.find((run) => wasOpenAt(run, latest)) : undefined
+  const waiter = {
+    taskId,
+    who: `${what} waited for longer than its queueTimeout`,
+    facts: { runId: latest.runId, runState: latest.state, scheduledFor: due, reason: latest.reason },
+  }
   return [
+    ...(latest.reason === GIVEN_UP ? recordedCauses(recorded, waiter) : []),
     {
       code: known.code,
       sentence: `${what} ${latest.state === 'skipped' ? 'was skipped' : 'has failed'}: ${known.why}${holder ? ` (run ${holder.runId})` : ''}.`,

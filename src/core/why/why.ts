@@ -53,6 +53,8 @@ export interface WhyFacts {
   readonly key?: string
   readonly limit?: number
   readonly held?: number
+  /** Runs that held the places then. */
+  readonly heldBy?: readonly string[]
   readonly labels?: readonly string[]
   readonly handler?: string
   readonly workers?: number

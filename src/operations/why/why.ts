@@ -4,8 +4,8 @@ import { shardOf } from '../../core/ids.ts'
 import { inForce } from '../../core/policy/blackout.ts'
 import { laneOf } from '../../core/run/lane.ts'
 import { type Waiting, whyNow } from '../../core/why/now.ts'
-import type { Recorded } from '../../core/why/recorded.ts'
-import { wasOpen, whyThen } from '../../core/why/then.ts'
+import { NOTHING_RECORDED } from '../../core/why/recorded.ts'
+import { type ThenCase, waiterAt, wasOpen, whyThen } from '../../core/why/then.ts'
 import type { Why } from '../../core/why/why.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { occurrenceBefore, pastVersions } from '../../store/history/ledger.ts'
@@ -17,6 +17,7 @@ import * as store from '../../store/tasks/why.ts'
 import type { Context } from '../context.ts'
 import { isWatched } from '../overview/cluster.ts'
 import { notFound } from '../tasks/read-tasks.ts'
+import { whatIsRecorded } from './recorded.ts'
 
 /** Live rows of the task that are looked at. */
 const MAX_LIVE = 200
@@ -34,27 +35,43 @@ export interface WhyAnswer {
   readonly causes: readonly Why[]
 }
 
+export async function explainTask(context: Context, id: string, at: number | null): Promise<WhyAnswer> {
+  const now = Math.floor(context.clock.now())
+  if (at !== null) return { at, isNow: false, causes: await explainThen(context, { taskId: id, at, now }) }
+  const causes = await inSnapshot(context, id, (tx, asked) => explainNow(tx, { ...asked, now }))
+  return { at: now, isNow: true, causes }
+}
+
 /** All statements see one instant. */
-export function explainTask(
-  { db, clock, projectId }: Context,
+const inSnapshot = <T>(
+  { db, projectId }: Context,
   id: string,
-  at: number | null,
-): Promise<WhyAnswer> {
-  return db.snapshot(
+  work: (tx: Queryable, asked: Omit<Asked, 'now'>) => Promise<T>,
+): Promise<T> =>
+  db.snapshot(
     async (tx) => {
       const [task] = await tx.run(findTasks({ projectId, id, limit: 1 }))
       if (!task) return notFound(id)
-      const now = Math.floor(clock.now())
       const [begin] = await tx.run(historyBegin())
-      const historyFrom = begin?.at ?? Number.NEGATIVE_INFINITY
-      const causes =
-        at === null
-          ? await explainNow(tx, { task, now, historyFrom })
-          : await explainThen(tx, { task, at, now, historyFrom })
-      return { at: at ?? now, isNow: at === null, causes }
+      return work(tx, { task, historyFrom: begin?.at ?? Number.NEGATIVE_INFINITY })
     },
     { inOrder: true },
   )
+
+/** What is gathered about a run that waited sees an instant of its own, a little later: it is all about the past. */
+async function explainThen(
+  context: Context,
+  { taskId, at, now }: { readonly taskId: string; readonly at: number; readonly now: number },
+): Promise<Why[]> {
+  const read = await inSnapshot(context, taskId, (tx, asked) => readThen(tx, { ...asked, at, now }))
+  const run = waiterAt(read.runs, at)
+  if (!run) return whyThen({ ...read, recorded: NOTHING_RECORDED })
+  const { db, projectId, deadNodeMinutes, shardTakeoverMs: takeoverMs } = context
+  const waitedAt = run.reason === null ? at : Math.min(at, (run.endedAt ?? at) - 1)
+  const nodesKnownFrom = now - deadNodeMinutes * 60_000
+  const waited = { projectId, taskId, at: waitedAt, run, nodesKnownFrom, takeoverMs }
+  const recorded = await whatIsRecorded(db, waited)
+  return whyThen({ ...read, recorded })
 }
 
 interface Asked {
@@ -121,10 +138,11 @@ const NOTHING_WAITS: Omit<Waiting, 'queue' | 'labels' | 'handler' | 'key' | 'isM
   ahead: 0,
 }
 
-async function explainThen(
+/** What the task, its runs and its project tell about an instant that has passed. */
+async function readThen(
   tx: Queryable,
   { task, at, now, historyFrom }: Asked & { at: number },
-): Promise<Why[]> {
+): Promise<Omit<ThenCase, 'recorded'>> {
   const { id: taskId, createdAt, cancelledAt, version, definition, pausedAt } = task
   const runs = await tx.run(store.runsUpTo({ taskId, at, limit: MAX_PAST }))
   const open = runs.find((run) => wasOpen(run, at))
@@ -133,7 +151,7 @@ async function explainThen(
   const present = pausedAt !== null && pausedAt <= at ? { pausedAt, resumedAt: null, reason: null } : null
   const blackouts = await tx.run(blackoutsAt({ projectId: task.projectId, at }))
   const past = await tx.run(pastVersions({ taskId, from: at, limit: MAX_VERSIONS }))
-  return whyThen({
+  return {
     taskId,
     at,
     now,
@@ -144,19 +162,6 @@ async function explainThen(
     attempts,
     pause: recorded ?? present,
     blackout: inForce(blackouts, at),
-    recorded: await whatIsRecorded(tx, { taskId, at, runId: open?.runId ?? null }),
     versions: [...past.reverse(), { version, definition, until: null }],
-  })
-}
-
-/** A run that waited in a queue which is still paused waits there still, so its live row names the queue. */
-async function whatIsRecorded(
-  tx: Queryable,
-  { taskId, at, runId }: { taskId: string; at: number; runId: string | null },
-): Promise<Recorded> {
-  const live = runId === null ? [] : await tx.run(store.liveRuns({ taskId, limit: MAX_LIVE }))
-  const waits = live.find((run) => run.runId === runId && run.state === 'pending')
-  const [place] = waits ? await tx.run(store.waitingIn({ lane: waits.lane, before: null, limit: 1 })) : []
-  const since = place?.queuePausedAt ?? null
-  return { pausedQueue: place && since !== null && since <= at ? { name: place.queue, since } : null }
+  }
 }

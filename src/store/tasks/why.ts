@@ -97,12 +97,12 @@ export const runsUpTo = ({
   select * from (
     (select run_id as "runId", kind::text as kind, state::text as state, null as reason, scheduled_for as "scheduledFor",
             null::timestamptz as "coversUntil", case when state = 'running' and greatest(wake_at, scheduled_for) <= now() then greatest(claimed_at, wake_at, scheduled_for) end as "startedAt", null::timestamptz as "endedAt",
-            late_ms as "lateMs", attempt
+            late_ms as "lateMs", attempt, version
      from agenda
      where task_id = ${taskId} and scheduled_for <= to_timestamp(${at}::float8 / 1000) and state <> 'scheduled'
      order by scheduled_for desc, run_id desc limit ${limit})
     union all
-    (select run_id, kind::text, state::text, reason, scheduled_for, covers_until, started_at, ended_at, late_ms, attempt
+    (select run_id, kind::text, state::text, reason, scheduled_for, covers_until, started_at, ended_at, late_ms, attempt, version
      from run
      where task_id = ${taskId} and scheduled_for <= to_timestamp(${at}::float8 / 1000)
      order by scheduled_for desc, run_id desc limit ${limit})

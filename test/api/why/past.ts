@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type Asking, alsoOf, HOURLY, iso, S } from './asking.ts'
+import { type Asking, alsoOf, HOURLY, iso, NAP, QUICK, S } from './asking.ts'
 
 const OFTEN = { type: 'every', interval: '50ms' }
 
@@ -17,6 +17,14 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
   /** Waits until some occurrences of a task have come due and nobody fired them. */
   const untilDue = (id: string, count: number) =>
     eventually(async () => (await api.request('GET', `/v1/tasks/${id}/ledger`)).body.counts.due >= count)
+
+  /** For the last hour a worker was there, which has just been stopped, and schedulers watched everything. */
+  const staffedForAnHour = async () => {
+    await db.run(sql`delete from unwatched`)
+    await db.run(sql`
+      insert into node (id, name, version, roles, concurrency, started_at, dead_at, buried_at, reason)
+      values (gen_random_uuid(), 'gone', '0', '{worker}', 10, now() - interval '1 hour', now(), now(), 'stopped')`)
+  }
 
   /** Brings a task to an occurrence that does not run for the reason. */
   const SKIPS: Readonly<Record<string, () => Promise<string>>> = {
@@ -130,6 +138,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     const id = await aTask({ schedule: { type: 'every', interval: '10m', anchor: '2026-01-01T00:00:00Z' } })
     await db.run(sql`update task set created_at = now() - interval '90 days' where id = ${id}`)
     const at = Math.floor(Date.now() / 600_000) * 600_000 - 600_000
+    await staffedForAnHour()
     await db.run(sql`
       insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, late_ms, version, ordinal, attempt, kind, state, outcome)
       select gen_random_uuid(), id, project_id, to_timestamp(${at}::float8 / 1000), to_timestamp((${at}::float8 + 5000) / 1000),
@@ -153,6 +162,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
 
   test('then: the queue was paused and still is', async () => {
     const id = await aTask({ schedule: HOURLY, queue: 'shut' })
+    await staffedForAnHour()
     await db.run(sql`update task set created_at = now() - interval '1 hour' where id = ${id}`)
     const paused = await api.request('POST', '/v1/queues/shut/pause')
     await db.run(sql`update queue set paused_at = now() - interval '10 minutes' where name = 'shut'`)
@@ -167,6 +177,144 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     })
     await db.run(sql`update queue set paused_at = now() where name = 'shut'`)
     expect(await why(id, Date.now() - 60 * S)).toMatchObject({ code: 'waited' })
+  })
+
+  test('key_full, then: with the run that held the key', async () => {
+    await aNode(['scheduler', 'worker'])
+    const holder = await aTask({ concurrencyKey: 'shared', action: NAP })
+    const { facts: held } = await untilWhy(holder, 'running')
+    const id = await aTask({ concurrencyKey: 'shared' })
+    const elsewhere = await aTask({ concurrencyKey: 'shared', queue: 'elsewhere', action: NAP })
+    await untilWhy(elsewhere, 'running')
+    const { facts } = await untilWhy(id, 'key_full')
+    const at = Date.now()
+    const whileItWaits = await why(id, at)
+    await api.request('POST', `/v1/runs/${held.runId}/cancel`)
+    await untilWhy(id, 'finished')
+
+    const then = await why(id, at)
+
+    for (const answer of [whileItWaits, then])
+      expect(answer).toMatchObject({
+        code: 'key_full',
+        facts: { runId: facts.runId, key: 'shared', limit: 1, held: 1, heldBy: [held.runId] },
+      })
+    expect(then.sentence).toContain(`held by run ${held.runId}.`)
+    expect(Date.parse(then.facts.until)).toBeGreaterThan(at)
+  })
+
+  test('then: a key with a free place is no cause, and a busy worker is not recorded', async () => {
+    await aNode(['scheduler', 'worker'], { concurrency: 1, claimAhead: 0 })
+    const first = await aTask({ concurrencyKey: 'wide', concurrencyLimit: 2, action: NAP })
+    const { facts: held } = await untilWhy(first, 'running')
+    const id = await aTask({ concurrencyKey: 'wide', concurrencyLimit: 2 })
+    await untilWhy(id, 'workers_busy')
+    const at = Date.now()
+    await api.request('POST', `/v1/runs/${held.runId}/cancel`)
+    await untilWhy(id, 'finished')
+
+    expect(await why(id, at)).toMatchObject({ code: 'waited', also: [] })
+  })
+
+  test('key_full, then: an attempt that failed since had held the key', async () => {
+    await aNode(['scheduler', 'worker'])
+    const holder = await aTask({
+      concurrencyKey: 'tried',
+      action: NAP,
+      timeout: '2s',
+      retry: { limit: 1, initial: '10m', max: '10m' },
+    })
+    const { facts: held } = await untilWhy(holder, 'running')
+    const id = await aTask({ concurrencyKey: 'tried' })
+    await untilWhy(id, 'key_full')
+    const at = Date.now()
+    await untilWhy(holder, 'retry_wait')
+    await untilWhy(id, 'finished')
+
+    expect(await why(id, at)).toMatchObject({ code: 'key_full', facts: { heldBy: [held.runId] } })
+  })
+
+  test('no_worker, then: no worker was alive until one came', async () => {
+    await aNode(['scheduler'])
+    const id = await aTask({})
+    await untilWhy(id, 'no_worker')
+    const at = Date.now()
+    await aNode(['worker'])
+    await untilWhy(id, 'finished')
+
+    expect(await why(id, at)).toMatchObject({
+      code: 'no_worker',
+      facts: { workers: 0, runState: 'completed' },
+    })
+  })
+
+  test('no_capable_worker, then: none offered the labels until one came', async () => {
+    await aNode(['scheduler', 'worker'], { labels: ['gpu'] })
+    const id = await aTask({ labels: ['gpu', 'arm'] })
+    await untilWhy(id, 'no_capable_worker')
+    const at = Date.now()
+    await aNode(['worker'], { labels: ['arm', 'gpu'] })
+    await untilWhy(id, 'finished')
+
+    expect(await why(id, at)).toMatchObject({
+      code: 'no_capable_worker',
+      facts: { labels: ['arm', 'gpu'], workers: 1 },
+    })
+  })
+
+  test('no_worker, then: nobody offered the handler, and the run was cancelled', async () => {
+    await aNode(['scheduler', 'worker'])
+    const id = await aTask({ action: { type: 'handler', name: 'rotate-logs' } })
+    const { facts } = await untilWhy(id, 'no_worker')
+    const at = Date.now()
+    await api.request('POST', `/v1/runs/${facts.runId}/cancel`)
+
+    expect(await why(id, at)).toMatchObject({
+      code: 'no_worker',
+      facts: { runId: facts.runId, runState: 'cancelled', handler: 'rotate-logs' },
+    })
+  })
+
+  test('no_worker, then: it waited until its queueTimeout, which is told beneath', async () => {
+    await aNode(['scheduler'])
+    const id = await aTask({ queueTimeout: '1s' })
+    const skip = await skipOf(id)
+
+    const then = await why(id, Date.parse(skip.endedAt))
+
+    expect([skip.reason, then]).toMatchObject([
+      'queue_timeout',
+      { code: 'no_worker', also: [{ code: 'waited' }] },
+    ])
+  })
+
+  test('then: of workers that may be forgotten nothing is claimed', async () => {
+    const id = await aTask({ schedule: { type: 'manual' } })
+    await db.run(sql`update task set created_at = now() - interval '90 days' where id = ${id}`)
+    const at = Date.now() - 8 * 86_400 * S
+    await db.run(sql`
+      insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, late_ms, version, ordinal, attempt, kind, state, outcome)
+      select gen_random_uuid(), id, project_id, to_timestamp(${at}::float8 / 1000), now(), now(), 5000, 1, 1, 1, 'manual', 'completed', 'completed'
+      from task where id = ${id}`)
+
+    expect(await why(id, at + S)).toMatchObject({ code: 'waited' })
+  })
+
+  test('shard_unwatched, then: no scheduler was there when it came due', async () => {
+    const { body: task } = await api.request('POST', '/v1/tasks', {
+      action: QUICK,
+      schedule: { type: 'once', at: iso(Date.now()) },
+    })
+    const { facts } = await untilWhy(task.id, 'shard_unwatched')
+    const at = Date.now()
+    await aNode(['scheduler', 'worker'])
+    await untilWhy(task.id, 'finished')
+
+    expect(await why(task.id, at)).toMatchObject({
+      code: 'shard_unwatched',
+      facts: { shard: facts.shard, since: expect.any(String), until: expect.any(String) },
+      also: [{ code: 'no_worker' }],
+    })
   })
 
   test('an instant that lies ahead and a task that is not there are refused', async () => {

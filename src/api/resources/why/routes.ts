@@ -46,11 +46,16 @@ export function whyRoutes(app: App): void {
 const INSTANTS = ['scheduledFor', 'since', 'until', 'nextAt'] as const
 
 function present({ code, sentence, facts, advice }: Why): Omit<WhyNotRunning, 'at' | 'isNow' | 'also'> {
-  const { scheduledFor: _, since: __, until: ___, nextAt: ____, labels, ...plain } = facts
+  const { scheduledFor: _, since: __, until: ___, nextAt: ____, labels, heldBy, ...plain } = facts
   return {
     code,
     sentence,
-    facts: { ...plain, ...(labels ? { labels: [...labels] } : {}), ...instants(facts) },
+    facts: {
+      ...plain,
+      ...(labels ? { labels: [...labels] } : {}),
+      ...(heldBy ? { heldBy: [...heldBy] } : {}),
+      ...instants(facts),
+    },
     advice,
   }
 }

@@ -22,6 +22,7 @@ const facts = z
     key: z.string(),
     limit: z.int(),
     held: z.int(),
+    heldBy: z.array(Uuid).describe('Runs that held the places then, 100 at most.'),
     labels: z.array(z.string()),
     handler: z.string(),
     workers: z.int(),

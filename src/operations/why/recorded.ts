@@ -1,0 +1,93 @@
+/** What history tells about what a run waited for at an instant that has passed. */
+import { shardOf } from '../../core/ids.ts'
+import { type Lane, laneOf } from '../../core/run/lane.ts'
+import { NOTHING_RECORDED, type Recorded } from '../../core/why/recorded.ts'
+import type { PastRun } from '../../core/why/then.ts'
+import { unwatchedAt } from '../../store/agenda/shards.ts'
+import type { Database, Queryable } from '../../store/database/database.ts'
+import { readDefinitions } from '../../store/tasks/read-definitions.ts'
+import { liveRuns, waitingIn } from '../../store/tasks/why.ts'
+import { inProgressWithKey, overriddenQueue, workersAt } from '../../store/tasks/why-then.ts'
+
+/** Live rows of the task that are looked at. */
+const MAX_LIVE = 200
+/** Runs with the same concurrency key that are looked at. */
+const MAX_HOLDERS = 1_000
+
+/** Which run waited, and when. */
+export interface Waited {
+  readonly projectId: string
+  readonly taskId: string
+  readonly at: number
+  readonly run: PastRun
+  /** Nodes that have died since this instant are still remembered. */
+  readonly nodesKnownFrom: number
+  /** A shard whose owner is silent for longer than this is unwatched. */
+  readonly takeoverMs: number
+}
+
+/** All statements see one instant. History is searched by time here, which takes bitmaps. */
+export const whatIsRecorded = (db: Database, waited: Waited): Promise<Recorded> =>
+  db.snapshot(async (tx) => {
+    const { projectId, taskId, at, run } = waited
+    const [read] = await tx.run(readDefinitions([{ taskId, version: run.version }]))
+    if (!read?.definition) return NOTHING_RECORDED
+    const [override] = await tx.run(overriddenQueue(run.runId))
+    const lane = laneOf(projectId, {
+      ...read.definition,
+      queue: override?.queue ?? read.definition.queue,
+    })
+    return {
+      unwatched: await unwatchedThen(tx, waited),
+      pausedQueue: await pausedQueue(tx, waited),
+      key: await keyThen(tx, lane, waited),
+      workers: at < waited.nodesKnownFrom ? null : await workersThen(tx, lane, at),
+    }
+  })
+
+/** A run that was due before the stretch began may have been fired, and have waited for something else. */
+async function unwatchedThen(
+  tx: Queryable,
+  { taskId, at, run, takeoverMs }: Waited,
+): Promise<Recorded['unwatched']> {
+  const shard = shardOf(taskId)
+  const [stretch] = await tx.run(unwatchedAt({ shard, at, takeoverMs }))
+  return stretch && stretch.from <= run.scheduledFor
+    ? { shard, since: stretch.from, until: stretch.to }
+    : null
+}
+
+/** A run that waited in a queue which is still paused waits there still, so its live row names the queue. */
+async function pausedQueue(tx: Queryable, { taskId, run, at }: Waited): Promise<Recorded['pausedQueue']> {
+  if (run.endedAt !== null) return null
+  const live = await tx.run(liveRuns({ taskId, limit: MAX_LIVE }))
+  const waits = live.find(({ runId, state }) => runId === run.runId && state === 'pending')
+  const [place] = waits ? await tx.run(waitingIn({ lane: waits.lane, before: null, limit: 1 })) : []
+  const since = place?.queuePausedAt ?? null
+  return place && since !== null && since <= at ? { name: place.queue, since } : null
+}
+
+/** Tasks that share a key may have different limits: the highest one that is known has to be reached. */
+async function keyThen(
+  tx: Queryable,
+  { id, gate }: Lane,
+  { projectId, at, run }: Waited,
+): Promise<Recorded['key']> {
+  if (!gate) return null
+  const { key } = gate
+  const [place] = await tx.run(waitingIn({ lane: id, before: null, limit: 1 }))
+  const found = await tx.run(inProgressWithKey({ projectId, key, at, limit: MAX_HOLDERS }))
+  const heldBy = found
+    .filter(({ runId, definition }) => runId !== run.runId && laneOf(projectId, definition).id === id)
+    .map(({ runId }) => runId)
+  return { name: key, limit: Math.max(gate.places, place?.keyLimit ?? 0), heldBy }
+}
+
+async function workersThen(
+  tx: Queryable,
+  { labels, handler, queue }: Lane,
+  at: number,
+): Promise<Recorded['workers']> {
+  const [workers] = await tx.run(workersAt({ labels, handler, queue, at }))
+  return workers ? { ...workers, handler, labels } : null
+}

@@ -1,0 +1,97 @@
+/**
+ * What tells for what a run waited at an instant that has passed. Nothing is recorded for this: runs that were in progress then
+ * are in history with their beginning and end, and nodes and stretches without a scheduler are remembered for a while.
+ */
+import { SHARD_COUNT } from '../../core/ids.ts'
+import { list, reading, sql } from '../database/sql.ts'
+import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
+import type { Needs } from './why.ts'
+
+/** Ends after the instant that are looked at, of runs and of attempts. */
+export const MAX_ENDS_EXAMINED = 20_000
+/** Rows of each shard that are looked at for runs that are still in progress. */
+const MAX_LIVE_PER_SHARD = 1_000
+
+/** Whose runs to find. */
+export interface KeyAt {
+  readonly projectId: string
+  readonly key: string
+  readonly at: number
+  readonly limit: number
+}
+
+/** A run that was in progress, with what tells which key of which queue it counted against. */
+interface InProgress {
+  readonly runId: string
+  readonly definition: StoredDefinition
+}
+
+/**
+ * Runs of tasks with a concurrency key that were in progress at an instant. What was in progress then has ended since, or is
+ * live; ends come in the order in which they happened, so the search is bounded by how many there were since.
+ */
+export const inProgressWithKey = (query: KeyAt) =>
+  reading(selectInProgress(query), (rows) =>
+    rows.map(({ runId, definition }) => ({ runId, definition: wholeDefinition(definition) })),
+  )
+
+const selectInProgress = ({ projectId, key, at, limit }: KeyAt) => sql<InProgress>`
+  with ended as materialized (
+    select run_id, task_id, version from (
+      select run_id, task_id, project_id, version, started_at from run
+      where ended_at > to_timestamp(${at}::float8 / 1000)
+      limit ${MAX_ENDS_EXAMINED}
+    ) r
+    where project_id = ${projectId} and started_at <= to_timestamp(${at}::float8 / 1000)
+  ), tried as materialized (
+    select run_id, task_id, null::integer as version from (
+      select run_id, task_id, started_at from attempt
+      where ended_at > to_timestamp(${at}::float8 / 1000)
+      limit ${MAX_ENDS_EXAMINED}
+    ) a
+    where started_at <= to_timestamp(${at}::float8 / 1000)
+  ), live as materialized (
+    select a.run_id, a.task_id, a.version from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
+    cross join lateral (
+      select run_id, task_id, project_id, version, state, gate_id, greatest(claimed_at, wake_at, scheduled_for) as started_at from agenda
+      where shard = s.id and wake_at <= now()
+      order by wake_at limit ${MAX_LIVE_PER_SHARD}
+    ) a
+    where project_id = ${projectId} and state = 'running' and gate_id is not null and started_at <= to_timestamp(${at}::float8 / 1000)
+  )
+  select distinct on (h.run_id) h.run_id as "runId",
+         json_build_object('action', json_build_object('type', d.definition #> '{action,type}', 'name', d.definition #> '{action,name}'),
+                           'queue', coalesce(o.override -> 'queue', d.definition -> 'queue'), 'labels', d.definition -> 'labels',
+                           'concurrencyKey', d.definition -> 'concurrencyKey') as definition
+  from (select * from ended union all select * from tried union all select * from live) h
+  cross join lateral (
+    select coalesce(h.version, (select version from agenda where run_id = h.run_id), (select version from run where run_id = h.run_id limit 1)) as version
+  ) v
+  cross join lateral (
+    select definition_in_brief(definition, brief, version) as definition from task
+    where id = h.task_id and version = v.version and project_id = ${projectId}
+    union all
+    select definition_in_brief(definition, brief, version) from task_version where task_id = h.task_id and version = v.version
+  ) d
+  left join run_override o on o.run_id = h.run_id
+  where d.definition ->> 'concurrencyKey' = ${key}
+  order by h.run_id
+  limit ${limit}`
+
+/** The queue that a run was triggered into, where that is another than its task's. */
+export const overriddenQueue = (runId: string) => sql<{ queue: string | null }>`
+  select override ->> 'queue' as queue from run_override where run_id = ${runId}`
+
+/** Workers that were there at an instant: how many, and how many of them offered what is needed. */
+export const workersAt = ({ labels, handler, queue, at }: Needs & { readonly at: number }) => sql<{
+  alive: number
+  capable: number
+}>`
+  select count(*)::integer as alive, count(*) filter (where able)::integer as capable
+  from (
+    select coalesce(r.labels, n.labels) @> ${list(labels, (label) => label)}::text[]
+             and (${handler}::text is null or (${handler} = any(r.handlers) and (r.queues is null or ${queue} = any(r.queues)))) as able
+    from node n left join remote_worker r on r.id = n.id
+    where n.started_at <= to_timestamp(${at}::float8 / 1000) and (n.dead_at is null or n.dead_at > to_timestamp(${at}::float8 / 1000))
+      and case when ${handler}::text is null then 'worker' = any(n.roles) else r.id is not null end
+  ) w`
