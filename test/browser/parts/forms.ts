@@ -57,6 +57,73 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     })
   })
 
+  test('what was written into a panel is there again after a reload, a link and Back, until it is done or given up', async () => {
+    const { body: task } = await node.request('POST', '/v1/tasks', {
+      name: 'has panels',
+      action: { type: 'webhook', url: 'http://127.0.0.1:9/', body: { day: 1 } },
+      schedule: { type: 'every', interval: '1h' },
+    })
+    const { page } = await visit(`${node.url}/settings?panel=blackout`)
+    const found = page.getByRole('dialog').getByText('This is what you wrote before and did not save.')
+    const dialog = page.getByRole('dialog')
+    const panels = [
+      { address: '/settings?panel=blackout', label: 'Name', text: 'a long freeze' },
+      { address: '/settings?panel=subscription', label: 'URL', text: 'https://example.com/kept' },
+      { address: `/tasks/${task.id}?panel=trigger`, label: 'Body', text: '{"day": 2}' },
+      { address: `/tasks/${task.id}?panel=backfill`, label: 'Rate', text: '7/s' },
+    ]
+
+    for (const { address, label, text } of panels) {
+      const field = dialog.getByLabel(label, { exact: label !== 'Rate' })
+      await page.goto(node.url + address)
+      await field.fill(text)
+      await page.reload()
+      await found.waitFor()
+      const afterReload = await field.inputValue()
+      await page.goto(`${node.url}/nodes`)
+      await page.getByRole('heading', { name: '64 shards' }).waitFor()
+      await page.goBack()
+      await found.waitFor()
+      const afterBack = await field.inputValue()
+      await dialog.getByRole('button', { name: 'Start over' }).click()
+      await found.waitFor({ state: 'detached' })
+      const afterStartingOver = await field.inputValue()
+      await field.fill(text)
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.goto(node.url + address)
+      await field.waitFor()
+
+      expect([address, afterReload, afterBack]).toEqual([address, text, text])
+      expect(afterStartingOver).not.toBe(text)
+      expect([address, await field.inputValue()]).toEqual([address, afterStartingOver])
+    }
+  })
+
+  test('a panel that was left by Back has what was written, and forgets it once it is done', async () => {
+    const { page } = await visit(`${node.url}/settings`)
+    const dialog = page.getByRole('dialog')
+    const open = () => page.getByRole('button', { name: 'New blackout' }).click()
+
+    await open()
+    await dialog.getByLabel('Name').fill('left by Back')
+    await dialog.getByText('Every week').click()
+    await dialog.getByText('Sat', { exact: true }).click()
+    await page.goBack()
+    await dialog.waitFor({ state: 'detached' })
+    await open()
+    const kept = await dialog.getByLabel('Name').inputValue()
+    await dialog.getByRole('button', { name: 'Set blackout' }).click()
+    await page.getByText('The blackout left by Back is set.').waitFor()
+    await open()
+    const afterwards = await dialog.getByLabel('Name').inputValue()
+    const { body } = await node.request('GET', '/v1/blackouts')
+    for (const { id } of body.items) await node.request('DELETE', `/v1/blackouts/${id}`)
+
+    expect([kept, afterwards]).toEqual(['left by Back', ''])
+    expect(body.items).toMatchObject([{ name: 'left by Back', window: { type: 'weekly', days: ['sat'] } }])
+  })
+
   test('a test run that is left behind is cancelled, and its task is gone', async () => {
     const { page } = await visit(`${node.url}/tasks/new`)
     const tests = async () => (await node.request('GET', '/v1/tasks?tag=test')).body.items

@@ -3,13 +3,14 @@ import { Chip, NativeSelect, SegmentedControl } from '@mantine/core'
 import '@mantine/core/styles/Chip.css'
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
-import { useState } from 'react'
 import { WEEKDAYS } from '../../../src/core/policy/blackout-rule.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { blackoutsQuery, createBlackout } from '../../api/settings.ts'
 import type { BlackoutInput } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
+import { Found } from '../../components/found.tsx'
 import { InstantField } from '../../components/instant-field.tsx'
+import { useKeptFields } from '../../components/kept.ts'
 import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 import { myZone, zoneChoices } from '../../time/zone.ts'
@@ -77,20 +78,23 @@ function windowOf(fields: Fields): BlackoutInput['window'] {
 }
 
 export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
-  const [fields, setFields] = useState(START)
-  const change = (part: Partial<Fields>) => setFields({ ...fields, ...part })
+  const { fields, change, isFound, startOver, forget } = useKeptFields('blackout', START)
+  const close = () => {
+    forget()
+    onClose()
+  }
   const input: BlackoutInput = { name: fields.name.trim(), window: windowOf(fields), effect: fields.effect }
   const missing = missingOf(fields)
   const go = async () => {
     await createBlackout(input)
     void queryClient.invalidateQueries({ queryKey: blackoutsQuery.queryKey })
     tell({ text: `The blackout ${input.name} is set.` })
-    onClose()
+    close()
   }
   return (
     <ActDialog
       title="New blackout"
-      onClose={onClose}
+      onClose={close}
       isReady={missing === null}
       effects={[
         missing ?? `${wordsOf(fields)}: nothing of the project starts by time.`,
@@ -103,6 +107,7 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
       button="Set blackout"
       act={go}
     >
+      {isFound && <Found onStartOver={startOver} />}
       <TextField
         label="Name"
         placeholder="year-end freeze"

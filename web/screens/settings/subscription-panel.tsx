@@ -11,6 +11,8 @@ import type { SubscriptionInput } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { Found } from '../../components/found.tsx'
+import { useKeptFields } from '../../components/kept.ts'
 import { CodeBlock } from '../../components/panel.tsx'
 import { LOOKS } from '../../components/state.ts'
 import { TextField } from '../../components/text-field.tsx'
@@ -19,11 +21,18 @@ import classes from './settings.module.css'
 
 type State = (typeof ENDED_STATES)[number]
 
+interface Fields {
+  readonly name: string
+  readonly url: string
+  readonly states: readonly State[]
+  readonly tags: string
+}
+
+const START = (): Fields => ({ name: '', url: '', states: [], tags: '' })
+
 export function SubscriptionPanel({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [url, setUrl] = useState('')
-  const [states, setStates] = useState<readonly State[]>([])
-  const [tags, setTags] = useState('')
+  const { fields, change, isFound, startOver, forget } = useKeptFields('subscription', START)
+  const { name, url, states, tags } = fields
   const [secret, setSecret] = useState<string | null>(null)
   const wanted = tags.split(',').flatMap((tag) => tag.trim() || [])
   const input: SubscriptionInput = {
@@ -37,13 +46,18 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
   const go = async () => {
     const made = await createSubscription(input)
     void queryClient.invalidateQueries({ queryKey: subscriptionsQuery.queryKey })
+    forget()
     setSecret(made.secret)
+  }
+  const close = () => {
+    forget()
+    onClose()
   }
   if (secret !== null) return <Secret secret={secret} onClose={onClose} />
   return (
     <ActDialog
       title="New subscription"
-      onClose={onClose}
+      onClose={close}
       effects={[
         `Each run that ends${states.length === 0 ? '' : ` ${states.map((state) => LOOKS[state].word).join(' or ')}`}${wanted.length === 0 ? '' : `, of tasks tagged ${wanted.join(' or ')}`} is posted there from now on.`,
         'At least once, in order for each task; what is not taken is sent again for a day, then the subscription is disabled and says so.',
@@ -54,21 +68,22 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
       isReady={url.trim() !== ''}
       act={go}
     >
+      {isFound && <Found onStartOver={startOver} />}
       <TextField
         label="URL"
         type="url"
         placeholder="https://example.com/events"
         value={url}
-        onText={setUrl}
+        onText={(typed) => change({ url: typed })}
         data-autofocus
       />
-      <TextField label="Name" maxLength={200} value={name} onText={setName} />
+      <TextField label="Name" maxLength={200} value={name} onText={(typed) => change({ name: typed })} />
       <MultiSelect
         label="Runs that end"
         placeholder={states.length === 0 ? 'in any way' : ''}
         data={ENDED_STATES.map((value) => ({ value, label: LOOKS[value].word }))}
         value={[...states]}
-        onChange={(chosen) => setStates(chosen as State[])}
+        onChange={(chosen) => change({ states: chosen as State[] })}
         withScrollArea={false}
         comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
       />
@@ -76,7 +91,7 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
         label="Of tasks with one of these tags"
         description="With commas between them; empty for all tasks"
         value={tags}
-        onText={setTags}
+        onText={(typed) => change({ tags: typed })}
       />
     </ActDialog>
   )

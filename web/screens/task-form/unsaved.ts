@@ -1,9 +1,7 @@
-/**
- * What somebody wrote into the form and has not saved. It is kept in this tab, so that a reload, a link or Back does
- * not lose it, until it is saved or given up.
- */
+/** What somebody wrote into the form of a task and has not saved, with the version that an edit began from. */
 import { useState } from 'react'
 import type { Task } from '../../api/wire.ts'
+import { forgetText, haveSameNames, keepText, textKept } from '../../components/kept.ts'
 import { type Draft, emptyDraft } from './draft.ts'
 
 export interface Writing {
@@ -12,44 +10,20 @@ export interface Writing {
   readonly draft: Draft
 }
 
-const PREFIX = 'belfry.unsaved:'
-
 /** What was kept as text; nothing when it is of another build, whose form had other fields. */
 export function writingOf(text: string | null): Writing | null {
   try {
     const kept = JSON.parse(text ?? 'null') as Writing | null
-    return kept !== null && fieldsOf(kept.draft) === fieldsOf(emptyDraft()) ? kept : null
+    return kept !== null && haveSameNames(kept.draft, emptyDraft()) ? kept : null
   } catch {
     return null
   }
 }
-
-const fieldsOf = (draft: Draft): string => Object.keys(draft).toSorted().join()
 
 function keep(name: string, writing: Writing, start: Writing): void {
   const text = JSON.stringify(writing)
-  try {
-    if (text === JSON.stringify(start)) forget(name)
-    else sessionStorage.setItem(PREFIX + name, text)
-  } catch {
-    // More than the browser keeps, or it keeps nothing: the form works all the same.
-  }
-}
-
-function forget(name: string): void {
-  try {
-    sessionStorage.removeItem(PREFIX + name)
-  } catch {
-    // Nothing was kept.
-  }
-}
-
-function read(name: string): Writing | null {
-  try {
-    return writingOf(sessionStorage.getItem(PREFIX + name))
-  } catch {
-    return null
-  }
+  if (text === JSON.stringify(start)) forgetText(name)
+  else keepText(name, text)
 }
 
 interface Unsaved extends Writing {
@@ -63,7 +37,7 @@ interface Unsaved extends Writing {
 
 /** What is being written under a name: what was kept of it, or a start. */
 export function useUnsaved(name: string, start: Writing): Unsaved {
-  const [found] = useState(() => read(name))
+  const [found] = useState(() => writingOf(textKept(name)))
   const [isFound, setFound] = useState(found !== null)
   const [writing, setWriting] = useState(found ?? start)
   return {
@@ -77,8 +51,8 @@ export function useUnsaved(name: string, start: Writing): Unsaved {
     startOver: (from = start) => {
       setWriting(from)
       setFound(false)
-      forget(name)
+      forgetText(name)
     },
-    forget: () => forget(name),
+    forget: () => forgetText(name),
   }
 }

@@ -3,15 +3,16 @@ import { Checkbox, NativeSelect } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { formatCount } from '../../../../src/core/words/time.ts'
 import { backfillKeys, backfillPreviewQuery, beginBackfill } from '../../../api/backfills.ts'
 import { ApiError } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import type { BackfillInput, BackfillPreview, Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
+import { Found } from '../../../components/found.tsx'
 import { Instant, useShownZone } from '../../../components/instant.tsx'
 import { InstantField } from '../../../components/instant-field.tsx'
+import { useKeptFields } from '../../../components/kept.ts'
 import { useSettled } from '../../../components/settled.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
 import { ReasonField, TextField } from '../../../components/text-field.tsx'
@@ -33,16 +34,36 @@ interface PanelProps {
 /** Whole minutes, as the field has them. */
 const ago = (ms: number) => new Date(Math.floor((serverNow() - ms) / MINUTE_MS) * MINUTE_MS).toISOString()
 
+interface Fields {
+  readonly from: string
+  readonly to: string
+  readonly order: NonNullable<BackfillInput['order']>
+  readonly rate: string
+  readonly isBeside: boolean
+  readonly force: boolean
+  readonly reason: string
+}
+
+const startOf = (task: Task): Fields => ({
+  from: ago(DAY_MS),
+  to: ago(0),
+  order: 'oldest_first',
+  rate: '',
+  isBeside: task.overlap === 'allow',
+  force: false,
+  reason: '',
+})
+
 export function BackfillPanel({ task, onClose }: PanelProps) {
   const navigate = useNavigate()
   const zone = useShownZone(task.timezone)
-  const [from, setFrom] = useState(() => ago(DAY_MS))
-  const [to, setTo] = useState(() => ago(0))
-  const [order, setOrder] = useState<NonNullable<BackfillInput['order']>>('oldest_first')
-  const [rate, setRate] = useState('')
-  const [isBeside, setBeside] = useState(task.overlap === 'allow')
-  const [force, setForce] = useState(false)
-  const [reason, setReason] = useState('')
+  const name = `backfill ${task.id}`
+  const { fields, change, isFound, startOver, forget } = useKeptFields(name, () => startOf(task))
+  const { from, to, order, rate, isBeside, force, reason } = fields
+  const close = () => {
+    forget()
+    onClose()
+  }
   const input: BackfillInput = {
     from,
     to,
@@ -64,6 +85,7 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
     data !== undefined && !error && !isPlaceholderData && JSON.stringify(settled) === JSON.stringify(input)
   const go = async () => {
     const backfill = await beginBackfill(task.id, input)
+    forget()
     void queryClient.invalidateQueries({ queryKey: backfillKeys.ofTask(task.id) })
     tell({ text: `A backfill of ${formatCount(backfill.occurrences)} occurrences has begun.` })
     await navigate({ to: '/tasks/$taskId', params: { taskId: task.id }, search: { tab: 'backfills' } })
@@ -71,20 +93,21 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
   return (
     <ActDialog
       title={`Backfill ${titleOf(task)}`}
-      onClose={onClose}
+      onClose={close}
       isReady={isCounted && data.runs > 0}
       effects={effectsOf({ task, preview: error ? undefined : data, error, input })}
       twin={{ method: 'POST', path: `/v1/tasks/${task.id}/backfill`, body: input }}
       button={isCounted ? `Start ${formatCount(data.runs)} ${data.runs === 1 ? 'run' : 'runs'}` : 'Start'}
       act={go}
     >
+      {isFound && <Found onStartOver={startOver} />}
       <div className={classes.two}>
         <InstantField
           label="From"
           zone={zone}
           value={from}
           error={errorAt('/from')}
-          onInstant={setFrom}
+          onInstant={(at) => change({ from: at })}
           data-autofocus
         />
         <InstantField
@@ -92,7 +115,7 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
           zone={zone}
           value={to}
           error={errorAt('/to')}
-          onInstant={setTo}
+          onInstant={(at) => change({ to: at })}
         />
         <NativeSelect
           label="Order"
@@ -101,27 +124,27 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
             { value: 'oldest_first', label: 'oldest first' },
             { value: 'newest_first', label: 'newest first' },
           ]}
-          onChange={(event) => setOrder(event.currentTarget.value as typeof order)}
+          onChange={(event) => change({ order: event.currentTarget.value as Fields['order'] })}
         />
         <TextField
           label="Rate, such as 10/s or 100/h"
           placeholder="as many as find a worker"
           value={rate}
           error={errorAt('/rate')}
-          onText={setRate}
+          onText={(typed) => change({ rate: typed })}
         />
       </div>
       <Checkbox
         label="Side by side, not one after the other"
         checked={isBeside}
-        onChange={(event) => setBeside(event.currentTarget.checked)}
+        onChange={(event) => change({ isBeside: event.currentTarget.checked })}
       />
       <Checkbox
         label="Also what has completed"
         checked={force}
-        onChange={(event) => setForce(event.currentTarget.checked)}
+        onChange={(event) => change({ force: event.currentTarget.checked })}
       />
-      <ReasonField value={reason} error={errorAt('/reason')} onText={setReason} />
+      <ReasonField value={reason} error={errorAt('/reason')} onText={(typed) => change({ reason: typed })} />
     </ActDialog>
   )
 }

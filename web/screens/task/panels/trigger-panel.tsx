@@ -1,15 +1,16 @@
 /** Runs a task once, now, otherwise than it says; the task itself stays as it is. */
 import { Checkbox, Textarea } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
-import { useState } from 'react'
 import { queryClient } from '../../../api/query-client.ts'
 import { runKeys, triggerTask } from '../../../api/runs.ts'
 import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
+import { Found } from '../../../components/found.tsx'
+import { useKeptFields } from '../../../components/kept.ts'
 import { tellRun, titleOf } from '../../../components/task-acts.tsx'
 import { TextField } from '../../../components/text-field.tsx'
 import classes from './fields.module.css'
-import { type Otherwise, otherwiseOf, triggerInput } from './trigger-input.ts'
+import { otherwiseOf, triggerInput } from './trigger-input.ts'
 
 interface PanelProps {
   readonly task: Task
@@ -19,22 +20,26 @@ interface PanelProps {
 const LABELS = { body: 'Body', payload: 'Payload', duration: 'For how long' } as const
 
 export function TriggerPanel({ task, onClose }: PanelProps) {
-  const [start] = useState(() => otherwiseOf(task))
-  const [fields, setFields] = useState<Otherwise>(start)
-  const change = (part: Partial<Otherwise>) => setFields({ ...fields, ...part })
+  // What was written against another version of the task would say more than it was meant to.
+  const name = `trigger ${task.id} ${task.version}`
+  const { start, fields, change, isFound, startOver, forget } = useKeptFields(name, () => otherwiseOf(task))
+  const close = () => {
+    forget()
+    onClose()
+  }
   const input = triggerInput(task, start, fields)
   const go = async () => {
     const run = await triggerTask(task.id, input)
     void queryClient.invalidateQueries({ queryKey: runKeys.ofTask(task.id) })
     tellRun(task, run)
-    onClose()
+    close()
   }
   const isBlocked = task.openRun !== null && task.overlap === 'skip' && !fields.isBeside
   const changed = Object.keys(input)
   return (
     <ActDialog
       title={`Run ${titleOf(task)} now`}
-      onClose={onClose}
+      onClose={close}
       effects={[
         isBlocked
           ? `It will be refused: a run is ${task.openRun?.state}, and the task lets one be active at a time.`
@@ -53,6 +58,7 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
       button="Run now"
       act={go}
     >
+      {isFound && <Found onStartOver={startOver} />}
       {start.member !== null && (
         <Textarea
           label={LABELS[start.member]}
