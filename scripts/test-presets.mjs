@@ -1,6 +1,6 @@
 /**
  * `npm run test:presets`: the scenarios of test/scenarios under each preset, with its own cadences and what follows
- * from them as bounds. Names choose presets (`npm run test:presets -- s1 s4`); other arguments are vitest's.
+ * from them as bounds. Names choose presets (`npm run test:presets -- minute-cron small-batches`); other arguments are vitest's.
  */
 
 import { spawn } from 'node:child_process'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { prepare } from './bootstrap.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const PRESETS = ['s0', 's1', 's2', 's4']
+const PRESETS = ['batch-windows', 'minute-cron', 'frequent-scan', 'small-batches']
 
 const args = process.argv.slice(2)
 const named = args.filter((arg) => PRESETS.includes(arg))

@@ -1,5 +1,5 @@
 import { uuidv7 } from '../core/ids.ts'
-import { endAfterLoss } from '../core/policy/worker-loss.ts'
+import { endAfterLoss, lossError } from '../core/policy/worker-loss.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { Watch } from '../runtime/watch.ts'
@@ -106,7 +106,7 @@ export class Reaper extends LoopService {
         const [result] = await db.run(endRuns(part as readonly Ending[]))
         taken.ended += result?.ended ?? 0
         if (result?.hasFreedGates) wakeUps.announceReady()
-        wakeUps.announceDue(result?.heirs ?? [])
+        wakeUps.announceDue(result?.following ?? [])
       })
     if (returning.length > 0)
       await this.#aside.each(returning, async (part) => {
@@ -126,11 +126,10 @@ function endingOf(run: LostRun, now: number): Ending | undefined {
     startedAt: run.startedAt,
     endedAt: now,
     output: null,
-    heirId: uuidv7(),
+    nextRunId: uuidv7(),
   } as const
   if (run.isCancelled) return { ...base, state: 'cancelled', error: null }
   const reason = endAfterLoss(run)
   if (reason === null) return undefined
-  const message = `The worker that held this run stopped beating, ${reason}.`
-  return { ...base, state: 'permanently_failed', error: { code: 'worker_lost', message } }
+  return { ...base, state: 'permanently_failed', error: lossError('silent', reason) }
 }

@@ -42,7 +42,7 @@ export class Expiry extends LoopService {
     await this.#aside.each(waits, async (part) => {
       const [expired] = await db.run(endExpired(part))
       if (!expired) return
-      if (expired.heirs.length > 0) wakeUps.announceDue(expired.heirs)
+      if (expired.following.length > 0) wakeUps.announceDue(expired.following)
       if (expired.ended > 0) log.info({ count: expired.ended }, 'runs ended that had waited for too long')
     })
     return waits.length === BATCH ? AGAIN_MS : undefined

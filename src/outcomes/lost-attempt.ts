@@ -1,6 +1,6 @@
 /** How runs end that this worker held and will not perform: too often lost, at most once, or cancelled while they waited. */
 import { uuidv7 } from '../core/ids.ts'
-import { endAfterLoss } from '../core/policy/worker-loss.ts'
+import { endAfterLoss, lossError } from '../core/policy/worker-loss.ts'
 import type { Ending } from '../store/agenda/outcomes.ts'
 import type { Work } from '../transport/transport.ts'
 
@@ -18,10 +18,7 @@ export const lostEnding = (
   startedAt,
   state: 'permanently_failed',
   outcome: 'worker_lost',
-  error: {
-    code: 'worker_lost',
-    message: `The worker could not be sure of its lease and stopped the attempt, ${reasonToEnd(work)}.`,
-  },
+  error: lossError('uncertain', reasonToEnd(work) ?? ''),
 })
 
 export const cancelledEnding = (work: Work, now: number): Ending => ({
@@ -37,5 +34,5 @@ const base = ({ runId, fence, definition }: Work, endedAt: number) => ({
   startedAt: null,
   endedAt,
   output: null,
-  heirId: definition.schedule.type === 'delay' ? uuidv7() : null,
+  nextRunId: definition.schedule.type === 'delay' ? uuidv7() : null,
 })

@@ -240,7 +240,7 @@ export class OutcomeWriter implements Service {
     const [written] = await this.#options.db.run(endRuns(endings, this.#assurance))
     this.#reportStale(endings.length - (written?.ended ?? 0))
     if (written?.hasFreedGates) this.#options.wakeUps.announceReady()
-    return written?.heirs ?? []
+    return written?.following ?? []
   }
 
   async #writeRetries(): Promise<DueHint[]> {
@@ -339,5 +339,5 @@ function correct(outcome: Ending | Retry, { byMs, assuredUntil }: Step): void {
 }
 
 function cancelledInstead({ retryAt: _, ...attempt }: Retry): Ending {
-  return { ...attempt, state: 'cancelled', heirId: null }
+  return { ...attempt, state: 'cancelled', nextRunId: null }
 }

@@ -28,7 +28,7 @@ function verdictOn(outcome: Outcome, work: Partial<Work> = {}, definition: Parti
   return judge(
     attempt,
     () => 0.5,
-    () => 'heir',
+    () => 'next',
   )
 }
 
@@ -45,7 +45,7 @@ test('what completed ends completed, under the fence it was held by', () => {
       endedAt: 2_000,
       output: 'ok',
       error: null,
-      heirId: null,
+      nextRunId: null,
     },
   })
 })
@@ -114,5 +114,5 @@ test('nothing is said about a run that belongs to somebody else by now', () => {
 test('the end of a delay task brings the id of the row that follows', () => {
   expect(
     verdictOn({ kind: 'completed', output: null }, {}, { schedule: { type: 'delay', interval: '1s' } }),
-  ).toMatchObject({ ending: { heirId: 'heir' } })
+  ).toMatchObject({ ending: { nextRunId: 'next' } })
 })

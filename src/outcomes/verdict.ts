@@ -86,9 +86,9 @@ function end(
     endedAt,
     output,
     error,
-    heirId: work.definition.schedule.type === 'delay' ? newId() : null,
+    nextRunId: work.definition.schedule.type === 'delay' ? newId() : null,
   }
-  const isAwaited = ending.heirId !== null || work.holdsPlace === true || recursSoon(work)
+  const isAwaited = ending.nextRunId !== null || work.holdsPlace === true || recursSoon(work)
   return { kind: 'end', ending, isAwaited }
 }
 

@@ -115,15 +115,23 @@ test('a pooler in front of the embedded database is refused', () => {
 })
 
 test('a preset changes defaults, and what is set wins over it', () => {
-  const file = fileWith('preset = "s4"\nlease_ms = 35000')
+  const file = fileWith('preset = "small-batches"\nlease_ms = 35000')
 
-  expect(read(file)).toMatchObject({ preset: 's4', leaseMs: 35_000, fireBatch: 20, heartbeatMs: 5_000 })
-  expect(read({ ...file, flags: { preset: 's1' } })).toMatchObject({ heartbeatMs: 10_000, leaseMs: 35_000 })
+  expect(read(file)).toMatchObject({
+    preset: 'small-batches',
+    leaseMs: 35_000,
+    fireBatch: 20,
+    heartbeatMs: 5_000,
+  })
+  expect(read({ ...file, flags: { preset: 'minute-cron' } })).toMatchObject({
+    heartbeatMs: 10_000,
+    leaseMs: 35_000,
+  })
 })
 
 test('a preset that is not known is refused with those that are', () => {
   expect(() => read({ flags: { preset: 's3' } })).toThrow(
-    "--preset is 's3'; it must be one of default, s0, s1, s2, s4.",
+    "--preset is 's3'; it must be one of default, batch-windows, minute-cron, frequent-scan, small-batches.",
   )
 })
 
@@ -142,13 +150,17 @@ test.each(PRESET_NAMES)(
 )
 
 test('a contradiction with a preset says that it is one', () => {
-  expect(() => read({ flags: { preset: 's1', leaseMs: 20_000 } })).toThrow(
-    '--lease-ms is 20000; it must be at least 3 times --heartbeat-ms (--preset s1), which makes 30000',
+  expect(() => read({ flags: { preset: 'minute-cron', leaseMs: 20_000 } })).toThrow(
+    '--lease-ms is 20000; it must be at least 3 times --heartbeat-ms (--preset minute-cron), which makes 30000',
   )
 })
 
 test('a preset does not make those look seldom who hear no wake-ups', () => {
-  const flags = { preset: 's0', databaseUrl: 'postgresql://pooler/belfry', databasePooling: 'transaction' }
+  const flags = {
+    preset: 'batch-windows',
+    databaseUrl: 'postgresql://pooler/belfry',
+    databasePooling: 'transaction',
+  }
 
   expect(read({ flags })).toMatchObject({ lookEveryMs: 200, claimEveryMs: 200, lookAheadMs: 1_200_000 })
 })

@@ -1,19 +1,25 @@
 /**
- * Cadences of four well-known shapes of a scheduler, for those who come from one or expect to find it here. A
- * preset changes defaults and nothing else: what is set explicitly wins. docs/reference/presets.md says which figure
+ * Intervals and batch sizes of four well-known scheduler designs, for users who come from one. A
+ * preset changes only defaults: what is set explicitly wins. docs/reference/presets.md says which figure
  * follows from what.
  */
 import type { Config } from './config.ts'
 
-export const PRESET_NAMES = ['default', 's0', 's1', 's2', 's4'] as const
+export const PRESET_NAMES = [
+  'default',
+  'batch-windows',
+  'minute-cron',
+  'frequent-scan',
+  'small-batches',
+] as const
 export type PresetName = (typeof PRESET_NAMES)[number]
 
 export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>> } = {
   default: {},
   // Reads the database every ten minutes, for the next ten; workers wait five seconds for a batch.
-  s0: { lookEveryMs: 600_000, lookAheadMs: 1_200_000, claimEveryMs: 5_000 },
+  'batch-windows': { lookEveryMs: 600_000, lookAheadMs: 1_200_000, claimEveryMs: 5_000 },
   // Looks every minute, refreshes every ten seconds, gives up on who is silent for thirty; periods from a minute to 30 days.
-  s1: {
+  'minute-cron': {
     heartbeatMs: 10_000,
     leaseMs: 30_000,
     reaperMs: 10_000,
@@ -26,7 +32,7 @@ export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>>
     maxAheadDays: 30,
   },
   // Looks every five seconds at ten thousand keys, and begins within ten seconds whatever happens.
-  s2: {
+  'frequent-scan': {
     lookEveryMs: 5_000,
     lookAheadMs: 10_000,
     lookRows: 10_000,
@@ -34,7 +40,7 @@ export const PRESETS: { readonly [name in PresetName]: Readonly<Partial<Config>>
     shardTakeoverMs: 6_000,
   },
   // Takes twenty rows a pass up to thirty seconds ahead, and finds the dead ten at a time after twenty.
-  s4: {
+  'small-batches': {
     heartbeatMs: 5_000,
     leaseMs: 20_000,
     reaperMs: 5_000,

@@ -7,7 +7,14 @@
 import { isBrief, makeUpSteps, spread, type Unwatched } from '../core/policy/misfire.ts'
 import { lateLaneOf } from '../core/run/lane.ts'
 import { lastOccurrence } from '../core/schedule/last-occurrence.ts'
-import { countSteps, delayMs, dueAt, jitterOf, nextOccurrence } from '../core/schedule/occurrences.ts'
+import {
+  countSteps,
+  delayMs,
+  dueAt,
+  jitterOf,
+  MAX_COUNTED,
+  nextOccurrence,
+} from '../core/schedule/occurrences.ts'
 import type { Plan } from '../core/schedule/schedule.ts'
 import { type KeptDefinition, MAX_QUEUED, planOf, queuedAtMost } from '../core/task/task.ts'
 import { atOnce, type Steps } from '../core/values/steps.ts'
@@ -28,9 +35,6 @@ export interface DueCase {
   readonly blackouts?: Blackouts | null
   readonly newId: () => string
 }
-
-/** More missed occurrences than this are not counted one by one. */
-export const MAX_COUNTED = 1_000
 
 export function decide(due: DueCase): Decision {
   return atOnce(decideSteps(due))

@@ -2,7 +2,7 @@
 import { durationMs } from '../core/task/task.ts'
 import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda/agenda.ts'
 import type { LimitedWait } from '../store/agenda/expiry.ts'
-import type { HeldRow } from '../store/agenda/fire-in-turn.ts'
+import type { HeldRow } from '../store/agenda/fire-with-overlap.ts'
 import type { LocalWorker, Room } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Due } from './due-queue.ts'

@@ -15,14 +15,14 @@ import {
   type DueRow,
   type FireResult,
   fire,
-  fireAsTheyAre,
-  fireFollowed,
+  firePlain,
+  fireRecurring,
   lookAhead,
   ONE_ROW_AN_OCCURRENCE,
 } from '../store/agenda/agenda.ts'
 import { recover } from '../store/agenda/catch-up.ts'
 import { limitWaits } from '../store/agenda/expiry.ts'
-import { fireInTurn, type HeldRow, type TurnResult } from '../store/agenda/fire-in-turn.ts'
+import { fireWithOverlap, type HeldRow, type TurnResult } from '../store/agenda/fire-with-overlap.ts'
 import { type Database, mayHaveBeenCarriedOut, violatedConstraint } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -31,6 +31,7 @@ import type { LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import type { BlackoutBook } from './blackout-book.ts'
+import { CatchUp } from './catch-up.ts'
 import { type DueCase, decide, decideSteps, dueInstant, mayTakeLong } from './decide.ts'
 import { type Due, DueQueue } from './due-queue.ts'
 import { Duties, type Duty } from './duties.ts'
@@ -48,7 +49,6 @@ import {
 } from './firing.ts'
 import { Horizon, type Range } from './horizon.ts'
 import { InFlight } from './in-flight.ts'
-import { LateLane } from './late-lane.ts'
 import { Lead } from './lead.ts'
 import { Overflow } from './overflow.ts'
 import { Recovering } from './recovering.ts'
@@ -111,7 +111,7 @@ export class Scheduler implements Service {
   readonly #firing: Loop
   readonly #recovering: Recovering
   readonly #superseding: Superseding
-  readonly #late: LateLane
+  readonly #late: CatchUp
   readonly #duties: Duties
   readonly #inFlight = new InFlight()
   /** Rows that PostgreSQL refuses to fire: the others of their batch go on without them. */
@@ -138,7 +138,7 @@ export class Scheduler implements Service {
     })
     this.#superseding = new Superseding(options)
     this.#duties = new Duties(options)
-    this.#late = new LateLane(options, {
+    this.#late = new CatchUp(options, {
       isBusy: (taskId) => this.#inFlight.isBusy(taskId),
       decide: (dues) => this.#decideAtOnce(dues),
       aside: this.#aside,
@@ -349,11 +349,11 @@ export class Scheduler implements Service {
       return result
     }
     if (how === 'turn') {
-      const [result] = await db.run(fireInTurn({ nodeId, shards, workerId, firings }))
+      const [result] = await db.run(fireWithOverlap({ nodeId, shards, workerId, firings }))
       return result
     }
     if (how === 'follow' && workerId !== null) {
-      const [followed] = await db.run(fireFollowed({ nodeId, shards, workerId, firings })).catch((error) => {
+      const [followed] = await db.run(fireRecurring({ nodeId, shards, workerId, firings })).catch((error) => {
         if (violatedConstraint(error) !== ONE_ROW_AN_OCCURRENCE) throw error
         return [{ left: rows.map(({ runId }) => runId) }]
       })
@@ -363,7 +363,7 @@ export class Scheduler implements Service {
     }
     const [result] = await db.run(
       how === 'start' || how === 'queue'
-        ? fireAsTheyAre({ nodeId, shards, workerId, rows })
+        ? firePlain({ nodeId, shards, workerId, rows })
         : fire({ nodeId, shards, workerId, firings }),
     )
     return result

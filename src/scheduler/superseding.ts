@@ -3,7 +3,7 @@ import { LoopService } from '../runtime/loop-service.ts'
 import type { DueRow } from '../store/agenda/agenda.ts'
 import { activeBefore, type HeldRun, tellBefore } from '../store/agenda/superseding.ts'
 import type { Database } from '../store/database/database.ts'
-import { changing } from '../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../store/database/retry-on-deadlock.ts'
 import { SetAside } from '../store/database/set-aside.ts'
 import { cancelRuns, lockRuns, lockTaskRow, wakeHeld } from '../store/tasks/task-statements.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -62,12 +62,12 @@ export class Superseding extends LoopService {
 
   /** Ends what no worker has, and tells what one has got meanwhile. */
   async #cancelBefore({ taskId, runId }: HeldRun): Promise<void> {
-    const { hints, hasTold } = await changing(this.#db, async (tx) => {
+    const { hints, hasTold } = await withDeadlockRetry(this.#db, async (tx) => {
       await tx.run(lockTaskRow(taskId))
       await tx.run(lockRuns({ taskId, runId: null }))
       const cancelled = []
       for (const active of await tx.run(activeBefore({ taskId, runId })))
-        cancelled.push(...(await tx.run(cancelRuns({ taskId, runId: active.runId, heirId: uuidv7() }))))
+        cancelled.push(...(await tx.run(cancelRuns({ taskId, runId: active.runId, nextRunId: uuidv7() }))))
       const hasEnded = cancelled.some(({ wasRunning }) => !wasRunning)
       return {
         hints: hasEnded ? await tx.run(wakeHeld(taskId)) : [],

@@ -7,12 +7,12 @@ import { isRefused, mayHaveBeenCarriedOut } from '../store/database/database.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { Taking, Work } from '../transport/transport.ts'
-import type { Hand } from './hand.ts'
+import type { Capacity } from './capacity.ts'
 import { type ServedLanes, STALE_MS } from './served-lanes.ts'
 
 export interface ClaimingOptions {
   readonly workerId: string
-  readonly hand: Hand
+  readonly hand: Capacity
   readonly lanes: ServedLanes
   readonly transport: Taking
   readonly unclaimable: UnclaimableRuns

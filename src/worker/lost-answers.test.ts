@@ -15,7 +15,7 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { laneOf } from '../core/run/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
-import { fireAsTheyAre } from '../store/agenda/agenda.ts'
+import { firePlain } from '../store/agenda/agenda.ts'
 import { registerLanes } from '../store/queues/queues.ts'
 import { silentLogger } from '../telemetry/logger.ts'
 import { Definitions } from '../transport/definitions.ts'
@@ -37,7 +37,7 @@ async function aWaitingRun(): Promise<string> {
   const nodeId = await aNode(db, ['scheduler'])
   const shards = await ownShards(db, nodeId)
   const runId = task?.runId ?? ''
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, rows: [await dueRow(db, runId)] }))
+  await db.run(firePlain({ nodeId, shards, workerId: null, rows: [await dueRow(db, runId)] }))
   return runId
 }
 

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { gatesOf } from '../../test/support/limits.ts'
 import { DEFAULT_LANES } from '../core/run/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
-import { fireAsTheyAre } from '../store/agenda/agenda.ts'
+import { firePlain } from '../store/agenda/agenda.ts'
 import { handBackRuns } from '../store/nodes/nodes.ts'
 import { setQueueLimit } from '../store/queues/gates.ts'
 import { ServedLanes } from './served-lanes.ts'
@@ -21,7 +21,7 @@ async function aStartedRun() {
   const runId = task?.runId as string
   const nodeId = await aNode(db, ['scheduler'])
   const row = await dueRow(db, runId)
-  await db.run(fireAsTheyAre({ nodeId, shards: await ownShards(db, nodeId), workerId, rows: [row] }))
+  await db.run(firePlain({ nodeId, shards: await ownShards(db, nodeId), workerId, rows: [row] }))
   return { runId, fence: row.fence + 1 }
 }
 

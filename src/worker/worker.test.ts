@@ -16,7 +16,7 @@ import type { ClaimRequest } from '../core/run/claim.ts'
 import { laneOf } from '../core/run/lane.ts'
 import type { TaskDefinition } from '../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
-import { fireAsTheyAre } from '../store/agenda/agenda.ts'
+import { firePlain } from '../store/agenda/agenda.ts'
 import { Database } from '../store/database/database.ts'
 import { sql } from '../store/database/sql.ts'
 import { registerLanes } from '../store/queues/queues.ts'
@@ -85,7 +85,7 @@ async function waitingRuns(count = 1, definition: Partial<TaskDefinition> = {}):
   const nodeId = await aNode(db, ['scheduler'])
   const shards = await ownShards(db, nodeId)
   const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, rows }))
+  await db.run(firePlain({ nodeId, shards, workerId: null, rows }))
   return tasks.map(({ runId }) => runId)
 }
 

@@ -20,9 +20,9 @@ import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { Taking, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Attempt } from './attempt.ts'
+import { Capacity } from './capacity.ts'
 import { Claiming } from './claiming.ts'
 import type { Executor } from './executor.ts'
-import { Hand } from './hand.ts'
 import { LargeActions } from './large-actions.ts'
 import { Returns } from './returns.ts'
 import { ServedLanes } from './served-lanes.ts'
@@ -56,7 +56,7 @@ const BRISK_PER_SECOND = 20
 
 export class Worker implements Service, LocalWorker {
   readonly #options: WorkerOptions
-  readonly #hand: Hand
+  readonly #capacity: Capacity
   readonly #claiming: Claiming
   readonly #lanes: ServedLanes
   readonly #large: LargeActions
@@ -76,10 +76,10 @@ export class Worker implements Service, LocalWorker {
     this.#large = new LargeActions({ definitions, log })
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
     this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
-    this.#hand = new Hand({ concurrency, claimAhead, isFull: () => this.#writer.isFull })
+    this.#capacity = new Capacity({ concurrency, claimAhead, isFull: () => this.#writer.isFull })
     this.#claiming = new Claiming({
       workerId: nodeId,
-      hand: this.#hand,
+      hand: this.#capacity,
       lanes: this.#lanes,
       transport,
       unclaimable: new UnclaimableRuns({ db, log }),
@@ -109,7 +109,7 @@ export class Worker implements Service, LocalWorker {
     })
     wakeUps.onCancel(() => this.#cancelling.wake())
     clock.onStep((step) => {
-      for (const attempt of this.#hand.attempts.values()) attempt.correct(step)
+      for (const attempt of this.#capacity.attempts.values()) attempt.correct(step)
     })
   }
 
@@ -131,9 +131,9 @@ export class Worker implements Service, LocalWorker {
     this.#isStopping = true
     await this.#pulling.stop()
     await this.#handBack()
-    if (this.#hand.attempts.size > 0) {
+    if (this.#capacity.attempts.size > 0) {
       const late = setTimeout(() => {
-        for (const attempt of this.#hand.attempts.values()) attempt.stop('shutdown')
+        for (const attempt of this.#capacity.attempts.values()) attempt.stop('shutdown')
       }, this.#options.graceMs)
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve
@@ -151,8 +151,8 @@ export class Worker implements Service, LocalWorker {
    */
   suspend(): void {
     this.#isSuspended = true
-    this.#returns.addUnbegun(this.#hand.queue.splice(0))
-    for (const attempt of this.#hand.attempts.values()) {
+    this.#returns.addUnbegun(this.#capacity.queue.splice(0))
+    for (const attempt of this.#capacity.attempts.values()) {
       if (attempt.startedAt !== null) this.#returns.addBegun(attempt.work, attempt.startedAt)
       else this.#returns.addUnbegun([attempt.work])
       attempt.stop('lease_lost')
@@ -174,7 +174,7 @@ export class Worker implements Service, LocalWorker {
     if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return 0
     // With every place taken and most of a second's work in hand nothing is gained by a few more right now, and
     // firing them by the handful costs twice as much as together.
-    const { free, ahead, allowedAhead } = this.#hand
+    const { free, ahead, allowedAhead } = this.#capacity
     const isWorthwhile = free > 0 || ahead >= allowedAhead / LEAST_PART_AHEAD
     return isWorthwhile ? free + ahead : 0
   }
@@ -182,7 +182,7 @@ export class Worker implements Service, LocalWorker {
   get isReadyBehind(): boolean {
     if (!this.#claiming.hasBacklog) return false
     // With no place free it does not look: others may have taken everything long before it ends something.
-    return this.#hand.free > 0 || this.#hand.throughput.perSecond() >= BRISK_PER_SECOND
+    return this.#capacity.free > 0 || this.#capacity.throughput.perSecond() >= BRISK_PER_SECOND
   }
 
   get claimed(): number {
@@ -191,14 +191,14 @@ export class Worker implements Service, LocalWorker {
 
   reserve(wanted: number): Room {
     if (this.room === 0) return { free: 0, ahead: 0 }
-    const free = Math.min(wanted, this.#hand.free)
-    const ahead = Math.min(wanted - free, this.#hand.ahead)
-    this.#hand.reserved += free + ahead
+    const free = Math.min(wanted, this.#capacity.free)
+    const ahead = Math.min(wanted - free, this.#capacity.ahead)
+    this.#capacity.reserved += free + ahead
     return { free, ahead }
   }
 
   release(count: number): void {
-    this.#hand.reserved -= count
+    this.#capacity.reserved -= count
     if (this.#claiming.hasBacklog && count > 0) this.#pulling.wake()
   }
 
@@ -207,7 +207,7 @@ export class Worker implements Service, LocalWorker {
   }
 
   #takeOn(runs: readonly Work[], where: 'first' | 'last'): void {
-    this.#hand.takeOn(runs, where)
+    this.#capacity.takeOn(runs, where)
     this.#fillPlaces()
   }
 
@@ -220,7 +220,7 @@ export class Worker implements Service, LocalWorker {
     this.#returnSurplus()
     await this.#returns.flush()
     this.#fillPlaces()
-    await this.#returns.resolveDoubt((runId) => this.#hand.holds(runId))
+    await this.#returns.resolveDoubt((runId) => this.#capacity.holds(runId))
     await this.#claiming.beginClaimed('last')
     if (this.#isStopping) return undefined
     const againInMs = await this.#claiming.runOnce()
@@ -233,25 +233,25 @@ export class Worker implements Service, LocalWorker {
    * hesitation: handing back and claiming again costs more than the run itself.
    */
   #returnSurplus(): void {
-    this.#returns.addUnbegun(this.#hand.queue.splice(2 * this.#hand.allowedAhead))
+    this.#returns.addUnbegun(this.#capacity.queue.splice(2 * this.#capacity.allowedAhead))
   }
 
   #fillPlaces(): void {
     if (this.#isStopping || this.#isSuspended) return
-    for (let work = this.#hand.next(); work; work = this.#hand.next()) void this.#perform(work)
+    for (let work = this.#capacity.next(); work; work = this.#capacity.next()) void this.#perform(work)
   }
 
   async #perform(work: Work): Promise<void> {
     const { clock, executor } = this.#options
     const attempt = new Attempt(work, clock)
-    this.#hand.attempts.set(work.runId, attempt)
+    this.#capacity.attempts.set(work.runId, attempt)
     const { action } = work.definition
     const ended = isLarge(action)
       ? await this.#performLarge(attempt)
       : await attempt.perform(executor, action)
-    this.#hand.attempts.delete(work.runId)
+    this.#capacity.attempts.delete(work.runId)
     this.#claiming.forget(work.runId)
-    this.#hand.throughput.count()
+    this.#capacity.throughput.count()
     if (ended) this.#settle(attempt, ended)
     this.#freed()
   }
@@ -297,17 +297,17 @@ export class Worker implements Service, LocalWorker {
   /** A place came free: it goes to the next run in hand, and the hand is filled before it is empty. */
   #freed(): void {
     this.#fillPlaces()
-    const { isPlaceKept, isLow } = this.#hand
+    const { isPlaceKept, isLow } = this.#capacity
     if (isPlaceKept || (this.#claiming.hasBacklog && isLow)) this.#pulling.wake()
-    if (this.#hand.attempts.size === 0) this.#onIdle?.()
+    if (this.#capacity.attempts.size === 0) this.#onIdle?.()
   }
 
   /** Gives back everything that has not begun. */
   async #handBack(): Promise<void> {
-    const waiting = [...this.#hand.attempts.values()].filter((attempt) => !attempt.hasBegun)
+    const waiting = [...this.#capacity.attempts.values()].filter((attempt) => !attempt.hasBegun)
     for (const attempt of waiting) attempt.abandon()
     this.#returns.addUnbegun(waiting.map(({ work }) => work))
-    this.#returns.addUnbegun([...this.#hand.queue.splice(0), ...this.#hand.claimed.splice(0)])
+    this.#returns.addUnbegun([...this.#capacity.queue.splice(0), ...this.#capacity.claimed.splice(0)])
     await this.#returns.flush()
   }
 
@@ -317,13 +317,13 @@ export class Worker implements Service, LocalWorker {
   }
 
   async #cancel(): Promise<undefined> {
-    const known = [...this.#hand.attempts.keys(), ...this.#hand.queue.map(({ runId }) => runId)]
+    const known = [...this.#capacity.attempts.keys(), ...this.#capacity.queue.map(({ runId }) => runId)]
     if (known.length === 0) return
     for (const { runId } of await this.#options.db.run(cancelledAmong(known))) {
-      const index = this.#hand.queue.findIndex((work) => work.runId === runId)
-      const [waiting] = index < 0 ? [] : this.#hand.queue.splice(index, 1)
+      const index = this.#capacity.queue.findIndex((work) => work.runId === runId)
+      const [waiting] = index < 0 ? [] : this.#capacity.queue.splice(index, 1)
       if (waiting) this.#endCancelled(waiting)
-      else this.#hand.attempts.get(runId)?.stop('cancelled')
+      else this.#capacity.attempts.get(runId)?.stop('cancelled')
     }
   }
 }

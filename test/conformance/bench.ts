@@ -3,7 +3,7 @@ import type { ClaimedRun, ClaimRequest } from '../../src/core/run/claim.ts'
 import { laneOf } from '../../src/core/run/lane.ts'
 import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
-import { fireAsTheyAre } from '../../src/store/agenda/agenda.ts'
+import { firePlain } from '../../src/store/agenda/agenda.ts'
 import type { Retry } from '../../src/store/agenda/outcomes.ts'
 import { Database, type Queryable } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
@@ -60,7 +60,7 @@ export async function startBench(startRig: (databaseUrl: string) => Promise<Rig>
         tasks.push(...(await tasksInAgenda(db, { ...run, definition: { ...definition, priority } })))
       const shards = await ownShards(db, schedulerId)
       const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
-      await db.run(fireAsTheyAre({ nodeId: schedulerId, shards, workerId: null, rows }))
+      await db.run(firePlain({ nodeId: schedulerId, shards, workerId: null, rows }))
       await rig.settled()
       return tasks
     }

@@ -44,7 +44,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
           endedAt: Date.now(),
           output: null,
           error: null,
-          heirId: uuidv7(),
+          nextRunId: uuidv7(),
         },
       ]),
     )

@@ -5,8 +5,8 @@ import {
   type DueRow,
   type FireRequest,
   fire,
-  fireAsTheyAre,
-  fireFollowed,
+  firePlain,
+  fireRecurring,
   JUST_RUN,
 } from '../../src/store/agenda/agenda.ts'
 import { endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
@@ -28,12 +28,12 @@ async function aRunningRun() {
   const nodeId = await aNode(db, ['scheduler'])
   const shards = await ownShards(db, nodeId)
   const row = await dueRow(db, runId)
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId, rows: [row] }))
+  await db.run(firePlain({ nodeId, shards, workerId, rows: [row] }))
   return { runId, workerId, fence: row.fence + 1 }
 }
 
 const plainly = ({ firings, ...request }: FireRequest) =>
-  fireAsTheyAre({ ...request, rows: firings.map(({ row }) => row) })
+  firePlain({ ...request, rows: firings.map(({ row }) => row) })
 
 const retry = (runId: string, fence: number) => ({
   runId,
@@ -108,12 +108,12 @@ test('a row that is followed fires once, writes what follows once, and is left a
     { nodeId, shards, workerId, firings: stale },
     { nodeId, shards, workerId: dead, firings },
   ])
-    expect(await db.run(fireFollowed(request))).toEqual([{ left: [runId] }])
+    expect(await db.run(fireRecurring(request))).toEqual([{ left: [runId] }])
   expect(await liveRow(db, runId)).toMatchObject({ state: 'scheduled', fence: 0, workerId: null })
   expect(await liveRow(db, nextId)).toBeUndefined()
 
   const results = await Promise.all(
-    [1, 2, 3].map(() => db.run(fireFollowed({ nodeId, shards, workerId, firings }))),
+    [1, 2, 3].map(() => db.run(fireRecurring({ nodeId, shards, workerId, firings }))),
   )
 
   expect(results.filter(([result]) => result?.left.length === 0)).toHaveLength(1)
@@ -124,7 +124,7 @@ test('a row that is followed fires once, writes what follows once, and is left a
     row: await dueRow(db, nextId),
     decision: { exclusive: true, next: { ...next, runId: uuidv7() } },
   }
-  expect(await db.run(fireFollowed({ nodeId, shards, workerId, firings: [follower] }))).toEqual([
+  expect(await db.run(fireRecurring({ nodeId, shards, workerId, firings: [follower] }))).toEqual([
     { left: [nextId] },
   ])
 })
@@ -151,7 +151,7 @@ test('a worker that was declared dead is given nothing: what should have started
   await db.run(declareDead({ nodeId: workerId, beat: null, reason: 'lost' }))
 
   const row = await dueRow(db, runId)
-  const [result] = await db.run(fireAsTheyAre({ nodeId, shards, workerId, rows: [row] }))
+  const [result] = await db.run(firePlain({ nodeId, shards, workerId, rows: [row] }))
 
   expect(result).toMatchObject({ isWorkerAlive: false, gone: [] })
   expect(await liveRow(db, runId)).toMatchObject({ state: 'pending', attempt: 0, workerId: null })
@@ -167,7 +167,7 @@ test('of many workers that claim at once each run goes to exactly one', async ()
   const nodeId = await aNode(db)
   const shards = await ownShards(db, nodeId)
   const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, rows }))
+  await db.run(firePlain({ nodeId, shards, workerId: null, rows }))
   const workers = await Promise.all(Array.from({ length: 8 }, () => aNode(db)))
 
   const claims = await Promise.all(

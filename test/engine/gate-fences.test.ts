@@ -4,7 +4,7 @@ import { uuidv7 } from '../../src/core/ids.ts'
 import { laneOf } from '../../src/core/run/lane.ts'
 import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
-import { fireAsTheyAre } from '../../src/store/agenda/agenda.ts'
+import { firePlain } from '../../src/store/agenda/agenda.ts'
 import { type Ending, endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { declareDead, type HeldRun, handBackRuns, reclaimRuns } from '../../src/store/nodes/nodes.ts'
@@ -37,7 +37,7 @@ async function waiting(count: number, definition: Partial<TaskDefinition>): Prom
   const nodeId = await aNode(db, ['scheduler'])
   const shards = await ownShards(db, nodeId)
   const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: null, rows }))
+  await db.run(firePlain({ nodeId, shards, workerId: null, rows }))
   return lane.id
 }
 
@@ -69,7 +69,7 @@ const end = ({ runId, fence }: HeldRun): Ending => ({
   fence,
   state: 'completed',
   outcome: 'completed',
-  heirId: null,
+  nextRunId: null,
 })
 
 test.each<[string, (held: HeldRun) => Promise<unknown>]>([
@@ -215,7 +215,7 @@ test('a cancel that meets a claim of the same run does not wait for it in a circ
     await tx.run(lockRuns({ taskId: run.taskId, runId: run.runId }))
     const claiming = transport.claimGated({ workerId, lanes: [lane], limit: 1 })
     await eventually(async () => (await db.run(BLOCKED)).length > 0)
-    await tx.run(cancelRuns({ taskId: run.taskId, runId: run.runId, heirId: uuidv7() }))
+    await tx.run(cancelRuns({ taskId: run.taskId, runId: run.runId, nextRunId: uuidv7() }))
     return { answered: claiming }
   })
 

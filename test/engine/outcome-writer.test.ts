@@ -1,7 +1,7 @@
 /** Outcomes are written in batches, two at a time when there are many, and each until it is written. */
 import { expect, test } from 'vitest'
 import { OutcomeWriter } from '../../src/outcomes/outcome-writer.ts'
-import { fireAsTheyAre, lookAhead } from '../../src/store/agenda/agenda.ts'
+import { firePlain, lookAhead } from '../../src/store/agenda/agenda.ts'
 import { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
@@ -21,7 +21,7 @@ async function runsInProgress(db: Database, count: number): Promise<{ runId: str
   const shards = await ownShards(db, nodeId)
   const ids = shards.map(({ id }) => id)
   const rows = await db.run(lookAhead({ shards: ids, from: null, until: Date.now(), limitPerShard: count }))
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows }))
+  await db.run(firePlain({ nodeId, shards, workerId: nodeId, rows }))
   return rows.map(({ runId, fence }) => ({ runId, fence: fence + 1 }))
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { MAX_QUEUED, type OverlapPolicy } from '../../src/core/task/task.ts'
 import { type DueRow, fire, JUST_RUN, type Turn } from '../../src/store/agenda/agenda.ts'
-import { fireInTurn } from '../../src/store/agenda/fire-in-turn.ts'
+import { fireWithOverlap } from '../../src/store/agenda/fire-with-overlap.ts'
 import { endPlainRuns, endRuns } from '../../src/store/agenda/outcomes.ts'
 import { tellBefore } from '../../src/store/agenda/superseding.ts'
 import { sql } from '../../src/store/database/sql.ts'
@@ -116,7 +116,7 @@ test('a trigger waits under queue_one, and is refused when one waits already', a
 
   expect(waiting.status).toBe(201)
   expect(refused).toMatchObject({ status: 409, body: { code: 'run_active', runId: waiting.body.id } })
-  expect(refused.body.detail).toMatch(/queue_one, which lets 1 wait/)
+  expect(refused.body.detail).toMatch(/queue_one, which allows 1 waiting at most/)
   await eventually(async () => (await agendaOf(db, task.id)).some(({ state }) => state === 'held'))
   expect(await runs(task.id)).toMatchObject([
     { state: 'pending', startedAt: null },
@@ -161,7 +161,7 @@ const turn = (overlap: OverlapPolicy, changes: Partial<Turn> = {}): Turn => ({
 async function fireOne(row: DueRow, how: Turn) {
   const decision = { ...JUST_RUN, exclusive: true, turn: how }
   const request = { nodeId, shards, workerId: nodeId, firings: [{ row, decision, startNow: true }] }
-  const [result] = await still.db.run(fireInTurn(request))
+  const [result] = await still.db.run(fireWithOverlap(request))
   return result
 }
 
@@ -203,7 +203,7 @@ const ending = (runId: string, fence: number) => ({
   endedAt: Date.now(),
   output: null,
   error: null,
-  heirId: null,
+  nextRunId: null,
 })
 
 test('the end of a run wakes the first that waits for it, and answers when', async () => {
@@ -216,7 +216,7 @@ test('the end of a run wakes the first that waits for it, and answers when', asy
   expect(await still.db.run(endPlainRuns([ending(first.runId, 1)]))).toEqual([{ left: [first.runId] }])
   const [result] = await still.db.run(endRuns([ending(first.runId, 1)]))
 
-  expect(result?.heirs).toMatchObject([{ shard: first.shard }])
+  expect(result?.following).toMatchObject([{ shard: first.shard }])
   const woken = await stateOf(second.runId)
   expect(woken?.state).toBe('held')
   expect(woken?.wakeInMs).toBeLessThanOrEqual(0)
@@ -291,7 +291,7 @@ test.each([
     }
     const request = { nodeId, shards, workerId: null, firings: [{ row, decision, startNow: false }] }
 
-    const [result] = await still.db.run(overlap === 'skip' ? fire(request) : fireInTurn(request))
+    const [result] = await still.db.run(overlap === 'skip' ? fire(request) : fireWithOverlap(request))
 
     expect(result?.blocked).toEqual([row.runId])
     expect(await historyOf(still.db, taskId)).toMatchObject([
@@ -347,7 +347,7 @@ test('a run that makes up for an outage and waits for a worker steps back behind
   const late = await another(onTime.taskId, 'catchup', -60_000)
   const asked = { nodeId, shards, workerId: null }
   const decision = { ...JUST_RUN, exclusive: true, turn: turn('skip') }
-  await still.db.run(fireInTurn({ ...asked, firings: [{ row: late, decision, startNow: false }] }))
+  await still.db.run(fireWithOverlap({ ...asked, firings: [{ row: late, decision, startNow: false }] }))
   expect((await stateOf(late.runId))?.state).toBe('pending')
 
   await fireOne(onTime, turn('skip', { places: 0 }))

@@ -12,14 +12,14 @@ import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import {
   type DueRow,
   fire,
-  fireAsTheyAre,
-  fireFollowed,
+  firePlain,
+  fireRecurring,
   JUST_RUN,
   lookAhead,
 } from '../../src/store/agenda/agenda.ts'
 import { lateStarts, postponeLate, readLate } from '../../src/store/agenda/catch-up.ts'
 import { endExpired, expiredWaits, limitWaits } from '../../src/store/agenda/expiry.ts'
-import { fireInTurn } from '../../src/store/agenda/fire-in-turn.ts'
+import { fireWithOverlap } from '../../src/store/agenda/fire-with-overlap.ts'
 import { cancelledAmong, endPlainRuns, endRuns, retryRuns } from '../../src/store/agenda/outcomes.ts'
 import { tellBefore } from '../../src/store/agenda/superseding.ts'
 import { Database, type Queryable } from '../../src/store/database/database.ts'
@@ -206,10 +206,10 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
     lateStarts: await scansOf(lateStarts(rows.slice(0, 40))),
     postponeLate: await scansOf(postponeLate(rows.slice(0, 40).map((row) => ({ ...row, at: Date.now() })))),
     readDefinitions: await scansOf(readDefinitions(rows)),
-    fireAsTheyAre: await scansOf(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows })),
+    firePlain: await scansOf(firePlain({ nodeId, shards, workerId: nodeId, rows })),
     fire: await scansOf(fire({ nodeId, shards, workerId: nodeId, firings: recurring })),
-    fireFollowed: await scansOf(fireFollowed({ nodeId, shards, workerId: nodeId, firings: recurring })),
-    fireInTurn: await scansOf(fireInTurn({ nodeId, shards, workerId: nodeId, firings: inTurn })),
+    fireRecurring: await scansOf(fireRecurring({ nodeId, shards, workerId: nodeId, firings: recurring })),
+    fireWithOverlap: await scansOf(fireWithOverlap({ nodeId, shards, workerId: nodeId, firings: inTurn })),
     takeReady: await scansOf(takeReady({ workerId: nodeId, lanes: [0], limit: BATCH })),
     takeGated: await scansOf(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: BATCH }), {
       ofReady: 2 * PLACES,
@@ -234,7 +234,7 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
     countRunning: await scansOf(countRunning({ workerId: nodeId, runIds: rows.map(({ runId }) => runId) })),
     endRuns: await scansOf(
       endRuns(
-        held.map((h) => ({ ...h, ...attempt, state: 'completed', outcome: 'completed', heirId: null })),
+        held.map((h) => ({ ...h, ...attempt, state: 'completed', outcome: 'completed', nextRunId: null })),
       ),
     ),
     endPlainRuns: await scansOf(
@@ -322,7 +322,7 @@ test('claiming is a HOT update: no index has to be touched', async () => {
   const before = await updatesOfAgenda()
   for (let i = 0; i < 4; i++) {
     const rows = await someRows()
-    await db.run(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows }))
+    await db.run(firePlain({ nodeId, shards, workerId: nodeId, rows }))
   }
   const after = await updatesOfAgenda()
 

@@ -62,9 +62,9 @@ test.each(PRESET_NAMES)(
   2 * SOON_MS,
 )
 
-test('preset s1 allows periods from a minute to 30 days, unless the project or the node says otherwise', async () => {
+test('preset minute-cron allows periods from a minute to 30 days, unless the project or the node says otherwise', async () => {
   const database = await createTestDatabase()
-  const strict = await startTestNode(database, { preset: 's1', roles: 'api' })
+  const strict = await startTestNode(database, { preset: 'minute-cron', roles: 'api' })
   const every = async (node: TestNode, interval: string) => {
     const schedule = { type: 'every', interval }
     const { body } = await node.request('POST', '/v1/tasks', {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { readStats } from '../../src/operations/overview/stats.ts'
 import { OutcomeWriter } from '../../src/outcomes/outcome-writer.ts'
-import { fireAsTheyAre, lookAhead } from '../../src/store/agenda/agenda.ts'
+import { firePlain, lookAhead } from '../../src/store/agenda/agenda.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { WriteCheck } from '../../src/store/database/write-check.ts'
 import { LaneRegistry } from '../../src/store/queues/queues.ts'
@@ -29,7 +29,7 @@ async function runsInProgress(count: number): Promise<Begun[]> {
   const ids = shards.map(({ id }) => id)
   const due = await db.run(lookAhead({ shards: ids, from: null, until: Date.now(), limitPerShard: count }))
   const rows = due.slice(0, count)
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows }))
+  await db.run(firePlain({ nodeId, shards, workerId: nodeId, rows }))
   return rows.map(({ runId, fence }) => ({ runId, fence: fence + 1 }))
 }
 

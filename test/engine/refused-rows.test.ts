@@ -10,7 +10,7 @@ import { Redriver } from '../../src/maintenance/redriver.ts'
 import { Tally } from '../../src/maintenance/tally.ts'
 import { Duties } from '../../src/scheduler/duties.ts'
 import { Superseding } from '../../src/scheduler/superseding.ts'
-import { fireAsTheyAre } from '../../src/store/agenda/agenda.ts'
+import { firePlain } from '../../src/store/agenda/agenda.ts'
 import { limitWaits } from '../../src/store/agenda/expiry.ts'
 import { type Database, isRefused } from '../../src/store/database/database.ts'
 import { SetAside } from '../../src/store/database/set-aside.ts'
@@ -161,7 +161,7 @@ async function inProgress(db: Database, tasks: readonly TaskInAgenda[]): Promise
   const nodeId = await aNode(db)
   const shards = await ownShards(db, nodeId)
   const rows = await Promise.all(tasks.map(({ runId }) => dueRow(db, runId)))
-  await db.run(fireAsTheyAre({ nodeId, shards, workerId: nodeId, rows }))
+  await db.run(firePlain({ nodeId, shards, workerId: nodeId, rows }))
   return nodeId
 }
 

@@ -142,7 +142,7 @@ test('a run whose end could be stored only long after it happened is told', asyn
     endedAt: longAgo,
     output: null,
     error: null,
-    heirId: null,
+    nextRunId: null,
   }))
 
   const [plain] = await db.run(endPlainRuns(endings))

@@ -60,7 +60,7 @@ test('of a worker that is killed with 200 runs in hand every run is finished by 
 
   const nemesis = new Nemesis(url)
   const over = nemesis.note('kill', [doomed.pid], RECOVERY_MS)
-  const heirs = await Promise.all([aWorker(100, node.url), aWorker(100, node.url)])
+  const following = await Promise.all([aWorker(100, node.url), aWorker(100, node.url)])
   doomed.kill('SIGKILL')
   await doomed.exited
   over()
@@ -74,8 +74,8 @@ test('of a worker that is killed with 200 runs in hand every run is finished by 
   for (const row of history)
     expect(row).toMatchObject({ state: 'completed', outcome: 'completed', attempt: 2, losses: 1 })
   expect(new Set(history.map(({ workerId }) => workerId)).size).toBe(2)
-  for (const heir of heirs) heir.kill('SIGTERM')
-  expect((await Promise.all(heirs.map(({ exited }) => exited))).map(({ code }) => code)).toEqual([0, 0])
+  for (const heir of following) heir.kill('SIGTERM')
+  expect((await Promise.all(following.map(({ exited }) => exited))).map(({ code }) => code)).toEqual([0, 0])
 })
 
 test('a worker goes on through the death and return of the node it speaks to, and nothing is lost', {

@@ -97,7 +97,7 @@ export const completed = (runId: string, fence: number): Ending & { startedAt: n
   endedAt: Date.now(),
   output: null,
   error: null,
-  heirId: null,
+  nextRunId: null,
 })
 
 export interface LiveRow {

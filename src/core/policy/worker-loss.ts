@@ -17,6 +17,18 @@ export interface LostAttempt {
   readonly losses: number
 }
 
+/** How a worker was lost, as errors of attempts and runs say it. */
+export const LOSS = {
+  silent: 'The worker of this run stopped sending heartbeats',
+  uncertain: 'The worker could not be sure of its lease and stopped the attempt',
+} as const
+
+/** The error of a run that a loss ended. */
+export const lossError = (how: keyof typeof LOSS, reason: string) => ({
+  code: 'worker_lost',
+  message: `${LOSS[how]}, ${reason}.`,
+})
+
 /** Why a run is not tried again after a loss, to stand behind what happened; null: it is. */
 export function endAfterLoss(lost: LostAttempt): string | null {
   const { onWorkerLoss, retryLimit, losses } = lost

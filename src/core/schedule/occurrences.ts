@@ -75,6 +75,9 @@ export function countOccurrences(plan: Plan, after: number, upTo: number, limit:
   return atOnce(countSteps(plan, after, upTo, limit))
 }
 
+/** More occurrences than this are not counted one by one, whoever counts them. */
+export const MAX_COUNTED = 10_000
+
 /** The same in steps. */
 export function* countSteps(plan: Plan, after: number, upTo: number, limit: number): Steps<OccurrenceCount> {
   if (plan.schedule.type === 'every') return countGrid(plan, plan.schedule, after, upTo)

@@ -9,6 +9,7 @@ import {
   delayMs,
   dueAt,
   firstOccurrence,
+  MAX_COUNTED,
   nextOccurrence,
 } from '../../core/schedule/occurrences.ts'
 import type { Plan } from '../../core/schedule/schedule.ts'
@@ -56,9 +57,6 @@ export interface Lost {
   /** They have failed rather than been skipped. */
   readonly hasFailed: boolean
 }
-
-/** More occurrences than this are not counted one by one. */
-const MAX_COUNTED = 10_000
 
 export function remedyFor(it: Stalled): Remedy {
   return atOnce(remedySteps(it))

@@ -15,7 +15,7 @@ import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import * as backfills from '../../store/backfills/backfills.ts'
-import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { lockRuns, lockTaskRow } from '../../store/tasks/task-statements.ts'
 import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
@@ -77,7 +77,7 @@ export function backfillTask(context: Context, wanted: WantedBackfill): Promise<
     refuseEnded(current)
     const { definition, version: counted } = current
     const { occurrences } = await survey(context, { taskId, input, definition, isCounted: true })
-    return changing(db, async (tx) => {
+    return withDeadlockRetry(db, async (tx) => {
       const task = await lockLiving(tx, projectId, taskId)
       if (task.version !== counted) throw changedMeanwhile(task.version)
       const asked: backfills.NewBackfill = {
@@ -189,7 +189,7 @@ export async function getBackfill({ db, projectId }: Context, id: string): Promi
 export async function cancelBackfill(context: Context, id: string): Promise<FoundBackfill> {
   const { db, wakeUps } = context
   const { taskId, state } = await getBackfill(context, id)
-  const told = await changing(db, async (tx) => {
+  const told = await withDeadlockRetry(db, async (tx) => {
     await tx.run(lockTaskRow(taskId))
     const [cancelled] = await tx.run(backfills.cancelBackfills({ taskId, id }))
     if (!cancelled) return null

@@ -26,7 +26,8 @@ const MAX_LOOKS = 10
 export const MAX_GROUPED = 50_000
 /** Dead letters that one request dismisses. */
 const MAX_DISMISSED = 20_000
-const MAX_COUNTED = 10_000
+/** Dead letters that a forecast counts. */
+const MAX_FORECAST = 10_000
 const RATE = 10
 
 /** Which dead letters are meant; instants are RFC 3339. Everything that is given must match. */
@@ -114,7 +115,7 @@ export async function listGroups(
 /** Counts what matches, up to a bound. */
 export async function forecastRedrive({ db, projectId }: Context, filter: DeadLetterFilter) {
   const { letters, next } = await db.snapshot(
-    (tx) => findLetters(tx, { projectId, filter, before: newest(), limit: MAX_COUNTED }),
+    (tx) => findLetters(tx, { projectId, filter, before: newest(), limit: MAX_FORECAST }),
     { inOrder: true },
   )
   const endedTasks = letters.filter(({ isLiving }) => !isLiving).length

@@ -4,7 +4,7 @@ import { isLiveState } from '../../core/run/run.ts'
 import { applyOverride, type RunOverride } from '../../core/run/run-override.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { backfillOfRun } from '../../store/backfills/backfills.ts'
-import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { type AttemptRow, earlierAttempts } from '../../store/history/attempts.ts'
 import { settleDeadLetters } from '../../store/history/dead-letters.ts'
 import type { RunPosition } from '../../store/history/run-search.ts'
@@ -170,10 +170,10 @@ export async function cancelRun(context: Context, id: string): Promise<RunWithAt
   const cancelled =
     run.endedAt !== null
       ? []
-      : await changing(db, async (tx) => {
+      : await withDeadlockRetry(db, async (tx) => {
           await tx.run(lockTask(projectId, taskId))
           await tx.run(lockRuns({ taskId, runId: id }))
-          const runs = await tx.run(cancelRuns({ taskId, runId: id, heirId: uuidv7() }))
+          const runs = await tx.run(cancelRuns({ taskId, runId: id, nextRunId: uuidv7() }))
           woken.push(...(runs.some(({ wasRunning }) => !wasRunning) ? await tx.run(wakeHeld(taskId)) : []))
           return runs
         })
@@ -184,8 +184,8 @@ export async function cancelRun(context: Context, id: string): Promise<RunWithAt
     })
   }
   const shard = shardOf(taskId)
-  const heirs = cancelled.flatMap(({ heirAt }) => (heirAt === null ? [] : [{ shard, at: heirAt }]))
-  wakeUps.announceDue([...heirs, ...woken])
+  const following = cancelled.flatMap(({ nextAt }) => (nextAt === null ? [] : [{ shard, at: nextAt }]))
+  wakeUps.announceDue([...following, ...woken])
   if (cancelled.some(({ wasRunning }) => wasRunning)) wakeUps.announceCancel()
   return getRun(context, id)
 }

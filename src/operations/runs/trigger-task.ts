@@ -4,7 +4,7 @@ import { laneOf } from '../../core/run/lane.ts'
 import { applyOverride } from '../../core/run/run-override.ts'
 import { type OverlapPolicy, queuedAtMost } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { insertRetry, type RunRow } from '../../store/history/runs.ts'
 import { insertOverride } from '../../store/tasks/run-overrides.ts'
 import { insertManual } from '../../store/tasks/task-statements.ts'
@@ -39,7 +39,7 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
   const at = Math.floor(clock.now())
   let noteLane = () => {}
   const answer = await answerOnce(context, repeat, () =>
-    changing(db, async (tx) => {
+    withDeadlockRetry(db, async (tx) => {
       const { version, definition, name, key } = await lockLiving(tx, projectId, taskId)
       const override = wanted.override && overrideOf(definition, wanted.override)
       const performed = override ? applyOverride(definition, override) : definition

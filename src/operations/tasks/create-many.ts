@@ -8,7 +8,7 @@ import { located, Refusal } from '../../core/errors.ts'
 import type { TaskInput } from '../../core/task/task-input.ts'
 import { mapInTurns, Turns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import type { NewTask, TaskRow } from '../../store/tasks/tasks.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
 import type { Context } from '../context.ts'
@@ -56,7 +56,7 @@ export async function createManyTasks(context: Context, request: CreateManyReque
   const isLong = sizes.reduce((sum, size) => sum + size, 0) > MAX_ANSWERED_AT_ONCE_BYTES
   let hints: DueHint[] = []
   const answer = await answerOnce(context, repeat, () =>
-    changing(context.db, async (tx) => {
+    withDeadlockRetry(context.db, async (tx) => {
       hints = []
       return storeAll(context, tx, { inputs, ends, traceparent, repeat, hints, present, isLong })
     }),

@@ -12,7 +12,7 @@ import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/oc
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { isRetiming, type TaskEdit } from '../../core/task/task-input.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
-import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
 import type { Context } from '../context.ts'
@@ -66,7 +66,7 @@ export async function redefine(
   const { db, clock, projectId, wakeUps, lanes } = context
   const limits = await limitsOf(context)
   let key: string | null = null
-  const work = changing(db, async (tx) => {
+  const work = withDeadlockRetry(db, async (tx) => {
     const locked = await lockLiving(tx, projectId, id)
     refuseOtherVersion(locked.version, expected)
     const now = Math.floor(clock.now())

@@ -1,6 +1,6 @@
 import { uuidv7 } from '../../core/ids.ts'
 import { cancelBackfills } from '../../store/backfills/backfills.ts'
-import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import type { Context } from '../context.ts'
 import { eraseSecrets } from './erase-secrets.ts'
@@ -15,7 +15,7 @@ export async function endTask(
   id: string,
   how: 'cancel' | 'delete',
 ): Promise<void> {
-  await changing(db, async (tx) => {
+  await withDeadlockRetry(db, async (tx) => {
     const [locked] = await tx.run(changes.lockTask(projectId, id))
     if (!locked) return notFound(id)
     const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
@@ -29,7 +29,7 @@ export async function endTask(
     // Before the runs are cancelled: whoever is writing some of a backfill is waited for.
     await tx.run(cancelBackfills({ taskId: id, id: null }))
     await tx.run(changes.lockRuns({ taskId: id, runId: null }))
-    await tx.run(changes.cancelRuns({ taskId: id, runId: null, heirId: uuidv7() }))
+    await tx.run(changes.cancelRuns({ taskId: id, runId: null, nextRunId: uuidv7() }))
     if (how === 'delete') await eraseSecrets(tx, id)
   })
   wakeUps.announceCancel()

@@ -9,7 +9,7 @@ import { laneOf } from '../../core/run/lane.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
@@ -36,7 +36,7 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
   const until = words.until == null ? null : instantMs(words.until)
   if (until !== null && until <= clock.now()) throw inThePast()
   const said = { reason: words.reason ?? null, until }
-  await changing(db, async (tx) => {
+  await withDeadlockRetry(db, async (tx) => {
     const locked = await lockLiving(tx, projectId, id)
     const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
     if (task.pausedAt !== null && Object.keys(words).length === 0) return
@@ -82,7 +82,7 @@ export async function resumeTask(
   { reason }: ResumeOptions = {},
 ): Promise<void> {
   const { db, clock, projectId, wakeUps } = context
-  const dueAt = await changing(db, async (tx) => {
+  const dueAt = await withDeadlockRetry(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
     if (task.pausedAt === null) return null
     const ends = (await tx.run(changes.sweepDuties(id, ['resume']))).map(({ at }) => at)
@@ -97,7 +97,7 @@ export async function resumeTask(
  * came due since then was missed, and follows the misfire policy.
  */
 export async function endPauseOnTime({ db, wakeUps }: Facilities, runId: string): Promise<void> {
-  const due = await changing(db, async (tx) => {
+  const due = await withDeadlockRetry(db, async (tx) => {
     const [duty] = await tx.run(changes.dutyOf(runId))
     if (!duty) return null
     const { projectId } = duty

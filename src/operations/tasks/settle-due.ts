@@ -14,7 +14,7 @@ import {
 } from '../../core/policy/misfire.ts'
 import { laneOf, lateLaneOf } from '../../core/run/lane.ts'
 import { lastOccurrence } from '../../core/schedule/last-occurrence.ts'
-import { countSteps, dueAt, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { countSteps, dueAt, jitterOf, MAX_COUNTED, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import type { Plan } from '../../core/schedule/schedule.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import type { Steps } from '../../core/values/steps.ts'
@@ -25,7 +25,7 @@ import type { Queryable } from '../../store/database/database.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import type { Context } from '../context.ts'
 import { chainDelay } from './define-task.ts'
-import { MAX_COUNTED, writeNext } from './settle.ts'
+import { writeNext } from './settle.ts'
 
 /** A task, and what an edit makes of it. */
 export interface Change {

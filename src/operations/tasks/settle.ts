@@ -3,7 +3,13 @@ import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
 import type { SkipReason } from '../../core/run/run.ts'
-import { countSteps, delayMs, jitterOf, nextOccurrence } from '../../core/schedule/occurrences.ts'
+import {
+  countSteps,
+  delayMs,
+  jitterOf,
+  MAX_COUNTED,
+  nextOccurrence,
+} from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import type { Steps } from '../../core/values/steps.ts'
 import { inTurns } from '../../runtime/turns.ts'
@@ -133,9 +139,6 @@ export async function writeAhead(
   if (after !== null) await writeNext(tx, { ...next, at: after })
   return at
 }
-
-/** More occurrences than this are not counted one by one. */
-export const MAX_COUNTED = 10_000
 
 /** A stretch of time during which nothing of a task ran. */
 export interface Stretch {

@@ -8,7 +8,7 @@ import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import { changing } from '../../store/database/retry-on-deadlock.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay } from './define-task.ts'
@@ -25,7 +25,7 @@ export interface SkipOptions {
 /** Skips the next occurrences of a task; asking again replaces what was asked before. */
 export async function skipNext(context: Context, id: string, wish: SkipOptions): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
-  const at = await changing(db, async (tx) => {
+  const at = await withDeadlockRetry(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
     const next = await takeNext(tx, task, projectId, clock.now())
     if (next === null) throw nothingAhead(task)
@@ -40,7 +40,7 @@ export async function skipNext(context: Context, id: string, wish: SkipOptions):
 
 /** Lets what was to be skipped, and was not yet, run after all. */
 export async function unskipNext({ db, projectId, wakeUps, clock }: Context, id: string): Promise<void> {
-  const at = await changing(db, async (tx) => {
+  const at = await withDeadlockRetry(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
     if (task.skipUntil === null) return null
     await tx.run(changes.markSkipped(id, null, null))
@@ -87,7 +87,7 @@ export async function dropSkips(
 
 /** An occurrence that was to be skipped has come: records it and goes on to the next one. */
 export async function skipOnTime({ db, wakeUps }: Facilities, runId: string): Promise<void> {
-  const due = await changing(db, async (tx) => {
+  const due = await withDeadlockRetry(db, async (tx) => {
     const [duty] = await tx.run(changes.dutyOf(runId))
     if (!duty) return null
     const { projectId } = duty

@@ -111,7 +111,7 @@ function dueRows([columns]: readonly DueColumns[]): DueRow[] {
 export interface Decision {
   /** Not while another run of its task is active: it is skipped then, or waits for its turn. */
   readonly exclusive: boolean
-  /** Set for a row that may have to wait, or waited before: only `fireInTurn` fires it. */
+  /** Set for a row that may have to wait, or waited before: only `fireWithOverlap` fires it. */
   readonly turn: Turn | null
   /** Set for a row that was missed and is not simply run or skipped: only `recover` carries it out. */
   readonly recovery: Recovery | null
@@ -207,7 +207,7 @@ export interface PlainFireRequest extends Omit<FireRequest, 'firings'> {
  * at all when one of the shards has another owner by now: the key-share lock makes a new owner wait until
  * this statement has ended. Only exceptions are answered, because the caller knows what it asked for.
  */
-export const fireAsTheyAre = (request: PlainFireRequest) =>
+export const firePlain = (request: PlainFireRequest) =>
   reading(updatePlain(request), (answers): FireResult[] =>
     answers.map(({ isWorkerAlive, fired, lost }) => ({
       isWorkerAlive,
@@ -266,7 +266,7 @@ export interface FollowedFireResult {
  * To be ready for a next occurrence that somebody else has written would make each insert a third dearer, so that is
  * an error about `ONE_ROW_AN_OCCURRENCE` instead, after which nothing has been fired.
  */
-export const fireFollowed = (request: FollowedFireRequest) =>
+export const fireRecurring = (request: FollowedFireRequest) =>
   reading(updateFollowed(request), (answers): FollowedFireResult[] => {
     const rows = request.firings.map(({ row }) => row)
     return answers.map(({ fired }) => ({ left: leftAlone(rows, fired) }))

@@ -2,6 +2,7 @@
 
 import { list, part, sql } from '../database/sql.ts'
 import { dequeued } from '../ready/put.ts'
+import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
 
 /** A run that is about to be fired, and for how long it may wait then. */
@@ -38,7 +39,7 @@ export const expiredWaits = ({ limit, except }: { limit: number; except: readonl
 export interface Expired {
   readonly ended: number
   /** Rows that follow: the next ones of chains, and runs that waited for the ended ones. */
-  readonly heirs: readonly { readonly shard: number; readonly at: number }[]
+  readonly following: readonly { readonly shard: number; readonly at: number }[]
 }
 
 /**
@@ -74,19 +75,11 @@ export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<
     where e.run_id = any(array(select run_id from due)) and e.run_id not in (select run_id from begun)
       and (e.run_id in (select run_id from ended) or not exists (
         select from agenda a where a.run_id = e.run_id and a.state = 'pending' and a.attempt = e.attempt))
-  ), ${dequeued(part`from ended d`)}, heirs as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
-    select gen_random_uuid(), e.task_id, e.project_id, e.shard, due.at, due.at, c.version, part_of_count(next.n), base_of_count(next.n), e.lane, e.priority, e.delay_ms
-    from ended e
-    join chained c on c.id = e.task_id
-    cross join lateral (select count_of(e.ordinal_base, e.ordinal) + 1 as n) next
-    cross join lateral (select date_trunc('milliseconds', clock_timestamp() + e.delay_ms * interval '1 millisecond') as at) due
-    where e.delay_ms is not null
-      and (c.definition ->> 'endAt' is null or due.at <= (c.definition ->> 'endAt')::timestamptz)
-      and (c.definition ->> 'maxRuns' is null or next.n <= (c.definition ->> 'maxRuns')::integer)
-    on conflict on constraint agenda_occurrence_is_unique do nothing
-    returning shard, wake_at
-  ), history as (
+  ), ${dequeued(part`from ended d`)}, ${nextOfChain({
+    from: part`from ended e join chained c on c.id = e.task_id`,
+    id: part`gen_random_uuid()`,
+    endedAt: part`clock_timestamp()`,
+  })}, history as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, state, reason, error)
     select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind,
            case when cancel_at is not null then 'cancelled'::run_state when attempt = 0 then 'skipped' else 'permanently_failed' end,
@@ -97,4 +90,4 @@ export const endExpired = (waits: readonly { readonly runId: string }[]) => sql<
   ), ${wokenByEnds}
   select (select count(*)::integer from ended) as ended,
          coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
-                   from (select * from heirs union all select * from woken) following), '[]') as heirs`
+                   from (select * from next_of_chain union all select * from woken) following), '[]') as following`

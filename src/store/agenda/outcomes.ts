@@ -1,11 +1,13 @@
 /** What workers write: how attempts ended. Every write compares the fence and is refused when it is stale. */
+
 import { LATE_END_MS } from '../../core/run/frontier.ts'
 import type { AttemptOutcome } from '../../core/run/run.ts'
 import type { Assurance } from '../../runtime/clock.ts'
 import { behind, CERTAIN } from '../database/assured.ts'
 import { leftAlone } from '../database/left-alone.ts'
-import { list, reading, sql } from '../database/sql.ts'
+import { list, part, reading, sql } from '../database/sql.ts'
 import { freedPlaces } from '../queues/gates.ts'
+import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
 
 /** The end of a run: it leaves the agenda and enters history. */
@@ -19,7 +21,7 @@ export interface Ending {
   readonly output: unknown
   readonly error: unknown
   /** Id for the next row, when the run is one of a `delay` task. */
-  readonly heirId: string | null
+  readonly nextRunId: string | null
 }
 
 /** What came of writing a batch of endings. */
@@ -29,7 +31,7 @@ export interface EndResult {
   /** Places behind gates came free: somebody may be waiting for one. */
   readonly hasFreedGates: boolean
   /** Rows that come due by these ends: the next of `delay` tasks, and those that were held for a run that ended. */
-  readonly heirs: readonly { readonly shard: number; readonly at: number }[]
+  readonly following: readonly { readonly shard: number; readonly at: number }[]
 }
 
 const ESCAPED_NUL = /(?<!\\)((?:\\\\)*)\\u0000/g
@@ -60,13 +62,13 @@ export type PlainEnding = Pick<Ending, 'runId' | 'fence' | 'output'> & {
 }
 
 export function isPlain(ending: Ending): ending is Ending & PlainEnding {
-  const { state, outcome, startedAt, error, heirId } = ending
+  const { state, outcome, startedAt, error, nextRunId } = ending
   return (
     state === 'completed' &&
     outcome === 'completed' &&
     startedAt !== null &&
     error === null &&
-    heirId === null
+    nextRunId === null
   )
 }
 
@@ -115,7 +117,7 @@ const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => s
  * stored long after it happened is noted, for whoever follows history and looks at its latest stretch only.
  */
 export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTAIN) {
-  const chains = endings.filter(({ heirId }) => heirId !== null)
+  const chains = endings.filter(({ nextRunId }) => nextRunId !== null)
   return sql<EndResult>`
     with ${behind(assurance)}, chained as materialized (
       select id, version, definition_in_brief(definition, brief, version) as definition from task
@@ -128,30 +130,26 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
         ${list(endings, (e) => e.state)}::run_state[], ${list(endings, (e) => e.outcome)}::text[],
         ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
         ${list(endings, (e) => json(e.output))}::jsonb[], ${list(endings, (e) => json(e.error))}::jsonb[],
-        ${list(endings, (e) => e.heirId)}::uuid[])
-        as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, heir_id)
+        ${list(endings, (e) => e.nextRunId)}::uuid[])
+        as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, next_run_id)
       cross join lateral (
         select i.started_ms + case when i.started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,
                i.ended_ms + case when i.ended_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as ended_ms
       ) c
       where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running' and (select count(*) from chained) >= 0
       returning a.*, case when a.cancel_at is not null then 'cancelled'::run_state else i.end_state end as end_state, i.outcome,
-                to_timestamp(c.started_ms / 1000) as started_at, to_timestamp(greatest(c.started_ms, c.ended_ms) / 1000) as ended_at, i.output, i.error, i.heir_id
-    ), heirs as (
-      insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
-      select coalesce(e.heir_id, gen_random_uuid()), e.task_id, e.project_id, e.shard, due.at, due.at, coalesce(c.version, t.version), part_of_count(next.n), base_of_count(next.n), e.lane, e.priority, e.delay_ms
-      from ended e
-      join task t on t.id = e.task_id
-      left join chained c on c.id = e.task_id
-      cross join lateral (select coalesce(c.definition, definition_in_brief(t.definition, t.brief, t.version)) as definition) d
-      cross join lateral (select count_of(e.ordinal_base, e.ordinal) + 1 as n) next
-      cross join lateral (select date_trunc('milliseconds', e.ended_at + e.delay_ms * interval '1 millisecond') as at) due
-      where e.delay_ms is not null
-        and (d.definition ->> 'endAt' is null or due.at <= (d.definition ->> 'endAt')::timestamptz)
-        and (d.definition ->> 'maxRuns' is null or next.n <= (d.definition ->> 'maxRuns')::integer)
-      on conflict on constraint agenda_occurrence_is_unique do nothing
-      returning shard, wake_at
-    ), history as (
+                to_timestamp(c.started_ms / 1000) as started_at, to_timestamp(greatest(c.started_ms, c.ended_ms) / 1000) as ended_at, i.output, i.error, i.next_run_id
+    ), ${nextOfChain({
+      from: part`from ended e
+    join task t on t.id = e.task_id
+    left join chained l on l.id = e.task_id
+    cross join lateral (
+      select coalesce(l.version, t.version) as version,
+             coalesce(l.definition, definition_in_brief(t.definition, t.brief, t.version)) as definition
+    ) c`,
+      id: part`coalesce(e.next_run_id, gen_random_uuid())`,
+      endedAt: part`e.ended_at`,
+    })}, history as (
       insert into run (run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence, late_ms,
                        attempt, losses, kind, state, outcome, output, error)
       select run_id, task_id, project_id, worker_id, scheduled_for, started_at, ended_at, version, ordinal, ordinal_base, fence,
@@ -172,7 +170,7 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
     ), ${wokenByEnds}
     select (select count(*)::integer from ended) as ended, exists (select from freed) as "hasFreedGates",
            coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
-                     from (select * from heirs union all select * from woken) due), '[]') as heirs`
+                     from (select * from next_of_chain union all select * from woken) due), '[]') as following`
 }
 
 /** An attempt that failed and will be followed by another. */

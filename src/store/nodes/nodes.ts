@@ -1,6 +1,7 @@
 /** Nodes: who is there, who has gone quiet, and taking runs back from the dead. */
 
 import { SHARD_COUNT } from '../../core/ids.ts'
+import { LOSS } from '../../core/policy/worker-loss.ts'
 import type { WorkerLossPolicy } from '../../core/task/task.ts'
 import { list, part, sql } from '../database/sql.ts'
 import { freedPlaces } from '../queues/gates.ts'
@@ -174,7 +175,7 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
     ), ${queued(part`from back`)}, kept as (
       insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, error)
       select run_id, task_id, worker_id, started_at, clock_timestamp(), attempt, fence, 'worker_lost',
-             jsonb_build_object('code', 'worker_lost', 'message', 'The worker that held this run stopped beating.')
+             jsonb_build_object('code', 'worker_lost', 'message', ${`${LOSS.silent}.`}::text)
       from before
     ), ${freedPlaces}
     select run_id as "runId" from back`

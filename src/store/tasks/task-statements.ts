@@ -1,7 +1,7 @@
 /**
  * Changes to a task that concern its rows in agenda. Each runs in a transaction that first locks the task,
  * so that changes to one task follow one another, and then takes back everything by which the task would
- * go on: its waiting rows, and the heirs that its active runs would write. That is repeated until nothing
+ * go on: its waiting rows, and the next rows that its active runs would write. That is repeated until nothing
  * is left, because a fire or an end that is under way holds the row it works on, so the statement waits
  * for it and the next one sees the row that it wrote. The row itself is what pausing, editing and firing
  * contend for; no fire reads the task to learn whether it may.
@@ -9,6 +9,7 @@
 
 import type { SkipReason } from '../../core/run/run.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
+import { nextOfChain } from '../agenda/chain.ts'
 import { part, reading, sql } from '../database/sql.ts'
 import { dequeued } from '../ready/put.ts'
 import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
@@ -304,16 +305,16 @@ export const lockRuns = ({ taskId, runId }: { taskId: string; runId: string | nu
 export const cancelRuns = ({
   taskId,
   runId,
-  heirId,
+  nextRunId,
 }: {
   taskId: string
   runId: string | null
-  heirId: string
+  nextRunId: string
 }) => sql<{
   runId: string
   wasRunning: boolean
   workerId: string | null
-  heirAt: number | null
+  nextAt: number | null
 }>`
   with doomed as (
     delete from agenda
@@ -324,24 +325,16 @@ export const cancelRuns = ({
     update agenda set cancel_at = coalesce(cancel_at, now()), delay_ms = case when ${runId}::uuid is null then null else delay_ms end
     where task_id = ${taskId} and (${runId}::uuid is null or run_id = ${runId}::uuid) and state = 'running'
     returning run_id, worker_id
-  ), heirs as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
-    select ${heirId}::uuid, d.task_id, d.project_id, d.shard, due.at, due.at, t.version, part_of_count(next.n), base_of_count(next.n), d.lane, d.priority, d.delay_ms
-    from doomed d
-    join task t on t.id = d.task_id
-    cross join lateral (select count_of(d.ordinal_base, d.ordinal) + 1 as n) next
-    cross join lateral (select date_trunc('milliseconds', now() + d.delay_ms * interval '1 millisecond') as at) due
-    where ${runId}::uuid is not null and d.delay_ms is not null
-      and (t.definition ->> 'endAt' is null or due.at <= (t.definition ->> 'endAt')::timestamptz)
-      and (t.definition ->> 'maxRuns' is null or next.n <= (t.definition ->> 'maxRuns')::integer)
-    on conflict on constraint agenda_occurrence_is_unique do nothing
-    returning wake_at
-  ), history as (
+  ), ${nextOfChain({
+    from: part`from doomed e join task c on c.id = e.task_id and ${runId}::uuid is not null`,
+    id: part`${nextRunId}::uuid`,
+    endedAt: part`now()`,
+  })}, history as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, state)
     select run_id, task_id, project_id, scheduled_for, clock_timestamp(), version, ordinal, ordinal_base, fence, late_ms, attempt, losses, kind, 'cancelled'
     from doomed
   )
-  select run_id as "runId", false as "wasRunning", null::uuid as "workerId", (select wake_at from heirs) as "heirAt" from doomed
+  select run_id as "runId", false as "wasRunning", null::uuid as "workerId", (select wake_at from next_of_chain) as "nextAt" from doomed
   union all
   select run_id, true, worker_id, null from told`
 

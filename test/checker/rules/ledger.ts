@@ -76,8 +76,8 @@ const isPassedOver = ({ state, reason }: HistoryRow) =>
 /** The instants of a `delay`: the first by time, each other one by the end of the one before. */
 function chain(wish: Wish, history: readonly HistoryRow[]): number[] {
   const inOrder = [...history].sort((a, b) => a.endedAt - b.endedAt)
-  const heirs = inOrder.flatMap((row, i) => heirOf(wish, row.endedAt, i + 1) ?? [])
-  return [...dueInstants(wish, Number.MAX_SAFE_INTEGER), ...heirs]
+  const following = inOrder.flatMap((row, i) => heirOf(wish, row.endedAt, i + 1) ?? [])
+  return [...dueInstants(wish, Number.MAX_SAFE_INTEGER), ...following]
 }
 
 /** A run was delivered and is not in history: what followed from it cannot be told. */

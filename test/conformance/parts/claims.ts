@@ -111,7 +111,7 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       for (const { taskId } of doomed)
         await db.transaction(async (tx) => {
           await tx.run(lockRuns({ taskId, runId: null }))
-          await tx.run(cancelRuns({ taskId, runId: null, heirId: uuidv7() }))
+          await tx.run(cancelRuns({ taskId, runId: null, nextRunId: uuidv7() }))
         })
 
       const claimed = await take({ workerId: await aWorker(), lanes: [lane.id], limit: 2 })

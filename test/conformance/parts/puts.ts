@@ -66,7 +66,7 @@ export function puts({ db, rig, aLane, aGatedLane, aWorker, take, takeGated, put
       if (!kept || !cancelled) throw new Error('both runs must wait')
       await db.transaction(async (tx) => {
         await tx.run(lockRuns({ taskId: cancelled.taskId, runId: cancelled.runId }))
-        await tx.run(cancelRuns({ taskId: cancelled.taskId, runId: cancelled.runId, heirId: uuidv7() }))
+        await tx.run(cancelRuns({ taskId: cancelled.taskId, runId: cancelled.runId, nextRunId: uuidv7() }))
       })
       await rig.settled()
 

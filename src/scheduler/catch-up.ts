@@ -6,10 +6,10 @@
 import type { OverlapPolicy } from '../core/task/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { LoopService } from '../runtime/loop-service.ts'
-import { type DueRow, type FireRequest, type FireResult, fireAsTheyAre } from '../store/agenda/agenda.ts'
+import { type DueRow, type FireRequest, type FireResult, firePlain } from '../store/agenda/agenda.ts'
 import { lateStarts, postponeLate, readLate } from '../store/agenda/catch-up.ts'
 import { limitWaits } from '../store/agenda/expiry.ts'
-import { fireInTurn } from '../store/agenda/fire-in-turn.ts'
+import { fireWithOverlap } from '../store/agenda/fire-with-overlap.ts'
 import type { Database } from '../store/database/database.ts'
 import type { SetAside } from '../store/database/set-aside.ts'
 import type { Statement } from '../store/database/sql.ts'
@@ -21,7 +21,7 @@ import { type Decided, waitsOf } from './firing.ts'
 import { paceLate } from './late-pace.ts'
 import type { ShardLeases } from './shard-leases.ts'
 
-export interface LateLaneOptions {
+export interface CatchUpOptions {
   readonly nodeId: string
   readonly db: Database
   readonly definitions: Definitions
@@ -59,15 +59,15 @@ type Right = Omit<FireRequest, 'firings'>
 const runsBesideOthers = ({ row, definition, decision }: Decided): boolean =>
   definition.overlap === 'allow' && row.state === 'scheduled' && decision.turn?.deferUntil == null
 
-export class LateLane extends LoopService {
-  readonly #options: LateLaneOptions
+export class CatchUp extends LoopService {
+  readonly #options: CatchUpOptions
   readonly #firings: Firings
   /** Tasks of which a row is being fired here: overlap is decided by one statement at a time. */
   readonly #tasks = new Set<string>()
   #restsUntil = Number.NEGATIVE_INFINITY
   #busyUntil = Number.NEGATIVE_INFINITY
 
-  constructor(options: LateLaneOptions, firings: Firings) {
+  constructor(options: CatchUpOptions, firings: Firings) {
     super({ name: 'late lane', everyMs: EVERY_MS, log: options.log })
     this.#options = options
     this.#firings = firings
@@ -126,11 +126,12 @@ export class LateLane extends LoopService {
     try {
       const decided = this.#firings.decide(mine)
       await this.#send(decided.filter(runsBesideOthers), (some, right) =>
-        fireAsTheyAre({ ...right, rows: some.map(({ row }) => row) }),
+        firePlain({ ...right, rows: some.map(({ row }) => row) }),
       )
       await this.#send(
         decided.filter((one) => !runsBesideOthers(one)),
-        (some, right) => fireInTurn({ ...right, firings: some.map((one) => ({ ...one, startNow: false })) }),
+        (some, right) =>
+          fireWithOverlap({ ...right, firings: some.map((one) => ({ ...one, startNow: false })) }),
       )
     } finally {
       for (const { row } of mine) this.#tasks.delete(row.taskId)

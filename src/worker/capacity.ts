@@ -3,7 +3,7 @@ import type { Work } from '../transport/transport.ts'
 import type { Attempt } from './attempt.ts'
 import { Throughput } from './throughput.ts'
 
-export interface HandOptions {
+export interface CapacityOptions {
   /** Runs performed at once. */
   readonly concurrency: number
   /** However fast it works, a worker takes on no more than this ahead. */
@@ -16,8 +16,8 @@ export interface HandOptions {
  * What a worker has in hand: runs that it performs, runs that wait for a place, and room that was promised. It says how
  * much more may be taken on, at the rate at which the worker gets through its work.
  */
-export class Hand {
-  readonly #options: HandOptions
+export class Capacity {
+  readonly #options: CapacityOptions
   readonly throughput = new Throughput()
   readonly attempts = new Map<string, Attempt>()
   /** Taken on, waiting for a place, in due order. */
@@ -29,7 +29,7 @@ export class Hand {
   /** Something waits that is not claimed ahead, and there was no place for it: the next one is kept for it. */
   isPlaceKept = false
 
-  constructor(options: HandOptions) {
+  constructor(options: CapacityOptions) {
     this.#options = options
   }
 

@@ -37,7 +37,7 @@ const LOOK_AGAIN_MS = { first: 1_000, behind: 5_000, missed: 50 } as const
  * so that their end wakes it. What somebody is just ending cannot be marked, and is not waited for: its end
  * waits for this row. Runs that make up for an outage and wait for a worker step back behind one that is on time.
  */
-export const fireInTurn = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<TurnResult>`
+export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<TurnResult>`
   with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, asked as materialized (
     select * from unnest(
       ${firedColumns(firings)},

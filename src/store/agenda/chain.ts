@@ -1,0 +1,31 @@
+import { type Part, part } from '../database/sql.ts'
+
+/** What the next row of a chain follows from. */
+export interface ChainEnd {
+  /**
+   * The rows that ended, as `e`, and what their task says by now, as `c` with `version` and `definition`: `from ended e join … c`. Tasks are
+   * locked before, as an edit locks them.
+   */
+  readonly from: Part
+  /** The id of the next run. */
+  readonly id: Part
+  /** When the run ended: the delay counts from there. */
+  readonly endedAt: Part
+}
+
+/**
+ * `next_of_chain`: the one rule for how a `delay` task goes on. The next run is due its delay after the end of the last one, unless that
+ * is after `endAt` or one more than `maxRuns`.
+ */
+export const nextOfChain = ({ from, id, endedAt }: ChainEnd): Part => part`next_of_chain as (
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, version, ordinal, ordinal_base, lane, priority, delay_ms)
+    select ${id}, e.task_id, e.project_id, e.shard, due.at, due.at, c.version, part_of_count(next.n), base_of_count(next.n), e.lane, e.priority, e.delay_ms
+    ${from}
+    cross join lateral (select count_of(e.ordinal_base, e.ordinal) + 1 as n) next
+    cross join lateral (select date_trunc('milliseconds', ${endedAt} + e.delay_ms * interval '1 millisecond') as at) due
+    where e.delay_ms is not null
+      and (c.definition ->> 'endAt' is null or due.at <= (c.definition ->> 'endAt')::timestamptz)
+      and (c.definition ->> 'maxRuns' is null or next.n <= (c.definition ->> 'maxRuns')::integer)
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+    returning shard, wake_at
+  )`
