@@ -7,7 +7,7 @@ const ALIKE: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>'],
   [/\b[0-9a-f]{16}\b/g, '<hash>'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/g, '<instant>'],
-  [/\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ [A-Z][a-z]{2}( \d{4})?, /g, '<day> '],
+  [/\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ [A-Z][a-z]{2}( \d{4})?, \d\d:\d\d(:\d\d(\.\d+)?)?/g, '<day>'],
   [/\b\d\d:\d\d:\d\d(\.\d+)?\b/g, '<clock>'],
   [/\bnow\b|(?:\bin )?-?\b\d+(\.\d+)? (ms|s|m|h|d)( \d+ (s|m|h))?( ago)?\b/g, '<duration>'],
   [/(?<![\d.])\d+\.\d+\.\d+(-\w+)?(\+\w+)?(?![\d.])/g, '<version>'],
