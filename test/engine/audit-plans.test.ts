@@ -7,6 +7,8 @@ import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/values/default-p
 import * as audit from '../../src/store/audit/audit.ts'
 import { Database } from '../../src/store/database/database.ts'
 import { type Statement, sql } from '../../src/store/database/sql.ts'
+import { lookForLostLanes } from '../../src/store/queues/lost-lanes.ts'
+import { renewQueuesOfRuns, renewQueuesOfTasks } from '../../src/store/queues/queue-use.ts'
 import * as why from '../../src/store/tasks/why.ts'
 import { aDefinition } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -78,6 +80,10 @@ async function expectAllByIndex(ids: readonly string[]) {
   await expectByIndex('those that are unsure', audit.withoutNextRow(ids), 2 * ids.length, 'engine')
   const look = audit.strandedRows({ positions: audit.ALL_SHARDS, olderThanMs: 60_000, maxPerShard: 50 })
   await expectByIndex('live rows', look, 64 * 50 * 3, 'engine')
+  const slice = { after: null, limit: SLICE }
+  await expectByIndex('queues of tasks', renewQueuesOfTasks(slice), 2 * SLICE, 'engine')
+  await expectByIndex('queues of live rows', renewQueuesOfRuns(slice), 2 * SLICE, 'engine')
+  await expectByIndex('lost lanes', lookForLostLanes({ after: -1, limit: SLICE }), 10, 'engine')
   await expectByIndex('a stalled task', audit.lockStalled(taskId), 40, 'engine')
   await expectByIndex(
     'findings',
