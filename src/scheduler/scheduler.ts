@@ -453,10 +453,14 @@ export class Scheduler implements Service {
     const held = leases.get(row.shard)
     if (!held) return null
     const missedIn = stretchAt(held.unwatched, dueInstant({ row, definition }))
-    const now = clock.now()
     return {
-      ...{ row, definition, now, missedIn, misfireGraceMs, newId: uuidv7 },
+      row,
+      definition,
+      now: clock.now(),
+      missedIn,
+      misfireGraceMs,
       blackouts: blackouts.of(row.taskId),
+      newId: uuidv7,
     }
   }
 

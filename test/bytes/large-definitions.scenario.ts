@@ -51,7 +51,10 @@ test('half a gigabyte of definitions that come due together runs and is listed',
   for (let i = 0; i < CALLS; i++) statuses.push(await post(`${first.url}/v1/tasks/bulk`, text))
   await tell(`making ${COUNT} tasks`, first, before)
   await makeAllDue(db)
-  await eventually(async () => (await countCompleted(db)) >= KILLED_AFTER, { withinMs: 200_000 })
+  await eventually(async () => (await countCompleted(db)) >= KILLED_AFTER, {
+    withinMs: 200_000,
+    everyMs: 200,
+  })
   await tell('running half of them', first, before)
   await before.end()
   first.kill('SIGKILL')
@@ -59,7 +62,7 @@ test('half a gigabyte of definitions that come due together runs and is listed',
 
   const node = await startConfined(url, HEAP_MB)
   const probe = new Probe(node)
-  await eventually(async () => (await countCompleted(db)) === COUNT, { withinMs: 200_000 })
+  await eventually(async () => (await countCompleted(db)) === COUNT, { withinMs: 200_000, everyMs: 200 })
   await tell('running the rest, overdue', node, probe)
   const lists = await Promise.all(Array.from({ length: 20 }, () => node.request('GET', '/tasks')))
   await tell('20 × GET /tasks', node, probe)

@@ -73,7 +73,10 @@ export async function countCompleted(db: Database): Promise<number> {
 /** The longest that a node took to say that it is well. */
 export interface Wellness {
   readonly answeredMs: number
-  /** Without the time in which its threads waited for a processor, which others on the machine may use. */
+  /**
+   * Without the time in which its threads waited for a processor, which others on the machine may use. Threads wait side by side,
+   * so this is too little on a busy machine; on one that is idle it is all of the time.
+   */
   readonly ownMs: number
   /** For how long its main thread was busy meanwhile. */
   readonly busyMs: number
