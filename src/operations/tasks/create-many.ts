@@ -55,14 +55,35 @@ export async function createManyTasks(context: Context, request: CreateManyReque
   const ends = chunkEnds(sizes)
   const isLong = sizes.reduce((sum, size) => sum + size, 0) > MAX_ANSWERED_AT_ONCE_BYTES
   let hints: DueHint[] = []
-  const answer = await answerOnce(context, repeat, () =>
-    withDeadlockRetry(context.db, async (tx) => {
-      hints = []
-      return storeAll(context, tx, { inputs, ends, traceparent, repeat, hints, present, isLong })
-    }),
-  )
+  const answer = await answerOnce(context, repeat, async () => {
+    const tasks = await made(context, inputs, traceparent)
+    hints = tasks.flatMap(({ shard, first }) =>
+      first ? { shard, at: first.at + (first.jitterMs ?? 0) } : [],
+    )
+    return withDeadlockRetry(context.db, (tx) =>
+      storeAll(context, tx, { tasks, ends, repeat, present, isLong }),
+    )
+  })
   if (!answer.isReplay) context.wakeUps.announceDue(hints)
   return answer
+}
+
+/**
+ * The tasks to store, their lanes registered. This comes before the transaction: whoever holds a connection must not wait for another
+ * one, and queues would stay locked as long as everything takes.
+ */
+async function made(
+  context: Context,
+  inputs: readonly TaskInput[],
+  traceparent: string | null,
+): Promise<NewTask[]> {
+  const limits = await limitsOf(context)
+  const made = await mapInTurns(inputs, (input, i) =>
+    locate(i, () => newTask(context, input, { traceparent, limits })),
+  )
+  const lanes = new Map(made.map(({ lane }) => [lane.id, lane]))
+  await context.lanes.ensure(context.db, [...lanes.values()])
+  return made.map(({ task }) => task)
 }
 
 /** Everything that is wrong is told, up to a bound, before anything is stored. */
@@ -98,36 +119,24 @@ function chunkEnds(sizes: readonly number[]): number[] {
 }
 
 interface Storing {
-  readonly inputs: readonly TaskInput[]
+  readonly tasks: readonly NewTask[]
   readonly ends: readonly number[]
-  readonly traceparent: string | null
   readonly repeat: Repeatable | null
-  /** Takes in when the stored tasks are first due. */
-  readonly hints: DueHint[]
   readonly isLong: boolean
   readonly present: CreateManyRequest['present']
 }
 
 /** The answer's body is JSON text, or the pieces of it where it is long and nobody has to remember it. */
 async function storeAll(context: Context, tx: Queryable, storing: Storing): Promise<FirstAnswer> {
-  const { inputs, ends, traceparent, repeat, hints, present, isLong } = storing
-  const limits = await limitsOf(context)
-  const stored: NewTask[] = []
+  const { tasks, ends, repeat, present, isLong } = storing
   for (const [n, end] of ends.entries()) {
     const from = ends[n - 1] ?? 0
-    const made = await mapInTurns(inputs.slice(from, end), (input, i) =>
-      locate(from + i, () => newTask(context, input, { traceparent, limits })),
-    )
-    const tasks = made.map(({ task }) => task)
-    const lanes = made.map(({ lane }) => lane)
-    await storeTasks(context, tx, { tasks, lanes, remember: null, pointer: (i) => pointerTo(from + i) })
-    stored.push(...tasks)
-    for (const { shard, first } of tasks)
-      if (first) hints.push({ shard, at: first.at + (first.jitterMs ?? 0) })
+    const pointer = (i: number) => pointerTo(from + i)
+    await storeTasks(context, tx, { tasks: tasks.slice(from, end), remember: null, pointer })
   }
-  if (isLong && !repeat) return { status: 201, body: writtenTasks(stored, present) }
+  if (isLong && !repeat) return { status: 201, body: writtenTasks(tasks, present) }
   const pieces: string[] = []
-  for await (const piece of writtenTasks(stored, present)) pieces.push(piece)
+  for await (const piece of writtenTasks(tasks, present)) pieces.push(piece)
   const answer = { status: 201, body: pieces.join('') }
   if (repeat) await remember(tx, context.projectId, repeat, answer)
   return answer

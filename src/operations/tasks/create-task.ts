@@ -25,9 +25,9 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
   return answerOnce(context, repeat, async () => {
     const { task, lane } = newTask(context, input, { traceparent, limits: await limitsOf(context) })
     const answer = { status: 201, body: present(rowOf(task)) }
+    await context.lanes.ensure(context.db, [lane])
     await storeTasks(context, context.db, {
       tasks: [task],
-      lanes: [lane],
       remember: repeat && toRemember(repeat, answer),
       pointer: () => '',
     })
@@ -37,19 +37,16 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
   })
 }
 
-/** Tasks to store by one statement. */
+/** Tasks to store by one statement. The lanes of their runs are registered before. */
 export interface Batch {
   readonly tasks: readonly NewTask[]
-  /** The lanes that their runs will wait in. */
-  readonly lanes: readonly Lane[]
   readonly remember: RememberedAnswer | null
   /** Where each task stands in the request, for refusals: '' for one alone, '/tasks/7' in a list. */
   readonly pointer: (index: number) => string
 }
 
 export async function storeTasks(context: Context, db: Queryable, batch: Batch): Promise<void> {
-  const { tasks, lanes, remember, pointer } = batch
-  await context.lanes.ensure(context.db, lanes)
+  const { tasks, remember, pointer } = batch
   try {
     const [result] = await db.run(insertTasks(context.projectId, tasks, remember))
     if (result?.stored !== tasks.length) throw new AnsweredMeanwhile()

@@ -66,6 +66,7 @@ export async function redefine(
   const { db, clock, projectId, wakeUps, lanes } = context
   const limits = await limitsOf(context)
   let key: string | null = null
+  let noteLane = () => {}
   const work = withDeadlockRetry(db, async (tx) => {
     const locked = await lockLiving(tx, projectId, id)
     refuseOtherVersion(locked.version, expected)
@@ -75,7 +76,7 @@ export async function redefine(
     const { definition } = redefined
     key = redefined.key
     if (isRetimed) keepLimits(definition, limits, now)
-    await lanes.ensure(db, [laneOf(projectId, definition)])
+    noteLane = await lanes.ensureWithin(tx, [laneOf(projectId, definition)])
     const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
     await tx.run(insertEdit(id, note))
     const { version, updatedAt } = replaced as { version: number; updatedAt: number }
@@ -91,6 +92,7 @@ export async function redefine(
     if (violatedConstraint(error) === 'task_by_key') throw keyInUse(key ?? '')
     throw error
   })
+  noteLane()
   const shard = shardOf(id)
   wakeUps.announceDue(due.map((at) => ({ shard, at })))
 }
