@@ -13,7 +13,7 @@ const ALIKE: readonly (readonly [RegExp, string])[] = [
   [/(?<![\d.])\d+\.\d+\.\d+(-\w+)?(\+\w+)?(?![\d.])/g, '<version>'],
   [/PostgreSQL \d+\.\d+/g, 'PostgreSQL <version>'],
   [/^[\w.-]+\/\d+(?= )/g, '<host>/<pid>'],
-  [/\d+ migrations/g, '<count> migrations'],
+  [/(\d+ of )?\d+ migrations/g, '<count> migrations'],
 ]
 
 /** Days of the current year are shown without it, and a page outlives the year in which it was written. */
