@@ -91,6 +91,7 @@ export const TASK_FIELDS = {
     doc: 'Maximum number of scheduled runs. Manual triggers do not count.',
     flag: { name: '--max-runs', takes: 'n', help: 'Maximum number of scheduled runs', isRare: true },
     label: 'Maximum number of runs',
+    placeholder: 'no limit',
   },
   jitter: {
     kind: duration('0s', '1d'),
@@ -98,6 +99,8 @@ export const TASK_FIELDS = {
     about: 'when',
     doc: 'Random delay of up to this duration before each occurrence starts. The delay of a given occurrence never changes.',
     label: 'Random delay (jitter) of up to',
+    hint: 'Spreads occurrences that are due at the same instant. Each occurrence keeps its own delay. 30s, 5m',
+    placeholder: 'none',
   },
   retry: {
     kind: {
@@ -209,7 +212,7 @@ export const TASK_FIELDS = {
           default: 100,
           unstored: 100,
           doc: 'Maximum number of runs under `run_all`. The latest occurrences run.',
-          label: 'Maximum number of runs',
+          label: 'Maximum number of missed runs',
         },
         rate: {
           kind: { type: 'number', min: 0.01, max: 1_000 },

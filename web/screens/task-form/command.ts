@@ -3,6 +3,8 @@
  * has none, or could be read as something else, is said as JSON, which every field takes.
  */
 import { targetMember } from '../../../src/core/action/action.ts'
+import type { Kind, Setting } from '../../../src/core/task/field-kinds.ts'
+import { FIELD_LIST, membersOf } from '../../../src/core/task/field-list.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import { shellLines } from '../../components/shell.ts'
 
@@ -53,41 +55,24 @@ export function wordsOf(fields: Fields): Words[] {
     .flatMap(([field, value]) => wordsOfField(field, value))
 }
 
-const TEXT: Readonly<Record<string, string>> = {
-  name: '--name',
-  key: '--key',
-  owner: '--owner',
-  startAt: '--start-at',
-  endAt: '--end-at',
-  overlap: '--overlap',
-  timeout: '--timeout',
-  onWorkerLoss: '--on-worker-loss',
-  queue: '--queue',
-  concurrencyKey: '--concurrency-key',
-}
-const NUMBERS: Readonly<Record<string, string>> = {
-  maxRuns: '--max-runs',
-  priority: '--priority',
-  concurrencyLimit: '--concurrency-limit',
-}
-const LISTS: Readonly<Record<string, string>> = { tags: '--tag', labels: '--label' }
-const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  retry: { limit: '--retries', initial: '--retry-initial', max: '--retry-max' },
-  misfire: { policy: '--misfire', window: '--misfire-window' },
-}
-
 function wordsOfField(field: string, value: unknown): Words[] {
   const whole = [setting(field, value)]
   if (field === 'action') return actionWords(value as Fields) ?? [['--action', JSON.stringify(value)]]
   if (field === 'schedule') return scheduleWords(value as Fields) ?? [['--schedule', JSON.stringify(value)]]
-  const plain = TEXT[field] ?? NUMBERS[field]
-  if (plain !== undefined) {
-    const word = value === null ? '' : TEXT[field] ? textWord(value) : numberWord(value)
-    return word === null ? whole : [[plain, word]]
-  }
-  if (LISTS[field]) return listWords(LISTS[field], value) ?? whole
-  if (MEMBERS[field]) return memberWords(MEMBERS[field], value as Fields) ?? whole
-  return whole
+  const declared = FIELD_LIST.find(({ name }) => name === field)
+  if (declared === undefined) return whole
+  if (declared.kind.type === 'object') return memberWords(declared, value as Fields) ?? whole
+  const flag = field === 'name' ? '--name' : declared.flag?.name
+  return (flag === undefined ? null : flagWords(flag, declared.kind, value)) ?? whole
+}
+
+/** Null where the flag cannot say it. */
+function flagWords(flag: string, { type }: Kind, value: unknown): Words[] | null {
+  if (type === 'list') return listWords(flag, value)
+  if (type === 'json') return null
+  const isNumber = type === 'integer' || type === 'number'
+  const word = value === null ? '' : isNumber ? numberWord(value) : textWord(value)
+  return word === null ? null : [[flag, word]]
 }
 
 /** Empty text means none at all, so a text that is empty is not said so. */
@@ -102,9 +87,10 @@ function listWords(flag: string, value: unknown): Words[] | null {
   return words.every((word) => word !== null) ? words.map((word) => [flag, word]) : null
 }
 
-function memberWords(flags: Readonly<Record<string, string>>, value: Fields): Words[] | null {
+function memberWords(field: Setting, value: Fields): Words[] | null {
+  const flags = new Map(membersOf(field).map(([member, { flag }]) => [member, flag?.name]))
   const words = Object.entries(value).map(([member, inner]) => {
-    const flag = flags[member]
+    const flag = flags.get(member)
     const word = typeof inner === 'number' ? numberWord(inner) : textWord(inner)
     return flag === undefined || word === null ? null : [flag, word]
   })

@@ -2,12 +2,14 @@
  * A draft as JSON that somebody edits, and back. What fits the fields goes into them; whatever does not, also what
  * is wrong, is carried as it is, so that the API gets exactly what was written and says itself what it thinks of it.
  */
+import { FIELD_LIST } from '../../../src/core/task/field-list.ts'
 import { changedNumber } from '../../../src/core/values/json/changed-number.ts'
 import type { GivenSchedule, TaskInput } from '../../api/wire.ts'
-import { type Draft, metadataText } from './draft.ts'
+import type { Draft } from './draft.ts'
 import { actionFields } from './draft-action.ts'
+import { boxesOf } from './draft-fields.ts'
 import { fullInput } from './draft-input.ts'
-import { readable, scheduleFields } from './draft-schedule.ts'
+import { scheduleFields } from './draft-schedule.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -42,72 +44,29 @@ function draftOfFields(fields: Fields, before: Draft): Draft {
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-const number = (value: unknown): string => (typeof value === 'number' ? String(value) : '')
-const list = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
-
-/** The fields of the form that show a field of a task. A value of another kind leaves them empty. */
-const SHOWN: Readonly<Record<string, (value: unknown) => Partial<Draft>>> = {
-  name: (value) => ({ name: text(value) }),
-  key: (value) => ({ key: text(value) }),
-  owner: (value) => ({ owner: text(value) }),
-  tags: (value) => ({ tags: list(value) }),
-  action: (value) => actionFields(value as Parameters<typeof actionFields>[0]),
-  schedule: (value) =>
-    typeof value === 'string' ? { when: 'words', words: value } : scheduleFields(value as GivenSchedule),
-  startAt: (value) => ({ startAt: readable(value) }),
-  endAt: (value) => ({ endAt: readable(value) }),
-  maxRuns: (value) => ({ maxRuns: number(value) }),
-  jitter: (value) => ({ jitter: text(value) }),
-  overlap: (value) => ({ overlap: value as Draft['overlap'] }),
-  misfire: (value) => {
-    const { policy, window, cap, rate } = value as Fields
-    return {
-      ...(policy === undefined ? {} : { misfirePolicy: policy as Draft['misfirePolicy'] }),
-      ...(window === undefined ? {} : { misfireWindow: text(window) }),
-      ...(cap === undefined ? {} : { misfireCap: number(cap) }),
-      ...(rate === undefined ? {} : { misfireRate: number(rate) }),
-    }
-  },
-  retry: (value) => {
-    const { limit, initial, max } = value as Fields
-    return {
-      ...(limit === undefined ? {} : { retryLimit: number(limit) }),
-      ...(initial === undefined ? {} : { retryInitial: text(initial) }),
-      ...(max === undefined ? {} : { retryMax: text(max) }),
-    }
-  },
-  timeout: (value) => ({ timeout: text(value) }),
-  queueTimeout: (value) => ({ queueTimeout: text(value) }),
-  onWorkerLoss: (value) => ({ onWorkerLoss: value as Draft['onWorkerLoss'] }),
-  queue: (value) => ({ queue: text(value) }),
-  priority: (value) => ({ priority: number(value) }),
-  labels: (value) => ({ labels: list(value) }),
-  concurrencyKey: (value) => ({ concurrencyKey: text(value) }),
-  concurrencyLimit: (value) => ({ concurrencyLimit: number(value) }),
-  metadata: (value) => ({ metadata: metadataText(value as object) }),
-  tracingId: (value) => ({ tracingId: text(value) }),
-}
-
+/** The boxes of the form that show a field of a task. A value of another kind leaves them empty. */
 function shown(name: string, value: unknown): Partial<Draft> {
   try {
-    return SHOWN[name]?.(value) ?? {}
+    if (name === 'action') return actionFields(value as Parameters<typeof actionFields>[0])
+    if (name !== 'schedule') return boxesOf({ [name]: value })
+    return typeof value === 'string'
+      ? { when: 'words', words: value }
+      : scheduleFields(value as GivenSchedule)
   } catch {
-    // A value of a shape that no field is made for.
+    // A value of a shape that no box is made for.
     return {}
   }
 }
 
-/** Objects of which a part may be given; the rest stays as it is. */
-const PARTIAL = ['retry', 'misfire']
-const INSTANTS = ['startAt', 'endAt']
+const kindOf = (name: string) => FIELD_LIST.find((field) => field.name === name)?.kind.type
 
 /** Whether the fields say the same, however it is written. */
 function isSaid(name: string, written: unknown, said: unknown): boolean {
-  if (INSTANTS.includes(name) && typeof written === 'string' && typeof said === 'string')
+  const kind = kindOf(name)
+  if (kind === 'instant' && typeof written === 'string' && typeof said === 'string')
     return Date.parse(written) === Date.parse(said)
-  if (PARTIAL.includes(name) && isObject(written) && isObject(said))
+  // Of an object a part may be given; the rest stays as it is.
+  if (kind === 'object' && isObject(written) && isObject(said))
     return Object.entries(written).every(([member, value]) => sorted(value) === sorted(said[member]))
   return sorted(written) === sorted(said)
 }

@@ -1,6 +1,7 @@
 /** The schedule of a task as fields of the form, and back. */
 import type { FoldPolicy, GapPolicy, GivenSchedule, Schedule } from '../../api/wire.ts'
 import type { Draft } from './draft.ts'
+import { readable } from './readable.ts'
 
 export function scheduleFields(schedule: GivenSchedule): Partial<Draft> {
   switch (schedule.type) {
@@ -23,10 +24,6 @@ export function scheduleFields(schedule: GivenSchedule): Partial<Draft> {
       return { when: schedule.type, kept: JSON.stringify(schedule, null, 2) }
   }
 }
-
-/** What a date field can show; anything else it would leave out in silence. */
-export const readable = (at: unknown): string =>
-  typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? at : ''
 
 const two = (value: number) => String(value).padStart(2, '0')
 

@@ -2,17 +2,13 @@
  * A task while somebody writes it: every field as the text that stands in its box. `inputOf` makes of it what
  * the API takes; the API alone decides whether it is right.
  */
-import { TASK_DEFAULTS } from '../../../src/core/task/field-list.ts'
 import type { ActionType, FoldPolicy, GapPolicy, HttpMethod, Schedule, Task } from '../../api/wire.ts'
 import { myZone } from '../../time/zone.ts'
 import { actionFields } from './draft-action.ts'
+import { boxesOf, emptyBoxes, type MemberBoxes, type PlainBoxes } from './draft-fields.ts'
 import { scheduleFields } from './draft-schedule.ts'
 
-export interface Draft {
-  readonly name: string
-  readonly key: string
-  readonly owner: string
-  readonly tags: readonly string[]
+export interface Draft extends PlainBoxes, MemberBoxes {
   readonly action: ActionType
   readonly url: string
   readonly method: HttpMethod
@@ -47,48 +43,21 @@ export interface Draft {
   readonly interval: string
   /** An instant on the grid of a fixed rate. */
   readonly anchor: string
-  /** An instant, as are the two bounds; the form shows them on the clock of `timezone`. */
+  /** An instant; the form shows it on the clock of `timezone`. */
   readonly at: string
   readonly expression: string
   readonly time: string
   readonly timezone: string
   readonly gap: GapPolicy
   readonly fold: FoldPolicy
-  readonly startAt: string
-  readonly endAt: string
-  readonly maxRuns: string
-  readonly jitter: string
-  readonly retryLimit: string
-  readonly retryInitial: string
-  readonly retryMax: string
-  readonly timeout: string
-  readonly queueTimeout: string
-  readonly overlap: Task['overlap']
-  readonly misfirePolicy: Task['misfire']['policy']
-  readonly misfireWindow: string
-  readonly misfireCap: string
-  readonly misfireRate: string
-  readonly onWorkerLoss: Task['onWorkerLoss']
-  readonly queue: string
-  readonly priority: string
-  readonly labels: readonly string[]
-  readonly concurrencyKey: string
-  readonly concurrencyLimit: string
-  readonly tracingId: string
-  /** An object as JSON; empty for none. */
-  readonly metadata: string
   /** What was said as JSON and no field can show: it is sent as it is, in the place of what the fields say. */
   readonly raw: Readonly<Record<string, unknown>>
 }
 
 /** A new task: nothing is decided yet but the zone, which is the reader's own. */
 export function emptyDraft(): Draft {
-  const { retry, misfire, timeout, overlap, onWorkerLoss, queue, priority, concurrencyLimit } = TASK_DEFAULTS
   return {
-    name: '',
-    key: '',
-    owner: '',
-    tags: [],
+    ...emptyBoxes(),
     action: 'webhook',
     url: '',
     method: 'POST',
@@ -121,65 +90,13 @@ export function emptyDraft(): Draft {
     timezone: myZone(),
     gap: 'next',
     fold: 'first',
-    startAt: '',
-    endAt: '',
-    maxRuns: '',
-    jitter: '',
-    retryLimit: String(retry.limit),
-    retryInitial: retry.initial,
-    retryMax: retry.max,
-    timeout,
-    queueTimeout: '',
-    overlap,
-    misfirePolicy: misfire.policy,
-    misfireWindow: misfire.window,
-    misfireCap: String(misfire.cap),
-    misfireRate: String(misfire.rate),
-    onWorkerLoss,
-    queue,
-    priority: String(priority),
-    labels: [],
-    concurrencyKey: '',
-    concurrencyLimit: String(concurrencyLimit),
-    tracingId: '',
-    metadata: '',
     raw: {},
   }
 }
 
-export function draftOf(task: Task): Draft {
-  return {
-    ...emptyDraft(),
-    name: task.name ?? '',
-    key: task.key ?? '',
-    owner: task.owner ?? '',
-    tags: task.tags,
-    ...actionFields(task.action),
-    ...scheduleFields(task.schedule),
-    startAt: task.startAt ?? '',
-    endAt: task.endAt ?? '',
-    maxRuns: task.maxRuns === null ? '' : String(task.maxRuns),
-    jitter: task.jitter ?? '',
-    retryLimit: String(task.retry.limit),
-    retryInitial: task.retry.initial,
-    retryMax: task.retry.max,
-    timeout: task.timeout,
-    queueTimeout: task.queueTimeout ?? '',
-    overlap: task.overlap,
-    misfirePolicy: task.misfire.policy,
-    misfireWindow: task.misfire.window,
-    misfireCap: String(task.misfire.cap),
-    misfireRate: String(task.misfire.rate),
-    onWorkerLoss: task.onWorkerLoss,
-    queue: task.queue,
-    priority: String(task.priority),
-    labels: task.labels,
-    concurrencyKey: task.concurrencyKey ?? '',
-    concurrencyLimit: String(task.concurrencyLimit),
-    tracingId: task.tracingId ?? '',
-    metadata: metadataText(task.metadata),
-  }
-}
-
-export const metadataText = (metadata: object): string =>
-  Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata, null, 2)
+export const draftOf = (task: Task): Draft => ({
+  ...emptyDraft(),
+  ...boxesOf({ ...task }),
+  ...actionFields(task.action),
+  ...scheduleFields(task.schedule),
+})

@@ -7,6 +7,7 @@ import { ApiError } from '../../api/client.ts'
 import type { FieldProblem } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
 import type { Draft } from './draft.ts'
+import { BOXES } from './draft-fields.ts'
 import { JsonEditor } from './json-editor.tsx'
 import type { PartProps } from './part.tsx'
 import classes from './task-form.module.css'
@@ -32,10 +33,7 @@ interface TaskFormProps {
 
 /** Fields of the form, by pointer; problems elsewhere are told above the buttons. */
 const SHOWN = [
-  '/name',
-  '/key',
-  '/owner',
-  '/tags',
+  ...BOXES.map(({ pointer }) => pointer),
   '/action/url',
   '/action/method',
   '/action/headers',
@@ -66,25 +64,6 @@ const SHOWN = [
   '/schedule/timezone',
   '/schedule/gap',
   '/schedule/fold',
-  '/startAt',
-  '/endAt',
-  '/maxRuns',
-  '/retry/limit',
-  '/retry/initial',
-  '/retry/max',
-  '/timeout',
-  '/queueTimeout',
-  '/misfire/window',
-  '/misfire/cap',
-  '/misfire/rate',
-  '/jitter',
-  '/tracingId',
-  '/metadata',
-  '/queue',
-  '/priority',
-  '/labels',
-  '/concurrencyKey',
-  '/concurrencyLimit',
 ]
 
 const FORMS = [

@@ -1,4 +1,5 @@
 /** The task that does once, now, what a draft says: where its runs would run, with the limits they would have. */
+import { FIELD_LIST } from '../../../src/core/task/field-list.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import type { Draft } from './draft.ts'
 import { fullInput } from './draft-input.ts'
@@ -7,24 +8,21 @@ const MAX_NAME = 200
 /** Where the draft lets runs wait for a worker for ever, a test does not. */
 const QUEUE_TIMEOUT = '1m'
 
-/** Not its key, which is the saved task's own, nor its tags, which others listen to. */
+/** What is about several runs means nothing to one. */
+const ABOUT_SEVERAL: readonly string[] = ['retry', 'overlap', 'misfire']
+/** Not its key, which is the saved task's own, nor its tags, which others listen to, nor when it is due. */
+const CARRIED = FIELD_LIST.filter(
+  ({ name, about }) => about !== 'identity' && about !== 'when' && !ABOUT_SEVERAL.includes(name),
+)
+
 export function testInput(draft: Draft): TaskInput {
   const full = fullInput(draft)
   const name = draft.name.trim()
   return {
+    ...(Object.fromEntries(CARRIED.map((field) => [field.name, full[field.name]])) as unknown as TaskInput),
     name: name === '' ? 'Test run' : `Test of ${name}`.slice(0, MAX_NAME),
     tags: ['test'],
-    action: full.action,
     retry: { limit: 0 },
-    timeout: full.timeout,
     queueTimeout: full.queueTimeout ?? QUEUE_TIMEOUT,
-    onWorkerLoss: full.onWorkerLoss,
-    queue: full.queue,
-    priority: full.priority,
-    labels: full.labels,
-    concurrencyKey: full.concurrencyKey,
-    concurrencyLimit: full.concurrencyLimit,
-    metadata: full.metadata,
-    tracingId: full.tracingId,
-  } as TaskInput
+  }
 }

@@ -3,6 +3,8 @@ import { Textarea, TextInput } from '@mantine/core'
 import { InstantField } from '../../components/instant-field.tsx'
 import { Choice } from './choice.tsx'
 import type { Draft } from './draft.ts'
+import { BOXES } from './draft-fields.ts'
+import { FieldBox } from './field-box.tsx'
 import { type PartProps, Question } from './part.tsx'
 import classes from './task-form.module.css'
 import { Cron, Zone, ZoneSelect } from './wall-clock.tsx'
@@ -17,9 +19,14 @@ const SCHEDULES = [
   { value: 'manual', label: 'By hand' },
 ]
 
+/** From when, until when and how often; and what else there is about it. */
+const BOUNDS = BOXES.filter(({ about, isTiming }) => about === 'when' && isTiming)
+const OTHERS = BOXES.filter(({ about, isTiming }) => about === 'when' && !isTiming)
+
 const keptType = ({ kept }: Draft): string => (JSON.parse(kept) as { type: string }).type
 
-export function When({ draft, change, errorAt }: PartProps) {
+export function When(props: PartProps) {
+  const { draft, change, errorAt } = props
   const hasZone = draft.when === 'daily' || draft.when === 'cron'
   return (
     <Question number={2} title="When">
@@ -105,47 +112,13 @@ export function When({ draft, change, errorAt }: PartProps) {
       )}
       {hasZone && <Zone draft={draft} change={change} errorAt={errorAt} />}
       {draft.when !== 'once' && draft.when !== 'manual' && (
-        <Bounds draft={draft} change={change} errorAt={errorAt} />
+        <div className={classes.three}>
+          {BOUNDS.map((box) => (
+            <FieldBox key={box.name} box={box} {...props} />
+          ))}
+        </div>
       )}
-      {draft.when !== 'manual' && (
-        <TextInput
-          label="Begin each time up to so much later"
-          description="Spreads what is due at the same instant; each occurrence keeps its own delay. 30s, 5m"
-          placeholder="not at all"
-          value={draft.jitter}
-          error={errorAt('/jitter')}
-          onChange={(event) => change({ jitter: event.currentTarget.value })}
-        />
-      )}
+      {draft.when !== 'manual' && OTHERS.map((box) => <FieldBox key={box.name} box={box} {...props} />)}
     </Question>
-  )
-}
-
-function Bounds({ draft, change, errorAt }: PartProps) {
-  return (
-    <div className={classes.three}>
-      <InstantField
-        label="Not before"
-        zone={draft.timezone}
-        value={draft.startAt}
-        error={errorAt('/startAt')}
-        onInstant={(startAt) => change({ startAt })}
-      />
-      <InstantField
-        label="Not after"
-        zone={draft.timezone}
-        value={draft.endAt}
-        error={errorAt('/endAt')}
-        onInstant={(endAt) => change({ endAt })}
-      />
-      <TextInput
-        label="At most so many runs"
-        inputMode="numeric"
-        placeholder="no limit"
-        value={draft.maxRuns}
-        error={errorAt('/maxRuns')}
-        onChange={(event) => change({ maxRuns: event.currentTarget.value })}
-      />
-    </div>
   )
 }
