@@ -22,6 +22,7 @@ import {
   variableOf,
 } from '../../src/runtime/config.ts'
 import { PRESET_NAMES, PRESETS } from '../../src/runtime/presets.ts'
+import { taskFieldsPage } from './task-fields-page.ts'
 import { read, SOURCES } from './tree.ts'
 
 /** A page from a heading to the next one of its rank or higher. */
@@ -120,6 +121,11 @@ test('every exit code is explained', () => {
   expect(Object.fromEntries(explained)).toEqual(
     Object.fromEntries(Object.entries(EXIT).map(([name, code]) => [`\`${name}\``, `\`${code}\``])),
   )
+})
+
+/** `npm run reference` writes it anew. */
+test('the page of task fields says what is declared', async () => {
+  await expect(taskFieldsPage()).toMatchFileSnapshot('../../docs/reference/tasks.md')
 })
 
 test('every flag of a task is explained', () => {

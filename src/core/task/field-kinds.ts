@@ -79,6 +79,8 @@ export interface TaskField extends Setting {
   readonly keptIn?: 'column'
   /** An edit of it decides anew when the task is due. */
   readonly isTiming?: true
+  /** Where docs/reference explains it further. */
+  readonly page?: string
   /** Which part of the form and of the help it belongs to. */
   readonly about: 'identity' | 'what' | 'when' | 'trouble' | 'where'
 }

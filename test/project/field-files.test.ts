@@ -1,0 +1,77 @@
+/** A field of a task is named where it is declared and where its value is used; what only passes fields on names none. */
+import { expect, test } from 'vitest'
+import { FIELD_LIST } from '../../src/core/task/field-list.ts'
+import { FILES, read } from './tree.ts'
+
+const DECLARATION = 'src/core/task/fields.ts'
+
+/** Names of settings. Those of identity, action and schedule are words of many other things too. */
+const NAMES = FIELD_LIST.filter(
+  ({ name, about }) => about !== 'identity' && name !== 'action' && name !== 'schedule',
+).map(({ name }) => name)
+
+const withoutComments = (text: string) => text.replace(/\/\*.*?\*\//gs, '').replace(/\/\/ .*/g, '')
+const namedIn = (path: string) =>
+  NAMES.filter((name) => new RegExp(`\\b${name}\\b`).test(withoutComments(read(path))))
+
+/** What passes fields on, and the fields that it treats in a way of their own. */
+const PASSING: Readonly<Record<string, readonly string[]>> = {
+  'src/core/task/field-list.ts': [],
+  'src/core/task/task-input.ts': [],
+  'src/api/resources/tasks/field-schemas.ts': [],
+  'src/api/resources/tasks/present.ts': ['labels'],
+  'src/api/resources/versions/schemas.ts': [],
+  'src/operations/tasks/create-task.ts': [],
+  'src/operations/tasks/defined-fields.ts': ['labels'],
+  'src/operations/tasks/upsert-task.ts': ['startAt'],
+  'src/operations/tasks/rollback-task.ts': [],
+  'src/store/tasks/stored-definition.ts': ['metadata'],
+  // An example in a sentence.
+  'src/cli/client/task-flags.ts': ['priority'],
+  'web/screens/task-form/command.ts': [],
+  'web/screens/task-form/draft.ts': [],
+  'web/screens/task-form/draft-fields.ts': [],
+  'web/screens/task-form/draft-input.ts': [],
+  'web/screens/task-form/draft-json.ts': [],
+  'web/screens/task-form/field-box.tsx': [],
+  'web/screens/task-form/task-form.tsx': [],
+  'web/screens/task-form/test-input.ts': ['retry', 'queueTimeout', 'overlap', 'misfire'],
+  'web/screens/task-form/when.tsx': [],
+  // The line that says what is folded away.
+  'web/screens/task-form/who.tsx': ['queue', 'metadata'],
+  'web/screens/task-form/wrong.tsx': ['retry'],
+}
+
+test.each(Object.entries(PASSING))('%s names no field but %j', (path, own) => {
+  expect(namedIn(path)).toEqual(own)
+})
+
+/** A rule or a summary is about a few fields. What names more of them than this has a list of its own. */
+const MOST = 6
+
+test('no file but the declaration lists the fields', () => {
+  const sources = FILES.filter((path) => /^(src|web)\/.*\.tsx?$/.test(path) && !/\.test\./.test(path))
+  const lists = sources
+    .map((path) => ({ path, names: namedIn(path) }))
+    .filter(({ names }) => names.length > MOST)
+
+  expect(lists).toEqual([{ path: DECLARATION, names: NAMES }])
+})
+
+/** What of the program uses how long a run may wait. */
+const USERS = [
+  'src/core/ledger/refusal-report.ts',
+  'src/core/why/then.ts',
+  'src/scheduler/firing.ts',
+  'src/store/agenda/expiry.ts',
+  'web/screens/task-form/test-input.ts',
+]
+
+test('apart from what uses its value, a field is named in four files: here, queueTimeout', () => {
+  const isNamed = (path: string) => /queueTimeout|--queue-timeout/.test(read(path))
+  const sources = FILES.filter((path) => /^(src|web)\/.*\.tsx?$/.test(path) && !/\.test\./.test(path))
+  const pages = ['docs/reference/tasks.md', 'docs/reference/commands.md', 'CHANGELOG.md']
+
+  expect(sources.filter(isNamed).toSorted()).toEqual([DECLARATION, ...USERS].toSorted())
+  expect(pages.filter(isNamed)).toEqual(pages)
+})
