@@ -1,4 +1,5 @@
 /** Removing unused queues over real tables: what goes, what protects a queue, and who uses one meanwhile. */
+
 import { beforeEach, expect, test } from 'vitest'
 import { aDefinition, aNode, tasksInAgenda } from '../../test/support/agenda.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
@@ -9,9 +10,10 @@ import type { TaskDefinition } from '../core/task/task.ts'
 import { DEFAULT_PROJECT_ID as projectId } from '../core/values/default-project.ts'
 import { sql } from '../store/database/sql.ts'
 import { setQueueLimit } from '../store/queues/gates.ts'
-import { LaneRegistry, makeQueue, registerLanes, setQueuePaused } from '../store/queues/queues.ts'
+import { makeQueue, registerLanes, setQueuePaused } from '../store/queues/queues.ts'
 import { lockUnusedQueues, removeGates, removeLanes, removeQueues } from '../store/queues/unused-queues.ts'
 import { silentLogger } from '../telemetry/logger.ts'
+import { LaneRegistry } from '../transport/lane-registry.ts'
 import { QueueUse } from './audit/queue-use.ts'
 import { UnusedQueues } from './unused-queues.ts'
 

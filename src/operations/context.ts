@@ -1,9 +1,9 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Database } from '../store/database/database.ts'
-import type { WriteCheck } from '../store/database/write-check.ts'
 import type { ProjectLimits } from '../store/projects/projects.ts'
-import type { LaneRegistry } from '../store/queues/queues.ts'
+import type { LaneRegistry } from '../transport/lane-registry.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
+import type { WriteCheck } from './server/write-check.ts'
 
 /** What every call on a node works with: the database, its time, and a way to wake other parts. */
 export interface Facilities {

@@ -1,14 +1,15 @@
 /** The end of a run of a `delay` task writes the next one; what it writes follows the task as it is by then. */
+
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { editTask } from '../../src/operations/tasks/edit-task.ts'
 import { fire, JUST_RUN } from '../../src/store/agenda/agenda.ts'
 import { endRuns } from '../../src/store/agenda/outcomes.ts'
 import type { Database, Queryable } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { WriteCheck } from '../../src/store/database/write-check.ts'
-import { LaneRegistry } from '../../src/store/queues/queues.ts'
+import { LaneRegistry } from '../../src/transport/lane-registry.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { aNode, dueRow, ownShards, type TaskInAgenda, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -1,13 +1,14 @@
 /** An outcome that PostgreSQL refuses is never dropped: it is kept, tried again, and people are told. */
+
 import { expect, test } from 'vitest'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { readStats } from '../../src/operations/overview/stats.ts'
+import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { OutcomeWriter } from '../../src/outcomes/outcome-writer.ts'
 import { firePlain, lookAhead } from '../../src/store/agenda/agenda.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { WriteCheck } from '../../src/store/database/write-check.ts'
-import { LaneRegistry } from '../../src/store/queues/queues.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
+import { LaneRegistry } from '../../src/transport/lane-registry.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { aNode, completed, endedRow, liveRow, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { steadyClock } from '../support/clock.ts'

@@ -1,4 +1,5 @@
 /** One row that PostgreSQL refuses costs the others of its batch nothing, whichever statement meets it, and is reported. */
+
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { TASK_DEFAULTS } from '../../src/core/task/field-list.ts'
@@ -8,6 +9,7 @@ import { Reaper } from '../../src/liveness/reaper.ts'
 import { Expiry } from '../../src/maintenance/expiry.ts'
 import { Redriver } from '../../src/maintenance/redriver.ts'
 import { Tally } from '../../src/maintenance/tally.ts'
+import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { Duties } from '../../src/scheduler/duties.ts'
 import { Superseding } from '../../src/scheduler/superseding.ts'
 import { firePlain } from '../../src/store/agenda/agenda.ts'
@@ -15,10 +17,9 @@ import { limitWaits } from '../../src/store/agenda/expiry.ts'
 import { type Database, isRefused } from '../../src/store/database/database.ts'
 import { SetAside } from '../../src/store/database/set-aside.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { WriteCheck } from '../../src/store/database/write-check.ts'
 import { insertRedrive } from '../../src/store/history/redrives.ts'
-import { LaneRegistry } from '../../src/store/queues/queues.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
+import { LaneRegistry } from '../../src/transport/lane-registry.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import {
   aNode,

@@ -1,4 +1,4 @@
-import type { WriteCheck } from '../../store/database/write-check.ts'
+import type { WriteCheck } from '../../operations/server/write-check.ts'
 import { retryAfter } from './errors.ts'
 
 /** Where a node is in its life. Only one that serves is ready. */

@@ -1,7 +1,5 @@
 /** Queues and lanes: registering them, pausing, and how much waits where. */
-import { LRUCache } from 'lru-cache'
 import type { Lane } from '../../core/run/lane.ts'
-import type { Queryable } from '../database/database.ts'
 import { list, part, sql } from '../database/sql.ts'
 
 /** `input`: lanes as rows; of two with one id the last. */
@@ -40,36 +38,6 @@ export const registerLanes = (lanes: readonly Lane[]) => sql`
   insert into lane (id, project_id, queue, labels, handler, strict)
   select id, project_id, queue, labels, handler, strict from input cross join locked where key is null
   on conflict do nothing`
-
-/**
- * This process makes each lane known once an hour, and when its places change: so a queue counts as used as long as it is, and
- * nothing is remembered of one that was removed.
- */
-export class LaneRegistry {
-  readonly #known: LRUCache<number, number>
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#known = new LRUCache({ max: MAX_LANES_KNOWN, ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now } })
-  }
-
-  /** Registers what is not known yet, before any row refers to it. */
-  async ensure(db: Queryable, lanes: readonly Lane[]): Promise<void> {
-    const note = await this.ensureWithin(db, lanes)
-    note()
-  }
-
-  /** The same within a transaction. What it answers is called once that is committed. */
-  async ensureWithin(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
-    const missing = lanes.filter(({ id, gate }) => this.#known.get(id) !== (gate?.places ?? 0))
-    if (missing.length > 0) await tx.run(registerLanes(missing))
-    return () => {
-      for (const { id, gate } of missing) this.#known.set(id, gate?.places ?? 0)
-    }
-  }
-}
-
-const REMEMBERED_MS = 3_600_000
-const MAX_LANES_KNOWN = 100_000
 
 /** A lane that a worker may claim from. */
 export interface ServedLane {

@@ -1,6 +1,6 @@
-import type { Database } from './database.ts'
-import { notAnswering, type Trouble, troubleOf } from './database-trouble.ts'
-import { sql } from './sql.ts'
+import type { Database } from '../../store/database/database.ts'
+import { notAnswering, type Trouble, troubleOf } from '../../store/database/database-trouble.ts'
+import { sql } from '../../store/database/sql.ts'
 
 /** How long one answer is good for; whoever asks meanwhile gets the same. */
 const VALID_MS = 1_000
