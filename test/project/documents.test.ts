@@ -47,6 +47,28 @@ test('relative links lead to files and headings that exist', () => {
   expect(dead).toEqual([])
 })
 
+test('source files that a page names exist', () => {
+  const named = PAGES.filter((page) => page !== 'CHANGELOG.md').flatMap((page) =>
+    [...read(page).matchAll(/\b(?:src|test|web|scripts|examples)\/[\w./-]+\.(?:tsx?|mjs)\b/g)].map(
+      ([path]) => ({
+        page,
+        path,
+      }),
+    ),
+  )
+
+  expect(named.length).toBeGreaterThan(0)
+  expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([])
+})
+
+test('ARCHITECTURE.md describes every table', () => {
+  const tables = [...read('migrations/schema.sql').matchAll(/^create (?:unlogged )?table (\w+)/gm)]
+  const page = read('ARCHITECTURE.md')
+
+  expect(tables.length).toBeGreaterThan(0)
+  expect(tables.map(([, name]) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+})
+
 test('every page but those at the root is linked from another', () => {
   const linked = new Set(links.filter(({ page, target }) => page !== target).map(({ target }) => target))
 
