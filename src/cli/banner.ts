@@ -31,7 +31,7 @@ export function bannerText({ url, hasApi, dataDir, graceMs }: Banner): string {
       `curl -X POST ${url}/tasks -H 'content-type: application/json' -d '{"command":"5s"}'`,
     ])
   lines.push(['Stop', `Ctrl-C (runs in progress get ${Math.round(graceMs / 1000)} s)`])
-  const ready = !hasApi ? 'Ready.' : 'Ready. Open to this machine only, no key needed.'
+  const ready = !hasApi ? 'Ready.' : 'Ready. Accessible from this machine only; no API key needed.'
   const body = lines.map(([label, text]) => `  ${label.padEnd(10)} ${text}`).join('\n')
   return `\n${body}\n\n  ${c.dim(ready)}\n\n`
 }

@@ -17,8 +17,8 @@ export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Co
     command.addOption(SETTINGS[key].isCadence ? option.hideHelp() : option)
   }
   return command
-    .option('--config <file>', 'Configuration file (default: belfry.toml here, if there is one)')
-    .helpOption('-h, --help', 'Show this')
+    .option('--config <file>', 'Configuration file (default: belfry.toml, if it exists)')
+    .helpOption('-h, --help', 'Show this help')
 }
 
 /** What the flag is followed by, as help shows it. */
@@ -55,7 +55,7 @@ export function configFrom(flags: Readonly<Record<string, unknown>>): Config {
     return readConfig({ flags: given, env: process.env, file, cwd: process.cwd() })
   } catch (error) {
     if (error instanceof ConfigError)
-      throw new CliError(error.message, 'belfry start --help lists the settings.', EXIT.usage)
+      throw new CliError(error.message, 'For all settings: belfry start --help', EXIT.usage)
     throw error
   }
 }

@@ -94,14 +94,14 @@ async function buryPredecessor(db: Database, embedded: EmbeddedPostgres | null):
 export function refusePooler({ pooler }: Met, pooling: Pooling, url: string): void {
   if (pooler === 'statement')
     throw new CliError(
-      `The pooler at ${shownUrl(url)} is in statement mode, in which there are no transactions.`,
-      'Set its pool_mode to transaction, and start with --database-pooling transaction.',
+      `The pooler at ${shownUrl(url)} is in statement mode, which does not support transactions.`,
+      'Set its pool_mode to transaction and start with --database-pooling transaction.',
       EXIT.usage,
     )
   if (pooler === 'transaction' && pooling === 'session')
     throw new CliError(
-      `The pooler at ${shownUrl(url)} gives each transaction another session, and --database-pooling is session.`,
-      'Start with --database-pooling transaction, or name PostgreSQL itself in --database-url.',
+      `The pooler at ${shownUrl(url)} is in transaction mode, but --database-pooling is session.`,
+      'Start with --database-pooling transaction, or connect to PostgreSQL directly with --database-url.',
       EXIT.usage,
     )
 }
@@ -109,7 +109,7 @@ export function refusePooler({ pooler }: Met, pooling: Pooling, url: string): vo
 function refuseOld(version: string): void {
   if (Number.parseInt(version, 10) >= OLDEST_MAJOR) return
   throw new CliError(
-    `The database is PostgreSQL ${version}; Belfry needs ${OLDEST_MAJOR} or newer.`,
+    `The database is PostgreSQL ${version}; Belfry requires ${OLDEST_MAJOR} or newer.`,
     'Upgrade it, or start without --database-url to use the embedded one.',
   )
 }
@@ -134,19 +134,19 @@ export function describeFailure(error: unknown, url: string, flag = '--database-
     case '28P01':
     case '28000':
       return new CliError(
-        `${where} refuses this user: ${(error as Error).message}.`,
+        `${where} rejects this user: ${(error as Error).message}.`,
         `Correct the user or password in ${flag}.`,
         EXIT.unauthorised,
       )
     case '3D000':
       return new CliError(
-        `There is no such database at ${where}.`,
+        `The database ${where} does not exist.`,
         `Create it (createdb), or correct ${flag}.`,
         EXIT.unreachable,
       )
     case '42501':
       return new CliError(
-        `The user of ${where} may not create tables there.`,
+        `The user of ${where} is not allowed to create tables.`,
         'Grant it CREATE on the database and its schema.',
         EXIT.unauthorised,
       )
@@ -160,13 +160,13 @@ function describeTrouble(error: unknown, { where, flag }: { where: string; flag:
   if (trouble && trouble.code !== 'unavailable')
     return new CliError(
       `${where} cannot be used. ${trouble.detail}`,
-      'Start again once that is done.',
+      'Fix this and start again.',
       EXIT.unreachable,
     )
   if (!isAboutReaching(error)) return error
   return new CliError(
-    `${where} cannot be reached (${reasonOf(error)}).`,
-    `Check that it runs and that ${flag} names it.`,
+    `Cannot connect to ${where} (${reasonOf(error)}).`,
+    `Check that the database is running and that ${flag} is correct.`,
     EXIT.unreachable,
   )
 }

@@ -22,17 +22,17 @@ import { VERSION } from './version.ts'
 
 const HELP = `
 Start here:
-  belfry start                   everything on this machine, with its own database
-  belfry doctor                  check this machine, changing nothing
+  belfry start                   run everything on this machine, with an embedded database
+  belfry doctor                  check this machine without changing anything
 
-A first task, every ten seconds, once Belfry runs:
+Then create a task that runs every ten seconds:
   belfry task create hello --every 10s --action sleep:1s
-  belfry task list               what there is, when it fires next, how it went
+  belfry task list               list tasks, their next occurrence and their latest run
   belfry task run hello --wait   run it now
-  In a browser: http://127.0.0.1:3369, the API at /docs. Elsewhere: --server or BELFRY_URL.
+  Dashboard: http://127.0.0.1:3369, API reference: /docs. Another server: --server or BELFRY_URL.
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict, 6 database or
-server unreachable, 7 the run failed (--wait), 130 interrupted
+Exit codes: 0 success, 1 failure, 2 invalid usage, 3 not found, 4 not allowed, 5 conflict,
+6 database or server unreachable, 7 run failed (with --wait), 130 interrupted
 `
 
 export function createProgram(): Command {
@@ -42,7 +42,7 @@ export function createProgram(): Command {
       'A task scheduler you run yourself: fires on time, retries what fails, and can prove that nothing was missed.',
     )
     .version(VERSION, '-V, --version', 'Print the version')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .helpOption('-h, --help', 'Show help')
     .helpCommand('help [command]', 'Show help for a command')
     .exitOverride()
     .configureOutput({ outputError: () => {} }) // main.ts tells errors, in its own words.

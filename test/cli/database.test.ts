@@ -34,7 +34,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
 
     expect(exit.code).toBe(6)
     expect(exit.stderr).toMatch(
-      /^error: 127\.0\.0\.1:1\/belfry cannot be reached \(connect ECONNREFUSED .*\)\.\ntry: /,
+      /^error: Cannot connect to 127\.0\.0\.1:1\/belfry \(connect ECONNREFUSED .*\)\.\ntry: /,
     )
     expect(exit.stdout + exit.stderr).not.toContain(SECRET)
   })
@@ -43,7 +43,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
     const exit = await start(`postgresql://belfry:${SECRET}@127.0.0.1:${await aSilentServer()}/belfry`)
 
     expect(exit.code).toBe(6)
-    expect(exit.stderr).toContain('cannot be reached (')
+    expect(exit.stderr).toContain('Cannot connect to 127.0.0.1')
     expect(exit.stdout + exit.stderr).not.toContain(SECRET)
     expect(exit.tookMs).toBeLessThan(60_000)
     process.stdout.write(`  given up on a silent database after ${exit.tookMs} ms\n`)
@@ -53,7 +53,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
     const exit = await start(`postgresql://belfry:${SECRET}@db.invalid/belfry`)
 
     expect(exit.code).toBe(6)
-    expect(exit.stderr).toContain('error: db.invalid/belfry cannot be reached (')
+    expect(exit.stderr).toContain('error: Cannot connect to db.invalid/belfry (')
     expect(exit.stdout + exit.stderr).not.toContain(SECRET)
   })
 
@@ -61,7 +61,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
     const exit = await start(withDatabase(inject('postgresUrl'), 'nowhere'))
 
     expect(exit.code).toBe(6)
-    expect(exit.stderr).toContain('There is no such database at ')
+    expect(exit.stderr).toContain(' does not exist.')
     expect(exit.stderr).toContain('try:   Create it (createdb)')
   })
 
@@ -69,7 +69,7 @@ describe('a database that cannot be used is told in a sentence, without its pass
     const exit = await start(withPassword(database.url, SECRET))
 
     expect(exit.code).toBe(4)
-    expect(exit.stderr).toContain('refuses this user: password authentication failed for user')
+    expect(exit.stderr).toContain('rejects this user: password authentication failed for user')
     expect(exit.stdout + exit.stderr).not.toContain(SECRET)
   })
 })

@@ -27,7 +27,7 @@ test('a machine that is ready is told so, for people and for programs', async ()
   expect(plain.stdout).toMatch(/✓ postgres {5}embedded PostgreSQL \d+\.\d+/)
   expect(code).toBe(0)
   expect([...found.values()].filter(({ status }) => status === 'problem')).toEqual([])
-  expect(found.get('data')?.text).toBe(`${dataDir} (will be made by the first start)`)
+  expect(found.get('data')?.text).toBe(`${dataDir} (created on first start)`)
   expect(found.get('node')?.text).toBe(process.versions.node)
 })
 
@@ -39,7 +39,7 @@ test('a Belfry that runs is found, with where it answers and who has the port', 
 
   expect(code).toBe(0)
   expect(found.get('running')).toMatchObject({ status: 'note', text: `pid ${belfry.pid} at ${belfry.url}` })
-  expect(found.get('port')?.text).toContain(`is used by node (pid ${belfry.pid})`)
+  expect(found.get('port')?.text).toContain(`is in use by node (pid ${belfry.pid})`)
   expect(found.get('disk')?.text).toMatch(/GiB free/)
 })
 
@@ -75,6 +75,6 @@ test('a database that cannot be reached is a problem, told without its password'
 
   expect(code).toBe(1)
   expect(found.get('database')?.status).toBe('problem')
-  expect(found.get('database')?.text).toContain('127.0.0.1:1/belfry cannot be reached')
+  expect(found.get('database')?.text).toContain('Cannot connect to 127.0.0.1:1/belfry')
   expect(found.get('database')?.text).not.toContain('hunter2')
 })

@@ -143,14 +143,14 @@ test.each([
   ],
   [['start', '--port', '70000'], "--port is '70000'; it must be a whole number from 0 to 65535.", ''],
   [['start', '--port', '-1'], "--port is '-1'; it must be a whole number from 0 to 65535.", ''],
-  [['start', '--roles', 'api,cook'], "--roles is 'api,cook'; it holds 'cook'; the roles are api,", ''],
+  [['start', '--roles', 'api,cook'], "--roles is 'api,cook'; it contains 'cook'; the roles are api,", ''],
   [['start', '--log-level', 'loud'], "--log-level is 'loud'; it must be one of trace,", ''],
   [
     ['start', '--database-url', 'mysql://u:hunter2@h/d'],
-    "--database-url is '…'; it must be like postgresql://",
+    "--database-url is '…'; it must have the form postgresql://",
     '',
   ],
-  [['start', '--config', '/nowhere.toml'], 'The configuration file /nowhere.toml cannot be read', ''],
+  [['start', '--config', '/nowhere.toml'], 'Cannot read the configuration file /nowhere.toml', ''],
 ])('%j is answered with what is wrong and what to do, and ends with 2', async (args, message, hint) => {
   const { code, stdout, stderr } = await runBelfry(args)
 

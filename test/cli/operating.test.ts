@@ -42,7 +42,7 @@ test('blackouts are added in three ways, listed, and removed by name', async () 
     stdout: '',
     stderr: expect.stringContaining('try:   belfry blackout'),
   })
-  expect(range.stdout).toMatch(/^✓ blackout freeze {2}2026-01-01.* to 2099-01-01.*; holds now\n {2}id {2}/)
+  expect(range.stdout).toMatch(/^✓ blackout freeze {2}2026-01-01.* to 2099-01-01.*; in force now\n {2}id {2}/)
   expect(JSON.parse(weekly.stdout)).toEqual({
     type: 'weekly',
     days: ['mon', 'fri'],
@@ -55,13 +55,13 @@ test('blackouts are added in three ways, listed, and removed by name', async () 
   expect(listed.stdout).toMatch(/deploys .* defer {3}– /)
   expect(nothing).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Add --from and --to, with --days'),
+    stderr: expect.stringContaining('Add --from and --to (with --days'),
   })
   expect(wrong.code).toBe(2)
   for (const flag of ['--days', '--from']) expect(wrong.stderr).toContain(`${flag}: `)
-  expect(removed.stdout).toBe('✓ blackout freeze is removed\n')
+  expect(removed.stdout).toBe('✓ blackout freeze removed\n')
   expect(gone).toMatchObject({ code: 3, stderr: expect.stringContaining('belfry blackout list') })
-  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to do it.') })
+  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to confirm.') })
 })
 
 test('limits of the project are set, shown, and taken away', async () => {
@@ -73,7 +73,7 @@ test('limits of the project are set, shown, and taken away', async () => {
   const shown = await belfry('project', 'show', '--json')
 
   expect(set.stdout).toMatch(
-    /^✓ project default\n {2}min period {2}tasks may be due every 1m .*\n.* within 30d\n$/,
+    /^✓ project default\n {2}min period {2}at least 1m between two occurrences of a task\n.* at most 30d ahead\n$/,
   )
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--every: ') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--min-period: ') })
@@ -117,17 +117,17 @@ test('a queue is paused, limited, listed and resumed by its name', async () => {
   const resumed = await belfry('queue', 'resume', 'reports')
   const lifted = await belfry('queue', 'limit', 'reports', 'none', '--json')
 
-  expect(paused.stdout).toBe('✓ queue reports is paused; runs wait until: belfry queue resume reports\n')
+  expect(paused.stdout).toBe('✓ queue reports paused; to resume: belfry queue resume reports\n')
   expect(limited.stdout).toBe('✓ queue reports: at most 3 in progress at once\n')
   expect(listed.stdout).toMatch(
     /^NAME +STATE +WAITING +OLDEST +RUNNING +LIMIT\nreports +paused +0 +– +0 +3\n$/,
   )
   expect(JSON.parse(page.stdout)).toMatchObject([{ name: 'default', isPaused: false }])
-  expect(page.stderr).toContain('There is more')
+  expect(page.stderr).toContain('there are more')
   expect(shown.stdout).toMatch(/^queue reports {2}paused\n {2}waiting {2}0\n {2}limit {4}at most 3 /)
   expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('belfry queue list') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('the limit: must be') })
-  expect(resumed.stdout).toBe('✓ queue reports goes on; 0 waiting\n')
+  expect(resumed.stdout).toBe('✓ queue reports resumed; 0 waiting\n')
   expect(JSON.parse(lifted.stdout)).toMatchObject({ isPaused: false, concurrencyLimit: null })
 })
 
@@ -146,7 +146,9 @@ test('a signing secret is shown once, replaced, and revoked by the beginning of 
   const left = await belfry('signing-secret', 'list', '--json')
 
   const [, first] = /^ {2}id {6}(.*)\n {2}secret {2}whsec_/m.exec(created.stdout) ?? []
-  expect(own.stdout).toMatch(/^✓ requests to https:\/\/hooks\.example\.com are signed with a new secret\n/)
+  expect(own.stdout).toMatch(
+    /^✓ requests to https:\/\/hooks\.example\.com are now signed with a new secret\n/,
+  )
   expect(rotated.secret).toMatch(/^whsec_/)
   expect(listed.stdout).toMatch(
     /^ID +FOR +CREATED +EXPIRES\n.* all others .* –\n.* in (6 d 23 h|7 d)\n.* https:\/\/hooks\.example\.com .*–\n$/,
@@ -154,8 +156,8 @@ test('a signing secret is shown once, replaced, and revoked by the beginning of 
   expect(listed.stdout).not.toContain('whsec_')
   expect(third).toMatchObject({ code: 5, stderr: expect.stringContaining('belfry signing-secret revoke') })
   expect(third.stderr).toContain(rotated.id)
-  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to do it.') })
-  expect(revoked.stdout).toBe(`✓ signing secret ${rotated.id} is revoked\n`)
+  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to confirm.') })
+  expect(revoked.stdout).toBe(`✓ signing secret ${rotated.id} revoked\n`)
   expect(JSON.parse(left.stdout)).toMatchObject([
     { id: first, origin: null },
     { origin: 'https://hooks.example.com' },
@@ -202,12 +204,12 @@ test('dead letters are listed by what went wrong, run again at a rate, and dismi
   const dismissed = await belfry('dead-letter', 'dismiss', '--yes', '--field', 'count')
 
   expect(listed.stdout).toMatch(/^RUNS {2}TASKS {3}WHAT .* FINGERPRINT\n2 {5}broken {2}.*[0-9a-f]{16}\n$/)
-  expect(dry.stdout).toBe('2 dead letters would be run again\n')
-  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to do it.') })
+  expect(dry.stdout).toBe('2 dead letters would be rerun\n')
+  expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes to confirm.') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--rate: ') })
   expect(done).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('completed: 2 run again, 0 refused'),
+    stdout: expect.stringContaining('completed: 2 rerun, 0 refused'),
   })
   await eventually(async () => sink.hits.length === 4)
   expect(dismissed.stdout).toBe('0\n')
@@ -230,7 +232,7 @@ test('an address is subscribed to what ends, told of it, and told no more', asyn
   const none = await belfry('subscription', 'list')
 
   expect(created.stdout).toMatch(
-    /^✓ what ends is told to http.*\n {2}id {6}[0-9a-f-]{36}\n {2}secret {2}whsec_/,
+    /^✓ events are sent to http.*\n {2}id {6}[0-9a-f-]{36}\n {2}secret {2}whsec_/,
   )
   expect(listed.stdout).toMatch(/^NAME +URL +STATE +DELIVERED +LAST +ID\nalerts .* active /)
   expect(wrong.code).toBe(2)
@@ -238,12 +240,12 @@ test('an address is subscribed to what ends, told of it, and told no more', asyn
   expect(tested).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(
-      /^✓ http.* took an event of the type belfry.test\n.*\n.*HTTP 200 in \d+ ms\n/,
+      /^✓ http.* accepted a test event \(belfry\.test\)\n.*\n.*HTTP 200 in \d+ ms\n/,
     ),
   })
   expect(sink.hits.map(({ body }) => JSON.parse(body).type)).toContain('belfry.test')
   expect(resumed.code).toBe(0)
-  expect(removed.stdout).toMatch(/is told nothing more\n$/)
+  expect(removed.stdout).toMatch(/receives no more events\n$/)
   expect(none).toMatchObject({
     code: 0,
     stdout: '',
@@ -276,7 +278,7 @@ test('what ends is followed, over a broken connection, and nothing is left out',
       .map((line) => JSON.parse(line).data.run.id)
       .sort(),
   ).toEqual([...runs].sort())
-  expect(stderr).toContain('Trying again in 1 s; nothing is left out.')
+  expect(stderr).toContain('Reconnecting in 1 s; no events are lost.')
   expect(people.stdout).toMatch(
     /^(\d\d:\d\d:\d\d\.\d{3} {2}✓ completed in .* {2}followed {2}[0-9a-f-]{36}\n){3}$/,
   )

@@ -26,11 +26,11 @@ test('versions are listed with what changed, and one is made to hold again', asy
   const again = await belfry('task', 'rollback', 'past', '9')
   const [latest] = JSON.parse((await belfry('task', 'versions', 'past', '--json')).stdout)
 
-  expect(listed.stdout).toMatch(/^version 2 .* holds now\n {2}timeout: 20m → 5m\nversion 1 /)
+  expect(listed.stdout).toMatch(/^version 2 .* current\n {2}timeout: 20m → 5m\nversion 1 /)
   expect(one.stdout).toBe('20m\n')
-  expect(back.stdout).toBe('✓ task past is version 3 now, as version 1 was\n')
+  expect(back.stdout).toBe('✓ task past is now version 3, restored from version 1\n')
   expect(again).toMatchObject({ code: 2 })
-  expect(again.stderr).toContain('it has versions 1 to 3')
+  expect(again.stderr).toContain('the task has versions 1 to 3')
   expect(latest).toMatchObject({ version: 3, rollbackOf: 1, reason: 'too short' })
 })
 
@@ -48,7 +48,7 @@ test('what differs between versions is shown, from any to any', async () => {
   expect(toNow.stdout).toMatch(/^task differing, version 1 to 2\n/)
   expect(toNow.stdout).toContain('\ntimeout\n  - 20m\n  + 5m\n')
   expect(toNow.stdout).toContain('\nowner\n  + ops\n')
-  expect(same.stdout).toBe('task differing, version 2 to 2: nothing differs\n')
+  expect(same.stdout).toBe('task differing, version 2 to 2: no differences\n')
   expect(bare.stdout.trim().split('\n').sort()).toEqual(['owner', 'timeout'])
   expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('version') })
 })
@@ -63,7 +63,9 @@ test('a paused task says so, and its ledger is in order', async () => {
   const wrong = await belfry('task', 'ledger', 'hello', '--since', 'soon')
 
   expect(why).toMatchObject({ code: 0, stderr: '' })
-  expect(why.stdout).toMatch(/^paused: The task is paused since .*\n {2}try: Resume it: belfry task resume/)
+  expect(why.stdout).toMatch(
+    /^paused: The task has been paused since .*\n {2}try: To resume it: belfry task resume/,
+  )
   expect(code.stdout).toBe('paused\n')
   expect(before.stdout).toMatch(/^not_created: /)
   expect(ledger).toMatchObject({ code: 0, stdout: expect.stringContaining('Everything is accounted for.') })
@@ -80,10 +82,10 @@ test('a backfill is tried, begun and waited for', async () => {
   const wrong = await belfry('task', 'backfill', 'filled', ...range, '--rate', '10/d')
 
   expect(dry.stdout).toBe(
-    '3 runs for 3 occurrences; 0 need none\n  2026-01-01T09:00:00.000Z\n  2026-01-02T09:00:00.000Z\n  2026-01-03T09:00:00.000Z\n',
+    '3 runs for 3 occurrences; 0 do not need a run\n  2026-01-01T09:00:00.000Z\n  2026-01-02T09:00:00.000Z\n  2026-01-03T09:00:00.000Z\n',
   )
   expect(done.stdout).toMatch(
-    /^✓ task filled: backfill completed; 3 runs, 3 completed, 0 failed, 0 cancelled; 0 needed none\n/,
+    /^✓ task filled: backfill completed; 3 runs, 3 completed, 0 failed, 0 cancelled; 0 did not need a run\n/,
   )
   expect(done.stderr).toMatch(/^0 of 3 occurrences\n/)
   expect(done.code).toBe(0)

@@ -80,7 +80,7 @@ describe('a Belfry that runs', async () => {
     const { code, stdout, stderr } = await runBelfry(['start', '--data-dir', other, '--port', port])
 
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
-    expect(stderr).toContain(`Port ${port} is used by node (pid ${belfry.pid}).`)
+    expect(stderr).toContain(`Port ${port} is in use by node (pid ${belfry.pid}).`)
     expect(stderr).toContain('try:   Use --port 0')
     expect(existsSync(other)).toBe(false)
   })
@@ -133,7 +133,7 @@ describe('a data directory that cannot be used', () => {
     const { code, stderr } = await startIn(join(closed, 'below', 'data'))
 
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^error: As root, Belfry runs the database as user '\w+', who cannot pass /)
+    expect(stderr).toMatch(/^error: As root, Belfry runs the database as user '\w+', who cannot reach /)
     expect(stderr).toContain(`try:   Use --data-dir with another directory such as /var/lib/belfry`)
     expect(stderr.trimEnd().split('\n')).toHaveLength(2)
     expect(statSync(closed).mode & 0o777).toBe(0o700)
@@ -150,7 +150,9 @@ describe('signals', () => {
     const exit = await belfry.exited
 
     expect(exit).toMatchObject({ code: 0, signal: null })
-    expect(exit.stdout).toContain('Stopping: runs in progress get 30 s. Ctrl-C again stops at once.')
+    expect(exit.stdout).toContain(
+      'Stopping: runs in progress have 30 s to finish. Press Ctrl-C again to stop immediately.',
+    )
     expect(exit.stdout).toMatch(/Stopped\.\n$/)
     expect(belfry.log.at(-1)).toMatchObject({ msg: 'stopped', node: expect.any(String) })
     expect(embeddedPostmaster(dataDir)).toBeNull()

@@ -49,10 +49,10 @@ test('a task is created, shown, paused, resumed, edited and deleted by its name'
     /^✓ task hello {2}Every hour\n {2}id {4}[0-9a-f-]{36}\n {2}next {2}.* UTC? · in /,
   )
   expect(shown).toMatchObject({ state: 'scheduled', schedule: { interval: '1h' }, tags: ['a'], version: 1 })
-  expect(paused.stdout).toBe('✓ task hello is paused; its occurrences will be recorded as skipped\n')
+  expect(paused.stdout).toBe('✓ task hello paused; its occurrences are recorded as skipped\n')
   expect(whilePaused.state).toBe('paused')
-  expect(resumed.stdout).toMatch(/^✓ task hello goes on; next /)
-  expect(edited.stdout).toContain('✓ task hello is version 2 now  Every 2 hours')
+  expect(resumed.stdout).toMatch(/^✓ task hello resumed; next /)
+  expect(edited.stdout).toContain('✓ task hello is now version 2  Every 2 hours')
   expect(afterwards).toMatchObject({
     schedule: { interval: '2h' },
     retry: { limit: 7, initial: '1s' },
@@ -60,7 +60,7 @@ test('a task is created, shown, paused, resumed, edited and deleted by its name'
   })
   expect(deleted).toMatchObject({ code: 0, stdout: '✓ task hello is deleted\n' })
   expect(gone.code).toBe(3)
-  expect(gone.stderr).toContain("There is no task with the id, key or name 'hello'.")
+  expect(gone.stderr).toContain("No task has the id, key or name 'hello'.")
 })
 
 test('tasks and runs are named by the beginning of their ids, and an ambiguous one is refused', async () => {
@@ -81,9 +81,12 @@ test('tasks and runs are named by the beginning of their ids, and an ambiguous o
 
   expect(task.id).toBe(one.id)
   expect(shown).toMatchObject({ id: run.id, taskId: one.id })
-  expect(ambiguous).toMatchObject({ code: 5, stderr: expect.stringContaining('Type more of the id.') })
+  expect(ambiguous).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining('Give more characters of the id.'),
+  })
   for (const { id, name } of [one, other]) expect(ambiguous.stderr).toContain(`${id}  ${name}`)
-  expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining("begins with 'ffffffff'") })
+  expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining("starts with 'ffffffff'") })
   expect(short.code).toBe(3)
 })
 
@@ -98,13 +101,13 @@ test('a pause ends by itself and says why; occurrences are skipped, and that is 
   const skipped = await json('task', 'show', 'resting')
   const undone = await belfry('task', 'skip-next', 'resting', '--undo')
 
-  expect(paused.stdout).toMatch(/^✓ task resting is paused until .* · in 2 h \(“a move”\); its occurrences/)
+  expect(paused.stdout).toMatch(/^✓ task resting paused until .* · in 2 h \(“a move”\); its occurrences/)
   expect(Date.parse(resumeAt) - Date.now()).toBeGreaterThan(60 * 60_000)
   expect(pauseReason).toBe('a move')
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('why:   --until: ') })
-  expect(skipping.stdout).toMatch(/^✓ task resting skips what is due up to .*--undo takes it back\n$/)
+  expect(skipping.stdout).toMatch(/^✓ task resting skips its occurrences up to .*; to undo: .*--undo\n$/)
   expect(skipped.skipNext.reason).toBe('a holiday')
-  expect(undone.stdout).toMatch(/^✓ task resting skips nothing; next /)
+  expect(undone.stdout).toMatch(/^✓ task resting does not skip any occurrence; next /)
 })
 
 test('one run is told to do otherwise than its task says', async () => {
@@ -136,7 +139,7 @@ test('a list is a table for people, JSON for programs, and one value a line for 
   )
   expect(line).toMatchObject({ id, name: 'listed' })
   expect(bare.stdout).toBe(`${id}\n`)
-  expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'No task is like that.\n' })
+  expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'No tasks found.\n' })
 })
 
 test('an empty page of a search that goes on is followed, and not taken for an answer', async () => {
@@ -170,7 +173,7 @@ test('a long list is read page by page, and says that there is more', async () =
   const all = await belfry('task', 'list', '--tag', 'many', '--limit', '1000', '--field', 'name')
 
   expect(some.stdout.split('\n')).toHaveLength(51)
-  expect(some.stderr).toMatch(/^There is more: these are 50; --limit 100 /)
+  expect(some.stderr).toMatch(/^Showing 50 results; there are more\. To show up to 100: --limit 100/)
   expect(all.stdout.split('\n')).toHaveLength(251)
   expect(all.stderr).toBe('')
 })
@@ -192,7 +195,7 @@ test('a run is waited for, told attempt by attempt, and decides how the command 
 
   expect(failed.code).toBe(7)
   expect(failed.stdout).toMatch(
-    /✓ task fragile runs now: run .*\n✕ attempt 1: .*503.*\n✕ attempt 2: .*503.*\n✕ permanently failed after 2 attempts/,
+    /✓ task fragile triggered: run .*\n✕ attempt 1: .*503.*\n✕ attempt 2: .*503.*\n✕ permanently failed after 2 attempts/,
   )
   expect(shown.stdout).toMatch(
     /^run {2}✕ permanently failed\n[\s\S]*attempt 1 {2}✕ failed[\s\S]*attempt 2 {2}✕ failed/,
@@ -219,7 +222,7 @@ test('a run in progress is cancelled, once', async () => {
   expect(cancelled.code).toBe(0)
   expect(again.code).toBe(5)
   expect(again.stderr).toContain(
-    `Run ${id} has already ended with the state cancelled.\ntry:   Run it once more`,
+    `Run ${id} has already ended with the state cancelled.\ntry:   To run it again`,
   )
 })
 
@@ -241,7 +244,9 @@ test('a wall time is in the zone of this machine unless another is named, and an
   )
   await run('task', 'edit', 'there', '--daily', '03:30')
 
-  expect(assumed.stdout).toContain("America/New_York is this machine's zone; --timezone to change")
+  expect(assumed.stdout).toContain(
+    'America/New_York is the time zone of this machine; to change it: --timezone',
+  )
   expect(assumed.stdout).toMatch(/next {2}.*, 02:30 New York · in /)
   expect(assumed.stdout).toMatch(/note {2}02:30 does not exist on /)
   expect(await json('task', 'show', 'here')).toMatchObject({ timezone: 'America/New_York' })
@@ -265,7 +270,7 @@ test('what the server refuses is told flag by flag, with what to do, and nothing
 })
 
 test.each([
-  [['task', 'create', '--action', 'sleep'], "--action is 'sleep'; it must be like sleep:1s"],
+  [['task', 'create', '--action', 'sleep'], "--action is 'sleep'; it must have a form such as sleep:1s"],
   [['task', 'list', '--limit', '0'], "--limit is '0'; it must be a whole number from 1 to 10000."],
   [['task', 'list', '--server', 'nowhere'], "--server is 'nowhere'; it must be an address such as"],
   [['task', 'lst'], "Unknown command 'lst'. Did you mean 'list' or 'ls'?"],
@@ -287,7 +292,7 @@ test('ending a task for good has to be said where nobody can be asked', async ()
   const cancelled = await belfry('task', 'cancel', 'precious', '--yes', '--json')
 
   expect(refused.code).toBe(2)
-  expect(refused.stderr).toContain('Nobody can be asked here.\ntry:   Add --yes to do it.')
+  expect(refused.stderr).toContain('There is no terminal to ask on.\ntry:   Add --yes to confirm.')
   expect(kept.status).toBe(200)
   expect(JSON.parse(cancelled.stdout)).toMatchObject({ id, state: 'cancelled' })
 })
@@ -345,7 +350,7 @@ test('a server that is not there is told of with what to do, within a second or 
   expect({ code, stdout }).toEqual({ code: 6, stdout: '' })
   expect(stderr).toBe(
     `error: No Belfry at http://127.0.0.1:${port} (ECONNREFUSED).\n` +
-      'try:   Start one: belfry start. One that runs elsewhere is named by --server or BELFRY_URL.\n',
+      'try:   Start a server: belfry start. To use another address: --server or BELFRY_URL\n',
   )
 })
 
@@ -359,7 +364,7 @@ test('something else that answers there is not taken for Belfry', async () => {
   const { code, stderr } = await runBelfry(['task', 'list', '--server', sink.url])
 
   expect(code).toBe(6)
-  expect(stderr).toContain(`What answers at ${sink.url} is not Belfry`)
+  expect(stderr).toContain(`The server at ${sink.url} is not Belfry`)
 })
 
 const NASTY = `it's $HOME \`id\` "x" \\ !! *\n& ; | < > # ~ %s {a,b} 💥 שלום`

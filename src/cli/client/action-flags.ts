@@ -10,7 +10,7 @@ export async function readAction(flags: Flags, current: unknown): Promise<unknow
   const parts = await readParts(flags)
   if (named === undefined && parts === undefined) return undefined
   if (named === undefined && current === undefined)
-    throw usage('Nothing says what to do.', 'Add --action, such as --action webhook:https://example.com/hook')
+    throw usage('The task has no action.', 'Add one, such as --action webhook:https://example.com/hook')
   return { ...((named ?? current) as object), ...parts, ...recipients(named, flags) }
 }
 
@@ -25,13 +25,13 @@ function readWhat(text: string): Record<string, unknown> {
   if (text.trimStart().startsWith('{')) {
     const whole = readJson(text)
     if (typeof whole === 'object') return whole as Record<string, unknown>
-    throw usage('--action begins like JSON and is none.')
+    throw usage('--action starts like JSON but is not valid JSON.')
   }
   const [, type = '', target = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? []
   const member = targetMember(type)
   if (member === undefined || target === '')
     throw usage(
-      `--action is '${text}'; it must be like sleep:1s, ping:URL, webhook:URL, http:URL, slack:URL, email:ADDRESS or handler:NAME.`,
+      `--action is '${text}'; it must have a form such as sleep:1s, ping:URL, webhook:URL, http:URL, slack:URL, email:ADDRESS or handler:NAME.`,
     )
   return { type, [member]: target }
 }
@@ -73,7 +73,7 @@ function readHeaders(lines: readonly string[]): Record<string, string> {
     .filter((line) => line !== '')
     .map((line): [string, string] => {
       const colon = line.indexOf(':')
-      if (colon < 1) throw usage(`--header is '${line}'; it must be like 'accept: text/plain'.`)
+      if (colon < 1) throw usage(`--header is '${line}'; it must have the form 'accept: text/plain'.`)
       return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
     })
   return Object.fromEntries(pairs)

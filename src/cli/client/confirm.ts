@@ -5,10 +5,10 @@ import { CliError, EXIT } from '../exit.ts'
 export async function confirm(question: string, { yes }: { readonly yes?: boolean }): Promise<void> {
   if (yes === true) return
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
-    throw new CliError(`${question} Nobody can be asked here.`, 'Add --yes to do it.', EXIT.usage)
+    throw new CliError(`${question} There is no terminal to ask on.`, 'Add --yes to confirm.', EXIT.usage)
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await terminal.question(`${question} [y/N] `)
   terminal.close()
   if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CliError('Nothing was done.', 'Answer y, or add --yes.', EXIT.failed)
+    throw new CliError('Cancelled; nothing was changed.', 'Answer y, or add --yes.', EXIT.failed)
 }

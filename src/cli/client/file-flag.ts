@@ -18,8 +18,8 @@ export async function readText(path: string): Promise<string> {
   } catch (error) {
     if (error instanceof CliError) throw error
     throw new CliError(
-      `${path} cannot be read: ${(error as Error).message}.`,
-      'Name a file that exists, or - for what is piped in.',
+      `Cannot read ${path}: ${(error as Error).message}.`,
+      'Give the path of a file, or - for standard input.',
       EXIT.usage,
     )
   }
@@ -36,7 +36,7 @@ export async function readFileFlag(path: unknown): Promise<Record<string, unknow
       return value as Record<string, unknown>
   } catch (error) {
     if (error instanceof CliError) throw error
-    throw usage(`${path} is not JSON: ${(error as Error).message}.`)
+    throw usage(`${path} is not valid JSON: ${(error as Error).message}.`)
   }
-  throw usage(`${path} must hold a task as a JSON object.`)
+  throw usage(`${path} must contain a task as a JSON object.`)
 }

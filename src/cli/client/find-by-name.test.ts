@@ -22,16 +22,16 @@ test('something is found by the beginning of its id, unless something has that n
   ] as const
   const named = (ref: string) => theOneNamed('blackout', ref, items, ({ name }) => name)
 
-  expect(() => named('01A1E128')).toThrow("2 blackouts have an id that begins with '01A1E128'.")
-  expect(() => named('01a1e12')).toThrow('There is no blackout')
-  expect(() => named('01a1e128d49d')).toThrow('There is no blackout')
+  expect(() => named('01A1E128')).toThrow("2 blackouts have an id that starts with '01A1E128'.")
+  expect(() => named('01a1e12')).toThrow('No blackout has')
+  expect(() => named('01a1e128d49d')).toThrow('No blackout has')
   expect(named('01a1e128-d49d-7000-92ca-b285fcbd8a')).toBe(items[1])
 })
 
 test('a name that nothing has, and one that several have, are refused with what to do', () => {
   expect(() => find('days')).toThrow(
     expect.objectContaining({
-      message: "There is no blackout with the id or name 'days'.",
+      message: "No blackout has the id or name 'days'.",
       exitCode: EXIT.notFound,
     }),
   )

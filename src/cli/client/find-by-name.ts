@@ -20,14 +20,14 @@ export function theOneNamed<Item extends Named>(
   const kind = noun.replace('-', ' ')
   if (first === undefined)
     throw new CliError(
-      `There is no ${kind} with the id or name '${printable(ref)}'.`,
-      `belfry ${noun} list shows what there is.`,
+      `No ${kind} has the id or name '${printable(ref)}'.`,
+      `To list them: belfry ${noun} list`,
       EXIT.notFound,
     )
   if (other !== undefined)
     throw new CliError(
-      `${found.length} ${kind}s ${first.name === ref ? 'have the name' : 'have an id that begins with'} '${printable(ref)}'.`,
-      'Name the one you mean by its id.',
+      `${found.length} ${kind}s ${first.name === ref ? 'have the name' : 'have an id that starts with'} '${printable(ref)}'.`,
+      'Use the id instead.',
       EXIT.conflict,
       { why: found.map((item) => `${item.id}  ${words(item)}`) },
     )

@@ -24,8 +24,8 @@ export async function findTask(server: Server, ref: TaskRef, include?: string): 
   const id = await idOfPrefix(server, 'task', ref)
   if (id !== null) return server.get<Task>(`/v1/tasks/${id}${query}`)
   throw new CliError(
-    `There is no task with the id, key or name '${printable(ref)}'.`,
-    'belfry task list shows what there is.',
+    `No task has the id, key or name '${printable(ref)}'.`,
+    'To list tasks: belfry task list',
     EXIT.notFound,
   )
 }
@@ -52,7 +52,7 @@ async function tasksByName(server: Server, name: string, include: string | undef
 function ambiguous(name: string, tasks: readonly Task[]): CliError {
   return new CliError(
     `${tasks.length} tasks have the name '${printable(name)}'.`,
-    'Name the one you mean by its id.',
+    'Use the id instead.',
     EXIT.conflict,
     { why: tasks.slice(0, 10).map(({ id, state, createdAt }) => `${id}  ${state}, created ${createdAt}`) },
   )

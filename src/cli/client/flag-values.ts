@@ -20,9 +20,9 @@ export function readJson(text: string): unknown {
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
   const changed = changedNumber(text)
-  if (changed !== null) throw usage(`This JSON cannot be sent as it is: ${changed}.`)
+  if (changed !== null) throw usage(`This JSON would change when sent: ${changed}.`)
   return value
 }
 
-export const usage = (message: string, hint = '--help shows examples.'): CliError =>
+export const usage = (message: string, hint = 'See --help for examples.'): CliError =>
   new CliError(message, hint, EXIT.usage)

@@ -24,8 +24,8 @@ export async function findRunId(server: Server, ref: string): Promise<string> {
   const id = await idOfPrefix(server, 'run', ref)
   if (id !== null) return id
   throw new CliError(
-    `There is no run with an id that begins with '${ref}'.`,
-    'belfry run list shows what there is.',
+    `No run has an id that starts with '${ref}'.`,
+    'To list runs: belfry run list',
     EXIT.notFound,
   )
 }
@@ -43,8 +43,8 @@ export async function idOfPrefix(
   if (other === undefined) return first.id
   const many = hasMore ? `More than ${items.length}` : items.length
   throw new CliError(
-    `${many} ${type}s have an id that begins with '${prefix}'.`,
-    'Type more of the id.',
+    `${many} ${type}s have an id that starts with '${prefix}'.`,
+    'Give more characters of the id.',
     EXIT.conflict,
     { why: items.map(({ id, name }) => `${id}  ${printable(name ?? '')}`.trimEnd()) },
   )

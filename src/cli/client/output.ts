@@ -14,18 +14,16 @@ export interface ClientFlags {
 
 export function addClientFlags(command: Command): Command {
   return command
-    .option('--json', 'As JSON, for programs')
-    .option('--field <name>', 'One value of it, bare; members with dots, such as retry.limit')
-    .option('--server <url>', 'The Belfry to ask (default: BELFRY_URL, else http://127.0.0.1:3369)')
-    .option(
-      '--token <token>',
-      'What to authenticate with (default: BELFRY_TOKEN, or the file BELFRY_TOKEN_FILE)',
-    )
-    .helpOption('-h, --help', 'Show this')
+    .option('--json', 'Print JSON')
+    .option('--field <name>', 'Print one field of the result, such as retry.limit')
+    .option('--server <url>', 'Address of the server (default: BELFRY_URL, else http://127.0.0.1:3369)')
+    .option('--token <token>', 'Bearer token (default: BELFRY_TOKEN, or the file BELFRY_TOKEN_FILE)')
+    .helpOption('-h, --help', 'Show this help')
 }
 
 /** For commands that take something away for good: they ask on a terminal, and scripts say --yes. */
-export const addYesFlag = (command: Command): Command => command.option('-y, --yes', 'Do not ask')
+export const addYesFlag = (command: Command): Command =>
+  command.option('-y, --yes', 'Do not ask for confirmation')
 
 export const serverFrom = ({ server, token }: ClientFlags): Server =>
   new Server(serverUrl(server, process.env), tokenFrom(token, process.env))
@@ -64,8 +62,8 @@ function memberAt(value: unknown, path: string): unknown {
     const isObject = typeof reached === 'object' && reached !== null
     if (!isObject || !Object.hasOwn(reached as object, name))
       throw new CliError(
-        `There is no ${path} in the result${isObject ? `; there are ${Object.keys(reached as object).join(', ')}` : ''}.`,
-        '--json shows all of it.',
+        `The result has no field ${path}${isObject ? `; its fields are ${Object.keys(reached as object).join(', ')}` : ''}.`,
+        'To see all fields: --json',
         EXIT.usage,
       )
     reached = (reached as Record<string, unknown>)[name]

@@ -45,5 +45,7 @@ export function readLimit(text: string): number {
 /** A list that was cut short says so, apart from the list itself. */
 export function remarkMore({ items, hasMore }: Listed<unknown>): void {
   if (hasMore)
-    remark(`There is more: these are ${items.length}; --limit ${items.length * 2} shows further ones.\n`)
+    remark(
+      `Showing ${items.length} results; there are more. To show up to ${items.length * 2}: --limit ${items.length * 2}\n`,
+    )
 }

@@ -53,18 +53,18 @@ function exitCodeFor({ status }: Problem): ExitCode {
 
 function hintFor({ status, code, runId }: Problem): string {
   const run = runId ?? 'ID'
-  if (code === 'version_mismatch') return 'Read it again (belfry task show), and repeat the change.'
-  if (code === 'run_active') return `Wait until that run has ended, or cancel it: belfry run cancel ${run}`
+  if (code === 'version_mismatch') return 'Read the task again (belfry task show) and reapply the change.'
+  if (code === 'run_active') return `Wait until that run ends, or cancel it: belfry run cancel ${run}`
   if (code === 'key_in_use') return 'Choose another --key, or change the task that has it: belfry task edit.'
-  if (code === 'run_ended') return `Run it once more: belfry run retry ${run}`
+  if (code === 'run_ended') return `To run it again: belfry run retry ${run}`
   if (code === 'too_many_secrets')
-    return 'belfry signing-secret list shows them; belfry signing-secret revoke ends one.'
+    return 'To list them: belfry signing-secret list. To revoke one: belfry signing-secret revoke ID'
   if (code === 'too_many_blackouts')
-    return 'belfry blackout list shows them; belfry blackout remove ends one.'
-  if (code === 'task_ended') return 'Create it anew: belfry task create --help.'
-  if (status === 404) return 'belfry task list and belfry run list show what there is.'
-  if (code.startsWith('database_')) return 'Try again once that is done.'
-  if (status === 503) return 'Try again in a moment; the log of the server tells more.'
-  if (status >= 500) return 'Look for the request in the log of the server.'
-  return 'Correct it and try again; --help shows examples.'
+    return 'To list them: belfry blackout list. To remove one: belfry blackout remove NAME'
+  if (code === 'task_ended') return 'Create a new task: belfry task create --help'
+  if (status === 404) return 'To see what exists: belfry task list, belfry run list'
+  if (code.startsWith('database_')) return 'Fix this and try again.'
+  if (status === 503) return 'Try again in a moment. See the server log for details.'
+  if (status >= 500) return 'Look up the request id in the server log.'
+  return 'Correct the request and try again. See --help for examples.'
 }

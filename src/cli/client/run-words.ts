@@ -84,5 +84,5 @@ function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   const rest = text.length - MAX_OUTPUT_CHARACTERS
   const kept = printableLines(text.slice(0, MAX_OUTPUT_CHARACTERS))
-  return rest > 0 ? `${kept}\n… ${rest} characters more: --json shows all` : kept
+  return rest > 0 ? `${kept}\n… ${rest} more characters; to see all: --json` : kept
 }

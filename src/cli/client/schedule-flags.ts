@@ -11,16 +11,16 @@ export const machineZone = (): string => new Intl.DateTimeFormat().resolvedOptio
 export function readSchedule(flags: Flags, current: unknown): unknown {
   const given = KINDS.filter((kind) => flags[kind] !== undefined)
   if (given.length > 1)
-    throw usage(`A task has one schedule; ${given.map((kind) => `--${kind}`).join(' and ')} give more.`)
+    throw usage(`A task has one schedule; use only one of ${given.map((kind) => `--${kind}`).join(' and ')}.`)
   const [kind] = given
   const more = readMore(flags)
   if (kind === undefined && Object.keys(more).length === 0) return undefined
   if (kind === undefined && current === undefined)
-    throw usage(`${Object.keys(more).map((name) => `--${name}`)} is about a schedule, and there is none.`)
+    throw usage(`${Object.keys(more).map((name) => `--${name}`)} needs a schedule.`)
   const schedule =
     kind === undefined ? (current as object | string) : scheduleOf(kind, flags[kind], zoneOf(current))
   if (Object.keys(more).length === 0) return schedule
-  if (Array.isArray(schedule)) throw usage('A list of triggers says itself what each of them is like.')
+  if (Array.isArray(schedule)) throw usage('In a list of triggers, set these fields on each trigger.')
   if (typeof schedule === 'string') return { type: 'words', words: schedule, ...more }
   return { ...schedule, ...more }
 }

@@ -33,7 +33,7 @@ export function serverUrl(flag: string | undefined, env: NodeJS.ProcessEnv): str
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new CliError(
       `${name} is '${text}'; it must be an address such as ${DEFAULT_SERVER}.`,
-      'Give the address that belfry start has printed.',
+      'Use the address that belfry start printed.',
       EXIT.usage,
     )
   return url.href.replace(/\/+$/, '')
@@ -47,8 +47,8 @@ export function tokenFrom(flag: string | undefined, env: NodeJS.ProcessEnv): str
   if (token === '') return null
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new CliError(
-    'The token holds spaces or characters that cannot be sent in a header.',
-    'Give the token alone with --token, BELFRY_TOKEN or BELFRY_TOKEN_FILE.',
+    'The token contains spaces or characters that are not allowed in a header.',
+    'Pass only the token in --token, BELFRY_TOKEN or BELFRY_TOKEN_FILE.',
     EXIT.usage,
   )
 }
@@ -133,15 +133,15 @@ export class Server {
     const reason = reasonOf(error)
     return new CliError(
       `No Belfry at ${this.url}${reason === '' ? '' : ` (${reason})`}.`,
-      `Start one: belfry start. One that runs elsewhere is named by --server or ${SERVER_VARIABLE}.`,
+      `Start a server: belfry start. To use another address: --server or ${SERVER_VARIABLE}`,
       EXIT.unreachable,
     )
   }
 
   #stranger({ status }: Response): CliError {
     return new CliError(
-      `What answers at ${this.url} is not Belfry: it said ${status}, and not in JSON.`,
-      `Name a Belfry with --server or ${SERVER_VARIABLE}.`,
+      `The server at ${this.url} is not Belfry: it answered ${status} without JSON.`,
+      `Give the address of a Belfry server with --server or ${SERVER_VARIABLE}.`,
       EXIT.unreachable,
     )
   }

@@ -12,16 +12,16 @@ const read = (words: readonly string[], current = {}) =>
   )
 
 test.each([
-  [['--action', 'sleep'], "--action is 'sleep'; it must be like sleep:1s"],
-  [['--action', 'sleep:'], "--action is 'sleep:'; it must be like sleep:1s"],
-  [['--action', '{"type":'], '--action begins like JSON and is none.'],
-  [['--body', '1'], 'Nothing says what to do.'],
-  [['--action', 'http:http://x', '--header', 'accept'], "--header is 'accept'; it must be like"],
-  [['--every', '1s', '--daily', '9:00'], 'A task has one schedule; --every and --daily give more.'],
+  [['--action', 'sleep'], "--action is 'sleep'; it must have a form such as sleep:1s"],
+  [['--action', 'sleep:'], "--action is 'sleep:'; it must have a form such as sleep:1s"],
+  [['--action', '{"type":'], '--action starts like JSON but is not valid JSON.'],
+  [['--body', '1'], 'The task has no action.'],
+  [['--action', 'http:http://x', '--header', 'accept'], "--header is 'accept'; it must have the form"],
+  [['--every', '1s', '--daily', '9:00'], 'A task has one schedule; use only one of --every and --daily.'],
   [['--daily', 'noon'], "--daily is 'noon'; it must be a time such as 09:30."],
-  [['--timezone', 'UTC'], '--timezone is about a schedule, and there is none.'],
-  [['--schedule', '[]', '--timezone', 'UTC'], 'A list of triggers says itself'],
-  [['--file', '/nowhere.json'], '/nowhere.json cannot be read'],
+  [['--timezone', 'UTC'], '--timezone needs a schedule.'],
+  [['--schedule', '[]', '--timezone', 'UTC'], 'In a list of triggers, set'],
+  [['--file', '/nowhere.json'], 'Cannot read /nowhere.json'],
   [['--metadata', '{'], '--metadata is not JSON'],
   [['--set', 'x'], "--set is 'x'; it must be like priority=5."],
 ])('%j is wrong usage', async (words, message) => {

@@ -42,7 +42,7 @@ function nextWords(task: Task, now: number): string {
 
 function lastWords({ recent }: Task, now: number): string {
   const last = recent?.[0]
-  if (!last) return '○ never ran'
+  if (!last) return '○ no runs yet'
   return `${markOf(last.state)} ${formatDistance(Date.parse(last.endedAt), now)}`
 }
 
@@ -89,7 +89,7 @@ export function nextPairs(task: Task, now: number): [string, string][] {
 
 function lastPairs({ recent = [], timezone }: Task, now: number): [string, string][] {
   const last = recent[0]
-  if (!last) return [['last', '○ never ran']]
+  if (!last) return [['last', '○ no runs yet']]
   const took = last.durationMs === null ? '' : `, took ${formatDuration(last.durationMs)}`
   const late = last.latenessMs === null ? '' : `, ${lateOrEarly(last.latenessMs)}`
   return [

@@ -34,7 +34,7 @@ function attemptLine(
   now: number,
 ): string {
   const words = printable(outcomeWords(attempt) || attempt.outcome.replaceAll('_', ' '))
-  const again = run.retryAt === null ? '' : `; next try ${formatDistance(Date.parse(run.retryAt), now)}`
+  const again = run.retryAt === null ? '' : `; next attempt ${formatDistance(Date.parse(run.retryAt), now)}`
   return `${markOf(attempt.outcome)} attempt ${attempt.number}: ${words} in ${tookWords(attempt)}${again}\n`
 }
 

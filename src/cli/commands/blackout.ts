@@ -9,8 +9,8 @@ Examples:
 `
 
 const ADD_HELP = `
-What comes due within is skipped and says so, or with --effect defer runs once at the end. Runs that are
-triggered run all the same.
+Occurrences within the window are recorded as skipped; with --effect defer the latest one of each
+task runs when the window ends. Manual triggers are not affected.
 
 Examples:
   belfry blackout add freeze --from 2026-12-24T00:00:00Z --to 2027-01-02T00:00:00Z
@@ -30,32 +30,35 @@ export function blackoutCommand(program: Command): void {
     .command('blackout')
     .alias('blackouts')
     .usage('<command> [options]')
-    .description('Times in which nothing fires: list, add and remove them')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('Manage blackouts, the windows in which no schedule fires')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
   addClientFlags(
-    group.command('list').alias('ls').description('List blackouts, with those that hold now'),
+    group.command('list').alias('ls').description('List blackouts and whether they are in force'),
   ).action(async (flags) => (await import('../handlers/blackouts.ts')).listBlackouts(flags))
   const add = group
     .command('add')
     .alias('create')
-    .description('Let nothing fire within a window')
-    .argument('<name>', 'What to call it')
-    .option('--from <when>', 'An instant; with --days a wall time such as 22:00')
-    .option('--to <when>', 'The same, where it ends')
-    .option('--days <days>', 'Every week on these: mon,tue,wed,thu,fri,sat,sun')
-    .option('--cron <expression>', 'From each instant that it matches')
-    .option('--duration <time>', 'So long, with --cron')
-    .option('--timezone <zone>', "Of --days and --cron (default: this machine's)")
-    .option('--effect <effect>', 'skip (default), or defer: the latest of each task runs at the end')
+    .description('Add a window in which no schedule fires')
+    .argument('<name>', 'Name of the blackout')
+    .option('--from <when>', 'Start: a timestamp, or with --days a local time such as 22:00')
+    .option('--to <when>', 'End, in the same form as --from')
+    .option('--days <days>', 'Repeat weekly on these days: mon,tue,wed,thu,fri,sat,sun')
+    .option('--cron <expression>', 'Start the window at each match of this expression')
+    .option('--duration <time>', 'Length of the window (with --cron)')
+    .option('--timezone <zone>', "Time zone of --days and --cron (default: this machine's)")
+    .option(
+      '--effect <effect>',
+      'skip (default), or defer: run the latest occurrence of each task at the end',
+    )
   addClientFlags(add)
     .addHelpText('after', ADD_HELP)
     .action(async (name, flags) => (await import('../handlers/blackouts.ts')).addBlackout(name, flags))
   const remove = group
     .command('remove')
     .alias('rm')
-    .description('Let everything fire again, at once if it holds now')
-    .argument('<blackout>', 'Its id, the first 8 characters of it, or its name where only one has it')
+    .description('Remove a blackout; deferred runs start immediately')
+    .argument('<blackout>', 'Id (or at least its first 8 characters), or unique name')
   addClientFlags(addYesFlag(remove))
     .addHelpText('after', REMOVE_HELP)
     .action(async (ref, flags) => (await import('../handlers/blackouts.ts')).removeBlackout(ref, flags))

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { addClientFlags } from '../client/output.ts'
 
 const NODE_HELP = `
-Nodes are the Belfry processes on one database. The list has those that live, and the dead of the last week.
+Nodes are the Belfry processes that share one database. Dead nodes are listed for a week.
 
 Examples:
   belfry node list
@@ -10,7 +10,7 @@ Examples:
 `
 
 const WORKER_HELP = `
-Workers perform runs: nodes with the role worker, and processes of your own that offer handlers.
+Workers perform runs: nodes with the role worker, and your own processes that provide handlers.
 
 Examples:
   belfry worker list
@@ -19,8 +19,8 @@ Examples:
 
 /** Commands for the processes that share the work. */
 export function clusterCommands(program: Command): void {
-  listCommand(program, 'node', 'Belfry processes on this database: list', NODE_HELP)
-  listCommand(program, 'worker', 'Nodes and processes of yours that perform runs: list', WORKER_HELP)
+  listCommand(program, 'node', 'List the Belfry processes that share the database', NODE_HELP)
+  listCommand(program, 'worker', 'List the workers that perform runs', WORKER_HELP)
 }
 
 function listCommand(program: Command, noun: 'node' | 'worker', description: string, help: string): void {
@@ -29,13 +29,13 @@ function listCommand(program: Command, noun: 'node' | 'worker', description: str
     .alias(`${noun}s`)
     .usage('<command> [options]')
     .description(description)
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', help)
   const list = group
     .command('list')
     .alias('ls')
-    .description(`List ${noun}s: what they do, and whether they live`)
-    .option('--state <state>', 'alive, quiet or dead')
+    .description(`List ${noun}s and their state`)
+    .option('--state <state>', 'Only this state: alive, quiet or dead')
   addClientFlags(list)
     .addHelpText('after', help)
     .action(async (flags) => (await import('../handlers/cluster.ts')).listMembers(noun, flags))

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { addClientFlags } from '../client/output.ts'
 
 const HELP = `
-A dead letter is a run that failed for good and that nobody has seen to.
+A dead letter is a run that failed permanently and was neither rerun nor dismissed.
 
 Examples:
   belfry dead-letter list
@@ -16,8 +16,9 @@ Examples:
 `
 
 const REDRIVE_HELP = `
-Each is run again as a new run, none of them twice, and goes on though a node dies. Without any of the flags that
-say which, all of them are meant, and it asks first. With --wait it ends with 7 when it does not get to the end.
+Each dead letter is rerun once, as a new run, even if a node dies meanwhile. Without a filter the
+command applies to all dead letters and asks for confirmation. With --wait, exits with 7 if the
+redrive does not complete.
 
 Examples:
   belfry dead-letter redrive --task morning --since 1h --dry-run
@@ -25,7 +26,8 @@ Examples:
 `
 
 const DISMISS_HELP = `
-They leave the list and stay in history. It asks first, also where flags say which.
+Dismissed dead letters leave the list but stay in history. The command always asks for
+confirmation.
 
 Examples:
   belfry dead-letter dismiss --task morning --dry-run
@@ -38,28 +40,28 @@ export function deadLetterCommand(program: Command): void {
     .command('dead-letter')
     .alias('dead-letters')
     .usage('<command> [options]')
-    .description('Runs that failed for good: list them by cause, run them again')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('List permanently failed runs, rerun or dismiss them')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
-  const list = which(group.command('list').alias('ls').description('List dead letters, grouped'))
-    .option('--by <what>', 'error (default), task or hour')
-    .option('--limit <n>', 'At most so many groups', '50')
+  const list = which(group.command('list').alias('ls').description('List dead letters in groups'))
+    .option('--by <what>', 'Group by error (default), task or hour')
+    .option('--limit <n>', 'Maximum number of groups', '50')
   addClientFlags(list)
     .addHelpText('after', LIST_HELP)
     .action(async (flags) => (await import('../handlers/dead-letters.ts')).listDeadLetters(flags))
-  const redrive = which(group.command('redrive').description('Run dead letters again, so many a second'))
-    .option('--run <id>', 'This run; may be repeated', collect)
-    .option('--rate <n>', 'Runs a second (default: 10)')
-    .option('--dry-run', 'Only say how many it would be')
-    .option('--wait', 'Until all of them were asked to run again')
-    .option('-y, --yes', 'Do not ask')
+  const redrive = which(group.command('redrive').description('Rerun dead letters at a limited rate'))
+    .option('--run <id>', 'Only this run; repeatable', collect)
+    .option('--rate <n>', 'Maximum reruns per second (default: 10)')
+    .option('--dry-run', 'Only show how many would be affected')
+    .option('--wait', 'Wait until the redrive ends')
+    .option('-y, --yes', 'Do not ask for confirmation')
   addClientFlags(redrive)
     .addHelpText('after', REDRIVE_HELP)
     .action(async (flags) => (await import('../handlers/dead-letters.ts')).redriveDeadLetters(flags))
-  const dismiss = which(group.command('dismiss').description('Take dead letters off the list'))
-    .option('--run <id>', 'This run; may be repeated', collect)
-    .option('--dry-run', 'Only say how many it would be')
-    .option('-y, --yes', 'Do not ask')
+  const dismiss = which(group.command('dismiss').description('Remove dead letters from the list'))
+    .option('--run <id>', 'Only this run; repeatable', collect)
+    .option('--dry-run', 'Only show how many would be affected')
+    .option('-y, --yes', 'Do not ask for confirmation')
   addClientFlags(dismiss)
     .addHelpText('after', DISMISS_HELP)
     .action(async (flags) => (await import('../handlers/dead-letters.ts')).dismissDeadLetters(flags))
@@ -67,10 +69,10 @@ export function deadLetterCommand(program: Command): void {
 
 const which = (command: Command) =>
   command
-    .option('--task <task>', 'Of one task: its id, its key, or its name')
-    .option('--fingerprint <hex>', 'Those that failed like this')
-    .option('--since <duration>', 'Those that ended since so long ago, such as 1h or 2d')
-    .option('--from <instant>', 'Those that ended at this instant or later')
-    .option('--to <instant>', 'Those that ended before this instant')
+    .option('--task <task>', 'Only runs of this task: id, key or name')
+    .option('--fingerprint <hex>', 'Only runs that failed with this error')
+    .option('--since <duration>', 'Only runs that ended within this time, such as 1h or 2d')
+    .option('--from <instant>', 'Only runs that ended at or after this time')
+    .option('--to <instant>', 'Only runs that ended before this time')
 
 const collect = (value: string, before: readonly string[] = []) => [...before, value]

@@ -2,14 +2,14 @@ import type { Command } from 'commander'
 import { addConfigFlags, configFrom } from '../config-flags.ts'
 
 const HELP = `
-Ends with 1 when it finds a problem that would keep Belfry from starting or from keeping its promises.
+Exits with 1 if it finds a problem that prevents Belfry from starting or from running reliably.
 `
 
 export function doctorCommand(program: Command): void {
   const command = program
     .command('doctor')
-    .description('Check this machine and its configuration, changing nothing')
-    .option('--json', 'As JSON')
+    .description('Check this machine and its configuration without changing anything')
+    .option('--json', 'Print JSON')
   addConfigFlags(command, ['port', 'host', 'dataDir', 'databaseUrl', 'databasePooling', 'databaseDirectUrl'])
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)

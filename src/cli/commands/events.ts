@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander'
 import { addClientFlags } from '../client/output.ts'
 
 const HELP = `
-Each run that ends is told once, on a line; with --json one object a line, a CloudEvent. A connection that breaks
-is made again and nothing is left out. Ctrl-C ends it.
+Prints one line for each run that ends; with --json one CloudEvent per line. After a lost
+connection the command reconnects and continues without gaps. Press Ctrl-C to stop.
 
 Examples:
   belfry events
@@ -16,16 +16,16 @@ export function eventsCommand(program: Command): void {
   const command = program
     .command('events')
     .alias('tail')
-    .description('Follow what becomes of runs, as they end')
-    .option('--task <task>', 'Of one task: its id, its key, or its name')
-    .option('--state <state>', 'completed, permanently_failed, cancelled or skipped')
-    .option('--tag <tag>', 'Of tasks with this tag')
-    .option('--type <action>', 'Of tasks with such an action')
-    .option('--queue <name>', 'Of tasks in this queue')
-    .option('--owner <who>', 'Of tasks of this owner')
-    .option('--since <duration>', 'Begin with what ended so long ago, such as 5m or 1d; or at an instant')
-    .option('--after <id>', 'Begin behind the event with this id')
-    .option('--count <n>', 'End after so many')
+    .description('Follow runs as they end')
+    .option('--task <task>', 'Only runs of this task: id, key or name')
+    .option('--state <state>', 'Only this state: completed, permanently_failed, cancelled or skipped')
+    .option('--tag <tag>', 'Only tasks with this tag')
+    .option('--type <action>', 'Only tasks with this type of action')
+    .option('--queue <name>', 'Only tasks in this queue')
+    .option('--owner <who>', 'Only tasks of this owner')
+    .option('--since <duration>', 'Start this long ago, such as 5m or 1d, or at a timestamp')
+    .option('--after <id>', 'Start after the event with this id')
+    .option('--count <n>', 'Exit after this many events')
     // What it does anyway, and what many will type.
     .addOption(new Option('-f, --follow').hideHelp())
   addClientFlags(command)

@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { addConfigFlags, configFrom } from '../config-flags.ts'
 
 const HELP = `
-Every node migrates when it starts; this is for those who want it to happen at a time of their choosing.
+Every node migrates the database when it starts. Use this command to migrate at a time of your
+choosing.
 
 Examples:
   belfry migrate --database-url postgresql://belfry@db.example.com/belfry
@@ -10,9 +11,7 @@ Examples:
 `
 
 export function migrateCommand(program: Command): void {
-  const command = program
-    .command('migrate')
-    .description("Bring the database to this release's schema, and nothing else")
+  const command = program.command('migrate').description('Migrate the database to the schema of this release')
   addConfigFlags(command, ['dataDir', 'databaseUrl', 'databasePooling'])
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)

@@ -8,8 +8,8 @@ Examples:
 `
 
 const LIMIT_HELP = `
-Tasks that exist go on as they are; what is created or rescheduled must keep to it. An empty value takes
-a limit away.
+Limits apply to tasks that are created or rescheduled from now on; existing tasks are not
+affected. An empty value removes a limit.
 
 Examples:
   belfry project limit --min-period 1m
@@ -21,17 +21,17 @@ export function projectCommand(program: Command): void {
   const group = program
     .command('project')
     .usage('<command> [options]')
-    .description('Show and set what tasks may be')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('Show and set project limits')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
   addClientFlags(group.command('show').description('Show the limits of the project')).action(async (flags) =>
     (await import('../handlers/project.ts')).showProject(flags),
   )
   const limit = group
     .command('limit')
-    .description('Limit how often tasks may be due, and how far ahead')
-    .option('--min-period <time>', 'Tasks may be due so often and not more often')
-    .option('--max-ahead <time>', 'The next time may lie so far ahead and not further')
+    .description('Limit how often and how far ahead tasks can be due')
+    .option('--min-period <time>', 'Minimum time between two occurrences of a task')
+    .option('--max-ahead <time>', 'Maximum time until the next occurrence')
   addClientFlags(limit)
     .addHelpText('after', LIMIT_HELP)
     .action(async (flags) => (await import('../handlers/project.ts')).limitProject(flags))

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { addClientFlags } from '../client/output.ts'
 
 const HELP = `
-A queue is where due runs wait for a worker. Tasks name theirs with --queue; it exists from then on.
+Due runs wait in a queue for a worker. A queue is created when a task first names it with --queue.
 
 Examples:
   belfry queue list
@@ -23,7 +23,8 @@ Examples:
 `
 
 const PAUSE_HELP = `
-Runs in progress continue. Runs that come due wait in the queue until you resume it; none of them is skipped.
+Runs in progress continue. Runs that come due wait in the queue until you resume it; none of them
+is skipped.
 
 Examples:
   belfry queue pause reports
@@ -35,14 +36,14 @@ Examples:
 `
 
 const LIMIT_HELP = `
-The limit holds over all workers together. Runs in progress continue when it is lowered.
+The limit applies to all workers together. Runs in progress continue when it is lowered.
 
 Examples:
   belfry queue limit reports 5
   belfry queue limit reports none
 `
 
-const QUEUE = 'The name of the queue'
+const QUEUE = 'Name of the queue'
 
 /** Commands for queues: where due runs wait for a worker. */
 export function queueCommand(program: Command): void {
@@ -50,15 +51,15 @@ export function queueCommand(program: Command): void {
     .command('queue')
     .alias('queues')
     .usage('<command> [options]')
-    .description('Queues of due runs: list, show, pause, resume, limit')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('List, pause, resume and limit queues')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
   const list = group
     .command('list')
     .alias('ls')
-    .description('List queues by name, and what waits in them')
-    .option('--search <text>', 'Those with this in their name')
-    .option('--limit <n>', 'At most so many', '50')
+    .description('List queues and how many runs are waiting')
+    .option('--search <text>', 'Only queues whose name contains this text')
+    .option('--limit <n>', 'Maximum number of results', '50')
   addClientFlags(list)
     .addHelpText('after', LIST_HELP)
     .action(async (flags) => (await import('../handlers/queues.ts')).listQueues(flags))
@@ -66,20 +67,21 @@ export function queueCommand(program: Command): void {
     .addHelpText('after', SHOW_HELP)
     .action(async (name, flags) => (await import('../handlers/queues.ts')).showQueue(name, flags))
   addClientFlags(
-    group.command('pause').description('Start no more runs of a queue').argument('<queue>', QUEUE),
+    group
+      .command('pause')
+      .description('Pause a queue, so that none of its runs start')
+      .argument('<queue>', QUEUE),
   )
     .addHelpText('after', PAUSE_HELP)
     .action(async (name, flags) => (await import('../handlers/queues.ts')).pauseQueue(name, flags))
-  addClientFlags(
-    group.command('resume').description('Start what waits in a queue again').argument('<queue>', QUEUE),
-  )
+  addClientFlags(group.command('resume').description('Resume a paused queue').argument('<queue>', QUEUE))
     .addHelpText('after', RESUME_HELP)
     .action(async (name, flags) => (await import('../handlers/queues.ts')).resumeQueue(name, flags))
   const limit = group
     .command('limit')
-    .description('Limit how many runs of a queue may be in progress at once')
+    .description('Limit how many runs of a queue are in progress at once')
     .argument('<queue>', QUEUE)
-    .argument('<n>', 'So many, from 1 to 100000; or none')
+    .argument('<n>', 'A number from 1 to 100000, or none')
   addClientFlags(limit)
     .addHelpText('after', LIMIT_HELP)
     .action(async (name, n, flags) => (await import('../handlers/queues.ts')).limitQueue(name, n, flags))

@@ -11,7 +11,7 @@ To run a task now: belfry task run NAME
 `
 
 const LIST_HELP = `
-Instants are like 2026-11-16T09:00:00Z.
+Timestamps have the form 2026-11-16T09:00:00Z.
 
 Examples:
   belfry run list --task hello
@@ -25,19 +25,19 @@ export function runCommand(program: Command): void {
     .command('run')
     .alias('runs')
     .usage('<command> [options]')
-    .description('List runs, look into one, cancel it, run it again')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('List, show, cancel and retry runs')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
   listCommand(group)
-  addClientFlags(group.command('show').description('Show a run with its attempts'))
-    .argument('<id>', 'The id of the run, or its first characters: 8 or more')
+  addClientFlags(group.command('show').description('Show a run and its attempts'))
+    .argument('<id>', 'Id of the run, or at least its first 8 characters')
     .action(async (id, flags) => (await import('../handlers/runs.ts')).showRun(id, flags))
-  addClientFlags(group.command('cancel').description('Stop a run that has not ended'))
-    .argument('<id>', 'The id of the run, or its first characters: 8 or more')
+  addClientFlags(group.command('cancel').description('Cancel a run that has not ended'))
+    .argument('<id>', 'Id of the run, or at least its first 8 characters')
     .action(async (id, flags) => (await import('../handlers/runs.ts')).cancelRun(id, flags))
-  addClientFlags(group.command('retry').description('Run a run that has ended once more, as a new one'))
-    .argument('<id>', 'The id of the run, or its first characters: 8 or more')
-    .option('--wait', 'Until the new run has ended; ends with 7 when it does not complete')
+  addClientFlags(group.command('retry').description('Repeat a run that has ended, as a new run'))
+    .argument('<id>', 'Id of the run, or at least its first 8 characters')
+    .option('--wait', 'Wait until the new run ends; exits with 7 if it fails')
     .action(async (id, flags) => (await import('../handlers/runs.ts')).retryRun(id, flags))
 }
 
@@ -46,14 +46,14 @@ function listCommand(group: Command): void {
     .command('list')
     .alias('ls')
     .description('List runs, latest first')
-    .option('--task <task>', 'Of one task: its id, its key, or its name')
+    .option('--task <task>', 'Only runs of this task: id, key or name')
     .option(
       '--state <state>',
       'pending, running, retrying, completed, permanently_failed, cancelled, skipped',
     )
-    .option('--from <instant>', 'At this instant or later')
-    .option('--to <instant>', 'Before this instant')
-    .option('--limit <n>', 'At most so many', '50')
+    .option('--from <instant>', 'Only runs at or after this time')
+    .option('--to <instant>', 'Only runs before this time')
+    .option('--limit <n>', 'Maximum number of results', '50')
   addClientFlags(command)
     .addHelpText('after', LIST_HELP)
     .action(async (flags) => (await import('../handlers/list-runs.ts')).listRuns(flags))

@@ -9,8 +9,8 @@ Examples:
 `
 
 const PREVIEW_HELP = `
-Nothing is stored. The first instant listed is after --from: an occurrence at exactly that instant is left out.
-Notes tell of nights on which clocks change. The schedule of a task: belfry task show TASK.
+Nothing is stored. An occurrence at exactly --from is not listed. Notes point out daylight saving
+changes. To see the schedule of a task: belfry task show TASK
 
 Examples:
   belfry schedule preview 'every weekday at 9:30 (Europe/Berlin)'
@@ -24,21 +24,21 @@ export function scheduleCommand(program: Command): void {
     .command('schedule')
     .alias('schedules')
     .usage('<command> [options]')
-    .description('Try a schedule out: preview when it fires')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('Preview when a schedule fires')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
   const preview = group
     .command('preview')
-    .description('Show when a schedule fires, and what clock changes do to it')
+    .description('Show when a schedule fires and how daylight saving changes affect it')
     .argument('[words]', "The schedule in words, such as 'every weekday at 9:30'")
   addScheduleFlags(preview)
-    .option('--start-at <instant>', 'Not before')
-    .option('--end-at <instant>', 'Not after')
+    .option('--start-at <instant>', 'No occurrences before this time')
+    .option('--end-at <instant>', 'No occurrences after this time')
     .optionsGroup('Options:')
-    .option('--from <instant>', 'List what comes after this instant (default: now)')
-    .option('--count <n>', 'How many instants, up to 100 (default: 10)')
-    .option('--jitter <time>', 'Put each off by up to so long, as a task with this jitter does')
-    .option('--seed <text>', 'What H and jitter are drawn from: the key of the task')
+    .option('--from <instant>', 'List occurrences after this time (default: now)')
+    .option('--count <n>', 'Number of occurrences, up to 100 (default: 10)')
+    .option('--jitter <time>', 'Random delay (jitter) of up to')
+    .option('--seed <text>', 'Seed of H and jitter: the key of the task')
   addClientFlags(preview)
     .addHelpText('after', PREVIEW_HELP)
     .action(async (words, flags) => (await import('../handlers/schedules.ts')).previewSchedule(words, flags))

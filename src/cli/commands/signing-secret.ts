@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { addClientFlags, addYesFlag } from '../client/output.ts'
 
 const HELP = `
-Receivers verify with a signing secret that a request comes from Belfry. Two may be in use at once, and an
-origin may have secrets of its own.
+Receivers use a signing secret to verify that a request comes from Belfry. Two secrets can be in
+use at once, and an origin can have its own.
 
 Examples:
   belfry signing-secret create
@@ -11,14 +11,14 @@ Examples:
 `
 
 const LIST_HELP = `
-A secret itself is shown only when it is made; the list has its id and its age.
+The list shows ids and ages. The secret itself is shown only when it is created.
 
 Examples:
   belfry signing-secret list
 `
 
 const CREATE_HELP = `
-The secret is printed once and cannot be read again. Requests of tasks are signed from then on.
+The secret is printed once and cannot be shown again. Requests of tasks are signed from now on.
 
 Examples:
   belfry signing-secret create
@@ -27,7 +27,8 @@ Examples:
 `
 
 const ROTATE_HELP = `
-Requests carry signatures of both secrets until the old one expires: give receivers the new one meanwhile.
+Until the old secret expires, requests carry signatures of both. Give the new one to the receivers
+in the meantime.
 
 Examples:
   belfry signing-secret rotate
@@ -35,7 +36,7 @@ Examples:
 `
 
 const REVOKE_HELP = `
-Receivers that know only this secret refuse requests from then on.
+Receivers that know only this secret will reject requests from now on.
 
 Examples:
   belfry signing-secret revoke 01a1e128-d49d-7000-92ca-b285fcbd8a00
@@ -48,24 +49,24 @@ export function signingSecretCommand(program: Command): void {
     .command('signing-secret')
     .alias('signing-secrets')
     .usage('<command> [options]')
-    .description('Secrets that sign requests: list, create, rotate, revoke')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('Manage the secrets that sign outgoing requests')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
   addClientFlags(forOrigin(group.command('list').alias('ls').description('List the secrets in use')))
     .addHelpText('after', LIST_HELP)
     .action(async (flags) => (await import('../handlers/signing-secrets.ts')).listSigningSecrets(flags))
-  addClientFlags(forOrigin(group.command('create').description('Make a secret and print it once')))
+  addClientFlags(forOrigin(group.command('create').description('Create a secret and print it once')))
     .addHelpText('after', CREATE_HELP)
     .action(async (flags) => (await import('../handlers/signing-secrets.ts')).createSigningSecret(flags))
   const rotate = group
     .command('rotate')
-    .description('Make a new secret, and let the old one expire')
-    .option('--keep-old-for <time>', 'Sign with the old one too for so long (default: 1d)')
+    .description('Create a new secret and let the old one expire')
+    .option('--keep-old-for <time>', 'Keep signing with the old secret for this long (default: 1d)')
   addClientFlags(forOrigin(rotate))
     .addHelpText('after', ROTATE_HELP)
     .action(async (flags) => (await import('../handlers/signing-secrets.ts')).rotateSigningSecret(flags))
-  const revoke = group.command('revoke').alias('rm').description('Stop using a secret at once')
-  addClientFlags(addYesFlag(revoke.argument('<id>', 'Its id, or the first 8 characters or more')))
+  const revoke = group.command('revoke').alias('rm').description('Stop using a secret immediately')
+  addClientFlags(addYesFlag(revoke.argument('<id>', 'Id of the secret, or at least its first 8 characters')))
     .addHelpText('after', REVOKE_HELP)
     .action(async (id, flags) =>
       (await import('../handlers/signing-secrets.ts')).revokeSigningSecret(id, flags),
@@ -73,4 +74,4 @@ export function signingSecretCommand(program: Command): void {
 }
 
 const forOrigin = (command: Command) =>
-  command.option('--origin <origin>', 'Of requests to one receiver, such as https://hooks.example.com')
+  command.option('--origin <origin>', 'Only for requests to this origin, such as https://hooks.example.com')

@@ -3,15 +3,15 @@ import { CADENCES, CONFIG_KEYS, flagOf } from '../../runtime/config.ts'
 import { addConfigFlags, configFrom } from '../config-flags.ts'
 
 /** The names alone, in lines that fit beside the rest; what each is for would fill another screen. */
-const NAMES = `How often and how much at once: ${CADENCES.map(flagOf).join(' ')}`
+const NAMES = `Tuning (see docs/reference/configuration.md): ${CADENCES.map(flagOf).join(' ')}`
   .match(/.{1,98}( |$)/g)
   ?.join('\n')
 
 const HELP = `
 ${NAMES}
 
-Each setting is also a variable and a line of belfry.toml; flags win over variables, variables over
-the file:  --data-dir ./data  =  BELFRY_DATA_DIR=./data  =  data_dir = "./data"
+Every setting is also an environment variable and a key of belfry.toml. Flags override variables,
+variables override the file:  --data-dir ./data  =  BELFRY_DATA_DIR=./data  =  data_dir = "./data"
 
 Examples:
   belfry start --database-url postgresql://belfry@db.example.com/belfry
@@ -21,7 +21,7 @@ Examples:
 export function startCommand(program: Command): void {
   const command = program
     .command('start')
-    .description('Start Belfry: the database if need be, the scheduler, a worker and the API')
+    .description('Start Belfry, by default with all roles and an embedded database')
   addConfigFlags(command, CONFIG_KEYS)
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)

@@ -10,8 +10,8 @@ Examples:
 `
 
 const CREATE_HELP = `
-Each run that ends and is wanted is sent as a signed POST, at least once. Without filters that is every run. The
-secret that signs is made by the server and shown once.
+Each run that ends and matches the filters is sent as a signed POST, at least once. Without
+filters, every run matches. The server creates the signing secret and shows it once.
 
 Examples:
   belfry subscription create https://example.com/events --name alerts --state permanently_failed
@@ -25,22 +25,23 @@ Examples:
 `
 
 const TEST_HELP = `
-The event has the type belfry.test and is signed like every other. It is sent once, also to one that is failing or
-disabled, and nothing else changes. It ends with 1 when the receiver does not take it.
+Sends one signed event of the type belfry.test, even if the subscription is failing or disabled.
+The state of the subscription does not change. Exits with 1 if the receiver does not accept the
+event.
 
 Examples:
   belfry subscription test alerts
 `
 
 const REMOVE_HELP = `
-What has not been sent by then is never sent. The secret is gone as well.
+Events that have not been delivered are discarded, and the signing secret is deleted.
 
 Examples:
   belfry subscription remove alerts
   belfry subscription remove alerts --yes
 `
 
-const SUBSCRIPTION = 'Its id, the first 8 characters of it, or its name where only one has it'
+const SUBSCRIPTION = 'Id (or at least its first 8 characters), or unique name'
 
 /** Commands for subscriptions: who is told what becomes of runs. */
 export function subscriptionCommand(program: Command): void {
@@ -48,30 +49,34 @@ export function subscriptionCommand(program: Command): void {
     .command('subscription')
     .alias('subscriptions')
     .usage('<command> [options]')
-    .description('Tell addresses what becomes of runs: list, create, test, resume, remove')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('Send webhooks when runs end')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
   addClientFlags(
     group
       .command('list')
       .alias('ls')
-      .description('List subscriptions, with what they fail of')
-      .option('--limit <n>', 'At most so many', '50'),
+      .description('List subscriptions and their last errors')
+      .option('--limit <n>', 'Maximum number of results', '50'),
   ).action(async (flags) => (await import('../handlers/subscriptions.ts')).listSubscriptions(flags))
   const create = group
     .command('create')
-    .description('Tell an address what becomes of runs')
-    .argument('<url>', 'Where to send it')
-    .option('--name <name>', 'What to call it')
-    .option('--state <state>', 'completed, permanently_failed, cancelled or skipped; repeatable', collect)
-    .option('--task <task>', 'Of this task: its id, its key, or its name; repeatable', collect)
-    .option('--tag <tag>', 'Of tasks with this tag; repeatable', collect)
-    .option('--type <action>', 'Of tasks with such an action; repeatable', collect)
-    .option('--queue <name>', 'Of tasks in this queue; repeatable', collect)
-    .option('--owner <who>', 'Of tasks of this owner; repeatable', collect)
-    .option('--batch-size <n>', 'Up to so many in one POST, as an array (default: 1)')
-    .option('--give-up-after <time>', 'Disable it when it has failed for so long (default: 1d)')
-    .option('--after <where>', 'Begin behind an event, or at an instant (default: now)')
+    .description('Send a webhook to a URL when runs end')
+    .argument('<url>', 'URL that receives the events')
+    .option('--name <name>', 'Name of the subscription')
+    .option(
+      '--state <state>',
+      'Only completed, permanently_failed, cancelled or skipped; repeatable',
+      collect,
+    )
+    .option('--task <task>', 'Only runs of this task: id, key or name; repeatable', collect)
+    .option('--tag <tag>', 'Only tasks with this tag; repeatable', collect)
+    .option('--type <action>', 'Only tasks with this type of action; repeatable', collect)
+    .option('--queue <name>', 'Only tasks in this queue; repeatable', collect)
+    .option('--owner <who>', 'Only tasks of this owner; repeatable', collect)
+    .option('--batch-size <n>', 'Maximum number of events per POST, sent as an array (default: 1)')
+    .option('--give-up-after <time>', 'Disable the subscription after failing for this long (default: 1d)')
+    .option('--after <where>', 'Start after an event id, or at a timestamp (default: now)')
   addClientFlags(create)
     .addHelpText('after', CREATE_HELP)
     .action(async (url, flags) =>
@@ -80,9 +85,9 @@ export function subscriptionCommand(program: Command): void {
   addClientFlags(
     group
       .command('resume')
-      .description('Go on with one that was disabled, where it stopped')
+      .description('Resume a disabled subscription where it stopped')
       .argument('<subscription>', SUBSCRIPTION)
-      .option('--after <where>', 'Behind an event, or at an instant, instead'),
+      .option('--after <where>', 'Resume after an event id, or at a timestamp, instead'),
   )
     .addHelpText('after', RESUME_HELP)
     .action(async (ref, flags) =>
@@ -91,7 +96,7 @@ export function subscriptionCommand(program: Command): void {
   addClientFlags(
     group
       .command('test')
-      .description('Send it one test event now, and show what the receiver says')
+      .description('Send one test event and show the response of the receiver')
       .argument('<subscription>', SUBSCRIPTION),
   )
     .addHelpText('after', TEST_HELP)
@@ -99,7 +104,7 @@ export function subscriptionCommand(program: Command): void {
   const remove = group
     .command('remove')
     .alias('rm')
-    .description('Send nothing more')
+    .description('Delete a subscription')
     .argument('<subscription>', SUBSCRIPTION)
   addClientFlags(addYesFlag(remove))
     .addHelpText('after', REMOVE_HELP)

@@ -3,7 +3,7 @@ import { ACTION_TYPES } from '../../core/action/action.ts'
 import { addClientFlags, addYesFlag } from '../client/output.ts'
 import { addTaskFlags, RARE_FLAGS } from '../client/task-flags.ts'
 
-const TASK = 'Its id, the first 8 characters of it, its key, or its name where only one has it'
+const TASK = 'Id (or at least its first 8 characters), key, or unique name'
 
 const HELP = `
 Examples:
@@ -11,7 +11,7 @@ Examples:
   belfry task list --state paused
   belfry task run hello --wait
 
-belfry task create --help shows every flag. Durations are like 500ms, 30s, 5m, 1h30m, 2d.
+For all flags: belfry task create --help. Durations have the form 500ms, 30s, 5m, 1h30m or 2d.
 `
 
 const CREATE_DESCRIPTION = `Create a task
@@ -31,8 +31,8 @@ ${RARE_FLAGS}
 const EDIT_HELP = `
 ${RARE_FLAGS}
 
-Only what is named changes; an empty value, as in --owner '', takes a field away. Without --if-version the
-change is made to the task as it is when it is read.
+Only the given fields change; an empty value, as in --owner '', removes a field. Without
+--if-version the change applies to the current version.
 
 Examples:
   belfry task edit morning --method GET
@@ -73,15 +73,16 @@ Examples:
 `
 
 const ROLLBACK_HELP = `
-Nothing is undone: it makes a new version, which replaces what is not yet due.
+Creates a new version with the definition of the earlier one. It applies to occurrences that are
+not yet due.
 
 Examples:
   belfry task rollback morning 2 --reason 'the new address was wrong'
 `
 
 const BACKFILL_HELP = `
-Occurrences that have completed need no run. Runs of a backfill go behind everything that is on time. With
---wait it ends with 7 when not all of them complete.
+Occurrences that have completed are not run again unless --force is given. Backfill runs have a
+lower priority than scheduled runs. With --wait, exits with 7 if any run fails.
 
 Examples:
   belfry task backfill morning --from 2026-11-01T00:00:00Z --dry-run
@@ -89,7 +90,7 @@ Examples:
 `
 
 const PAUSE_HELP = `
-Runs that have begun go on. What comes due meanwhile is recorded as skipped.
+Runs in progress continue. Occurrences that come due during the pause are recorded as skipped.
 
 Examples:
   belfry task pause morning --until 2h --reason 'partner maintenance'
@@ -102,7 +103,7 @@ Examples:
 `
 
 const SKIP_HELP = `
-They are recorded as skipped when their instants come. Asking again replaces what was asked before.
+Each occurrence is recorded as skipped when it comes due. A new request replaces the previous one.
 
 Examples:
   belfry task skip-next morning --reason 'a holiday'
@@ -111,7 +112,7 @@ Examples:
 `
 
 const RUN_HELP = `
-A paused task runs too, and stays paused. With --wait it ends with 7 when the run does not complete.
+A paused task runs too and stays paused. With --wait, exits with 7 if the run fails.
 
 Examples:
   belfry task run hello --wait
@@ -125,8 +126,8 @@ export function taskCommand(program: Command): void {
     .command('task')
     .alias('tasks')
     .usage('<command> [options]')
-    .description('Create tasks, list and change them, run them now')
-    .helpOption('-h, --help', 'Show help; also after a command')
+    .description('Create, list, change and run tasks')
+    .helpOption('-h, --help', 'Show help')
     .addHelpText('after', HELP)
   listCommand(group)
   showCommand(group)
@@ -142,8 +143,8 @@ export function taskCommand(program: Command): void {
   versionsCommand(group)
   diffCommand(group)
   rollbackCommand(group)
-  endCommand(group, 'cancel', 'End a task for good; it stays in the list')
-  endCommand(group, 'delete', 'End a task and hide it; its history stays').alias('rm')
+  endCommand(group, 'cancel', 'Cancel a task permanently; it stays in the list')
+  endCommand(group, 'delete', 'Cancel a task and hide it; its history is kept').alias('rm')
 }
 
 function listCommand(group: Command): void {
@@ -151,19 +152,19 @@ function listCommand(group: Command): void {
     .command('list')
     .alias('ls')
     .description('List tasks, newest first')
-    .option('--state <state>', 'scheduled, pending, running, paused, finished or cancelled')
-    .option('--type <action>', ACTION_TYPES.join(', '))
-    .option('--tag <tag>', 'Those with this tag')
-    .option('--owner <who>', 'Those of this owner')
-    .option('--search <text>', 'Those with this in their name or key')
-    .option('--limit <n>', 'At most so many', '50')
+    .option('--state <state>', 'Only this state: scheduled, pending, running, paused, finished or cancelled')
+    .option('--type <action>', `Only this type of action: ${ACTION_TYPES.join(', ')}`)
+    .option('--tag <tag>', 'Only tasks with this tag')
+    .option('--owner <who>', 'Only tasks of this owner')
+    .option('--search <text>', 'Only tasks whose name or key contains this text')
+    .option('--limit <n>', 'Maximum number of results', '50')
   addClientFlags(command)
     .addHelpText('after', LIST_HELP)
     .action(async (flags) => (await import('../handlers/list-tasks.ts')).listTasks(flags))
 }
 
 function showCommand(group: Command): void {
-  addClientFlags(group.command('show').description('Show a task: what, when, how it went'))
+  addClientFlags(group.command('show').description('Show a task, its schedule and its latest run'))
     .argument('<task>', TASK)
     .action(async (task, flags) => (await import('../handlers/show-task.ts')).showTask(task, flags))
 }
@@ -171,9 +172,9 @@ function showCommand(group: Command): void {
 function whyCommand(group: Command): void {
   const command = group
     .command('why')
-    .description('Say why a task is not running, and what to do about it')
+    .description('Explain why a task is not running and what to do about it')
     .argument('<task>', TASK)
-    .option('--at <instant>', 'At an instant that has passed, such as 2026-11-16T09:00:00Z')
+    .option('--at <instant>', 'Explain a past moment, such as 2026-11-16T09:00:00Z')
   addClientFlags(command)
     .addHelpText('after', WHY_HELP)
     .action(async (task, flags) => (await import('../handlers/why-task.ts')).whyTask(task, flags))
@@ -182,12 +183,12 @@ function whyCommand(group: Command): void {
 function ledgerCommand(group: Command): void {
   const command = group
     .command('ledger')
-    .description('Set what a task owed against what is recorded')
+    .description('Compare the occurrences of a schedule with the recorded runs')
     .argument('<task>', TASK)
-    .option('--since <duration>', 'From so long ago, such as 5m or 1d')
-    .option('--from <instant>', 'From an instant (default: a day ago)')
-    .option('--to <instant>', 'Up to an instant (default: now)')
-    .option('--show <state>', 'Only what is missing, skipped, …; problems for all that is not in order')
+    .option('--since <duration>', 'Start this long ago, such as 5m or 1d')
+    .option('--from <instant>', 'Start at this time (default: a day ago)')
+    .option('--to <instant>', 'End at this time (default: now)')
+    .option('--show <state>', 'Only this state, such as missing or skipped; problems for all irregularities')
   addClientFlags(command)
     .addHelpText('after', LEDGER_HELP)
     .action(async (task, flags) => (await import('../handlers/ledger-task.ts')).ledgerTask(task, flags))
@@ -199,17 +200,17 @@ function createCommand(group: Command): void {
     .summary('Create a task')
     .description(CREATE_DESCRIPTION)
     .argument('[name]')
-  addTaskFlags(command).option('--paused', 'Do not fire before it is resumed')
+  addTaskFlags(command).option('--paused', 'Create the task paused')
   addClientFlags(command)
     .addHelpText('after', CREATE_HELP)
     .action(async (name, flags) => (await import('../handlers/create-task.ts')).createTask(name, flags))
 }
 
 function editCommand(group: Command): void {
-  const command = group.command('edit').description('Change some of a task').argument('<task>', TASK)
+  const command = group.command('edit').description('Change fields of a task').argument('<task>', TASK)
   addTaskFlags(command)
-    .addOption(new Option('--name <name>', 'Another name').helpGroup('Who and where:'))
-    .option('--if-version <n>', 'Only if the task is still at this version')
+    .addOption(new Option('--name <name>', 'New name').helpGroup('Who and where:'))
+    .option('--if-version <n>', 'Fail unless the task is at this version')
   addClientFlags(command)
     .addHelpText('after', EDIT_HELP)
     .action(async (task, flags) => (await import('../handlers/edit-task.ts')).editTask(task, flags))
@@ -218,10 +219,10 @@ function editCommand(group: Command): void {
 function pauseCommand(group: Command): void {
   const command = group
     .command('pause')
-    .description('Stop firing until resumed, or until an instant')
+    .description('Pause a task until it is resumed, or until a given time')
     .argument('<task>', TASK)
-    .option('--until <when>', 'Go on by itself: at an instant, or so long from now, such as 2h')
-    .option('--reason <text>', 'Why, for those who wonder meanwhile')
+    .option('--until <when>', 'Resume automatically at this time, or after a duration such as 2h')
+    .option('--reason <text>', 'Reason, shown with the task')
   addClientFlags(command)
     .addHelpText('after', PAUSE_HELP)
     .action(async (task, flags) => (await import('../handlers/pause-task.ts')).pauseTask(task, flags))
@@ -230,9 +231,9 @@ function pauseCommand(group: Command): void {
 function resumeCommand(group: Command): void {
   const command = group
     .command('resume')
-    .description('Go on with the next occurrence')
+    .description('Resume a paused task at its next occurrence')
     .argument('<task>', TASK)
-    .option('--reason <text>', 'Why, kept with the pause that it ends')
+    .option('--reason <text>', 'Reason, recorded with the pause')
   addClientFlags(command)
     .addHelpText('after', RESUME_HELP)
     .action(async (task, flags) => (await import('../handlers/pause-task.ts')).resumeTask(task, flags))
@@ -241,11 +242,11 @@ function resumeCommand(group: Command): void {
 function skipCommand(group: Command): void {
   const command = group
     .command('skip-next')
-    .description('Skip the next occurrence, or several')
+    .description('Skip the next occurrences of a task')
     .argument('<task>', TASK)
-    .option('--count <n>', 'How many (default: 1)')
-    .option('--reason <text>', 'Why, for those who wonder meanwhile')
-    .option('--undo', 'Let them run after all')
+    .option('--count <n>', 'Number of occurrences (default: 1)')
+    .option('--reason <text>', 'Reason, shown with the task')
+    .option('--undo', 'Do not skip them after all')
   addClientFlags(command)
     .addHelpText('after', SKIP_HELP)
     .action(async (task, flags) => (await import('../handlers/pause-task.ts')).skipNext(task, flags))
@@ -255,22 +256,22 @@ function runCommand(group: Command): void {
   const command = group
     .command('run')
     .alias('trigger')
-    .description('Run a task now, whatever its schedule says')
+    .description('Run a task now, independently of its schedule')
     .argument('<task>', TASK)
-    .option('--wait', 'Until the run has ended')
-    .optionsGroup('Otherwise than the task says, for this run alone:')
-    .option('--body <json>', 'Of webhook and http: JSON, else text; @FILE reads it, @- from a pipe')
-    .option('--header <line>', "Of http, such as 'x-trace: 1'; may be repeated", collect)
-    .option('--payload <json>', 'Of handler: JSON, else text; @FILE reads it')
-    .option('--text <text>', 'Of slack and email')
-    .option('--subject <text>', 'Of email')
-    .option('--html <html>', 'Of email; @FILE reads it')
-    .option('--duration <time>', 'Of sleep')
-    .option('--queue <name>', 'Where it waits for a worker')
-    .option('--priority <n>', 'The smaller number goes first')
-    .option('--timeout <time>', 'Stop an attempt after')
-    .option('--retries <n>', 'Retries after a failure')
-    .option('--overlap <policy>', 'allow: beside whatever is active; skip: not while a run is active')
+    .option('--wait', 'Wait until the run ends')
+    .optionsGroup('Overrides for this run:')
+    .option('--body <json>', 'Body of webhook and http: JSON or text; @FILE reads a file, @- stdin')
+    .option('--header <line>', "Header of http, such as 'x-trace: 1'; repeatable", collect)
+    .option('--payload <json>', 'Payload of handler: JSON or text; @FILE reads a file')
+    .option('--text <text>', 'Text of slack and email')
+    .option('--subject <text>', 'Subject of email')
+    .option('--html <html>', 'HTML of email; @FILE reads a file')
+    .option('--duration <time>', 'Duration of sleep')
+    .option('--queue <name>', 'Queue to wait in')
+    .option('--priority <n>', 'Priority; lower numbers run first')
+    .option('--timeout <time>', 'Timeout of each attempt')
+    .option('--retries <n>', 'Maximum number of retries')
+    .option('--overlap <policy>', 'allow: run beside active runs; skip: do not run while a run is active')
     .optionsGroup('Options:')
   addClientFlags(command)
     .addHelpText('after', RUN_HELP)
@@ -280,18 +281,18 @@ function runCommand(group: Command): void {
 function backfillCommand(group: Command): void {
   const command = group
     .command('backfill')
-    .description('Run a task for occurrences of the past')
+    .description('Run a task for past occurrences')
     .argument('<task>', TASK)
-    .requiredOption('--from <instant>', 'Where the range begins')
-    .option('--to <instant>', 'Where it ends, itself not included (default: now)')
-    .option('--dry-run', 'Only say what it would do')
-    .option('--rate <rate>', 'How many may begin, such as 10/s, 100/m or 1000/h')
+    .requiredOption('--from <instant>', 'Start of the range, inclusive')
+    .option('--to <instant>', 'End of the range, exclusive (default: now)')
+    .option('--dry-run', 'Only show what would run')
+    .option('--rate <rate>', 'Maximum start rate, such as 10/s, 100/m or 1000/h')
     .option('--order <order>', 'oldest_first (default) or newest_first')
-    .option('--overlap <policy>', 'queue_all or allow (default: as the task says)')
-    .option('--max-runs <n>', 'Stop after so many')
-    .option('--force', 'Also what has completed')
-    .option('--reason <text>', 'Why, for those who look at it later')
-    .option('--wait', 'Until it has ended')
+    .option('--overlap <policy>', 'allow or queue_all (default: queue_all unless the task allows overlap)')
+    .option('--max-runs <n>', 'Maximum number of runs')
+    .option('--force', 'Also run occurrences that have completed')
+    .option('--reason <text>', 'Reason, recorded with the backfill')
+    .option('--wait', 'Wait until the backfill ends')
   addClientFlags(command)
     .addHelpText('after', BACKFILL_HELP)
     .action(async (task, flags) => (await import('../handlers/backfill-task.ts')).backfillTask(task, flags))
@@ -300,10 +301,10 @@ function backfillCommand(group: Command): void {
 function versionsCommand(group: Command): void {
   const command = group
     .command('versions')
-    .description('Show what a task was, who changed it and why')
+    .description('List the versions of a task: what changed, by whom and why')
     .argument('<task>', TASK)
-    .argument('[version]', 'Show all of this one')
-    .option('--limit <n>', 'At most so many', '20')
+    .argument('[version]', 'Show this version in full')
+    .option('--limit <n>', 'Maximum number of results', '20')
   addClientFlags(command)
     .addHelpText('after', VERSIONS_HELP)
     .action(async (task, version, flags) =>
@@ -314,10 +315,10 @@ function versionsCommand(group: Command): void {
 function diffCommand(group: Command): void {
   const command = group
     .command('diff')
-    .description('Show what differs between two versions')
+    .description('Show the differences between two versions')
     .argument('<task>', TASK)
-    .argument('<from>', 'The number of a version')
-    .argument('[to]', 'Another (default: the one that holds now)')
+    .argument('<from>', 'Number of a version')
+    .argument('[to]', 'Number of another version (default: the current one)')
   addClientFlags(command)
     .addHelpText('after', DIFF_HELP)
     .action(async (task, from, to, flags) =>
@@ -328,11 +329,11 @@ function diffCommand(group: Command): void {
 function rollbackCommand(group: Command): void {
   const command = group
     .command('rollback')
-    .description('Make an earlier version of a task hold again')
+    .description('Restore an earlier version of a task')
     .argument('<task>', TASK)
-    .argument('<version>', 'Its number')
-    .option('--reason <text>', 'Why, for those who read the versions later')
-    .option('--if-version <n>', 'Only if the task is still at this version')
+    .argument('<version>', 'Number of the version')
+    .option('--reason <text>', 'Reason, recorded with the new version')
+    .option('--if-version <n>', 'Fail unless the task is at this version')
   addClientFlags(command)
     .addHelpText('after', ROLLBACK_HELP)
     .action(async (task, version, flags) =>

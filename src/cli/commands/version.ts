@@ -5,7 +5,7 @@ export function versionCommand(program: Command): void {
   program
     .command('version')
     .description('Print the version')
-    .option('--json', 'As JSON, with the versions of Node.js and of the time zone data')
+    .option('--json', 'Print JSON, including the versions of Node.js and of the time zone data')
     .action(({ json }) => {
       const { node, tz } = process.versions as { node: string; tz?: string }
       process.stdout.write(

@@ -67,7 +67,7 @@ function progressText({
 
 function previewText({ occurrences, runs, passedOver, first }: BackfillPreview): string {
   const lines = [
-    `${runs} runs for ${occurrences} occurrences; ${passedOver} need none`,
+    `${runs} runs for ${occurrences} occurrences; ${passedOver} do not need a run`,
     ...first.map((at) => `  ${at}`),
     ...(runs > first.length ? [`  … and ${runs - first.length} more`] : []),
   ]
@@ -77,8 +77,8 @@ function previewText({ occurrences, runs, passedOver, first }: BackfillPreview):
 function backfillText(title: string, backfill: Backfill): string {
   const { id, state, occurrences, passedOver, started, completed, failed, cancelled } = backfill
   if (state === 'running')
-    return `${c.green('✓')} task ${title}: ${occurrences} occurrences are being filled in\n  id  ${id}\n`
+    return `${c.green('✓')} task ${title}: ${occurrences} occurrences are being backfilled\n  id  ${id}\n`
   const mark = failed > 0 || state === 'cancelled' ? c.red('✗') : c.green('✓')
   const words = [`${started} runs`, `${completed} completed`, `${failed} failed`, `${cancelled} cancelled`]
-  return `${mark} task ${title}: backfill ${state}; ${words.join(', ')}; ${passedOver} needed none\n  id  ${id}\n`
+  return `${mark} task ${title}: backfill ${state}; ${words.join(', ')}; ${passedOver} did not need a run\n  id  ${id}\n`
 }

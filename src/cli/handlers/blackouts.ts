@@ -42,7 +42,7 @@ export async function addBlackout(name: string, flags: AddBlackoutFlags): Promis
     () => server.post<Blackout>('/v1/blackouts', { name, window, effect }),
   )
   give(blackout, flags, () => {
-    const when = blackout.isInForce ? 'holds now' : `next ${spanWords(blackout.next, server.now())}`
+    const when = blackout.isInForce ? 'in force now' : `next ${spanWords(blackout.next, server.now())}`
     return `${c.green('✓')} blackout ${printable(blackout.name)}  ${windowWords(blackout)}; ${when}\n  id  ${blackout.id}\n`
   })
 }
@@ -55,24 +55,26 @@ export async function removeBlackout(
   const { items } = await server.get<{ items: readonly Blackout[] }>('/v1/blackouts')
   const blackout = theOneNamed('blackout', ref, items, windowWords)
   const effect = blackout.isInForce
-    ? 'It is in force; what it put off runs at once.'
-    : 'It no longer holds anything up.'
+    ? 'It is in force; deferred runs start immediately.'
+    : 'It is not in force now.'
   await confirm(`Remove the blackout ${printable(blackout.name)}? ${effect}`, flags)
   await server.ask('DELETE', `/v1/blackouts/${blackout.id}`)
-  give(blackout, flags, () => `${c.green('✓')} blackout ${printable(blackout.name)} is removed\n`)
+  give(blackout, flags, () => `${c.green('✓')} blackout ${printable(blackout.name)} removed\n`)
 }
 
 function windowOf({ from, to, days, cron, duration, timezone }: AddBlackoutFlags): object {
   const zone = timezone ?? machineZone()
   if (cron !== undefined && days !== undefined)
-    throw usage('A blackout has one window; --cron and --days give two.')
+    throw usage('A blackout has one window; use either --cron or --days.')
   if (cron !== undefined) {
-    if (duration === undefined)
-      throw usage('--cron says when it begins; --duration must say how long it lasts.')
+    if (duration === undefined) throw usage('--cron needs --duration, the length of the window.')
     return { type: 'cron', expression: cron, timezone: zone, duration }
   }
   if (from === undefined || to === undefined)
-    throw usage('Nothing says when it holds.', 'Add --from and --to, with --days for every week; or --cron.')
+    throw usage(
+      'The blackout has no window.',
+      'Add --from and --to (with --days to repeat weekly), or --cron and --duration.',
+    )
   if (days === undefined) return { type: 'range', from, to }
   const named = days.split(/[\s,]+/).filter((day) => day !== '')
   return { type: 'weekly', days: named.map((day) => day.toLowerCase()), from, to, timezone: zone }

@@ -30,7 +30,7 @@ function readState(text: string): State {
 
 function nodeTable(nodes: readonly Node[], now: number): string {
   return table(
-    ['NAME', 'STATE', 'ROLES', 'RUNS', 'SHARDS', 'VERSION', 'LAST BEAT', 'ID'],
+    ['NAME', 'STATE', 'ROLES', 'RUNS', 'SHARDS', 'VERSION', 'HEARTBEAT', 'ID'],
     nodes.map((node) => [
       cut(printable(node.name), NAME_WIDTH),
       stateWords(node),
@@ -46,7 +46,7 @@ function nodeTable(nodes: readonly Node[], now: number): string {
 
 function workerTable(nodes: readonly Node[], now: number): string {
   return table(
-    ['NAME', 'STATE', 'RUNS', 'OFFERS', 'LAST BEAT', 'ID'],
+    ['NAME', 'STATE', 'RUNS', 'OFFERS', 'HEARTBEAT', 'ID'],
     nodes.map((node) => [
       cut(printable(node.name), NAME_WIDTH),
       stateWords(node),
@@ -72,7 +72,7 @@ function busyWords({ concurrency, busy }: Node): string {
 }
 
 function offerWords({ offers }: Node): string {
-  if (offers === null) return 'everything but handlers'
+  if (offers === null) return 'all actions except handlers'
   const parts = [
     `handlers ${offers.handlers.join(', ')}`,
     ...(offers.labels.length === 0 ? [] : [`labels ${offers.labels.join(', ')}`]),

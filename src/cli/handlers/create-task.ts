@@ -41,7 +41,9 @@ interface CreatedOptions {
 function createdText(task: Task, { server, notes, isZoneAssumed }: CreatedOptions): string {
   const words = printable(task.scheduleInWords ?? '')
   const isLocal = isZoneAssumed && task.timezone === machineZone()
-  const zone = isLocal ? c.dim(`  ${machineZone()} is this machine's zone; --timezone to change`) : ''
+  const zone = isLocal
+    ? c.dim(`  ${machineZone()} is the time zone of this machine; to change it: --timezone`)
+    : ''
   const pairs: [string, string][] = [
     ['id', task.id],
     ...nextPairs(task, server.now()),

@@ -41,9 +41,9 @@ export async function listDeadLetters(
   const server = serverFrom(flags)
   const query = queryOf({ by: flags.by, ...(await filterOf(server, flags)), limit: readLimit(flags.limit) })
   const groups = await server.get<z.output<typeof DeadLetterGroups>>(`/v1/dead-letters/groups${query}`)
-  if (groups.items.length === 0 && !flags.json) return remark('There are no dead letters like that.\n')
+  if (groups.items.length === 0 && !flags.json) return remark('No dead letters found.\n')
   give(groups.items, flags, () => groupTable(groups.items, server.now()))
-  if (!groups.isComplete) remark('There are more than were looked at: these are the latest.\n')
+  if (!groups.isComplete) remark('Only the latest dead letters were examined; there are more.\n')
 }
 
 function groupTable(groups: readonly Group[], now: number): string {
@@ -81,7 +81,7 @@ export async function redriveDeadLetters(flags: RedriveFlags): Promise<void> {
     const forecast = await ask<z.output<typeof RedriveForecast>>(true)
     return give(forecast, flags, () => forecastText(forecast))
   }
-  if (Object.keys(filter).length === 0) await confirm('Run every dead letter again?', flags)
+  if (Object.keys(filter).length === 0) await confirm('Rerun all dead letters?', flags)
   const begun = await ask<Redrive>(false)
   const redrive = flags.wait ? await ended(server, begun) : begun
   give(redrive, flags, () => redriveText(redrive))
@@ -92,7 +92,7 @@ const ended = (server: Server, begun: Redrive): Promise<Redrive> =>
   untilEnded(begun, {
     ask: () => server.get<Redrive>(`/v1/dead-letters/redrives/${begun.id}`),
     tell: ({ redriven, refused, waiting }) =>
-      `${redriven} run again, ${refused} refused, ${waiting} waiting for runs of their task`,
+      `${redriven} rerun, ${refused} refused, ${waiting} waiting for other runs of their task`,
   })
 
 export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {
@@ -101,8 +101,8 @@ export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {
   if (!flags.dryRun)
     await confirm(
       Object.keys(filter).length === 0
-        ? 'Dismiss every dead letter?'
-        : 'Dismiss the dead letters that match? --dry-run counts them.',
+        ? 'Dismiss all dead letters?'
+        : 'Dismiss all matching dead letters? To count them first: --dry-run.',
       flags,
     )
   const { dryRun } = flags
@@ -111,7 +111,7 @@ export async function dismissDeadLetters(flags: RedriveFlags): Promise<void> {
   )
   give(dismissed, flags, () => {
     const [mark, words] = dryRun ? ['', 'would be dismissed'] : [`${c.green('✓')} `, 'dismissed']
-    const more = dismissed.isComplete ? '' : '; there may be more, so ask again'
+    const more = dismissed.isComplete ? '' : '; there may be more, so repeat the command'
     return `${mark}${dismissed.count} dead letters ${words}${more}\n`
   })
 }
@@ -131,13 +131,13 @@ async function filterOf(server: Server, flags: WhichFlags) {
 }
 
 function forecastText({ count, endedTasks, isComplete }: z.output<typeof RedriveForecast>): string {
-  const ended = endedTasks === 0 ? '' : `; ${endedTasks} cannot, because their tasks have ended`
-  return `${isComplete ? '' : 'more than '}${count} dead letters would be run again${ended}\n`
+  const ended = endedTasks === 0 ? '' : `; ${endedTasks} cannot be rerun because their tasks have ended`
+  return `${isComplete ? '' : 'more than '}${count} dead letters would be rerun${ended}\n`
 }
 
 function redriveText({ id, state, rate, redriven, refused }: Redrive): string {
   if (state === 'running')
-    return `${c.green('✓')} dead letters are being run again, ${rate} a second\n  id  ${id}\n`
+    return `${c.green('✓')} dead letters are being rerun, ${rate} per second\n  id  ${id}\n`
   const mark = state === 'completed' ? c.green('✓') : c.red('✕')
-  return `${mark} redrive ${state}: ${redriven} run again, ${refused} refused\n  id  ${id}\n`
+  return `${mark} redrive ${state}: ${redriven} rerun, ${refused} refused\n  id  ${id}\n`
 }

@@ -35,7 +35,7 @@ interface Diff {
 
 function diffText(task: Task, { before, after, changes }: Diff): string {
   const head = `task ${titleOf(task)}, version ${before.version} to ${after.version}`
-  if (changes.length === 0) return `${head}: nothing differs\n`
+  if (changes.length === 0) return `${head}: no differences\n`
   const lines = changes.flatMap(({ field, before: old, after: now }) => [
     c.bold(printable(field)),
     ...(old === null ? [] : [c.red(`  - ${shown(old)}`)]),

@@ -46,7 +46,7 @@ async function examine(config: Config): Promise<Finding[]> {
     found.push({
       check: 'user',
       status: 'note',
-      text: 'root: the embedded database runs as an unprivileged user',
+      text: 'root; the embedded database runs as an unprivileged user',
     })
   return [
     ...found,
@@ -62,17 +62,14 @@ async function examinePort({ host, port }: Config): Promise<Finding> {
   if (await isPortFree(host, port)) return { check, status: 'ok', text: `${port} is free` }
   const user = findPortUser(port)
   const who = user === null ? 'another program' : `${user.name} (pid ${user.pid})`
-  return { check, status: 'note', text: `${port} is used by ${who}; --port 0 picks a free one` }
+  return { check, status: 'note', text: `${port} is in use by ${who}; for a free port: --port 0` }
 }
 
 function examineEmbedded(config: Config): Finding[] {
   const dataDir = config.dataDir ?? defaultDataDir()
   const findings: Finding[] = [attempt('postgres', () => `embedded PostgreSQL ${findBinaries().version}`)]
   if (!existsSync(dataDir))
-    return [
-      ...findings,
-      { check: 'data', status: 'ok', text: `${dataDir} (will be made by the first start)` },
-    ]
+    return [...findings, { check: 'data', status: 'ok', text: `${dataDir} (created on first start)` }]
   findings.push(attempt('data', () => usable(dataDir)))
   const owner = existsSync(join(dataDir, 'belfry.json')) ? readOwner(dataDir) : null
   if (owner)
@@ -87,7 +84,7 @@ function examineEmbedded(config: Config): Finding[] {
   findings.push({
     check: 'disk',
     status: free < LEAST_FREE_BYTES ? 'problem' : 'ok',
-    text: free < LEAST_FREE_BYTES ? `${text}: make room or use another --data-dir` : text,
+    text: free < LEAST_FREE_BYTES ? `${text}: free disk space or use another --data-dir` : text,
   })
   return findings
 }
@@ -112,7 +109,7 @@ async function examineExternal(config: Config, url: string): Promise<Finding[]> 
     }
     const pooling = attempt('pooling', () => {
       refusePooler(met, config.databasePooling, url)
-      return met.pooler === null ? 'no pooler in between' : `through a pooler of ${met.pooler}s`
+      return met.pooler === null ? 'direct connection, no pooler' : `through a pooler in ${met.pooler} mode`
     })
     if (pooling.status === 'problem') return [database, pooling]
     return [database, adviseOn(pooling, config, met.pooler === null), ...(await examineSession(config, url))]
@@ -126,7 +123,7 @@ function adviseOn(pooling: Finding, config: Config, isDirect: boolean): Finding 
   return {
     ...pooling,
     status: 'note',
-    text: `${pooling.text}: without --database-pooling it would cost less`,
+    text: `${pooling.text}: --database-pooling is not needed and slows Belfry down`,
   }
 }
 
@@ -149,13 +146,13 @@ async function examineSession(config: Config, url: string): Promise<Finding[]> {
         ? {
             check: 'durability',
             status: 'problem',
-            text: 'synchronous_commit is off: what was answered can be lost in a crash. Turn it on.',
+            text: 'synchronous_commit is off: acknowledged writes can be lost in a crash. Turn it on.',
           }
         : { check: 'durability', status: 'ok', text: `synchronous_commit is ${durability?.synchronous}` },
       {
         check: 'clock',
         status: Math.abs(offset) > 1_000 ? 'note' : 'ok',
-        text: `${offset} ms from this machine's (Belfry follows the database's)`,
+        text: `${offset} ms from the clock of this machine (Belfry uses the database clock)`,
       },
     ]
   } finally {
@@ -171,12 +168,12 @@ async function examineWakeUps(config: Config, db: Database): Promise<Finding> {
     return {
       check,
       status: 'note',
-      text: `none without --database-direct-url: what other nodes create is found within ${lookEveryMs} ms`,
+      text: `none without --database-direct-url: work from other nodes is found within ${lookEveryMs} ms`,
     }
   try {
     const hearing = await tryWakeUps(db, listenUrl)
     return hearing.kind === 'heard'
-      ? { check, status: 'ok', text: `heard at ${shownUrl(listenUrl)}, after ${hearing.ms} ms` }
+      ? { check, status: 'ok', text: `received at ${shownUrl(listenUrl)} after ${hearing.ms} ms` }
       : problem(check, describeFailure(hearing.error, listenUrl, '--database-direct-url'))
   } catch (error) {
     return problem(check, error)

@@ -19,7 +19,7 @@ export async function editTask(
   const edit: TaskInput = await readTaskFlags(flags, task)
   if (flags.name !== undefined) edit['name'] = flags.name || null
   if (Object.keys(edit).length === 0)
-    throw usage('Nothing says what to change.', 'belfry task edit --help shows the flags.')
+    throw usage('No changes were given.', 'For all flags: belfry task edit --help')
   await namingFlags(flags, 'edit', () =>
     server.ask('PATCH', `/v1/tasks/${task.id}`, {
       body: edit,
@@ -29,7 +29,7 @@ export async function editTask(
   const edited = await server.get<Task>(`/v1/tasks/${task.id}?include=next`)
   give(edited, flags, () => {
     const words = printable(edited.scheduleInWords ?? '')
-    const head = `${c.green('✓')} task ${titleOf(edited)} is version ${edited.version} now  ${words}`
+    const head = `${c.green('✓')} task ${titleOf(edited)} is now version ${edited.version}  ${words}`
     return `${head}\n${facts([['changed', Object.keys(edit).join(', ')], ...nextPairs(edited, server.now())])}`
   })
 }

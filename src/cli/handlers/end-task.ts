@@ -4,8 +4,8 @@ import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const EFFECT = {
-  cancel: 'It never fires again.',
-  delete: 'It never fires again and is hidden; its history stays.',
+  cancel: 'It will never fire again.',
+  delete: 'It will never fire again and is hidden; its history is kept.',
 }
 
 export async function endTask(
@@ -16,7 +16,7 @@ export async function endTask(
   const server = serverFrom(flags)
   const task = await findTask(server, ref)
   const title = titleOf(task)
-  const run = task.openRun === null ? '' : ` Its ${task.openRun.state} run is cancelled.`
+  const run = task.openRun === null ? '' : ` Its ${task.openRun.state} run will be cancelled.`
   const Verb = verb === 'cancel' ? 'Cancel' : 'Delete'
   await confirm(`${Verb} ${title}? ${EFFECT[verb]}${run}`, flags)
   if (verb === 'delete') await server.ask('DELETE', `/v1/tasks/${task.id}`)

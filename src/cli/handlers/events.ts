@@ -49,23 +49,19 @@ export async function followEvents(flags: EventFlags): Promise<void> {
 function readCount(text: string): number {
   const count = readNumber(text)
   if (Number.isInteger(count) && Number(count) >= 1) return Number(count)
-  throw usage(`--count is '${text}'; it must be a whole number from 1 on.`)
+  throw usage(`--count is '${text}'; it must be a whole number of at least 1.`)
 }
 
 function onLost(error: unknown, againMs: number): void {
   const why = error instanceof Error && error.message !== '' ? `: ${error.message}` : ''
-  remark(
-    onStderr.dim(
-      `The connection has ended${why}\nTrying again in ${againMs / 1_000} s; nothing is left out.\n`,
-    ),
-  )
+  remark(onStderr.dim(`Connection lost${why}\nReconnecting in ${againMs / 1_000} s; no events are lost.\n`))
 }
 
 /** What the server says about the stream itself. */
 function tellAside({ event, data }: ServerEvent): void {
   if (event !== 'gap') return
   const { reason, from } = JSON.parse(data) as { reason: string; from: string }
-  remark(`${onStderr.yellow('!')} Something may be missing before ${from} (${reason}).\n`)
+  remark(`${onStderr.yellow('!')} Events before ${from} may be missing (${reason}).\n`)
 }
 
 function eventLine({ data: { run, task } }: RunEvent): string {

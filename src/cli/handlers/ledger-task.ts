@@ -29,7 +29,7 @@ function beginning({ since, from }: LedgerFlags, server: Server): string | undef
   if (!parsed.ok)
     throw new CliError(
       `--since is '${since}'; it ${parsed.reason}.`,
-      'Such as --since 5m or --since 1d.',
+      'For example: --since 5m or --since 1d',
       EXIT.usage,
     )
   return new Date(server.now() - parsed.ms).toISOString()
@@ -40,9 +40,9 @@ function ledgerText({ from, to, historyFrom, sentence, isInOrder, items, nextCur
     ...items.map(entryText),
     ...(nextCursor === null
       ? []
-      : [`… only the first ${SHOWN} are shown; --show problems shows what is not in order`]),
-    ...(historyFrom === null ? [] : [`History before ${historyFrom} was dropped and is not judged.`]),
-    `${from} to ${to}: ${sentence} ${isInOrder ? 'Everything is accounted for.' : 'Not everything is in order.'}`,
+      : [`… only the first ${SHOWN} are shown; to see irregularities only: --show problems`]),
+    ...(historyFrom === null ? [] : [`History before ${historyFrom} was deleted and is not included.`]),
+    `${from} to ${to}: ${sentence} ${isInOrder ? 'Everything is accounted for.' : 'There are irregularities.'}`,
   ]
   return `${lines.join('\n')}\n`
 }

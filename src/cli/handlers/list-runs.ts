@@ -18,7 +18,7 @@ export async function listRuns(flags: ListFlags): Promise<void> {
   const limit = readLimit(flags.limit)
   const taskId = flags.task === undefined ? undefined : (await findTask(server, flags.task)).id
   const listed = await readPages<Run>(server, '/v1/runs', { state, from, to, taskId }, limit)
-  if (listed.items.length === 0 && !flags.json) return remark('No run is like that.\n')
+  if (listed.items.length === 0 && !flags.json) return remark('No runs found.\n')
   give(listed.items, flags, () => runTable(listed.items, server.now()))
   remarkMore(listed)
 }

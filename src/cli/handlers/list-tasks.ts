@@ -23,6 +23,6 @@ export async function listTasks(flags: ListFlags): Promise<void> {
 }
 
 function nothing({ state, type, tag, owner, search }: ListFlags): string {
-  if ([state, type, tag, owner, search].some((value) => value !== undefined)) return 'No task is like that.\n'
-  return 'Nothing is scheduled yet.\ntry:   belfry task create hello --every 10s --action sleep:1s\n'
+  if ([state, type, tag, owner, search].some((value) => value !== undefined)) return 'No tasks found.\n'
+  return 'There are no tasks yet.\ntry:   belfry task create hello --every 10s --action sleep:1s\n'
 }

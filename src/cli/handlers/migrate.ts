@@ -8,7 +8,7 @@ export async function migrateDatabase(config: Config): Promise<void> {
   process.stdout.write(
     applied.length === 0
       ? `Up to date: ${migrations} migrations.\n`
-      : `Done: ${applied.length} of ${migrations} migrations were missing.\n`,
+      : `Applied ${applied.length} of ${migrations} migrations.\n`,
   )
   await close()
 }

@@ -26,7 +26,7 @@ export async function pauseTask(ref: string, flags: PauseFlags): Promise<void> {
     const end =
       task.resumeAt === null ? '' : ` until ${instantWords(task.resumeAt, task.timezone, server.now())}`
     const why = task.pauseReason === null ? '' : ` (“${printable(task.pauseReason)}”)`
-    return `${c.green('✓')} task ${titleOf(task)} is paused${end}${why}; its occurrences will be recorded as skipped\n`
+    return `${c.green('✓')} task ${titleOf(task)} paused${end}${why}; its occurrences are recorded as skipped\n`
   })
 }
 
@@ -37,7 +37,7 @@ export async function resumeTask(ref: string, flags: PauseFlags): Promise<void> 
   const task = await namingAll('belfry task resume --help', () =>
     server.post<Task>(`/v1/tasks/${id}/resume`, reason === undefined ? undefined : { reason }),
   )
-  give(task, flags, () => `${c.green('✓')} task ${titleOf(task)} goes on${nextOf(task, server.now())}\n`)
+  give(task, flags, () => `${c.green('✓')} task ${titleOf(task)} resumed${nextOf(task, server.now())}\n`)
 }
 
 /** What can be said about what is to be skipped. */
@@ -56,7 +56,8 @@ export async function skipNext(ref: string, flags: SkipFlags): Promise<void> {
     return give(
       task,
       flags,
-      () => `${c.green('✓')} task ${titleOf(task)} skips nothing${nextOf(task, server.now())}\n`,
+      () =>
+        `${c.green('✓')} task ${titleOf(task)} does not skip any occurrence${nextOf(task, server.now())}\n`,
     )
   }
   const { reason } = flags
@@ -67,9 +68,9 @@ export async function skipNext(ref: string, flags: SkipFlags): Promise<void> {
   give(task, flags, () => {
     const words =
       task.skipNext === null
-        ? 'skips nothing'
-        : `skips what is due up to ${instantWords(task.skipNext.until, task.timezone, server.now())}`
-    return `${c.green('✓')} task ${titleOf(task)} ${words}; belfry task skip-next ${task.id} --undo takes it back\n`
+        ? 'does not skip any occurrence'
+        : `skips its occurrences up to ${instantWords(task.skipNext.until, task.timezone, server.now())}`
+    return `${c.green('✓')} task ${titleOf(task)} ${words}; to undo: belfry task skip-next ${task.id} --undo\n`
   })
 }
 

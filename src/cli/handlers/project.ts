@@ -19,7 +19,7 @@ export async function showProject(flags: ClientFlags): Promise<void> {
 export async function limitProject(flags: LimitFlags): Promise<void> {
   const { minPeriod, maxAhead } = flags
   if (minPeriod === undefined && maxAhead === undefined)
-    throw usage('Nothing says what to change.', 'Add --min-period or --max-ahead, such as --min-period 1m.')
+    throw usage('No limit was given.', 'Add --min-period or --max-ahead, such as --min-period 1m.')
   const server = serverFrom(flags)
   const limits = { minPeriod: orNone(minPeriod), maxAhead: orNone(maxAhead) }
   const { data: project } = await namingAll('belfry project limit --help', () =>
@@ -32,7 +32,7 @@ const orNone = (text: string | undefined) => (text === '' ? null : text)
 
 function projectText({ name, limits: { minPeriod, maxAhead } }: Project): string {
   return `project ${printable(name)}\n${facts([
-    ['min period', `tasks may be due every ${minPeriod} and not more often`],
-    ['max ahead', maxAhead === null ? 'as far ahead as they like' : `the next time within ${maxAhead}`],
+    ['min period', `at least ${minPeriod} between two occurrences of a task`],
+    ['max ahead', maxAhead === null ? 'no limit' : `next occurrence at most ${maxAhead} ahead`],
   ])}`
 }

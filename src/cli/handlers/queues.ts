@@ -24,8 +24,8 @@ export async function listQueues(flags: ListFlags): Promise<void> {
   if (listed.items.length === 0 && !flags.json)
     return remark(
       search === undefined
-        ? 'There are no queues. A queue exists once a task names it with --queue.\n'
-        : `No queue has '${printable(search)}' in its name.\n`,
+        ? 'There are no queues yet. A queue is created when a task first names it with --queue.\n'
+        : `No queue name contains '${printable(search)}'.\n`,
     )
   give(listed.items, flags, () => queueTable(listed.items, server.now()))
   remarkMore(listed)
@@ -42,7 +42,7 @@ export async function pauseQueue(name: string, flags: ClientFlags): Promise<void
   const queue = await ask(name, 'pause', () => server.post<Queue>(`${pathOf(name)}/pause`))
   give(queue, flags, () => {
     const undo = `belfry queue resume ${printable(queue.name)}`
-    return `${c.green('✓')} queue ${printable(queue.name)} is paused; runs wait until: ${undo}\n`
+    return `${c.green('✓')} queue ${printable(queue.name)} paused; to resume: ${undo}\n`
   })
 }
 
@@ -52,7 +52,7 @@ export async function resumeQueue(name: string, flags: ClientFlags): Promise<voi
   give(
     queue,
     flags,
-    () => `${c.green('✓')} queue ${printable(queue.name)} goes on; ${waitingWords(queue)} waiting\n`,
+    () => `${c.green('✓')} queue ${printable(queue.name)} resumed; ${waitingWords(queue)} waiting\n`,
   )
 }
 
@@ -73,7 +73,7 @@ const ask = <T>(name: string, verb: string, work: () => Promise<T>): Promise<T> 
     (pointer) => (pointer === '/concurrencyLimit' ? 'the limit' : `the queue '${printable(name)}'`),
     `belfry queue ${verb} --help`,
     work,
-    'belfry queue list shows what there is.',
+    'To list queues: belfry queue list',
   )
 
 function queueTable(queues: readonly Queue[], now: number): string {

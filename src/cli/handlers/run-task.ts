@@ -18,7 +18,7 @@ export async function runTask(ref: string, flags: RunFlags): Promise<void> {
   const run = await namingFlags(flags, 'run', () =>
     server.post<Run>(`/v1/tasks/${task.id}/trigger`, override, { 'idempotency-key': randomUUID() }),
   )
-  await giveNewRun(server, run, `task ${titleOf(task)} runs now`, flags)
+  await giveNewRun(server, run, `task ${titleOf(task)} triggered`, flags)
 }
 
 async function readOverride(flags: Flags): Promise<object | undefined> {

@@ -19,7 +19,7 @@ export async function showRun(id: string, flags: ClientFlags): Promise<void> {
 export async function cancelRun(id: string, flags: ClientFlags): Promise<void> {
   const server = serverFrom(flags)
   const run = await server.post<RunWithAttempts>(`${await pathOf(server, id)}/cancel`)
-  const words = run.endedAt === null ? 'is being stopped by its worker' : 'is cancelled'
+  const words = run.endedAt === null ? 'is being cancelled by its worker' : 'cancelled'
   give(run, flags, () => `${c.green('✓')} run ${run.id} ${words}\n`)
 }
 
@@ -30,7 +30,7 @@ export async function retryRun(id: string, flags: WaitFlags): Promise<void> {
   const run = await server.post<Run>(`${await pathOf(server, id)}/retry`, undefined, {
     'idempotency-key': randomUUID(),
   })
-  await giveNewRun(server, run, 'a new run does it once more', flags)
+  await giveNewRun(server, run, 'retried as a new run', flags)
 }
 
 const pathOf = async (server: Server, id: string) =>

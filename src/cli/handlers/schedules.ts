@@ -20,8 +20,8 @@ export async function previewSchedule(words: string | undefined, flags: Flags & 
   }
   if (request.schedule === undefined)
     throw usage(
-      'Nothing says when.',
-      "belfry schedule preview 'every weekday at 9:30', or --cron and the like.",
+      'No schedule was given.',
+      "Such as: belfry schedule preview 'every weekday at 9:30', or use --cron",
     )
   const server = serverFrom(flags)
   const preview = await naming(
@@ -36,7 +36,7 @@ export async function previewSchedule(words: string | undefined, flags: Flags & 
 function withWords(words: string | undefined, flags: Flags & ClientFlags): Flags & ClientFlags {
   if (words === undefined) return flags
   if (flags['schedule'] === undefined) return { ...flags, schedule: words }
-  throw usage('A preview is of one schedule; the words and --schedule give two.')
+  throw usage('A preview has one schedule; give either the words or --schedule.')
 }
 
 function flagOf(pointer: string, flags: Flags): string {
@@ -57,12 +57,12 @@ function previewText(preview: Preview, isZoneAssumed: boolean, now: number): str
   const isPutOff = occurrences.some(({ firesAt }) => firesAt !== undefined)
   const assumed =
     isZoneAssumed && timezone === machineZone()
-      ? c.dim(`  ${zone} is this machine's zone; --timezone to change`)
+      ? c.dim(`  ${zone} is the time zone of this machine; to change it: --timezone`)
       : ''
   return [
     `${printable(description)}${assumed}\n`,
     rows.length === 0
-      ? 'It never fires from then on.\n'
+      ? 'No more occurrences after this time.\n'
       : table(['DUE', ...(isPutOff ? ['FIRES'] : []), 'WHEN', 'UTC'], rows),
     ...notes.slice(0, NOTES_SHOWN).map(({ note }) => `note: ${printable(note)}\n`),
   ].join('')

@@ -12,8 +12,8 @@ const PATH = '/v1/signing-secrets'
 const ORIGIN_WIDTH = 60
 /** What signs when the last secret of its kind is revoked. */
 const RESTS = {
-  project: 'Requests to origins without secrets of their own are not signed then.',
-  origin: 'The secrets of the project sign requests to its origin then.',
+  project: 'Requests to origins without their own secrets will not be signed.',
+  origin: 'The secrets of the project will sign requests to its origin.',
 }
 
 /** Whom the secret is for: one origin, or all that have none of their own. */
@@ -33,8 +33,8 @@ export async function listSigningSecrets(flags: OriginFlags): Promise<void> {
   if (items.length === 0 && !flags.json)
     return remark(
       flags.origin === undefined
-        ? 'Nothing is signed yet.\ntry:   belfry signing-secret create\n'
-        : `${printable(flags.origin)} has no secrets of its own.\n`,
+        ? 'There are no signing secrets; requests are not signed.\ntry:   belfry signing-secret create\n'
+        : `${printable(flags.origin)} does not have its own secrets.\n`,
     )
   give(items, flags, () => secretTable(items, server.now()))
 }
@@ -44,7 +44,7 @@ export async function createSigningSecret(flags: OriginFlags): Promise<void> {
   const made = await namingAll('belfry signing-secret create --help', () =>
     serverFrom(flags).post<NewSigningSecret>(PATH, { origin }),
   )
-  giveNew(made, 'signed with a new secret', flags)
+  giveNew(made, 'now signed with a new secret', flags)
 }
 
 export async function rotateSigningSecret(
@@ -54,12 +54,12 @@ export async function rotateSigningSecret(
   const made = await namingAll('belfry signing-secret rotate --help', () =>
     serverFrom(flags).post<NewSigningSecret>(`${PATH}/rotate`, { origin, keepOldFor }),
   )
-  giveNew(made, 'signed with a new secret, and with the old one until it expires', flags)
+  giveNew(made, 'now signed with a new secret, and with the old one until it expires', flags)
 }
 
 function giveNew(made: NewSigningSecret, words: string, flags: ClientFlags): void {
   give(made, flags, () => {
-    const shown = c.dim('shown only this once: give it to the receivers')
+    const shown = c.dim('shown only once: give it to the receivers')
     const where = made.origin === null ? '' : ` to ${printable(made.origin)}`
     return `${c.green('✓')} requests${where} are ${words}\n${facts([
       ['id', made.id],
@@ -78,12 +78,10 @@ export async function revokeSigningSecret(
   const { id } = secret
   const others = items.filter(({ origin }) => origin === secret.origin).length - 1
   const rest =
-    others > 0
-      ? 'The other one signs what is sent then.'
-      : RESTS[secret.origin === null ? 'project' : 'origin']
+    others > 0 ? 'The other secret will sign requests.' : RESTS[secret.origin === null ? 'project' : 'origin']
   await confirm(`Revoke the signing secret ${id}? ${rest}`, flags)
   await server.ask('DELETE', `${PATH}/${id}`)
-  give(secret, flags, () => `${c.green('✓')} signing secret ${id} is revoked\n`)
+  give(secret, flags, () => `${c.green('✓')} signing secret ${id} revoked\n`)
 }
 
 function secretTable(items: readonly SigningSecret[], now: number): string {

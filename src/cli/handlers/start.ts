@@ -117,7 +117,7 @@ async function serve({ config, node, database, signals, log }: Serving): Promise
   const signal = await Promise.race([failed, signals.nth(1)])
   log.info({ signal }, 'stopping')
   printOut(
-    `\nStopping: runs in progress get ${Math.round(config.shutdownGraceMs / 1000)} s. Ctrl-C again stops at once.\n`,
+    `\nStopping: runs in progress have ${Math.round(config.shutdownGraceMs / 1000)} s to finish. Press Ctrl-C again to stop immediately.\n`,
   )
 
   let failure: unknown = null
@@ -127,7 +127,7 @@ async function serve({ config, node, database, signals, log }: Serving): Promise
   await Promise.race([stopped, signals.nth(2)])
   unsupervise()
   if (signals.count > 1) {
-    log.warn('stopped at once; runs that were in progress start again after the next start')
+    log.warn('stopped immediately; interrupted runs are restarted at the next start')
     log.flush()
     await Promise.race([database.embedded?.stop(), delay(ABORT_MS)]).catch(() => {})
     process.exit(EXIT.interrupted)
@@ -143,14 +143,14 @@ async function serve({ config, node, database, signals, log }: Serving): Promise
 function cutShort(failure: unknown): unknown {
   if (!troubleOf(failure)) return failure
   return new CliError(
-    'Stopped without the last word to the database, which cannot be used: runs in progress will be done again.',
-    'Bring the database back; another node, or the next start, finds them.',
+    'Stopped while the database was unavailable; runs in progress will be repeated.',
+    'Restore the database; another node or the next start takes the runs over.',
     EXIT.unreachable,
   )
 }
 
 async function giveUpStarting(database: OpenDatabase): Promise<void> {
-  printOut('\nStopping before everything was started.\n')
+  printOut('\nStopping before the start was complete.\n')
   await database.close()
   process.exitCode = EXIT.interrupted
 }
@@ -158,8 +158,8 @@ async function giveUpStarting(database: OpenDatabase): Promise<void> {
 function refuseOpenHost({ host, roles }: Config): void {
   if (isLoopback(host) || !roles.includes('api')) return
   throw new CliError(
-    `Belfry has no API keys yet, so it does not listen on ${host}: everybody who can reach it could use it.`,
-    'Leave --host at 127.0.0.1 and put a proxy that authenticates in front of it.',
+    `Belfry does not listen on ${host}, because it has no API keys yet and anyone who can reach that address could use it.`,
+    'Keep --host at 127.0.0.1 and put an authenticating proxy in front of it.',
     EXIT.usage,
   )
 }
@@ -177,14 +177,14 @@ function holderOfData({ databaseUrl, dataDir }: Config): Holder | null {
 function tellAlreadyRunning({ pid, url }: Holder): void {
   printOut(
     `Already running (pid ${pid}, ${url ?? 'still starting or without an API'}).\n` +
-      `To stop it: Ctrl-C where it runs, or kill ${pid}. For another beside it: --data-dir and --port.\n`,
+      `To stop it: press Ctrl-C in its terminal, or kill ${pid}. To start another one: --data-dir and --port.\n`,
   )
 }
 
 function tellDatabase(steps: Steps, database: OpenDatabase): void {
   const { embedded, version, url, pooler, applied, migrations } = database
   const how = embedded === null ? '' : describeStart(embedded)
-  const between = pooler === null ? '' : ` through a pooler of ${pooler}s`
+  const between = pooler === null ? '' : ` through a pooler in ${pooler} mode`
   steps.done(
     'database',
     embedded === null
@@ -200,9 +200,9 @@ function tellDatabase(steps: Steps, database: OpenDatabase): void {
 
 /** A user that other programs share could read the database's files by way of any of them. */
 function tellUser(steps: Steps, user: NonNullable<OpenDatabase['embedded']>['runsAs'] & object): void {
-  const how = `root, so the database runs as '${user.name}'`
+  const how = `root; the database runs as '${user.name}'`
   if (!isShared(user)) steps.done('user', how)
-  else steps.note('user', `${how}, whom other programs share: --run-as gives it a user of its own`)
+  else steps.note('user', `${how}, which other programs use too; for a dedicated user: --run-as`)
 }
 
 /** Who listens elsewhere than at the database is told whether it works; who cannot listen at all, what that means. */
@@ -210,7 +210,7 @@ async function tellWakeUps(steps: Steps, config: Config, { db, close }: OpenData
   const { databasePooling, databaseDirectUrl, lookEveryMs } = config
   if (databaseDirectUrl === null) {
     if (databasePooling === 'transaction')
-      steps.note('wake-ups', `none without --database-direct-url; looking every ${lookEveryMs} ms instead`)
+      steps.note('wake-ups', `none without --database-direct-url; polling every ${lookEveryMs} ms instead`)
     return
   }
   const hearing = await tryWakeUps(db, databaseDirectUrl).catch(async (error: unknown) => {
@@ -218,8 +218,8 @@ async function tellWakeUps(steps: Steps, config: Config, { db, close }: OpenData
     throw error
   })
   const where = `at ${shownUrl(databaseDirectUrl)}`
-  if (hearing.kind === 'heard') steps.done('wake-ups', `heard ${where}, after ${hearing.ms} ms`)
-  else steps.note('wake-ups', `cannot be heard ${where} yet: ${hearing.error.message}`)
+  if (hearing.kind === 'heard') steps.done('wake-ups', `received ${where} after ${hearing.ms} ms`)
+  else steps.note('wake-ups', `not received ${where} yet: ${hearing.error.message}`)
 }
 
 function describeStart({ initialised, adopted, recoveredMs }: NonNullable<OpenDatabase['embedded']>): string {
@@ -235,8 +235,8 @@ function describeRoles({ roles, concurrency }: Config): string {
 function portTaken(port: number): CliError {
   const user = findPortUser(port)
   return new CliError(
-    `Port ${port} is used by ${user === null ? 'another program' : `${user.name} (pid ${user.pid})`}.`,
-    'Use --port 0 for a free one, or stop the other program.',
+    `Port ${port} is in use by ${user === null ? 'another program' : `${user.name} (pid ${user.pid})`}.`,
+    'Use --port 0 for a free port, or stop the other program.',
     EXIT.conflict,
   )
 }
@@ -244,7 +244,7 @@ function portTaken(port: number): CliError {
 /** A database that was there a moment ago and cannot be used by the parts of the node. */
 function describeTrouble(error: unknown): CliError | null {
   const trouble = troubleOf(error)
-  return trouble ? new CliError(trouble.detail, 'Start again once that is done.', EXIT.unreachable) : null
+  return trouble ? new CliError(trouble.detail, 'Fix this and start again.', EXIT.unreachable) : null
 }
 
 function describeListenError(error: unknown, { host, port }: Config): unknown {
@@ -252,7 +252,7 @@ function describeListenError(error: unknown, { host, port }: Config): unknown {
     case 'EADDRINUSE':
       return portTaken(port)
     case 'EACCES':
-      return new CliError(`This user may not listen on port ${port}.`, 'Use a port above 1023.')
+      return new CliError(`This user is not allowed to listen on port ${port}.`, 'Use a port above 1023.')
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new CliError(`This machine has no address ${host}.`, 'Use --host 127.0.0.1.', EXIT.usage)

@@ -83,9 +83,9 @@ export async function createSubscription(url: string, flags: SubscribeFlags): Pr
   give(made, flags, () => {
     const pairs: [string, string][] = [
       ['id', made.id],
-      ['secret', `${made.secret}  ${c.dim('shown this once; it signs what is sent')}`],
+      ['secret', `${made.secret}  ${c.dim('shown only once; it signs the events')}`],
     ]
-    return `${c.green('✓')} what ends is told to ${printable(made.url)}\n${facts(pairs)}`
+    return `${c.green('✓')} events are sent to ${printable(made.url)}\n${facts(pairs)}`
   })
 }
 
@@ -101,7 +101,7 @@ export async function resumeSubscription(
       after === undefined ? undefined : { after },
     ),
   )
-  give(resumed, flags, () => `${c.green('✓')} ${printable(resumed.url)} is told again\n`)
+  give(resumed, flags, () => `${c.green('✓')} ${printable(resumed.url)} receives events again\n`)
 }
 
 export async function testSubscription(ref: string, flags: ClientFlags): Promise<void> {
@@ -112,15 +112,15 @@ export async function testSubscription(ref: string, flags: ClientFlags): Promise
 }
 
 function testedText(url: string, { eventId, delivered, status, body, durationMs, error }: SubscriptionTest) {
-  const [mark, verb] = delivered ? [c.green('✓'), 'took'] : [c.red('✕'), 'did not take']
+  const [mark, verb] = delivered ? [c.green('✓'), 'accepted'] : [c.red('✕'), 'did not accept']
   const said = cut(printable(body ?? '').trim(), URL_WIDTH)
   const pairs: [string, string][] = [
     ['id', eventId],
-    ...(status === null ? [] : [['answer', `HTTP ${status} in ${durationMs} ms`] as [string, string]]),
-    ...(said === '' ? [] : [['said', said] as [string, string]]),
-    ...(error === null ? [] : [['why', printable(error.message)] as [string, string]]),
+    ...(status === null ? [] : [['response', `HTTP ${status} in ${durationMs} ms`] as [string, string]]),
+    ...(said === '' ? [] : [['body', said] as [string, string]]),
+    ...(error === null ? [] : [['error', printable(error.message)] as [string, string]]),
   ]
-  return `${mark} ${url} ${verb} an event of the type belfry.test\n${facts(pairs)}`
+  return `${mark} ${url} ${verb} a test event (belfry.test)\n${facts(pairs)}`
 }
 
 export async function removeSubscription(
@@ -130,9 +130,9 @@ export async function removeSubscription(
   const { server, found } = await find(ref, flags)
   const title =
     found.name === null ? printable(found.url) : `${printable(found.name)}, ${printable(found.url)}`
-  await confirm(`Remove the subscription ${title}? What has not been sent by then is never sent.`, flags)
+  await confirm(`Remove the subscription ${title}? Undelivered events are discarded.`, flags)
   await server.ask('DELETE', `/v1/subscriptions/${found.id}`)
-  give(found, flags, () => `${c.green('✓')} ${printable(found.url)} is told nothing more\n`)
+  give(found, flags, () => `${c.green('✓')} ${printable(found.url)} receives no more events\n`)
 }
 
 async function find(ref: string, flags: ClientFlags) {

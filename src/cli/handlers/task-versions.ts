@@ -43,8 +43,8 @@ function versionText(
   const words = [
     formatInstant(Date.parse(madeAt), machineZone(), { now, precision: 'second' }),
     madeBy === null ? null : `from ${printable(madeBy)}`,
-    rollbackOf === null ? null : `back to version ${rollbackOf}`,
-    isCurrent ? 'holds now' : null,
+    rollbackOf === null ? null : `restored from version ${rollbackOf}`,
+    isCurrent ? 'current' : null,
   ].filter((word) => word !== null)
   const lines = [
     `${c.bold(`version ${version}`)}  ${words.join(' · ')}`,
@@ -74,6 +74,7 @@ export async function rollbackTask(
   give(
     task,
     flags,
-    () => `${c.green('✓')} task ${titleOf(task)} is version ${task.version} now, as version ${version} was\n`,
+    () =>
+      `${c.green('✓')} task ${titleOf(task)} is now version ${task.version}, restored from version ${version}\n`,
   )
 }
