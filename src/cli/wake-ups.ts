@@ -42,8 +42,8 @@ export async function tryWakeUps(db: Database, directUrl: string): Promise<Heari
     await client.end().catch(() => {})
   }
   throw new CliError(
-    `What is sent through --database-url is not heard at ${shownUrl(directUrl)}, which --database-direct-url names.`,
-    'Name the same database there, on PostgreSQL itself or through a pool of sessions.',
+    `Notifications sent through --database-url do not arrive at --database-direct-url (${shownUrl(directUrl)}).`,
+    'Both must name the same database; --database-direct-url must connect directly or through a pooler in session mode.',
     EXIT.usage,
   )
 }

@@ -55,8 +55,8 @@ export function findBinaries(): Binaries {
   } catch (cause) {
     throw new EmbeddedPostgresError(
       'unsupported_platform',
-      `There is no embedded database for ${platform} on ${process.arch} in this installation.`,
-      'Use --database-url, or install again without leaving out optional packages.',
+      `This installation has no embedded database for ${platform} on ${process.arch}.`,
+      'Use --database-url, or reinstall with optional packages.',
       { cause },
     )
   }
@@ -64,7 +64,7 @@ export function findBinaries(): Binaries {
   if (loader !== undefined && !existsSync(loader)) {
     throw new EmbeddedPostgresError(
       'musl',
-      'The embedded database needs glibc.',
+      'The embedded database requires glibc.',
       'Use the Debian image or --database-url.',
     )
   }
@@ -73,7 +73,7 @@ export function findBinaries(): Binaries {
     throw new EmbeddedPostgresError(
       'unsupported_platform',
       `The embedded database in ${root} is incomplete.`,
-      'Install again, or use --database-url.',
+      'Reinstall Belfry, or use --database-url.',
     )
   }
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }

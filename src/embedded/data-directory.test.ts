@@ -43,8 +43,8 @@ test('data of an older PostgreSQL is refused and left as it was', async () => {
 
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
     code: 'older_major',
-    message: 'This data was written by PostgreSQL 17, and this Belfry brings PostgreSQL 18.',
-    hint: 'Use the older Belfry that wrote it, or use --data-dir DIR.',
+    message: 'This data was written by PostgreSQL 17, but this release includes PostgreSQL 18.',
+    hint: 'Use the older release of Belfry that wrote it, or use --data-dir DIR.',
   })
 
   expect(readdirSync(dataDir)).toEqual(['pg'])
@@ -78,7 +78,7 @@ test.runIf(isRoot)('as root, a private parent is named in one sentence', async (
 
   await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
     code: 'unreachable_directory',
-    message: expect.stringContaining(`cannot pass ${parent} to reach ${dataDir}`),
+    message: expect.stringContaining(`cannot reach ${dataDir} because of the permissions of ${parent}`),
   })
 
   expect(readdirSync(parent)).toEqual([])
@@ -88,7 +88,7 @@ test.runIf(isRoot)("as root, someone's private directory is not opened to others
   mkdirSync(dataDir, { mode: 0o700 })
   writeFileSync(join(dataDir, 'diary'), '')
 
-  expect(() => openDataDirectory(dataDir, { major: 18 })).toThrow(/cannot pass/)
+  expect(() => openDataDirectory(dataDir, { major: 18 })).toThrow(/cannot reach/)
 
   expect(statSync(dataDir).mode & 0o777).toBe(0o700)
 })

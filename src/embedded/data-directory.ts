@@ -88,7 +88,7 @@ function open(path: string, major: number, runAs: string | null): DataDirectory 
 
 function checkContent(root: string, hasDatabase: boolean, major: number): void {
   if (existsSync(join(root, 'PG_VERSION')))
-    throw unrecognised(root, "holds a PostgreSQL that is not Belfry's")
+    throw unrecognised(root, 'contains a PostgreSQL database that Belfry did not create')
   if (hasDatabase) checkMajor(join(root, 'pg'), major)
 }
 
@@ -102,7 +102,7 @@ export function readOrCreatePassword({ root, password, owner, hasDatabase }: Dat
   if (hasDatabase) {
     throw new EmbeddedPostgresError(
       'password_missing',
-      `${password} is gone, and with it the way into the database.`,
+      `${password}, the password file of the embedded database, is missing.`,
       'Restore that file from a backup.',
     )
   }
@@ -119,7 +119,7 @@ function checkOwner(pg: string, identity: Identity | null): void {
     `The database in ${dirname(pg)} belongs to another user (uid ${uid}).`,
     identity === null
       ? 'Start Belfry as that user, or use --data-dir DIR.'
-      : `Give it to '${identity.name}', whom the database runs as: chown -R ${identity.name} ${pg}`,
+      : `Change its owner to '${identity.name}', the user that the database runs as: chown -R ${identity.name} ${pg}`,
   )
 }
 
@@ -129,29 +129,29 @@ function checkMajor(pg: string, major: number): void {
     text = readFileSync(join(pg, 'PG_VERSION'), 'utf8').trim()
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
-    throw unrecognised(pg, 'exists but holds no database')
+    throw unrecognised(pg, 'exists but does not contain a database')
   }
   const found = Number.parseInt(text, 10)
   if (found === major) return
   if (found < major) {
     throw new EmbeddedPostgresError(
       'older_major',
-      `This data was written by PostgreSQL ${found}, and this Belfry brings PostgreSQL ${major}.`,
-      'Use the older Belfry that wrote it, or use --data-dir DIR.',
+      `This data was written by PostgreSQL ${found}, but this release includes PostgreSQL ${major}.`,
+      'Use the older release of Belfry that wrote it, or use --data-dir DIR.',
     )
   }
   throw new EmbeddedPostgresError(
     'newer_major',
-    `This data was written by PostgreSQL ${found}, and this Belfry brings PostgreSQL ${major}.`,
-    'Use the newer Belfry that wrote it, or use --data-dir DIR.',
+    `This data was written by PostgreSQL ${found}, but this release includes PostgreSQL ${major}.`,
+    'Use the newer release of Belfry that wrote it, or use --data-dir DIR.',
   )
 }
 
 function unrecognised(path: string, what: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'data_dir_unrecognised',
-    `${path} ${what}, so it was left alone.`,
-    'Move it away, or use --data-dir DIR.',
+    `${path} ${what}. Belfry did not change it.`,
+    'Move it elsewhere, or use --data-dir DIR.',
   )
 }
 

@@ -60,7 +60,7 @@ export function describeFileError(error: unknown, path: string): unknown {
     case 'EEXIST':
       return unwritable(path, 'a file is in the way of the directory', error)
     case 'ENOENT':
-      return unwritable(path, 'nothing can be made there', error)
+      return unwritable(path, 'nothing can be created there', error)
     case 'EINVAL':
       return unwritable(path, 'its owner cannot be changed here', error)
     default:
@@ -72,7 +72,7 @@ export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-export const USE_ANOTHER_DIR = 'Make room, or use --data-dir DIR.'
+export const USE_ANOTHER_DIR = 'Free disk space, or use --data-dir DIR.'
 
 function unwritable(path: string, reason: string, cause: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(

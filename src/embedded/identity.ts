@@ -53,18 +53,19 @@ function userNamed(text: string, users: readonly Identity[]): Identity {
   const user = known && gid !== undefined ? { ...known, gid: Number(gid) } : known
   if (user === undefined)
     throw unusable(
-      `There is no user '${text}' in /etc/passwd.`,
+      `The user '${text}' does not exist in /etc/passwd.`,
       'Create it, or give --run-as a uid such as 999 or 999:999.',
     )
   if (user.uid === 0)
-    throw unusable('PostgreSQL refuses to run as root.', 'Name an unprivileged user with --run-as.')
+    throw unusable('PostgreSQL refuses to run as root.', 'Use --run-as to name an unprivileged user.')
   return user
 }
 
 /** Only root can lend an identity. Who names the user that they are anyway gets what they ask for. */
 function ourselves(named: string): null {
   const uid = process.getuid?.()
-  if (uid === undefined) throw unusable('This system has no users to run as.', 'Leave --run-as out.')
+  if (uid === undefined)
+    throw unusable('--run-as is not supported on this system.', 'Start without --run-as.')
   const isUs =
     String(uid) === named || usersOf(readPasswd()).some((user) => user.name === named && user.uid === uid)
   if (isUs) return null

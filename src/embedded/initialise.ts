@@ -45,7 +45,7 @@ function moveIn(draft: string, pg: string): void {
   renameDurably(draft, pg)
   if (lstatSync(pg).isDirectory()) return
   rmSync(pg)
-  throw new Error('The new database was exchanged for a link while it was made.')
+  throw new Error('The new database directory was replaced by a link while it was being created.')
 }
 
 /** Makes a directory, if it is not there, that only the user the server runs as may use. */

@@ -42,8 +42,8 @@ export function checkSame(owner: Identity | null, identity: Identity, dir: strin
   if (owner === null || owner.uid === identity.uid) return
   throw new EmbeddedPostgresError(
     'unusable_user',
-    `${dir} belongs to user '${owner.name}', and the database is to run as '${identity.name}'.`,
-    `Use --run-as ${owner.name}, or give the directory to '${identity.name}' or to root (chown -R).`,
+    `${dir} belongs to user '${owner.name}', but the database runs as '${identity.name}'.`,
+    `Use --run-as ${owner.name}, or change the owner of the directory to '${identity.name}' or root (chown -R).`,
   )
 }
 
@@ -85,25 +85,25 @@ export function checkPassable(path: string, identity: Identity, goal: string): v
   if (wall === null) return
   throw new EmbeddedPostgresError(
     'unreachable_directory',
-    `As root, Belfry runs the database as user '${identity.name}', who cannot pass ${wall} to reach ${goal}.`,
-    `Use --data-dir with another directory such as /var/lib/belfry, or allow it: chmod o+x ${wall}`,
+    `As root, Belfry runs the database as user '${identity.name}', who cannot reach ${goal} because of the permissions of ${wall}.`,
+    `Use --data-dir with another directory such as /var/lib/belfry, or allow access: chmod o+x ${wall}`,
   )
 }
 
 function replaceable(root: string, dir: string, { name }: Identity): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'unsafe_directory',
-    `As root, Belfry does not use ${root}: ${dir} belongs to user '${name}', who could put something else in its place.`,
-    `Give the data to that user too (chown -R ${name} ${root}), or use --data-dir with another directory such as /var/lib/belfry.`,
+    `As root, Belfry does not use ${root}: ${dir} belongs to user '${name}', who could replace it.`,
+    `Change the owner of the data to that user too (chown -R ${name} ${root}), or use --data-dir with another directory such as /var/lib/belfry.`,
   )
 }
 
 function openToOthers(root: string, planted?: string): EmbeddedPostgresError {
-  const why = planted === undefined ? '' : `, and '${planted}' may be somebody else's doing`
+  const why = planted === undefined ? '' : `, and another user may have created '${planted}'`
   return new EmbeddedPostgresError(
     'unsafe_directory',
-    `As root, Belfry does not use ${root}: other users may write to it${why}.`,
-    `Close it to them (chmod go-w ${root}), or use --data-dir with another directory such as /var/lib/belfry.`,
+    `As root, Belfry does not use ${root}: other users can write to it${why}.`,
+    `Remove their write access (chmod go-w ${root}), or use --data-dir with another directory such as /var/lib/belfry.`,
   )
 }
 

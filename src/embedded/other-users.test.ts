@@ -128,7 +128,7 @@ describe.runIf(isRoot)("as root, in another user's directory", () => {
 
     await expect(start()).rejects.toMatchObject({
       code: 'unusable_user',
-      message: `${dataDir} belongs to user '${ALICE.name}', and the database is to run as '${BOB.name}'.`,
+      message: `${dataDir} belongs to user '${ALICE.name}', but the database runs as '${BOB.name}'.`,
     })
   })
 
@@ -159,7 +159,7 @@ describe.runIf(isRoot)("as root, in another user's directory", () => {
     mkdirSync(inside)
 
     expect(() => openDataDirectory(inside, { major: 18 })).toThrow(
-      `${dataDir} belongs to user '${ALICE.name}', who could put something else in its place.`,
+      `${dataDir} belongs to user '${ALICE.name}', who could replace it.`,
     )
   })
 })
@@ -182,7 +182,7 @@ describe.runIf(isRoot)('as root, in a directory of its own', () => {
 
     await expect(start()).rejects.toMatchObject({
       code: 'unsafe_directory',
-      message: expect.stringContaining("'postgres.log' may be somebody else's doing"),
+      message: expect.stringContaining("another user may have created 'postgres.log'"),
     })
     expectTreasureUntouched()
   })
@@ -191,7 +191,7 @@ describe.runIf(isRoot)('as root, in a directory of its own', () => {
     mkdirSync(dataDir)
     chmodSync(dataDir, 0o1777)
 
-    expect(() => openDataDirectory(dataDir, { major: 18 })).toThrow(/other users may write to it/)
+    expect(() => openDataDirectory(dataDir, { major: 18 })).toThrow(/other users can write to it/)
 
     expect(statSync(dataDir).mode & 0o7777).toBe(0o1777)
   })
@@ -214,12 +214,12 @@ describe.runIf(isRoot)('as root, --run-as', () => {
 
     await expect(start(ALICE.name)).rejects.toMatchObject({
       code: 'data_dir_unwritable',
-      hint: `Give it to '${ALICE.name}', whom the database runs as: chown -R ${ALICE.name} ${join(dataDir, 'pg')}`,
+      hint: `Change its owner to '${ALICE.name}', the user that the database runs as: chown -R ${ALICE.name} ${join(dataDir, 'pg')}`,
     })
   })
 
   test.each([
-    ['no-such-user', "There is no user 'no-such-user' in /etc/passwd."],
+    ['no-such-user', "The user 'no-such-user' does not exist in /etc/passwd."],
     ['root', 'PostgreSQL refuses to run as root.'],
     ['0', 'PostgreSQL refuses to run as root.'],
   ])('%s is refused', async (name, message) => {

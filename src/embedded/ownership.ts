@@ -112,7 +112,7 @@ function acquire(path: string, claim: Claim, depth: number): Claim | null {
   }
   throw new EmbeddedPostgresError(
     'data_dir_in_use',
-    `Cannot claim ${path}: others keep claiming it.`,
+    `Cannot lock ${path}: other processes keep locking it.`,
     'Stop the other processes that use this directory.',
   )
 }
@@ -185,7 +185,7 @@ function inUse({ pid, url }: Owner): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'data_dir_in_use',
     `Already running (${where}).`,
-    'Use that one, stop it first, or use another --data-dir.',
+    'Use the running server, stop it first, or use another --data-dir.',
     { holder: { pid, url } },
   )
 }

@@ -122,8 +122,8 @@ export async function shutDown(server: RunningServer, native: string): Promise<v
   if (await endsWithin(server, IMMEDIATE_SHUTDOWN_MS)) return
   throw new EmbeddedPostgresError(
     'start_failed',
-    `The embedded database (pid ${server.pid}) does not stop.`,
-    'End that process by hand; nothing that was committed is lost.',
+    `The embedded database (pid ${server.pid}) did not stop.`,
+    'Kill that process; no committed data is lost.',
   )
 }
 
@@ -167,7 +167,7 @@ function spawnFailed(path: string, cause: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'start_failed',
     `Cannot run ${path}: ${cause instanceof Error ? cause.message : cause}.`,
-    'Use --database-url, or see belfry doctor.',
+    'Use --database-url, or run belfry doctor.',
     { cause },
   )
 }

@@ -71,7 +71,7 @@ export function explainFailure(
   const reason = /(?:FATAL|PANIC|error|ERROR):\s+(.+)/.exec(text)?.[1] ?? text.trim().split('\n').at(-1)
   return new EmbeddedPostgresError(
     'start_failed',
-    `The embedded database did not start: ${reason || 'it said nothing'}.`,
+    `The embedded database did not start: ${reason || 'it gave no reason'}.`,
     `See ${log} for more, or use --database-url.`,
   )
 }

@@ -119,7 +119,7 @@ test('supervision brings a killed server back under the same address', async () 
   const killed = database.pid
 
   process.kill(killed, 'SIGKILL')
-  await until('the database is back', () => said.some((text) => text.includes('is back after')))
+  await until('the database is back', () => said.some((text) => text.includes('is available again after')))
   release()
 
   expect(await query(database.connectionString, 'select 1 as up')).toEqual([{ up: 1 }])

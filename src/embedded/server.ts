@@ -160,14 +160,14 @@ function stuck({ pid, status }: Postmaster): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'start_failed',
     `The embedded database (pid ${pid}) has been ${status || 'starting'} for too long.`,
-    'Wait for it, or end that process and start again.',
+    'Wait for it, or kill that process and start again.',
   )
 }
 
 function usedFromElsewhere(root: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'data_dir_in_use',
-    `${root} is used by a database that is not among the processes here, perhaps in another container.`,
+    `${root} is in use by a database process that is not visible here, perhaps in another container.`,
     'Stop that one first, or use another --data-dir.',
   )
 }

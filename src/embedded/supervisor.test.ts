@@ -57,5 +57,5 @@ test('a server that starts only to die again is given up on too', async () => {
   const { error } = await untilGivenUp(frail)
 
   expect(restarts).toBe(MAX_RESTARTS)
-  expect(error).toMatchObject({ message: 'The embedded database keeps ending.' })
+  expect(error).toMatchObject({ message: 'The embedded database keeps stopping.' })
 })

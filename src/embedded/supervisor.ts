@@ -38,14 +38,14 @@ export function superviseEmbeddedPostgres(server: EmbeddedPostgres, options: Sup
   const bringBack = async () => {
     if (performance.now() - lastStartAt > STABLE_AFTER_MS) attempts = 0
     const endedAt = performance.now()
-    let failure: unknown = new Error('The embedded database keeps ending.')
+    let failure: unknown = new Error('The embedded database keeps stopping.')
     while (attempts < MAX_RESTARTS) {
       attempts += 1
       await delay(delayMs(attempts), undefined, { signal: stopped.signal })
       try {
         await server.restart()
         lastStartAt = performance.now()
-        log(`The database is back after ${Math.round(lastStartAt - endedAt)} ms.`)
+        log(`The database is available again after ${Math.round(lastStartAt - endedAt)} ms.`)
         return
       } catch (error) {
         if (stopped.signal.aborted) return
@@ -61,7 +61,7 @@ export function superviseEmbeddedPostgres(server: EmbeddedPostgres, options: Sup
     restarting = true
     while (down && !stopped.signal.aborted) {
       down = false
-      log(`The database (pid ${server.pid}) ended unexpectedly and is being started again.`)
+      log(`The database (pid ${server.pid}) stopped unexpectedly and is being restarted.`)
       await bringBack()
     }
     restarting = false

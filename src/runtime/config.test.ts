@@ -35,14 +35,14 @@ test('a wrong value is refused with its name, itself and what is allowed', () =>
     "--port is '70000'; it must be a whole number from 0 to 65535.",
   )
   expect(() => read({ env: { BELFRY_ROLES: 'api,cook' } })).toThrow(
-    "BELFRY_ROLES is 'api,cook'; it holds 'cook'; the roles are api",
+    "BELFRY_ROLES is 'api,cook'; it contains 'cook'; the roles are api",
   )
   expect(() => read(fileWith('port = "high"'))).toThrow("port in belfry.toml is 'high'")
 })
 
 test('a wrong key is answered with its nearest right one', () => {
   expect(() => read({ env: { BELFRY_PROT: '1' } })).toThrow(
-    'BELFRY_PROT is not known. Did you mean BELFRY_PORT?',
+    'Unknown environment variable BELFRY_PROT. Did you mean BELFRY_PORT?',
   )
   expect(() => read(fileWith('databaseurl = "x"'))).toThrow(
     "'databaseurl' is not a setting. Did you mean 'database_url'?",
@@ -53,7 +53,7 @@ test('a database address is never repeated, because it may hold a password', () 
   for (const url of ['', 'secret', 'mysql://u:secret@h/d', 'postgresql://u:se%cret@h/d']) {
     for (const name of ['BELFRY_DATABASE_URL', 'BELFRY_DATABASE_DIRECT_URL'])
       expect(() => read({ env: { [name]: url } })).toThrow(
-        `${name} is '…'; it must be like postgresql://user@host/belfry.`,
+        `${name} is '…'; it must have the form postgresql://user@host/belfry.`,
       )
   }
 })
@@ -77,17 +77,17 @@ test('what Kubernetes says about a service called belfry is not taken for settin
 })
 
 test('a configuration file that was named must exist', () => {
-  expect(() => read({ file: 'missing.toml' })).toThrow('missing.toml cannot be read')
+  expect(() => read({ file: 'missing.toml' })).toThrow('Cannot read the configuration file missing.toml')
 })
 
 test('settings that cannot work together are refused with what would be right', () => {
   const refused = (flags: ConfigSources['flags']) => expect(() => read({ flags }))
 
   refused({ heartbeatMs: 6_000 }).toThrow(
-    '--lease-ms is 15000; it must be at least 3 times --heartbeat-ms, which makes 18000: a node would doubt itself',
+    '--lease-ms is 15000; it must be at least 3 times --heartbeat-ms, which is 18000: the lease must be longer',
   )
   refused({ leaseMs: 3_000, heartbeatMs: 1_000, reaperMs: 4_000 }).toThrow(
-    '--lease-ms is 3000; it must be at least --reaper-ms, which makes 4000',
+    '--lease-ms is 3000; it must be at least --reaper-ms, which is 4000',
   )
   refused({ shardTakeoverMs: 2_999 }).toThrow('--shard-takeover-ms is 2999; it must be at least 3 times')
   refused({ lookEveryMs: 6_000 }).toThrow('--look-ahead-ms is 10000; it must be at least 2 times')
@@ -107,7 +107,7 @@ test('who hears no wake-ups looks often, unless told otherwise', () => {
 
 test('a pooler in front of the embedded database is refused', () => {
   expect(() => read({ flags: { databasePooling: 'transaction' } })).toThrow(
-    '--database-pooling is transaction without --database-url: nothing stands between',
+    '--database-pooling is transaction without --database-url, but the embedded database has no pooler',
   )
   expect(() => read({ env: { BELFRY_DATABASE_DIRECT_URL: 'postgresql://server/belfry' } })).toThrow(
     '--database-direct-url is given without --database-url',
@@ -151,7 +151,7 @@ test.each(PRESET_NAMES)(
 
 test('a contradiction with a preset says that it is one', () => {
   expect(() => read({ flags: { preset: 'minute-cron', leaseMs: 20_000 } })).toThrow(
-    '--lease-ms is 20000; it must be at least 3 times --heartbeat-ms (--preset minute-cron), which makes 30000',
+    '--lease-ms is 20000; it must be at least 3 times --heartbeat-ms (--preset minute-cron), which is 30000',
   )
 })
 
@@ -204,9 +204,9 @@ test('allowed origins are written as browsers write them', () => {
 })
 
 test.each([
-  ['postgresql://belfry:pa/ss@db/belfry', "has '/' in its user name or password; write it as %2F"],
-  ['postgresql://belfry:pa?ss@db/belfry', "has '?' in its user name or password; write it as %3F"],
-  ['postgresql://belfry:pa@ss@db/belfry', "has '@' in its user name or password; write it as %40"],
+  ['postgresql://belfry:pa/ss@db/belfry', "contains '/' in its user name or password; write it as %2F"],
+  ['postgresql://belfry:pa?ss@db/belfry', "contains '?' in its user name or password; write it as %3F"],
+  ['postgresql://belfry:pa@ss@db/belfry', "contains '@' in its user name or password; write it as %40"],
 ])(
   'a password with a character that ends it is refused, and how to write it is said',
   (databaseUrl, reason) => {
@@ -228,9 +228,11 @@ test('a secret setting can be read from a file', () => {
     'postgresql://belfry:secret@db/belfry',
   )
   expect(() => read({ env: { BELFRY_DATABASE_URL_FILE: `${file}.none` } })).toThrow(
-    `BELFRY_DATABASE_URL_FILE names the file '${file}.none', which cannot be read`,
+    `Cannot read the file '${file}.none' that BELFRY_DATABASE_URL_FILE names`,
   )
-  expect(() => read({ env: { BELFRY_PORT_FILE: file } })).toThrow('BELFRY_PORT_FILE is not known')
+  expect(() => read({ env: { BELFRY_PORT_FILE: file } })).toThrow(
+    'Unknown environment variable BELFRY_PORT_FILE',
+  )
 })
 
 test('the port of a node without the api role is a free one unless it is given', () => {

@@ -110,8 +110,7 @@ interface Setting<T> {
 const text = (help: string): Setting<string | null> => ({
   default: null,
   help,
-  parse: (value) =>
-    typeof value === 'string' && value !== '' ? value : fail('must be a text that is not empty'),
+  parse: (value) => (typeof value === 'string' && value !== '' ? value : fail('must not be empty')),
 })
 
 const whole = (fallback: number, min: number, max: number, help: string): Setting<number> => ({
@@ -145,27 +144,27 @@ function unescapedPassword(url: string): string | null {
   const character = /[/?#@\s]/.exec(userInfo)?.[0]
   if (character === undefined) return null
   const escaped = `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
-  return `has '${character}' in its user name or password; write it as ${escaped}`
+  return `contains '${character}' in its user name or password; write it as ${escaped}`
 }
 
 const databaseAddress = (help: string): Setting<string | null> => ({
   ...text(help),
   parse: (value) => {
-    if (typeof value !== 'string') return fail('must be like postgresql://user@host/belfry')
+    if (typeof value !== 'string') return fail('must have the form postgresql://user@host/belfry')
     const secret = unescapedPassword(value)
     if (secret !== null) fail(secret)
-    return DATABASE_URL.test(value) ? value : fail('must be like postgresql://user@host/belfry')
+    return DATABASE_URL.test(value) ? value : fail('must have the form postgresql://user@host/belfry')
   },
 })
 
 const roles: Setting<readonly Role[]> = {
   default: ROLES,
-  help: 'What it does: api, scheduler, worker, liveness',
+  help: 'Roles of this node: api, scheduler, worker, liveness',
   parse: (value) => {
     const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : value
     if (!Array.isArray(names) || names.length === 0) return fail(`must be a list of ${ROLES.join(', ')}`)
     for (const name of names)
-      if (!ROLES.includes(name)) fail(`holds '${String(name)}'; the roles are ${ROLES.join(', ')}`)
+      if (!ROLES.includes(name)) fail(`contains '${String(name)}'; the roles are ${ROLES.join(', ')}`)
     return ROLES.filter((role) => names.includes(role))
   },
 }
@@ -173,7 +172,7 @@ const roles: Setting<readonly Role[]> = {
 const LABEL = /^[^\s,]{1,100}$/
 const labels: Setting<readonly string[]> = {
   default: [],
-  help: 'What its worker offers, as tasks may ask for it, such as gpu,eu',
+  help: 'Labels that tasks can require of this worker, such as gpu,eu',
   parse: (value) => {
     const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : value
     if (!Array.isArray(names) || !names.every((name) => typeof name === 'string' && LABEL.test(name))) {
@@ -208,59 +207,64 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (value) => text('').parse(value) as string,
   },
   port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
-  headersTimeoutMs: cadence(10_000, 100, 600_000, 'How long the head of a request may take to arrive'),
-  requestTimeoutMs: cadence(30_000, 100, 3_600_000, 'How long all of a request may take to arrive'),
-  maxConnections: cadence(10_000, 1, 1_000_000, 'Connections to the API that may be open at once'),
+  headersTimeoutMs: cadence(10_000, 100, 600_000, 'Time limit for receiving the headers of a request'),
+  requestTimeoutMs: cadence(30_000, 100, 3_600_000, 'Time limit for receiving a whole request'),
+  maxConnections: cadence(10_000, 1, 1_000_000, 'Maximum number of open connections to the API'),
   allowedOrigins,
   dataDir: text('Directory of the embedded database'),
-  runAs: text('User that root runs the embedded database as'),
+  runAs: text('User to run the embedded database as, when started as root'),
   databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
-  databasePooling: oneOf(POOLING, 'session', 'Mode of a pooler there: session, transaction'),
-  databaseDirectUrl: databaseAddress('PostgreSQL past that pooler, to hear wake-ups from'),
+  databasePooling: oneOf(POOLING, 'session', 'Mode of the pooler: session, transaction'),
+  databaseDirectUrl: databaseAddress('PostgreSQL without the pooler, for wake-ups'),
   roles,
-  concurrency: whole(50, 1, 100_000, 'Runs performed at once by the worker of this node'),
+  concurrency: whole(50, 1, 100_000, 'Maximum number of concurrent runs on this node'),
   logLevel: oneOf(LOG_LEVELS, 'info', `Log level: ${LOG_LEVELS.join(', ')}`),
-  shutdownGraceMs: whole(30_000, 0, 3_600_000, 'How long runs in progress may go on after a stop'),
-  drainMs: whole(0, 0, 600_000, 'How long /readyz answers 503 before a stop begins'),
-  historyDays: whole(30, 1, 36_500, 'How many days of history are kept'),
+  shutdownGraceMs: whole(30_000, 0, 3_600_000, 'Time for runs in progress to finish on shutdown'),
+  drainMs: whole(0, 0, 600_000, 'Time that /readyz answers 503 before shutdown'),
+  historyDays: whole(30, 1, 36_500, 'Days to keep history'),
   labels,
-  privateAddresses: oneOf(PRIVATE_ADDRESSES, 'auto', 'Private networks as targets: auto, allow, refuse'),
+  privateAddresses: oneOf(PRIVATE_ADDRESSES, 'auto', 'Requests to private networks: auto, allow, refuse'),
   smtpUrl: {
     ...text('Mail server, such as smtp://user:password@host:587'),
     parse: (value) => {
       const secret = typeof value === 'string' ? unescapedPassword(value) : null
       if (secret !== null) fail(secret)
       const parsed = typeof value === 'string' ? parseSmtpUrl(value) : null
-      return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a text')
+      return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a string')
     },
   },
   smtpFrom: {
-    ...text('Sender of emails where an action names none'),
+    ...text('Default sender of emails'),
     parse: (value) => {
       const parsed = typeof value === 'string' ? parseEmailAddress(value) : null
-      return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a text')
+      return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a string')
     },
   },
-  preset: oneOf(PRESET_NAMES, 'default', `Defaults for how often and how much: ${PRESET_NAMES.join(', ')}`),
-  heartbeatMs: cadence(5_000, 10, 600_000, 'How often a node shows that it lives'),
-  leaseMs: cadence(15_000, 50, 3_600_000, 'A node that is silent for this long is dead'),
-  reaperMs: cadence(2_000, 10, 600_000, 'How often dead nodes are looked for'),
-  reclaimBatch: cadence(1_000, 1, 10_000, 'Runs of dead nodes taken back at once'),
-  lookAheadMs: cadence(10_000, 100, 3_600_000, 'How far ahead the scheduler reads'),
-  lookEveryMs: cadence(1_000, 10, 600_000, 'How often the scheduler reads what comes due'),
-  lookRows: cadence(8_000, 2_000, 100_000, 'Rows that one look reads at most'),
-  fireBatch: cadence(1_000, 1, 1_000, 'Rows fired by one statement'),
-  shardBeatMs: cadence(1_000, 10, 60_000, 'How often a scheduler shows that it watches its shards'),
-  shardTakeoverMs: cadence(3_000, 50, 300_000, 'Shards unwatched for this long are taken by others'),
-  misfireGraceMs: cadence(10_000, 100, 3_600_000, 'What an outage no longer than this held up runs late'),
-  claimEveryMs: cadence(1_000, 10, 60_000, 'How often a worker looks for waiting runs unasked'),
-  claimAhead: cadence(4_000, 0, 4_000, 'Runs that a worker takes on beyond its free places, at most'),
-  cancelEveryMs: cadence(1_000, 10, 60_000, 'How often a worker looks for cancellations unasked'),
-  housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'How often what is outdated is cleared away'),
-  deadNodeMinutes: cadence(10_080, 1, 525_600, 'How long a dead node is remembered'),
+  preset: oneOf(PRESET_NAMES, 'default', `Set of tuning defaults: ${PRESET_NAMES.join(', ')}`),
+  heartbeatMs: cadence(5_000, 10, 600_000, 'Interval of heartbeats of a node'),
+  leaseMs: cadence(15_000, 50, 3_600_000, 'Time without a heartbeat after which a node is dead'),
+  reaperMs: cadence(2_000, 10, 600_000, 'Interval of checks for dead nodes'),
+  reclaimBatch: cadence(1_000, 1, 10_000, 'Runs of dead nodes reclaimed by one statement'),
+  lookAheadMs: cadence(10_000, 100, 3_600_000, 'How far ahead the scheduler reads the agenda'),
+  lookEveryMs: cadence(1_000, 10, 600_000, 'Interval at which the scheduler reads the agenda'),
+  lookRows: cadence(8_000, 2_000, 100_000, 'Maximum number of rows per read'),
+  fireBatch: cadence(1_000, 1, 1_000, 'Maximum number of runs fired by one statement'),
+  shardBeatMs: cadence(1_000, 10, 60_000, 'Interval of heartbeats for shards'),
+  shardTakeoverMs: cadence(3_000, 50, 300_000, 'Time without a heartbeat after which a shard is taken over'),
+  misfireGraceMs: cadence(
+    10_000,
+    100,
+    3_600_000,
+    'After an outage up to this long, the latest occurrence runs late',
+  ),
+  claimEveryMs: cadence(1_000, 10, 60_000, 'Interval at which a worker polls for waiting runs'),
+  claimAhead: cadence(4_000, 0, 4_000, 'Maximum number of runs claimed beyond free slots'),
+  cancelEveryMs: cadence(1_000, 10, 60_000, 'Interval at which a worker polls for cancellations'),
+  housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'Interval of housekeeping, which deletes old data'),
+  deadNodeMinutes: cadence(10_080, 1, 525_600, 'Time to keep the record of a dead node'),
   unusedQueueDays: cadence(30, 0, 36_500, 'Days after which an unused queue is removed; 0 to keep all'),
-  minPeriodMs: cadence(10, 10, 86_400_000, 'How often tasks may be due at most'),
-  maxAheadDays: cadence(0, 0, 36_500, 'How far ahead tasks may be due at most; 0 for any distance'),
+  minPeriodMs: cadence(10, 10, 86_400_000, 'Minimum time between two occurrences of a task'),
+  maxAheadDays: cadence(0, 0, 36_500, 'Maximum time until the next occurrence; 0 for no limit'),
 }
 
 export type ConfigKey = keyof Config
@@ -357,7 +361,7 @@ function readEnvironment(env: ConfigSources['env']): Partial<Record<ConfigKey, s
     const key = known.get(name)
     if (!key)
       throw new ConfigError(
-        `The environment variable ${name} is not known. Did you mean ${nearest(name, [...known.keys()])}?`,
+        `Unknown environment variable ${name}. Did you mean ${nearest(name, [...known.keys()])}?`,
       )
     found[key] = value
   }
@@ -370,7 +374,7 @@ export function readSecretFile(variable: string, path: string): string {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
     throw new ConfigError(
-      `${variable} names the file '${path}', which cannot be read: ${(error as Error).message}.`,
+      `Cannot read the file '${path}' that ${variable} names: ${(error as Error).message}.`,
     )
   }
 }
@@ -393,7 +397,7 @@ function readFile(path: string, cwd: string, mustExist: boolean): Partial<Record
     content = readFileSync(resolve(cwd, path), 'utf8')
   } catch (error) {
     if (!mustExist && (error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw new ConfigError(`The configuration file ${path} cannot be read: ${(error as Error).message}.`)
+    throw new ConfigError(`Cannot read the configuration file ${path}: ${(error as Error).message}.`)
   }
   const known = new Map(CONFIG_KEYS.map((key) => [snake(key), key]))
   const found: Partial<Record<ConfigKey, unknown>> = {}

@@ -9,7 +9,7 @@ interface Ratio {
   readonly longer: Figure
   readonly times: number
   readonly shorter: Figure
-  /** What would go wrong, as the end of a sentence. */
+  /** Why, as the end of a sentence. */
   readonly otherwise: string
 }
 
@@ -21,31 +21,31 @@ const RATIOS: readonly Ratio[] = [
     longer: 'leaseMs',
     times: 3,
     shorter: 'heartbeatMs',
-    otherwise: 'a node would doubt itself between any two of its beats',
+    otherwise: 'the lease must be longer than the heartbeat interval',
   },
   {
     longer: 'leaseMs',
     times: 1,
     shorter: 'reaperMs',
-    otherwise: 'a node would be dead for long before anybody looked',
+    otherwise: 'the reaper must check at least once per lease',
   },
   {
     longer: 'shardTakeoverMs',
     times: 3,
     shorter: 'shardBeatMs',
-    otherwise: 'shards would be taken from schedulers that are only slow',
+    otherwise: 'otherwise a slow scheduler would lose its shards',
   },
   {
     longer: 'misfireGraceMs',
     times: GRACE_IN_TAKEOVERS,
     shorter: 'shardTakeoverMs',
-    otherwise: 'what a node that takes over finds would be skipped or failed as missed',
+    otherwise: 'otherwise a takeover would treat due occurrences as missed',
   },
   {
     longer: 'lookAheadMs',
     times: 2,
     shorter: 'lookEveryMs',
-    otherwise: 'what comes due between two looks would be seen too late',
+    otherwise: 'otherwise a run that comes due between two reads would be late',
   },
 ]
 
@@ -67,7 +67,7 @@ function withoutDatabase(config: Config, { flagOf }: Origin): string | undefined
   const given = config.databaseDirectUrl === null ? idle : `${flagOf('databaseDirectUrl')} is given`
   return given === null
     ? undefined
-    : `${given} without ${flagOf('databaseUrl')}: nothing stands between Belfry and its embedded database.`
+    : `${given} without ${flagOf('databaseUrl')}, but the embedded database has no pooler.`
 }
 
 function outOfRatio(config: Config, { flagOf, isGiven }: Origin): string | undefined {
@@ -81,7 +81,7 @@ function outOfRatio(config: Config, { flagOf, isGiven }: Origin): string | undef
     const factor = times === 1 ? '' : `${times} times `
     return (
       `${told(longer)} is ${config[longer]}; it must be at least ${factor}${told(shorter)}, ` +
-      `which makes ${least}: ${otherwise}.`
+      `which is ${least}: ${otherwise}.`
     )
   }
   return undefined

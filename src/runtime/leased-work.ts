@@ -54,7 +54,9 @@ export abstract class LeasedWork<Item extends Leased> extends LoopService {
     const { log, name } = this.#options
     const key = `${item.id} ${item.fence}`
     const ended = this.work(item, this.#stopping.signal)
-      .catch((error: unknown) => log.warn({ err: error, id: item.id }, `${name}: left; somebody will go on`))
+      .catch((error: unknown) =>
+        log.warn({ err: error, id: item.id }, `${name}: interrupted; another node will continue`),
+      )
       .finally(() => this.#held.delete(key))
     this.#held.set(key, ended)
   }

@@ -22,6 +22,6 @@ test('a node that the database no longer admits is told so, and any other works 
   await watch.runOnce()
 
   expect(reasons).toEqual([
-    'This database was changed for newer releases: it needs a build that knows migration 41, and this one knows migrations up to 40. Install a newer release.',
+    'The schema of this database is newer than this release: it requires migration 41, and this release includes migrations up to 40. Install a newer release.',
   ])
 })

@@ -30,10 +30,10 @@ test('a pooler of transactions is refused until Belfry is told, and nothing is l
   for (const command of ['start', 'migrate']) {
     const { code, stderr } = await runBelfry([command, '--database-url', pooler.url])
     expect(code).toBe(2)
-    expect(stderr).toMatch(
-      /^error: The pooler at 127\.0\.0\.1:\d+\/\w+ gives each transaction another session/,
+    expect(stderr).toMatch(/^error: The pooler at 127\.0\.0\.1:\d+\/\w+ is in transaction mode/)
+    expect(stderr).toContain(
+      'try:   Start with --database-pooling transaction, or connect to PostgreSQL directly',
     )
-    expect(stderr).toContain('try:   Start with --database-pooling transaction, or name PostgreSQL itself')
   }
   const { code, found } = await examine(['--database-url', pooler.url])
   expect(code).toBe(1)
@@ -52,7 +52,7 @@ test('a pooler of statements is refused whatever Belfry is told', async () => {
   for (const flags of [[], TRANSACTIONS]) {
     const { code, stderr } = await runBelfry(['start', '--port', '0', '--database-url', pooler.url, ...flags])
     expect(code).toBe(2)
-    expect(stderr).toContain('is in statement mode, in which there are no transactions.')
+    expect(stderr).toContain('is in statement mode, which does not support transactions.')
   }
 })
 
@@ -64,9 +64,9 @@ test('a pooler of sessions is as good as none, wake-ups included', async () => {
   const belfry = await startBelfry(['--database-url', pooler.url])
 
   expect(code).toBe(0)
-  expect(found.get('pooling')).toMatchObject({ status: 'ok', text: 'through a pooler of sessions' })
+  expect(found.get('pooling')).toMatchObject({ status: 'ok', text: 'through a pooler in session mode' })
   expect(found.get('wake-ups')).toMatchObject({ status: 'ok' })
-  expect(belfry.stdout).toContain('through a pooler of sessions')
+  expect(belfry.stdout).toContain('through a pooler in session mode')
   const { status } = await belfry.request('POST', '/v1/tasks', { action: { type: 'sleep', duration: '0s' } })
   expect(status).toBe(201)
 })
@@ -91,7 +91,10 @@ test('doctor and start say what a pooler of transactions means for wake-ups', as
   const alone = await examine(through)
   const past = await examine([...through, '--database-direct-url', url])
   expect(alone.code).toBe(0)
-  expect(alone.found.get('pooling')).toMatchObject({ status: 'ok', text: 'through a pooler of transactions' })
+  expect(alone.found.get('pooling')).toMatchObject({
+    status: 'ok',
+    text: 'through a pooler in transaction mode',
+  })
   expect(alone.found.get('wake-ups')).toMatchObject({
     status: 'note',
     text: expect.stringContaining('within 200 ms'),
@@ -122,9 +125,9 @@ test('an address at which wake-ups can never be heard is refused', async () => {
     ])
     expect(code).toBe(2)
     expect(stderr).toMatch(
-      /error: What is sent through --database-url is not heard at \S+, which --database-direct-url/,
+      /error: Notifications sent through --database-url do not arrive at --database-direct-url/,
     )
-    expect(stderr).toContain('try:   Name the same database there')
+    expect(stderr).toContain('try:   Both must name the same database')
   }
 })
 
@@ -137,10 +140,10 @@ test('an address for listening that is down keeps nobody from starting', async (
     ...['--database-direct-url', 'postgresql://belfry@127.0.0.1:1/belfry'],
   ])
 
-  expect(belfry.stdout).toContain('wake-ups   cannot be heard at 127.0.0.1:1/belfry yet')
+  expect(belfry.stdout).toContain('wake-ups   not received at 127.0.0.1:1/belfry yet')
 })
 
-test('migrate works through a pooler of transactions, also when several do so at once', async () => {
+test('migrate works through a pooler in transaction mode, also when several do so at once', async () => {
   const { url } = await createTestDatabase({ empty: true })
   const pooler = await startPgBouncer(url)
   const flags = ['--database-url', pooler.url, ...TRANSACTIONS]

@@ -85,7 +85,7 @@ test('a migration that was changed after it was applied is refused', async () =>
   const refused = migrate(db, changed)
 
   await expect(refused).rejects.toThrow(MigrationError)
-  await expect(refused).rejects.toThrow(/^Migration 2 \(create_agenda\) was changed/)
+  await expect(refused).rejects.toThrow(/^Migration 2 \(create_agenda\) was modified/)
 })
 
 test('a database that a newer release has moved on is used as it is', async () => {
@@ -104,7 +104,7 @@ test('a database that admits only newer builds is refused', async () => {
 
   await expect(refused).rejects.toThrow(MigrationError)
   await expect(refused).rejects.toThrow(
-    `it needs a build that knows migration 9999, and this one knows migrations up to ${numbers.at(-1)}. Install a newer release.`,
+    `it requires migration 9999, and this release includes migrations up to ${numbers.at(-1)}. Install a newer release.`,
   )
 })
 

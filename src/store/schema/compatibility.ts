@@ -15,4 +15,4 @@ export interface Builds {
 
 /** What a build that is too old is told. */
 export const tooOldSentence = ({ known, oldest }: Builds): string =>
-  `This database was changed for newer releases: it needs a build that knows migration ${oldest}, and this one knows migrations up to ${known}. Install a newer release.`
+  `The schema of this database is newer than this release: it requires migration ${oldest}, and this release includes migrations up to ${known}. Install a newer release.`

@@ -73,7 +73,7 @@ async function findMissing(tx: Queryable, migrations: readonly Migration[]): Pro
     const migration = known.get(number)
     if (migration !== undefined && migration.checksum !== checksum) {
       throw new MigrationError(
-        `Migration ${number} (${name}) was changed after it was applied to this database. Restore the file as it was, or start from a new database.`,
+        `Migration ${number} (${name}) was modified after it was applied to this database. Restore the original file, or use a new database.`,
       )
     }
   }
