@@ -53,7 +53,7 @@ test('a read-only database is told apart: requests get 503 and why, /readyz and 
   })
   expect(stats.verdict).toMatchObject({ isFine: false })
   expect(stats.verdict.sentence).toMatch(
-    /^Nothing can be created, started or recorded\. PostgreSQL is read-only/,
+    /^Belfry cannot create, start or record anything\. PostgreSQL is read-only/,
   )
   expect((await node.request('GET', '/v1/tasks')).status).toBe(200)
   expect((await node.request('GET', '/healthz')).status).toBe(200)

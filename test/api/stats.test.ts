@@ -40,7 +40,7 @@ describe('an empty database', () => {
 
     expect(body.verdict).toEqual({
       isFine: true,
-      sentence: 'On time. In 24 h 0 runs ended, and nothing was skipped.',
+      sentence: 'On time. In the last 24 hours 0 runs ended and no occurrence was skipped.',
     })
     expect(body.minutes).toHaveLength(60)
     expect(body.next.minutes).toHaveLength(60)
@@ -322,7 +322,7 @@ test('shards that nobody watches and nodes that were lost are told', async () =>
   expect(body.shards).toMatchObject({ unwatched: 3, unwatchedSince: expect.any(String) })
   expect(body.nodes).toEqual({ alive: 1, quiet: 1, lost: 1 })
   expect(body.verdict.sentence).toMatch(
-    /^Nobody watches 3 shards: .* 1 node died within the last hour\. 1 node is quiet\. /,
+    /^No scheduler watches 3 shards; .* 1 node died in the last hour\. 1 node has missed heartbeats\. /,
   )
 })
 

@@ -99,7 +99,7 @@ const SCREENS: readonly Screen[] = [
     name: 'overview of a week',
     path: () => '/?range=7d',
     ready: async (page) => {
-      await heading(/In 24 h/)(page)
+      await heading(/In the last 24 hours/)(page)
       await heading('Lateness, last 7 days')(page)
     },
   },
@@ -376,7 +376,7 @@ describe('where something is there', () => {
     const readyMs = Number(await page.evaluate('performance.now()'))
     const { metrics = [] } = (await session?.send('Performance.getMetrics')) ?? {}
     const busyMs = 1_000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
-    await page.getByRole('heading', { name: /In 24 h/ }).waitFor()
+    await page.getByRole('heading', { name: /In the last 24 hours/ }).waitFor()
 
     const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
     process.stdout.write(

@@ -97,7 +97,7 @@ async function makePast(taskId: string): Promise<void> {
 const heading = (name: string | RegExp) => (page: Page) =>
   page.getByRole('heading', { name }).first().waitFor()
 const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
-const OVERVIEW: Screen = { name: 'overview', path: '/', ready: heading(/In 24 h/) }
+const OVERVIEW: Screen = { name: 'overview', path: '/', ready: heading(/In the last 24 hours/) }
 const NODES: Screen = { name: 'nodes', path: '/nodes', ready: heading('64 shards') }
 
 test('nothing is there', async () => {

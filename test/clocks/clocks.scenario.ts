@@ -82,14 +82,14 @@ function expectOnce(hits: readonly Hit[]): void {
 }
 
 async function expectAlarm({ node }: Trial, byMs: number): Promise<void> {
-  await eventually(async () => node.log.some(({ msg }) => msg === "the database's clock was set"))
+  await eventually(async () => node.log.some(({ msg }) => msg === 'the database clock was set'))
   const { body } = await eventually(async () => {
     const answer = await node.request('GET', '/v1/stats')
     return answer.body.clock?.lastStep ? answer : undefined
   })
   expect(Math.abs(body.clock.lastStep.byMs - byMs)).toBeLessThan(250)
   expect(body.verdict.isFine).toBe(false)
-  expect(body.verdict.sentence).toContain(`The database's clock was set ${byMs < 0 ? 'back' : 'forward'} by`)
+  expect(body.verdict.sentence).toContain(`The database clock was set ${byMs < 0 ? 'back' : 'forward'} by`)
 }
 
 test.each([

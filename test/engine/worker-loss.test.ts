@@ -47,9 +47,9 @@ const ended = (words: string) => ({
 test.each<[string, { attempt: number; losses?: number }, Partial<TaskDefinition>, object]>([
   ['retry: the loss uses up nothing', { attempt: 1 }, { retry: retry(0) }, again(1)],
   ['retry: not with all retries made either', { attempt: 4 }, {}, again(1)],
-  ['retry: a fifth loss is the last', { attempt: 5, losses: 4 }, {}, ended('made 5 losses')],
+  ['retry: a fifth loss is the last', { attempt: 5, losses: 4 }, {}, ended('lost its worker 5 times')],
   ['count: a retry is left', { attempt: 3 }, { onWorkerLoss: 'count' }, again(1)],
-  ['count: none is left', { attempt: 4 }, { onWorkerLoss: 'count' }, ended('retry limit of 3 is used up')],
+  ['count: none is left', { attempt: 4 }, { onWorkerLoss: 'count' }, ended('retry limit of 3 is reached')],
   [
     'count: there was none',
     { attempt: 1 },
@@ -66,7 +66,7 @@ test.each<[string, { attempt: number; losses?: number }, Partial<TaskDefinition>
     'count: a fifth loss is the last',
     { attempt: 5, losses: 4 },
     { onWorkerLoss: 'count', retry: retry(9) },
-    ended('made 5 losses'),
+    ended('lost its worker 5 times'),
   ],
   ['fail: the first loss is the last', { attempt: 1 }, { onWorkerLoss: 'fail' }, ended('at most once')],
 ])('%s', async (_, lost, definition, expected) => {

@@ -50,7 +50,7 @@ test('a killed node uses up no retry, one retry, or the run, as the task says', 
   expect(ended[1].error).toEqual({
     code: 'worker_lost',
     message:
-      'The worker of this run stopped sending heartbeats, and the task counts that as a failed attempt: its retry limit of 0 is used up.',
+      'The worker of this run stopped sending heartbeats, which counts as a failed attempt, and the retry limit of 0 is reached.',
   })
   expect(sink.deliveries).toHaveLength(POLICIES.length + 2)
 })

@@ -109,6 +109,6 @@ export const misfired = (how: 'missed' | 'lost') =>
     code: 'misfired',
     message:
       how === 'missed'
-        ? 'It came due while no scheduler was there, and the misfire policy of its task is fail.'
-        : 'The row that should have fired it was gone, and the misfire policy of its task is fail.',
+        ? 'The occurrence was missed because no scheduler was running, and the misfire policy of the task is fail.'
+        : 'The row of the occurrence was missing, and the misfire policy of the task is fail.',
   }) as const

@@ -20,7 +20,7 @@ export interface LostAttempt {
 /** How a worker was lost, as errors of attempts and runs say it. */
 export const LOSS = {
   silent: 'The worker of this run stopped sending heartbeats',
-  uncertain: 'The worker could not be sure of its lease and stopped the attempt',
+  uncertain: 'The worker could not renew its lease and stopped the attempt',
 } as const
 
 /** The error of a run that a loss ended. */
@@ -32,10 +32,11 @@ export const lossError = (how: keyof typeof LOSS, reason: string) => ({
 /** Why a run is not tried again after a loss, to stand behind what happened; null: it is. */
 export function endAfterLoss(lost: LostAttempt): string | null {
   const { onWorkerLoss, retryLimit, losses } = lost
-  if (onWorkerLoss === 'fail') return 'and the task asks to run at most once'
+  if (onWorkerLoss === 'fail') return 'and the task is configured to run at most once'
   if (onWorkerLoss === 'count' && !mayRetry({ limit: retryLimit }, failedAttempts(lost)))
-    return `and the task counts that as a failed attempt: its retry limit of ${retryLimit} is used up`
-  if (losses + 1 >= MAX_LOSSES) return `which made ${MAX_LOSSES} losses: the run is not tried again`
+    return `which counts as a failed attempt, and the retry limit of ${retryLimit} is reached`
+  if (losses + 1 >= MAX_LOSSES)
+    return `and the run has lost its worker ${MAX_LOSSES} times, which is the limit`
   return null
 }
 

@@ -45,7 +45,7 @@ function sentence(fields: CronFields): string {
   const time = say(fields, EVERY_DAY)
   const phrase = (days: Partial<DayFields>): string => {
     const text = say(fields, { ...EVERY_DAY, ...days })
-    if (!text.startsWith(time)) throw new Error(`"${text}" does not go on from "${time}"`)
+    if (!text.startsWith(time)) throw new Error(`"${text}" does not continue "${time}"`)
     return text.slice(time.length).replace(/^, /, '')
   }
   const days = dayPhrase(fields, phrase)

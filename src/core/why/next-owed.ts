@@ -19,7 +19,7 @@ export type Owed =
   | { readonly isOver: true; readonly why: string }
   | { readonly isOver: false; readonly at: number }
 
-const PAST_END = 'its endAt leaves nothing more'
+const PAST_END = 'it has no occurrences before its endAt'
 
 export function nextOwed(it: NextOwed): Owed {
   const { definition, createdAt, latest, lastEndedAt, ordinal, historyFrom } = it
@@ -29,10 +29,10 @@ export function nextOwed(it: NextOwed): Owed {
   if (definition.schedule.type === 'once') {
     const at = firstOccurrence(plan, createdAt)
     const isKnown = at === null || latest !== null || at < historyFrom
-    return isKnown ? over('it was due once, and that is over') : { isOver: false, at }
+    return isKnown ? over('its only occurrence has passed') : { isOver: false, at }
   }
   if (maxRuns !== null && (ordinal > maxRuns || (latest === null && createdAt < historyFrom)))
-    return over(`it has run ${maxRuns} ${maxRuns === 1 ? 'time' : 'times'}, which is its maxRuns`)
+    return over(`it has run ${maxRuns} ${maxRuns === 1 ? 'time' : 'times'}, the maximum set by maxRuns`)
   if (definition.schedule.type === 'delay') {
     const first = Math.max(createdAt, plan.startAt ?? createdAt)
     const at = lastEndedAt === null ? first : Math.floor(lastEndedAt + delayMs(definition.schedule))
@@ -40,5 +40,5 @@ export function nextOwed(it: NextOwed): Owed {
   }
   const at = nextOccurrence(plan, Math.max(latest ?? createdAt, createdAt))
   if (at !== null) return { isOver: false, at }
-  return over(plan.endAt === null ? 'its schedule has no instant left' : PAST_END)
+  return over(plan.endAt === null ? 'its schedule has no more occurrences' : PAST_END)
 }

@@ -142,9 +142,9 @@ test('advice is a command that can be typed as it stands', () => {
   const advice = whyNow(aCase({ pausedAt: NOW - S, waiting, blackout })).map((cause) => cause.advice)
 
   expect(advice).toEqual([
-    `Resume it: belfry task resume ${TASK}. To run it once meanwhile: belfry task run ${TASK}`,
-    `Remove it: belfry blackout remove 'new year'\\''s eve'. Or run the task now: belfry task run ${TASK}`,
-    'Resume it: belfry queue resume reports',
-    'Wait for a place, or raise the limit: belfry queue limit reports 4',
+    `To resume it: belfry task resume ${TASK}. To run it once without resuming: belfry task run ${TASK}`,
+    `To remove it: belfry blackout remove 'new year'\\''s eve'. To run the task now: belfry task run ${TASK}`,
+    'To resume the queue: belfry queue resume reports',
+    'Wait for a free slot, or raise the limit: belfry queue limit reports 4',
   ])
 })

@@ -118,11 +118,11 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
     case 'running': {
       const since = Math.max(run.claimedAt ?? run.scheduledFor, run.scheduledFor)
       if (since > now) return [starting(run)]
-      const stop = run.isCancelled ? ' It was asked to stop.' : ''
+      const stop = run.isCancelled ? ' Its cancellation was requested.' : ''
       return [
         {
           code: 'running',
-          sentence: `It is running: run ${run.runId} for ${roughly(now - since)}.${stop}`,
+          sentence: `The task is running: run ${run.runId} started ${roughly(now - since)} ago.${stop}`,
           facts: {
             ...facts,
             since,
@@ -137,9 +137,9 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
       return [
         {
           code: 'retry_wait',
-          sentence: `Attempt ${run.attempt} of run ${run.runId} failed; the next one is made at ${instant(run.wakeAt)}.`,
+          sentence: `Attempt ${run.attempt} of run ${run.runId} failed; the next attempt starts at ${instant(run.wakeAt)}.`,
           facts: { ...facts, until: run.wakeAt, attempt: run.attempt },
-          advice: `See what failed: belfry run show ${run.runId}. To give up on it: belfry run cancel ${run.runId}`,
+          advice: `To see the error: belfry run show ${run.runId}. To cancel the run: belfry run cancel ${run.runId}`,
         },
       ]
     case 'held': {
@@ -150,15 +150,15 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
         {
           code: 'overlap',
           sentence: holder
-            ? `Run ${run.runId} waits until run ${holder.runId} of the same task, which is ${holder.state}, has ended.`
-            : `Run ${run.runId} waits for its turn among the runs of its task.`,
+            ? `Run ${run.runId} is waiting for run ${holder.runId} of the same task, which is ${holder.state}.`
+            : `Run ${run.runId} is waiting for earlier runs of the same task.`,
           facts: {
             ...facts,
             runId: holder?.runId ?? run.runId,
             since: run.scheduledFor,
             count: it.live.filter(({ state }) => state === 'held').length,
           },
-          advice: `Wait for that run, or cancel it: belfry run cancel ${holder?.runId ?? run.runId}. With overlap "allow" runs do not wait for one another.`,
+          advice: `Wait until that run ends, or cancel it: belfry run cancel ${holder?.runId ?? run.runId}. With the overlap policy "allow", runs do not wait for one another.`,
         },
       ]
     }
@@ -166,9 +166,9 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
       return [
         {
           code: 'blackout',
-          sentence: `Run ${run.runId} came due during a blackout of the project and waits until it is over, at ${instant(run.wakeAt)}.`,
+          sentence: `Run ${run.runId} came due during a blackout and is deferred until the blackout ends at ${instant(run.wakeAt)}.`,
           facts: { ...facts, until: run.wakeAt },
-          advice: `Wait for the end of the blackout, remove it (belfry blackout list shows it), or run the task now: belfry task run ${it.taskId}`,
+          advice: `Wait until the blackout ends, or remove it (to find it: belfry blackout list). To run the task now: belfry task run ${it.taskId}`,
         },
       ]
     case 'pending': {
@@ -184,13 +184,13 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
 function blackoutCauses({ blackout, taskId }: NowCase): Why[] {
   if (!blackout) return []
   const { name, until, effect } = blackout
-  const fate = effect === 'skip' ? 'is skipped' : 'waits until it is over'
+  const fate = effect === 'skip' ? 'are skipped' : 'are deferred until it ends'
   return [
     {
       code: 'blackout',
-      sentence: `The blackout ${name} is in force until ${instant(until)}: what comes due ${fate}.`,
+      sentence: `The blackout ${name} is in force until ${instant(until)}; occurrences ${fate}.`,
       facts: { name, until },
-      advice: `Remove it: belfry blackout remove ${quoted(name)}. Or run the task now: belfry task run ${taskId}`,
+      advice: `To remove it: belfry blackout remove ${quoted(name)}. To run the task now: belfry task run ${taskId}`,
     },
   ]
 }
@@ -201,7 +201,7 @@ function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
   const facts = run
     ? { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor, since: run.wakeAt }
     : {}
-  const who = run ? `Run ${run.runId} is due and waits` : 'What comes due would wait'
+  const who = run ? `Run ${run.runId} is due and waiting` : 'The next run would wait'
   const causes: Why[] = []
   if (run && waiting.isMissing)
     causes.push({
@@ -214,23 +214,23 @@ function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
   if (queuePausedAt !== null)
     causes.push({
       code: 'queue_paused',
-      sentence: `${who}: the queue ${queue} is paused since ${instant(queuePausedAt)}.`,
+      sentence: `${who}: queue ${queue} has been paused since ${instant(queuePausedAt)}.`,
       facts: { ...facts, queue, since: queuePausedAt },
-      advice: `Resume it: belfry queue resume ${queue}`,
+      advice: `To resume the queue: belfry queue resume ${queue}`,
     })
   if (queueLimit !== null && queueHeld >= queueLimit)
     causes.push({
       code: 'queue_full',
-      sentence: `${who}: all ${queueLimit} places of the queue ${queue} are taken.`,
+      sentence: `${who}: queue ${queue} is at its limit of ${queueLimit}.`,
       facts: { ...facts, queue, limit: queueLimit, held: queueHeld },
-      advice: `Wait for a place, or raise the limit: belfry queue limit ${queue} ${2 * queueLimit}`,
+      advice: `Wait for a free slot, or raise the limit: belfry queue limit ${queue} ${2 * queueLimit}`,
     })
   if (key !== null && keyLimit !== null && keyHeld >= keyLimit)
     causes.push({
       code: 'key_full',
-      sentence: `${who}: all ${keyLimit} places of the concurrency key ${key} are taken.`,
+      sentence: `${who}: concurrency key ${key} is at its limit of ${keyLimit}.`,
       facts: { ...facts, key, limit: keyLimit, held: keyHeld },
-      advice: `Wait for a place, or raise the limit: belfry task edit ${taskId} --concurrency-limit ${2 * keyLimit}`,
+      advice: `Wait for a free slot, or raise the limit: belfry task edit ${taskId} --concurrency-limit ${2 * keyLimit}`,
     })
   return causes
 }
@@ -240,15 +240,15 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
   const facts = run
     ? { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor, since: run.wakeAt }
     : {}
-  const who = run ? `Run ${run.runId} is due and waits` : 'What comes due would wait'
+  const who = run ? `Run ${run.runId} is due and waiting` : 'The next run would wait'
   const { labels, ahead, handler } = waiting
   if (workers.alive === 0 && handler !== null)
     return [
       {
         code: 'no_worker',
-        sentence: `${who}: it needs a worker of yours that offers the handler ${handler}, and none is connected.`,
+        sentence: `${who}: no connected worker provides the handler ${handler}.`,
         facts: { ...facts, handler, workers: 0 },
-        advice: 'Start a worker that offers this handler; belfry worker list shows those that are connected.',
+        advice: 'Start a worker that provides this handler. To list connected workers: belfry worker list',
       },
     ]
   if (workers.alive === 0)
@@ -257,7 +257,7 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
         code: 'no_worker',
         sentence: `${who}: no node with the role worker is alive.`,
         facts: { ...facts, workers: 0 },
-        advice: 'Start a node with the role worker: belfry start --roles worker.',
+        advice: 'Start a node with the role worker: belfry start --roles worker',
       },
     ]
   if (workers.capable === 0) {
@@ -265,12 +265,12 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
     return [
       {
         code: 'no_capable_worker',
-        sentence: `${who}: of ${workers.alive} ${workers.alive === 1 ? 'worker that is' : 'workers that are'} alive none offers ${needed}.`,
+        sentence: `${who}: none of ${workers.alive} live ${workers.alive === 1 ? 'worker' : 'workers'} provides ${needed}.`,
         facts: { ...facts, labels, workers: workers.alive, ...(handler === null ? {} : { handler }) },
         advice:
           handler === null
-            ? `Start a worker that does: belfry start --roles worker --labels ${labels.join(',')}`
-            : 'Start a worker that does, for the queue that the task is in; belfry worker list shows what workers offer.',
+            ? `Start a worker with these labels: belfry start --roles worker --labels ${labels.join(',')}`
+            : 'Start a worker that provides it and serves the queue of the task. To see what workers provide: belfry worker list',
       },
     ]
   }
@@ -278,8 +278,8 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
     {
       code: 'workers_busy',
       sentence: run
-        ? `Run ${run.runId} has been due for ${roughly(now - run.wakeAt)} and waits for a free place; ${ahead} wait before it.`
-        : 'All places of the workers are taken.',
+        ? `Run ${run.runId} has been due for ${roughly(now - run.wakeAt)} and is waiting for a free worker slot; ${ahead} ${ahead === 1 ? 'run is' : 'runs are'} ahead of it.`
+        : 'All worker slots are in use.',
       facts: { ...facts, workers: workers.capable, places: workers.places, ahead },
       advice: 'Wait, raise --concurrency, or start more workers.',
     },
@@ -291,17 +291,17 @@ function watcherCauses({ watcher, now }: NowCase): Why[] {
   return [
     {
       code: 'shard_unwatched',
-      sentence: `No scheduler has watched shard ${watcher.shard}, where the task is, for ${roughly(now - watcher.watchedUntil)}.`,
+      sentence: `No scheduler has watched shard ${watcher.shard}, which contains the task, for ${roughly(now - watcher.watchedUntil)}.`,
       facts: { shard: watcher.shard, since: watcher.watchedUntil },
       advice:
-        'Start a node with the role scheduler: belfry start --roles scheduler. What is due is fired as soon as one is there.',
+        'Start a node with the role scheduler: belfry start --roles scheduler. It fires due runs as soon as it starts.',
     },
   ]
 }
 
 const starting = (run: LiveRun): Why => ({
   code: 'starting',
-  sentence: `Run ${run.runId} is due and is just being started.`,
+  sentence: `Run ${run.runId} is due and is being started.`,
   facts: { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor },
   advice: null,
 })
@@ -313,7 +313,7 @@ function taskCauses(it: NowCase): Why[] {
     return [
       {
         code: 'cancelled',
-        sentence: `The task was cancelled at ${instant(cancelledAt)} and stays so.`,
+        sentence: `The task was cancelled at ${instant(cancelledAt)}, which is final.`,
         facts: { since: cancelledAt },
         advice: 'Create a new task.',
       },
@@ -323,13 +323,13 @@ function taskCauses(it: NowCase): Why[] {
     return [
       {
         code: 'paused',
-        sentence: `The task is paused since ${instant(pausedAt)}${until}${because(pauseReason)}.`,
+        sentence: `The task has been paused since ${instant(pausedAt)}${until}${because(pauseReason)}.`,
         facts: {
           since: pausedAt,
           ...(resumeAt === null ? {} : { until: resumeAt }),
           ...(pauseReason === null ? {} : { reason: pauseReason }),
         },
-        advice: `Resume it: belfry task resume ${it.taskId}. To run it once meanwhile: belfry task run ${it.taskId}`,
+        advice: `To resume it: belfry task resume ${it.taskId}. To run it once without resuming: belfry task run ${it.taskId}`,
       },
     ]
   }
@@ -341,9 +341,9 @@ function taskCauses(it: NowCase): Why[] {
     return [
       {
         code: 'manual_only',
-        sentence: 'The task has no schedule: it runs when it is triggered.',
+        sentence: 'The task has no schedule; it runs only when triggered.',
         facts: lastOf(it),
-        advice: `Run it: belfry task run ${it.taskId}. Or give it a schedule: belfry task edit ${it.taskId} --every 1h`,
+        advice: `To run it: belfry task run ${it.taskId}. To give it a schedule: belfry task edit ${it.taskId} --every 1h`,
       },
     ]
   return [withoutRow(it)]
@@ -365,19 +365,18 @@ function dueNow(it: NowCase, row: LiveRun): Why {
   if (it.now - row.wakeAt < STARTING_MS) return starting(row)
   return {
     code: 'scheduler_behind',
-    sentence: `It has been due for ${roughly(it.now - row.wakeAt)}, and the scheduler of shard ${it.watcher.shard} has not come to it yet.`,
+    sentence: `The task has been due for ${roughly(it.now - row.wakeAt)}, and the scheduler of shard ${it.watcher.shard} has not processed it yet.`,
     facts: { ...facts, shard: it.watcher.shard },
-    advice:
-      'If this lasts, the scheduler has more to do than it can: start another node with the role scheduler.',
+    advice: 'If this persists, the scheduler is overloaded: start another node with the role scheduler.',
   }
 }
 
 function notDue(it: NowCase, row: LiveRun): Why {
   const isSkip = row.kind === 'skip'
-  const plain = `It is not due yet: the next time is ${instant(row.wakeAt)}, in ${roughly(row.wakeAt - it.now)}.`
+  const plain = `The task is not due yet; the next occurrence is at ${instant(row.wakeAt)}, in ${roughly(row.wakeAt - it.now)}.`
   return {
     code: 'not_due',
-    sentence: isSkip ? `${plain} That one is skipped, as somebody asked for.` : plain,
+    sentence: isSkip ? `${plain} It will be skipped, as requested.` : plain,
     facts: { nextAt: row.wakeAt, scheduledFor: row.scheduledFor, ...lastOf(it) },
     advice: `To run it now: belfry task run ${it.taskId}`,
   }
@@ -388,8 +387,8 @@ const lastOf = ({ last }: NowCase) => (last ? { runId: last.runId, runState: las
 /** What the audit does about it, and when. */
 const repairOf = (type: string) =>
   type === 'once'
-    ? 'As long as a node with the role liveness runs, the audit looks at all tasks in turn, 30 000 a minute. It writes the row again, or records the task as lost where its misfire policy or onWorkerLoss does not let it run; GET /v1/findings tells.'
-    : 'The audit puts it back within a minute as long as a node with the role liveness runs; GET /v1/findings tells.'
+    ? 'The audit, which nodes with the role liveness run, checks 30 000 tasks per minute. It restores the row, or records the task as lost if its misfire policy or onWorkerLoss does not allow it to run. GET /v1/findings shows the result.'
+    : 'The audit restores the row within a minute if a node with the role liveness is running. GET /v1/findings shows the result.'
 
 /** Nothing is live: either nothing is owed, or the row that should be there is gone. */
 function withoutRow(it: NowCase): Why {
@@ -399,11 +398,11 @@ function withoutRow(it: NowCase): Why {
       code: 'finished',
       sentence: `The task is finished: ${owed.why}.`,
       facts: { ...lastOf(it), ...(it.last ? { since: it.last.endedAt } : {}) },
-      advice: `To run it once more: belfry task run ${it.taskId}. Or edit it so that something lies ahead.`,
+      advice: `To run it again: belfry task run ${it.taskId}. Or change its schedule so that it has upcoming occurrences.`,
     }
   return {
     code: 'next_row_lost',
-    sentence: `The row that the task should go on with is gone; it was due at ${instant(owed.at)}.`,
+    sentence: `The row of the next occurrence is missing; it was due at ${instant(owed.at)}.`,
     facts: { nextAt: owed.at, ...lastOf(it) },
     advice: repairOf(it.definition.schedule.type),
   }

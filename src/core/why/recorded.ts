@@ -44,7 +44,7 @@ function unwatched({ unwatched }: Recorded, { who, facts }: Waiter): Why[] {
   return [
     {
       code: 'shard_unwatched',
-      sentence: `${who}: no scheduler watched shard ${shard}, where the task is, from ${instant(since)} to ${instant(until)}.`,
+      sentence: `${who}: no scheduler watched shard ${shard}, which contains the task, from ${instant(since)} to ${instant(until)}.`,
       facts: { ...facts, shard, since, until },
       advice: 'Run at least two nodes with the role scheduler: one takes over from the other within seconds.',
     },
@@ -57,9 +57,9 @@ function queuePaused({ pausedQueue }: Recorded, { who, facts }: Waiter): Why[] {
   return [
     {
       code: 'queue_paused',
-      sentence: `${who}: the queue ${name} was paused at ${instant(since)} and still is.`,
+      sentence: `${who}: queue ${name} has been paused since ${instant(since)}.`,
       facts: { ...facts, queue: name, since },
-      advice: `Resume it: belfry queue resume ${name}`,
+      advice: `To resume the queue: belfry queue resume ${name}`,
     },
   ]
 }
@@ -74,9 +74,9 @@ function keyFull({ key }: Recorded, { who, facts, taskId }: Waiter): Why[] {
   return [
     {
       code: 'key_full',
-      sentence: `${who}: the concurrency key ${name} was at its limit of ${limit}, held by run ${heldBy.slice(0, NAMED).join(', ')}${others}.`,
+      sentence: `${who}: concurrency key ${name} was at its limit of ${limit}, in use by run ${heldBy.slice(0, NAMED).join(', ')}${others}.`,
       facts: { ...facts, key: name, limit, held: heldBy.length, heldBy: heldBy.slice(0, MAX_NAMED_IN_FACTS) },
-      advice: `If it waits for too long, raise the limit: belfry task edit ${taskId} --concurrency-limit ${2 * limit}`,
+      advice: `To raise the limit: belfry task edit ${taskId} --concurrency-limit ${2 * limit}`,
     },
   ]
 }
@@ -95,20 +95,20 @@ function withoutWorker({ workers }: Recorded, { who, facts }: Waiter): Why[] {
         sentence:
           handler === null
             ? `${who}: no node with the role worker was alive.`
-            : `${who}: it needed a worker of yours that offers ${needed}, and none was connected.`,
+            : `${who}: no connected worker provided ${needed}.`,
         facts: { ...facts, workers: 0, ...withHandler },
         advice:
           handler === null
-            ? 'Keep a node with the role worker running; belfry node list shows which there were.'
-            : 'Keep a worker running that offers this handler; belfry worker list shows those that are connected.',
+            ? 'Keep a node with the role worker running. To list nodes: belfry node list'
+            : 'Keep a worker running that provides this handler. To list connected workers: belfry worker list',
       },
     ]
   return [
     {
       code: 'no_capable_worker',
-      sentence: `${who}: of ${alive} ${alive === 1 ? 'worker that was' : 'workers that were'} alive none offered ${needed}.`,
+      sentence: `${who}: none of ${alive} live ${alive === 1 ? 'worker' : 'workers'} provided ${needed}.`,
       facts: { ...facts, labels, workers: alive, ...withHandler },
-      advice: 'Keep a worker running that does; belfry worker list shows what workers offer.',
+      advice: 'Keep a worker running that provides it. To see what workers provide: belfry worker list',
     },
   ]
 }

@@ -88,16 +88,16 @@ export function whyThen(it: ThenCase): Why[] {
     return [
       {
         code: 'before_history',
-        sentence: `History of that time was dropped; it begins at ${instant(historyFrom)}.`,
+        sentence: `The history of that time was deleted; it begins at ${instant(historyFrom)}.`,
         facts: { since: historyFrom },
-        advice: 'Keep history for longer with --history-days.',
+        advice: 'To keep history longer: --history-days',
       },
     ]
   if (endedAt !== null && at >= endedAt)
     return [
       {
         code: 'cancelled',
-        sentence: `The task had been cancelled at ${instant(endedAt)}.`,
+        sentence: `The task was cancelled at ${instant(endedAt)}.`,
         facts: { since: endedAt },
         advice: null,
       },
@@ -118,7 +118,7 @@ function openThen({ taskId, at, attempts, now, blackout, recorded }: ThenCase, r
     return [
       {
         code: 'running',
-        sentence: `It was running: attempt ${during?.number ?? run.attempt} of run ${run.runId}.`,
+        sentence: `The task was running: attempt ${during?.number ?? run.attempt} of run ${run.runId}.`,
         facts: {
           ...facts,
           attempt: during?.number ?? run.attempt,
@@ -132,20 +132,20 @@ function openThen({ taskId, at, attempts, now, blackout, recorded }: ThenCase, r
     return [
       {
         code: 'retry_wait',
-        sentence: `Attempt ${before.number} of run ${run.runId} had failed, and the next one had not begun.`,
+        sentence: `Attempt ${before.number} of run ${run.runId} had failed, and the next attempt had not started.`,
         facts: {
           ...facts,
           attempt: before.number,
           ...sinceUntil(before.endedAt, nextStart(own, before, run)),
         },
-        advice: `See what failed: belfry run show ${run.runId}`,
+        advice: `To see the error: belfry run show ${run.runId}`,
       },
     ]
   if (!before && blackout?.effect === 'defer' && run.kind !== 'manual')
     return [
       {
         code: 'blackout',
-        sentence: `Run ${run.runId} was due and waited for the end of the blackout ${blackout.name}, at ${instant(blackout.until)}.`,
+        sentence: `Run ${run.runId} was due and was deferred until the blackout ${blackout.name} ended at ${instant(blackout.until)}.`,
         facts: { ...facts, name: blackout.name, until: blackout.until },
         advice: null,
       },
@@ -153,9 +153,7 @@ function openThen({ taskId, at, attempts, now, blackout, recorded }: ThenCase, r
   const since = before?.endedAt ?? run.scheduledFor
   const until = before ? nextStart(own, before, run) : first
   const waited =
-    until === null
-      ? `until ${instant(run.endedAt ?? now)}, without ever beginning`
-      : `for ${roughly(until - since)}`
+    until === null ? `until ${instant(run.endedAt ?? now)} without starting` : `for ${roughly(until - since)}`
   const lost = before ? 'its worker had died, and ' : ''
   const who = `Run ${run.runId} was due and waited ${waited}`
   const known = recordedCauses(recorded, { taskId, who, facts: { ...facts, ...sinceUntil(since, until) } })
@@ -163,9 +161,10 @@ function openThen({ taskId, at, attempts, now, blackout, recorded }: ThenCase, r
   return [
     {
       code: 'waited',
-      sentence: `${who}: ${lost}what it waited for is not recorded (a place in its queue, a free worker, or the scheduler).`,
+      sentence: `${who}: ${lost}the reason is not recorded (a full queue, no free worker, or no scheduler).`,
       facts: { ...facts, ...sinceUntil(since, until) },
-      advice: 'Ask while it happens to learn which; GET /v1/stats tells how late runs were by the minute.',
+      advice:
+        'To learn the reason, ask while the run is waiting. GET /v1/stats shows the lateness of runs by the minute.',
     },
   ]
 }
@@ -180,7 +179,7 @@ const sinceUntil = (since: number | null, until: number | null) => ({
 
 function pausedThen({ pause, taskId }: ThenCase): Why[] {
   if (!pause) return []
-  const until = pause.resumedAt === null ? ' and still is' : ` until ${instant(pause.resumedAt)}`
+  const until = pause.resumedAt === null ? ' and is still paused' : ` until ${instant(pause.resumedAt)}`
   return [
     {
       code: 'paused',
@@ -189,7 +188,7 @@ function pausedThen({ pause, taskId }: ThenCase): Why[] {
         ...sinceUntil(pause.pausedAt, pause.resumedAt),
         ...(pause.reason === null ? {} : { reason: pause.reason }),
       },
-      advice: pause.resumedAt === null ? `Resume it: belfry task resume ${taskId}` : null,
+      advice: pause.resumedAt === null ? `To resume it: belfry task resume ${taskId}` : null,
     },
   ]
 }
@@ -198,33 +197,34 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
   overlap: {
     code: 'overlap',
     why: 'another run of the task was active',
-    advice: 'With overlap "allow" runs do not hinder one another; with "queue_one" or "queue_all" they wait.',
+    advice:
+      'With the overlap policy "allow", runs start beside one another; with "queue_one" or "queue_all" they wait.',
   },
   overlap_limit: {
     code: 'overlap',
-    why: 'another run was active, and as many as may wait were waiting',
-    advice: 'Runs take longer than the time between them.',
+    why: 'another run was active, and the maximum number of runs was already waiting',
+    advice: 'The runs take longer than the interval between them.',
   },
   misfire: {
     code: 'misfire',
-    why: 'no scheduler was there when it came due, and of what was missed the misfire policy runs others or none',
-    advice: 'With the misfire policy "run_all" everything that was missed runs; "run_once" runs the newest.',
+    why: 'no scheduler was running when it came due, and the misfire policy does not run it',
+    advice: 'The misfire policy "run_all" runs every missed occurrence; "run_once" runs the latest one.',
   },
   paused: { code: 'paused', why: 'the task was paused', advice: null },
-  skip_next: { code: 'skip_next', why: 'somebody had asked to skip it', advice: null },
-  blackout: { code: 'blackout', why: 'a blackout of the project was in force', advice: null },
-  edited: { code: 'edited', why: 'an edit gave the task another schedule before it was fired', advice: null },
+  skip_next: { code: 'skip_next', why: 'a user requested to skip it', advice: null },
+  blackout: { code: 'blackout', why: 'a blackout was in force', advice: null },
+  edited: { code: 'edited', why: 'an edit changed the schedule before it was fired', advice: null },
   cancelled: { code: 'cancelled', why: 'the task was cancelled before it was fired', advice: null },
   bounds: { code: 'bounds', why: 'an edit lowered maxRuns below it', advice: null },
   lost: {
     code: 'lost',
-    why: 'the row that should have fired it was gone',
-    advice: 'The audit put the task back on the agenda; GET /v1/findings tells when.',
+    why: 'its row was missing when it came due',
+    advice: 'The audit restored the row; GET /v1/findings shows when.',
   },
   [GIVEN_UP]: {
     code: 'waited',
     why: 'it waited for a worker for longer than its queueTimeout',
-    advice: 'Start more workers, or give it a longer queueTimeout.',
+    advice: 'Start more workers, or set a longer queueTimeout.',
   },
 }
 
@@ -239,8 +239,8 @@ function skippedThen(it: ThenCase): Why[] {
   const due = Math.min(until, at)
   const what =
     until > latest.scheduledFor
-      ? `What was due from ${instant(latest.scheduledFor)} to ${instant(until)}`
-      : `What was due at ${instant(latest.scheduledFor)}`
+      ? `The occurrences from ${instant(latest.scheduledFor)} to ${instant(until)}`
+      : `The occurrence at ${instant(latest.scheduledFor)}`
   const holder = known.code === 'overlap' ? runs.find((run) => wasOpenAt(run, latest)) : undefined
   const waiter = {
     taskId,
@@ -251,7 +251,7 @@ function skippedThen(it: ThenCase): Why[] {
     ...(latest.reason === GIVEN_UP ? recordedCauses(recorded, waiter) : []),
     {
       code: known.code,
-      sentence: `${what} ${latest.state === 'skipped' ? 'was skipped' : 'has failed'}: ${known.why}${holder ? ` (run ${holder.runId})` : ''}.`,
+      sentence: `${what} ${until > latest.scheduledFor ? 'were' : 'was'} ${latest.state === 'skipped' ? 'skipped' : 'recorded as failed'}: ${known.why}${holder ? ` (run ${holder.runId})` : ''}.`,
       facts: {
         runId: holder?.runId ?? latest.runId,
         runState: holder?.state ?? latest.state,
@@ -280,7 +280,7 @@ function blackoutThen({ blackout }: ThenCase): Why[] {
   return [
     {
       code: 'blackout',
-      sentence: `The blackout ${name} was in force until ${instant(until)}: nothing of the project started by time.`,
+      sentence: `The blackout ${name} was in force until ${instant(until)}; no schedule fired.`,
       facts: { name, until },
       advice: null,
     },
@@ -297,13 +297,13 @@ function betweenRuns(it: ThenCase): Why {
   const { items } = expectedBetween(it, { from: at + 1, to: at + HORIZON_MS, limit: 1 })
   const [next] = items
   const before = latest
-    ? ` Run ${latest.runId} had ended ${roughly(at - (latest.endedAt ?? at))} before.`
+    ? ` Run ${latest.runId} had ended ${roughly(at - (latest.endedAt ?? at))} earlier.`
     : ''
   const facts = latest ? { runId: latest.runId, runState: latest.state } : {}
   if (next)
     return {
       code: 'not_due',
-      sentence: `It was not due: the next time was ${instant(next.at)}.${before}`,
+      sentence: `The task was not due; the next occurrence was at ${instant(next.at)}.${before}`,
       facts: { ...facts, nextAt: next.at },
       advice: null,
     }
@@ -312,7 +312,7 @@ function betweenRuns(it: ThenCase): Why {
   )
   return {
     code: isByTime ? 'finished' : 'not_due',
-    sentence: `Nothing more was due at that time.${before}`,
+    sentence: `The task had no further occurrences at that time.${before}`,
     facts,
     advice: null,
   }

@@ -65,29 +65,31 @@ export function verdictOf(ingredients: Ingredients): Verdict {
 function checked({ silentMs, isWhole }: AuditIngredients): string[] {
   if (silentMs === null) return []
   if (!isWhole) return ['Every recurring task has its next run.']
-  return ['Every task has its next run or has ended, and every run that was counted in 24 h is in history.']
+  return [
+    'Every task has its next run or has ended, and every run counted in the last 24 hours is in history.',
+  ]
 }
 
 /** Runs are of any kind, by hand too; what is skipped or missed is an occurrence. */
 function dayOf({ ran, skipped, missed }: Ingredients): string {
-  const ended = `In 24 h ${of(ran, 'run')} ended`
-  if (skipped === 0) return `${ended}, and nothing was skipped.`
+  const ended = `In the last 24 hours ${of(ran, 'run')} ended`
+  if (skipped === 0) return `${ended} and no occurrence was skipped.`
   const those = `${of(skipped, 'occurrence')} ${skipped === 1 ? 'was' : 'were'} skipped`
-  if (skipped === 1) return `${ended}, and ${those}${missed === 0 ? ', not missed' : ': missed'}.`
-  return `${ended}, and ${those}, ${missed === 0 ? 'none' : numeral(missed)} of them missed.`
+  if (skipped === 1) return missed === 0 ? `${ended} and ${those}.` : `${ended} and 1 occurrence was missed.`
+  return `${ended} and ${those}, ${missed === 0 ? 'none' : numeral(missed)} of them missed.`
 }
 
 function troublesOf(it: Ingredients): string[] {
   const troubles: string[] = []
-  if (it.database !== null) troubles.push(`Nothing can be created, started or recorded. ${it.database}`)
+  if (it.database !== null) troubles.push(`Belfry cannot create, start or record anything. ${it.database}`)
   const [refused] = it.refused.items
   if (refused)
     troubles.push(
-      `PostgreSQL refuses ${it.refused.atLeast ? 'at least ' : ''}${of(it.refused.count, 'write')}: ${REFUSED_WORDS[refused.operation]}.`,
+      `PostgreSQL rejects ${it.refused.atLeast ? 'at least ' : ''}${of(it.refused.count, 'write')}: ${REFUSED_WORDS[refused.operation]}.`,
     )
   if (it.unwatchedShards > 0)
     troubles.push(
-      `Nobody watches ${of(it.unwatchedShards, 'shard')}: what comes due there is late until a scheduler takes ${it.unwatchedShards === 1 ? 'it' : 'them'}.`,
+      `No scheduler watches ${of(it.unwatchedShards, 'shard')}; runs that come due there are late until a scheduler takes ${it.unwatchedShards === 1 ? 'it' : 'them'} over.`,
     )
   if (it.late.count > 0) {
     const { count, oldestMs } = it.late
@@ -101,28 +103,26 @@ function troublesOf(it: Ingredients): string[] {
   const { repaired, unrepaired, minutesLost, silentMs } = it.audit
   if (unrepaired > 0)
     troubles.push(
-      `${of(unrepaired, 'task')} ${unrepaired === 1 ? 'has' : 'have'} no next row, and the audit could not put it back.`,
+      `${of(unrepaired, 'task')} ${unrepaired === 1 ? 'has' : 'have'} no next occurrence scheduled, and the audit could not repair this.`,
     )
   if (minutesLost > 0)
-    troubles.push(`Rows are gone from ${of(minutesLost, 'minute')} of history; GET /v1/findings lists them.`)
+    troubles.push(`Rows are missing from ${of(minutesLost, 'minute')} of history; see GET /v1/findings.`)
   if (repaired > 0)
-    troubles.push(
-      `The audit found ${of(repaired, 'lost row')} within 24 h and put ${repaired === 1 ? 'it' : 'them'} back.`,
-    )
+    troubles.push(`The audit found and restored ${of(repaired, 'missing row')} in the last 24 hours.`)
   if (silentMs !== null && silentMs > AUDIT_SILENT_MS)
-    troubles.push(`No audit has come round for ${roughly(silentMs)}.`)
+    troubles.push(`The audit has not completed a pass for ${roughly(silentMs)}.`)
   if (it.clockStep) troubles.push(stepOf(it.clockStep))
-  if (it.lostNodes > 0) troubles.push(`${of(it.lostNodes, 'node')} died within the last hour.`)
+  if (it.lostNodes > 0) troubles.push(`${of(it.lostNodes, 'node')} died in the last hour.`)
   if (it.quietNodes > 0)
-    troubles.push(`${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'is' : 'are'} quiet.`)
+    troubles.push(`${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'has' : 'have'} missed heartbeats.`)
   return troubles
 }
 
 function stepOf({ byMs, agoMs, count }: ClockStep): string {
-  const times = count === 1 ? '' : ` (${of(count, 'time')} in 24 h)`
+  const times = count === 1 ? '' : ` (${of(count, 'time')} in the last 24 hours)`
   const length = Math.abs(byMs) < 1_000 ? `${Math.abs(byMs)} ms` : roughly(Math.abs(byMs))
   const direction = byMs < 0 ? 'back' : 'forward'
-  return `The database's clock was set ${direction} by ${length}, ${roughly(agoMs)} ago${times}.`
+  return `The database clock was set ${direction} by ${length}, ${roughly(agoMs)} ago${times}.`
 }
 
 /** A round takes less than a minute; when none has ended for so long, nobody audits. */

@@ -90,7 +90,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
     const then = await why(id, anchor + 90 * S)
 
     expect(then).toMatchObject({ code: 'misfire', facts: { since: iso(anchor), reason: 'misfire' } })
-    expect(then.sentence).toContain(policy === 'fail' ? 'has failed' : 'was skipped')
+    expect(then.sentence).toContain(policy === 'fail' ? 'recorded as failed' : 'skipped')
   })
 
   test('blackout, now and then, also when it was removed since', async () => {
@@ -199,7 +199,7 @@ export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
         code: 'key_full',
         facts: { runId: facts.runId, key: 'shared', limit: 1, held: 1, heldBy: [held.runId] },
       })
-    expect(then.sentence).toContain(`held by run ${held.runId}.`)
+    expect(then.sentence).toContain(`in use by run ${held.runId}.`)
     expect(Date.parse(then.facts.until)).toBeGreaterThan(at)
   })
 
