@@ -37,7 +37,7 @@ test('a node is alive while it beats, quiet when beats are missing, and dead whe
   expect(await nodeOf(quiet)).toMatchObject({
     state: 'quiet',
     reason: 'silent',
-    detail: expect.stringMatching(/^It has not beaten for 1[3-9] s\.$/),
+    detail: expect.stringMatching(/^The node has not sent a heartbeat for 1[3-9] s\.$/),
   })
   expect(await nodeOf(stopped)).toMatchObject({
     state: 'dead',

@@ -57,7 +57,7 @@ const submit = {
 const retrieve = {
   operationId: 'retrieveAllJobs',
   tags,
-  summary: `The jobs of a user, newest first, ${JOB_LIST_LIMIT} at a time`,
+  summary: `List the jobs of a user, newest first, in pages of ${JOB_LIST_LIMIT}`,
   querystring: NextPage,
   body: RetrieveAllJobs,
   response: { 200: z.array(Job), ...problems(413, 415) },
@@ -74,7 +74,7 @@ const remove = {
 const history = {
   operationId: 'getExecHistory',
   tags,
-  summary: `The executions of a job, latest first, ${JOB_LIST_LIMIT} at a time`,
+  summary: `List the executions of a job, latest first, in pages of ${JOB_LIST_LIMIT}`,
   querystring: NextPage,
   body: GetExecHistory,
   response: { 200: z.array(Execution), ...problems(404, 413, 415) },

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Uuid } from '../../operations/validation/values.ts'
 
-const UserId = z.string().min(1).max(200).describe('Whose job it is; `owner` in `/v1`.')
+const UserId = z.string().min(1).max(200).describe('Owner of the job; `owner` in `/v1`.')
 const Stored = z.string().meta({ format: 'date-time' })
 
 export const SubmitJob = z
@@ -19,7 +19,7 @@ export const SubmitJob = z
     code_location: z
       .string()
       .max(4_096)
-      .describe('The URL to be called.')
+      .describe('URL to call.')
       .meta({ example: 'https://example.com/job' }),
   })
   .meta({ id: 'SubmitJob' })
@@ -35,7 +35,7 @@ export const Job = z
     job_id: Uuid,
     schedule: z.string(),
     code_location: z.string(),
-    next_execution: Stored.nullable().describe('Null when there is none to come.'),
+    next_execution: Stored.nullable().describe('Null if there is no next execution.'),
   })
   .meta({ id: 'Job' })
 export type Job = z.output<typeof Job>

@@ -44,7 +44,7 @@ const schedule = {
 const list = {
   operationId: 'listCompatibleTasks',
   tags,
-  summary: `All tasks, newest first, ${LIST_LIMIT} at a time`,
+  summary: `List all tasks, newest first, in pages of ${LIST_LIMIT}`,
   querystring: NextPage,
   response: { 200: z.array(TaskResponse), ...usual },
 }

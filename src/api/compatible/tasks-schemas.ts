@@ -12,7 +12,7 @@ export const ScheduleTaskRequest = z
   .strictObject({
     command: Duration.describe('How long to sleep, such as 5s.'),
     start_at: Instant.nullish().describe('Default now.'),
-    recurring: Duration.nullish().describe('How long after each run the next one starts.'),
+    recurring: Duration.nullish().describe('Time between the end of a run and the start of the next one.'),
   })
   .meta({ id: 'ScheduleTaskRequest' })
 export type ScheduleTaskRequest = z.output<typeof ScheduleTaskRequest>

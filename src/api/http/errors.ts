@@ -74,7 +74,7 @@ export function toRefusal(error: FastifyError, request: FastifyRequest): Refusal
   if (error instanceof Refusal) return error
   const trouble = troubleOf(error)
   if (trouble) {
-    request.log.warn({ err: error }, 'the database did not do what was asked')
+    request.log.warn({ err: error }, 'database error')
     return new Refusal(trouble.code, `${trouble.detail} It is unknown whether the request was stored.`)
   }
   const known = fastifyRefusal(error, request)

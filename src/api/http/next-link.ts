@@ -6,7 +6,7 @@ import { Cursor } from './schemas/page.ts'
 
 /** Other parameters are none of ours: addresses of these lists were never looked at. */
 export const NextPage = z.looseObject({
-  cursor: Cursor.describe('Of the `Link` header of the page before.'),
+  cursor: Cursor.describe('Cursor from the `Link` header of the previous page.'),
 })
 
 export function linkNext(reply: FastifyReply, path: string, cursor: string | null): void {

@@ -4,7 +4,9 @@ import { z } from 'zod'
 export const Counted = z
   .object({
     count: z.int(),
-    atLeast: z.boolean().describe('Counting stopped there: it may be more.'),
+    atLeast: z
+      .boolean()
+      .describe('True if counting stopped at this number; the actual number may be higher.'),
   })
   .meta({ id: 'Counted' })
 export type Counted = z.output<typeof Counted>

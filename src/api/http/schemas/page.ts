@@ -11,6 +11,10 @@ export const Limit = z
   .transform(Number)
   .refine((limit) => limit >= RANGE.minimum && limit <= RANGE.maximum, rule)
   .default(RANGE.default)
-  .meta({ type: 'integer', ...RANGE, description: `Default ${RANGE.default}.` })
+  .meta({
+    type: 'integer',
+    ...RANGE,
+    description: `Maximum number of items to return. Default ${RANGE.default}.`,
+  })
 
-export const Cursor = z.string().min(1).max(400).optional().describe('`nextCursor` of the page before.')
+export const Cursor = z.string().min(1).max(400).optional().describe('`nextCursor` of the previous page.')

@@ -8,8 +8,8 @@ const Problem = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().describe('What was wrong with this request, as a sentence.'),
-    code: z.string().describe('Stable; see the list of error codes in the documentation.'),
+    detail: z.string().describe('What is wrong with this request, in a sentence.'),
+    code: z.string().describe('Stable error code; the documentation lists all codes.'),
     instance: z.string(),
     requestId: z.string(),
     errors: z
@@ -18,7 +18,7 @@ const Problem = z
           pointer: z
             .string()
             .describe(
-              '`/retry/limit` in the body, `?limit` of the query, `{id}` in the address, or a header.',
+              'Where the problem is: `/retry/limit` in the body, `?limit` in the query, `{id}` in the path, or the name of a header.',
             ),
           detail: z.string(),
         }),

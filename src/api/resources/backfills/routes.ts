@@ -23,10 +23,10 @@ const byId = z.object({ id: Uuid })
 const begin = {
   operationId: 'backfillTask',
   tags,
-  summary: 'Run the occurrences of a range in the past',
+  summary: 'Run a task for past occurrences',
   description:
-    'Each occurrence of the range that has not completed gets a run of kind `backfill`, behind everything that is on time. ' +
-    'With `dryRun` nothing is stored, and the answer says what would be done.',
+    'Creates a run of kind `backfill` for each occurrence of the range that has not completed. These runs have a lower priority than scheduled runs. ' +
+    'With `dryRun` nothing is stored, and the response describes what would run.',
   params: byId,
   headers: headers.repeatable,
   body: BackfillTask,
@@ -36,7 +36,7 @@ const begin = {
 const listOfTask = {
   operationId: 'listBackfillsOfTask',
   tags,
-  summary: 'Backfills of a task, the latest first',
+  summary: 'List the backfills of a task, latest first',
   params: byId,
   querystring: ListBackfills,
   response: { 200: BackfillPage, ...problems(404) },
@@ -45,7 +45,7 @@ const listOfTask = {
 const read = {
   operationId: 'getBackfill',
   tags,
-  summary: 'How far a backfill has come',
+  summary: 'Read a backfill and its progress',
   params: byId,
   response: { 200: Backfill, ...problems(404) },
 }
@@ -53,7 +53,7 @@ const read = {
 const cancel = {
   operationId: 'cancelBackfill',
   tags,
-  summary: 'End a backfill; what waits is cancelled, what runs is stopped',
+  summary: 'Cancel a backfill and its runs',
   params: byId,
   body: NoBody,
   response: { 200: Backfill, ...problems(404, 409, 413, 415) },

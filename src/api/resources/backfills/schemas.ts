@@ -17,25 +17,28 @@ const Rate = z
     const parsed = parseRate(text)
     if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
   })
-  .meta({ example: '10/s', description: 'How many runs may begin by second, minute or hour, such as 10/s.' })
+  .meta({
+    example: '10/s',
+    description: 'Maximum number of runs started per second, minute or hour, such as 10/s.',
+  })
 
 export const BackfillTask = z
   .strictObject({
-    from: Instant.describe('The first instant of the range.'),
-    to: Instant.describe('Where the range ends, itself not included. Not in the future.'),
-    dryRun: z.boolean().optional().describe('Only say what it would do.'),
+    from: Instant.describe('Start of the range, inclusive.'),
+    to: Instant.describe('End of the range, exclusive. Must not be in the future.'),
+    dryRun: z.boolean().optional().describe('Only describe what would run.'),
     order: z.enum(BACKFILL_ORDERS).optional().describe('Default oldest_first.'),
     rate: Rate.optional().describe(
-      'How many may begin by second, minute or hour, such as 10/s. Default: as many as find a worker.',
+      'Maximum number of runs started per second, minute or hour, such as 10/s. Default: no limit.',
     ),
     overlap: z
       .enum(BACKFILL_OVERLAPS)
       .optional()
       .describe(
-        'allow: runs go on side by side. queue_all: each begins when nothing else of the task is active. Default allow if the task says so, else queue_all.',
+        'allow: runs may overlap. queue_all: each run starts when no other run of the task is active. Default allow if the task allows overlap, else queue_all.',
       ),
-    maxRuns: z.int().min(1).max(MAX_BACKFILL_OCCURRENCES).optional().describe('Stop after so many runs.'),
-    force: z.boolean().optional().describe('Also for occurrences that have completed. Default false.'),
+    maxRuns: z.int().min(1).max(MAX_BACKFILL_OCCURRENCES).optional().describe('Maximum number of runs.'),
+    force: z.boolean().optional().describe('Also run occurrences that have completed. Default false.'),
     reason: Reason.optional(),
   })
   .refine(isInOrder, { path: ['to'], message: 'must be after from' })
@@ -49,16 +52,14 @@ export const INSTANTS_SHOWN = 10
 
 export const BackfillPreview = z
   .object({
-    occurrences: z.int().describe('How many the range holds.'),
-    runs: z.int().describe('How many runs there would be.'),
+    occurrences: z.int().describe('Number of occurrences in the range.'),
+    runs: z.int().describe('Number of runs that would be created.'),
     passedOver: z
       .int()
       .describe(
-        'Occurrences that need none: they have completed, are live, or the schedule is still to come to them.',
+        'Occurrences that need no run: they have completed, have a live run, or are still to be fired by the schedule.',
       ),
-    first: z
-      .array(Stored)
-      .describe(`The occurrences that would run first, in order: at most ${INSTANTS_SHOWN}.`),
+    first: z.array(Stored).describe(`The first ${INSTANTS_SHOWN} occurrences that would run, in order.`),
   })
   .meta({ id: 'BackfillPreview' })
 export type BackfillPreview = z.output<typeof BackfillPreview>
@@ -68,7 +69,7 @@ export const Backfill = z
     id: Uuid,
     taskId: Uuid,
     state: z.enum(BACKFILL_STATES),
-    version: z.int().describe('The version of the task that all its runs belong to.'),
+    version: z.int().describe('Version of the task that all runs use.'),
     from: Stored,
     to: Stored,
     order: z.enum(BACKFILL_ORDERS),
@@ -80,11 +81,11 @@ export const Backfill = z
     madeBy: z.string().nullable(),
     createdAt: Stored,
     endedAt: Stored.nullable(),
-    position: Stored.nullable().describe('The occurrence that it has come to.'),
-    occurrences: z.int().describe('How many the range holds.'),
-    remaining: z.int().describe('How many it has not come to yet; 0 once it has ended.'),
-    passedOver: z.int().describe('Occurrences that needed no run.'),
-    started: z.int().describe('Runs so far: the sum of the five below.'),
+    position: Stored.nullable().describe('Occurrence that the backfill has reached.'),
+    occurrences: z.int().describe('Number of occurrences in the range.'),
+    remaining: z.int().describe('Occurrences still to be processed; 0 once the backfill has ended.'),
+    passedOver: z.int().describe('Occurrences that did not need a run.'),
+    started: z.int().describe('Runs created so far: the sum of the five fields below.'),
     waiting: z.int(),
     running: z.int(),
     completed: z.int(),

@@ -21,7 +21,7 @@ const params = z.object({ id: Uuid })
 const create = {
   operationId: 'createBlackout',
   tags,
-  summary: 'Let nothing start by time within a window',
+  summary: 'Create a blackout',
   body: CreateBlackout,
   response: { 201: Blackout, ...problems(409, 413, 415) },
 }
@@ -29,7 +29,7 @@ const create = {
 const list = {
   operationId: 'listBlackouts',
   tags,
-  summary: 'Blackouts of the project',
+  summary: 'List blackouts',
   response: { 200: BlackoutList, ...problems() },
 }
 
@@ -44,7 +44,7 @@ const read = {
 const remove = {
   operationId: 'removeBlackout',
   tags,
-  summary: 'Remove a blackout; what it put off goes on',
+  summary: 'Delete a blackout; deferred runs start immediately',
   params,
   response: { 204: z.null(), ...problems(404, 413, 415) },
 }

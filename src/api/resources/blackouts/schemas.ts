@@ -8,13 +8,13 @@ const DAY_MS = 86_400_000
 
 const WallTime = z
   .string()
-  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a wall time from 00:00 to 23:59, such as 22:30')
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a local time from 00:00 to 23:59, such as 22:30')
   .meta({ example: '22:30' })
 
 const Range = z
   .strictObject({ type: z.literal('range'), from: Instant, to: Instant })
   .refine(isInOrder, { path: ['to'], message: 'must be after from' })
-  .describe('From one instant to another.')
+  .describe('A single window between two timestamps.')
 
 const Cron = z
   .strictObject({
@@ -24,7 +24,7 @@ const Cron = z
     duration: durationBetween(MINUTE_MS, 31 * DAY_MS, 'from 1m to 31d'),
   })
   .superRefine(({ expression, timezone }, context) => report({ type: 'cron', expression, timezone }, context))
-  .describe('So long from each instant that the expression matches.')
+  .describe('A window of this length at each match of the expression.')
 
 const Weekly = z
   .strictObject({
@@ -35,12 +35,12 @@ const Weekly = z
       .max(7)
       .refine((days) => new Set(days).size === days.length, 'must name each day once'),
     from: WallTime,
-    to: WallTime.describe('The next time the clock shows this after from: on the same day, or the next.'),
+    to: WallTime.describe('End time: on the same day if it is later than `from`, otherwise on the next day.'),
     timezone: z.string().default('UTC'),
   })
   .superRefine(({ timezone }, context) => report({ type: 'daily', hour: 0, minute: 0, timezone }, context))
   .refine(({ from, to }) => from !== to, { path: ['to'], message: 'must differ from from' })
-  .describe('From one wall time to another, beginning on these days of the week.')
+  .describe('A weekly window between two local times, starting on these days of the week.')
 
 function report(schedule: Parameters<typeof validateSchedule>[0], context: z.RefinementCtx): void {
   const verdict = validateSchedule(schedule)
@@ -58,7 +58,9 @@ export const CreateBlackout = z
     effect: z
       .enum(BLACKOUT_EFFECTS)
       .optional()
-      .describe('skip (default), or defer: the latest occurrence of a task within runs at the end.'),
+      .describe(
+        'skip (default): occurrences within the window are skipped. defer: the latest occurrence of each task runs when the window ends.',
+      ),
   })
   .meta({ id: 'CreateBlackout' })
 export type CreateBlackout = z.output<typeof CreateBlackout>
@@ -73,8 +75,8 @@ export const Blackout = z
     window: z.unknown().meta({ $ref: '#/components/schemas/BlackoutWindow' }),
     effect: z.enum(BLACKOUT_EFFECTS),
     isInForce: z.boolean(),
-    current: Span.nullable().describe('The window that holds now.'),
-    next: Span.nullable().describe('The window that begins next.'),
+    current: Span.nullable().describe('The window that is in force now.'),
+    next: Span.nullable().describe('The next window.'),
     createdAt: Stored,
   })
   .meta({ id: 'Blackout' })

@@ -42,10 +42,10 @@ const byId = z.object({ id: Uuid })
 const list = {
   operationId: 'listDeadLetters',
   tags,
-  summary: 'Runs that failed for good and that nobody has taken care of, latest first',
+  summary: 'List dead letters, latest first',
   description:
-    'A run leaves the list when it is run again or dismissed. A search that has to look far is broken off: a page may hold fewer runs than ' +
-    'asked for, or none, and there is more as long as `nextCursor` is not null.',
+    'Dead letters are runs that failed permanently and were neither rerun nor dismissed. A search over many runs stops early: a page may contain fewer runs than ' +
+    'requested, or none; continue as long as `nextCursor` is not null.',
   querystring: ListDeadLetters,
   response: { 200: DeadLetterPage, ...problems() },
 }
@@ -53,7 +53,7 @@ const list = {
 const groups = {
   operationId: 'groupDeadLetters',
   tags,
-  summary: 'Dead letters by what went wrong, by task or by hour',
+  summary: 'Group dead letters by error, task or hour',
   querystring: GroupDeadLetters,
   response: { 200: DeadLetterGroups, ...problems() },
 }
@@ -61,7 +61,7 @@ const groups = {
 const dismiss = {
   operationId: 'dismissDeadLetters',
   tags,
-  summary: 'Take dead letters off the list; history stays as it is',
+  summary: 'Dismiss dead letters; the runs stay in history',
   body: DismissDeadLetters,
   response: { 200: Dismissed, ...problems(413, 415) },
 }
@@ -69,9 +69,9 @@ const dismiss = {
 const redrive = {
   operationId: 'redriveDeadLetters',
   tags,
-  summary: 'Run dead letters again, so many a second',
+  summary: 'Rerun dead letters at a limited rate',
   description:
-    'Answers at once; the work goes on on any api node, also after a crash, and runs none again twice. With `dryRun` nothing is done.',
+    'Returns immediately. The redrive continues on any api node, even after a crash, and reruns each dead letter at most once. With `dryRun` nothing is changed.',
   body: RedriveDeadLetters,
   response: { 200: RedriveForecast, 202: Redrive, ...problems(413, 415) },
 }
@@ -79,7 +79,7 @@ const redrive = {
 const listAll = {
   operationId: 'listRedrives',
   tags,
-  summary: 'Redrives, latest first',
+  summary: 'List redrives, latest first',
   querystring: ListRedrives,
   response: { 200: RedrivePage, ...problems() },
 }
@@ -87,7 +87,7 @@ const listAll = {
 const read = {
   operationId: 'getRedrive',
   tags,
-  summary: 'How far a redrive has come',
+  summary: 'Read a redrive and its progress',
   params: byId,
   response: { 200: Redrive, ...problems(404) },
 }
@@ -95,7 +95,7 @@ const read = {
 const cancel = {
   operationId: 'cancelRedrive',
   tags,
-  summary: 'Run no more of a redrive again',
+  summary: 'Cancel a redrive',
   params: byId,
   body: NoBody,
   response: { 200: Redrive, ...problems(404, 409, 413, 415) },

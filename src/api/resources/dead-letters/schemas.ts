@@ -23,9 +23,9 @@ const unordered = { path: ['to'], message: 'must be after from' }
 
 const which = {
   taskId: Uuid.optional().describe('Only runs of this task.'),
-  fingerprint: Fingerprint.optional().describe('Only runs that failed like this.'),
-  from: Instant.optional().describe('Only runs that ended at this instant or later.'),
-  to: Instant.optional().describe('Only runs that ended before this instant.'),
+  fingerprint: Fingerprint.optional().describe('Only runs that failed with this error.'),
+  from: Instant.optional().describe('Only runs that ended at or after this time.'),
+  to: Instant.optional().describe('Only runs that ended before this time.'),
 }
 
 export const ListDeadLetters = z
@@ -42,12 +42,12 @@ export const DeadLetterFilter = z
     runIds: z.array(Uuid).min(1).max(MAX_RUN_IDS).optional().describe('Only these runs.'),
   })
   .refine(isOrdered, unordered)
-  .describe('All that is given must match. An empty filter means every open dead letter.')
+  .describe('All given conditions must match. An empty filter matches every dead letter.')
   .meta({ id: 'DeadLetterFilter' })
 export type DeadLetterFilter = z.output<typeof DeadLetterFilter>
 
 export const DeadLetter = Run.extend({
-  fingerprint: Fingerprint.describe('What it has in common with others that failed alike.'),
+  fingerprint: Fingerprint.describe('Identifies runs that failed with the same error.'),
 }).meta({ id: 'DeadLetter' })
 
 export const DeadLetterPage = z
@@ -56,24 +56,28 @@ export const DeadLetterPage = z
 
 export const DeadLetterGroup = z
   .object({
-    key: z.string().describe('The fingerprint, the id of the task, or the hour.'),
+    key: z.string().describe('The fingerprint, the task id, or the hour.'),
     code: z.string().nullable(),
-    status: z.int().nullable().describe('The HTTP status that was answered, where one was.'),
-    pattern: z.string().nullable().describe('The message without what differs from one run to the next.'),
-    taskId: Uuid.nullable().describe('When all are of one task.'),
+    status: z.int().nullable().describe('HTTP status of the response, if there was one.'),
+    pattern: z.string().nullable().describe('Error message without the parts that differ between runs.'),
+    taskId: Uuid.nullable().describe('Set if all runs belong to one task.'),
     taskName: z.string().nullable(),
     count: z.int(),
-    tasks: z.int().describe('How many tasks they are of.'),
+    tasks: z.int().describe('Number of different tasks.'),
     firstAt: Stored,
     lastAt: Stored,
-    sample: z.object({ runId: Uuid, message: z.string().nullable() }).describe('The latest of them.'),
+    sample: z
+      .object({ runId: Uuid, message: z.string().nullable() })
+      .describe('The latest run of the group.'),
   })
   .meta({ id: 'DeadLetterGroup' })
 
 export const DeadLetterGroups = z
   .object({
-    items: z.array(DeadLetterGroup).describe('The largest first.'),
-    isComplete: z.boolean().describe('False: there are more than were looked at, the latest of them.'),
+    items: z.array(DeadLetterGroup).describe('Largest group first.'),
+    isComplete: z
+      .boolean()
+      .describe('False if only the latest dead letters were examined and there are more.'),
   })
   .meta({ id: 'DeadLetterGroups' })
 
@@ -83,25 +87,30 @@ export const DismissDeadLetters = z
 
 export const Dismissed = z
   .object({
-    count: z.int().describe('How many were dismissed, or would be.'),
-    isComplete: z.boolean().describe('False: there may be more that match. Ask again.'),
+    count: z.int().describe('Number of runs that were dismissed, or would be.'),
+    isComplete: z.boolean().describe('False if more runs may match; repeat the request.'),
   })
   .meta({ id: 'Dismissed' })
 
 export const RedriveDeadLetters = z
   .strictObject({
     filter: DeadLetterFilter,
-    rate: z.number().min(0.01).max(100).optional().describe('Runs a second. Default 10.'),
-    dryRun: z.boolean().optional().describe('Only say how many it would be.'),
+    rate: z
+      .number()
+      .min(0.01)
+      .max(100)
+      .optional()
+      .describe('Maximum number of reruns per second. Default 10.'),
+    dryRun: z.boolean().optional().describe('Only count the runs.'),
   })
   .meta({ id: 'RedriveDeadLetters' })
 export type RedriveDeadLetters = z.output<typeof RedriveDeadLetters>
 
 export const RedriveForecast = z
   .object({
-    count: z.int().describe('How many match, counted up to 10 000.'),
-    endedTasks: z.int().describe('Those of them whose task has ended: they cannot be run again.'),
-    isComplete: z.boolean().describe('False: there may be more that match.'),
+    count: z.int().describe('Number of matching runs, counted up to 10 000.'),
+    endedTasks: z.int().describe('Matching runs that cannot be rerun because their task has ended.'),
+    isComplete: z.boolean().describe('False if more runs may match.'),
   })
   .meta({ id: 'RedriveForecast' })
 
@@ -110,12 +119,18 @@ export const Redrive = z
     id: Uuid,
     state: z
       .enum(REDRIVE_STATES)
-      .describe('expired: it took longer than a day, as when another run of a task never ends.'),
+      .describe(
+        'expired: the redrive took longer than a day, for example because another run of a task never ended.',
+      ),
     filter: DeadLetterFilter,
     rate: z.number(),
     redriven: z.int(),
-    refused: z.int().describe('Runs that cannot be run again: their tasks have ended, or no longer fit.'),
-    waiting: z.int().describe('Runs that wait until another one of their task has ended.'),
+    refused: z
+      .int()
+      .describe(
+        'Runs that cannot be rerun because their task has ended or no longer accepts their override.',
+      ),
+    waiting: z.int().describe('Runs that are waiting for another run of their task to end.'),
     lastError: z.string().nullable(),
     createdAt: Stored,
     endedAt: Stored.nullable(),

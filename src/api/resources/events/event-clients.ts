@@ -120,7 +120,7 @@ export class EventClients {
         if (!(await client.hasRead())) return this.#end(client, 'behind')
       }
     } catch (error) {
-      log.warn({ err: error }, 'a stream of events ends, for history cannot be read')
+      log.warn({ err: error }, 'event stream closed: cannot read history')
       this.#end(client, 'unavailable')
     }
   }

@@ -18,16 +18,16 @@ const EXAMPLE =
 const events = {
   operationId: 'watchEvents',
   tags: ['events'],
-  summary: 'What becomes of runs, as they end on any node',
+  summary: 'Stream events of runs as they end',
   description:
-    'Server-sent events with CloudEvents 1.0 as data, one for each run that ends, at least once, those of one task in order. `hello` comes first, ' +
-    '`gap` when history that was asked for is gone, `end` when the server ends the stream. Sent again with `Last-Event-ID`, to any node, it goes on ' +
-    'where it was, for as long as history is kept.',
+    'Server-sent events with CloudEvents 1.0 as data: one event for each run that ends, delivered at least once, in order for each task. The first event is `hello`; ' +
+    '`gap` means that requested history was deleted; `end` means that the server closes the stream. A request with `Last-Event-ID`, to any node, continues ' +
+    'where the stream stopped, for as long as history is kept.',
   querystring: WatchEvents,
   headers: LastEventId,
   response: {
     200: {
-      description: 'A stream that does not end by itself.',
+      description: 'An open-ended stream.',
       content: { 'text/event-stream': { schema: z.string().meta({ example: EXAMPLE }) } },
     },
     ...problems(),

@@ -14,13 +14,13 @@ export const WatchEvents = z.strictObject({
     .max(MAX_POSITION_CHARACTERS)
     .optional()
     .describe(
-      'Go on behind the event with this id, or tell everything that ended at this instant or later. ' +
-        '`Last-Event-ID` goes before it.',
+      'Start after the event with this id, or with the runs that ended at or after this timestamp. ' +
+        '`Last-Event-ID` takes precedence.',
     ),
-  state: z.enum(ENDED_STATES).optional().describe('Only runs that ended like this.'),
+  state: z.enum(ENDED_STATES).optional().describe('Only runs that ended in this state.'),
   taskId: Uuid.optional().describe('Only runs of this task.'),
   tag: z.string().min(1).max(100).optional().describe('Only runs of tasks with this tag.'),
-  type: z.enum(ACTION_TYPES).optional().describe('Only runs of tasks with an action of this type.'),
+  type: z.enum(ACTION_TYPES).optional().describe('Only runs of tasks with this type of action.'),
   queue: QueueName.optional().describe('Only runs of tasks in this queue.'),
   owner: z.string().min(1).max(200).optional().describe('Only runs of tasks of this owner.'),
 })
@@ -31,7 +31,7 @@ export const LastEventId = z.looseObject({
     .string()
     .max(MAX_POSITION_CHARACTERS)
     .optional()
-    .describe('The id of the last event that arrived; browsers send it.'),
+    .describe('Id of the last received event. Browsers send it when they reconnect.'),
 })
 
 /** The data of the event `hello`, the first on every stream. */

@@ -8,19 +8,15 @@ const Stored = z.string().meta({ format: 'date-time' })
 /** How the audit stands. */
 export const AuditSummary = z
   .object({
-    roundEndedAt: Stored.nullable().describe('When the latest round over all tasks was finished.'),
-    roundMs: z.int().nullable().describe('How long that took.'),
-    tasks: z.int().nullable().describe('Tasks that must always have a next row, of that round.'),
-    oneOffsEndedAt: Stored.nullable().describe('When the latest round over all one-offs was finished.'),
-    historyEndedAt: Stored.nullable().describe(
-      'When the history of the last 24 hours was last counted again.',
-    ),
-    repaired: z.int().describe('Found out of order and put right within the last 24 hours.'),
-    unrepaired: z.int().describe('Found out of order and not put right within the last 24 hours.'),
-    minutesLost: z
-      .int()
-      .describe('Minutes whose history was found to have lost rows, within the last 24 hours.'),
-    missed: z.int().describe('Occurrences that did not run because of those.'),
+    roundEndedAt: Stored.nullable().describe('When the latest check of all tasks ended.'),
+    roundMs: z.int().nullable().describe('Duration of that check.'),
+    tasks: z.int().nullable().describe('Number of recurring tasks in that check.'),
+    oneOffsEndedAt: Stored.nullable().describe('When the latest check of all one-off tasks ended.'),
+    historyEndedAt: Stored.nullable().describe('When the history of the last 24 hours was last checked.'),
+    repaired: z.int().describe('Inconsistencies found and repaired in the last 24 hours.'),
+    unrepaired: z.int().describe('Inconsistencies found and not repaired in the last 24 hours.'),
+    minutesLost: z.int().describe('Minutes of the last 24 hours with missing history rows.'),
+    missed: z.int().describe('Occurrences that did not run because of these findings.'),
   })
   .meta({ id: 'AuditSummary' })
 export type AuditSummary = z.output<typeof AuditSummary>
@@ -28,22 +24,26 @@ export type AuditSummary = z.output<typeof AuditSummary>
 const AuditFinding = z
   .object({
     id: Uuid,
-    taskId: Uuid.nullable().describe('Null for `history_rows_lost`: nothing tells whose rows are gone.'),
+    taskId: Uuid.nullable().describe(
+      'Null for `history_rows_lost`: the tasks of the missing rows are unknown.',
+    ),
     taskName: z.string().nullable(),
-    runId: Uuid.nullable().describe('The run that was found, or the row that was written.'),
+    runId: Uuid.nullable().describe('The run that was found, or the row that was restored.'),
     kind: z.enum(FINDING_KINDS),
     foundAt: Stored,
     isRepaired: z.boolean(),
     missed: z
       .int()
-      .describe('Occurrences that did not run because of it. They are recorded as skipped, `lost`.'),
+      .describe(
+        'Occurrences that did not run because of this finding. They are recorded as skipped with the reason `lost`.',
+      ),
     detail: z.string(),
   })
   .meta({ id: 'AuditFinding' })
 export type AuditFinding = z.output<typeof AuditFinding>
 
 export const ListFindings = z.strictObject({
-  taskId: Uuid.optional().describe('Only what concerns this task.'),
+  taskId: Uuid.optional().describe('Only findings about this task.'),
   limit: Limit,
   cursor: Cursor,
 })

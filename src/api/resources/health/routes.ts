@@ -9,7 +9,7 @@ const { 503: _, ...usual } = problems()
 const health = {
   operationId: 'getHealth',
   tags,
-  summary: 'The process is alive',
+  summary: 'Check that the process is alive',
   response: { 200: z.object({ status: z.literal('ok') }), ...usual },
 }
 
@@ -19,17 +19,17 @@ const ReadinessAnswer = z
     code: z
       .string()
       .nullable()
-      .describe('Why not: starting, stopping, or the code that requests are refused with meanwhile.'),
-    reasons: z.array(z.string()).describe('Why not, and what to do about it.'),
+      .describe('Why the server is not ready: starting, stopping, or the error code that requests receive.'),
+    reasons: z.array(z.string()).describe('Why the server is not ready and what to do about it.'),
   })
   .meta({ id: 'Readiness' })
 
 const readiness = {
   operationId: 'getReadiness',
   tags,
-  summary: 'The server can do its work',
+  summary: 'Check that the server is ready',
   description:
-    'Writes to the database and rolls back, at most once a second, to learn whether it can be written to. Answers 503 while the node starts and from the moment it is asked to stop, before its port closes.',
+    'Checks that the database is writable, at most once per second, with a write that is rolled back. Returns 503 while the node starts, and from the beginning of its shutdown, before its port closes.',
   response: { 200: ReadinessAnswer, ...usual, 503: ReadinessAnswer },
 }
 

@@ -8,9 +8,9 @@ import { FindIds, FoundIds } from './schemas.ts'
 const find = {
   operationId: 'findIds',
   tags: ['tasks'],
-  summary: 'Find tasks or runs by the beginning of their ids',
+  summary: 'Find tasks or runs by the first characters of their id',
   description:
-    'Ids begin with the time they were made at: those of about a minute share their first 8 characters.',
+    'Ids start with their creation time: ids created within about a minute share their first 8 characters.',
   querystring: FindIds,
   response: { 200: FoundIds, ...problems() },
 }

@@ -5,24 +5,24 @@ export const FindIds = z.strictObject({
   prefix: z
     .string()
     .regex(/^[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}$/, 'must be at least the first 8 characters of an id')
-    .describe('How the id begins, with or without its dashes.')
+    .describe('First characters of the id, with or without dashes.')
     .meta({ example: '01a1e128-d4' }),
-  type: z.enum(['task', 'run']).describe('What to look for.'),
+  type: z.enum(['task', 'run']).describe('Type of object to find.'),
 })
 
 export const FoundId = z
   .object({
     id: Uuid,
     type: z.enum(['task', 'run']),
-    name: z.string().nullable().describe('The name of the task, or its key when it has none.'),
+    name: z.string().nullable().describe('Name of the task, or its key if it has no name.'),
   })
   .meta({ id: 'FoundId' })
 export type FoundId = z.output<typeof FoundId>
 
 export const FoundIds = z
   .object({
-    items: z.array(FoundId).describe('By id, at most 10.'),
-    hasMore: z.boolean().describe('Whether further ids begin like this.'),
+    items: z.array(FoundId).describe('At most 10, ordered by id.'),
+    hasMore: z.boolean().describe('Whether more ids start with these characters.'),
   })
   .meta({ id: 'FoundIds' })
 export type FoundIds = z.output<typeof FoundIds>

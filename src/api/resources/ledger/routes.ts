@@ -15,10 +15,10 @@ import { Ledger, type LedgerEntry, ReadLedger } from './schemas.ts'
 const read = {
   operationId: 'getLedger',
   tags: ['tasks'],
-  summary: 'What a task owed in a stretch of time, against what is recorded',
+  summary: 'Compare the occurrences of a task with the recorded runs',
   description:
-    'Computes from the versions of the task when it was due, and accounts for each occurrence: it ran, is on its way, was skipped for a ' +
-    `reason, waits for its time, or is missing. A stretch of more than ${MAX_LEDGER_OCCURRENCES} occurrences is refused, with the largest that is not.`,
+    'Computes from the versions of the task when it was due, and accounts for each occurrence: it ran, is in progress, was skipped for a ' +
+    `reason, is upcoming, or is missing. A range with more than ${MAX_LEDGER_OCCURRENCES} occurrences is refused; the error names the largest possible range.`,
   params: z.object({ id: Uuid }),
   querystring: ReadLedger,
   response: { 200: Ledger, ...problems(404) },

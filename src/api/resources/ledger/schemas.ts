@@ -9,13 +9,13 @@ const Stored = z.string().meta({ format: 'date-time' })
 export const ReadLedger = z
   .strictObject({
     from: Instant.optional().describe(
-      'Default: a day before `to`, or less of a task that is due very often.',
+      'Default: a day before `to`, or less for a task that is due very often.',
     ),
-    to: Instant.optional().describe('Default: now. It may lie ahead.'),
+    to: Instant.optional().describe('Default: now. May be in the future.'),
     show: z
       .enum([...LEDGER_STATES, 'problems'])
       .optional()
-      .describe('Only entries in this state; `problems` for all that are not in order.'),
+      .describe('Only entries in this state; `problems` for all irregularities.'),
     limit: Limit,
     cursor: Cursor,
   })
@@ -25,11 +25,11 @@ export const LedgerEntry = z
   .object({
     state: z.enum(LEDGER_STATES),
     at: Stored.describe('When it was due.'),
-    until: Stored.nullable().describe('The last one, where the entry speaks for several in a row.'),
+    until: Stored.nullable().describe('The last occurrence, if the entry covers several in a row.'),
     count: z.int(),
-    version: z.int().describe('The version of the task that it belongs to.'),
-    reason: z.string().nullable().describe('Why it was skipped, or failed without having run.'),
-    runIds: z.array(Uuid).describe('The runs behind it; several when it is doubled.'),
+    version: z.int().describe('Version of the task that the occurrence belongs to.'),
+    reason: z.string().nullable().describe('Why it was skipped, or failed without running.'),
+    runIds: z.array(Uuid).describe('Runs of the occurrence; several if it is doubled.'),
     runState: z.enum(RUN_STATES).nullable(),
   })
   .meta({ id: 'LedgerEntry' })
@@ -41,23 +41,21 @@ export const Ledger = z
     to: Stored,
     now: Stored,
     historyFrom: Stored.nullable().describe(
-      'History before this instant was dropped: what was due earlier is not judged.',
+      'History before this time was deleted; earlier occurrences are not included.',
     ),
-    isInOrder: z.boolean().describe('Nothing is missing, doubled or unexpected.'),
+    isInOrder: z.boolean().describe('True if nothing is missing, doubled or unexpected.'),
     sentence: z.string(),
-    expected: z.int().describe('Occurrences that the task owed or owes in this stretch.'),
+    expected: z.int().describe('Occurrences of the task in this range.'),
     accounted: z
       .int()
-      .describe(
-        'Those of them that ran, are on their way, were skipped with a reason, or wait for their time.',
-      ),
+      .describe('Occurrences that ran, are in progress, were skipped with a reason, or are upcoming.'),
     counts: z.object(
       Object.fromEntries(LEDGER_STATES.map((state) => [state, z.int()])) as Record<
         (typeof LEDGER_STATES)[number],
         z.ZodInt
       >,
     ),
-    manual: z.int().describe('Runs that somebody asked for in this stretch. They are no occurrences.'),
+    manual: z.int().describe('Manual runs in this range. They are not occurrences.'),
     items: z.array(LedgerEntry),
     nextCursor: z.string().nullable(),
   })

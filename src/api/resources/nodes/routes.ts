@@ -12,21 +12,21 @@ const tags = ['cluster']
 const nodes = {
   operationId: 'listNodes',
   tags,
-  summary: 'Nodes, those that live first, and the dead of the last week',
+  summary: 'List nodes: live nodes first, then those that died in the last week',
   response: { 200: NodeList, ...problems() },
 }
 
 const workers = {
   operationId: 'listWorkers',
   tags,
-  summary: 'Nodes that perform runs, and workers of your own',
+  summary: 'List workers: nodes that perform runs, and your own workers',
   response: { 200: NodeList, ...problems() },
 }
 
 const shards = {
   operationId: 'listShards',
   tags,
-  summary: 'Slices of the agenda, and who watches them',
+  summary: 'List the shards of the agenda and their owners',
   response: { 200: ShardList, ...problems() },
 }
 
@@ -70,11 +70,11 @@ function sentenceAbout({ why, silentMs }: NodeView): string | null {
     case null:
       return null
     case 'stopped':
-      return 'It was stopped in order and has left nothing behind.'
+      return 'The node was shut down cleanly.'
     case 'lost':
-      return 'It stopped beating, was declared dead, and its runs were given to others.'
+      return 'The node stopped sending heartbeats, was declared dead, and its runs were reclaimed.'
     case 'silent':
-      return `It has not beaten for ${Math.round(silentMs / 1_000)} s.`
+      return `The node has not sent a heartbeat for ${Math.round(silentMs / 1_000)} s.`
   }
 }
 

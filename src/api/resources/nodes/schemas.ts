@@ -13,36 +13,39 @@ export const NODE_STATES = ['alive', 'quiet', 'dead'] as const
 export const Node = z
   .object({
     id: Uuid,
-    name: z.string().describe('Host and process.'),
+    name: z.string().describe('Host name and process id.'),
     version: z.string(),
     roles: z
       .array(z.enum(NODE_ROLES))
-      .describe('remote: a worker of a user, which speaks to api nodes and not to the database.'),
+      .describe('remote: a worker in your own process, which connects to api nodes and not to the database.'),
     state: z
       .enum(NODE_STATES)
-      .describe('quiet: more than two of its beats are missing. dead: its runs were given to others.'),
+      .describe('quiet: the node has missed more than two heartbeats. dead: its runs were reclaimed.'),
     reason: z
       .enum(['stopped', 'lost', 'silent'])
       .nullable()
       .describe(
-        'Why it is not alive: it was stopped in order, the others lost sight of it, or its beats are missing.',
+        'Why the node is not alive: it was shut down, it was declared dead, or it has missed heartbeats.',
       ),
-    detail: z.string().nullable().describe('The same as a sentence.'),
-    concurrency: z.int().describe('Runs that its worker performs at once; 0 without that role.'),
+    detail: z.string().nullable().describe('The same in a sentence.'),
+    concurrency: z.int().describe('Maximum number of concurrent runs; 0 without the worker role.'),
     busy: Counted.describe(
-      'Runs that it holds: those in progress, and up to a second of work taken on ahead.',
+      'Runs that the node has leased: runs in progress, and up to a second of work claimed ahead.',
     ),
     offers: z
       .object({
         handlers: z.array(z.string()),
         labels: z.array(z.string()),
-        queues: z.array(z.string()).nullable().describe('null: all of them.'),
+        queues: z
+          .array(z.string())
+          .nullable()
+          .describe('Queues that the worker serves; null for all queues.'),
       })
       .nullable()
-      .describe('What a worker of a user offers; null for other nodes.'),
-    shards: z.int().describe('Slices of the agenda that it watches.'),
+      .describe('What a remote worker provides; null for other nodes.'),
+    shards: z.int().describe('Number of shards that the node watches.'),
     startedAt: Stored,
-    beatAt: Stored.describe('When it last showed that it lives.'),
+    beatAt: Stored.describe('Time of the last heartbeat.'),
     deadAt: Stored.nullable(),
   })
   .meta({
@@ -71,11 +74,15 @@ export const NodeList = z.object({ items: z.array(Node) }).meta({ id: 'NodeList'
 export const Shard = z
   .object({
     id: z.int(),
-    owner: Uuid.nullable().describe('The node that watches it.'),
+    owner: Uuid.nullable().describe('Node that watches the shard.'),
     ownerName: z.string().nullable(),
-    fence: z.int().describe('Grows with each owner.'),
-    isWatched: z.boolean().describe('False: what comes due in it is late until a scheduler takes it.'),
-    watchedUntil: Stored.describe('When somebody last said that he watches it.'),
+    fence: z.int().describe('Increases with each change of owner.'),
+    isWatched: z
+      .boolean()
+      .describe(
+        'False if no scheduler watches the shard; runs that come due in it are late until one takes it over.',
+      ),
+    watchedUntil: Stored.describe('Time of the last heartbeat for the shard.'),
   })
   .meta({ id: 'Shard' })
 export type Shard = z.output<typeof Shard>

@@ -8,16 +8,16 @@ import { ReadStatsHistory, Stats, StatsHistory } from './schemas.ts'
 const stats = {
   operationId: 'getStats',
   tags: ['overview'],
-  summary: 'How things stand, how the last hour and day were, and what comes next',
+  summary: 'Read the state of the system, the last hour and day, and upcoming load',
   description:
-    'Made once for all who ask within a second, or longer when it took long to make. Counts stop at bounds and say so with `atLeast`.',
+    'The result is cached for a second, or longer if it is expensive to compute. Counts stop at a limit and then set `atLeast`.',
   response: { 200: Stats, ...problems() },
 }
 
 const history = {
   operationId: 'getStatsHistory',
   tags: ['overview'],
-  summary: 'How runs ended and how late they began, over up to a week',
+  summary: 'Read how runs ended and how late they started, for up to a week',
   querystring: ReadStatsHistory,
   response: { 200: StatsHistory, ...problems() },
 }

@@ -11,23 +11,25 @@ const Lateness = z
   .object({ p50: z.int(), p99: z.int() })
   .nullable()
   .describe(
-    'From the due instant to the start of the first attempt, in milliseconds; off by a quarter at most.',
+    'Milliseconds between the due time and the start of the first attempt, accurate to within a quarter.',
   )
 
 const outcomes = {
   completed: z.int(),
   permanentlyFailed: z.int(),
   cancelled: z.int(),
-  skipped: z.int().describe('Occurrences that did not run, of which one run may speak for many.'),
-  missed: z.int().describe('Those of them that came due while nobody was there, or whose row was lost.'),
+  skipped: z.int().describe('Occurrences that did not run. One recorded skip may cover many.'),
+  missed: z
+    .int()
+    .describe('Skipped occurrences that came due while no scheduler was running, or whose row was lost.'),
   latenessMs: Lateness,
 }
 
 export const Stats = z
   .object({
-    now: Stored.describe("The server's time, for countdowns."),
+    now: Stored.describe('Server time, for countdowns.'),
     verdict: z.object({
-      isFine: z.boolean().describe('Nothing needs attention.'),
+      isFine: z.boolean().describe('True if nothing needs attention.'),
       sentence: z.string(),
     }),
     runs: z
@@ -36,52 +38,52 @@ export const Stats = z
         running: Counted,
         retrying: Counted,
         late: Counted.extend({ oldestDueAt: Stored.nullable() }).describe(
-          'Due for more than 5 s and not begun; also what waits in a paused queue.',
+          'Runs that have been due for more than 5 s and have not started, including those in a paused queue.',
         ),
       })
-      .describe('What is live now.'),
+      .describe('Live runs by state.'),
     places: z
       .object({ total: z.int(), busy: Counted })
-      .describe('Runs that all living workers can perform at once, and those that they hold.'),
+      .describe('Slots of all live workers, and how many are in use.'),
     tasks: z.object({
       total: Counted,
-      paused: Counted.extend({ since: Stored.nullable().describe('When the longest pause began.') }),
+      paused: Counted.extend({ since: Stored.nullable().describe('Start of the longest pause.') }),
       failing: Counted.extend({
         items: z
           .array(
             z.object({
               taskId: Uuid,
               taskName: z.string().nullable(),
-              failures: z.int().describe('Runs that failed for good since the latest success.'),
+              failures: z.int().describe('Permanently failed runs since the latest success.'),
               atLeast: z
                 .boolean()
-                .describe(
-                  'There may be more: no success is among the latest 1 000 runs, and no more are looked at.',
-                ),
-              since: Stored.describe('When the first of those was due.'),
+                .describe('True if none of the latest 1 000 runs succeeded; earlier runs are not examined.'),
+              since: Stored.describe('When the first of these runs was due.'),
               lastFailedAt: Stored,
             }),
           )
-          .describe('The ten that failed last.'),
-      }).describe('Tasks whose latest run of the last 24 hours failed for good.'),
+          .describe('The ten tasks that failed last.'),
+      }).describe('Tasks whose latest run in the last 24 hours failed permanently.'),
     }),
     lastDay: z
       .object({ ...outcomes, isComplete: z.boolean() })
-      .describe('The last 24 hours. Not complete: some minutes have not been counted yet.'),
+      .describe('The last 24 hours. Incomplete if some minutes have not been counted yet.'),
     minutes: z
       .array(z.object({ at: Stored, ...outcomes, isCounted: z.boolean() }))
-      .describe('The last 60 minutes by when runs ended, oldest first; the last one has only begun.'),
+      .describe(
+        'The last 60 minutes by the end time of runs, oldest first. The last minute is still in progress.',
+      ),
     next: z
       .object({
         minutes: z.array(z.object({ at: Stored, count: z.int() })),
         atLeast: z
           .boolean()
-          .describe('Not everything that follows the next occurrence of each task is counted.'),
-        isEstimate: z.boolean().describe('Counted in a part of the agenda and scaled up.'),
+          .describe('True if not all occurrences after the next one of each task are counted.'),
+        isEstimate: z.boolean().describe('True if the number is an estimate from a sample.'),
       })
-      .describe('What comes due within the next 60 minutes, beginning with the one that has begun.'),
+      .describe('Occurrences in the next 60 minutes, starting with the current minute.'),
     audit: AuditSummary.describe(
-      'Whether every task has what it goes on with or ended with, and what was lost and put back.',
+      'Results of the audit, which checks that every task has its next occurrence scheduled or has ended.',
     ),
     refused: Counted.extend({
       items: z
@@ -91,38 +93,41 @@ export const Stats = z
             taskId: Uuid.nullable(),
             taskName: z.string().nullable(),
             runId: Uuid.nullable(),
-            error: z.string().describe('Why, mostly in the words of PostgreSQL.'),
+            error: z.string().describe('Reason, usually the error message of PostgreSQL.'),
             tries: z.int(),
             since: Stored,
             lastTriedAt: Stored,
           }),
         )
-        .describe('The ten that were tried last.'),
-    }).describe(
-      'Rows that PostgreSQL refuses to write. Each is tried again once a minute, and everything else goes on.',
-    ),
+        .describe('The ten that were attempted last.'),
+    }).describe('Rows that PostgreSQL rejects. Each is retried once per minute; other work is not affected.'),
     database: z
       .object({
         isWritable: z.boolean(),
-        code: z.string().nullable().describe('Why not: the code that requests are refused with meanwhile.'),
-        detail: z.string().nullable().describe('Why not, and what to do about it.'),
+        code: z
+          .string()
+          .nullable()
+          .describe('The error code that requests receive while the database is not writable.'),
+        detail: z.string().nullable().describe('Why the database is not writable and what to do about it.'),
       })
-      .describe('Whether the database can be written to.'),
+      .describe('Whether the database is writable.'),
     clock: z
       .object({
-        steps: z.int().describe('How often the clock was set within the last 24 hours.'),
+        steps: z.int().describe('How often the clock was set in the last 24 hours.'),
         lastStep: z
           .object({
-            at: Stored.describe('When it was noticed, by the clock as it was set.'),
-            byMs: z.int().describe('By how much: negative when it was set back.'),
+            at: Stored.describe('When the change was detected, by the new clock.'),
+            byMs: z.int().describe('Size of the change; negative if the clock was set back.'),
           })
           .nullable(),
       })
-      .describe("The database's clock, which is everybody's. When it is set, runs may begin early or late."),
+      .describe(
+        'The clock of the database, which all nodes use. When it is set, runs may start early or late.',
+      ),
     nodes: z.object({
       alive: z.int(),
       quiet: z.int(),
-      lost: z.int().describe('Declared dead by the others within the last hour.'),
+      lost: z.int().describe('Nodes declared dead in the last hour.'),
     }),
     shards: z.object({
       total: z.int(),
@@ -136,7 +141,7 @@ export type Stats = z.output<typeof Stats>
 export type HistoryRange = (typeof HISTORY_RANGES)[number]
 
 export const ReadStatsHistory = z.strictObject({
-  range: z.enum(HISTORY_RANGES).default('24h').describe('How far back from now. Default 24h.'),
+  range: z.enum(HISTORY_RANGES).default('24h').describe('Length of the period up to now. Default 24h.'),
 })
 
 export const StatsHistory = z
@@ -144,8 +149,8 @@ export const StatsHistory = z
     range: z.enum(HISTORY_RANGES),
     stepMinutes: z.int(),
     steps: z
-      .array(z.object({ at: Stored.describe('When the step begins.'), ...outcomes, isCounted: z.boolean() }))
-      .describe('By when runs ended, oldest first; the last step has only begun.'),
+      .array(z.object({ at: Stored.describe('Start of the step.'), ...outcomes, isCounted: z.boolean() }))
+      .describe('By the end time of runs, oldest first. The last step is still in progress.'),
   })
   .meta({ id: 'StatsHistory' })
 export type StatsHistory = z.output<typeof StatsHistory>

@@ -15,18 +15,12 @@ export const Project = z
     id: z.string(),
     name: z.string(),
     limits: z.object({
-      minPeriod: z.string().describe('Tasks may be due so often and not more often.'),
-      maxAhead: z
-        .string()
-        .nullable()
-        .describe('The next occurrence may lie so far ahead and not further; null for any distance.'),
+      minPeriod: z.string().describe('Minimum time between two occurrences of a task.'),
+      maxAhead: z.string().nullable().describe('Maximum time until the next occurrence; null for no limit.'),
     }),
     mail: z.object({
-      from: z
-        .string()
-        .nullable()
-        .describe('Who sends messages whose task does not say; null: `--smtp-from`.'),
-      replyTo: z.string().nullable().describe('Who gets the answers to messages whose task does not say.'),
+      from: z.string().nullable().describe('Default sender of emails; null for `--smtp-from`.'),
+      replyTo: z.string().nullable().describe('Default reply-to address of emails.'),
     }),
     createdAt: z.string().meta({ format: 'date-time' }),
   })
@@ -46,7 +40,7 @@ export const EditProject = z
   })
   .refine((edit) => Object.keys(edit).length > 0, 'must name limits or mail')
   .describe(
-    'Null takes a limit of the project away, so that the one of the node holds, if it has any, or a sender. Tasks that exist go on as they are; what is created or rescheduled must keep the limits.',
+    'Null removes a limit or a sender of the project, so that the setting of the server applies. Limits apply to tasks that are created or rescheduled from then on; existing tasks are not affected.',
   )
   .meta({ id: 'EditProject' })
 export type EditProject = z.output<typeof EditProject>

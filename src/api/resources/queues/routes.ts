@@ -15,7 +15,7 @@ const params = z.object({ name: QueueName })
 const list = {
   operationId: 'listQueues',
   tags,
-  summary: 'Queues by name, and what waits in them',
+  summary: 'List queues by name',
   querystring: ReadQueues,
   response: { 200: QueueList, ...problems() },
 }
@@ -31,7 +31,7 @@ const read = {
 const edit = {
   operationId: 'editQueue',
   tags,
-  summary: 'Limit how many runs of a queue may be in progress at once',
+  summary: 'Set the concurrency limit of a queue',
   params,
   body: EditQueue,
   response: { 200: Queue, ...problems(413, 415) },
@@ -40,13 +40,13 @@ const edit = {
 const pause = {
   operationId: 'pauseQueue',
   tags,
-  summary: 'Start nothing more of a queue until it is resumed',
+  summary: 'Pause a queue',
   params,
   body: NoBody,
   response: { 200: Queue, ...problems(413, 415) },
 }
 
-const resume = { ...pause, operationId: 'resumeQueue', summary: 'Start what waits in a queue again' }
+const resume = { ...pause, operationId: 'resumeQueue', summary: 'Resume a queue' }
 
 export function queueRoutes(app: App): void {
   app.get('/v1/queues', { schema: list }, async ({ query: { q, limit, cursor }, context }) => {

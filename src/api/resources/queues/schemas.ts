@@ -11,13 +11,13 @@ export const Queue = z
     concurrencyLimit: z
       .int()
       .nullable()
-      .describe('How many of its runs may be in progress at once; null for any number.'),
+      .describe('Maximum number of runs in progress at once; null for no limit.'),
     running: z
       .int()
       .nullable()
-      .describe('Runs in progress that count against the limit; null without a limit.'),
-    waiting: z.int().describe('Runs that wait for a worker, counted up to 10 000.'),
-    oldest: Stored.nullable().describe('Since when the longest waiting one of those has been due.'),
+      .describe('Runs in progress that count towards the limit; null without a limit.'),
+    waiting: z.int().describe('Runs that are waiting for a worker, counted up to 10 000.'),
+    oldest: Stored.nullable().describe('Due time of the run that has been waiting longest.'),
     createdAt: Stored,
   })
   .meta({ id: 'Queue' })
@@ -32,14 +32,14 @@ export const EditQueue = z
       .nullable()
       .optional()
       .describe(
-        'How many runs of this queue may be in progress at once, over all workers. null lifts the limit.',
+        'Maximum number of runs of this queue in progress at once, across all workers. Null removes the limit.',
       ),
   })
   .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')
   .meta({ id: 'EditQueue' })
 
 export const ReadQueues = z.strictObject({
-  q: z.string().min(1).max(100).optional().describe('Part of the name, whatever its case.'),
+  q: z.string().min(1).max(100).optional().describe('Part of the name, case-insensitive.'),
   limit: Limit,
   cursor: Cursor,
 })

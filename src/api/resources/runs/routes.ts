@@ -22,11 +22,11 @@ const byId = z.object({ id: Uuid })
 const list = {
   operationId: 'listRuns',
   tags,
-  summary: 'Runs of all tasks, latest first',
+  summary: 'List runs of all tasks, latest first',
   description:
-    'A run stands at the last thing that happened to it: its end; while it is retrying, the end of its last attempt; while it is ' +
-    'pending or running, when it was due. With `taskId` it stands at the instant it was due. ' +
-    'A search that has to look far is broken off: a page may hold fewer runs than asked for, or none, and there is more as long as ' +
+    'Runs are ordered by their last event: the end of the run; for a retrying run, the end of its last attempt; for a ' +
+    'pending or running run, its due time. With `taskId`, runs are ordered by their due time. ' +
+    'A search over many runs stops early: a page may contain fewer runs than requested, or none; continue as long as ' +
     '`nextCursor` is not null.',
   querystring: ListRuns,
   response: { 200: RunPage, ...problems(404) },
@@ -35,7 +35,7 @@ const list = {
 const read = {
   operationId: 'getRun',
   tags,
-  summary: 'Read a run with its attempts',
+  summary: 'Read a run and its attempts',
   params: byId,
   response: { 200: RunWithAttemptsSchema, ...problems(404) },
 }
@@ -43,10 +43,10 @@ const read = {
 const retry = {
   operationId: 'retryRun',
   tags,
-  summary: 'Run a run that has ended once more',
+  summary: 'Repeat a run that has ended',
   description:
-    'Makes a new run of its task, due now, that names this one as `retryOf`. It is performed as the task is defined now, with the ' +
-    'override of this one if it had any, and does not count against `maxRuns`.',
+    'Creates a new run of the task, due now, with this run as its `retryOf`. It uses the current definition of the task and the ' +
+    'override of this run, if any, and does not count towards `maxRuns`.',
   params: byId,
   headers: headers.repeatable,
   body: NoBody,

@@ -11,11 +11,11 @@ export const Attempt = z
     number: z.int(),
     status: z
       .enum(['completed', 'failed', 'permanently_failed'])
-      .describe('permanently_failed is the last failed attempt of a run that gave up.'),
+      .describe('permanently_failed is the last attempt of a run that has no retries left.'),
     outcome: z.enum(['completed', 'failed', 'timed_out', 'cancelled', 'worker_lost']),
     scheduledFor: Stored,
     startedAt: Stored.nullable().describe(
-      'Null when it was stopped before it began, or when its worker was lost and may not have begun it.',
+      'Null if the attempt was stopped before it started, or if its worker was lost and may not have started it.',
     ),
     endedAt: Stored,
     workerId: Uuid.nullable(),
@@ -29,14 +29,14 @@ export type Attempt = z.output<typeof Attempt>
 const runFields = {
   id: Uuid,
   taskId: Uuid,
-  taskName: z.string().nullable().describe('The name of its task, or its key when it has none.'),
-  retryOf: Uuid.nullable().describe('The run that it was asked for to repeat.'),
+  taskName: z.string().nullable().describe('Name of the task, or its key if it has no name.'),
+  retryOf: Uuid.nullable().describe('The run that this run repeats.'),
   kind: z.enum(['occurrence', 'manual', 'catchup', 'resume', 'backfill']),
   state: z.enum(RUN_STATES),
-  reason: z.string().nullable().describe('Why it was skipped.'),
+  reason: z.string().nullable().describe('Why the run was skipped.'),
   scheduledFor: Stored,
   startedAt: Stored.nullable().describe(
-    'Of the latest attempt; null while the run waits, and when that attempt is not known to have begun.',
+    'Start of the latest attempt; null while the run is waiting, or if that attempt may not have started.',
   ),
   endedAt: Stored.nullable(),
   retryAt: Stored.nullable(),
@@ -44,11 +44,11 @@ const runFields = {
     .int()
     .nullable()
     .describe(
-      'From the due instant, jitter included, to the start of the first attempt that is known to have begun. Negative when it began early, which takes a database clock that was set back.',
+      'Time between the due time (including jitter) and the start of the first attempt. Negative only if the database clock was set back.',
     ),
   attempt: z.int().describe('Attempts so far.'),
-  retries: z.int().describe('Attempts that were made because earlier ones failed.'),
-  losses: z.int().describe('Attempts that ended with the death of their worker.'),
+  retries: z.int().describe('Attempts made because earlier ones failed.'),
+  losses: z.int().describe('Attempts that ended because their worker died.'),
   version: z.int(),
   fence: z.int(),
   workerId: Uuid.nullable(),
@@ -57,7 +57,7 @@ const runFields = {
     .object({ until: Stored, count: z.int().nullable() })
     .nullable()
     .describe(
-      'A skip that speaks for several occurrences: the last of them, and how many (null: too many to count).',
+      'Set if the skip covers several occurrences: the last of them, and how many (null if too many to count).',
     ),
   output: z.unknown(),
   error: z.unknown(),
@@ -73,23 +73,23 @@ export const RunWithAttempts = z
       .unknown()
       .meta({ $ref: '#/components/schemas/Action' })
       .nullable()
-      .describe('What it does: the action of its version of the task, with the override.'),
-    backfillId: Uuid.nullable().describe('The backfill that it is one of.'),
+      .describe('The action of the run: that of its version of the task, with the override applied.'),
+    backfillId: Uuid.nullable().describe('The backfill that the run belongs to.'),
     override: z
       .unknown()
       .meta({ $ref: '#/components/schemas/TriggerTask' })
       .nullable()
-      .describe('What it was asked to do otherwise than the task says.'),
+      .describe('Overrides that the run was triggered with.'),
     attempts: z.array(Attempt),
     progress: z
       .object({
         fraction: z.number().nullable().describe('From 0 to 1.'),
         message: z.string().nullable(),
-        at: Stored.describe('When it was said.'),
+        at: Stored.describe('When the progress was reported.'),
       })
       .nullable()
-      .describe('How far the attempt in progress says it is; only handlers do.'),
-    retriedAs: z.array(Uuid).describe('Runs that were asked for to repeat it: the latest 20.'),
+      .describe('Progress of the current attempt. Only handlers report it.'),
+    retriedAs: z.array(Uuid).describe('The latest 20 runs that repeat this run.'),
   })
   .meta({ id: 'RunWithAttempts' })
 
@@ -109,9 +109,9 @@ export const ListRunsOfTask = z.strictObject({
 export const ListRuns = z
   .strictObject({
     state: z.enum(RUN_STATES).optional(),
-    taskId: Uuid.optional().describe('Only runs of this task, in the order of their due instants.'),
-    from: Instant.optional().describe('Only runs that stand at this instant or later.'),
-    to: Instant.optional().describe('Only runs that stand before this instant.'),
+    taskId: Uuid.optional().describe('Only runs of this task, ordered by their due time.'),
+    from: Instant.optional().describe('Only runs at or after this time, by the order of the list.'),
+    to: Instant.optional().describe('Only runs before this time, by the order of the list.'),
     limit: Limit,
     cursor: Cursor,
   })

@@ -6,7 +6,7 @@ import { Preview, PreviewRequest } from './schemas.ts'
 const preview = {
   operationId: 'previewSchedule',
   tags: ['schedules'],
-  summary: 'When a schedule will fire',
+  summary: 'Preview when a schedule fires',
   body: PreviewRequest,
   response: { 200: Preview, ...problems(413, 415) },
 }

@@ -19,17 +19,17 @@ const DaylightSaving = { gap: z.enum(GAP_POLICIES).optional(), fold: z.enum(FOLD
 
 const Once = z
   .strictObject({ type: z.literal('once'), at: Text.meta({ format: 'date-time' }) })
-  .describe('Once, at an instant.')
+  .describe('Once, at a timestamp.')
 const Every = z
   .strictObject({
     type: z.literal('every'),
     interval: Text.meta({ example: '10s' }),
     anchor: Text.meta({ format: 'date-time' }).optional(),
   })
-  .describe('At a fixed rate, on a grid through the anchor (default: startAt, else creation).')
+  .describe('At a fixed rate, aligned to the anchor (default: startAt, else the creation time).')
 const Delay = z
   .strictObject({ type: z.literal('delay'), interval: Text.meta({ example: '10s' }) })
-  .describe('Again this long after each run has ended.')
+  .describe('This long after the end of each run.')
 const Cron = z
   .strictObject({
     type: z.literal('cron'),
@@ -37,7 +37,7 @@ const Cron = z
     timezone: Text.default('UTC'),
     ...DaylightSaving,
   })
-  .describe('Cron with five fields, or six with seconds first, on the wall clock of a zone.')
+  .describe('A cron expression with five fields, or six with seconds first, in local time of a time zone.')
 const Daily = z
   .strictObject({
     type: z.literal('daily'),
@@ -46,7 +46,7 @@ const Daily = z
     timezone: Text.default('UTC'),
     ...DaylightSaving,
   })
-  .describe('Every day at a wall-clock time.')
+  .describe('Every day at a local time.')
 const Dates = z
   .strictObject({
     type: z.literal('dates'),
@@ -57,7 +57,7 @@ const Dates = z
     timezone: Text.default('UTC'),
     ...DaylightSaving,
   })
-  .describe('At each of these dates: wall times of the zone, or instants with an offset.')
+  .describe('At each of these dates: local times in the time zone, or timestamps with an offset.')
 const Manual = z.strictObject({ type: z.literal('manual') }).describe('Only when triggered.')
 
 /** Read here only to be refused where they are wrong; the operation reads them again, at its own time. */
@@ -67,14 +67,16 @@ const InWords = z
     words: Text.meta({ example: 'every weekday at 9:00' }),
     timezone: Text.default('UTC'),
   })
-  .describe('In words, with the zone of wall times that name none. Stored as the schedule that they mean.')
+  .describe(
+    'A schedule in words, with the time zone of local times that name none. Stored as the schedule that the words describe.',
+  )
 
 const KINDS = [Once, Every, Delay, Cron, Daily, Dates, Manual] as const
 /** Kinds that cannot be joined are let in here, so that the core can say why. */
 const Triggers = z.array(z.discriminatedUnion('type', KINDS)).min(1).max(MAX_TRIGGERS)
 const Several = z
   .strictObject({ type: z.literal('several'), triggers: Triggers })
-  .describe('Due whenever one of the triggers is; an instant that two of them share is due once.')
+  .describe('Due whenever one of the triggers is due. Two triggers at the same time fire once.')
 
 const Whole = z
   .discriminatedUnion('type', [...KINDS, Several, InWords])
@@ -86,7 +88,7 @@ const Whole = z
 
 const List = Triggers.superRefine((triggers, context) =>
   report({ type: 'several', triggers: triggers as Trigger[] }, ['triggers'], context),
-).describe('Several triggers: the same as an object of type several.')
+).describe('A list of triggers; the same as an object of type several.')
 
 const Words = z
   .string()
@@ -95,7 +97,7 @@ const Words = z
     if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
   })
   .meta({ example: 'every weekday at 9:00 (Europe/Vienna)' })
-  .describe('In words: stored as the schedule that they mean.')
+  .describe('A schedule in words. Stored as the schedule that the words describe.')
 
 /** As an object of some type, as a list of triggers, or in words; it is shown as an object. */
 export const Schedule = z.union([Whole, List, Words]).meta({ id: 'Schedule' }) as unknown as z.ZodType<
@@ -156,16 +158,14 @@ export const PreviewRequest = z
     schedule: Schedule,
     startAt: Instant.optional(),
     endAt: Instant.optional(),
-    from: Instant.optional().describe(
-      'Occurrences after this instant are listed, one at exactly this instant is not; default now.',
-    ),
+    from: Instant.optional().describe('List occurrences after this time (exclusive). Default now.'),
     count: z.int().min(1).max(100).default(10),
     seed: z
       .string()
       .min(1)
       .max(200)
       .optional()
-      .describe('What H and jitter are drawn from: the key of the task, or the seed it is shown with.'),
+      .describe('Seed of H and jitter: the key of the task, or its `seed`.'),
     jitter: durationBetween(0, 86_400_000, 'from 0s to 1d').optional(),
   })
   .meta({ id: 'PreviewRequest' })
@@ -180,7 +180,7 @@ export const Preview = z
       z.object({
         at: z.string(),
         local: z.string().nullable(),
-        firesAt: z.string().optional().describe('With `jitter`: when it begins.'),
+        firesAt: z.string().optional().describe('With `jitter`: the start time.'),
       }),
     ),
     notes: z.array(

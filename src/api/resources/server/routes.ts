@@ -21,7 +21,7 @@ export interface Installation {
 const read = {
   operationId: 'getServer',
   tags: ['cluster'],
-  summary: 'The server that answers, and its database',
+  summary: 'Read the version of this server and its database',
   response: { 200: Server, ...problems() },
 }
 

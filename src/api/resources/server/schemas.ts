@@ -2,19 +2,19 @@ import { z } from 'zod'
 
 export const Server = z
   .object({
-    version: z.string().describe('Of Belfry.'),
+    version: z.string().describe('Version of Belfry.'),
     database: z.object({
-      version: z.string().describe('Of PostgreSQL.'),
-      isEmbedded: z.boolean().describe('It came with Belfry, which starts and stops it.'),
+      version: z.string().describe('Version of PostgreSQL.'),
+      isEmbedded: z.boolean().describe('True if Belfry starts and stops the database itself.'),
       place: z
         .string()
         .describe(
-          'The directory of an embedded one; else its host and the name of the database, never a user or a password.',
+          'Directory of an embedded database, otherwise host and database name. Never contains a user or a password.',
         ),
     }),
     isLoopbackOnly: z
       .boolean()
-      .describe('Whoever is on this machine may use it, without a key, and nobody else.'),
+      .describe('True if the server accepts requests from its own machine only, without an API key.'),
   })
   .meta({
     id: 'Server',

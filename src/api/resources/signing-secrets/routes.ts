@@ -26,7 +26,7 @@ const DEFAULT_KEEP = '1d'
 const list = {
   operationId: 'listSigningSecrets',
   tags,
-  summary: 'List the signing secrets in use, without the secrets themselves',
+  summary: 'List signing secrets, without their values',
   querystring: ListSigningSecrets,
   response: { 200: SigningSecretList, ...problems() },
 }
@@ -34,9 +34,9 @@ const list = {
 const create = {
   operationId: 'createSigningSecret',
   tags,
-  summary: 'Make a secret that outgoing requests are signed with; two may be in use',
+  summary: 'Create a signing secret; at most two can be in use',
   description:
-    'With an `origin` the secret is for requests to that origin alone, which are then signed with its secrets instead of those of the project.',
+    'With an `origin`, the secret signs requests to that origin only, instead of the secrets of the project.',
   body: CreateSigningSecret,
   response: { 201: NewSigningSecret, ...problems(409, 413, 415) },
 }
@@ -44,7 +44,7 @@ const create = {
 const rotate = {
   operationId: 'rotateSigningSecret',
   tags,
-  summary: 'Make a new secret, and keep the old one in use for a while',
+  summary: 'Create a new secret and keep the old one in use for a while',
   body: RotateSigningSecret,
   response: { 201: NewSigningSecret, ...problems(409, 413, 415) },
 }
@@ -52,9 +52,9 @@ const rotate = {
 const revoke = {
   operationId: 'revokeSigningSecret',
   tags,
-  summary: 'Stop using a secret',
+  summary: 'Revoke a secret',
   params: z.object({ id: Uuid }),
-  response: { 204: z.null().describe('No longer in use.'), ...problems(404) },
+  response: { 204: z.null().describe('The secret is revoked.'), ...problems(404) },
 }
 
 export function signingSecretRoutes(app: App): void {

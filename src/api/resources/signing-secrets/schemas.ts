@@ -18,7 +18,7 @@ const Origin = z
   .meta({ example: 'https://hooks.example.com' })
 
 const BoundTo = Origin.nullish().describe(
-  'Scheme, host and port that the secret is for: requests there are signed with it instead of the secrets of the project.',
+  'Scheme, host and port. Requests to this origin are signed with this secret instead of the secrets of the project.',
 )
 
 const fields = {
@@ -26,10 +26,10 @@ const fields = {
   origin: z
     .string()
     .nullable()
-    .describe('The origin whose requests it signs; null for all origins without secrets of their own.')
+    .describe('Origin whose requests the secret signs; null for all origins without their own secrets.')
     .meta({ example: 'https://hooks.example.com' }),
   createdAt: Stored,
-  expiresAt: Stored.nullable().describe('When it stops being used; null for one that nothing has replaced.'),
+  expiresAt: Stored.nullable().describe('When the secret expires; null if it has not been rotated.'),
 }
 
 export const SigningSecret = z.object(fields).meta({ id: 'SigningSecret' })
@@ -40,7 +40,7 @@ export const NewSigningSecret = z
     ...fields,
     secret: z
       .string()
-      .describe('What receivers verify with. It is shown in this answer and never again.')
+      .describe('Value that receivers verify signatures with. Returned only in this response.')
       .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }),
   })
   .meta({ id: 'NewSigningSecret' })
@@ -56,7 +56,7 @@ export const RotateSigningSecret = z
     origin: BoundTo,
     keepOldFor: durationBetween(0, MONTH_MS, 'from 0s to 30d')
       .optional()
-      .describe('For how long requests carry signatures of the old secret too. Default 1d.'),
+      .describe('How long requests also carry signatures of the old secret. Default 1d.'),
   })
   .nullish()
   .meta({ id: 'RotateSigningSecret' })

@@ -152,7 +152,7 @@ export class ChangeFeed {
       if (changes) for (const listener of [...this.#listeners]) listener(changes, this.#until)
       pauseMs = Math.max(EVERY_MS, (performance.now() - startedAt) * PAUSE_PER_MS)
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'cannot look for changes; trying again')
+      this.#options.log.warn({ err: error }, 'cannot read changes; retrying')
     }
     this.#lookIn(Math.min(LONGEST_PAUSE_MS, pauseMs))
   }

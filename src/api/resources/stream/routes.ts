@@ -16,21 +16,21 @@ const EXAMPLE =
 const stream = {
   operationId: 'watchChanges',
   tags: ['overview'],
-  summary: 'Changes of runs and tasks, as they happen on any node',
+  summary: 'Stream changes of runs and tasks',
   description:
-    'Server-sent events, at most two a second: `hello` first, then `changes` with runs and tasks as they are now, and `reload` when something was ' +
-    'missed. Read lists after `hello`. Sent again with `Last-Event-ID` within a minute, it goes on where it was.',
+    'Server-sent events, at most two per second: `hello` first, then `changes` with the current state of runs and tasks, and `reload` if changes were ' +
+    'missed. Read lists after `hello`. A request with `Last-Event-ID` within a minute continues where the stream stopped.',
   querystring: WatchChanges,
   headers: z.looseObject({
     'last-event-id': z
       .string()
       .max(100)
       .optional()
-      .describe('The id of the last event that arrived; browsers send it.'),
+      .describe('Id of the last received event. Browsers send it when they reconnect.'),
   }),
   response: {
     200: {
-      description: 'A stream that does not end by itself.',
+      description: 'An open-ended stream.',
       content: { 'text/event-stream': { schema: z.string().meta({ example: EXAMPLE }) } },
     },
     ...problems(),

@@ -4,7 +4,7 @@ import type { Run } from '../runs/schemas.ts'
 import type { Task } from '../tasks/schemas.ts'
 
 export const WatchChanges = z.strictObject({
-  taskId: Uuid.optional().describe('Only what concerns this task.'),
+  taskId: Uuid.optional().describe('Only changes of this task and its runs.'),
 })
 
 /** The data of the event `hello`, the first on every stream. */

@@ -38,10 +38,10 @@ const byId = z.object({ id: Uuid })
 const create = {
   operationId: 'createSubscription',
   tags,
-  summary: 'Have events sent to a URL',
+  summary: 'Create a subscription',
   description:
-    'Each event is POSTed at least once, those of one task in order, signed as Standard Webhooks has it. What is not answered with a 2xx is sent again, ' +
-    'less and less often; nothing of its task overtakes it.',
+    'Each event is sent as a POST at least once, in order for each task, and signed as specified by Standard Webhooks. An event that is not answered with a 2xx status is retried ' +
+    'with increasing delays; later events of the same task wait for it.',
   body: CreateSubscription,
   response: { 201: CreatedSubscription, ...problems(409, 413, 415) },
 }
@@ -49,7 +49,7 @@ const create = {
 const list = {
   operationId: 'listSubscriptions',
   tags,
-  summary: 'Subscriptions, oldest first',
+  summary: 'List subscriptions, oldest first',
   querystring: ListSubscriptions,
   response: { 200: SubscriptionPage, ...problems() },
 }
@@ -57,7 +57,7 @@ const list = {
 const read = {
   operationId: 'getSubscription',
   tags,
-  summary: 'Read a subscription, and how far it was told',
+  summary: 'Read a subscription and its delivery position',
   params: byId,
   response: { 200: Subscription, ...problems(404) },
 }
@@ -67,7 +67,7 @@ const edit = {
   tags,
   summary: 'Change a subscription',
   description:
-    'One that is failing is tried again at once. One that was disabled stays so until it is resumed.',
+    'A failing subscription is retried immediately. A disabled subscription stays disabled until it is resumed.',
   params: byId,
   body: EditSubscription,
   response: { 200: Subscription, ...problems(404, 413, 415) },
@@ -76,7 +76,7 @@ const edit = {
 const remove = {
   operationId: 'deleteSubscription',
   tags,
-  summary: 'Send nothing more',
+  summary: 'Delete a subscription',
   params: byId,
   response: { 204: z.null(), ...problems(404, 413, 415) },
 }
@@ -84,7 +84,7 @@ const remove = {
 const resume = {
   operationId: 'resumeSubscription',
   tags,
-  summary: 'Go on with a subscription where it stopped, or elsewhere',
+  summary: 'Resume a subscription where it stopped, or from another position',
   params: byId,
   body: ResumeSubscription,
   response: { 200: Subscription, ...problems(404, 413, 415) },
@@ -93,10 +93,10 @@ const resume = {
 const test = {
   operationId: 'testSubscription',
   tags,
-  summary: 'Send a subscription one event of the type belfry.test, and hear what its receiver says',
+  summary: 'Send a test event to a subscription and return the response',
   description:
-    'It has the form of an event about a run that completed, and is signed and guarded like every other; filters do not matter. The node that is asked sends it at ' +
-    'once, also to one that is failing or disabled, and once only. Nothing is noted: what waits to be delivered stays where it is.',
+    'The event has the type belfry.test and the form of an event about a completed run. It is signed like every other event; filters do not apply. The node that receives this request sends it ' +
+    'once, immediately, even if the subscription is failing or disabled. The delivery position does not change.',
   params: byId,
   body: NoBody,
   response: { 200: SubscriptionTest, ...problems(404, 413, 415) },

@@ -23,7 +23,9 @@ export const EventFilter = z
     queues: some(QueueName),
     owners: some(z.string().min(1).max(200)),
   })
-  .describe('Which events to tell: one of each list that is given must match. An empty filter matches all.')
+  .describe(
+    'Which events to send: for each given list, one value must match. An empty filter matches all events.',
+  )
   .meta({ id: 'EventFilter' })
 
 const Url = z
@@ -43,13 +45,15 @@ const Secret = z
     if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
   })
   .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' })
-  .describe('Signs what is sent, as Standard Webhooks has it. Made when none is given.')
+  .describe('Secret that signs the events, as specified by Standard Webhooks. Generated if omitted.')
 
 const After = z
   .string()
   .min(1)
   .max(4_000)
-  .describe('Begin behind the event with this id, or with what ended at this instant. Default now.')
+  .describe(
+    'Start after the event with this id, or with runs that ended at or after this timestamp. Default now.',
+  )
 
 const settings = {
   name: z.string().min(1).max(200).nullable().optional(),
@@ -60,10 +64,12 @@ const settings = {
     .min(1)
     .max(100)
     .optional()
-    .describe('1, the default: a POST for each event. More: a POST for up to so many, as an array.'),
+    .describe(
+      'Maximum number of events per POST. With 1 (default) the body is an event; with more it is an array.',
+    ),
   giveUpAfter: durationBetween(MINUTE_MS, 30 * DAY_MS, 'from 1m to 30d')
     .optional()
-    .describe('A subscription that has been failing for so long is disabled. Default 1d.'),
+    .describe('Time of continuous failure after which the subscription is disabled. Default 1d.'),
   secret: Secret.optional(),
 }
 
@@ -92,13 +98,13 @@ const fields = {
   state: z
     .enum(['active', 'failing', 'disabled'])
     .describe(
-      'failing: events of some tasks or of all are not taken, and are tried again at `retryAt`. disabled: not tried until it is resumed.',
+      'failing: deliveries for some or all tasks fail and are retried at `retryAt`. disabled: nothing is sent until the subscription is resumed.',
     ),
-  position: z.string().describe('How far everything was delivered; `after` takes it.'),
-  delivered: z.int().describe('Events that were delivered, repetitions included.'),
+  position: z.string().describe('Position up to which all events were delivered; can be used as `after`.'),
+  delivered: z.int().describe('Number of delivered events, including repetitions.'),
   lastEvent: z.object({ id: z.string(), endedAt: Stored }).nullable(),
   failingSince: Stored.nullable(),
-  failures: z.int().describe('In a row.'),
+  failures: z.int().describe('Consecutive failures.'),
   retryAt: Stored.nullable(),
   lastError: LastError.nullable(),
   disabledAt: Stored.nullable(),
@@ -107,13 +113,17 @@ const fields = {
       z.object({
         taskId: Uuid,
         failingSince: Stored,
-        failures: z.int().describe('In a row; 0 once its events are taken again.'),
-        retryAt: Stored.nullable().describe('When it is tried again; null when that was given up.'),
+        failures: z.int().describe('Consecutive failures; 0 once deliveries succeed again.'),
+        retryAt: Stored.nullable().describe('Time of the next attempt; null if there is none.'),
         lastError: LastError.nullable(),
-        position: z.string().describe('How far its events were delivered; `after` takes it.'),
+        position: z
+          .string()
+          .describe('Position up to which the events of this task were delivered; can be used as `after`.'),
       }),
     )
-    .describe('Tasks whose events are not taken while those of others are. Each is tried again by itself.'),
+    .describe(
+      'Tasks whose deliveries are suspended because the receiver rejects their events. Each is retried separately.',
+    ),
   createdAt: Stored,
   updatedAt: Stored,
 }
@@ -122,7 +132,7 @@ export const Subscription = z.object(fields).meta({ id: 'Subscription' })
 export type Subscription = z.output<typeof Subscription>
 
 export const CreatedSubscription = z
-  .object({ ...fields, secret: z.string().describe('Shown this once.') })
+  .object({ ...fields, secret: z.string().describe('Returned only in this response.') })
   .meta({ id: 'CreatedSubscription' })
 
 export const SubscriptionPage = z
@@ -131,10 +141,10 @@ export const SubscriptionPage = z
 
 export const SubscriptionTest = z
   .object({
-    eventId: z.string().describe('The `webhook-id` that it was sent with.'),
-    delivered: z.boolean().describe('Whether the receiver took it: a 2xx in time.'),
-    status: z.int().nullable().describe('Of the answer; null when there was none.'),
-    body: z.string().nullable().describe('The beginning of the answer.'),
+    eventId: z.string().describe('The `webhook-id` of the test event.'),
+    delivered: z.boolean().describe('Whether the receiver answered with a 2xx status in time.'),
+    status: z.int().nullable().describe('HTTP status of the response; null if there was none.'),
+    body: z.string().nullable().describe('The beginning of the response body.'),
     durationMs: z.int(),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
   })

@@ -15,7 +15,7 @@ const BULK_BODY_LIMIT = 32 * 1024 * 1024
 const createMany = {
   operationId: 'createTasks',
   tags: ['tasks'],
-  summary: `Create up to ${MAX_BULK} tasks, all or none`,
+  summary: `Create up to ${MAX_BULK} tasks, all or nothing`,
   headers: headers.repeatable,
   body: CreateTasks,
   response: { 201: TaskItems, ...problems(409, 413, 415) },

@@ -19,7 +19,7 @@ const byId = z.object({ id: Uuid })
 const edit = {
   operationId: 'editTask',
   tags,
-  summary: 'Change some fields',
+  summary: 'Change fields of a task',
   params: byId,
   headers: headers.conditional,
   body: EditTask,
@@ -29,7 +29,7 @@ const edit = {
 const remove = {
   operationId: 'deleteTask',
   tags,
-  summary: 'End a task and hide it; its history stays',
+  summary: 'Delete a task; its history is kept',
   params: byId,
   response: { 204: z.null(), ...problems(404, 413, 415) },
 }
@@ -44,16 +44,16 @@ const change = (operationId: string, summary: string) => ({
 })
 
 const skip = {
-  ...change('skipNextOfTask', 'Skip the next occurrence, or several'),
+  ...change('skipNextOfTask', 'Skip the next occurrences of a task'),
   description:
-    'They are recorded as skipped when their instants come. Asking again replaces what was asked before.',
+    'Each occurrence is recorded as skipped when it comes due. A new request replaces the previous one.',
   body: SkipNext.nullish(),
 }
 
 const unskip = {
   operationId: 'unskipNextOfTask',
   tags,
-  summary: 'Let what was to be skipped run after all',
+  summary: 'Undo the skipping of occurrences',
   params: byId,
   response: { 200: Task, ...problems(404, 409, 413, 415) },
 }
@@ -78,7 +78,7 @@ export function changeTaskRoutes(app: App): void {
   })
 
   const pause = {
-    ...change('pauseTask', 'Stop firing until resumed, or until an instant'),
+    ...change('pauseTask', 'Pause a task until it is resumed, or until a given time'),
     body: PauseTask.nullish(),
   }
   app.post('/v1/tasks/:id/pause', { schema: pause }, async ({ params, body, context }) => {
@@ -86,7 +86,10 @@ export function changeTaskRoutes(app: App): void {
     return presentTask(await getTask(context, params.id))
   })
 
-  const resume = { ...change('resumeTask', 'Go on with the next occurrence'), body: ResumeTask.nullish() }
+  const resume = {
+    ...change('resumeTask', 'Resume a task at its next occurrence'),
+    body: ResumeTask.nullish(),
+  }
   app.post('/v1/tasks/:id/resume', { schema: resume }, async ({ params, body, context }) => {
     await resumeTask(context, params.id, body ?? {})
     return presentTask(await getTask(context, params.id))
@@ -102,7 +105,7 @@ export function changeTaskRoutes(app: App): void {
     return presentTask(await getTask(context, params.id))
   })
 
-  const cancel = change('cancelTask', 'End a task; a running run is stopped')
+  const cancel = change('cancelTask', 'Cancel a task and its current run')
   app.post('/v1/tasks/:id/cancel', { schema: cancel }, async ({ params, context }) => {
     await endTask(context, params.id, 'cancel')
     return presentTask(await getTask(context, params.id))

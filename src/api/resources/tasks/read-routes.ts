@@ -21,8 +21,8 @@ const list = {
   tags,
   summary: 'List tasks, newest first',
   description:
-    'A search by state that has to look very far ends after a second: the page then has `partial: true` and may hold fewer tasks than asked ' +
-    'for, or none. There is more as long as `nextCursor` is not null.',
+    'A search by state stops after a second: the page then has `partial: true` and may contain fewer tasks than requested, or ' +
+    'none. Continue as long as `nextCursor` is not null.',
   querystring: ListTasks,
   response: { 200: TaskPage, ...problems() },
 }

@@ -25,8 +25,8 @@ const trigger = {
   tags,
   summary: 'Run a task now',
   description:
-    'Due now, also while the task is paused, and not counted in `maxRuns`. The body may change what this one run does; ' +
-    '`GET /v1/runs/{id}` shows it.',
+    'The run is due now, even if the task is paused, and does not count towards `maxRuns`. The body can override fields for this run; ' +
+    '`GET /v1/runs/{id}` shows them.',
   params: byId,
   headers: headers.repeatable,
   body: TriggerTask.nullish(),
@@ -36,7 +36,7 @@ const trigger = {
 const listRuns = {
   operationId: 'listRunsOfTask',
   tags,
-  summary: 'Runs of a task, latest first',
+  summary: 'List runs of a task, latest first',
   params: byId,
   querystring: ListRunsOfTask,
   response: { 200: RunPage, ...problems(404) },
@@ -45,7 +45,7 @@ const listRuns = {
 const listAttempts = {
   operationId: 'listAttemptsOfTask',
   tags,
-  summary: 'Attempts of a task, those of the latest run first',
+  summary: 'List attempts of a task, latest run first',
   params: byId,
   querystring: ListAttempts,
   response: { 200: AttemptPage, ...problems(404) },

@@ -20,7 +20,7 @@ const byId = z.object({ id: Uuid })
 const list = {
   operationId: 'listVersionsOfTask',
   tags,
-  summary: 'Versions of a task, the latest first, and what each changed',
+  summary: 'List versions of a task and their changes, latest first',
   params: byId,
   querystring: ListVersions,
   response: { 200: TaskVersionPage, ...problems(404) },
@@ -37,9 +37,9 @@ const read = {
 const rollback = {
   operationId: 'rollbackTask',
   tags,
-  summary: 'Make an earlier version hold again',
+  summary: 'Restore an earlier version of a task',
   description:
-    'Makes a new version that says what the earlier one said. Like an edit it replaces only what is not yet due: a run keeps the version ' +
+    'Creates a new version with the definition of the earlier one. Like an edit, it affects only occurrences that are not yet due: a run keeps the version ' +
     'it was fired with.',
   params: byId,
   headers: headers.conditional,

@@ -8,10 +8,10 @@ const Stored = z.string().meta({ format: 'date-time' })
 
 const FieldChange = z
   .object({
-    field: z.string().describe('Where it stands, such as `schedule.expression`.'),
+    field: z.string().describe('Path of the field, such as `schedule.expression`.'),
     before: z.unknown(),
     after: z.unknown(),
-    isCut: z.boolean().describe('A value was too long: it is the beginning of its JSON.'),
+    isCut: z.boolean().describe('True if a value was too long and only the beginning of its JSON is shown.'),
   })
   .meta({ id: 'FieldChange' })
 
@@ -19,12 +19,14 @@ const summary = {
   version: z.int(),
   isCurrent: z.boolean(),
   madeAt: Stored,
-  madeBy: z.string().nullable().describe('Where the request came from that made it.'),
+  madeBy: z.string().nullable().describe('Address that the change was requested from.'),
   reason: z.string().nullable(),
-  rollbackOf: z.int().nullable().describe('The version that it repeats.'),
+  rollbackOf: z.int().nullable().describe('The version that was restored.'),
   changes: z
     .array(FieldChange)
-    .describe(`What it changed of the version before: at most ${MAX_CHANGES} fields. The first has none.`),
+    .describe(
+      `Changes from the previous version: at most ${MAX_CHANGES} fields. Empty for the first version.`,
+    ),
 }
 
 export const TaskVersionSummary = z.object(summary).meta({ id: 'TaskVersionSummary' })
@@ -32,7 +34,7 @@ export const TaskVersionSummary = z.object(summary).meta({ id: 'TaskVersionSumma
 export const TaskVersion = z
   .object({
     ...summary,
-    definition: TaskFields.describe('All that it says, as it could be sent to create such a task.'),
+    definition: TaskFields.describe('The complete definition, in the form used to create a task.'),
   })
   .meta({ id: 'TaskVersion' })
 export type TaskVersion = z.output<typeof TaskVersion>
@@ -56,7 +58,7 @@ export const VersionNumber = z
 
 export const RollbackTask = z
   .strictObject({
-    version: z.int().min(1).max(MAX_VERSION).describe('The version that shall hold again.'),
+    version: z.int().min(1).max(MAX_VERSION).describe('The version to restore.'),
     reason: Reason.optional(),
   })
   .meta({ id: 'RollbackTask' })

@@ -14,9 +14,9 @@ import { ReadWhy, WhyNotRunning } from './schemas.ts'
 const read = {
   operationId: 'explainTask',
   tags: ['tasks'],
-  summary: 'Why a task is not running, now or at an instant that has passed',
+  summary: 'Explain why a task is not running, now or at a past time',
   description:
-    'Answers the cause that counts, in `code` for machines and `sentence` for people, with the facts behind it and what to do; `also` has what else keeps it from running.',
+    'Returns the main cause: a `code` for programs, a `sentence` for people, the facts behind it and advice. `also` lists other causes.',
   params: z.object({ id: Uuid }),
   querystring: ReadWhy,
   response: { 200: WhyNotRunning, ...problems(404) },

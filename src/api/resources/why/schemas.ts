@@ -5,17 +5,17 @@ import { Instant, Uuid } from '../../../operations/validation/values.ts'
 const Stored = z.string().meta({ format: 'date-time' })
 
 export const ReadWhy = z.strictObject({
-  at: Instant.optional().describe('An instant that has passed. Default: now.'),
+  at: Instant.optional().describe('A past time. Default: now.'),
 })
 
 const facts = z
   .object({
-    runId: Uuid.describe('The run that it is about, or that is in the way.'),
+    runId: Uuid.describe('The run concerned, or the run that blocks it.'),
     runState: z.string(),
     scheduledFor: Stored,
     since: Stored,
     until: Stored,
-    nextAt: Stored.describe('When the task is due next.'),
+    nextAt: Stored.describe('Next occurrence of the task.'),
     attempt: z.int(),
     workerId: Uuid,
     queue: z.string(),
@@ -27,14 +27,14 @@ const facts = z
     handler: z.string(),
     workers: z.int(),
     places: z.int(),
-    ahead: z.int().describe('Runs that wait before this one, counted up to 1000.'),
+    ahead: z.int().describe('Runs ahead of this one, counted up to 1000.'),
     shard: z.int(),
     reason: z.string(),
     count: z.int(),
     name: z.string(),
   })
   .partial()
-  .describe('What it is about; which of these are given depends on the code.')
+  .describe('Facts behind the cause; which fields are set depends on the code.')
 
 const Cause = z.object({
   code: z.enum(WHY_CODES),
@@ -48,7 +48,7 @@ export const WhyNotRunning = z
     at: Stored,
     isNow: z.boolean(),
     ...Cause.shape,
-    also: z.array(Cause).describe('What else keeps it from running, or would.'),
+    also: z.array(Cause).describe('Other causes that prevent the task from running, or would.'),
   })
   .meta({ id: 'WhyNotRunning' })
 export type WhyNotRunning = z.output<typeof WhyNotRunning>

@@ -20,7 +20,7 @@ const complete = {
   operationId: 'completeRuns',
   tags: ['workers'],
   security: [{ workerToken: [] }],
-  summary: 'Report how attempts ended',
+  summary: 'Report the outcomes of attempts',
   body: ReportRuns,
   response: { 200: Receipts, ...problems(401, 410, 413, 415) },
 }

@@ -24,7 +24,7 @@ const refusals = problems(401, 410, 413, 415)
 const register = {
   operationId: 'registerWorker',
   tags,
-  summary: 'Introduce a worker of your own and what it offers',
+  summary: 'Register a worker and its handlers',
   body: RegisterWorker,
   response: { 201: RegisteredWorker, ...problems(413, 415, 429) },
 }
@@ -33,7 +33,7 @@ const claim = {
   operationId: 'claimRuns',
   tags,
   security,
-  summary: 'Take runs to perform, waiting for some',
+  summary: 'Claim runs, waiting until there are some',
   body: ClaimRuns,
   response: { 200: ClaimedRuns, ...refusals },
 }
@@ -42,7 +42,7 @@ const heartbeat = {
   operationId: 'beatWorker',
   tags,
   security,
-  summary: 'Show that the worker lives, and hear what became of its runs',
+  summary: 'Send a heartbeat and learn which runs to stop',
   body: BeatWorker,
   response: { 200: BeatAnswer, ...refusals },
 }
@@ -51,7 +51,7 @@ const giveBack = {
   operationId: 'returnRuns',
   tags,
   security,
-  summary: 'Give back runs that were not begun',
+  summary: 'Return claimed runs that were not started',
   body: ReturnRuns,
   response: { 200: Done, ...refusals },
 }
@@ -60,7 +60,7 @@ const leave = {
   operationId: 'stopWorker',
   tags,
   security,
-  summary: "Say the worker's last word: it holds nothing any more",
+  summary: 'Deregister a worker',
   body: NoBody,
   response: { 200: Done, ...refusals },
 }

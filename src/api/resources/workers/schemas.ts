@@ -17,7 +17,7 @@ export const eachOnce = <Item extends { readonly runId: string }>(items: readonl
 export const ONCE = 'must name each run once'
 
 const Fence = z.int().min(1).max(2_147_483_647)
-const Held = { runId: Uuid, fence: Fence.describe('As it was given with the run.') }
+const Held = { runId: Uuid, fence: Fence.describe('The fence that was returned with the run.') }
 
 export const RegisterWorker = z
   .strictObject({
@@ -26,18 +26,23 @@ export const RegisterWorker = z
       .min(1)
       .max(200)
       .refine(unique, 'must name each handler once')
-      .describe('Names of the handlers that it offers.'),
-    name: z.string().min(1).max(200).optional().describe('For people: such as host and process.'),
+      .describe('Names of the handlers that the worker provides.'),
+    name: z.string().min(1).max(200).optional().describe('Display name, such as host name and process id.'),
     version: z.string().min(1).max(100).optional(),
-    concurrency: z.int().min(1).max(10_000).optional().describe('Runs that it performs at once. Default 10.'),
-    labels: z.array(z.string().min(1).max(100)).max(20).optional().describe('What else it is able to do.'),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe('Maximum number of concurrent runs. Default 10.'),
+    labels: z.array(z.string().min(1).max(100)).max(20).optional().describe('Labels that tasks can require.'),
     queues: z
       .array(QueueName)
       .min(1)
       .max(100)
       .nullable()
       .optional()
-      .describe('The queues that it keeps to. Left out: all of them.'),
+      .describe('Queues that the worker serves. Default: all queues.'),
   })
   .meta({ id: 'RegisterWorker' })
 
@@ -46,24 +51,30 @@ export const RegisteredWorker = z
     workerId: Uuid,
     token: z
       .string()
-      .describe('To be sent with every other request as `Authorization: Bearer`. It is told only here.'),
-    heartbeatMs: z.int().describe('How often it has to show that it lives.'),
-    leaseMs: z.int().describe('After a silence of this length it is dead and its runs are given to others.'),
+      .describe(
+        'Send it with every other request as `Authorization: Bearer`. Returned only in this response.',
+      ),
+    heartbeatMs: z.int().describe('Interval at which the worker must send heartbeats.'),
+    leaseMs: z
+      .int()
+      .describe(
+        'Time without a heartbeat after which the worker is declared dead and its runs are reclaimed.',
+      ),
   })
   .meta({ id: 'RegisteredWorker' })
 
 export const ClaimRuns = z
   .strictObject({
     requestId: Uuid.describe(
-      'Yours to choose. A repetition with the same one is answered with the same runs.',
+      'Chosen by the worker. A repeated request with the same id returns the same runs.',
     ),
-    limit: z.int().min(1).max(MAX_RUNS_A_REQUEST).describe('How many it can begin at once.'),
+    limit: z.int().min(1).max(MAX_RUNS_A_REQUEST).describe('Maximum number of runs to claim.'),
     waitMs: z
       .int()
       .min(0)
       .max(MAX_WAIT_MS)
       .optional()
-      .describe('For how long to wait when there is nothing. Default 20000.'),
+      .describe('How long to wait if there are no runs. Default 20000.'),
   })
   .meta({ id: 'ClaimRuns' })
 
@@ -72,13 +83,13 @@ const ClaimedRun = z
     runId: Uuid,
     taskId: Uuid,
     handler: z.string(),
-    payload: z.unknown().describe('As the task has it; null without one.'),
+    payload: z.unknown().describe('Payload of the task; null if it has none.'),
     scheduledFor: Stored,
-    attempt: z.int().describe('1 for the first.'),
-    fence: z.int().describe('To be sent with everything that is said about this attempt.'),
-    timeoutMs: z.int().describe('The attempt has to be stopped after this time.'),
+    attempt: z.int().describe('Number of the attempt, starting with 1.'),
+    fence: z.int().describe('Send it with every report about this attempt.'),
+    timeoutMs: z.int().describe('Timeout of the attempt.'),
     traceparent: z.string().describe('W3C trace context of the attempt.'),
-    tracingId: z.string().nullable().describe('The id of its own that the task gives.'),
+    tracingId: z.string().nullable().describe('The tracing id of the task.'),
   })
   .meta({ id: 'ClaimedRun' })
 
@@ -89,7 +100,7 @@ const Progress = z
     fraction: z.number().min(0).max(1).nullable().optional(),
     message: z.string().max(500).nullable().optional(),
   })
-  .describe('How far it is. Only the latest is kept, and only while the run goes on.')
+  .describe('Progress of the attempt. Only the latest value is kept, and only until the run ends.')
 
 export const BeatWorker = z
   .strictObject({
@@ -98,17 +109,19 @@ export const BeatWorker = z
       .max(MAX_RUNS_A_REQUEST)
       .refine(eachOnce, ONCE)
       .optional()
-      .describe('Runs in hand. What a worker that names runs has not named for a lease is handed back.'),
+      .describe(
+        'Runs that the worker is performing. If a worker names runs, a run that it has not named for a lease is returned to the queue.',
+      ),
   })
   .nullish()
   .meta({ id: 'BeatWorker' })
 
 export const BeatAnswer = z
   .object({
-    cancelled: z.array(Uuid).describe('A user asked that these be stopped: stop them and report.'),
+    cancelled: z.array(Uuid).describe('Runs that a user cancelled: stop them and report.'),
     lost: z
       .array(Uuid)
-      .describe("No longer the worker's: stop them. What is reported about them will not count."),
+      .describe('Runs that no longer belong to this worker: stop them. Reports about them are ignored.'),
   })
   .meta({ id: 'BeatAnswer' })
 
@@ -123,12 +136,12 @@ export const Report = z.strictObject({
   outcome: z
     .enum(['completed', 'failed', 'timed_out', 'cancelled', 'lost'])
     .describe(
-      'lost: the worker cannot vouch for the attempt, because it was cut off from Belfry for too long. It counts as if its worker had died.',
+      'lost: the worker was disconnected from Belfry for too long. The attempt counts as if the worker had died.',
     ),
   result: z
     .unknown()
     .optional()
-    .describe('Of a handler that completed. Kept up to 65536 characters of JSON.'),
+    .describe('Output of a handler that completed. At most 65536 characters of JSON are stored.'),
   error: z
     .strictObject({
       code: z
@@ -140,21 +153,23 @@ export const Report = z.strictObject({
       stack: z.string().max(100_000).nullable().optional(),
     })
     .optional(),
-  retryable: z.boolean().optional().describe('False: the run ends, whatever the task says. Default true.'),
+  retryable: z.boolean().optional().describe('False to end the run without further retries. Default true.'),
   retryAt: Instant.nullable()
     .optional()
-    .describe('When to try again, instead of what the task says; 30 days from now at the latest.'),
+    .describe('Time of the next attempt, instead of the backoff of the task; at most 30 days ahead.'),
   retryInMs: z
     .number()
     .min(0)
     .nullable()
     .optional()
-    .describe('The same, counted from when the report is heard: for workers whose clock may be wrong.'),
+    .describe(
+      'The same in milliseconds from the receipt of the report, for workers whose clock may be wrong.',
+    ),
   log: z
     .array(LogLine)
     .max(10_000)
     .optional()
-    .describe('Its beginning is kept: 500 lines, 65536 characters.'),
+    .describe('Log of the attempt. The first 500 lines and 65536 characters are stored.'),
 })
 
 export const ReportRuns = z
@@ -166,10 +181,8 @@ export const ReportRuns = z
 const Receipt = z.object({
   runId: Uuid,
   fence: z.int(),
-  recorded: z
-    .boolean()
-    .describe("False: the run was no longer the worker's, and what was reported counts for nothing."),
-  pending: z.boolean().describe('True: the outcome could not be stored yet. Send the report again.'),
+  recorded: z.boolean().describe('False if the run no longer belonged to the worker; the report is ignored.'),
+  pending: z.boolean().describe('True if the outcome could not be stored yet. Send the report again.'),
 })
 export const Receipts = z.object({ runs: z.array(Receipt) }).meta({ id: 'Receipts' })
 
