@@ -116,7 +116,7 @@ export class HistoryTail {
 
   /** The position behind everything that was found so far. */
   get end(): EventPosition {
-    if (this.#front === null) throw new Error('nobody follows history')
+    if (this.#front === null) throw new Error('history has no follower')
     return { from: this.#front, to: null, at: null }
   }
 
@@ -187,7 +187,7 @@ export class HistoryTail {
       if (this.#front !== null) await this.#look(this.#front, () => this.#begun === begun)
       pauseMs = Math.max(EVERY_MS, (performance.now() - startedAt) * PAUSE_PER_MS)
     } catch (error) {
-      this.#log.warn({ err: error }, 'cannot look for ended runs; trying again')
+      this.#log.warn({ err: error }, 'cannot read ended runs; retrying')
     }
     if (this.#begun === begun) this.#lookIn(Math.min(LONGEST_PAUSE_MS, pauseMs))
   }

@@ -67,7 +67,7 @@ export class ClockSync implements Service {
     this.#coveredUntil = clock.now() + READING_LASTS_MS
     if (this.#awaitedUntil > this.#coveredUntil) this.#expect(this.#coveredUntil + 1)
     if (step) {
-      log.error({ byMs: Math.round(step.byMs) }, "the database's clock was set")
+      log.error({ byMs: Math.round(step.byMs) }, 'the database clock was set')
       this.#unrecorded.push(step)
     }
     await this.#record()

@@ -91,10 +91,10 @@ export class Heartbeat implements Service {
   #hear(message: Exclude<Message, { kind: 'beat' }>): void {
     const { log, onDeclaredDead } = this.#options
     if (message.kind === 'failed') {
-      log.warn({ reason: message.message }, 'cannot beat; trying again')
+      log.warn({ reason: message.message }, 'cannot send heartbeat; retrying')
       return
     }
-    log.fatal('this node was declared dead by the others: its runs have been given away')
+    log.fatal('this node was declared dead and its runs were reclaimed')
     this.#isStopping = true
     onDeclaredDead()
   }
@@ -107,8 +107,11 @@ export class Heartbeat implements Service {
     if (isInDoubt === this.#isInDoubt) return
     this.#isInDoubt = isInDoubt
     if (isInDoubt)
-      log.error({ silentMs }, 'no beat reached the database for most of the lease: giving up what runs here')
-    else log.info('beats reach the database again')
+      log.error(
+        { silentMs },
+        'no heartbeat reached the database for most of the lease; stopping the runs on this node',
+      )
+    else log.info('heartbeats reach the database again')
     onDoubt(isInDoubt)
   }
 }

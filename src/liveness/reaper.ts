@@ -85,12 +85,12 @@ export class Reaper extends LoopService {
     for (let i = 0; i < silent.length; i += DECLARED_AT_ONCE) {
       const dead = await db.run(declareSilentDead(silent.slice(i, i + DECLARED_AT_ONCE)))
       if (dead.length > MAX_NAMED)
-        log.warn({ count: dead.length }, 'nodes stopped beating and were declared dead')
+        log.warn({ count: dead.length }, 'nodes stopped sending heartbeats and were declared dead')
       else
         for (const { id, name } of dead)
           log.warn(
             { lost: id, name, quietMs: Math.round(this.#watch.quietMs(id)) },
-            'a node stopped beating and was declared dead',
+            'a node stopped sending heartbeats and was declared dead',
           )
     }
   }
@@ -112,7 +112,7 @@ export class Reaper extends LoopService {
       await this.#aside.each(returning, async (part) => {
         taken.reclaimed += (await db.run(reclaimRuns(part))).length
       })
-    log.info(taken, 'runs of dead workers taken back')
+    log.info(taken, 'runs of dead workers reclaimed')
     if (taken.reclaimed > 0) wakeUps.announceReady()
   }
 }

@@ -43,7 +43,7 @@ export class Expiry extends LoopService {
       const [expired] = await db.run(endExpired(part))
       if (!expired) return
       if (expired.following.length > 0) wakeUps.announceDue(expired.following)
-      if (expired.ended > 0) log.info({ count: expired.ended }, 'runs ended that had waited for too long')
+      if (expired.ended > 0) log.info({ count: expired.ended }, 'runs ended by their queue timeout')
     })
     return waits.length === BATCH ? AGAIN_MS : undefined
   }

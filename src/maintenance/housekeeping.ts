@@ -78,7 +78,7 @@ export class Housekeeping extends LoopService {
     await db.run(forgetRedrives(historyDays))
     await db.run(forgetRefused(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
-    if (result?.dropped) log.info({ partitions: result.dropped, historyDays }, 'old history dropped')
+    if (result?.dropped) log.info({ partitions: result.dropped, historyDays }, 'old history deleted')
     const hasMore = await this.#queues.runOnce()
     return result?.dropped || hasMore ? BETWEEN_DROPS_MS : undefined
   }

@@ -69,7 +69,7 @@ export class Tally extends LoopService {
     // What cannot be counted was reported when it was first met, and keeps nothing new from being counted.
     await counted.catch((error: unknown) => {
       if (!isRefused(error)) throw error
-      log.error({ err: error }, 'minutes of history could not be counted again')
+      log.error({ err: error }, 'cannot recount minutes of history')
     })
   }
 

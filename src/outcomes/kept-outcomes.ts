@@ -13,7 +13,7 @@ export const withoutOutput = <T extends Ending | Retry>(outcome: T, reason: unkn
   error: { code: UNSTORABLE, message: reason instanceof Error ? reason.message : String(reason) },
 })
 
-const NOT_KEPT = new Error('The output could not be stored when the run ended.')
+const NOT_KEPT = new Error('The output could not be stored.')
 
 /** An outcome, and what is to become of its run. */
 type Kept =

@@ -130,7 +130,7 @@ export class OutcomeWriter implements Service {
     if (this.#kept.size > 0)
       this.#options.log.error(
         { runs: this.#kept.runIds },
-        'outcomes were refused to the last; their runs are taken back from this node',
+        'outcomes could not be stored; their runs are reclaimed from this node',
       )
   }
 
@@ -280,7 +280,7 @@ export class OutcomeWriter implements Service {
     } catch (error) {
       const [outcome] = part
       if (part.length > 1 || !outcome || !isRefused(error) || isMissingPartition(error)) throw error
-      this.#options.log.error({ run: outcome.runId, err: error }, 'an outcome could not be stored as it is')
+      this.#options.log.error({ run: outcome.runId, err: error }, 'an outcome could not be stored in full')
       await write([withoutOutput(outcome, error)])
     }
   }
@@ -288,7 +288,7 @@ export class OutcomeWriter implements Service {
   #reportStale(count: number): void {
     this.dropped += count
     if (count > 0)
-      this.#options.log.warn({ count }, 'outcomes of runs that are no longer held here were dropped')
+      this.#options.log.warn({ count }, 'outcomes of runs that this node no longer leases were discarded')
   }
 }
 

@@ -131,7 +131,7 @@ test('a refusal names the kind of address and the host of the task, not what it 
   const result = await send(strict, 'http://localhost/')
 
   expect(result).toMatchObject({
-    failure: { error: { message: 'requests to localhost are refused: its address is loopback' } },
+    failure: { error: { message: 'requests to localhost are not allowed: its address is loopback' } },
   })
 })
 

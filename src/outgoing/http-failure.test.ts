@@ -55,30 +55,30 @@ test('a connection reset before an answer is told apart from one reset in the mi
   })
 
   expect(await send(early.url)).toMatchObject(
-    failure('connection_reset', /^connection reset by .* before it answered$/),
+    failure('connection_reset', /^connection reset by .* before responding$/),
   )
   expect(await send(late.url)).toMatchObject(
-    failure('connection_reset', /^connection reset by .* in the middle of its answer \(HTTP 200\)$/),
+    failure('connection_reset', /^connection reset by .* in the middle of its response \(HTTP 200\)$/),
   )
 })
 
 test.each([
-  ['before an answer', '', /closed the connection before it answered$/],
-  ['inside the head', 'HTTP/1.1 200 OK\r\ncontent-', /closed the connection before it answered$/],
+  ['before an answer', '', /closed the connection before responding$/],
+  ['inside the head', 'HTTP/1.1 200 OK\r\ncontent-', /closed the connection before responding$/],
   [
     'inside a body',
     'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf',
-    /in the middle of its answer \(HTTP 200\)$/,
+    /in the middle of its response \(HTTP 200\)$/,
   ],
   [
     'inside a closing body',
     'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\nhalf',
-    /in the middle of its answer \(HTTP 200\)$/,
+    /in the middle of its response \(HTTP 200\)$/,
   ],
   [
     'inside a chunk',
     'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n9\r\nhalf',
-    /in the middle of its answer \(HTTP 200\)$/,
+    /in the middle of its response \(HTTP 200\)$/,
   ],
 ])('a connection closed %s is a closed connection', async (_name, bytes, message) => {
   const server = await rawServer((socket) => socket.end(bytes))
@@ -111,7 +111,7 @@ test.each([
   const server = await answering(bytes)
 
   expect(await send(server.url)).toMatchObject(
-    failure('protocol_error', /^127\.0\.0\.1:\d+ did not answer with valid HTTP: /),
+    failure('protocol_error', /^127\.0\.0\.1:\d+ did not respond with valid HTTP: /),
   )
 })
 
@@ -120,7 +120,7 @@ test('plain HTTP where TLS was expected is a TLS error', async () => {
 
   const result = await send(server.url.replace('http:', 'https:'))
 
-  expect(result).toMatchObject(failure('tls_error', /^no secure connection to 127\.0\.0\.1:\d+: /))
+  expect(result).toMatchObject(failure('tls_error', /^TLS connection to 127\.0\.0\.1:\d+ failed: /))
 })
 
 test('a handshake that never ends is a connect timeout', async () => {
@@ -130,7 +130,7 @@ test('a handshake that never ends is a connect timeout', async () => {
 
   const result = await send(server.url.replace('http:', 'https:'))
 
-  expect(result).toMatchObject(failure('connect_timeout', /^no connection to 127\.0\.0\.1:\d+ in time$/))
+  expect(result).toMatchObject(failure('connect_timeout', /^timed out connecting to 127\.0\.0\.1:\d+$/))
 })
 
 test('a body that stands still is a body timeout', async () => {
@@ -141,7 +141,7 @@ test('a body that stands still is a body timeout', async () => {
   const result = await send(server.url)
 
   expect(result).toMatchObject(
-    failure('body_timeout', /stopped sending in the middle of its answer \(HTTP 200\)$/),
+    failure('body_timeout', /stopped sending data in the middle of its response \(HTTP 200\)$/),
   )
 })
 

@@ -119,40 +119,40 @@ function classify(cause: Error, { sent, status }: FailedCall): HttpFailureCode {
 
 function messageFor(code: HttpFailureCode, cause: Error, { url, status }: FailedCall): string {
   const peer = url.port === '' ? url.hostname : url.host
-  const when = status === undefined ? 'before it answered' : `in the middle of its answer (HTTP ${status})`
+  const when = status === undefined ? 'before responding' : `in the middle of its response (HTTP ${status})`
   switch (code) {
     case 'aborted':
       return `the request to ${peer} was stopped ${when}`
     case 'body_timeout':
-      return `${peer} stopped sending ${when}`
+      return `${peer} stopped sending data ${when}`
     case 'connect_refused':
       return `connection refused by ${withPort(url)}`
     case 'connect_timeout':
-      return `no connection to ${withPort(url)} in time`
+      return `timed out connecting to ${withPort(url)}`
     case 'connection_closed':
       return `${peer} closed the connection ${when}`
     case 'connection_reset':
       return `connection reset by ${peer} ${when}`
     case 'dns_not_found':
-      return `there is no host named ${url.hostname}`
+      return `the host ${url.hostname} does not exist`
     case 'dns_unavailable':
-      return `the name ${url.hostname} could not be looked up: DNS did not answer`
+      return `the host ${url.hostname} could not be resolved: DNS did not respond`
     case 'first_byte_timeout':
-      return `${peer} did not answer in time`
+      return `${peer} did not respond in time`
     case 'forbidden_address':
-      return `requests to ${url.hostname} are refused: its address is ${kindOf(cause)}`
+      return `requests to ${url.hostname} are not allowed: its address is ${kindOf(cause)}`
     case 'invalid_request':
-      return `the request could not be written: ${cause.message}`
+      return `the request could not be sent: ${cause.message}`
     case 'network_error':
       return `the request to ${peer} failed: ${cause.message}`
     case 'network_unreachable':
       return `no route to ${peer}`
     case 'protocol_error':
-      return `${peer} did not answer with valid HTTP: ${cause.message}`
+      return `${peer} did not respond with valid HTTP: ${cause.message}`
     case 'tls_error':
-      return `no secure connection to ${peer}: ${reasonOf(cause)}`
+      return `TLS connection to ${peer} failed: ${reasonOf(cause)}`
     case 'worker_exhausted':
-      return `the worker has run out of sockets or memory, connecting to ${peer}`
+      return `the worker ran out of sockets or memory while connecting to ${peer}`
     default:
       return code satisfies never
   }

@@ -59,7 +59,7 @@ test.each(['GET', 'POST'])(
 
     const result = await send(server.url, { method })
 
-    expect(result).toMatchObject(failure('connection_closed', /closed the connection before it answered$/))
+    expect(result).toMatchObject(failure('connection_closed', /closed the connection before responding$/))
     expect(server.sockets).toHaveLength(1)
     expect(requests).toBe(2)
   },

@@ -29,7 +29,7 @@ export function nextHop(hop: Hop, { status, headers }: HttpResponse): Hop | stri
   if (!REDIRECTS.has(status) || location === undefined) return undefined
   const { url } = hop.target
   const wanted = readUrl(location, url)
-  if (wanted === null) return 'which cannot be read as a URL'
+  if (wanted === null) return 'which is not a valid URL'
   const next = parseTargetUrl(wanted.href)
   if (!next.ok) return `which ${next.reason}`
   if (url.protocol === 'https:' && next.url.protocol === 'http:') return 'which leaves https for http'

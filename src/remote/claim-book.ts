@@ -100,7 +100,7 @@ export class ClaimBook {
 }
 
 /** Whoever asked has hung up. */
-const ABANDONED = new Error('nobody waits for this claim any more')
+const ABANDONED = new Error('the client of this claim has disconnected')
 
 function living(worker: RemoteWorker, latest: LatestClaim | undefined): LatestClaim {
   if (!latest || latest.isDead) throw gone(worker)

@@ -26,7 +26,7 @@ export function outcomeOf(report: RemoteReport, work: Work): Outcome {
         output: outputOf(report),
       }
     case 'timed_out': {
-      const message = `The attempt was stopped after ${work.definition.timeout}, the task's time limit.`
+      const message = `The attempt exceeded the task's timeout of ${work.definition.timeout}.`
       return { kind: 'timed_out', error: { code: 'timed_out', message }, output: outputOf(report) }
     }
     case 'cancelled':

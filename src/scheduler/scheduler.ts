@@ -443,7 +443,7 @@ export class Scheduler implements Service {
   /** A definition that cannot be read, by a hand or a bug, costs the others nothing. */
   #leaveUndecided(due: Due, error: unknown): void {
     const { runId, taskId, version } = due.row
-    this.#options.log.error({ err: error, runId, taskId, version }, 'what is due cannot be decided about')
+    this.#options.log.error({ err: error, runId, taskId, version }, 'cannot decide what to do with due runs')
     void this.#aside.refuse(due, error)
   }
 

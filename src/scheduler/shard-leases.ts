@@ -141,7 +141,7 @@ export class ShardLeases implements Service {
     if (lost + lapsed + released + taken > 0)
       log.debug(
         { shards: this.ids.length, before, lost, lapsed, released, taken, schedulers },
-        'shards changed hands',
+        'shards changed owner',
       )
     if (!this.#hasChanged) return
     this.#hasChanged = false

@@ -9,9 +9,9 @@ export type StopReason = 'cancelled' | 'timed_out' | 'lease_lost' | 'shutdown'
 
 const WHY: Readonly<Record<StopReason, string>> = {
   cancelled: 'The run was cancelled.',
-  timed_out: "The attempt has reached the task's time limit.",
-  lease_lost: 'The run is no longer in the hands of this worker, or may soon be in those of another.',
-  shutdown: 'The worker is being stopped.',
+  timed_out: "The attempt exceeded the task's timeout.",
+  lease_lost: 'The worker has lost, or may soon lose, its lease on the run.',
+  shutdown: 'The worker is stopping.',
 }
 
 /** The reason of `ctx.signal`. */

@@ -54,11 +54,11 @@ export class Connection {
   #current = 0
 
   constructor(servers: readonly string[]) {
-    if (servers.length === 0) throw new TypeError('server must name at least one address')
+    if (servers.length === 0) throw new TypeError('server must contain at least one address')
     for (const server of servers) {
       const { protocol } = parsed(server)
       if (protocol !== 'http:' && protocol !== 'https:')
-        throw new TypeError(`server must begin with http:// or https://, not ${protocol}`)
+        throw new TypeError(`server must start with http:// or https://, not ${protocol}`)
     }
     this.servers = servers
   }
@@ -118,7 +118,7 @@ export class Connection {
           answer.on('data', (chunk: Buffer) => {
             chunks.push(chunk)
             bytes += chunk.length
-            if (bytes > MAX_ANSWER_BYTES) sent.destroy(new Error('the answer is too large'))
+            if (bytes > MAX_ANSWER_BYTES) sent.destroy(new Error('the response is too large'))
           })
           answer.on('error', (error) => {
             clearTimeout(late)
@@ -131,7 +131,7 @@ export class Connection {
         },
       )
       const late = setTimeout(
-        () => sent.destroy(new Error(`${url.origin} has not answered within ${timeoutMs} ms`)),
+        () => sent.destroy(new Error(`${url.origin} did not respond within ${timeoutMs} ms`)),
         timeoutMs,
       )
       sent.on('error', (error) => {
@@ -158,7 +158,7 @@ function settle(
   const isSuccess = status >= 200 && status < 300
   if (isSuccess && answer !== undefined) resolve(answer)
   // Whatever was answered was not heard: it is as if there had been no answer.
-  else if (isSuccess) reject(new Error('the answer cannot be read'))
+  else if (isSuccess) reject(new Error('the response is not valid'))
   else {
     const { code = 'unreadable', detail = `the server answered ${status}` } = answer ?? {}
     reject(new Refused(status, code, detail, retryAfterMs(headers['retry-after'])))

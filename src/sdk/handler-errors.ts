@@ -12,14 +12,11 @@ export class RetryAt extends Error {
   /** Milliseconds from when Belfry hears of it, if it was given so: then this machine's clock need not be right. */
   readonly inMs: number | null
 
-  constructor(
-    when: Date | number,
-    message = 'The handler asked to be called again later.',
-    options?: ErrorOptions,
-  ) {
+  constructor(when: Date | number, message = 'The handler requested a retry.', options?: ErrorOptions) {
     super(message, options)
     this.at = when instanceof Date ? when : new Date(Date.now() + when)
     this.inMs = when instanceof Date ? null : Math.max(0, Math.ceil(when))
-    if (Number.isNaN(this.at.getTime())) throw new TypeError('RetryAt takes a Date, or milliseconds from now')
+    if (Number.isNaN(this.at.getTime()))
+      throw new TypeError('RetryAt requires a Date or a number of milliseconds')
   }
 }

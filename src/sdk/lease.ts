@@ -92,7 +92,7 @@ export class Lease {
     if (this.#isEnded) return
     const { servers, token, everyMs, maxRuns } = this.#options
     const runs = [...this.#inHand.values()]
-    let why = 'it ended by itself'
+    let why = 'it stopped unexpectedly'
     this.#beatAtStart = this.#heardAt
     try {
       this.#thread = new Thread(BEAT_THREAD, {

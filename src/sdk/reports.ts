@@ -135,7 +135,7 @@ export class Reports {
     this.#waiting.unshift(
       written(
         failure
-          ? { ...bare, error: { code: failure.code, message: 'What it said could not be stored.' } }
+          ? { ...bare, error: { code: failure.code, message: 'The report could not be stored.' } }
           : bare,
       ),
     )
@@ -151,7 +151,7 @@ function written(report: Report): Written {
     return { report, size: JSON.stringify(report).length }
   } catch (error) {
     const { runId, fence } = report
-    const message = `What the handler returned cannot be written as JSON: ${error instanceof Error ? error.message : error}`
+    const message = `The return value of the handler cannot be serialised as JSON: ${error instanceof Error ? error.message : error}`
     return written({
       runId,
       fence,

@@ -29,7 +29,7 @@ export class RunLog {
 
   get lines(): readonly LogLine[] {
     if (this.#omitted === 0) return this.#lines
-    const message = `… and ${this.#omitted} more lines, which were not kept`
+    const message = `… ${this.#omitted} more lines omitted`
     return [...this.#lines, { at: new Date().toISOString(), level: 'warn', message }]
   }
 }

@@ -41,7 +41,7 @@ interface FailedRun {
 export function wordsFor(error: unknown, run: FailedRun): Parameters<WorkerLog> {
   const { handler, runId, taskId, attempt } = run
   const isWish = error instanceof RetryAt
-  const message = `handler '${handler}' ${isWish ? 'asks to be called again' : 'failed'} in run ${runId}, attempt ${attempt}: ${inShort(error)}`
+  const message = `handler '${handler}' ${isWish ? 'requested a retry' : 'failed'} in run ${runId}, attempt ${attempt}: ${inShort(error)}`
   return [isWish ? 'warn' : 'error', message, { error, handler, runId, taskId, attempt }]
 }
 

@@ -296,7 +296,7 @@ test('results that cannot be stored as they are do not hold up others', async ()
   const [first, second, third, fourth] = await Promise.all(ids.map((id) => ended(id)))
 
   expect(first).toMatchObject({ state: 'permanently_failed', error: { code: 'handler_failed' } })
-  expect(first.error.message).toContain('cannot be written as JSON')
+  expect(first.error.message).toContain('cannot be serialised as JSON')
   expect(second).toMatchObject({
     state: 'completed',
     output: {
@@ -310,13 +310,13 @@ test('results that cannot be stored as they are do not hold up others', async ()
 
 test('a worker that was set up wrongly says what would be right', async () => {
   expect(() => new Worker({ server: 'nowhere' })).toThrow(/must be an address such as http/)
-  expect(() => new Worker({ server: 'ftp://x' })).toThrow(/must begin with http/)
+  expect(() => new Worker({ server: 'ftp://x' })).toThrow(/must start with http/)
   expect(() => new Worker({ concurrency: 0 })).toThrow(/concurrency must be a whole number/)
   await expect(new Worker({ server: node.url }).start()).rejects.toThrow(/call handle/)
   const worker = new Worker({ server: node.url }).handle('a b', () => {})
   await expect(worker.start()).rejects.toThrow(/must be 1 to 100 letters/)
-  expect(() => new Worker().handle('a', () => {}).handle('a', () => {})).toThrow(/offered already/)
-  expect(() => new RetryAt(Number.NaN)).toThrow(/takes a Date/)
+  expect(() => new Worker().handle('a', () => {}).handle('a', () => {})).toThrow(/already registered/)
+  expect(() => new RetryAt(Number.NaN)).toThrow(/requires a Date/)
 })
 
 test('a report that Belfry cannot store yet is sent again, and the ones behind it are heard meanwhile', async () => {

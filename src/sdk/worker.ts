@@ -130,16 +130,17 @@ export class Worker {
 
   /** Offers a handler. All of them are offered before `start`. */
   handle<Payload = unknown>(name: string, handler: Handler<Payload>): this {
-    if (this.#isStarted) throw new Error(`handle('${name}') comes after start(): offer handlers before it`)
-    if (this.#handlers.has(name)) throw new Error(`the handler '${name}' is offered already`)
+    if (this.#isStarted)
+      throw new Error(`handle('${name}') was called after start(); register handlers before start()`)
+    if (this.#handlers.has(name)) throw new Error(`the handler '${name}' is already registered`)
     this.#handlers.set(name, handler as Handler<never>)
     return this
   }
 
   /** Introduces the worker and begins to take runs. Resolves when Belfry knows it; waits for a server that is not there yet. */
   async start(): Promise<void> {
-    if (this.#isStarted) throw new Error('this worker was started before; make a new one')
-    if (this.#handlers.size === 0) throw new Error("there is nothing to offer: call handle('name', …) first")
+    if (this.#isStarted) throw new Error('this worker was already started; create a new one')
+    if (this.#handlers.size === 0) throw new Error("the worker has no handlers; call handle('name', …) first")
     this.#isStarted = true
     await this.#register()
     this.#claiming = this.#claimUntilStopped()
@@ -166,7 +167,7 @@ export class Worker {
       })
       if (signal?.aborted) onSignal()
       if (this.id !== undefined)
-        this.#say('info', `worker ${this.id} offers ${[...this.#handlers.keys()].join(', ')}`)
+        this.#say('info', `worker ${this.id} provides ${[...this.#handlers.keys()].join(', ')}`)
       await new Promise<void>((resolve) => {
         if (this.#halt.signal.aborted) resolve()
         this.#halt.signal.addEventListener('abort', () => resolve())
@@ -217,7 +218,7 @@ export class Worker {
     }
     const welcome = await this.#connection.insist('/v1/worker/register', introduction, {
       signal: this.#halt.signal,
-      onFailure: (why) => this.#say('warn', `cannot register: ${why}; trying again`),
+      onFailure: (why) => this.#say('warn', `cannot register: ${why}; retrying`),
     })
     const {
       workerId: id,
@@ -237,11 +238,11 @@ export class Worker {
       leaseMs,
       maxRuns: MAX_RUNS,
       onDoubt: () => {
-        this.#say('error', 'Belfry was not reached for most of the lease: stopping what runs here')
+        this.#say('error', 'Belfry was unreachable for most of the lease; stopping the runs of this worker')
         this.#stopAll('lease_lost')
       },
       onCertain: () => {
-        this.#say('info', 'Belfry is reached again')
+        this.#say('info', 'Belfry is reachable again')
         this.#freed?.()
       },
       onGone: () => this.#bury(token),
@@ -254,7 +255,7 @@ export class Worker {
   /** Without beats every run would be taken from this worker. It stops, and says so where it cannot be overlooked. */
   #fail(why: string): void {
     if (this.#failure) return
-    const failure = new Error(`the thread that shows Belfry that this worker lives failed: ${why}`)
+    const failure = new Error(`the heartbeat thread failed: ${why}`)
     this.#failure = failure
     this.#say('error', `${failure.message}; the worker stops`, { error: failure })
     this.#stopAll('lease_lost')
@@ -267,7 +268,7 @@ export class Worker {
   /** Others have taken our runs: nothing that we could say about them counts. */
   #bury(token: string): void {
     if (this.#incarnation?.token !== token) return
-    this.#say('warn', `worker ${this.#incarnation.id} was thought dead; its runs were given to others`)
+    this.#say('warn', `worker ${this.#incarnation.id} was declared dead; its runs were reassigned`)
     void this.#incarnation.lease.end()
     this.#incarnation = undefined
     this.#unanswered = undefined
@@ -360,12 +361,12 @@ export class Worker {
     lease.take(run)
     this.#attempts.set(run.runId, attempt)
     const perform =
-      handler ?? (() => Promise.reject(new Error(`the handler '${run.handler}' is not offered`)))
+      handler ?? (() => Promise.reject(new Error(`the handler '${run.handler}' is not registered`)))
     void attempt.perform(perform as Handler).then((report) => {
       // Under another name this worker may have been given the same run again.
       if (this.#attempts.get(run.runId) === attempt) this.#attempts.delete(run.runId)
       if (report?.outcome === 'timed_out')
-        this.#say('warn', `handler '${run.handler}' was stopped at the time limit of run ${run.runId}`)
+        this.#say('warn', `handler '${run.handler}' exceeded the timeout of run ${run.runId}`)
       if (report) this.#reports.add(report)
       else lease.letGo(run)
       this.#freed?.()

@@ -165,7 +165,7 @@ export class Attempt implements AttemptContext, StopSignal {
     const kept = partial && 'output' in partial ? { output: partial.output } : {}
     switch (reason) {
       case 'timeout': {
-        const message = `The attempt was stopped after ${this.work.definition.timeout}, the task's time limit.`
+        const message = `The attempt exceeded the task's timeout of ${this.work.definition.timeout}.`
         return { kind: 'timed_out', error: { code: 'timed_out', message }, ...kept }
       }
       case 'cancelled':
@@ -173,7 +173,7 @@ export class Attempt implements AttemptContext, StopSignal {
       case 'lease_lost':
         return { kind: 'lease_lost' }
       case 'shutdown': {
-        const message = 'The worker was stopped before the attempt had ended.'
+        const message = 'The worker was stopped before the attempt ended.'
         return { kind: 'failed', retryable: true, error: { code: 'worker_stopped', message }, ...kept }
       }
     }

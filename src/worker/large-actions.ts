@@ -86,7 +86,7 @@ export class LargeActions {
       const definitions = await this.#options.definitions.whole(some.map(({ work }) => work))
       for (const [i, { settle }] of some.entries()) settle(definitions[i]?.action)
     } catch (error) {
-      this.#options.log.warn({ err: error, count: some.length }, 'cannot read what runs are to do')
+      this.#options.log.warn({ err: error, count: some.length }, 'cannot read the actions of runs')
       for (const { settle } of some) settle(undefined)
     }
   }

@@ -112,7 +112,7 @@ export class Returns {
     if (unknown.length > 0) {
       this.addUnbegun(unknown)
       await this.flush()
-      log.warn({ count: unknown.length }, 'handed back runs whose claim was never answered')
+      log.warn({ count: unknown.length }, 'returned runs whose claim was not confirmed')
     }
     this.#doubt.settleBefore(settled, performance.now() - beganAt)
   }

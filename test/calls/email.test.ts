@@ -172,7 +172,7 @@ test('recipients who were refused are told, and the others get it once', async (
     error: {
       code: 'recipients_refused',
       message: expect.stringMatching(
-        /^sent to 1 of 3 recipients and not again; refused were nobody@example\.com \(550 no such user\), full@example\.com \(452 mailbox is full\)$/,
+        /^sent to 1 of 3 recipients and will not be sent again; refused: nobody@example\.com \(550 no such user\), full@example\.com \(452 mailbox is full\)$/,
       ),
     },
     output: {

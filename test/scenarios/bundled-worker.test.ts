@@ -46,7 +46,7 @@ const theWorker = async () => {
 
 test('a bundled worker beats, performs runs and shows what its handlers throw', async () => {
   const worker = launch([], { program: await bundled(), env })
-  const [, id] = await worker.said(/worker (\S+) offers greet, break/, 'stderr')
+  const [, id] = await worker.said(/worker (\S+) provides greet, break/, 'stderr')
 
   const { beatAt } = await eventually(theWorker)
   await eventually(async () => Date.parse((await theWorker())?.beatAt) > Date.parse(beatAt) + 1_000)
@@ -74,7 +74,5 @@ test('a worker that cannot start its thread ends, and says why', async () => {
   const { code, stderr } = await launch([], { program: PROGRAM, nodeArgs: without, env }).exited
 
   expect(code).toBe(1)
-  expect(stderr).toContain(
-    'error: the thread that shows Belfry that this worker lives failed: no threads here',
-  )
+  expect(stderr).toContain('error: the heartbeat thread failed: no threads here')
 })

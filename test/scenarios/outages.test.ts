@@ -319,7 +319,7 @@ test('of a short outage the newest runs, whatever the policy, or all, and beside
       fates.filter(([, fate]) => fate === 'ran').map(([at]) => at),
     )
   }
-  const UNDECIDED = 'what is due cannot be decided about'
+  const UNDECIDED = 'cannot decide what to do with due runs'
   await eventually(async () =>
     node.log.some(({ msg, taskId }) => msg === UNDECIDED && taskId === ids['broken']),
   )

@@ -160,7 +160,7 @@ test('the example in the repository does what the README says', async () => {
   const { url } = await createTestDatabase()
   const node = await startBelfry(['--database-url', url])
   const example = launch([], { program: EXAMPLE, env: { BELFRY_URL: node.url } })
-  await example.said(/offers greet/, 'stderr')
+  await example.said(/provides greet/, 'stderr')
 
   const action = { type: 'handler', name: 'greet', payload: { name: 'Ada' } }
   const { body: task } = await node.request('POST', '/v1/tasks', { action })

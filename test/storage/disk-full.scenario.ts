@@ -73,7 +73,7 @@ test.skipIf(!isMounted)(
       const answer = await belfry.request('GET', '/v1/stats')
       return answer.status === 200 && !answer.body.verdict.isFine && answer
     })
-    expect(stats.verdict.sentence).toContain('The disk of PostgreSQL is full')
+    expect(stats.verdict.sentence).toContain('PostgreSQL has run out of disk space')
     expect((await belfry.request('GET', '/healthz')).status).toBe(200)
 
     freeDisk()

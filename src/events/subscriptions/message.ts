@@ -62,7 +62,7 @@ export async function postEvents(
   const { url, batchSize, secret } = settings
   const target = targetAt(url)
   if (target === null) {
-    const error = { code: 'invalid_url', message: 'the URL cannot be read' }
+    const error = { code: 'invalid_url', message: 'the URL is not valid' }
     return { undelivered: { error, isFinal: true, retryAfterMs: undefined }, response: undefined }
   }
   const signal = AbortSignal.timeout(timeoutMs)
@@ -112,7 +112,7 @@ function toUndelivered(
   if (response === undefined || (!result.ok && response.status < 300)) {
     if (result.ok) return null
     if (timedOut) {
-      const message = `${target.host} did not answer within ${timeoutMs / 1_000} s`
+      const message = `${target.host} did not respond within ${timeoutMs / 1_000} s`
       return { error: { code: 'timed_out', message }, isFinal: false, retryAfterMs: undefined }
     }
     const { code, message } = result.failure.error

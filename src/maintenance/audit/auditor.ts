@@ -101,12 +101,21 @@ export class Auditor extends LoopService {
     try {
       const done = await db.transaction((tx) => putBack(tx, taskId))
       if (!done) return
-      log.warn({ task: taskId, ...done }, 'a task had lost its next row and was put back on the agenda')
+      log.warn(
+        { task: taskId, ...done },
+        'the row of the next occurrence of a task was missing and was restored',
+      )
       if (done.at !== null) wakeUps.announceDue([{ shard: shardOf(taskId), at: done.at }])
     } catch (error) {
-      log.error({ err: error, task: taskId }, 'a task has no next row, and the audit could not put it back')
+      log.error(
+        { err: error, task: taskId },
+        'the row of the next occurrence of a task is missing and could not be restored',
+      )
       const why = error instanceof Error ? error.message : String(error)
-      const detail = `The task has no next row, and could not be put back: ${why}`.slice(0, MAX_DETAIL)
+      const detail = `The row of the next occurrence is missing and could not be restored: ${why}`.slice(
+        0,
+        MAX_DETAIL,
+      )
       await db.run(audit.noteUnrepaired({ id: uuidv7(), taskId, detail }))
     }
   }

@@ -39,12 +39,15 @@ export class LostDuties {
     try {
       const done = await db.transaction((tx) => putDutyBack(tx, taskId))
       if (!done) return
-      log.warn({ task: taskId, ...done }, 'what was to be done to a task was lost, and was put back')
+      log.warn(
+        { task: taskId, ...done },
+        'a row that ends a pause or skips occurrences was missing and was restored',
+      )
       wakeUps.announceDue([{ shard: shardOf(taskId), at: done.at }])
     } catch (error) {
       log.error(
         { err: error, task: taskId },
-        'what was to be done to a task is lost, and could not be put back',
+        'a row that ends a pause or skips occurrences is missing and could not be restored',
       )
     }
   }
@@ -69,7 +72,7 @@ async function putDutyBack(tx: Queryable, taskId: string): Promise<{ kind: strin
   }
   await tx.run(insertDuty({ runId: uuidv7(), taskId, projectId, shard: shardOf(taskId), at, version, kind }))
   const what = kind === 'resume' ? 'ends the pause of the task' : 'skips occurrences of the task'
-  const detail = `The row that ${what} was gone, and was put back for ${new Date(at).toISOString()}.`
+  const detail = `The row that ${what} was missing and was restored for ${new Date(at).toISOString()}.`
   const found = { id: uuidv7(), projectId, taskId, runId: null, isRepaired: true, missed: 0, detail }
   await tx.run(audit.insertFindings([{ ...found, kind: `${kind}_row_lost` as const }]))
   return { kind, at }

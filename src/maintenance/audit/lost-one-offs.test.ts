@@ -80,7 +80,7 @@ test('one that has come due meanwhile runs within its misfire window', async () 
 
   expect(await rowsOf(id)).toEqual([{ scheduledFor: dueAt, state: 'scheduled' }])
   expect(await findingsOf(id)).toMatchObject([
-    { kind: 'one_off_lost', detail: expect.stringContaining('may have run before') },
+    { kind: 'one_off_lost', detail: expect.stringContaining('may have run already') },
   ])
 })
 

@@ -35,7 +35,7 @@ export async function putBack(tx: Queryable, taskId: string): Promise<PutBack | 
   if (remedy.kind === 'unknown') {
     await tx.run(audit.settleTask(taskId))
     const detail =
-      'The task has no next row, and whether it owes one was told by history that has been dropped.'
+      'The task has no next occurrence scheduled, and the history that would show whether it needs one was deleted.'
     await tx.run(audit.insertFindings([{ ...found, runId: null, isRepaired: false, missed: 0, detail }]))
     return { at: null, missed: 0 }
   }
@@ -105,16 +105,16 @@ const kindOf = ({ schedule }: TaskDefinition): FindingKind =>
 function detailOf({ at, late, lost }: GoOn, { schedule, misfire }: TaskDefinition, missed: number): string {
   const { policy } = misfire
   if (schedule.type === 'once')
-    return `The one-off had no row and no record of a run; ${missed > 0 ? 'it is recorded as lost' : 'its row was written again'}. If it had come due it may have run before.`
-  const next = at === null ? 'nothing more is due' : `it goes on at ${new Date(at).toISOString()}`
+    return `The one-off task had no row and no recorded run; ${missed > 0 ? 'it is recorded as lost' : 'its row was restored'}. If it had come due, it may have run already.`
+  const next = at === null ? 'nothing more is due' : `the next occurrence is at ${new Date(at).toISOString()}`
   const came = late.length + missed
   const words = [
-    ...(late.length === 0 ? [] : [`${late.length} are made up for`]),
+    ...(late.length === 0 ? [] : [`${late.length} are caught up`]),
     ...(missed === 0 ? [] : [`${missed} were recorded as ${lost?.hasFailed ? 'failed' : 'lost'}`]),
   ]
   const meanwhile =
     came === 0
       ? ''
-      : `. Of what came due meanwhile, as its misfire policy ${policy} says, ${words.join(' and ')}`
-  return `The row that the task goes on with was gone; ${next}${meanwhile}.`
+      : `. Of the occurrences that came due meanwhile, ${words.join(' and ')} (misfire policy ${policy})`
+  return `The row of the next occurrence was missing; ${next}${meanwhile}.`
 }

@@ -54,7 +54,7 @@ test('rows that are deleted from counted history are found, and told once', asyn
       kind: 'history_rows_lost',
       taskId: null,
       isRepaired: false,
-      detail: expect.stringMatching(`Of 12 runs .* from ${at} on, 5 are gone`),
+      detail: expect.stringMatching(`5 of 12 runs .* from ${at} are missing`),
     },
   ])
   const [summary] = await db.run(auditSummary({ projectId, limit: 10 }))

@@ -72,7 +72,7 @@ async function compare(tx: Queryable, { stored, from, until, log }: Slice): Prom
   await tx.run(insertFindings(lost.map(findingOf)))
   log.error(
     { minutes: lost.map(({ now, gone }) => ({ at: new Date(now.minute).toISOString(), gone })) },
-    'history has lost rows that had been counted',
+    'rows are missing from history',
   )
 }
 
@@ -84,7 +84,7 @@ const findingOf = ({ now, gone, of }: { now: Tally; gone: number; of: number }):
   kind: 'history_rows_lost',
   isRepaired: false,
   missed: 0,
-  detail: `Of ${of} runs and skipped occurrences that ended in the minute from ${new Date(now.minute).toISOString()} on, ${gone} are gone from history. The ledger of a task tells which of its occurrences are missing.`,
+  detail: `${gone} of ${of} runs and skipped occurrences of the minute from ${new Date(now.minute).toISOString()} are missing from history. The ledger of a task shows which of its occurrences are missing.`,
 })
 
 const COUNTS = ['completed', 'permanentlyFailed', 'cancelled', 'skipped'] as const

@@ -55,19 +55,17 @@ export class StrandedRows {
     const findings = [
       ...requeued
         .filter(({ wasRefused }) => !wasRefused)
-        .map((row) =>
-          finding(row, 'ready_row_lost', 'The run waited for a worker where none would find it.'),
-        ),
+        .map((row) => finding(row, 'ready_row_lost', 'The run was waiting where no worker would find it.')),
       ...running
         .filter(({ workerId }) => workerId !== null && unburied.has(workerId))
         .map((row) =>
-          finding(row, 'held_by_the_dead', 'The run was in the name of a node that is dead and forgotten.'),
+          finding(row, 'held_by_the_dead', 'The run was assigned to a dead node that is no longer recorded.'),
         ),
     ]
     if (requeued.length > 0) wakeUps.announceReady()
     if (findings.length === 0) return
     await db.run(audit.insertFindings(findings))
-    log.warn({ runs: findings.map(({ runId }) => runId) }, 'runs that nobody would have looked at were found')
+    log.warn({ runs: findings.map(({ runId }) => runId) }, 'stranded runs were found')
   }
 
   /** Puts runs into ready again. One that was taken out because it cannot be claimed is no finding: it is tried once more. */

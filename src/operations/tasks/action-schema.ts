@@ -25,22 +25,22 @@ const Body = z
     (body) => JSON.stringify(body).length <= MAX_BODY_CHARACTERS,
     `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
   )
-  .describe('Any JSON. A string is sent as it is, everything else as JSON.')
+  .describe('Any JSON value. A string is sent unchanged, everything else as JSON.')
 
 const HeaderName = z
   .string()
   .max(200)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a valid header name')
-  .refine((name) => !isReservedHeader(name), 'is set by Belfry itself and cannot be chosen')
+  .refine((name) => !isReservedHeader(name), 'is set by Belfry and cannot be overridden')
 /** Or the mask that answers show for a secret: it keeps what is stored. */
 const HeaderValue = z
   .string()
   .max(8_192)
   .regex(
     /^([\t\x20-\x7e\x80-\xff]*|••••••)$/,
-    'must not contain line breaks, other control characters, or characters beyond Latin-1, which headers cannot carry',
+    'must not contain line breaks, other control characters, or characters outside Latin-1',
   )
-  .describe('Answers show •••••• in place of a secret. Sent back in an edit, it keeps the stored value.')
+  .describe('Responses show •••••• in place of a secret. Sending it back in an edit keeps the stored value.')
 
 const Headers = z
   .record(HeaderName, HeaderValue)
@@ -59,7 +59,7 @@ export const PingAction = z
 
 export const WebhookAction = z
   .strictObject({ type: z.literal('webhook'), url: TargetUrl, body: Body.optional() })
-  .describe('A POST of the body.')
+  .describe('Sends the body as a POST request.')
   .meta({ id: 'WebhookAction' })
 
 export const HttpAction = z
@@ -75,17 +75,17 @@ export const HttpAction = z
       .min(0)
       .max(MAX_REDIRECTS)
       .optional()
-      .describe('How many redirects to follow. Default 0: a redirect is an answer like any other.'),
+      .describe('Maximum number of redirects to follow. Default 0: a redirect counts as the response.'),
     connectTimeout: durationBetween(1, DAY_MS, 'from 1ms to 1d')
       .optional()
       .describe(
-        'How long to wait for a connection, a free one of the pool included. Default 10s for a new one.',
+        'Time limit for a connection, including the wait for a free one in the pool. Default 10s for a new connection.',
       ),
     firstByteTimeout: durationBetween(1, DAY_MS, 'from 1ms to 1d')
       .optional()
-      .describe('How long the receiver may take until the head of its answer is there. Default the timeout.'),
+      .describe('Time limit for the response headers. Default: the timeout of the task.'),
   })
-  .describe('Any HTTP request.')
+  .describe('Sends an HTTP request.')
   .meta({ id: 'HttpAction' })
 
 const SLACK_TEXT = 40_000
@@ -105,13 +105,13 @@ export const SlackAction = z
         `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
       )
       .optional()
-      .describe('Blocks of Block Kit. With them `text` is what notifications show.'),
+      .describe('Block Kit blocks. If given, `text` is the fallback for notifications.'),
   })
   .refine(({ text, blocks }) => text !== undefined || blocks !== undefined, {
     path: ['text'],
-    message: 'is required, unless there are blocks',
+    message: 'is required unless blocks are given',
   })
-  .describe('A message to an incoming webhook of Slack.')
+  .describe('Sends a message to a Slack incoming webhook.')
   .meta({ id: 'SlackAction' })
 
 const MAX_RECIPIENTS = 100
@@ -133,10 +133,10 @@ const countOf = (addresses: string | readonly string[] | undefined) =>
 export const EmailAction = z
   .strictObject({
     type: z.literal('email'),
-    to: Addresses.describe(`Up to ${MAX_RECIPIENTS} recipients, those of cc and bcc included.`),
+    to: Addresses.describe(`Up to ${MAX_RECIPIENTS} recipients, including cc and bcc.`),
     cc: Addresses.optional(),
     bcc: Addresses.optional(),
-    from: Address.optional().describe('Left out: the sender that the server is configured with.'),
+    from: Address.optional().describe('Default: the sender configured for the project or the server.'),
     replyTo: Address.optional(),
     subject: z
       .string()
@@ -151,18 +151,18 @@ export const EmailAction = z
   })
   .refine(({ text, html }) => text !== undefined || html !== undefined, {
     path: ['text'],
-    message: 'is required, unless there is html',
+    message: 'is required unless html is given',
   })
   .refine(({ to, cc, bcc }) => countOf(to) + countOf(cc) + countOf(bcc) <= MAX_RECIPIENTS, {
     path: ['to'],
-    message: `must not name more than ${MAX_RECIPIENTS} recipients, together with cc and bcc`,
+    message: `must not contain more than ${MAX_RECIPIENTS} recipients, including cc and bcc`,
   })
-  .describe('An email through the mail server that Belfry is configured with.')
+  .describe('Sends an email through the configured mail server.')
   .meta({ id: 'EmailAction' })
 
 export const SleepAction = z
   .strictObject({ type: z.literal('sleep'), duration: durationBetween(0, DAY_MS, 'from 0s to 1d') })
-  .describe('Simulated work.')
+  .describe('Waits for the given time; for tests and demonstrations.')
   .meta({ id: 'SleepAction' })
 
 /** The name that a worker offers: short enough to be read in a list, and for a label on a chart. */
@@ -179,11 +179,11 @@ const Payload = z
     (payload) => JSON.stringify(payload).length <= MAX_BODY_CHARACTERS,
     `must not be larger than ${MAX_BODY_CHARACTERS} characters as JSON`,
   )
-  .describe('Any JSON. The handler is called with it.')
+  .describe('Any JSON value. It is passed to the handler.')
 
 export const HandlerAction = z
   .strictObject({ type: z.literal('handler'), name: HandlerName, payload: Payload.optional() })
-  .describe("Code in a worker of the user's own, which offers a handler of that name.")
+  .describe('Runs the handler of this name in one of your own workers.')
   .meta({ id: 'HandlerAction' })
 
 export const Action = z

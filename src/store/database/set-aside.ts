@@ -135,10 +135,10 @@ export class SetAside<Row> {
       await db.run(ensurePartitionsOf(null))
       const days = new Set(datedAt ? rows.map((row) => Math.floor(datedAt(row) / DAY_MS)) : [])
       for (const day of [...days].slice(0, MAX_DAYS)) await db.run(ensurePartitionsOf(day * DAY_MS))
-      log.error({ days: days.size }, 'a partition of history was missing and was created')
+      log.error({ days: days.size }, 'a missing history partition was created')
       return true
     } catch (error) {
-      log.error({ err: error }, 'a partition of history is missing and could not be created')
+      log.error({ err: error }, 'a history partition is missing and could not be created')
       return false
     }
   }
@@ -150,10 +150,13 @@ export class SetAside<Row> {
     for (const { id, error, tries, runId, taskId } of reports.slice(0, MAX_REPORTED))
       log.error(
         { err: error, operation, subject: id, run: runId, task: taskId, tries },
-        'a row was refused; it was set aside and is tried again',
+        'PostgreSQL rejected a row; it is set aside and retried',
       )
     if (reports.length > MAX_REPORTED)
-      log.error({ operation, count: reports.length - MAX_REPORTED }, 'more rows of the batch were refused')
+      log.error(
+        { operation, count: reports.length - MAX_REPORTED },
+        'PostgreSQL rejected more rows of the batch',
+      )
     const refusals = reports.slice(0, MAX_REPORTED).map(({ id, runId, taskId, error }) => ({
       id: uuidv7(),
       subject: id,
@@ -183,7 +186,7 @@ export class SetAside<Row> {
     try {
       await write()
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'a refused row could not be reported')
+      this.#options.log.warn({ err: error }, 'a rejected row could not be reported')
     }
   }
 }

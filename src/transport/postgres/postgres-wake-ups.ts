@@ -172,7 +172,7 @@ export class PostgresWakeUps implements WakeUps, Service {
       this.#hearAgain()
       this.#checkLater(client)
     } catch (error) {
-      log.warn({ err: error }, 'cannot listen for wake-ups; polling until it works')
+      log.warn({ err: error }, 'cannot listen for wake-ups; polling instead')
       await client.end().catch(() => {})
       this.#listenAgain(client)
     }

@@ -37,7 +37,11 @@ export function createEmailExecutor({
   return {
     async execute(action, context) {
       if (pool === null)
-        return failed('email_not_configured', 'this worker has no mail server; set --smtp-url', false)
+        return failed(
+          'email_not_configured',
+          'no mail server is configured for this worker; set --smtp-url',
+          false,
+        )
       const isComplete = action.from !== undefined && action.replyTo !== undefined
       const sender = isComplete ? undefined : await senderOf?.(context.projectId)
       const addressed = addressesOf(withSender(action, sender), defaultFrom)
@@ -84,7 +88,7 @@ interface Addressed {
 function addressesOf(action: EmailAction, defaultFrom: string | null): Addressed | string {
   const sender = action.from ?? defaultFrom
   if (sender === null)
-    return 'the action names no sender; set its from, mail.from of the project, or --smtp-from'
+    return 'the email has no sender; set from of the action, mail.from of the project, or --smtp-from'
   const texts = {
     from: [sender],
     to: list(action.to),
@@ -151,7 +155,7 @@ function toOutcome({ accepted, refused, response }: SmtpReceipt, messageId: stri
   const output = { messageId, accepted, refused: refused.map(shortened), response: short(response) }
   if (refused.length === 0) return { kind: 'completed', output }
   const names = refused.map((recipient) => `${recipient.address} (${short(recipient.response)})`).join(', ')
-  const message = `sent to ${accepted.length} of ${accepted.length + refused.length} recipients and not again; refused were ${names}`
+  const message = `sent to ${accepted.length} of ${accepted.length + refused.length} recipients and will not be sent again; refused: ${names}`
   return { ...failed('recipients_refused', keptText(message, MAX_MESSAGE), false), output }
 }
 

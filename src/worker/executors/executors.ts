@@ -81,6 +81,6 @@ const notOurs = async ({ name }: HandlerAction): Promise<Outcome> => ({
   retryable: true,
   error: {
     code: 'executor_failed',
-    message: `The handler '${name}' is performed by workers that offer it, not here.`,
+    message: `The handler '${name}' runs only in workers that provide it.`,
   },
 })

@@ -145,7 +145,7 @@ test('a receiver that takes longer than it may to answer has timed out', async (
   expect(outcome).toMatchObject({
     kind: 'failed',
     retryable: true,
-    error: { code: 'first_byte_timeout', message: `${new URL(url).host} did not answer in time` },
+    error: { code: 'first_byte_timeout', message: `${new URL(url).host} did not respond in time` },
   })
 })
 
@@ -158,7 +158,7 @@ test('who has waited long enough for a connection never sends its request', asyn
   expect(outcome).toMatchObject({
     kind: 'failed',
     retryable: true,
-    error: { code: 'connect_timeout', message: `no connection to ${new URL(url).host} in time` },
+    error: { code: 'connect_timeout', message: `timed out connecting to ${new URL(url).host}` },
   })
   expect(sockets.length).toBeLessThanOrEqual(1)
 })

@@ -230,7 +230,8 @@ function unexpected(response: HttpResponse, judging: Judging): Outcome {
 
 function statusMessage(status: number, { host, expect, follows }: Judging): string {
   const what = `HTTP ${status} from ${host}`
-  if (REDIRECTS.has(status) && !follows) return `${what}: redirects are not followed, use the final address`
+  if (REDIRECTS.has(status) && !follows)
+    return `${what}: redirects are not followed; use the final address or set followRedirects`
   return expect === DEFAULT_EXPECT ? what : `${what}, expected ${expect.join(', ')}`
 }
 

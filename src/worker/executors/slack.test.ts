@@ -60,17 +60,17 @@ test('a limit on the rate is honoured', async () => {
 })
 
 test.each([
-  [400, 'invalid_payload', 'the message is not as Slack wants it'],
-  [400, 'user_not_found', 'there is no such user'],
+  [400, 'invalid_payload', 'the message is not valid'],
+  [400, 'user_not_found', 'the user does not exist'],
   [400, 'no_text', 'the message has no text'],
-  [403, 'action_prohibited', 'an administrator does not allow this'],
-  [403, 'invalid_token', 'the address is not valid any more'],
-  [404, 'channel_not_found', 'there is no such channel'],
+  [403, 'action_prohibited', 'an administrator has disallowed this'],
+  [403, 'invalid_token', 'the webhook URL is no longer valid'],
+  [404, 'channel_not_found', 'the channel does not exist'],
   [404, 'no_service', 'the webhook was removed or disabled'],
-  [404, 'no_team', 'the workspace does not exist any more'],
+  [404, 'no_team', 'the workspace no longer exists'],
   [410, 'channel_is_archived', 'the channel is archived'],
   [500, 'missing_text_or_fallback_or_attachments', 'the message has no text'],
-  [200, 'invalid_payload', 'the message is not as Slack wants it'],
+  [200, 'invalid_payload', 'the message is not valid'],
 ])('%i %s is final', async (status, word, means) => {
   const { url } = await slack(status, `${word}\n`)
 

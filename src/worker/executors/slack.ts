@@ -63,24 +63,24 @@ const WORD = /^[a-z][a-z_]{0,59}$/
 
 /** What Slack's words mean, and which of them another attempt may change. */
 const MEANINGS: Readonly<Record<string, { readonly means: string; readonly isTransient?: true }>> = {
-  action_prohibited: { means: 'an administrator does not allow this' },
+  action_prohibited: { means: 'an administrator has disallowed this' },
   channel_is_archived: { means: 'the channel is archived' },
-  channel_not_found: { means: 'there is no such channel' },
-  invalid_blocks: { means: 'the blocks are not as Slack wants them' },
-  invalid_payload: { means: 'the message is not as Slack wants it' },
-  invalid_token: { means: 'the address is not valid any more' },
+  channel_not_found: { means: 'the channel does not exist' },
+  invalid_blocks: { means: 'the blocks are not valid' },
+  invalid_payload: { means: 'the message is not valid' },
+  invalid_token: { means: 'the webhook URL is no longer valid' },
   missing_text_or_fallback_or_attachments: { means: 'the message has no text' },
   no_active_hooks: { means: 'the webhook was disabled' },
   no_service: { means: 'the webhook was removed or disabled' },
-  no_service_id: { means: 'the address is not complete' },
-  no_team: { means: 'the workspace does not exist any more' },
+  no_service_id: { means: 'the webhook URL is incomplete' },
+  no_team: { means: 'the workspace no longer exists' },
   no_text: { means: 'the message has no text' },
-  posting_to_general_channel_denied: { means: 'only some may write to the general channel' },
+  posting_to_general_channel_denied: { means: 'posting to the general channel is restricted' },
   rate_limited: { means: 'too many messages', isTransient: true },
-  rollup_error: { means: 'Slack had trouble of its own', isTransient: true },
+  rollup_error: { means: 'Slack reported an internal error', isTransient: true },
   team_disabled: { means: 'the workspace is disabled' },
   too_many_attachments: { means: 'the message has too many attachments' },
-  user_not_found: { means: 'there is no such user' },
+  user_not_found: { means: 'the user does not exist' },
 }
 
 function refused(
