@@ -1,9 +1,11 @@
 /**
- * Phrases that must not come back. Readers had to read each of them twice. The better wording stands beside it. To check
- * more of the project, add a path to ROOTS.
+ * The documents and what the program says are in plain English: phrases that readers stumbled over do not come back. To
+ * check more documents, add a path to ROOTS.
  */
+import { parseSync } from 'vite'
 import { expect, test } from 'vitest'
-import { FILES, read } from './tree.ts'
+import { PHRASES, PHRASES_OF_DOCUMENTS, PHRASES_OF_THE_PROGRAM, type Phrase } from './phrases.ts'
+import { FILES, read, SOURCES } from './tree.ts'
 
 /** Files, and folders with a slash at the end. */
 const ROOTS = [
@@ -14,111 +16,6 @@ const ROOTS = [
   'SECURITY.md',
   'bench/README.md',
   'docs/',
-]
-
-interface Phrase {
-  readonly banned: RegExp
-  /** A sentence that was really there, or a part of one. */
-  readonly said: string
-  readonly better: string
-}
-
-/** Refused in every file below ROOTS, whatever its kind. */
-const PHRASES: readonly Phrase[] = [
-  { said: 'At most so many', banned: /\bso (?:many|much)\b/i, better: 'maximum number of, up to' },
-  {
-    said: 'given up for so long',
-    banned: /\b(?:at most|up to|after|for) so (?:long|far)\b/i,
-    better: 'for that time',
-  },
-  {
-    said: 'in a table of its own',
-    banned: /\b(?:an?|the|has|have|in|on|with) \w+ of (?:its|their|your|our|one's) own\b/i,
-    better: 'its own …, a separate …',
-  },
-  {
-    said: 'Missed while nobody was there',
-    banned: /\bnobody (?:was|is) there\b/i,
-    better: 'during downtime',
-  },
-  { said: 'the worker is told', banned: /\b(?:is|are|was|were|be) told\b/i, better: 'gets, is reported' },
-  { said: 'make an earlier version hold again', banned: /\bholds? again\b/i, better: 'restore' },
-  { said: 'Otherwise than the task says', banned: /\botherwise than\b/i, better: 'overrides' },
-  { said: 'There is no such thing', banned: /\bno such thing\b/i, better: 'not found' },
-  { said: 'The token was given to no worker', banned: /\bgiven to no \w+/i, better: 'unknown' },
-  { said: 'with what they fail of', banned: /\bfails? of\b/i, better: 'their errors' },
-  { said: 'Needs attention: Nothing does.', banned: /\bNothing does\b/, better: 'Nothing needs attention' },
-  {
-    said: 'a node would doubt itself',
-    banned: /\bdoubts? (?:itself|themselves)\b/i,
-    better: 'its lease may expire',
-  },
-  { said: 'nothing is met twice', banned: /\bnot met\b|\bmet twice\b/i, better: 'is returned twice' },
-  {
-    said: 'A run was to be run again that',
-    banned: /\bwas to be run again\b/i,
-    better: 'the run to be rerun',
-  },
-  { said: 'what makes up for an outage', banned: /\bm(?:ade?|akes?|aking) up for\b/i, better: 'catch up' },
-  {
-    said: 'all 1 places of the key',
-    banned: /\ball \d+ places\b|\ba free place\b/i,
-    better: 'at its limit, a free slot',
-  },
-  { said: 'what failed for good', banned: /\bfor good\b/i, better: 'permanently' },
-  { said: 'kept for ever', banned: /\bfor ever\b/i, better: 'forever' },
-  {
-    said: 'a row may speak for several',
-    banned: /\bspeaks? for (?:several|an?|the|how)\b/i,
-    better: 'covers',
-  },
-  { said: 'an occurrence lies ahead', banned: /\bl(?:ies?|ay) ahead\b/i, better: 'is in the future' },
-  {
-    said: 'see what became of it',
-    banned: /\bwhat (?:became|becomes|came|comes) of\b/i,
-    better: 'the result of',
-  },
-  { said: 'is for the policy to say', banned: /\bis for [^.]{1,40} to say\b/i, better: '… decides' },
-  { said: 'what comes to be in front of it', banned: /\bc(?:omes?|ame) to be\b/i, better: 'is created' },
-  { said: 'whether it was put right', banned: /\bput right\b/i, better: 'repaired' },
-  {
-    said: 'in the manner of Standard Webhooks',
-    banned: /\bin the manner of\b/i,
-    better: 'according to, like',
-  },
-  {
-    said: 'programs that are no browsers',
-    banned: /\bthat (?:is|are) no \w+s\b/i,
-    better: 'that is not a …',
-  },
-  {
-    said: 'whichever one is asked',
-    banned: /\bwhichever (?:one|node) (?:is asked|asks)\b/i,
-    better: 'on every node',
-  },
-  {
-    said: 'one row a run',
-    banned:
-      /\bone (?!(?:of|for|in) )\w+ an? (?:concept|run|shard|occurrence|attempt|node|commit|file|table)\b/i,
-    better: 'one … per …',
-  },
-]
-
-/** Refused in documents alone: the code has names and comments with these words. */
-const PHRASES_OF_DOCUMENTS: readonly Phrase[] = [
-  { said: 'an unwatched stretch', banned: /\bstretch(?:es)?\b/i, better: 'period' },
-  { said: 'whoever asks', banned: /\bwhoever\b/i, better: 'anyone who, the node that' },
-  { said: 'the run goes on', banned: /\b(?:goes|go|going|went) on\b/i, better: 'continue' },
-  { said: 'runs in hand', banned: /\bin hand\b/i, better: 'in progress' },
-  { said: 'goes on by itself', banned: /\bby (?:itself|themselves)\b/i, better: 'automatically, separately' },
-  {
-    said: 'tells how it ended',
-    banned: /\btells? (?:of|whether|how|why|which)\b/i,
-    better: 'shows, contains',
-  },
-  { said: 'nodes beat every 5 s', banned: /\bbeats?\b/i, better: 'heartbeat' },
-  { said: 'the cadences below', banned: /\bcadences?\b/i, better: 'intervals' },
-  { said: 'nowhere stored', banned: /\bnowhere\b/i, better: 'not' },
 ]
 
 const isChecked = (path: string) =>
@@ -135,9 +32,8 @@ function prose(path: string): string {
 }
 
 function findings(path: string): string[] {
-  const isDocument = path.endsWith('.md')
-  const text = isDocument ? prose(path) : read(path)
-  const phrases = isDocument ? [...PHRASES, ...PHRASES_OF_DOCUMENTS] : PHRASES
+  const text = path.endsWith('.md') ? prose(path) : read(path)
+  const phrases = path.endsWith('.md') ? [...PHRASES, ...PHRASES_OF_DOCUMENTS] : PHRASES
   // A phrase may be broken over two lines.
   const line = text.replaceAll('\n', ' ')
   return phrases.flatMap(({ banned, better }) =>
@@ -155,6 +51,54 @@ test('no phrase that is hard to understand has come back', () => {
   expect(checked.flatMap(findings)).toEqual([])
 })
 
-test.each([...PHRASES, ...PHRASES_OF_DOCUMENTS])('"$said" would be found', ({ said, banned }) => {
-  expect(said).toMatch(banned)
+interface Said {
+  readonly at: string
+  readonly text: string
+}
+
+/** String literals of a file, and the text between the expressions of its templates; statements of SQL are not sentences. */
+function literalsOf(path: string): Said[] {
+  const source = read(path)
+  const found: Said[] = []
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) for (const one of node) visit(one)
+    if (typeof node !== 'object' || node === null || !('type' in node)) return
+    if (node.type === 'TaggedTemplateExpression' || node.type === 'ImportDeclaration') return
+    const { start } = node as unknown as { start: number }
+    const at = () => `${path}:${source.slice(0, start).split('\n').length}`
+    if (node.type === 'Literal' && 'value' in node && typeof node.value === 'string')
+      found.push({ at: at(), text: node.value })
+    if (node.type === 'TemplateElement' && 'value' in node)
+      found.push({ at: at(), text: (node.value as { cooked: string }).cooked })
+    for (const child of Object.values(node)) visit(child)
+  }
+  visit(parseSync(path, source).program.body)
+  return found
+}
+
+/** The program of a thread, as text. */
+const NO_SENTENCES = ['src/sdk/beat-thread.ts']
+
+/** Help of the command line breaks its lines anywhere. */
+const onOneLine = (text: string) => text.replaceAll(/\s*\n\s*/g, ' ').trim()
+
+const stumbles = ({ at, text }: Said, phrases: readonly Phrase[]) =>
+  phrases
+    .filter(({ banned }) => banned.test(onOneLine(text)))
+    .map(({ better }) => `${at} says "${onOneLine(text)}"; better: ${better}`)
+
+test('no such phrase is in help, errors, descriptions of the API or logs', () => {
+  const said = SOURCES.filter((path) => !NO_SENTENCES.includes(path))
+    .flatMap(literalsOf)
+    .filter(({ text }) => /[a-z] [a-z]/i.test(text))
+
+  expect(said.length).toBeGreaterThan(1_000)
+  expect(said.flatMap((one) => stumbles(one, [...PHRASES, ...PHRASES_OF_THE_PROGRAM]))).toEqual([])
 })
+
+test.each([...PHRASES, ...PHRASES_OF_DOCUMENTS, ...PHRASES_OF_THE_PROGRAM])(
+  '"$said" would be found',
+  ({ said, banned }) => {
+    expect(said).toMatch(banned)
+  },
+)

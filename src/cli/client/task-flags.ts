@@ -44,39 +44,51 @@ const ACTION = [
     flag: '--action <what>',
     help: 'sleep:1s, ping|webhook|http|slack:URL, email:ADDRESS, handler:NAME, or JSON',
   },
-  { flag: '--method <method>', help: 'Of http' },
-  { flag: '--header <line>', help: "Of http, such as 'accept: text/plain'; may be repeated", repeats: true },
-  { flag: '--body <json>', help: 'Of webhook and http: JSON, else text; @FILE reads it, @- from a pipe' },
-  { flag: '--payload <json>', help: 'Of handler: JSON, else text; @FILE reads it, @- from a pipe' },
-  { flag: '--expect <statuses>', help: 'Of http: what counts as success, such as 200,3xx', isRare: true },
-  { flag: '--text <text>', help: 'Of slack and email: the message' },
-  { flag: '--blocks <json>', help: 'Of slack: blocks of Block Kit, as JSON', isRare: true },
-  { flag: '--subject <text>', help: 'Of email' },
-  { flag: '--html <html>', help: 'Of email, beside or without --text; @FILE reads it', isRare: true },
-  { flag: '--to <address>', help: 'Of email: one more; may be repeated', isRare: true, repeats: true },
-  { flag: '--cc <address>', help: 'Of email; may be repeated', isRare: true, repeats: true },
-  { flag: '--bcc <address>', help: 'Of email; may be repeated', isRare: true, repeats: true },
-  { flag: '--from <address>', help: 'Of email: the sender', isRare: true },
-  { flag: '--reply-to <address>', help: 'Of email', isRare: true },
+  { flag: '--method <method>', help: 'Method of http' },
+  {
+    flag: '--header <line>',
+    help: "Header of http, such as 'accept: text/plain'; repeatable",
+    repeats: true,
+  },
+  { flag: '--body <json>', help: 'Body of webhook and http: JSON or text; @FILE reads a file, @- stdin' },
+  { flag: '--payload <json>', help: 'Payload of handler: JSON or text; @FILE reads a file, @- stdin' },
+  {
+    flag: '--expect <statuses>',
+    help: 'Statuses of http that count as success, such as 200,3xx',
+    isRare: true,
+  },
+  { flag: '--text <text>', help: 'Text of slack and email' },
+  { flag: '--blocks <json>', help: 'Block Kit blocks of slack, as JSON', isRare: true },
+  { flag: '--subject <text>', help: 'Subject of email' },
+  { flag: '--html <html>', help: 'HTML of email, with or without --text; @FILE reads a file', isRare: true },
+  { flag: '--to <address>', help: 'Additional recipient of email; repeatable', isRare: true, repeats: true },
+  { flag: '--cc <address>', help: 'Copy recipient of email; repeatable', isRare: true, repeats: true },
+  { flag: '--bcc <address>', help: 'Blind copy recipient of email; repeatable', isRare: true, repeats: true },
+  { flag: '--from <address>', help: 'Sender of email', isRare: true },
+  { flag: '--reply-to <address>', help: 'Reply-to address of email', isRare: true },
 ] as const
 
 const SCHEDULE = [
-  { flag: '--every <time>', help: 'Each so often, however long runs take' },
-  { flag: '--delay <time>', help: 'So long after each run has ended' },
-  { flag: '--cron <expression>', help: "On the wall clock, such as '30 9 * * MON-FRI'" },
+  { flag: '--every <time>', help: 'At a fixed interval' },
+  { flag: '--delay <time>', help: 'This long after the end of each run' },
+  { flag: '--cron <expression>', help: "Cron expression, such as '30 9 * * MON-FRI'" },
   { flag: '--daily <hh:mm>', help: 'Every day at this time' },
-  { flag: '--at <instant>', help: 'Once, such as 2027-01-01T09:00:00+01:00' },
+  { flag: '--at <instant>', help: 'Once, at a time such as 2027-01-01T09:00:00+01:00' },
   { flag: '--manual', help: 'Only when triggered' },
-  { flag: '--timezone <zone>', help: "Of --cron and --daily (default: this machine's)" },
-  { flag: '--gap <policy>', help: 'Times that clocks skip: next or skip', isRare: true },
-  { flag: '--fold <policy>', help: 'Times that come twice: first, last or both', isRare: true },
-  { flag: '--anchor <instant>', help: 'The grid of --every goes through it', isRare: true },
-  { flag: '--schedule <words>', help: 'In words, or all of it as JSON, as the API takes it' },
+  { flag: '--timezone <zone>', help: "Time zone of the schedule (default: this machine's)" },
+  { flag: '--gap <policy>', help: 'Local times that a clock change skips: next or skip', isRare: true },
+  {
+    flag: '--fold <policy>',
+    help: 'Local times that a clock change repeats: first, last or both',
+    isRare: true,
+  },
+  { flag: '--anchor <instant>', help: 'Time that --every is aligned to', isRare: true },
+  { flag: '--schedule <words>', help: 'Schedule in words, or as JSON in the form of the API' },
 ] as const
 
 const OTHER = [
-  { flag: '--file <file>', help: 'Begin with a task as JSON, as the API takes it; - from a pipe' },
-  { flag: '--set <field=json>', help: 'Any other field; may be repeated', isRare: true, repeats: true },
+  { flag: '--file <file>', help: 'Start from a task in a JSON file; - reads stdin' },
+  { flag: '--set <field=json>', help: 'Any other field; repeatable', isRare: true, repeats: true },
 ] as const
 
 const isAboutTrouble = ({ about }: PlainFlag) => about === 'trouble'
@@ -86,9 +98,9 @@ export function addTaskFlags(command: Command): Command {
   const groups = [
     { heading: 'What to do:', flags: ACTION },
     { heading: 'When:', flags: SCHEDULE },
-    { heading: 'If it goes wrong:', flags: plain.filter(isAboutTrouble) },
-    { heading: 'Who and where:', flags: plain.filter((flag) => !isAboutTrouble(flag)) },
-    { heading: 'As a whole:', flags: OTHER },
+    { heading: 'On failure:', flags: plain.filter(isAboutTrouble) },
+    { heading: 'Identity and placement:', flags: plain.filter((flag) => !isAboutTrouble(flag)) },
+    { heading: 'Other:', flags: OTHER },
   ]
   for (const { heading, flags } of groups)
     for (const { flag, help, ...rest } of flags) {
@@ -112,7 +124,7 @@ export const TASK_FLAGS = [...ACTION, ...SCHEDULE, ...PLAIN, ...OTHER].map(
 )
 
 /** The names of flags that the help does not explain, in lines that fit beside the rest. */
-export const RARE_FLAGS = `Rarely needed, and explained in docs/reference/commands.md: ${[
+export const RARE_FLAGS = `More flags (see docs/reference/commands.md): ${[
   ...ACTION,
   ...SCHEDULE,
   ...PLAIN,

@@ -209,7 +209,7 @@ function createCommand(group: Command): void {
 function editCommand(group: Command): void {
   const command = group.command('edit').description('Change fields of a task').argument('<task>', TASK)
   addTaskFlags(command)
-    .addOption(new Option('--name <name>', 'New name').helpGroup('Who and where:'))
+    .addOption(new Option('--name <name>', 'New name').helpGroup('Identity and placement:'))
     .option('--if-version <n>', 'Fail unless the task is at this version')
   addClientFlags(command)
     .addHelpText('after', EDIT_HELP)

@@ -49,7 +49,7 @@ export const TASK_FIELDS = {
     keptIn: 'column',
     about: 'identity',
     doc: 'Tags to filter lists and subscriptions by.',
-    flag: { name: '--tag', takes: 'tag', help: 'A tag; may be repeated' },
+    flag: { name: '--tag', takes: 'tag', help: 'Tag; repeatable' },
     label: 'Tags',
   },
   action: {
@@ -287,7 +287,7 @@ export const TASK_FIELDS = {
     flag: {
       name: '--label',
       takes: 'label',
-      help: 'What a worker must offer; may be repeated',
+      help: 'Label that a worker must have; repeatable',
       isRare: true,
     },
     label: 'Labels',

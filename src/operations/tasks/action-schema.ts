@@ -183,7 +183,7 @@ const Payload = z
 
 export const HandlerAction = z
   .strictObject({ type: z.literal('handler'), name: HandlerName, payload: Payload.optional() })
-  .describe('Runs the handler of this name in one of your own workers.')
+  .describe('Runs the handler of this name in a remote worker.')
   .meta({ id: 'HandlerAction' })
 
 export const Action = z

@@ -21,7 +21,7 @@ export const Reason = z
   .string()
   .min(1)
   .max(500)
-  .describe('Why it is changed, for those who read the versions later.')
+  .describe('Reason for the change, recorded with the new version.')
 
 export const EditTask: z.ZodType<TaskEdit, TaskEdit> = z
   .strictObject({ ...GIVEN_FIELDS, reason: Reason.optional() })
@@ -40,36 +40,39 @@ export const TriggerTask = z
       .record(z.string().max(100), z.unknown())
       .optional()
       .describe(
-        'Members of the action to have otherwise: `body` of a webhook, `headers` (name by name) and `body` of an http, `duration` of a sleep.',
+        'Fields of the action to override: `body` of a webhook, `headers` (merged by name) and `body` of an http action, `duration` of a sleep.',
       ),
     queue: GIVEN_FIELDS.queue,
     priority: GIVEN_FIELDS.priority,
     timeout: GIVEN_FIELDS.timeout,
     retry: GIVEN_FIELDS.retry,
-    overlap: z.enum(TRIGGER_OVERLAPS).optional().describe('allow: run beside whatever is active.'),
+    overlap: z
+      .enum(TRIGGER_OVERLAPS)
+      .optional()
+      .describe('allow: run even if another run of the task is active.'),
   })
-  .describe('What this one run does otherwise than the task says.')
+  .describe('Overrides for this run.')
   .meta({ id: 'TriggerTask' })
 
 const Words = z.string().min(1).max(500).nullable().optional()
 
 export const PauseTask = z
   .strictObject({
-    reason: Words.describe('Why, for whoever looks at the task meanwhile.'),
+    reason: Words.describe('Reason, shown with the task.'),
     until: Instant.nullable()
       .optional()
-      .describe('When it goes on by itself. Left out or null: when it is resumed.'),
+      .describe('When the task resumes automatically. Omitted or null: only when it is resumed.'),
   })
   .meta({ id: 'PauseTask' })
 
 export const ResumeTask = z
-  .strictObject({ reason: Words.describe('Why, kept with the pause that it ends.') })
+  .strictObject({ reason: Words.describe('Reason, recorded with the pause.') })
   .meta({ id: 'ResumeTask' })
 
 export const SkipNext = z
   .strictObject({
-    count: z.int().min(1).max(1_000).optional().describe('How many of the next occurrences. Default 1.'),
-    reason: Words.describe('Why, for whoever looks at the task meanwhile.'),
+    count: z.int().min(1).max(1_000).optional().describe('Number of occurrences to skip. Default 1.'),
+    reason: Words.describe('Reason, shown with the task.'),
   })
   .meta({ id: 'SkipNext' })
 
@@ -94,7 +97,7 @@ const RecentRun = z
     startedAt: Stored.nullable(),
     endedAt: Stored,
     latenessMs: z.int().nullable(),
-    durationMs: z.int().nullable().describe('Of the last attempt.'),
+    durationMs: z.int().nullable().describe('Duration of the last attempt.'),
   })
   .meta({ id: 'RecentRun' })
 
@@ -121,13 +124,13 @@ export const Task = z
     type: z.enum(ACTION_TYPES).describe('Type of the action.'),
     payload: z.record(z.string(), z.unknown()).describe('The action without its type.'),
     nextFireAt: Stored.nullable().describe('The next occurrence, in UTC.'),
-    nextFireLocal: z.string().nullable().describe("The same in the schedule's own zone."),
+    nextFireLocal: z.string().nullable().describe('The next occurrence in the time zone of the schedule.'),
     timezone: z.string().nullable(),
     seed: z
       .string()
       .nullable()
       .describe(
-        'What H in the schedule and jitter are drawn from; null when there is neither. A preview takes it.',
+        'Seed of H in the schedule and of jitter; null if the task uses neither. Can be passed to a preview.',
       ),
     openRun: z
       .object({
@@ -138,28 +141,26 @@ export const Task = z
         retries: z.int(),
       })
       .nullable()
-      .describe('The run that is pending, running or retrying now.'),
+      .describe('The current run: pending, running or retrying.'),
     createdAt: Stored,
     updatedAt: Stored,
     pausedAt: Stored.nullable(),
     pauseReason: z.string().nullable(),
-    resumeAt: Stored.nullable().describe('When a pause ends by itself.'),
+    resumeAt: Stored.nullable().describe('When the pause ends automatically.'),
     skipNext: z
       .object({ until: Stored, reason: z.string().nullable() })
       .nullable()
-      .describe('Occurrences up to this instant are skipped, because somebody asked for it.'),
+      .describe('Occurrences up to this time are skipped at the request of a user.'),
     cancelledAt: Stored.nullable(),
     recent: z
       .array(RecentRun)
       .optional()
-      .describe('With `include=recent`: the latest runs that have ended, the latest due instant first.'),
+      .describe('With `include=recent`: the latest ended runs, by due time, latest first.'),
     next: z
       .array(z.object({ at: Stored, local: z.string() }))
       .optional()
-      .describe(
-        'With `include=next`: the instants at which it is due next, as its schedule has them; in UTC and in its own zone.',
-      ),
-    scheduleInWords: z.string().optional().describe('With `include=next`.'),
+      .describe('With `include=next`: the next occurrences, in UTC and in the time zone of the schedule.'),
+    scheduleInWords: z.string().optional().describe('With `include=next`: the schedule in words.'),
   })
   .meta({ id: 'Task' })
 export type Task = z.output<typeof Task>
@@ -173,7 +174,7 @@ export const TaskPage = z
     nextCursor: z.string().nullable(),
     partial: z
       .boolean()
-      .describe('The search ran out of time before the page was full. `nextCursor` continues it.'),
+      .describe('True if the search ran out of time before the page was full. Continue with `nextCursor`.'),
   })
   .meta({ id: 'TaskPage' })
 export const TaskItems = z.object({ items: z.array(Task) }).meta({ id: 'TaskItems' })
