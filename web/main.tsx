@@ -5,7 +5,7 @@ import { App } from './app/app.tsx'
 import './components/last-focus.ts'
 
 const place = document.getElementById('app')
-if (place === null) throw new Error('the page has no place for the dashboard')
+if (place === null) throw new Error('the page has no element for the dashboard')
 createRoot(place).render(
   <StrictMode>
     <App />

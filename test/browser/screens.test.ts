@@ -65,21 +65,21 @@ const heading = (name: string | RegExp) => (page: Page) =>
 
 /** Before anything is there. */
 const NOTHING: readonly Screen[] = [
-  { name: 'first run', path: () => '/', ready: heading('Nothing is scheduled yet') },
+  { name: 'first run', path: () => '/', ready: heading('No tasks yet') },
   {
     name: 'no tasks',
     path: () => `/tasks`,
-    ready: (page) => page.getByText('Nothing is scheduled yet').waitFor(),
+    ready: (page) => page.getByText('No tasks yet').waitFor(),
   },
   {
     name: 'no runs',
     path: () => `/runs`,
-    ready: (page) => page.getByText('Nothing has run yet').waitFor(),
+    ready: (page) => page.getByText('No runs yet').waitFor(),
   },
   {
     name: 'no dead letters',
     path: () => `/dead-letters`,
-    ready: (page) => page.getByText('Nothing that failed for good was overlooked').waitFor(),
+    ready: (page) => page.getByText('No dead letters.').waitFor(),
   },
   {
     name: 'a blackout to be set',
@@ -151,11 +151,11 @@ const SCREENS: readonly Screen[] = [
     path: () => `/tasks/${taskId}`,
     ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor(),
   },
-  { name: 'upcoming', path: () => `/tasks/${taskId}?tab=upcoming`, ready: heading('Next times') },
+  { name: 'upcoming', path: () => `/tasks/${taskId}?tab=upcoming`, ready: heading('Next occurrences') },
   {
     name: 'ledger',
     path: () => `/tasks/${taskId}?tab=ledger`,
-    ready: heading('Owed and accounted for'),
+    ready: heading('Expected and recorded occurrences'),
   },
   { name: 'definition', path: () => `/tasks/${taskId}?tab=definition`, ready: heading('As JSON') },
   {
@@ -164,7 +164,7 @@ const SCREENS: readonly Screen[] = [
     ready: heading('Versions, latest first'),
     open: async (page) => {
       await page.getByRole('button', { name: 'Roll back to 1…' }).click()
-      await page.getByRole('dialog').getByRole('list', { name: 'What it changes' }).waitFor()
+      await page.getByRole('dialog').getByRole('list', { name: 'Changes' }).waitFor()
     },
   },
   {
@@ -184,22 +184,22 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'a run otherwise',
     path: () => `/tasks/${taskId}?panel=trigger`,
-    ready: (page) => page.getByRole('dialog').getByText('It does what the task says.').waitFor(),
-    open: (page) => page.getByRole('dialog').getByText('The same in a terminal').click(),
+    ready: (page) => page.getByRole('dialog').getByText('It uses the settings of the task.').waitFor(),
+    open: (page) => page.getByRole('dialog').getByText('Equivalent commands').click(),
   },
   {
     name: 'a pause',
     path: () => `/tasks/${taskId}?panel=pause`,
-    ready: (page) => page.getByRole('dialog').getByText('No run is active now.').waitFor(),
+    ready: (page) => page.getByRole('dialog').getByText('It has no active runs.').waitFor(),
   },
   {
     name: 'what is skipped next, out of the menu',
     path: () => `/tasks/${taskId}`,
     ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor(),
     open: async (page) => {
-      await page.getByRole('button', { name: 'More to do' }).click()
+      await page.getByRole('button', { name: 'More actions' }).click()
       await page.getByRole('menuitem', { name: 'Skip next…' }).click()
-      await page.getByRole('dialog').getByText('The first that runs is').waitFor()
+      await page.getByRole('dialog').getByText('The first occurrence that runs is').waitFor()
     },
   },
   {
@@ -242,7 +242,7 @@ const SCREENS: readonly Screen[] = [
     ready: heading('New task'),
     open: async (page) => {
       await page.getByText('Sleep', { exact: true }).click()
-      await page.getByLabel('For how long').fill('10ms')
+      await page.getByLabel('Duration').fill('10ms')
       await page.getByRole('button', { name: 'Send a test run' }).click()
       await page.getByRole('link', { name: 'view' }).waitFor()
     },
@@ -250,7 +250,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'nothing',
     path: () => `/tasks/x/y/z`,
-    ready: heading('There is nothing at this address'),
+    ready: heading('Page not found'),
   },
 ]
 
@@ -343,7 +343,7 @@ describe('where something is there', () => {
       const form = {
         name: 'its form',
         path: () => `/tasks/${task.id}/edit`,
-        ready: (page: Page) => page.getByText('Nothing is changed yet.').waitFor(),
+        ready: (page: Page) => page.getByText('No changes yet.').waitFor(),
       }
       for (const screen of [page, form])
         await go(screen, async (page) => {

@@ -102,15 +102,15 @@ const NODES: Screen = { name: 'nodes', path: '/nodes', ready: heading('64 shards
 
 test('nothing is there', async () => {
   await picture('0', [
-    { name: 'first-run', path: '/', ready: heading('Nothing is scheduled yet') },
-    { name: 'tasks', path: '/tasks', ready: text('Nothing is scheduled yet') },
-    { name: 'runs', path: '/runs', ready: text('Nothing has run yet') },
+    { name: 'first-run', path: '/', ready: heading('No tasks yet') },
+    { name: 'tasks', path: '/tasks', ready: text('No tasks yet') },
+    { name: 'runs', path: '/runs', ready: text('No runs yet') },
     { name: 'new', path: '/tasks/new', ready: text('Every day at 09:00') },
     { name: 'new-once', path: '/tasks/new?when=once', ready: text('At (Berlin)') },
-    { name: 'dead-letters', path: '/dead-letters', ready: text('was overlooked') },
-    { name: 'settings', path: '/settings', ready: text('Nobody is told.') },
+    { name: 'dead-letters', path: '/dead-letters', ready: text('No dead letters.') },
+    { name: 'settings', path: '/settings', ready: text('No subscriptions yet.') },
     NODES,
-    { name: 'missing', path: '/tasks/x/y/z', ready: heading('There is nothing at this address') },
+    { name: 'missing', path: '/tasks/x/y/z', ready: heading('Page not found') },
   ])
 })
 
@@ -151,14 +151,22 @@ test(
       OVERVIEW,
       { name: 'tasks', path: '/tasks', ready: text('nightly backup') },
       { name: 'task', path: backup, ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor() },
-      { name: 'task-upcoming', path: `${backup}?tab=upcoming`, ready: heading('Next times') },
-      { name: 'task-ledger', path: `${backup}?tab=ledger`, ready: heading('Owed and accounted for') },
+      { name: 'task-upcoming', path: `${backup}?tab=upcoming`, ready: heading('Next occurrences') },
+      {
+        name: 'task-ledger',
+        path: `${backup}?tab=ledger`,
+        ready: heading('Expected and recorded occurrences'),
+      },
       { name: 'task-backfills', path: `${backup}?tab=backfills`, ready: heading('Backfills, latest first') },
       { name: 'task-versions', path: `${backup}?tab=versions`, ready: heading('Versions, latest first') },
       { name: 'task-definition', path: `${backup}?tab=definition`, ready: heading('As JSON') },
-      { name: 'panel-trigger', path: `${backup}?panel=trigger`, ready: text('It does what the task says.') },
-      { name: 'panel-pause', path: `${backup}?panel=pause`, ready: text('No run is active now.') },
-      { name: 'panel-skip', path: `${backup}?panel=skip`, ready: text('The first that runs is') },
+      {
+        name: 'panel-trigger',
+        path: `${backup}?panel=trigger`,
+        ready: text('It uses the settings of the task.'),
+      },
+      { name: 'panel-pause', path: `${backup}?panel=pause`, ready: text('It has no active runs.') },
+      { name: 'panel-skip', path: `${backup}?panel=skip`, ready: text('The first occurrence that runs is') },
       { name: 'panel-backfill', path: `${backup}?panel=backfill`, ready: text('for 1 occurrence') },
       {
         name: 'panel-backfill-elsewhere',
@@ -170,9 +178,9 @@ test(
         path: '/dead-letters',
         ready: (page) => page.getByRole('list', { name: 'Groups' }).waitFor(),
       },
-      { name: 'panel-redrive', path: '/dead-letters?panel=redrive', ready: text('It can be stopped') },
+      { name: 'panel-redrive', path: '/dead-letters?panel=redrive', ready: text('You can stop the redrive') },
       { name: 'settings', path: '/settings', ready: text('year-end freeze') },
-      { name: 'panel-blackout', path: '/settings?panel=blackout', ready: text('Set blackout') },
+      { name: 'panel-blackout', path: '/settings?panel=blackout', ready: text('Create blackout') },
       { name: 'panel-subscription', path: '/settings?panel=subscription', ready: text('Subscribe') },
       { name: 'overview-day', path: '/?range=24h', ready: heading('Lateness, last 24 hours') },
       { name: 'edit', path: `${backup}/edit`, ready: text('Every day at 02:30') },

@@ -80,6 +80,11 @@ export const PHRASES: readonly Phrase[] = [
     banned: /\bwhichever (?:one|node) (?:is asked|asks)\b/i,
     better: 'on every node',
   },
+  { said: 'No run is like that', banned: /\bis like that\b/i, better: 'no … match these filters' },
+  { said: 'What falls inside', banned: /\bwhat falls in\w*\b/i, better: 'occurrences in the window' },
+  { said: 'were it not paused', banned: /\bwere it not\b/i, better: 'if it were not' },
+  { said: 'one field is not right yet', banned: /\bnot right yet\b/i, better: 'invalid' },
+  { said: 'the address is not whole', banned: /\bis not whole\b/i, better: 'incomplete' },
   {
     said: 'one row a run',
     banned:

@@ -16,6 +16,7 @@ const ROOTS = [
   'SECURITY.md',
   'bench/README.md',
   'docs/',
+  'web/',
 ]
 
 const isChecked = (path: string) =>

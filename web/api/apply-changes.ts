@@ -75,7 +75,7 @@ function addRuns(query: Query, runs: readonly RunChange[], isWatching: boolean):
   if (!pages || !first) return
   const news = new Map(runs.filter((run) => concerns(query, run)).map((run) => [run.id, run]))
   const known = new Set(pages.pages.flatMap(({ items }) => items.map(({ id }) => id)))
-  // The stream leaves the output out, and says in words what came of it.
+  // The stream omits the output and describes the result in words.
   const patched = mapItems(pages, (run) => ({ ...run, ...news.get(run.id) }))
   const state = stateOf(query)
   const added = [...news.values()].filter(

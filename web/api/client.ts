@@ -82,7 +82,7 @@ function readProblem(answer: Response, text: string): Problem {
     return JSON.parse(text) as Problem
   } catch {
     return {
-      title: 'The server gave an answer that cannot be read',
+      title: 'The server sent an unreadable response',
       detail: `${answer.status} ${answer.statusText}`.trim(),
       status: answer.status,
       code: 'unreadable',
@@ -92,9 +92,9 @@ function readProblem(answer: Response, text: string): Problem {
 
 function unreachable(cause: unknown): ApiError {
   const problem = {
-    title: 'The server does not answer',
+    title: 'The server is not responding',
     detail:
-      'It may be stopped or starting again. What was asked for may not have been done: try again when it is back.',
+      'It may be stopped or restarting. The request may not have been processed. Try again when the server is back.',
     status: 0,
     code: 'unreachable',
   }

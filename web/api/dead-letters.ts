@@ -1,4 +1,4 @@
-/** Dead letters: runs that failed for good and that nobody has taken care of. */
+/** Dead letters: permanently failed runs that were neither run again nor dismissed. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { get, post, queryOf } from './client.ts'
 import type {
@@ -56,7 +56,7 @@ export const redrive = (filter: LetterFilter, rate?: number): Promise<Redrive> =
 
 export const cancelRedrive = (id: string): Promise<Redrive> => post(`/v1/dead-letters/redrives/${id}/cancel`)
 
-/** One request dismisses so many and says whether there are more. */
+/** One request dismisses a batch and reports whether there are more. */
 export async function dismiss(filter: LetterFilter): Promise<number> {
   let count = 0
   for (;;) {

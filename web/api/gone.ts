@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 
 const gone = new Set<string>()
 const listeners = new Set<() => void>()
-/** More are not remembered: whoever has so many pages open reads them again. */
+/** The most ids to remember. Older ones are read again from the server. */
 const MOST_REMEMBERED = 10_000
 
 export function markGone(id: string): void {

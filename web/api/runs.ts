@@ -1,4 +1,4 @@
-/** Runs: what became of tasks. */
+/** Runs of tasks. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { get, post, queryOf } from './client.ts'
 import type { Page, Run, RunState, RunWithAttempts, TriggerInput } from './wire.ts'
@@ -46,7 +46,7 @@ export const runQuery = (id: string) =>
     queryFn: ({ signal }) => get<RunWithAttempts>(`/v1/runs/${encodeURIComponent(id)}`, signal),
   })
 
-/** Runs a task now; what is given is otherwise than the task says, for this one run. */
+/** Runs a task now, with optional overrides for this run. */
 export const triggerTask = (taskId: string, otherwise?: TriggerInput): Promise<Run> =>
   post(`/v1/tasks/${taskId}/trigger`, otherwise, { 'idempotency-key': crypto.randomUUID() })
 

@@ -42,7 +42,7 @@ export const tasksQuery = (filter: TaskFilter) =>
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })
 
-/** More than this are not gathered for one act: whoever has so many narrows them down, or asks the API. */
+/** The most tasks for one bulk action. For more, narrow the filter or use the API. */
 export const MOST_MATCHED = 10_000
 const MATCHED_PAGE_SIZE = 200
 
@@ -150,7 +150,7 @@ export const deleteTask = async (id: string): Promise<void> => {
   await ask('DELETE', `/v1/tasks/${id}`)
 }
 
-/** The same while the page goes away: the browser sends it even if nobody is there for the answer. */
+/** The same while the page goes away: the browser sends it even if no page waits for the answer. */
 export function deleteTaskOnLeaving(id: string): null {
   void fetch(`/v1/tasks/${id}`, { method: 'DELETE', keepalive: true }).catch(() => null)
   return null

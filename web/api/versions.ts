@@ -30,6 +30,6 @@ interface Rollback {
   readonly reason?: string
 }
 
-/** Makes an earlier version hold again, of a task that still is at the version one has seen. */
+/** Restores an earlier version, if the task is still at the version that the user saw. */
 export const rollbackTask = (id: string, rollback: Rollback, current: number): Promise<Answer<Task>> =>
   ask('POST', `/v1/tasks/${id}/rollback`, { body: rollback, headers: { 'if-match': `"${current}"` } })

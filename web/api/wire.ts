@@ -62,7 +62,7 @@ export type Task = Omit<WireTask, 'action' | 'schedule'> & {
   readonly schedule: Schedule
 }
 export type Run = WireRun & {
-  /** What came of it in a few words, where a stream has told it and left the output out. */
+  /** The result in a few words, if it came from a stream, which omits the output. */
   readonly outcome?: string
 }
 export type WhyNotRunning = WireWhy
@@ -76,7 +76,7 @@ export type RunWithAttempts = Omit<z.output<typeof WireRunWithAttempts>, 'action
 export type Preview = WirePreview
 /** What a client sends to create a task. */
 export type TaskInput = z.input<typeof CreateTaskSchema>
-/** What one run does otherwise than its task says. */
+/** Overrides for one run. */
 export type TriggerInput = z.input<typeof TriggerTaskSchema>
 export type Backfill = WireBackfill
 export type BackfillInput = z.input<typeof BackfillTaskSchema>

@@ -9,8 +9,8 @@ import { useLiveState } from './live.ts'
 export function NothingHere() {
   return (
     <section className={classes.box}>
-      <h1>There is nothing at this address</h1>
-      <p>It may have been typed wrongly, or belong to another version.</p>
+      <h1>Page not found</h1>
+      <p>The address may be mistyped, or belong to another version of Belfry.</p>
       <p>
         <Link to="/">Overview</Link> · <Link to="/tasks">Tasks</Link>
       </p>
@@ -34,10 +34,10 @@ export function Broken({ error }: BrokenProps) {
   }, [isUnfetched, isLive, wasLive])
   return (
     <section className={classes.box} role="alert">
-      <h1>{problem?.title ?? (isUnfetched ? 'This screen could not be fetched' : 'This screen failed')}</h1>
+      <h1>{problem?.title ?? (isUnfetched ? 'This page could not be loaded' : 'This page crashed')}</h1>
       <p>
         {isUnfetched
-          ? 'The server does not answer, or runs another version by now.'
+          ? 'The server is not responding, or was updated to another version.'
           : (problem?.detail ?? String(error instanceof Error ? error.message : error))}
       </p>
       {problem?.requestId && (

@@ -14,7 +14,7 @@ export type LiveState = 'live' | 'catching-up' | 'offline'
 /** A stream that is away for longer is not just catching up. */
 const PATIENCE_MS = 5_000
 const REOPEN_MS = 2_000
-/** How often screens ask for themselves: seldom while they are told, often while they are not. */
+/** How often screens poll: seldom while the event stream is connected, often while it is not. */
 const SELDOM_MS = 30_000
 const OFTEN_MS = 3_000
 

@@ -57,7 +57,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         aria-expanded
         aria-controls={list}
         aria-activedescendant={chosen < 0 ? undefined : `${list}-${chosen}`}
-        placeholder="A task, the id of a run, or where to go"
+        placeholder="Search tasks, run IDs and pages"
         leftSection={<Icon name="search" size={16} />}
         value={typed}
         onChange={(event) => {
@@ -67,7 +67,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         onKeyDown={onKeyDown}
         onFocus={takeTypedAhead}
       />
-      <div id={list} role="listbox" aria-label="Found" className={classes.list}>
+      <div id={list} role="listbox" aria-label="Results" className={classes.list}>
         {entries.map((entry, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: keys are heard where one types.
           <div
@@ -84,7 +84,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           </div>
         ))}
       </div>
-      {entries.length === 0 && <p className={classes.description}>Nothing has such a name.</p>}
+      {entries.length === 0 && <p className={classes.description}>No results.</p>}
     </Dialog>
   )
 }
@@ -101,8 +101,8 @@ function useEntries(typed: string): readonly Entry[] {
   if (ID.test(typed)) {
     const openRun = () => void navigate({ to: '/runs/$runId', params: { runId: typed } })
     return [
-      { id: 'run', label: `Open the run ${typed}`, icon: 'runs', go: openRun },
-      { id: 'task', label: `Open the task ${typed}`, icon: 'tasks', go: () => openTask(typed) },
+      { id: 'run', label: `Open run ${typed}`, icon: 'runs', go: openRun },
+      { id: 'task', label: `Open task ${typed}`, icon: 'tasks', go: () => openTask(typed) },
     ]
   }
   const places: readonly Entry[] = [
@@ -120,7 +120,7 @@ function useEntries(typed: string): readonly Entry[] {
     },
     {
       id: 'failed',
-      label: 'Runs that failed for good',
+      label: 'Permanently failed runs',
       icon: 'runs',
       go: () => void navigate({ to: '/runs', search: { state: 'permanently_failed' } }),
     },

@@ -53,7 +53,7 @@ export function Shell() {
     <>
       <Hatching />
       <a className={classes.skip} href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <header className={classes.header}>
         <div className={classes.bar}>
@@ -97,7 +97,7 @@ function Offline() {
   if (state !== 'offline') return null
   return (
     <p className={classes.offline}>
-      The server does not answer. What is shown may be old; this page keeps trying.
+      The server is not responding. The data shown may be out of date. Reconnecting…
     </p>
   )
 }
@@ -137,8 +137,8 @@ function ZoneSwitch() {
     <NativeSelect
       className={classes.zone}
       size="sm"
-      aria-label="Times are shown in"
-      title={`My zone is ${myZone()}`}
+      aria-label="Show times in"
+      title={`Your time zone is ${myZone()}`}
       value={tz}
       onChange={(event) => choose(event.currentTarget.value)}
       data={ZONE_MODES.map((mode) => ({ value: mode, label: MODE_WORDS[mode] }))}

@@ -6,7 +6,7 @@ import { SHORTCUTS } from './shortcuts.ts'
 
 export function ShortcutList({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl className={classes.list}>
         {SHORTCUTS.map(({ keys, does }) => (
           <div key={does} className={classes.row}>

@@ -9,22 +9,22 @@ import { useEffect, useEffectEvent } from 'react'
 const CHORD_MS = 1_500
 
 export const SHORTCUTS = [
-  { keys: ['Ctrl', 'K'], does: 'Search tasks, open a run by its id, go anywhere' },
-  { keys: ['g', 'o'], does: 'Go to the overview' },
-  { keys: ['g', 't'], does: 'Go to the tasks' },
-  { keys: ['g', 'r'], does: 'Go to the runs' },
-  { keys: ['g', 'd'], does: 'Go to the dead letters' },
-  { keys: ['g', 'n'], does: 'Go to the nodes' },
-  { keys: ['g', 's'], does: 'Go to the settings' },
+  { keys: ['Ctrl', 'K'], does: 'Search tasks, runs and pages' },
+  { keys: ['g', 'o'], does: 'Go to overview' },
+  { keys: ['g', 't'], does: 'Go to tasks' },
+  { keys: ['g', 'r'], does: 'Go to runs' },
+  { keys: ['g', 'd'], does: 'Go to dead letters' },
+  { keys: ['g', 'n'], does: 'Go to nodes' },
+  { keys: ['g', 's'], does: 'Go to settings' },
   { keys: ['n'], does: 'New task' },
-  { keys: ['/'], does: 'Filter the list' },
+  { keys: ['/'], does: 'Filter list' },
   { keys: ['j'], does: 'Next row' },
-  { keys: ['k'], does: 'Row before' },
-  { keys: ['Enter'], does: 'Open the row' },
-  { keys: ['x'], does: 'Select the row' },
-  { keys: ['r'], does: 'Run the task of the row now' },
-  { keys: ['p'], does: 'Pause or resume the task of the row' },
-  { keys: ['?'], does: 'This list' },
+  { keys: ['k'], does: 'Previous row' },
+  { keys: ['Enter'], does: 'Open row' },
+  { keys: ['x'], does: 'Select row' },
+  { keys: ['r'], does: 'Run the task in the row now' },
+  { keys: ['p'], does: 'Pause or resume the task in the row' },
+  { keys: ['?'], does: 'Show keyboard shortcuts' },
 ] as const
 
 /** Whether a key is meant for us, and not for a field, a dialog or the browser. */

@@ -1,6 +1,6 @@
 /** Keys that are pressed while the palette is still being fetched: they are kept for it, and do nothing else meanwhile. */
 
-/** Whoever has waited for so long types for something else. */
+/** After this time, typed keys are no longer meant for the palette. */
 const PATIENCE_MS = 10_000
 
 let text: string | null = null

@@ -48,7 +48,7 @@ export function ActDialog(props: ActDialogProps) {
     <Dialog title={title} size={size} onClose={props.onClose}>
       <form className={classes.body} onSubmit={(event) => void go(event)} noValidate>
         {children}
-        <section className={classes.effects} aria-label="What follows" aria-live="polite">
+        <section className={classes.effects} aria-label="Effects" aria-live="polite">
           <ul>
             {effects.map((effect, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name.
@@ -57,9 +57,9 @@ export function ActDialog(props: ActDialogProps) {
           </ul>
         </section>
         <details>
-          <summary className={classes.summary}>The same in a terminal</summary>
+          <summary className={classes.summary}>Equivalent commands</summary>
           <div className={classes.twin}>
-            <CodeBlock label="The same in a terminal" text={text} />
+            <CodeBlock label="Equivalent commands" text={text} />
             <CopyButton text={text} />
           </div>
         </details>

@@ -17,7 +17,7 @@ export function DeleteTask({ task, onClose, onDeleted }: DeleteTaskProps) {
   const remove = async () => {
     await deleteTask(task.id)
     dropTask(task.id)
-    tell({ text: `${titleOf(task)} is deleted.` })
+    tell({ text: `${titleOf(task)} was deleted.` })
     onClose()
     onDeleted?.()
   }
@@ -30,18 +30,18 @@ export function DeleteTask({ task, onClose, onDeleted }: DeleteTaskProps) {
         ...(task.nextFireAt
           ? [
               <>
-                It does not fire any more; next would have been{' '}
+                It no longer runs. Its next run would have been{' '}
                 <Instant at={task.nextFireAt} zone={task.timezone} />.
               </>,
             ]
           : []),
-        task.openRun ? `Its ${task.openRun.state} run is cancelled.` : 'None of its runs is active now.',
-        'What has run stays in the history. This cannot be undone.',
+        task.openRun ? `Its ${task.openRun.state} run will be cancelled.` : 'It has no active runs.',
+        'Past runs stay in the history. This cannot be undone.',
       ]}
       twin={{ method: 'DELETE', path: `/v1/tasks/${task.id}` }}
       command={`belfry task delete ${task.id}`}
       button="Delete"
-      keep="Keep it"
+      keep="Cancel"
       isHarmful
       act={remove}
     />

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { differences } from './differences.ts'
 
-test('only what is otherwise is told, by where it stands', () => {
+test('only values that differ are listed, by path', () => {
   const before = { name: 'a', retry: { limit: 3, max: '30s' }, tags: ['x'], schedule: { type: 'manual' } }
   const after = {
     ...before,

@@ -5,7 +5,7 @@ import classes from './found.module.css'
 export function Found({ onStartOver }: { readonly onStartOver: () => void }) {
   return (
     <p className={classes.found} role="status">
-      <span>This is what you wrote before and did not save.</span>
+      <span>Your unsaved changes were restored.</span>
       <Button size="compact-sm" variant="default" onClick={onStartOver}>
         Start over
       </Button>

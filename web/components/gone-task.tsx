@@ -6,7 +6,7 @@ export function GoneTask({ title }: { readonly title: string }) {
   return (
     <div className={classes.failure} role="alert">
       <p className={classes.title}>{title} was deleted.</p>
-      <p>It does not fire any more. What has run stays in the history.</p>
+      <p>It no longer runs. Its past runs stay in the history.</p>
       <p>
         <Link to="/tasks">All tasks</Link> · <Link to="/runs">All runs</Link>
       </p>

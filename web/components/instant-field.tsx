@@ -34,7 +34,7 @@ export function InstantField({ label, value, zone, onInstant, description, ...pr
   )
 }
 
-/** Whoever sets a clock elsewhere is told what it is on his own. */
+/** Shows the time in the reader's zone when the field is in another zone. */
 function inMyZone(value: string, zone: string): string | undefined {
   const at = Date.parse(value)
   if (zone === myZone() || Number.isNaN(at)) return undefined

@@ -46,7 +46,7 @@ export function Instant({ at, zone, precision }: InstantProps) {
 async function copy(event: MouseEvent, iso: string): Promise<void> {
   if ((event.target as HTMLElement).closest('a, button') !== null || !navigator.clipboard) return
   await navigator.clipboard.writeText(iso)
-  tell({ text: `${iso} is copied.` })
+  tell({ text: `Copied ${iso}.` })
 }
 
 /** How far away it is, by the server's clock, counted down each second. */

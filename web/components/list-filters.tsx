@@ -23,7 +23,7 @@ export function StateFilter<S extends AnyState>({ states, value, onChoose }: Sta
   )
 }
 
-const SPAN_WORDS = { '1h': 'the last hour', '24h': 'the last 24 hours', '7d': 'the last 7 days' } as const
+const SPAN_WORDS = { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days' } as const
 
 interface SinceFilterProps {
   readonly value: Span | undefined
@@ -33,7 +33,7 @@ interface SinceFilterProps {
 export function SinceFilter({ value, onChoose }: SinceFilterProps) {
   return (
     <NativeSelect
-      aria-label="Since"
+      aria-label="Time range"
       value={value ?? ''}
       onChange={(event) => onChoose(event.currentTarget.value)}
       data={[

@@ -1,6 +1,6 @@
 /**
  * The latest runs of a task, oldest first: the height is how long each took against the others, the colour and
- * the form say what came of it. A failure reaches the top and has a notch, a skip is hatched.
+ * the form show the result. A failure reaches the top and has a notch, a skip is hatched.
  */
 import { useNavigate } from '@tanstack/react-router'
 import { formatDuration, formatInstant } from '../../src/core/words/time.ts'
@@ -19,7 +19,7 @@ const HEIGHT = 28
 
 interface RunStripProps {
   readonly recent: NonNullable<Task['recent']>
-  /** A run is on its way: that none has ended does not mean that none has begun. */
+  /** A run is on its way: that none finished does not mean that none has begun. */
   readonly isOnItsWay: boolean
   /** The zone of the task. */
   readonly zone: string | null
@@ -30,7 +30,7 @@ export function RunStrip({ recent, isOnItsWay, zone }: RunStripProps) {
   const navigate = useNavigate()
   const bars = stripOf(recent.slice(0, SHOWN))
   if (bars.length === 0)
-    return <span className={classes.none}>{isOnItsWay ? 'none has ended' : '○ never ran'}</span>
+    return <span className={classes.none}>{isOnItsWay ? 'none finished' : '○ never ran'}</span>
   return (
     <svg
       className={classes.strip}

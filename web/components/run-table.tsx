@@ -1,4 +1,4 @@
-/** Runs as rows: what became of each, when it was due, how late it began and how long it took. */
+/** Runs as rows: the result of each, when it was due, how late it began and how long it took. */
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useMemo, useRef } from 'react'
 import { outcomeWords } from '../../src/core/words/outcome.ts'
@@ -41,13 +41,13 @@ export function RunTable({ runs, zone, label, withTask = false }: RunTableProps)
           <th scope="col" className={classes.number}>
             Late
           </th>
-          <th scope="col" className={classes.number} title="How long the last attempt took">
-            Took
+          <th scope="col" className={classes.number} title="Duration of the last attempt">
+            Duration
           </th>
           <th scope="col" className={classes.number}>
             Attempts
           </th>
-          <th scope="col">What came of it</th>
+          <th scope="col">Result</th>
         </tr>
       </thead>
       <tbody ref={body}>
@@ -67,9 +67,9 @@ export function RunTable({ runs, zone, label, withTask = false }: RunTableProps)
 
 /** What brought a run about, where it was not its schedule. */
 const KIND_WORDS: Partial<Readonly<Record<Run['kind'], string>>> = {
-  manual: 'by hand',
-  catchup: 'caught up',
-  backfill: 'by a backfill',
+  manual: 'manual',
+  catchup: 'catch-up',
+  backfill: 'backfill',
 }
 
 interface RunRowProps {
@@ -107,7 +107,7 @@ function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
           <span className={classes.kind}>
             {' '}
             to <Instant at={run.covers.until} zone={zone} precision="second" />
-            {run.covers.count !== null && `, ${run.covers.count} times`}
+            {run.covers.count !== null && `, ${run.covers.count} occurrences`}
           </span>
         )}
       </td>

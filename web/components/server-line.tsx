@@ -11,7 +11,7 @@ export function ServerLine() {
     <p className={classes.line}>
       Database: {isEmbedded ? `embedded PostgreSQL ${version}, ` : `PostgreSQL ${version} at `}
       <span className={classes.place}>{place}</span>
-      {server.isLoopbackOnly && ' · open to this machine only, no key needed'}
+      {server.isLoopbackOnly && ' · local access only, no API key required'}
     </p>
   )
 }

@@ -10,7 +10,7 @@ export function quote(text: string): string {
 /** A command on one line. */
 export const shellLine = (parts: readonly (readonly string[])[]): string => parts.flat().map(quote).join(' ')
 
-/** A command with each of its parts on a line of its own. */
+/** A command with each of its parts on a separate line. */
 export function shellLines(parts: readonly (readonly string[])[]): string {
   return parts.map((words) => words.map(quote).join(' ')).join(' \\\n  ')
 }

@@ -31,9 +31,9 @@ export function tellRun(task: Task, run: Run): void {
   tell({
     text: (
       <>
-        {titleOf(task)} runs now.{' '}
+        {titleOf(task)} was triggered.{' '}
         <Link to="/runs/$runId" params={{ runId: run.id }}>
-          See the run
+          View run
         </Link>
       </>
     ),
@@ -49,7 +49,7 @@ export async function togglePause(task: Task): Promise<void> {
   }
   try {
     await change(!isPaused)
-    tell({ text: `${titleOf(task)} is ${isPaused ? 'resumed' : 'paused'}.`, undo: () => change(isPaused) })
+    tell({ text: `${titleOf(task)} was ${isPaused ? 'resumed' : 'paused'}.`, undo: () => change(isPaused) })
   } catch (error) {
     tellFailure(error)
   }

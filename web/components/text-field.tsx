@@ -20,5 +20,7 @@ interface ReasonFieldProps {
 
 /** Why somebody does what a panel does; kept with it. */
 export function ReasonField({ isFirst = false, ...props }: ReasonFieldProps) {
-  return <TextField label="Why" maxLength={500} {...props} {...(isFirst ? { 'data-autofocus': true } : {})} />
+  return (
+    <TextField label="Reason" maxLength={500} {...props} {...(isFirst ? { 'data-autofocus': true } : {})} />
+  )
 }

@@ -1,6 +1,6 @@
 /** Finding words in a text, and cutting it where they stand. */
 
-/** More are not marked: a page with so many marks shows nothing any more. */
+/** The most matches to mark. With more marks, the text becomes unreadable. */
 export const MOST_MARKS = 500
 
 export interface TextPiece {

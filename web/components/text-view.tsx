@@ -64,7 +64,7 @@ export function TextView({ text, label, fileName, isGrowing = false }: TextViewP
           />
           {words !== '' && (
             <span className={classes.count} role="status">
-              {count === 0 ? 'not found' : `${at + 1} of ${count}${count === MOST_MARKS ? '+' : ''}`}
+              {count === 0 ? 'No matches' : `${at + 1} of ${count}${count === MOST_MARKS ? '+' : ''}`}
             </span>
           )}
           {count > 1 && (
@@ -72,7 +72,7 @@ export function TextView({ text, label, fileName, isGrowing = false }: TextViewP
               <ActionIcon
                 size="md"
                 variant="default"
-                aria-label="Hit before"
+                aria-label="Previous match"
                 onClick={() => setCurrent(at - 1)}
               >
                 <Icon name="up" size={14} />
@@ -80,7 +80,7 @@ export function TextView({ text, label, fileName, isGrowing = false }: TextViewP
               <ActionIcon
                 size="md"
                 variant="default"
-                aria-label="Next hit"
+                aria-label="Next match"
                 onClick={() => setCurrent(at + 1)}
               >
                 <Icon name="down" size={14} />
@@ -94,7 +94,7 @@ export function TextView({ text, label, fileName, isGrowing = false }: TextViewP
           )}
           <span className={classes.push} />
           <Button size="xs" variant="default" aria-pressed={isWrapped} onClick={() => setWrapped(!isWrapped)}>
-            {isWrapped ? 'Do not wrap' : 'Wrap'}
+            {isWrapped ? 'Unwrap lines' : 'Wrap lines'}
           </Button>
           <CopyButton text={text} />
           <Button size="xs" variant="default" onClick={() => download(text, fileName)}>

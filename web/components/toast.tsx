@@ -41,7 +41,7 @@ export function tellFailure(error: unknown): void {
   const problem = error instanceof ApiError ? error.problem : null
   notifications.show({
     color: 'red',
-    title: problem?.title ?? 'That did not work',
+    title: problem?.title ?? 'Something went wrong',
     message: problem?.detail ?? String(error),
     autoClose: UNDO_MS,
     closeButtonProps: { 'aria-label': 'Dismiss' },

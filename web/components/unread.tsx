@@ -11,8 +11,8 @@ interface UnreadProps {
 }
 
 const MAY_BE = {
-  task: 'It may have been deleted, or the address is not whole.',
-  run: 'History of that time may have been dropped, or the address is not whole.',
+  task: 'It may have been deleted, or the address may be incomplete.',
+  run: 'It may be older than the kept history, or the address may be incomplete.',
 } as const
 
 /** Stands where a task or a run would: there is none, and where to go then; or it could not be read, and why. */
@@ -21,7 +21,7 @@ export function Unread({ what, id, error, onRetry }: UnreadProps) {
   return (
     <section className={classes.failure} role="alert">
       <h1>
-        There is no {what} {id}
+        {what === 'task' ? 'Task' : 'Run'} {id} not found
       </h1>
       <p>{MAY_BE[what]}</p>
       <p>

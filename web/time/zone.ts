@@ -14,7 +14,7 @@ export function zoneChoices(...first: readonly string[]): string[] {
 export const ZONE_MODES = ['task', 'mine', 'utc'] as const
 export type ZoneMode = (typeof ZONE_MODES)[number]
 
-/** Things without a zone of their own are shown in the reader's. */
+/** Things without a zone are shown in the reader's. */
 export function shownZone(mode: ZoneMode, own: string | null | undefined): string {
   if (mode === 'utc') return UTC
   return mode === 'mine' ? myZone() : (own ?? myZone())

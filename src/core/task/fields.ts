@@ -93,7 +93,7 @@ export const TASK_FIELDS = {
     doc: 'Maximum number of scheduled runs. Manual triggers do not count.',
     flag: { name: '--max-runs', takes: 'n', help: 'Maximum number of scheduled runs', isRare: true },
     label: 'Maximum number of runs',
-    placeholder: 'no limit',
+    placeholder: 'No limit',
   },
   jitter: {
     kind: duration('0s', '1d'),
@@ -101,8 +101,8 @@ export const TASK_FIELDS = {
     about: 'when',
     doc: 'Random delay of up to this duration before each occurrence starts. The delay of a given occurrence never changes.',
     label: 'Random delay (jitter) of up to',
-    hint: 'Spreads occurrences that are due at the same instant. Each occurrence keeps its own delay. 30s, 5m',
-    placeholder: 'none',
+    hint: 'Spreads occurrences that are due at the same instant. Such as 30s or 5m.',
+    placeholder: 'None',
   },
   retry: {
     kind: {
@@ -122,7 +122,7 @@ export const TASK_FIELDS = {
           unstored: '1s',
           doc: 'Backoff before the first retry.',
           flag: { name: '--retry-initial', takes: 'time', help: 'First backoff', isRare: true },
-          label: 'First wait',
+          label: 'Initial retry delay',
         },
         max: {
           kind: duration('0s', '1d'),
@@ -130,7 +130,7 @@ export const TASK_FIELDS = {
           unstored: '30s',
           doc: 'Longest backoff. Must not be shorter than `initial`.',
           flag: { name: '--retry-max', takes: 'time', help: 'Longest backoff', isRare: true },
-          label: 'Longest wait',
+          label: 'Maximum retry delay',
         },
       },
     },
@@ -146,7 +146,7 @@ export const TASK_FIELDS = {
     about: 'trouble',
     doc: 'Maximum duration of one attempt.',
     flag: { name: '--timeout', takes: 'time', help: 'Stop an attempt after' },
-    label: 'Stop an attempt after',
+    label: 'Attempt timeout',
   },
   queueTimeout: {
     kind: duration('1s', '366d'),
@@ -160,19 +160,19 @@ export const TASK_FIELDS = {
       help: 'Give up waiting for a worker after',
       isRare: true,
     },
-    label: 'Give up waiting for a worker after',
-    placeholder: 'never',
+    label: 'Queue timeout',
+    placeholder: 'Never',
   },
   overlap: {
     kind: {
       type: 'choice',
       of: OVERLAP_POLICIES,
       words: {
-        skip: 'skip it',
-        allow: 'run both',
-        queue_one: 'let one wait',
-        queue_all: 'let all wait',
-        cancel_previous: 'cancel the earlier run',
+        skip: 'Skip it',
+        allow: 'Run both',
+        queue_one: 'Queue one',
+        queue_all: 'Queue all',
+        cancel_previous: 'Cancel the earlier run',
       },
     },
     default: 'skip',
@@ -181,7 +181,7 @@ export const TASK_FIELDS = {
     page: 'policies.md#overlap',
     doc: 'What happens to a run that is due while another run of the task is active.',
     flag: { name: '--overlap', takes: 'policy', help: 'While a run is active' },
-    label: 'Due while a run is active',
+    label: 'If due while a run is active',
   },
   misfire: {
     kind: {
@@ -192,10 +192,10 @@ export const TASK_FIELDS = {
             type: 'choice',
             of: MISFIRE_POLICIES,
             words: {
-              run_once: 'run the newest',
-              run_all: 'run all of them',
-              skip: 'skip them',
-              fail: 'let them fail',
+              run_once: 'Run the newest',
+              run_all: 'Run all of them',
+              skip: 'Skip them',
+              fail: 'Record them as failed',
             },
           },
           default: 'run_once',
@@ -210,7 +210,7 @@ export const TASK_FIELDS = {
           unstored: '1d',
           doc: 'Occurrences missed longer ago than this do not run.',
           flag: { name: '--misfire-window', takes: 'time', help: 'If not older than', isRare: true },
-          label: 'If not older than',
+          label: 'Maximum age',
         },
         cap: {
           kind: integer(1, 10_000),
@@ -238,9 +238,9 @@ export const TASK_FIELDS = {
       type: 'choice',
       of: WORKER_LOSS_POLICIES,
       words: {
-        retry: 'run it again (at least once)',
-        count: 'count it as a failed attempt',
-        fail: 'give it up (at most once)',
+        retry: 'Run it again (at least once)',
+        count: 'Count it as a failed attempt',
+        fail: 'Give up (at most once)',
       },
     },
     default: 'retry',
@@ -249,7 +249,7 @@ export const TASK_FIELDS = {
     page: 'policies.md#lost-workers',
     doc: 'What happens to a run whose worker dies. `retry` runs it again (at least once), `count` runs it again and uses up a retry, `fail` ends it (at most once).',
     flag: { name: '--on-worker-loss', takes: 'policy', help: 'When a worker dies', isRare: true },
-    label: 'When its worker dies',
+    label: 'If the worker dies',
   },
   queue: {
     kind: {
@@ -264,7 +264,7 @@ export const TASK_FIELDS = {
     doc: 'The queue its runs wait in.',
     flag: { name: '--queue', takes: 'name', help: 'Where its runs wait for a worker', isRare: true },
     label: 'Queue',
-    hint: 'Where its runs wait for a worker',
+    hint: 'The queue in which runs wait for a worker',
   },
   priority: {
     kind: integer(-1_000, 1_000),
@@ -275,7 +275,7 @@ export const TASK_FIELDS = {
     doc: 'Among waiting runs the smaller number goes first.',
     flag: { name: '--priority', takes: 'n', help: 'The smaller number goes first', isRare: true },
     label: 'Priority',
-    hint: 'The smaller number goes first',
+    hint: 'Lower numbers run first',
   },
   labels: {
     kind: list(20, 100),
@@ -291,7 +291,7 @@ export const TASK_FIELDS = {
       isRare: true,
     },
     label: 'Labels',
-    hint: 'What a worker must offer',
+    hint: 'Labels that a worker must have',
   },
   concurrencyKey: {
     kind: text(200),
@@ -312,7 +312,7 @@ export const TASK_FIELDS = {
     doc: 'How many runs with the same concurrency key may be in progress at once. The value that was set last applies to all of them.',
     flag: { name: '--concurrency-limit', takes: 'n', help: 'Runs with that key at once', isRare: true },
     label: 'Concurrency limit',
-    hint: 'Runs with this key at once',
+    hint: 'Maximum number of concurrent runs with this key',
   },
   metadata: {
     kind: { type: 'json', max: 16_384 },
@@ -322,7 +322,7 @@ export const TASK_FIELDS = {
     doc: 'Your own data, kept with the task.',
     flag: { name: '--metadata', takes: 'json', help: 'Your own data, as JSON', isRare: true },
     label: 'Metadata',
-    hint: 'Your own data: a JSON object',
+    hint: 'Your own data, as a JSON object',
     placeholder: '{}',
   },
   tracingId: {
@@ -335,8 +335,8 @@ export const TASK_FIELDS = {
     isNullable: true,
     about: 'where',
     doc: 'Your own identifier for tracing. It is sent with requests, in `belfry-tracing-id`, and with messages, and appears in log lines.',
-    label: 'Tracing id',
-    hint: 'Goes with its requests and log lines',
+    label: 'Tracing ID',
+    hint: 'Added to requests and log lines',
   },
 } as const satisfies Readonly<Record<string, TaskField>>
 

@@ -12,7 +12,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
   test('what was not saved is there again after a reload, a link and Back, until it is saved or given up', async () => {
     const { page } = await visit(`${node.url}/tasks/new`)
     const name = page.getByLabel('Name', { exact: true })
-    const found = page.getByText('This is what you wrote before and did not save.')
+    const found = page.getByText('Your unsaved changes were restored.')
 
     await name.fill('kept in the tab')
     await page.reload()
@@ -44,12 +44,12 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByLabel('Name', { exact: true }).fill('edited here')
     await node.request('PATCH', `/v1/tasks/${task.id}`, { owner: 'somebody else' })
     await page.reload()
-    await page.getByText('This is what you wrote before and did not save.').waitFor()
+    await page.getByText('Your unsaved changes were restored.').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: 'Save mine as version 3' }).click()
     await page.getByRole('heading', { name: 'edited here' }).waitFor()
     await page.goBack()
-    await page.getByText('Nothing is changed yet.').waitFor()
+    await page.getByText('No changes yet.').waitFor()
 
     expect((await node.request('GET', `/v1/tasks/${task.id}`)).body).toMatchObject({
       name: 'edited here',
@@ -64,7 +64,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
       schedule: { type: 'every', interval: '1h' },
     })
     const { page } = await visit(`${node.url}/settings?panel=blackout`)
-    const found = page.getByRole('dialog').getByText('This is what you wrote before and did not save.')
+    const found = page.getByRole('dialog').getByText('Your unsaved changes were restored.')
     const dialog = page.getByRole('dialog')
     const panels = [
       { address: '/settings?panel=blackout', label: 'Name', text: 'a long freeze' },
@@ -113,8 +113,8 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     await dialog.waitFor({ state: 'detached' })
     await open()
     const kept = await dialog.getByLabel('Name').inputValue()
-    await dialog.getByRole('button', { name: 'Set blackout' }).click()
-    await page.getByText('The blackout left by Back is set.').waitFor()
+    await dialog.getByRole('button', { name: 'Create blackout' }).click()
+    await page.getByText('Blackout left by Back was created.').waitFor()
     await open()
     const afterwards = await dialog.getByLabel('Name').inputValue()
     const { body } = await node.request('GET', '/v1/blackouts')
@@ -129,7 +129,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     const tests = async () => (await node.request('GET', '/v1/tasks?tag=test')).body.items
 
     await page.getByText('Sleep', { exact: true }).click()
-    await page.getByLabel('For how long').fill('1h')
+    await page.getByLabel('Duration').fill('1h')
     await page.getByText('Key, queue, workers, limits and metadata').click()
     await page.getByLabel('Queue', { exact: true }).fill('elsewhere')
     await page.getByRole('button', { name: 'Send a test run' }).click()
@@ -159,10 +159,10 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     }
 
     await page.getByText('HTTP', { exact: true }).click()
-    await page.getByText('Redirects, and how long to wait').click()
-    await fill({ Name: 'all of http', URL: sink.url, 'Redirects to follow': '3' })
-    await fill({ 'Wait for a connection': '2s', 'Wait for the first byte of the answer': '5s' })
-    await fill({ 'In step with (Berlin)': '2026-01-01T01:15' })
+    await page.getByText('Redirects and timeouts').click()
+    await fill({ Name: 'all of http', URL: sink.url, 'Maximum redirects': '3' })
+    await fill({ 'Connection timeout': '2s', 'First-byte timeout': '5s' })
+    await fill({ 'Anchor (Berlin)': '2026-01-01T01:15' })
     await save()
     await page.getByText('Slack', { exact: true }).click()
     await fill({ Name: 'all of slack', URL: sink.url, Blocks: '[{"type":"divider"}]' })

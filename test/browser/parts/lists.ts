@@ -48,7 +48,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
       .getByRole('row')
       .getByText(/, 02:01 UTC|, 01:01 UTC/)
       .waitFor()
-    await page.getByLabel('Times are shown in').selectOption('task')
+    await page.getByLabel('Show times in').selectOption('task')
     await page.getByRole('row').getByText(', 03:01 Berlin').waitFor()
     const inTaskZone = page.url()
     await page.getByLabel('Name or key').fill('task 012')
@@ -62,7 +62,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     await page.goBack()
     await page.getByText('task 0120').waitFor()
     await page.getByLabel('Tag').fill('none has it')
-    await page.getByText('No task is like that.').waitFor()
+    await page.getByText('No tasks match these filters.').waitFor()
 
     expect(inTaskZone).not.toContain('tz=')
     expect(shown).toBe(1)
@@ -94,7 +94,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     })
 
     const cursor = await followed
-    const saidMeanwhile = await page.getByText('No task is like that.').count()
+    const saidMeanwhile = await page.getByText('No tasks match these filters.').count()
     release()
     await page.getByText('task 0002').waitFor()
 
@@ -104,7 +104,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
 
   test('the same is done to several at once, also to those that are not shown, after saying what follows', async () => {
     const { page } = await visit(`${node.url}/tasks?q=task+07&tag=tenth`)
-    const bar = page.getByRole('region', { name: 'What to do to those selected' })
+    const bar = page.getByRole('region', { name: 'Actions for the selected tasks' })
     const states = async () => {
       const { body } = await node.request('GET', '/v1/tasks?q=task+07&tag=tenth')
       return body.items.map(({ state }: { state: string }) => state)
@@ -122,7 +122,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     await bar.getByRole('button', { name: 'Delete…' }).click()
     await page
       .getByRole('dialog', { name: 'Delete 9 tasks?' })
-      .getByText('None of their runs is active now.')
+      .getByText('They have no active runs.')
       .waitFor()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('9 tasks deleted.').waitFor()
@@ -137,11 +137,11 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     await page.locator('[role=row][data-index="0"]').getByText('task 0900').waitFor()
     await page.getByLabel('Select all shown').check()
     await bar.getByText(`${PAGE} selected`).waitFor()
-    await bar.getByRole('button', { name: 'Select all that match' }).click()
-    await bar.getByText(/\d+ selected: all that match/).waitFor()
+    await bar.getByRole('button', { name: 'Select all matching tasks' }).click()
+    await bar.getByText(/\d+ selected, all that match/).waitFor()
     const [selected] = ((await bar.textContent()) ?? '').split(' ')
     await bar.getByRole('button', { name: 'Pause…' }).click()
-    await page.getByRole('dialog').getByText('do not fire until they are resumed').waitFor()
+    await page.getByRole('dialog').getByText('do not run until the task is resumed').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Pause', exact: true }).click()
     await page.getByText(`${selected} tasks paused.`).waitFor()
 
@@ -169,13 +169,13 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     await press('x')
     await page.getByText('1 selected').waitFor({ state: 'detached' })
     await press('r')
-    await page.getByText('task 0998 runs now.').waitFor()
+    await page.getByText('task 0998 was triggered.').waitFor()
     await press('p')
-    await page.getByText('task 0998 is paused.').waitFor()
+    await page.getByText('task 0998 was paused.').waitFor()
     await press('Enter')
     await page.getByRole('heading', { name: 'task 0998' }).waitFor()
     await press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     await press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     let arrive: (value?: unknown) => void = () => {}

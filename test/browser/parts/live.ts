@@ -80,7 +80,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     await node.request('POST', `/v1/runs/${run.id}/cancel`)
     await page.getByText('cancelled', { exact: true }).first().waitFor()
 
-    expect(await page.getByRole('button', { name: 'Run it again' }).count()).toBe(1)
+    expect(await page.getByRole('button', { name: 'Run again' }).count()).toBe(1)
   })
 
   test('a task that somebody deletes is gone wherever it is shown', async () => {
@@ -112,13 +112,13 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     await page.getByText('live', { exact: true }).waitFor()
 
     await node.stop()
-    await page.getByText('The server does not answer.').waitFor()
+    await page.getByText('The server is not responding.').waitFor()
     await page.getByRole('link', { name: 'Nodes' }).click()
-    await page.getByRole('heading', { name: 'This screen could not be fetched' }).waitFor()
+    await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
     node = await startTestNode(database, { port: new URL(url).port })
     await page.getByRole('heading', { name: '64 shards' }).waitFor()
     await page.getByText('live', { exact: true }).waitFor()
 
-    expect(await page.getByText('The server does not answer.').count()).toBe(0)
+    expect(await page.getByText('The server is not responding.').count()).toBe(0)
   })
 }

@@ -11,13 +11,13 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     const { page } = await visit(`${node.url}/settings`, { expected: /422/ })
     const save = () => page.getByRole('button', { name: 'Save limits' }).click()
 
-    await page.getByLabel('No task more often than every').fill('often')
+    await page.getByLabel('Minimum interval between runs').fill('often')
     await save()
-    await page.getByLabel('No task more often than every').and(page.locator('[aria-invalid=true]')).waitFor()
-    await page.getByLabel('No task more often than every').fill('1s')
-    await page.getByLabel('Nothing further ahead than').fill('365d')
+    await page.getByLabel('Minimum interval between runs').and(page.locator('[aria-invalid=true]')).waitFor()
+    await page.getByLabel('Minimum interval between runs').fill('1s')
+    await page.getByLabel('Maximum time ahead').fill('365d')
     await save()
-    await page.getByText('The limits are saved.').waitFor()
+    await page.getByText('Limits saved.').waitFor()
 
     const { body } = await node.request('GET', '/v1/projects/default')
     expect(body.limits).toEqual({ minPeriod: '1s', maxAhead: '365d' })
@@ -30,8 +30,8 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await panel.getByText('Every week').click()
     await panel.getByText('Sat', { exact: true }).click()
     await panel.getByText('Sun', { exact: true }).click()
-    await panel.getByText('Sat, Sun from 22:00 to 06:00 · Berlin: nothing').waitFor()
-    await panel.getByRole('button', { name: 'Set blackout' }).click()
+    await panel.getByText('Sat, Sun from 22:00 to 06:00 · Berlin: no scheduled runs').waitFor()
+    await panel.getByRole('button', { name: 'Create blackout' }).click()
     await blackouts.getByText('weekends').waitFor()
     const set = (await node.request('GET', '/v1/blackouts')).body
     await blackouts.getByRole('button', { name: 'Remove…' }).click()
@@ -59,7 +59,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await list.getByText('failing').waitFor()
     await list.getByRole('button', { name: 'Delete…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
-    await page.getByText('Nobody is told.').waitFor()
+    await page.getByText('No subscriptions yet.').waitFor()
 
     expect(secret).toMatch(/^whsec_/)
     expect((await node.request('GET', '/v1/subscriptions')).body.items).toEqual([])

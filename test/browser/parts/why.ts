@@ -12,16 +12,16 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
       action: { type: 'sleep', duration: '0s' },
     })
     const { page } = await visit(`${node.url}/tasks/${task.id}?tab=ledger`)
-    await page.getByText('Everything is accounted for.').waitFor()
+    await page.getByText('All occurrences are accounted for.').waitFor()
     // Nobody recorded anything about the hours since it is said to have been made.
     await db.run(sql`update task set created_at = now() - interval '5 hours' where id = ${task.id}`)
 
     await page.reload()
 
-    await page.getByText('Not everything is in order.').waitFor()
+    await page.getByText('Some occurrences need attention.').waitFor()
     await page.getByRole('list', { name: 'Occurrences' }).getByText('5 occurrences').waitFor()
     await page.getByRole('list', { name: 'Occurrences' }).getByRole('link', { name: 'why' }).click()
-    await page.getByRole('region', { name: 'Why was it not running then?' }).waitFor()
+    await page.getByRole('region', { name: 'Why was it not running at that time?' }).waitFor()
   })
 
   test('the page of a task says why it is not running, what to do, and when that has changed', async () => {
@@ -36,12 +36,9 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
     const panel = page.getByRole('region', { name: 'Why is it not running?' })
 
     await panel.getByText('not_due').waitFor()
-    await panel
-      .getByRole('list', { name: 'Also in the way' })
-      .getByText('the queue closed is paused')
-      .waitFor()
-    await panel.getByRole('button', { name: 'Ask about earlier…' }).click()
-    const then = page.getByRole('region', { name: 'Why was it not running then?' })
+    await panel.getByRole('list', { name: 'Other causes' }).getByText('the queue closed is paused').waitFor()
+    await panel.getByRole('button', { name: 'Check an earlier time…' }).click()
+    const then = page.getByRole('region', { name: 'Why was it not running at that time?' })
     await then.getByText('not_created').waitFor()
     const asked = new URL(page.url()).searchParams.get('at') ?? ''
     await then.getByLabel('At (Berlin)').fill('2098-01-01T00:00:00')
@@ -53,7 +50,7 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
     await page.getByRole('button', { name: 'Run now' }).click()
     await panel.getByText('queue_paused').waitFor()
     await panel.getByText('belfry queue resume closed').waitFor()
-    await panel.getByRole('link', { name: 'Show that run' }).click()
+    await panel.getByRole('link', { name: 'View this run' }).click()
     await page.getByRole('heading', { name: 'held up' }).waitFor()
 
     expect(Date.parse(asked)).toBeLessThan(Date.now())

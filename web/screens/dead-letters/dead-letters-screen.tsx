@@ -1,4 +1,4 @@
-/** What failed for good, put together by what went wrong: one incident, one row, one button. */
+/** Permanently failed runs, grouped by error: one incident, one row, one button. */
 import { Button, NativeSelect } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
@@ -22,7 +22,7 @@ import { GROUPINGS, type Grouping, type LetterSearch } from './search.ts'
 
 const route = getRouteApi('/dead-letters')
 const BY_WORDS: Readonly<Record<Grouping, string>> = {
-  error: 'by what went wrong',
+  error: 'by error',
   task: 'by task',
   hour: 'by hour',
 }
@@ -60,14 +60,14 @@ export function DeadLettersScreen() {
         {query.data && total > 0 && (
           <span className={classes.small} role="status">
             {formatCount(total)}
-            {query.data.isComplete ? '' : '+'} {total === 1 ? 'run' : 'runs'} failed for good and nobody took
-            care of {total === 1 ? 'it' : 'them'}
+            {query.data.isComplete ? '' : '+'} permanently failed {total === 1 ? 'run needs' : 'runs need'}{' '}
+            attention
           </span>
         )}
       </div>
       <search className={classes.filters}>
         <NativeSelect
-          aria-label="Grouped"
+          aria-label="Group by"
           value={by}
           onChange={(event) => go({ by: event.currentTarget.value as Grouping, group: undefined })}
           data={GROUPINGS.map((value) => ({ value, label: BY_WORDS[value] }))}
@@ -78,7 +78,7 @@ export function DeadLettersScreen() {
         />
         {task && (
           <Button variant="default" onClick={() => go({ task: undefined })}>
-            Of one task only: show all
+            One task only: show all
           </Button>
         )}
         {total > 0 && (
@@ -98,7 +98,7 @@ export function DeadLettersScreen() {
         <NoLetters isFiltered={since !== undefined || task !== undefined} />
       )}
       {groups.length > 0 && (
-        <Panel title={`Failed for good, ${BY_WORDS[by]}`} flush>
+        <Panel title={`Permanently failed, ${BY_WORDS[by]}`} flush>
           <GroupList
             groups={groups}
             by={by}
@@ -122,15 +122,15 @@ export function DeadLettersScreen() {
 
 function NoLetters({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
-    <Nothing words="No dead letter is like that.">
+    <Nothing words="No dead letters match these filters.">
       <Link to="/dead-letters" search={{}}>
         Show all dead letters
       </Link>
     </Nothing>
   ) : (
-    <Nothing words="Nothing that failed for good was overlooked: the list is empty.">
+    <Nothing words="No dead letters. Permanently failed runs stay here until they are run again or dismissed.">
       <Link to="/runs" search={{ state: 'permanently_failed' }}>
-        Runs that failed, also those that were taken care of
+        All permanently failed runs
       </Link>
     </Nothing>
   )

@@ -23,13 +23,13 @@ export function DismissPanel({ filter, group, by, onClose }: LetterPanelProps) {
       isReady={data !== undefined && data.count > 0}
       effects={[
         count === null
-          ? 'Counting …'
-          : `${count} leave this list. Nobody is reminded of them any more; this cannot be undone.`,
-        'The runs stay in the history as they are, and can still be run again one by one.',
+          ? 'Counting…'
+          : `${count} ${data?.count === 1 ? 'run leaves' : 'runs leave'} this list. This cannot be undone.`,
+        'The runs stay in the history and can still be run again one by one.',
       ]}
       twin={{ method: 'POST', path: '/v1/dead-letters/dismiss', body: { filter } }}
       button="Dismiss"
-      keep="Keep them"
+      keep="Cancel"
       isHarmful
       act={go}
     />

@@ -25,5 +25,5 @@ export function groupFilter(by: Grouping, key: string, around: LetterFilter): Le
 /** What a group is about, in a line: what the latest of its runs said, for what all have in common leaves much out. */
 export function groupTitle(by: Grouping, group: LetterGroup): string {
   if (by === 'task') return group.taskName ?? group.key.slice(0, 13)
-  return group.sample.message ?? group.pattern ?? group.code ?? 'failed without a word'
+  return group.sample.message ?? group.pattern ?? group.code ?? 'no error message'
 }

@@ -39,7 +39,7 @@ export function GroupList({ groups, by, around, opened, onOpen, onAct }: GroupLi
                 </span>
                 {by === 'hour' ? (
                   <span>
-                    <Instant at={group.key} /> and the hour after
+                    Hour from <Instant at={group.key} />
                   </span>
                 ) : (
                   <span className={classes.words} title={group.pattern ?? undefined}>

@@ -35,7 +35,7 @@ export function Letters({ filter }: { readonly filter: LetterFilter }) {
           loading={query.isFetchingNextPage}
           onClick={() => void query.fetchNextPage()}
         >
-          Earlier ones
+          Earlier runs
         </Button>
       )}
     </div>
@@ -56,9 +56,9 @@ function Letter({ letter }: { readonly letter: DeadLetter }) {
       const run = await retryRun(letter.id)
       return (
         <>
-          A new run does it once more.{' '}
+          A new run was created.{' '}
           <Link to="/runs/$runId" params={{ runId: run.id }}>
-            See the run
+            View run
           </Link>
         </>
       )
@@ -66,7 +66,7 @@ function Letter({ letter }: { readonly letter: DeadLetter }) {
   const drop = () =>
     settle(async () => {
       await dismiss({ runIds: [letter.id] })
-      return 'Dismissed. It stays in the history.'
+      return 'Dismissed. The run stays in the history.'
     })
   return (
     <li className={classes.letter}>

@@ -33,7 +33,7 @@ export function RedrivePanel({ filter, group, by, onClose }: LetterPanelProps) {
   const go = async () => {
     await redrive(filter, rate)
     void queryClient.invalidateQueries({ queryKey: redrivesQuery.queryKey })
-    tell({ text: 'They are being run again; how far that has come is below the list.' })
+    tell({ text: 'Redrive started. Its progress is shown below the list.' })
     onClose()
   }
   const count = data ? data.count - data.endedTasks : 0
@@ -48,8 +48,8 @@ export function RedrivePanel({ filter, group, by, onClose }: LetterPanelProps) {
       act={go}
     >
       <TextField
-        label="Runs a second"
-        description="From 0.01 to 100; whoever they call should bear it"
+        label="Runs per second"
+        description="From 0.01 to 100. Choose a rate that your services can handle."
         inputMode="decimal"
         value={typed}
         onText={setTyped}
@@ -60,8 +60,8 @@ export function RedrivePanel({ filter, group, by, onClose }: LetterPanelProps) {
 }
 
 function effectsOf(data: RedriveForecast | undefined, error: unknown, rate: number): React.ReactNode[] {
-  if (error) return ['They cannot be counted now.']
-  if (!data) return ['Counting …']
+  if (error) return ['The runs could not be counted.']
+  if (!data) return ['Counting…']
   const { count, endedTasks, isComplete } = data
   const more = isComplete ? '' : 'at least '
   const runs = count - endedTasks
@@ -72,12 +72,12 @@ function effectsOf(data: RedriveForecast | undefined, error: unknown, rate: numb
         {more}
         {formatCount(runs)} new {runs === 1 ? 'run' : 'runs'}
       </strong>
-      {took}. Each does what its task says now.
+      {took}. Each uses the current version of its task.
     </>,
     ...(endedTasks > 0
       ? [`${formatCount(endedTasks)} cannot be run again: their tasks have ended. They stay on the list.`]
       : []),
-    'Each leaves this list when its new run is made. Should that fail as well, it is a dead letter itself.',
-    'It can be stopped at any time, and goes on when a node dies.',
+    'A run leaves this list when its new run is created. If the new run also fails, it becomes a dead letter.',
+    'You can stop the redrive at any time. It continues if a node dies.',
   ]
 }

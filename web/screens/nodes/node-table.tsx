@@ -5,7 +5,7 @@ import type { AnyState } from '../../components/state.ts'
 import { StateShape } from '../../components/state-mark.tsx'
 import classes from './nodes-screen.module.css'
 
-/** A node's state has a shape and a colour of its own kind: those of what its runs would be in. */
+/** The state of a node uses the shape and colour of the run state that matches it. */
 const LOOK_LIKE: Readonly<Record<Node['state'], AnyState>> = {
   alive: 'completed',
   quiet: 'worker_lost',
@@ -23,9 +23,9 @@ export function NodeTable({ nodes, label }: { readonly nodes: readonly Node[]; r
             <th scope="col">Name</th>
             <th scope="col">Roles</th>
             <th scope="col">Version</th>
-            <th scope="col">Runs / places</th>
+            <th scope="col">Runs / slots</th>
             <th scope="col">Shards</th>
-            <th scope="col">Last beat</th>
+            <th scope="col">Last heartbeat</th>
             <th scope="col">Started</th>
           </tr>
         </thead>

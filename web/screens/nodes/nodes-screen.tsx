@@ -30,10 +30,12 @@ export function NodesScreen() {
       <ServerLine />
       {gone.length > 0 && (
         <details>
-          <summary className={classes.summary}>{gone.length} that are gone, of the last week</summary>
+          <summary className={classes.summary}>
+            {gone.length} former {gone.length === 1 ? 'node' : 'nodes'} (last 7 days)
+          </summary>
           <div className={classes.gone}>
-            <Panel title="Gone" flush>
-              <NodeTable nodes={gone} label="Nodes that are gone" />
+            <Panel title="Former nodes" flush>
+              <NodeTable nodes={gone} label="Former nodes" />
             </Panel>
           </div>
         </details>

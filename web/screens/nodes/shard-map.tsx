@@ -43,7 +43,7 @@ export function ShardMap({
       title={`${shards.length} shards`}
       aside={
         <span className={unwatched > 0 ? classes.bad : classes.small}>
-          {unwatched === 0 ? 'all are watched' : `${unwatched} watched by nobody`}
+          {unwatched === 0 ? 'all watched' : `${unwatched} unwatched`}
         </span>
       }
     >
@@ -74,7 +74,7 @@ export function ShardMap({
 }
 
 function Square({ shard, mark }: { readonly shard: Shard; readonly mark: Mark | null }) {
-  const who = mark ? `watched by ${shard.ownerName ?? shard.owner}` : 'watched by nobody'
+  const who = mark ? `watched by ${shard.ownerName ?? shard.owner}` : 'unwatched'
   return (
     <span
       className={classes.square}

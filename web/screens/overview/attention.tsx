@@ -25,14 +25,17 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       lastDay.missed +
       tasks.paused.count ===
       0
-  if (isQuiet) return <p className={classes.quiet}>Nothing does.</p>
+  if (isQuiet) return <p className={classes.quiet}>Nothing needs attention</p>
   return (
     <ul className={classes.list}>
       {!database.isWritable && <Item state="missed">{database.detail}</Item>}
       <Refused refused={refused} />
       {shards.unwatched > 0 && (
         <Item state="missed">
-          <Link to="/nodes">{shards.unwatched} of the shards</Link> are watched by nobody
+          <Link to="/nodes">
+            {shards.unwatched === 1 ? 'One shard is' : `${shards.unwatched} shards are`}
+          </Link>{' '}
+          unwatched
           {shards.unwatchedSince && (
             <>
               , since <Instant at={shards.unwatchedSince} precision="second" />
@@ -43,7 +46,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       {runs.late.count > 0 && (
         <Item state="pending">
           <Link to="/runs" search={{ state: 'pending' }}>
-            {count(runs.late)} due and not begun
+            {count(runs.late)} {runs.late.count === 1 ? 'run is' : 'runs are'} overdue
           </Link>
           {runs.late.oldestDueAt && (
             <>
@@ -64,7 +67,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
       {tasks.failing.count > tasks.failing.items.length && (
         <Item state="failing">
           <Link to="/runs" search={{ state: 'permanently_failed', since: '24h' }}>
-            {count(tasks.failing)} tasks are failing in all
+            {count(tasks.failing)} tasks are failing in total
           </Link>
         </Item>
       )}
@@ -73,25 +76,26 @@ export function Attention({ stats }: { readonly stats: Stats }) {
           <Link to="/runs" search={{ state: 'skipped', since: '24h' }}>
             {lastDay.missed} occurrences were missed
           </Link>{' '}
-          within 24 hours: nobody was there when they came due
+          in the last 24 hours: no scheduler was watching when they came due
         </Item>
       )}
       {clock.lastStep && (
         <Item state="missed">
-          The database's clock was set {clock.lastStep.byMs < 0 ? 'back' : 'forward'} by{' '}
+          The database clock was set {clock.lastStep.byMs < 0 ? 'back' : 'forward'} by{' '}
           {inOnePiece(Math.abs(clock.lastStep.byMs))} at <Instant at={clock.lastStep.at} precision="second" />
-          {clock.steps > 1 && `, ${clock.steps} times within 24 hours`}
+          {clock.steps > 1 && `; ${clock.steps} changes in the last 24 hours`}
         </Item>
       )}
       {nodes.lost > 0 && (
         <Item state="worker_lost">
-          <Link to="/nodes">{nodes.lost === 1 ? 'One node' : `${nodes.lost} nodes`}</Link> died within the
-          last hour
+          <Link to="/nodes">{nodes.lost === 1 ? 'One node' : `${nodes.lost} nodes`}</Link> died in the last
+          hour
         </Item>
       )}
       {nodes.quiet > 0 && (
         <Item state="worker_lost">
-          <Link to="/nodes">{nodes.quiet === 1 ? 'One node is' : `${nodes.quiet} nodes are`}</Link> quiet
+          <Link to="/nodes">{nodes.quiet === 1 ? 'One node is' : `${nodes.quiet} nodes are`}</Link> quiet: no
+          recent heartbeat
         </Item>
       )}
       {tasks.paused.count > 0 && (
@@ -130,7 +134,7 @@ function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['
           {REFUSED_WORDS[operation]}, since <Instant at={since} precision="second" />: {error}
         </Item>
       ))}
-      {counted.count > items.length && <Item state="failing">{count(counted)} such writes in all</Item>}
+      {counted.count > items.length && <Item state="failing">{count(counted)} rejected writes in total</Item>}
     </>
   )
 }

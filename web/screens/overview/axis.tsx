@@ -44,7 +44,7 @@ export function barWords(steps: AxisProps['steps']): string {
   const ms = Date.parse(steps[1]?.at ?? '') - Date.parse(steps[0]?.at ?? '')
   if (Number.isNaN(ms)) return ''
   const [count, unit] = ms < HOUR_MS ? [ms / MINUTE_MS, 'minute'] : [ms / HOUR_MS, 'hour']
-  return `each bar ${count} ${unit}${count === 1 ? '' : 's'}`
+  return `${count} ${unit}${count === 1 ? '' : 's'} per bar`
 }
 
 interface KeyProps {

@@ -27,7 +27,7 @@ export function FirstRun() {
     mutationFn: (input: TaskInput) => createTask(input),
     onSuccess: async (task) => {
       queryClient.setQueryData(taskKeys.one(task.id), task)
-      tell({ text: `${task.name} is created.` })
+      tell({ text: `${task.name} was created.` })
       await navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
     },
   })
@@ -39,46 +39,44 @@ export function FirstRun() {
   return (
     <div className={classes.screen}>
       <div>
-        <h1>Nothing is scheduled yet</h1>
+        <h1>No tasks yet</h1>
         <p className={classes.lead}>
-          A task says what to do and when. Begin with one of these, or with your own.
+          A task defines what to do and when. Start with an example, or create your own.
         </p>
       </div>
       <div className={classes.cards}>
         <article className={classes.card}>
           <h2>Ring every minute</h2>
-          <p>Sleeps for a second, each minute. Nothing leaves this machine; watch it run.</p>
+          <p>Sleeps for one second every minute. Makes no network requests.</p>
           <Button
             loading={create.isPending}
             onClick={() => create.mutate({ name: 'Ring every minute', ...RING })}
           >
-            Create it
+            Create task
           </Button>
         </article>
         <article className={classes.card}>
           <h2>Call a URL at 9:00</h2>
-          <p>
-            On weekdays, by the clock of {zoneWord(myZone())}, with retries. You only fill in the address.
-          </p>
+          <p>On weekdays, in the time zone {zoneWord(myZone())}, with retries. You only enter the URL.</p>
           <Button
             variant="default"
             renderRoot={(props) => <Link to="/tasks/new" search={{ when: 'words' }} {...props} />}
           >
-            Fill it in
+            Set up
           </Button>
         </article>
         <article className={classes.card}>
-          <h2>From your own program</h2>
-          <p>Everything here goes through the HTTP API; it is described with examples.</p>
+          <h2>Use the API</h2>
+          <p>Everything in this dashboard uses the HTTP API. The reference has examples.</p>
           <Button variant="default" component="a" href="/docs">
-            Read about the API
+            API reference
           </Button>
         </article>
       </div>
       {create.error && <Failure error={create.error} />}
       <section aria-labelledby="terminal" className={classes.terminal}>
         <div className={classes.line}>
-          <h2 id="terminal">Or in a terminal</h2>
+          <h2 id="terminal">Or use the terminal</h2>
           <CopyButton text={command} />
         </div>
         <CodeBlock text={command} label="In a terminal" />

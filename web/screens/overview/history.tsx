@@ -23,7 +23,7 @@ export function History({ minutes }: { readonly minutes: Steps }) {
   const steps = range === '1h' ? minutes : (data?.steps ?? [])
   return (
     <>
-      <Panel title={`Runs that ended, ${RANGE_WORDS[range]}`} aside={<Ranges chosen={range} />}>
+      <Panel title={`Finished runs, ${RANGE_WORDS[range]}`} aside={<Ranges chosen={range} />}>
         {error && !data ? <Failure error={error} /> : <ThroughputChart steps={steps} range={range} />}
       </Panel>
       <Panel title={`Lateness, ${RANGE_WORDS[range]}`}>
@@ -35,7 +35,7 @@ export function History({ minutes }: { readonly minutes: Steps }) {
 
 function Ranges({ chosen }: { readonly chosen: ChartRange }) {
   return (
-    <nav className={classes.ranges} aria-label="How far back">
+    <nav className={classes.ranges} aria-label="Time range">
       {CHART_RANGES.map((range) => (
         <Link
           key={range}

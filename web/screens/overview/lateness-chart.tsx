@@ -15,19 +15,19 @@ interface LatenessChartProps {
 /** How late runs began, step by step, on a scale on which each line is ten times the one below. */
 export function LatenessChart({ steps, range }: LatenessChartProps) {
   const known = steps.flatMap(({ latenessMs }) => (latenessMs === null ? [] : [latenessMs]))
-  if (known.length === 0) return <p className={classes.empty}>Nothing has begun within this time.</p>
+  if (known.length === 0) return <p className={classes.empty}>No runs started in this period.</p>
   const worst = Math.max(...known.map(({ p99 }) => p99))
   const decades = decadesOf(worst)
   const top = decades.at(-1) ?? 1
-  const label = `${RANGE_WORDS[range]}: 99 % of the runs of each step began at most ${formatDuration(worst)} late`
+  const label = `Lateness, ${RANGE_WORDS[range]}: p99 is at most ${formatDuration(worst)} in each interval`
   return (
     <>
       <div className={classes.legend}>
         <Key colour="--running" look="line">
-          p50: half of the runs
+          p50 (median)
         </Key>
         <Key colour="--retrying" look="dashed">
-          p99: all but one in a hundred
+          p99
         </Key>
       </div>
       <Chart

@@ -27,7 +27,7 @@ export function NextHour({ next }: { readonly next: Stats['next'] }) {
       </div>
       <Bars
         bars={bars}
-        label={`In the next 60 minutes ${prefix}${formatCount(total)} occurrences are due`}
+        label={`Due in the next 60 minutes: ${prefix}${formatCount(total)} occurrences`}
         axis={<Axis steps={next.minutes} range="1h" />}
       />
     </>

@@ -13,21 +13,21 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
   const soon = next.minutes.slice(0, SOON_MINUTES).reduce((sum, { count }) => sum + count, 0)
   return (
     <ul className={classes.tiles}>
-      <Tile label="Late p50 / p99, 24 h" to={{ to: '/runs', search: { since: '24h' } }}>
+      <Tile label="Lateness p50 / p99, 24 h" to={{ to: '/runs', search: { since: '24h' } }}>
         {lastDay.latenessMs === null
           ? '–'
           : `${formatDuration(lastDay.latenessMs.p50)} / ${formatDuration(lastDay.latenessMs.p99)}`}
       </Tile>
-      <Tile label="Success, 24 h" to={{ to: '/runs', search: { since: '24h', state: 'completed' } }}>
+      <Tile label="Success rate, 24 h" to={{ to: '/runs', search: { since: '24h', state: 'completed' } }}>
         {formatShare(lastDay.completed, ended)}
       </Tile>
       <Tile
-        label="Failed for good, 24 h"
+        label="Permanently failed, 24 h"
         to={{ to: '/runs', search: { since: '24h', state: 'permanently_failed' } }}
       >
         {formatCount(lastDay.permanentlyFailed)}
       </Tile>
-      <Tile label="Running now / places" to={{ to: '/runs', search: { state: 'running' } }}>
+      <Tile label="Running / slots" to={{ to: '/runs', search: { state: 'running' } }}>
         {count(runs.running)} / {formatCount(places.total)}
       </Tile>
       <Tile label="Waiting for a worker" to={{ to: '/runs', search: { state: 'pending' } }}>
@@ -36,7 +36,10 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
       <Tile label="Retrying" to={{ to: '/runs', search: { state: 'retrying' } }}>
         {count(runs.retrying)}
       </Tile>
-      <Tile label={`Due in ${SOON_MINUTES} minutes`} to={{ to: '/tasks', search: { state: 'scheduled' } }}>
+      <Tile
+        label={`Due in the next ${SOON_MINUTES} minutes`}
+        to={{ to: '/tasks', search: { state: 'scheduled' } }}
+      >
         {next.atLeast ? '≥ ' : next.isEstimate ? '≈ ' : ''}
         {formatCount(soon)}
       </Tile>

@@ -46,17 +46,17 @@ function Request({ run, task }: { readonly run: RunWithAttempts; readonly task: 
       <div className={classes.details}>
         {isOlder && (
           <p className={classes.small}>
-            As version {run.version} of the task says it; the task is at version {task.version} now.
+            From version {run.version} of the task. The current version is {task.version}.
           </p>
         )}
         {run.override !== null && (
           <>
-            <p className={classes.small}>Asked to do otherwise than the task says:</p>
-            <CodeBlock label="What was changed for this run" text={JSON.stringify(run.override, null, 2)} />
+            <p className={classes.small}>Overrides for this run:</p>
+            <CodeBlock label="Overrides for this run" text={JSON.stringify(run.override, null, 2)} />
           </>
         )}
         <p className={classes.request}>{actionWords(run.action)}</p>
-        {sent !== '' && <CodeBlock label="What is sent" text={sent} />}
+        {sent !== '' && <CodeBlock label="Request content" text={sent} />}
       </div>
     </Panel>
   )
@@ -77,7 +77,7 @@ function WorkerName({ id }: { readonly id: string | null }) {
 }
 
 /** A worker that is lost tells nobody what it had begun. */
-const neverBegan = ({ outcome }: Attempt) => (outcome === 'worker_lost' ? 'not known' : 'never')
+const neverStarted = ({ outcome }: Attempt) => (outcome === 'worker_lost' ? 'unknown' : 'never')
 
 interface AttemptPartProps {
   readonly attempt: Attempt
@@ -99,12 +99,12 @@ function AttemptPart({ attempt, zone, isOpen }: AttemptPartProps) {
       <div className={classes.details}>
         <dl className={classes.facts}>
           <div>
-            <dt>Began</dt>
+            <dt>Started</dt>
             <dd>
               {attempt.startedAt ? (
                 <Instant at={attempt.startedAt} zone={zone} precision="millisecond" />
               ) : (
-                neverBegan(attempt)
+                neverStarted(attempt)
               )}
             </dd>
           </div>

@@ -24,7 +24,7 @@ export function Output({ attempt, zone }: OutputProps) {
       <Part title="Response" number={number} file={`${runId}-${number}-response.json`} value={head} />
       {body !== '' && (
         <>
-          <h3>Body{memberOf(output, 'truncated') === true && ', of which the beginning was kept'}</h3>
+          <h3>Body{memberOf(output, 'truncated') === true && ' (truncated)'}</h3>
           <TextView
             label={`Body of attempt ${number}`}
             fileName={`${runId}-${number}-body.txt`}

@@ -16,7 +16,7 @@ export function Progress({ progress: { fraction, message, at }, zone }: Progress
       title="Progress"
       aside={
         <span className={classes.said}>
-          said <Distance at={at} /> · <Instant at={at} zone={zone} precision="second" />
+          reported <Distance at={at} /> · <Instant at={at} zone={zone} precision="second" />
         </span>
       }
     >

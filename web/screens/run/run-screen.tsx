@@ -1,4 +1,4 @@
-/** One run: from the instant it was due to what came of it, attempt by attempt. */
+/** One run: from the due instant to the result, attempt by attempt. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
@@ -62,11 +62,11 @@ export function RunScreen() {
 }
 
 const KINDS: Readonly<Record<Run['kind'], string>> = {
-  occurrence: 'by its schedule',
-  manual: 'by hand',
-  catchup: 'caught up',
-  resume: 'on resuming',
-  backfill: 'by a backfill',
+  occurrence: 'on schedule',
+  manual: 'manual',
+  catchup: 'catch-up',
+  resume: 'on resume',
+  backfill: 'backfill',
 }
 
 function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Task | undefined }) {
@@ -82,7 +82,7 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
   const retry = async () => {
     try {
       const next = await retryRun(run.id)
-      tell({ text: 'A new run does it once more.' })
+      tell({ text: 'A new run was created.' })
       await navigate({ to: '/runs/$runId', params: { runId: next.id } })
     } catch (error) {
       tellFailure(error)
@@ -98,7 +98,7 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
               {titleOf(task)}
             </Link>
           ) : (
-            (run.taskName ?? 'a task that is deleted')
+            (run.taskName ?? 'a deleted task')
           )}
         </h1>
         <span className={classes.state}>
@@ -107,7 +107,7 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
             {KINDS[run.kind]}
             {run.retryOf && (
               <>
-                , again for{' '}
+                , rerun of{' '}
                 <Link to="/runs/$runId" params={{ runId: run.retryOf }}>
                   an earlier run
                 </Link>
@@ -119,7 +119,7 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
       <div className={classes.acts}>
         {!isOpen(run) && task && task.state !== 'cancelled' && (
           <Button leftSection={<Icon name="again" size={16} />} onClick={() => void retry()}>
-            Run it again
+            Run again
           </Button>
         )}
         {!isOpen(run) && task && task.state !== 'cancelled' && (
@@ -139,7 +139,7 @@ function Head({ run, task }: { readonly run: RunWithAttempts; readonly task: Tas
         )}
         {isOpen(run) && (
           <Button variant="default" disabled={run.cancelRequestedAt !== null} onClick={() => void cancel()}>
-            {run.cancelRequestedAt === null ? 'Cancel run' : 'Cancelling …'}
+            {run.cancelRequestedAt === null ? 'Cancel run' : 'Cancelling…'}
           </Button>
         )}
       </div>
@@ -156,30 +156,30 @@ function RunFacts({ run, zone }: { readonly run: RunWithAttempts; readonly zone:
       <Fact label="Due">
         <Instant at={run.scheduledFor} zone={zone} precision="second" />
       </Fact>
-      <Fact label="Began late by">{latenessWords(run)}</Fact>
+      <Fact label="Lateness">{latenessWords(run)}</Fact>
       <Fact label="Ended">
         {run.endedAt ? <Instant at={run.endedAt} zone={zone} precision="second" /> : 'not yet'}
       </Fact>
       {begun !== null && run.endedAt && (
-        <Fact label={run.attempts.length > 1 ? 'Took, with the waits' : 'Took'}>
+        <Fact label={run.attempts.length > 1 ? 'Duration, including waits' : 'Duration'}>
           {formatDuration(Date.parse(run.endedAt) - begun)}
         </Fact>
       )}
       <Fact label="Attempts">
         {run.attempt}
-        {run.losses > 0 && `, ${run.losses} lost with a worker`}
+        {run.losses > 0 && `, ${run.losses} lost because a worker died`}
       </Fact>
       {run.retryAt && (
-        <Fact label="Tried again">
+        <Fact label="Next attempt">
           <Distance at={run.retryAt} />
         </Fact>
       )}
       {(words !== '' || run.state === 'skipped') && (
-        <Fact label="What came of it" isWide>
+        <Fact label="Result" isWide>
           {run.state === 'skipped' ? <WhyThen run={run} /> : words}
         </Fact>
       )}
-      <Fact label="Id" isWide>
+      <Fact label="ID" isWide>
         <code>{run.id}</code>
       </Fact>
     </Facts>

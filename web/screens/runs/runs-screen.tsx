@@ -1,4 +1,4 @@
-/** What became of all tasks, latest first. */
+/** The runs of all tasks, latest first. */
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
@@ -54,13 +54,13 @@ export function RunsScreen() {
 
 function NoRuns({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
-    <Nothing words="No run is like that.">
+    <Nothing words="No runs match these filters.">
       <Link to="/runs" search={{}}>
         Show all runs
       </Link>
     </Nothing>
   ) : (
-    <Nothing words="Nothing has run yet. Whenever a task is due, or is run by hand, a row comes in here.">
+    <Nothing words="No runs yet. Runs appear here when a task is due or triggered.">
       <Link to="/tasks">Tasks</Link>
     </Nothing>
   )
@@ -80,7 +80,7 @@ function Filters({ filters }: { readonly filters: RunFilters }) {
           search={filters.since ? { since: filters.since } : {}}
           className={classes.also}
         >
-          Put together by what went wrong
+          Group by error
         </Link>
       )}
     </search>

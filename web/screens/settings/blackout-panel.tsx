@@ -23,7 +23,7 @@ type Day = (typeof WEEKDAYS)[number]
 const KINDS = [
   { value: 'range', label: 'Once' },
   { value: 'weekly', label: 'Every week' },
-  { value: 'cron', label: 'By cron' },
+  { value: 'cron', label: 'Cron' },
 ] as const satisfies readonly { value: Kind; label: string }[]
 
 interface Fields {
@@ -88,7 +88,7 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
   const go = async () => {
     await createBlackout(input)
     void queryClient.invalidateQueries({ queryKey: blackoutsQuery.queryKey })
-    tell({ text: `The blackout ${input.name} is set.` })
+    tell({ text: `Blackout ${input.name} was created.` })
     close()
   }
   return (
@@ -97,14 +97,14 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
       onClose={close}
       isReady={missing === null}
       effects={[
-        missing ?? `${wordsOf(fields)}: nothing of the project starts by time.`,
+        missing ?? `${wordsOf(fields)}: no scheduled runs of the project start.`,
         fields.effect === 'skip'
-          ? 'What falls inside is recorded as skipped.'
-          : 'Of what falls inside, the latest occurrence of each task runs at the end.',
-        'Run now, retries and runs that wait already still run.',
+          ? 'Occurrences in this window are recorded as skipped.'
+          : 'The latest occurrence of each task in this window runs at its end.',
+        'Manual runs, retries and runs that are already waiting still run.',
       ]}
       twin={{ method: 'POST', path: '/v1/blackouts', body: input }}
-      button="Set blackout"
+      button="Create blackout"
       act={go}
     >
       {isFound && <Found onStartOver={startOver} />}
@@ -117,7 +117,7 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
         data-autofocus
       />
       <SegmentedControl
-        aria-label="Kind of window"
+        aria-label="Window type"
         fullWidth
         value={fields.kind}
         data={[...KINDS]}
@@ -126,11 +126,11 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
       />
       <WindowFields fields={fields} change={change} />
       <NativeSelect
-        label="What falls inside"
+        label="Occurrences in this window"
         value={fields.effect}
         data={[
-          { value: 'skip', label: 'is skipped' },
-          { value: 'defer', label: 'runs at the end: the latest of each task' },
+          { value: 'skip', label: 'Skip' },
+          { value: 'defer', label: 'Run the latest of each task at the end' },
         ]}
         onChange={(event) => change({ effect: event.currentTarget.value as Fields['effect'] })}
       />
@@ -140,14 +140,14 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
 
 /** What is still to be said before there is a window. */
 function missingOf({ name, kind, from, to, days }: Fields): string | null {
-  if (name.trim() === '') return 'Give it a name.'
-  if (kind === 'range' && (from === '' || to === '')) return 'Choose from when to when.'
-  return kind === 'weekly' && days.length === 0 ? 'Choose the days that it begins on.' : null
+  if (name.trim() === '') return 'Enter a name.'
+  if (kind === 'range' && (from === '' || to === '')) return 'Choose a start and an end.'
+  return kind === 'weekly' && days.length === 0 ? 'Choose the days on which it starts.' : null
 }
 
 /** Until all of it is right there may be nothing to say. */
 function wordsOf(fields: Fields): string {
-  if (fields.kind === 'range') return 'Between these two instants'
+  if (fields.kind === 'range') return 'Between these two times'
   try {
     return windowWords(windowOf(fields))
   } catch {
@@ -194,12 +194,12 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
       <>
         <div className={classes.two}>
           <TextField
-            label="Begins by this cron expression"
+            label="Starts at (cron expression)"
             value={fields.expression}
             onText={(expression) => change({ expression })}
           />
           <TextField
-            label="And lasts"
+            label="Duration"
             description="From 1m to 31d"
             value={fields.duration}
             onText={(duration) => change({ duration })}
@@ -211,7 +211,7 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
   return (
     <>
       <Chip.Group multiple value={[...fields.days]} onChange={(days) => change({ days: days as Day[] })}>
-        <div className={classes.days} role="group" aria-label="Beginning on these days">
+        <div className={classes.days} role="group" aria-label="Starts on">
           {WEEKDAYS.map((day) => (
             <Chip key={day} value={day} size="xs" variant="outline">
               {day.slice(0, 1).toUpperCase() + day.slice(1)}
@@ -222,7 +222,7 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
       <div className={classes.two}>
         <TextField label="From" type="time" value={fields.begins} onText={(begins) => change({ begins })} />
         <TextField
-          label="To, the same day or the next"
+          label="To (same or next day)"
           type="time"
           value={fields.ends}
           onText={(ends) => change({ ends })}

@@ -28,7 +28,8 @@ export function Blackouts({ onAdd }: { readonly onAdd: () => void }) {
       {!blackouts && !error && <Bones count={1} />}
       {blackouts?.length === 0 && (
         <p className={classes.nothing}>
-          None. In a blackout nothing starts by time; what falls into it is skipped, or put off to its end.
+          No blackouts yet. During a blackout no scheduled runs start; occurrences are skipped or deferred to
+          its end.
         </p>
       )}
       <ul aria-label="Blackouts">
@@ -60,24 +61,24 @@ function BlackoutRow({ blackout, onRemove }: BlackoutRowProps) {
       <div className={classes.state}>
         {current ? (
           <>
-            <StateMark state="paused" text="in force" />
+            <StateMark state="paused" text="active" />
             <span className={classes.small}>
               until <Instant at={current.to} zone={zone} /> (<Distance at={current.to} />)
             </span>
           </>
         ) : next ? (
           <>
-            <StateMark state="scheduled" text="to come" />
+            <StateMark state="scheduled" text="upcoming" />
             <span className={classes.small}>
               <Instant at={next.from} zone={zone} /> to <Instant at={next.to} zone={zone} />
             </span>
           </>
         ) : (
-          <StateMark state="finished" text="over" />
+          <StateMark state="finished" text="ended" />
         )}
       </div>
       <span className={classes.small}>
-        {effect === 'skip' ? 'what falls inside is skipped' : 'what falls inside runs at its end'}
+        {effect === 'skip' ? 'occurrences are skipped' : 'the latest occurrences run at its end'}
       </span>
       <Button size="xs" variant="default" onClick={onRemove}>
         Remove…
@@ -95,7 +96,7 @@ interface RemoveBlackoutProps {
 function RemoveBlackout({ blackout, onClose, onRemoved }: RemoveBlackoutProps) {
   const remove = async () => {
     await deleteBlackout(blackout.id)
-    tell({ text: `The blackout ${blackout.name} is removed.` })
+    tell({ text: `Blackout ${blackout.name} was removed.` })
     onRemoved()
     onClose()
   }
@@ -106,13 +107,13 @@ function RemoveBlackout({ blackout, onClose, onRemoved }: RemoveBlackoutProps) {
       onClose={onClose}
       effects={[
         blackout.isInForce
-          ? 'It holds right now: tasks start again by time at once, and what it put off goes on.'
-          : 'It does not hold now; what would have fallen into it runs as scheduled.',
-        'What was skipped stays skipped.',
+          ? 'It is active now. Scheduled runs start again immediately, including deferred ones.'
+          : 'It is not active now. Occurrences in its window will run as scheduled.',
+        'Skipped occurrences stay skipped.',
       ]}
       twin={{ method: 'DELETE', path: `/v1/blackouts/${blackout.id}` }}
       button="Remove"
-      keep="Keep it"
+      keep="Cancel"
       isHarmful
       act={remove}
     />

@@ -15,7 +15,7 @@ import classes from './settings.module.css'
 export function Limits() {
   const { data, error, refetch } = useQuery(projectQuery)
   return (
-    <Panel title={data ? `Limits of the project ${data.name}` : 'Limits'}>
+    <Panel title={data ? `Limits of project ${data.name}` : 'Limits'}>
       {error && !data ? (
         <Failure error={error} onRetry={() => void refetch()} />
       ) : data ? (
@@ -47,7 +47,7 @@ function LimitsForm({ project }: { readonly project: Project }) {
     try {
       queryClient.setQueryData(projectQuery.queryKey, await editProject({ limits: edit }))
       setError(null)
-      tell({ text: 'The limits are saved.' })
+      tell({ text: 'Limits saved.' })
     } catch (failure) {
       setError(failure)
     }
@@ -57,16 +57,16 @@ function LimitsForm({ project }: { readonly project: Project }) {
   return (
     <form className={classes.limits} onSubmit={(event) => void save(event)} noValidate>
       <TextField
-        label="No task more often than every"
-        description="10ms at the least: 1s, 1m"
+        label="Minimum interval between runs"
+        description="Such as 1s or 1m. Minimum: 10ms."
         value={minPeriod}
         error={errorAt('/limits/minPeriod')}
         onText={setMinPeriod}
       />
       <TextField
-        label="Nothing further ahead than"
-        description="30d, 365d; empty for any distance"
-        placeholder="any distance"
+        label="Maximum time ahead"
+        description="Such as 30d or 365d. Leave empty for no limit."
+        placeholder="No limit"
         value={maxAhead}
         error={errorAt('/limits/maxAhead')}
         onText={setMaxAhead}
@@ -76,7 +76,7 @@ function LimitsForm({ project }: { readonly project: Project }) {
           Save limits
         </Button>
         <span className={classes.small}>
-          Tasks that exist go on as they are; what is created or rescheduled must keep them.
+          Existing tasks are not affected. The limits apply to tasks that are created or rescheduled.
         </span>
       </div>
       {error !== null && fields.length === 0 && <Failure error={error} />}

@@ -1,4 +1,4 @@
-/** What holds for all tasks of the project: limits, windows in which nothing starts, and who is told how runs end. */
+/** Settings for all tasks of the project: limits, blackouts and subscriptions. */
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import type { SettingsPanel } from '../../app/router.tsx'
 import { useTitle } from '../../components/title.ts'

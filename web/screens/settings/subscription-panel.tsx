@@ -59,9 +59,9 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
       title="New subscription"
       onClose={close}
       effects={[
-        `Each run that ends${states.length === 0 ? '' : ` ${states.map((state) => LOOKS[state].word).join(' or ')}`}${wanted.length === 0 ? '' : `, of tasks tagged ${wanted.join(' or ')}`} is posted there from now on.`,
-        'At least once, in order for each task; what is not taken is sent again for a day, then the subscription is disabled and says so.',
-        'The secret that signs what is sent is shown once, next.',
+        `Belfry posts an event to this URL for each run that ends${states.length === 0 ? '' : ` ${states.map((state) => LOOKS[state].word).join(' or ')}`}${wanted.length === 0 ? '' : `, of tasks tagged ${wanted.join(' or ')}`}, from now on.`,
+        'Delivery is at least once and in order for each task. Failed deliveries are retried for a day; then the subscription is disabled.',
+        'The signing secret is shown once, in the next step.',
       ]}
       twin={{ method: 'POST', path: '/v1/subscriptions', body: input }}
       button="Subscribe"
@@ -79,8 +79,8 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
       />
       <TextField label="Name" maxLength={200} value={name} onText={(typed) => change({ name: typed })} />
       <MultiSelect
-        label="Runs that end"
-        placeholder={states.length === 0 ? 'in any way' : ''}
+        label="Run states"
+        placeholder={states.length === 0 ? 'Any' : ''}
         data={ENDED_STATES.map((value) => ({ value, label: LOOKS[value].word }))}
         value={[...states]}
         onChange={(chosen) => change({ states: chosen as State[] })}
@@ -88,8 +88,8 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
         comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
       />
       <TextField
-        label="Of tasks with one of these tags"
-        description="With commas between them; empty for all tasks"
+        label="Task tags"
+        description="Separated by commas. Leave empty for all tasks."
         value={tags}
         onText={(typed) => change({ tags: typed })}
       />
@@ -99,9 +99,9 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
 
 function Secret({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   return (
-    <Dialog title="Keep this secret" onClose={onClose}>
+    <Dialog title="Signing secret" onClose={onClose}>
       <div className={classes.secret}>
-        <p>Whoever receives the events checks their signature with it. It is not shown again.</p>
+        <p>Use it to verify the signatures of events. It is not shown again.</p>
         <CodeBlock label="Secret" text={secret} />
         <div className={classes.secretButtons}>
           <CopyButton text={secret} />

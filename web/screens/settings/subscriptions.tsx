@@ -20,7 +20,7 @@ const LOOKS_LIKE: Readonly<Record<Subscription['state'], AnyState>> = {
   disabled: 'permanently_failed',
 }
 
-/** Who is told by webhook how runs end, and whether that works. */
+/** The webhooks that receive ended runs, and the state of their deliveries. */
 export function Subscriptions({ onAdd }: { readonly onAdd: () => void }) {
   const query = useInfiniteQuery(subscriptionsQuery)
   const [asked, setAsked] = useState<Subscription | null>(null)
@@ -36,8 +36,7 @@ export function Subscriptions({ onAdd }: { readonly onAdd: () => void }) {
       {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
       {query.data && subscriptions.length === 0 && (
         <p className={classes.nothing}>
-          Nobody is told. A subscription posts to an address of yours how runs end, signed, again and again
-          until it is taken.
+          No subscriptions yet. A subscription posts a signed event to your URL when a run ends, with retries.
         </p>
       )}
       <ul aria-label="Subscriptions">
@@ -79,7 +78,7 @@ function SubscriptionRow({ subscription, onChanged, onDelete }: SubscriptionRowP
   const resume = async () => {
     try {
       await resumeSubscription(id)
-      tell({ text: `${name ?? url} is told again, from where it stopped.` })
+      tell({ text: `Deliveries to ${name ?? url} continue where they stopped.` })
     } catch (error) {
       tellFailure(error)
     }
@@ -96,12 +95,12 @@ function SubscriptionRow({ subscription, onChanged, onDelete }: SubscriptionRowP
         <StateMark state={LOOKS_LIKE[state]} text={state} />
         {state !== 'active' && lastError && (
           <span className={`${classes.small} ${classes.words}`}>
-            {lastError.message}, {formatCount(failures)} in a row
+            {lastError.message}, {formatCount(failures)} {failures === 1 ? 'failure' : 'failures'} in a row
           </span>
         )}
         {state === 'failing' && retryAt && (
           <span className={classes.small}>
-            tried again <Distance at={retryAt} />
+            next attempt <Distance at={retryAt} />
           </span>
         )}
       </div>
@@ -131,7 +130,7 @@ function filterWords(filter: Subscription['filter']): string {
   const { states = [], ...others } = filter
   const words = Object.entries(others).map(([name, values]) => `${name}: ${(values ?? []).join(', ')}`)
   const ends = states.map((state) => LOOKS[state].word).join(' or ')
-  return [ends === '' ? 'every run that ends' : `runs that end ${ends}`, ...words].join(' · ')
+  return [ends === '' ? 'all runs that end' : `runs that end ${ends}`, ...words].join(' · ')
 }
 
 interface DeleteSubscriptionProps {
@@ -144,7 +143,7 @@ function DeleteSubscription({ subscription, onClose, onDeleted }: DeleteSubscrip
   const { id, name, url } = subscription
   const remove = async () => {
     await deleteSubscription(id)
-    tell({ text: `${name ?? url} is told nothing any more.` })
+    tell({ text: `Subscription ${name ?? url} was deleted.` })
     onDeleted()
     onClose()
   }
@@ -154,12 +153,12 @@ function DeleteSubscription({ subscription, onClose, onDeleted }: DeleteSubscrip
       size="md"
       onClose={onClose}
       effects={[
-        'Nothing is sent there any more, and where it stopped is forgotten. This cannot be undone.',
-        'What has happened can still be read at /v1/events.',
+        'No more events are sent, and the delivery position is lost. This cannot be undone.',
+        'Past events can still be read at /v1/events.',
       ]}
       twin={{ method: 'DELETE', path: `/v1/subscriptions/${id}` }}
       button="Delete"
-      keep="Keep it"
+      keep="Cancel"
       isHarmful
       act={remove}
     />

@@ -1,4 +1,4 @@
-/** What each kind of action has to be told. */
+/** The fields of each type of action. */
 import { NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { HTTP_METHODS, MAX_REDIRECTS } from '../../../src/core/action/action.ts'
 import { MASK } from '../../../src/core/action/secret-rule.ts'
@@ -11,8 +11,8 @@ import classes from './task-form.module.css'
 export function SleepFields({ draft, change, errorAt }: PartProps) {
   return (
     <TextInput
-      label="For how long"
-      description="Simulated work: 500ms, 10s, 1h30m"
+      label="Duration"
+      description="Length of the simulated work, such as 500ms, 10s or 1h30m"
       value={draft.duration}
       error={errorAt('/action/duration')}
       onChange={(event) => change({ duration: event.currentTarget.value })}
@@ -25,7 +25,7 @@ export function HandlerFields({ draft, change, errorAt }: PartProps) {
     <>
       <TextInput
         label="Handler"
-        description="The name that a worker of yours offers"
+        description="A handler that your worker provides"
         placeholder="resize"
         value={draft.handler}
         error={errorAt('/action/name')}
@@ -33,7 +33,7 @@ export function HandlerFields({ draft, change, errorAt }: PartProps) {
       />
       <Textarea
         label="Payload"
-        description="What the handler is called with: JSON, or any text"
+        description="Argument of the handler: JSON or text"
         autosize
         minRows={3}
         maxRows={14}
@@ -50,13 +50,13 @@ export function HandlerFields({ draft, change, errorAt }: PartProps) {
 export function RequestFields(props: PartProps) {
   switch (props.draft.action) {
     case 'ping':
-      return <Url {...props} description="Gets a GET." />
+      return <Url {...props} description="Receives a GET request." />
     case 'http':
       return <HttpFields {...props} />
     default:
       return (
         <>
-          <Url {...props} description="Gets a POST." />
+          <Url {...props} description="Receives a POST request." />
           <Body {...props} />
         </>
       )
@@ -78,7 +78,7 @@ function HttpFields(props: PartProps) {
       </div>
       <Textarea
         label="Headers"
-        description={`One a line, such as accept: application/json. ${MASK} keeps the stored secret.`}
+        description={`One per line, such as accept: application/json. ${MASK} keeps the stored value.`}
         autosize
         minRows={2}
         maxRows={8}
@@ -89,8 +89,8 @@ function HttpFields(props: PartProps) {
       />
       <Body {...props} />
       <TextInput
-        label="Good answers"
-        description="Statuses that count as success, such as 200, 404 or 2xx. Empty: 2xx."
+        label="Success status codes"
+        description="Such as 200, 404 or 2xx. Default: 2xx."
         value={draft.expect}
         error={errorAt('/action/expect')}
         onChange={(event) => change({ expect: event.currentTarget.value })}
@@ -105,29 +105,29 @@ const LIMITS = ['/action/followRedirects', '/action/connectTimeout', '/action/fi
 function RequestLimits({ draft, change, errorAt }: PartProps) {
   return (
     <Folded
-      summary="Redirects, and how long to wait"
+      summary="Redirects and timeouts"
       fields={LIMITS}
       errorAt={errorAt}
       isOpenFirst={draft.followRedirects + draft.connectTimeout + draft.firstByteTimeout !== ''}
     >
       <TextField
-        label="Redirects to follow"
-        description={`Up to ${MAX_REDIRECTS}. Empty: none; a redirect is an answer like any other.`}
+        label="Maximum redirects"
+        description={`Up to ${MAX_REDIRECTS}. By default, redirects are not followed.`}
         inputMode="numeric"
         value={draft.followRedirects}
         error={errorAt('/action/followRedirects')}
         onText={(followRedirects) => change({ followRedirects })}
       />
       <TextField
-        label="Wait for a connection"
-        description="500ms, 5s. Empty: 10s."
+        label="Connection timeout"
+        description="Such as 500ms or 5s. Default: 10s."
         value={draft.connectTimeout}
         error={errorAt('/action/connectTimeout')}
         onText={(connectTimeout) => change({ connectTimeout })}
       />
       <TextField
-        label="Wait for the first byte of the answer"
-        description="10s, 1m. Empty: as long as the attempt may take."
+        label="First-byte timeout"
+        description="Such as 10s or 1m. Default: the attempt timeout."
         value={draft.firstByteTimeout}
         error={errorAt('/action/firstByteTimeout')}
         onText={(firstByteTimeout) => change({ firstByteTimeout })}
@@ -154,7 +154,7 @@ function Body({ draft, change, errorAt }: PartProps) {
   return (
     <Textarea
       label="Body"
-      description="JSON, or any text"
+      description="JSON or text"
       autosize
       minRows={3}
       maxRows={14}

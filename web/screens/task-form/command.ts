@@ -8,7 +8,7 @@ import { FIELD_LIST, membersOf } from '../../../src/core/task/field-list.ts'
 import type { TaskInput } from '../../api/wire.ts'
 import { shellLines } from '../../components/shell.ts'
 
-/** Where the command line asks when it is told nothing. */
+/** The server that the command line uses by default. */
 const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 
 type Words = readonly string[]

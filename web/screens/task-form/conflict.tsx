@@ -27,12 +27,12 @@ export function Conflict({ base, theirs, draft, isBusy, onKeepMine, onTakeTheirs
   return (
     <section className={classes.conflict} role="alert" aria-labelledby="conflict-title">
       <h2 id="conflict-title" tabIndex={-1} ref={takeFocus}>
-        Somebody else changed this task while you did
+        Someone else changed this task while you were editing
       </h2>
       <p>
         Version {theirs.version} was saved{' '}
-        <Instant at={theirs.updatedAt} zone={theirs.timezone} precision="second" />; you began with version{' '}
-        {base.version}. Nothing of yours is saved yet.
+        <Instant at={theirs.updatedAt} zone={theirs.timezone} precision="second" />; you started from version{' '}
+        {base.version}. Your changes are not saved yet.
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <div className={classes.scroll} tabIndex={0} role="region" aria-label="Both versions">
@@ -40,7 +40,7 @@ export function Conflict({ base, theirs, draft, isBusy, onKeepMine, onTakeTheirs
           <thead>
             <tr>
               <th scope="col">Field</th>
-              <th scope="col">Version {base.version}, where you began</th>
+              <th scope="col">Version {base.version} (your starting point)</th>
               <th scope="col">Theirs, version {theirs.version}</th>
               <th scope="col">Yours</th>
             </tr>
@@ -62,12 +62,10 @@ export function Conflict({ base, theirs, draft, isBusy, onKeepMine, onTakeTheirs
           Save mine as version {theirs.version + 1}
         </Button>
         <Button variant="default" onClick={onTakeTheirs}>
-          Take theirs, drop mine
+          Discard mine, keep theirs
         </Button>
       </div>
-      <p className={classes.hint}>
-        Saving yours changes only the fields you changed; their other fields stay.
-      </p>
+      <p className={classes.hint}>Saving yours overwrites only the fields you changed.</p>
     </section>
   )
 }

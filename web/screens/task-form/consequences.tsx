@@ -56,10 +56,10 @@ interface ConsequencesProps {
 
 export function Consequences({ draft, preview, problems, current }: ConsequencesProps) {
   return (
-    <Panel title="This will happen">
+    <Panel title="Preview">
       <div className={classes.list}>
         <p className={classes.action}>
-          {'action' in draft.raw ? 'What the JSON says' : actionWords(actionOf(draft))}
+          {'action' in draft.raw ? 'As defined in the JSON' : actionWords(actionOf(draft))}
         </p>
         {problems.length > 0 ? (
           <p className={classes.wrong} role="status">
@@ -80,7 +80,7 @@ function Occurrences({ draft, preview }: { readonly draft: Draft; readonly previ
   if (preview === null)
     return (
       <p className={classes.policy}>
-        {draft.when === 'once' || draft.when === 'words' ? 'Choose when.' : 'Asking the server …'}
+        {draft.when === 'once' || draft.when === 'words' ? 'Enter a schedule.' : 'Loading…'}
       </p>
     )
   return (
@@ -89,7 +89,7 @@ function Occurrences({ draft, preview }: { readonly draft: Draft; readonly previ
         <Sentence text={preview.description} zone={preview.timezone} />
       </p>
       {preview.occurrences.length > 0 ? (
-        <ol className={classes.times} aria-label="Next times">
+        <ol className={classes.times} aria-label="Next occurrences">
           {preview.occurrences.map(({ at }, index) => (
             <li key={at}>
               <Instant at={at} zone={preview.timezone} />
@@ -102,10 +102,10 @@ function Occurrences({ draft, preview }: { readonly draft: Draft; readonly previ
           ))}
         </ol>
       ) : (
-        draft.when !== 'manual' && <p className={classes.policy}>Nothing is due within these bounds.</p>
+        draft.when !== 'manual' && <p className={classes.policy}>No occurrences within these limits.</p>
       )}
       {preview.notes.length > 0 && (
-        <ul className={classes.notes} aria-label="Notes on the clock">
+        <ul className={classes.notes} aria-label="Clock changes">
           {preview.notes.map(({ wall, note }) => (
             <li key={`${wall} ${note}`}>
               <span aria-hidden="true">⚠ </span>
@@ -127,23 +127,23 @@ interface MovesProps {
 /** What saving changes about a task that exists. */
 function Moves({ current, draft, preview }: MovesProps) {
   const changes = differences(fullInput(draftOf(current)), fullInput(draft))
-  if (changes.length === 0) return <p className={classes.policy}>Nothing is changed yet.</p>
+  if (changes.length === 0) return <p className={classes.policy}>No changes yet.</p>
 
   const next = preview?.occurrences[0]?.at
   const isMoved =
     current.nextFireAt !== null && next !== undefined && Date.parse(next) !== Date.parse(current.nextFireAt)
   return (
-    <ul className={classes.moves} aria-label="Consequences">
+    <ul className={classes.moves} aria-label="Changes">
       <li>
         Version {current.version} becomes {current.version + 1}.
       </li>
       {isMoved && current.nextFireAt && (
         <li>
-          Next fire moves from <Instant at={current.nextFireAt} zone={current.timezone} /> to{' '}
+          Next run moves from <Instant at={current.nextFireAt} zone={current.timezone} /> to{' '}
           <Instant at={next} zone={preview?.timezone} />.
         </li>
       )}
-      {current.openRun && <li>The {current.openRun.state} run keeps the settings it has.</li>}
+      {current.openRun && <li>The {current.openRun.state} run keeps its settings.</li>}
       {changes.map(({ path, before, after }) => (
         <li key={path}>
           <code>{path}</code>: <del>{valueWords(before)}</del> → <ins>{valueWords(after)}</ins>
@@ -164,12 +164,10 @@ function valueWords(value: unknown): string {
 
 function misfireWords({ misfirePolicy, misfireWindow: window, when }: Draft): string {
   const misfireWindow = durationWords(window)
-  if (when === 'manual') return 'Nothing can be missed: it fires by hand only.'
-  if (misfirePolicy === 'skip')
-    return 'If the scheduler was down for more than a moment: what was missed is recorded as skipped.'
-  if (misfirePolicy === 'fail')
-    return 'If the scheduler was down for more than a moment: what was missed is recorded as failed.'
+  if (when === 'manual') return 'A manual task has no occurrences to miss.'
+  if (misfirePolicy === 'skip') return 'After downtime: records missed occurrences as skipped.'
+  if (misfirePolicy === 'fail') return 'After downtime: records missed occurrences as failed.'
   if (misfirePolicy === 'run_all')
-    return `If the scheduler was down: runs for each time that is not older than ${misfireWindow}.`
-  return `If the scheduler was down: runs once, for the newest time missed that is not older than ${misfireWindow}.`
+    return `After downtime: runs every missed occurrence up to ${misfireWindow} old.`
+  return `After downtime: runs the newest missed occurrence, if it is at most ${misfireWindow} old.`
 }

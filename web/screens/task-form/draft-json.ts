@@ -23,10 +23,10 @@ export function draftOfJson(text: string, before: Draft): ReadJson {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return { ok: false, reason: `This is not JSON: ${(error as Error).message}` }
+    return { ok: false, reason: `Invalid JSON: ${(error as Error).message}` }
   }
   const changed = changedNumber(text)
-  if (changed !== null) return { ok: false, reason: `This cannot be kept as it is: ${changed}` }
+  if (changed !== null) return { ok: false, reason: `This cannot be stored exactly: ${changed}` }
   if (!isObject(value)) return { ok: false, reason: 'This must be an object: { "action": …, "schedule": … }' }
   return { ok: true, draft: draftOfFields(value, { ...before, raw: {} }) }
 }

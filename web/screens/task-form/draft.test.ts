@@ -168,15 +168,15 @@ test('what is no number goes to the API as it was typed, which says what is wron
 })
 
 test.each([
-  ['0', '1s', '30s', 'If it fails: no retry, permanently failed at once.'],
-  ['3', '1s', '30s', 'If it fails: again after up to 1 s, 2 s, 4 s, then permanently failed.'],
+  ['0', '1s', '30s', 'On failure: no retries; the run fails permanently.'],
+  ['3', '1s', '30s', 'On failure: retries after up to 1 s, 2 s, 4 s, then fails permanently.'],
   [
     '7',
     '10s',
     '30s',
-    'If it fails: again after up to 10 s, 20 s, 30 s, 30 s, 30 s, … 7 times in all, then permanently failed.',
+    'On failure: retries after up to 10 s, 20 s, 30 s, 30 s, 30 s, … 7 retries in total, then fails permanently.',
   ],
-  ['x', '1s', '30s', 'If it fails: see the fields on the left.'],
+  ['x', '1s', '30s', 'On failure: see the retry fields of the form.'],
 ])('%s retries from %s to %s are put into words', (retryLimit, retryInitial, retryMax, words) => {
   expect(retryWords({ retryLimit, retryInitial, retryMax })).toBe(words)
 })

@@ -71,7 +71,7 @@ function EditTask({ opened, latest }: EditTaskProps) {
     onSuccess: async ({ data }) => {
       forget()
       patchTask(data)
-      tell({ text: `${titleOf(data)} is saved as version ${data.version}.` })
+      tell({ text: `${titleOf(data)} was saved as version ${data.version}.` })
       await navigate({ to: '/tasks/$taskId', params: { taskId: base.id } })
     },
     onError: async (error) => {
@@ -136,7 +136,7 @@ function EditTask({ opened, latest }: EditTaskProps) {
           <>
             {latest > base.version && theirs === null && !save.isSuccess && (
               <p role="status" className={classes.meanwhile}>
-                Somebody saved version {latest} meanwhile. Save shows both side by side.
+                Someone saved version {latest} in the meantime. Save to compare both versions.
               </p>
             )}
             <Consequences draft={draft} preview={preview} problems={problems} current={base} />

@@ -29,7 +29,7 @@ export function JsonEditor({ draft, jsonOf, start, problems, onChange }: JsonEdi
     <section className={classes.part} aria-label="The task as JSON">
       <Textarea
         label="The task as JSON"
-        description="As POST /v1/tasks takes it; /docs describes every field"
+        description="The body of POST /v1/tasks. See /docs for every field."
         autosize
         minRows={16}
         maxRows={40}
@@ -40,7 +40,7 @@ export function JsonEditor({ draft, jsonOf, start, problems, onChange }: JsonEdi
         classNames={{ input: classes.mono ?? '' }}
       />
       {reason === null && problems.length > 0 && (
-        <ul className={classes.problems} aria-label="What is wrong">
+        <ul className={classes.problems} aria-label="Errors">
           {problems.map(({ pointer, detail }) => (
             <li key={pointer + detail}>
               <code>{pointer}</code> {detail}

@@ -1,4 +1,4 @@
-/** What a message to people has to be told: who gets it, and what it says. */
+/** The fields of a message: recipients and content. */
 import { Textarea } from '@mantine/core'
 import { TextField } from '../../components/text-field.tsx'
 import { Url } from './action-fields.tsx'
@@ -12,7 +12,7 @@ export function EmailFields(props: PartProps) {
     <>
       <Addresses
         label="To"
-        description="Addresses, one a line or with commas between them"
+        description="Addresses, one per line or separated by commas"
         placeholder="Ada <ada@example.com>"
         value={draft.to}
         error={errorAt('/action/to')}
@@ -45,14 +45,14 @@ function EmailExtras({ draft, change, errorAt }: PartProps) {
       <Addresses label="Bcc" value={bcc} error={errorAt('/action/bcc')} onText={(bcc) => change({ bcc })} />
       <TextField
         label="From"
-        placeholder="as the server is configured"
+        placeholder="Server default"
         value={from}
         error={errorAt('/action/from')}
         onText={(from) => change({ from })}
       />
       <TextField
         label="Reply to"
-        placeholder="the sender"
+        placeholder="The sender"
         value={replyTo}
         error={errorAt('/action/replyTo')}
         onText={(replyTo) => change({ replyTo })}
@@ -60,7 +60,7 @@ function EmailExtras({ draft, change, errorAt }: PartProps) {
       <Textarea
         className={classes.whole ?? ''}
         label="HTML"
-        description="The same message as HTML; programs that show none fall back to the message above"
+        description="The message as HTML. Email clients that do not show HTML use the message above."
         autosize
         minRows={3}
         maxRows={14}
@@ -98,11 +98,11 @@ export function SlackFields(props: PartProps) {
   const { draft, change, errorAt } = props
   return (
     <>
-      <Url {...props} description="The incoming webhook. Whoever knows it can write to the channel." />
+      <Url {...props} description="The incoming webhook. Anyone who has this URL can post to the channel." />
       <Message {...props} />
       <Textarea
         label="Blocks"
-        description="Block Kit, as a JSON array. With blocks, notifications show the message above."
+        description="Block Kit, as a JSON array. Notifications show the message above."
         placeholder='[{ "type": "divider" }]'
         autosize
         minRows={1}

@@ -76,7 +76,7 @@ function NewTask({ name, start }: NewTaskProps) {
       forget()
       queryClient.setQueryData(taskKeys.one(task.id), task)
       void queryClient.invalidateQueries({ queryKey: taskKeys.lists })
-      tell({ text: `${titleOf(task)} is created.` })
+      tell({ text: `${titleOf(task)} was created.` })
       await navigate({ to: '/tasks/$taskId', params: { taskId: task.id } })
     },
   })

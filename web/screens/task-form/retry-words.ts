@@ -10,12 +10,12 @@ type RetryFields = Pick<Draft, 'retryLimit' | 'retryInitial' | 'retryMax'>
 export function retryWords({ retryLimit, retryInitial, retryMax }: RetryFields): string {
   const limit = Number(retryLimit)
   const [initial, max] = [parseDuration(retryInitial.trim()), parseDuration(retryMax.trim())]
-  if (limit === 0) return 'If it fails: no retry, permanently failed at once.'
+  if (limit === 0) return 'On failure: no retries; the run fails permanently.'
   if (!Number.isInteger(limit) || limit < 0 || !initial.ok || !max.ok)
-    return 'If it fails: see the fields on the left.'
+    return 'On failure: see the retry fields of the form.'
   const waits = Array.from({ length: Math.min(limit, SHOWN_WAITS) }, (_, nth) =>
     formatDuration(Math.min(initial.ms * 2 ** nth, max.ms)),
   )
-  const more = limit > SHOWN_WAITS ? `, … ${limit} times in all` : ''
-  return `If it fails: again after up to ${waits.join(', ')}${more}, then permanently failed.`
+  const more = limit > SHOWN_WAITS ? `, … ${limit} retries in total` : ''
+  return `On failure: retries after up to ${waits.join(', ')}${more}, then fails permanently.`
 }

@@ -1,4 +1,4 @@
-/** Runs what a draft says once, as a task of its own that is gone afterwards, whatever happens. */
+/** Runs a draft once, as a temporary task that is always deleted afterwards. */
 import { get } from '../../api/client.ts'
 import { isOpen } from '../../api/runs.ts'
 import { createTask, deleteTask, deleteTaskOnLeaving } from '../../api/tasks.ts'

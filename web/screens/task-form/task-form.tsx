@@ -31,7 +31,7 @@ interface TaskFormProps {
   readonly onSave: () => void
 }
 
-/** Fields of the form, by pointer; problems elsewhere are told above the buttons. */
+/** Fields of the form, by pointer; problems elsewhere are shown above the buttons. */
 const SHOWN = [
   ...BOXES.map(({ pointer }) => pointer),
   '/action/url',
@@ -105,7 +105,7 @@ export function TaskForm({
     <form ref={element} className={classes.form} onSubmit={submit} noValidate>
       <div className={classes.left}>
         <SegmentedControl
-          aria-label="Write it as"
+          aria-label="Edit as"
           className={classes.forms}
           size="xs"
           value={form}
@@ -125,15 +125,14 @@ export function TaskForm({
           </>
         )}
       </div>
-      <aside className={classes.right} aria-label="What will happen">
+      <aside className={classes.right} aria-label="Preview">
         {aside}
       </aside>
       <div className={classes.end}>
         {error !== null && !isToldElsewhere && <Failure error={error} />}
         {isToldElsewhere && (
           <p role="alert" className={classes.refused}>
-            Not saved: {problems.length === 1 ? 'one field is' : `${problems.length} fields are`} not right
-            yet.
+            Not saved: {problems.length === 1 ? 'one field is' : `${problems.length} fields are`} invalid.
           </p>
         )}
         <div className={classes.buttons} aria-busy={isBusy}>
@@ -156,11 +155,13 @@ function Carried({ draft: { raw }, onDrop }: CarriedProps) {
   return (
     <p className={classes.carried} role="status">
       <span>
-        {names.length === 1 ? 'This field is' : 'These fields are'} as the JSON has{' '}
-        {names.length === 1 ? 'it' : 'them'}, whatever stands below: <code>{names.join(', ')}</code>
+        {names.length === 1
+          ? 'This field is set in JSON and overrides'
+          : 'These fields are set in JSON and override'}{' '}
+        the form: <code>{names.join(', ')}</code>
       </span>
       <Button size="compact-sm" variant="default" onClick={onDrop}>
-        Take the fields below
+        Use the form instead
       </Button>
     </p>
   )

@@ -32,7 +32,7 @@ test('a test run goes where the runs of the task would go, and is not tried agai
   expect(testInput(draft)).not.toHaveProperty('key')
 })
 
-test('a test run does not wait for ever for a worker that nobody has, and is asked about ever more seldom', () => {
+test('a test run does not wait forever for a worker, and is polled less and less often', () => {
   expect(testInput(emptyDraft())).toMatchObject({ queueTimeout: '1m' })
 
   const waits = Array.from({ length: 20 }).reduce<number[]>(

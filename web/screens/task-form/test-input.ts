@@ -5,7 +5,7 @@ import type { Draft } from './draft.ts'
 import { fullInput } from './draft-input.ts'
 
 const MAX_NAME = 200
-/** Where the draft lets runs wait for a worker for ever, a test does not. */
+/** A test run never waits for a worker forever, even if the draft allows it. */
 const QUEUE_TIMEOUT = '1m'
 
 /** What is about several runs means nothing to one. */

@@ -1,5 +1,5 @@
 /**
- * Does once, now and for real, what the form says, without saving it: a task of its own, tagged `test`, that
+ * Does once, now and for real, what the form says, without saving it: a temporary task, tagged `test`, that
  * runs at once, is not tried again, and is deleted when its run has ended or the form is left. The run stays in the history.
  */
 import { Button } from '@mantine/core'
@@ -35,10 +35,10 @@ export function TestRun({ draft }: { readonly draft: Draft }) {
     }
   }
   return (
-    <Panel title="Try it first">
+    <Panel title="Test run">
       <div className={classes.list}>
         <p className={classes.policy}>
-          Does it once, for real, right now. Nothing is saved. Leaving this page cancels it.
+          Runs the action once, for real. The task is not saved. Leaving this page cancels the run.
         </p>
         <div>
           <Button
@@ -80,7 +80,7 @@ function Result({ run }: { readonly run: Run }) {
     <p>
       <StateMark state={run.state} /> {outcomeWords(run)}
       {took !== null && ` in ${formatDuration(took)}`}
-      {isOpen(run) && `, stopped after ${MAX_TEST_MINUTES} minutes: save it to run it for longer`} ·{' '}
+      {isOpen(run) && `, stopped after ${MAX_TEST_MINUTES} minutes: save the task to run it for longer`} ·{' '}
       <Link to="/runs/$runId" params={{ runId: run.id }}>
         view
       </Link>

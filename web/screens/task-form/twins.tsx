@@ -30,7 +30,7 @@ export function Twins({ command, ...request }: TwinsProps) {
   }
   const text = texts[form]()
   return (
-    <Panel title="The same as" aside={<CopyButton text={text} />}>
+    <Panel title="Equivalent request" aside={<CopyButton text={text} />}>
       <div className={classes.list}>
         <SegmentedControl
           aria-label="Form"

@@ -20,7 +20,7 @@ export function Cron({ draft, change, errorAt }: PartProps) {
     <>
       <TextInput
         label="Cron expression"
-        description="minute hour day month weekday; a sixth field in front is for seconds"
+        description="minute hour day month weekday; an optional first field is for seconds"
         value={draft.expression}
         error={errorAt('/schedule/expression')}
         onChange={(event) => change({ expression: event.currentTarget.value })}
@@ -48,7 +48,7 @@ export function ZoneSelect({ draft, change, errorAt }: PartProps) {
       value={draft.timezone}
       error={errorAt('/schedule/timezone')}
       onChange={(timezone) => timezone !== null && change({ timezone })}
-      nothingFoundMessage="No such zone"
+      nothingFoundMessage="No matching time zone"
       withScrollArea={false}
       styles={{ options: { maxHeight: '15rem', overflowY: 'auto' } }}
       comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
@@ -61,21 +61,21 @@ export function Zone({ draft, change, errorAt }: PartProps) {
     <div className={classes.three}>
       <ZoneSelect draft={draft} change={change} errorAt={errorAt} />
       <NativeSelect
-        label="Clocks skip the time"
+        label="If the clock skips the time"
         value={draft.gap}
         data={[
-          { value: 'next', label: 'fire right after' },
-          { value: 'skip', label: 'skip that day' },
+          { value: 'next', label: 'Run right after' },
+          { value: 'skip', label: 'Skip that day' },
         ]}
         onChange={(event) => change({ gap: event.currentTarget.value as Draft['gap'] })}
       />
       <NativeSelect
-        label="Clocks repeat the time"
+        label="If the clock repeats the time"
         value={draft.fold}
         data={[
-          { value: 'first', label: 'fire the first time' },
-          { value: 'last', label: 'fire the last time' },
-          { value: 'both', label: 'fire both times' },
+          { value: 'first', label: 'Run the first time' },
+          { value: 'last', label: 'Run the last time' },
+          { value: 'both', label: 'Run both times' },
         ]}
         onChange={(event) => change({ fold: event.currentTarget.value as Draft['fold'] })}
       />

@@ -29,7 +29,7 @@ const FIELDS: Readonly<Record<Draft['action'], (props: PartProps) => React.React
 export function What({ draft, change, errorAt }: PartProps) {
   const Fields = FIELDS[draft.action]
   return (
-    <Question number={1} title="What">
+    <Question number={1} title="What to run">
       <TextInput
         label="Name"
         placeholder="nightly backup"

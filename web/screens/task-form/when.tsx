@@ -16,7 +16,7 @@ const SCHEDULES = [
   { value: 'every', label: 'Every' },
   { value: 'delay', label: 'Delay' },
   { value: 'once', label: 'Once' },
-  { value: 'manual', label: 'By hand' },
+  { value: 'manual', label: 'Manual' },
 ]
 
 /** From when, until when and how often; and what else there is about it. */
@@ -29,19 +29,17 @@ export function When(props: PartProps) {
   const { draft, change, errorAt } = props
   const hasZone = draft.when === 'daily' || draft.when === 'cron'
   return (
-    <Question number={2} title="When">
+    <Question number={2} title="When to run">
       <Choice
         label="Schedule"
         value={draft.when}
-        choices={
-          draft.kept === '' ? SCHEDULES : [{ value: keptType(draft), label: 'As it is' }, ...SCHEDULES]
-        }
+        choices={draft.kept === '' ? SCHEDULES : [{ value: keptType(draft), label: 'Custom' }, ...SCHEDULES]}
         onChange={(when) => change({ when: when as Draft['when'] })}
       />
       {draft.when === 'words' && (
         <>
           <TextInput
-            label="When, in words"
+            label="Schedule in words"
             description="every 15 minutes between 8 and 18 · last day of the month at 18:00 · tomorrow at 9:00 · weekdays at noon in Tokyo"
             value={draft.words}
             error={errorAt('/schedule/words')}
@@ -63,7 +61,7 @@ export function When(props: PartProps) {
       {draft.when === 'cron' && <Cron draft={draft} change={change} errorAt={errorAt} />}
       {(draft.when === 'every' || draft.when === 'delay') && (
         <TextInput
-          label={draft.when === 'every' ? 'Every' : 'Again this long after each run has ended'}
+          label={draft.when === 'every' ? 'Every' : 'Delay after each run ends'}
           description="500ms, 10s, 5m, 1h30m, 1d"
           value={draft.interval}
           error={errorAt('/schedule/interval')}
@@ -72,8 +70,8 @@ export function When(props: PartProps) {
       )}
       {draft.when === 'every' && (
         <InstantField
-          label="In step with"
-          description="An instant on its grid, past or to come. Empty: Not before, or else when it is created."
+          label="Anchor"
+          description="The instant that occurrences are counted from. Default: Not before, or the time of creation."
           step={1}
           zone={draft.timezone}
           value={draft.anchor}
@@ -97,7 +95,7 @@ export function When(props: PartProps) {
       {draft.kept !== '' && draft.when === keptType(draft) && (
         <Textarea
           label="Schedule as JSON"
-          description="It stays as it is; change it as JSON, or choose another kind here."
+          description="Edit it as JSON, or choose another type here."
           autosize
           minRows={3}
           maxRows={14}
@@ -107,9 +105,7 @@ export function When(props: PartProps) {
           classNames={{ input: classes.mono ?? '' }}
         />
       )}
-      {draft.when === 'manual' && (
-        <p className={classes.hint}>Runs only when somebody, or a program, triggers it.</p>
-      )}
+      {draft.when === 'manual' && <p className={classes.hint}>Runs only when triggered.</p>}
       {hasZone && <Zone draft={draft} change={change} errorAt={errorAt} />}
       {draft.when !== 'once' && draft.when !== 'manual' && (
         <div className={classes.three}>

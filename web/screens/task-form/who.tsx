@@ -11,7 +11,7 @@ const FOLDED = BOXES.filter(({ name, about }) => name === 'key' || about === 'wh
 
 export function Who(props: PartProps) {
   return (
-    <Question number={4} title="Who and where">
+    <Question number={4} title="Ownership and routing">
       <div className={classes.two}>
         {SHOWN.map((box) => (
           <FieldBox key={box.name} box={box} {...props} />

@@ -12,7 +12,7 @@ const OF_RUN_ALL: readonly string[] = ['misfireCap', 'misfireRate']
 export function Wrong(props: PartProps) {
   const isShown = (name: string) => props.draft.misfirePolicy === 'run_all' || !OF_RUN_ALL.includes(name)
   return (
-    <Question number={3} title="If it goes wrong">
+    <Question number={3} title="Failure handling">
       <div className={classes.three}>
         {RETRY.map((box) => (
           <FieldBox key={box.name} box={box} {...props} />

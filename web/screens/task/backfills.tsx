@@ -32,7 +32,7 @@ export function Backfills({ task }: { readonly task: Task }) {
     return <Failure error={query.error} onRetry={() => void query.refetch()} />
   if (backfills.length === 0)
     return (
-      <Nothing words="Nothing of the past was asked for. A backfill runs what a stretch of time owed.">
+      <Nothing words="No backfills yet. A backfill runs the occurrences of a past period.">
         {task.schedule.type !== 'manual' && task.state !== 'cancelled' && (
           <Link to="." search={(before) => ({ ...before, panel: 'backfill' }) as never}>
             Backfill…
@@ -98,7 +98,7 @@ function BackfillRow({ backfill, zone, onChanged }: BackfillRowProps) {
         className={classes.progress}
         max={Math.max(occurrences, 1)}
         value={state === 'running' ? done : occurrences}
-        aria-label={`${done} of ${occurrences} settled`}
+        aria-label={`${done} of ${occurrences} done`}
       />
       <p className={classes.small}>
         {formatCount(occurrences)} {occurrences === 1 ? 'occurrence' : 'occurrences'}: {countsOf(backfill)}
@@ -114,8 +114,8 @@ const COUNTS = [
   ['running', 'running'],
   ['waiting', 'waiting'],
   ['cancelled', 'cancelled'],
-  ['passedOver', 'needed none'],
-  ['remaining', 'not come to yet'],
+  ['passedOver', 'left out'],
+  ['remaining', 'remaining'],
 ] as const
 
 /** How many there are of each; of what there is none, nothing is said. */

@@ -10,10 +10,10 @@ import { Bones, Panel } from '../../components/panel.tsx'
 import classes from './parts.module.css'
 
 const SHOWN: readonly { value: LedgerShown; label: string }[] = [
-  { value: 'problems', label: 'What is not in order' },
-  { value: 'skipped', label: 'What was skipped' },
-  { value: 'failed', label: 'What failed unrun' },
-  { value: 'ran', label: 'What ran' },
+  { value: 'problems', label: 'Problems' },
+  { value: 'skipped', label: 'Skipped' },
+  { value: 'failed', label: 'Failed without running' },
+  { value: 'ran', label: 'Ran' },
 ]
 
 /** What the task owed in the last day against what is recorded. */
@@ -27,7 +27,7 @@ export function Ledger({ task, show }: { readonly task: Task; readonly show: Led
   if (!data) return <Bones count={3} />
   const choice = (
     <NativeSelect
-      aria-label="Which occurrences"
+      aria-label="Filter occurrences"
       size="xs"
       value={show}
       onChange={({ currentTarget: { value } }) =>
@@ -42,7 +42,7 @@ export function Ledger({ task, show }: { readonly task: Task; readonly show: Led
     />
   )
   return (
-    <Panel title="Owed and accounted for" aside={choice} flush>
+    <Panel title="Expected and recorded occurrences" aside={choice} flush>
       <Summary ledger={data} zone={task.timezone} />
       {data.items.length > 0 && <Entries items={data.items} zone={task.timezone} />}
     </Panel>
@@ -54,14 +54,16 @@ function Summary({ ledger, zone }: { readonly ledger: LedgerOfTask; readonly zon
   return (
     <div className={classes.summary}>
       <p>
-        <strong>{isInOrder ? 'Everything is accounted for.' : 'Not everything is in order.'}</strong>{' '}
+        <strong>
+          {isInOrder ? 'All occurrences are accounted for.' : 'Some occurrences need attention.'}
+        </strong>{' '}
         {sentence}
       </p>
       <p className={classes.far}>
         <Instant at={from} zone={zone} /> to <Instant at={to} zone={zone} />
         {historyFrom && (
           <>
-            ; history before <Instant at={historyFrom} zone={zone} /> was dropped and is not judged
+            ; history before <Instant at={historyFrom} zone={zone} /> was deleted and is not checked
           </>
         )}
       </p>

@@ -20,7 +20,7 @@ export function RunsOfTask({ task }: { readonly task: Task }) {
   if (runs.length === 0)
     return (
       <Nothing
-        words={`It has not run yet. ${task.nextFireAt ? 'It will by itself; Run now does not wait for that.' : 'Run now starts it.'}`}
+        words={`No runs yet. ${task.nextFireAt ? 'It runs on schedule; use Run now to start it immediately.' : 'Use Run now to start it.'}`}
       />
     )
   return (

@@ -23,14 +23,14 @@ export function TaskFacts({ task }: { readonly task: Task }) {
         {task.nextFireAt ? <Next task={task} at={task.nextFireAt} /> : nothingNext(task)}
       </Fact>
       <Fact label="Action">{actionWords(task.action)}</Fact>
-      <Fact label="If it fails">{retryWords(task)}</Fact>
+      <Fact label="On failure">{retryWords(task)}</Fact>
       {task.recent && (
-        <Fact label="Last 20">
+        <Fact label="Last 20 runs">
           <RunStrip recent={task.recent} isOnItsWay={task.openRun !== null} zone={task.timezone} />
         </Fact>
       )}
       {task.recent?.[0] && (
-        <Fact label="How it goes">
+        <Fact label="Performance">
           <Going recent={task.recent} />
         </Fact>
       )}
@@ -55,9 +55,9 @@ export function TaskFacts({ task }: { readonly task: Task }) {
 }
 
 function retryWords({ retry: { limit, initial, max } }: Task): string {
-  if (limit === 0) return 'no retry'
+  if (limit === 0) return 'no retries'
   if (limit === 1) return `1 retry, after up to ${durationWords(initial)}`
-  return `${limit} retries, after up to ${durationWords(initial)}, later up to ${durationWords(max)}`
+  return `${limit} retries, after up to ${durationWords(initial)}, then up to ${durationWords(max)}`
 }
 
 /** The latest run, and how long the last ones that completed took. */
@@ -87,7 +87,7 @@ function Next({ task, at }: { readonly task: Task; readonly at: string }) {
       <Distance at={at} /> · <Instant at={at} zone={task.timezone} />
       {task.skipNext && (
         <span className={classes.aside}>
-          what is due up to <Instant at={task.skipNext.until} zone={task.timezone} /> is skipped
+          occurrences up to <Instant at={task.skipNext.until} zone={task.timezone} /> are skipped
           {task.skipNext.reason && `: ${task.skipNext.reason}`}
         </span>
       )}
@@ -115,5 +115,5 @@ function nothingNext(task: Task) {
         {task.pauseReason && `: ${task.pauseReason}`}
       </>
     )
-  return task.schedule.type === 'manual' && !isOver(task) ? 'when triggered' : 'nothing more'
+  return task.schedule.type === 'manual' && !isOver(task) ? 'when triggered' : 'none'
 }

@@ -45,10 +45,7 @@ export function TaskHead({ task, onOpen }: TaskHeadProps) {
             label={isPaused ? 'Resume' : 'Pause'}
             onClick={() => void togglePause(task)}
           >
-            <More
-              label={isPaused ? 'Change the pause' : 'Pause with a reason'}
-              onClick={() => onOpen('pause')}
-            />
+            <More label={isPaused ? 'Edit pause' : 'Pause with a reason'} onClick={() => onOpen('pause')} />
           </Split>
         )}
         {task.state !== 'cancelled' && (
@@ -117,14 +114,14 @@ function MoreActs({ task, onOpen }: TaskHeadProps) {
   return (
     <Menu withinPortal={false} transitionProps={{ duration: 0 }} position="bottom-end" returnFocus>
       <Menu.Target>
-        <ActionIcon variant="default" size={36} aria-label="More to do">
+        <ActionIcon variant="default" size={36} aria-label="More actions">
           <Icon name="more" />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
         {isTimed && !isOver(task) && (
           <Menu.Item leftSection={<Icon name="skip" size={16} />} onClick={() => onOpen('skip')}>
-            {task.skipNext ? 'Take the skip back…' : 'Skip next…'}
+            {task.skipNext ? 'Stop skipping…' : 'Skip next…'}
           </Menu.Item>
         )}
         {isTimed && task.state !== 'cancelled' && (

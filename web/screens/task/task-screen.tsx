@@ -1,4 +1,4 @@
-/** One task: how it stands, what became of it, what comes, and how it is defined. */
+/** One task: its state, its runs, its next occurrences and its definition. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
@@ -94,7 +94,7 @@ const TAB_WORDS: Readonly<Record<TaskTab, string>> = {
 
 function Tabs({ task, tab }: { readonly task: Task; readonly tab: TaskTab }) {
   return (
-    <nav className={classes.tabs} aria-label="Parts of this task">
+    <nav className={classes.tabs} aria-label="Task sections">
       {TASK_TABS.map((name) => (
         <Link
           key={name}

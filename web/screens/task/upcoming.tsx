@@ -17,19 +17,19 @@ export function Upcoming({ task }: { readonly task: Task }) {
   const { data, error } = useQuery(previewQuery({ ...previewInputOf(task), count: SHOWN }))
   if (error) return <Failure error={error} />
   if (!data) return <Bones count={4} />
-  if (!isActive(task) && task.state !== 'paused') return <Nothing words="Nothing more is due." />
+  if (!isActive(task) && task.state !== 'paused') return <Nothing words="No upcoming occurrences." />
   if (task.schedule.type === 'delay')
     return (
       <Nothing
-        words={`Each run is due ${durationWords(task.schedule.interval)} after the one before has ended.`}
+        words={`Each run is due ${durationWords(task.schedule.interval)} after the previous run ends.`}
       />
     )
   if (data.occurrences.length === 0)
-    return <Nothing words="Nothing is due by time: it runs when it is triggered." />
+    return <Nothing words="This task has no schedule. It runs when it is triggered." />
   return (
-    <Panel title={task.state === 'paused' ? 'Would be due, were it not paused' : 'Next times'} flush>
+    <Panel title={task.state === 'paused' ? 'Next occurrences if resumed' : 'Next occurrences'} flush>
       {data.notes.length > 0 && (
-        <ul className={classes.notes} aria-label="Notes on the clock">
+        <ul className={classes.notes} aria-label="Clock changes">
           {data.notes.map(({ wall, note }) => (
             <li key={`${wall} ${note}`}>
               <span aria-hidden="true">⚠ </span>
@@ -45,11 +45,11 @@ export function Upcoming({ task }: { readonly task: Task }) {
               <Instant at={at} zone={data.timezone} />
               {firesAt !== undefined && firesAt !== at && (
                 <span className={classes.far}>
-                  , begins <Instant at={firesAt} zone={data.timezone} precision="second" />
+                  , starts <Instant at={firesAt} zone={data.timezone} precision="second" />
                 </span>
               )}
             </span>
-            <span className={classes.far}>{isSkipped(task, at) ? 'is skipped' : <Distance at={at} />}</span>
+            <span className={classes.far}>{isSkipped(task, at) ? 'skipped' : <Distance at={at} />}</span>
           </li>
         ))}
       </ol>

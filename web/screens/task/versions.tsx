@@ -62,10 +62,10 @@ function VersionRow({ version, zone, canReturn, onReturn }: VersionRowProps) {
     <article className={classes.row}>
       <div className={classes.head}>
         <strong className={classes.number}>{version.version}</strong>
-        {isCurrent && <span className={classes.current}>holds now</span>}
+        {isCurrent && <span className={classes.current}>current</span>}
         <Instant at={madeAt} zone={zone} precision="second" />
         {madeBy && <span className={classes.small}>by {madeBy}</span>}
-        {rollbackOf !== null && <span className={classes.small}>back to version {rollbackOf}</span>}
+        {rollbackOf !== null && <span className={classes.small}>rollback to version {rollbackOf}</span>}
         {!isCurrent && canReturn && (
           <Button size="xs" variant="default" className={classes.push} onClick={onReturn}>
             Roll back to {version.version}…
@@ -74,9 +74,9 @@ function VersionRow({ version, zone, canReturn, onReturn }: VersionRowProps) {
       </div>
       {reason && <p className={classes.reason}>{reason}</p>}
       {changes.length === 0 ? (
-        <p className={classes.small}>{version.version === 1 ? 'Created.' : 'Changed nothing.'}</p>
+        <p className={classes.small}>{version.version === 1 ? 'Created.' : 'No changes.'}</p>
       ) : (
-        <ChangeList changes={changes} label={`What version ${version.version} changed`} />
+        <ChangeList changes={changes} label={`Changes in version ${version.version}`} />
       )}
     </article>
   )

@@ -68,7 +68,7 @@ function WhyNow({ task, isAsking, onAsk }: AskingProps) {
     <span className={classes.aside}>
       <code className={classes.code}>{data.code}</code>
       <Button ref={focus} size="compact-xs" variant="default" onClick={() => onAsk(aMinuteAgo())}>
-        Ask about earlier…
+        Check an earlier time…
       </Button>
     </span>
   )
@@ -91,7 +91,7 @@ function WhyThen({ task, at, isAsking, onAsk }: AskingProps & { readonly at: str
   const isTime = !Number.isNaN(Date.parse(at))
   return (
     <Panel
-      title="Why was it not running then?"
+      title="Why was it not running at that time?"
       aside={data && !error && <code className={classes.code}>{data.code}</code>}
     >
       <div className={classes.then}>
@@ -159,7 +159,7 @@ function Answer({ why, zone }: AnswerProps) {
     <div className={classes.answer}>
       <Cause cause={why} zone={zone} />
       {also.length > 0 && (
-        <ul className={classes.also} aria-label="Also in the way">
+        <ul className={classes.also} aria-label="Other causes">
           {also.map((cause) => (
             <li key={cause.code}>
               <Cause cause={cause} zone={zone} />
@@ -183,7 +183,7 @@ function Cause({ cause: { sentence, advice, facts }, zone }: CauseProps) {
         <Sentence text={sentence} zone={zone} />{' '}
         {facts.runId && (
           <Link to="/runs/$runId" params={{ runId: facts.runId }}>
-            Show that run
+            View this run
           </Link>
         )}
       </p>

@@ -14,7 +14,7 @@ import { type Selection, selectedWords } from './selection.ts'
 const FEW = 100
 
 const DONE: Readonly<Record<BulkAct, (count: string) => string>> = {
-  run: (count) => `${count} run now.`,
+  run: (count) => `${count} triggered.`,
   pause: (count) => `${count} paused.`,
   resume: (count) => `${count} resumed.`,
   delete: (count) => `${count} deleted.`,
@@ -24,8 +24,8 @@ const UNDO: Partial<Readonly<Record<BulkAct, BulkAct>>> = { pause: 'resume', res
 function tellResult(act: BulkAct, { done, refused, left }: BulkResult): void {
   const undo = UNDO[act]
   const [first] = refused
-  const rest = first === undefined ? '' : ` ${formatCount(refused.length)} not: ${first.reason}`
-  const stopped = left === 0 ? '' : ` Stopped: ${formatCount(left)} were left as they are.`
+  const rest = first === undefined ? '' : ` ${formatCount(refused.length)} failed: ${first.reason}`
+  const stopped = left === 0 ? '' : ` Stopped: ${formatCount(left)} not changed.`
   tell({
     text: `${capital(DONE[act](tasksWord(done.length)))}${rest}${stopped}`,
     ...(undo && done.length > 0 ? { undo: () => doToAll(undo, done) } : {}),
@@ -64,14 +64,14 @@ export function BulkBar({ selection, filter, hasMore }: BulkBarProps) {
     </Button>
   )
   return (
-    <section className={classes.bar} aria-label="What to do to those selected">
+    <section className={classes.bar} aria-label="Actions for the selected tasks">
       <strong role="status">{selectedWords(tasks.length, selection.reach)}</strong>
       {button('run', 'Run now…')}
       {button('pause', tasks.length > FEW ? 'Pause…' : 'Pause')}
       {button('resume', tasks.length > FEW ? 'Resume…' : 'Resume')}
       {button('delete', 'Delete…')}
       <Button size="xs" variant="subtle" onClick={() => selection.set([])}>
-        Select none
+        Clear selection
       </Button>
       {hasMore && selection.reach === 'some' && <SelectMatching filter={filter} onFound={selection.setAll} />}
       {asking && (

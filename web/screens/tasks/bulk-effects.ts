@@ -8,27 +8,25 @@ export function bulkEffects(act: BulkAct, tasks: readonly Task[]): string[] {
   switch (act) {
     case 'delete':
       return [
-        'They do not fire any more. What has run stays in the history. This cannot be undone.',
-        active === 0
-          ? 'None of their runs is active now.'
-          : `${formatCount(active)} active runs are cancelled.`,
+        'They no longer run. Past runs stay in the history. This cannot be undone.',
+        active === 0 ? 'They have no active runs.' : `${formatCount(active)} active runs will be cancelled.`,
       ]
     case 'pause':
       return [
-        `${formatCount(tasks.filter(({ nextFireAt }) => nextFireAt !== null).length)} of them are due by time, and do not fire until they are resumed.`,
-        active === 0 ? 'None of their runs is active now.' : `${formatCount(active)} active runs go on.`,
+        `${formatCount(tasks.filter(({ nextFireAt }) => nextFireAt !== null).length)} of them have upcoming occurrences, which do not run until the task is resumed.`,
+        active === 0 ? 'They have no active runs.' : `${formatCount(active)} active runs continue.`,
       ]
     case 'resume':
       return [
-        'They fire again by their schedules. What was passed over meanwhile is recorded as skipped and not made up for.',
+        'They run on schedule again. Occurrences during the pause are recorded as skipped and do not run.',
       ]
     case 'run': {
       const blocked = tasks.filter(({ openRun, overlap }) => openRun !== null && overlap === 'skip').length
       return [
-        `${formatCount(tasks.length - blocked)} runs start at once, beside what their schedules do.`,
+        `${formatCount(tasks.length - blocked)} runs start immediately, in addition to the schedules.`,
         ...(blocked === 0
           ? []
-          : [`${formatCount(blocked)} are refused: a run of theirs is active, and their policy is skip.`]),
+          : [`${formatCount(blocked)} will be refused: a run is active, and the overlap policy is skip.`]),
       ]
     }
   }

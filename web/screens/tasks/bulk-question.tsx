@@ -17,10 +17,10 @@ const SHOWN_COMMANDS = 5
 export const tasksWord = (count: number): string => (count === 1 ? 'one task' : `${formatCount(count)} tasks`)
 
 const WORDS: Readonly<Record<BulkAct, { title: (count: string) => string; act: string; not: string }>> = {
-  run: { title: (count) => `Run ${count} now?`, act: 'Run now', not: 'Do not run them' },
-  pause: { title: (count) => `Pause ${count}?`, act: 'Pause', not: 'Let them go on' },
-  resume: { title: (count) => `Resume ${count}?`, act: 'Resume', not: 'Keep them paused' },
-  delete: { title: (count) => `Delete ${count}?`, act: 'Delete', not: 'Keep them' },
+  run: { title: (count) => `Run ${count} now?`, act: 'Run now', not: 'Cancel' },
+  pause: { title: (count) => `Pause ${count}?`, act: 'Pause', not: 'Cancel' },
+  resume: { title: (count) => `Resume ${count}?`, act: 'Resume', not: 'Cancel' },
+  delete: { title: (count) => `Delete ${count}?`, act: 'Delete', not: 'Cancel' },
 }
 
 interface BulkQuestionProps {
@@ -50,18 +50,16 @@ export function BulkQuestion({ act, tasks, leftOut, isCut, onClose, onDone }: Bu
           {bulkEffects(act, tasks).map((line) => (
             <li key={line}>{line}</li>
           ))}
-          {leftOut > 0 && (
-            <li>{formatCount(leftOut)} of those selected are left as they are: it does not concern them.</li>
-          )}
+          {leftOut > 0 && <li>{formatCount(leftOut)} selected tasks are not affected.</li>}
           {isCut && (
             <li>
               More than {formatCount(MOST_MATCHED)} tasks match. Only the newest are selected; the others are
-              left as they are.
+              not affected.
             </li>
           )}
           <li>{names(tasks)}</li>
         </ul>
-        <CodeBlock label="The same in a terminal" text={commands(act, tasks)} />
+        <CodeBlock label="Equivalent commands" text={commands(act, tasks)} />
         {isGoing && (
           <progress
             className={classes.progress}

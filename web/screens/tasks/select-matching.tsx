@@ -30,7 +30,7 @@ export function SelectMatching({ filter, onFound }: SelectMatchingProps) {
   }
   return (
     <Button size="xs" variant="subtle" disabled={found !== null} onClick={() => void read()}>
-      {found === null ? 'Select all that match' : `${formatCount(found)} found so far`}
+      {found === null ? 'Select all matching tasks' : `${formatCount(found)} found so far`}
     </Button>
   )
 }

@@ -4,12 +4,12 @@ import { reachOf, selectedWords } from './selection.ts'
 
 const tasks = Array.from({ length: 10_000 }, (_, n) => ({ id: String(n) }) as Task)
 
-test('whoever selects all is told when more match than one act takes', () => {
+test('selecting all shows when more tasks match than one action takes', () => {
   expect(selectedWords(10_000, reachOf({ tasks, isCut: true }, 10_000, 0))).toBe(
-    '10 000 selected: the newest, more match',
+    '10 000 selected, the newest only; more match',
   )
   expect(selectedWords(10_000, reachOf({ tasks, isCut: false }, 10_000, 0))).toBe(
-    '10 000 selected: all that match',
+    '10 000 selected, all that match',
   )
 })
 

@@ -24,8 +24,8 @@ export function reachOf(matched: Matched | null, chosenOfThem: number, goneOfThe
 
 const REACH_WORDS: Readonly<Record<Reach, string>> = {
   some: '',
-  all: ': all that match',
-  newest: ': the newest, more match',
+  all: ', all that match',
+  newest: ', the newest only; more match',
 }
 
 export const selectedWords = (count: number, reach: Reach): string =>

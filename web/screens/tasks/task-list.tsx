@@ -20,7 +20,7 @@ import classes from './task-list.module.css'
 
 const ROW_PX = 61
 const OVERSCAN = 12
-/** So many rows before the end the next page is asked for. */
+/** The next page is requested this number of rows before the end. */
 const AHEAD = 30
 
 interface TaskListProps {
@@ -81,8 +81,8 @@ export function TaskList({ tasks, selection, hasMore, isLoadingMore, onMore, onD
           <span role="columnheader">Schedule</span>
           <span role="columnheader">Next</span>
           <span role="columnheader">Last 20</span>
-          <span role="columnheader" className={classes.late} title="The latest start among the last 20 runs">
-            Late, worst
+          <span role="columnheader" className={classes.late} title="Worst lateness of the last 20 runs">
+            Max. late
           </span>
           <span role="columnheader" className={classes.right}>
             Actions

@@ -94,14 +94,14 @@ function Count({ count, isAll, isFiltered }: CountProps) {
 
 function NoTasks({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
-    <Nothing words="No task is like that.">
+    <Nothing words="No tasks match these filters.">
       <Link to="/tasks" search={{}}>
         Show all tasks
       </Link>
     </Nothing>
   ) : (
-    <Nothing words="Nothing is scheduled yet.">
-      <Button renderRoot={(props) => <Link to="/tasks/new" {...props} />}>Create the first task</Button>
+    <Nothing words="No tasks yet.">
+      <Button renderRoot={(props) => <Link to="/tasks/new" {...props} />}>Create your first task</Button>
     </Nothing>
   )
 }

@@ -87,7 +87,9 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
     const backfill = await beginBackfill(task.id, input)
     forget()
     void queryClient.invalidateQueries({ queryKey: backfillKeys.ofTask(task.id) })
-    tell({ text: `A backfill of ${formatCount(backfill.occurrences)} occurrences has begun.` })
+    tell({
+      text: `Backfill of ${formatCount(backfill.occurrences)} ${backfill.occurrences === 1 ? 'occurrence' : 'occurrences'} started.`,
+    })
     await navigate({ to: '/tasks/$taskId', params: { taskId: task.id }, search: { tab: 'backfills' } })
   }
   return (
@@ -111,7 +113,7 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
           data-autofocus
         />
         <InstantField
-          label="To, not included"
+          label="To (exclusive)"
           zone={zone}
           value={to}
           error={errorAt('/to')}
@@ -121,26 +123,26 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
           label="Order"
           value={order}
           data={[
-            { value: 'oldest_first', label: 'oldest first' },
-            { value: 'newest_first', label: 'newest first' },
+            { value: 'oldest_first', label: 'Oldest first' },
+            { value: 'newest_first', label: 'Newest first' },
           ]}
           onChange={(event) => change({ order: event.currentTarget.value as Fields['order'] })}
         />
         <TextField
-          label="Rate, such as 10/s or 100/h"
-          placeholder="as many as find a worker"
+          label="Rate limit, such as 10/s or 100/h"
+          placeholder="No limit"
           value={rate}
           error={errorAt('/rate')}
           onText={(typed) => change({ rate: typed })}
         />
       </div>
       <Checkbox
-        label="Side by side, not one after the other"
+        label="Run in parallel"
         checked={isBeside}
         onChange={(event) => change({ isBeside: event.currentTarget.checked })}
       />
       <Checkbox
-        label="Also what has completed"
+        label="Rerun completed occurrences"
         checked={force}
         onChange={(event) => change({ force: event.currentTarget.checked })}
       />
@@ -158,8 +160,8 @@ interface Effects {
 
 function effectsOf({ task, preview, error, input }: Effects): React.ReactNode[] {
   if (error instanceof ApiError)
-    return [error.fields.length > 0 ? 'The fields are not right yet.' : error.problem.detail]
-  if (!preview) return ['Counting …']
+    return [error.fields.length > 0 ? 'Some fields are invalid.' : error.problem.detail]
+  if (!preview) return ['Counting…']
   const { occurrences, runs, passedOver, first } = preview
   return [
     <>
@@ -167,9 +169,7 @@ function effectsOf({ task, preview, error, input }: Effects): React.ReactNode[] 
         {formatCount(runs)} {runs === 1 ? 'run' : 'runs'}
       </strong>{' '}
       for {formatCount(occurrences)} {occurrences === 1 ? 'occurrence' : 'occurrences'}
-      {passedOver > 0 &&
-        `; no run for ${formatCount(passedOver)} that completed, went live or ${passedOver === 1 ? 'is' : 'are'} still to come`}
-      .
+      {passedOver > 0 && `; ${formatCount(passedOver)} left out (completed, active or not yet due)`}.
     </>,
     ...(runs > 0 ? runEffects({ task, first, rate: input.rate }) : []),
   ]
@@ -197,7 +197,7 @@ function runEffects({ task, first, rate }: RunEffects): React.ReactNode[] {
           </>,
         ]
       : []),
-    `They go behind everything that is on time${rate ? `, no more than ${rate}` : ''}.`,
-    `All of them do what version ${task.version} says. A backfill can be cancelled.`,
+    `They run with lower priority than scheduled runs${rate ? `, at up to ${rate}` : ''}.`,
+    `All runs use version ${task.version} of the task. You can cancel a backfill.`,
   ]
 }

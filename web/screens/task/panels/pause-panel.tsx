@@ -47,7 +47,7 @@ export function PausePanel({ task, onClose }: PanelProps) {
   const go = async () => {
     patchTask(await pauseTask(task.id, pause))
     tell({
-      text: `${titleOf(task)} is paused.`,
+      text: `${titleOf(task)} was paused.`,
       undo: async () => patchTask(await resumeTask(task.id)),
     })
     onClose()
@@ -58,25 +58,26 @@ export function PausePanel({ task, onClose }: PanelProps) {
       onClose={onClose}
       effects={[
         until === '' ? (
-          'It does not fire until somebody resumes it.'
+          'No occurrence runs until the task is resumed.'
         ) : (
           <>
-            It does not fire until <Instant at={until} zone={task.timezone} />, and goes on by itself then.
+            No occurrence runs until <Instant at={until} zone={task.timezone} />. The task then resumes
+            automatically.
           </>
         ),
         ...(skipped === null ? [] : [`${skipped} will be recorded as skipped.`]),
-        task.openRun ? `The ${task.openRun.state} run goes on.` : 'No run is active now.',
-        'Run now works while it is paused.',
+        task.openRun ? `The ${task.openRun.state} run continues.` : 'It has no active runs.',
+        'Run now still works while the task is paused.',
       ]}
       twin={{ method: 'POST', path: `/v1/tasks/${task.id}/pause`, body: pause }}
       button="Pause"
       act={go}
     >
-      <ReasonField placeholder="the warehouse moves" value={reason} onText={setReason} isFirst />
+      <ReasonField placeholder="warehouse migration" value={reason} onText={setReason} isFirst />
       <div className={classes.two}>
         <InstantField
           label="Until"
-          description="Empty: until it is resumed"
+          description="Leave empty to pause until resumed"
           zone={zone}
           value={until}
           onInstant={setUntil}

@@ -1,4 +1,4 @@
-/** Makes an earlier version hold again, after showing what that changes about the task as it is. */
+/** Restores an earlier version, after showing what that changes. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { patchTask } from '../../../api/task-cache.ts'
@@ -26,7 +26,9 @@ export function Rollback({ task, version, onClose }: RollbackProps) {
   const go = async () => {
     const { data: changed } = await rollbackTask(task.id, rollback, task.version)
     patchTask(changed)
-    tell({ text: `${titleOf(changed)} is as version ${version} had it, as version ${changed.version}.` })
+    tell({
+      text: `${titleOf(changed)} was rolled back to version ${version}. The new version is ${changed.version}.`,
+    })
     onClose()
   }
   return (
@@ -35,18 +37,18 @@ export function Rollback({ task, version, onClose }: RollbackProps) {
       onClose={onClose}
       isReady={data !== undefined}
       effects={[
-        `Makes version ${task.version + 1}, which says what version ${version} said. Nothing is lost: version ${task.version} stays in the list.`,
+        `Creates version ${task.version + 1} with the definition of version ${version}. Version ${task.version} stays in the list.`,
         task.openRun
-          ? `The ${task.openRun.state} run keeps the settings it has; what is not yet due follows the new version.`
-          : 'What is not yet due follows the new version.',
+          ? `The ${task.openRun.state} run keeps its settings. Occurrences that are not yet due use the new version.`
+          : 'Occurrences that are not yet due use the new version.',
         error ? (
-          `Version ${version} cannot be read.`
+          `Version ${version} could not be loaded.`
         ) : data === undefined ? (
-          'Comparing …'
+          'Comparing…'
         ) : changes.length === 0 ? (
-          'It says the same as the task does now.'
+          'It is identical to the current version.'
         ) : (
-          <ChangeList key="changes" changes={changes} label="What it changes" />
+          <ChangeList key="changes" changes={changes} label="Changes" />
         ),
       ]}
       twin={{

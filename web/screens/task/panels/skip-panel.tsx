@@ -46,17 +46,17 @@ function Skip({ task, onClose }: PanelProps) {
   }
   return (
     <ActDialog
-      title={`Skip what is due next of ${titleOf(task)}`}
+      title={`Skip the next occurrences of ${titleOf(task)}`}
       onClose={onClose}
       isReady={count > 0}
       effects={[
         count === 0 ? (
-          'Say how many: a whole number from 1 to 1000.'
+          'Enter a whole number from 1 to 1000.'
         ) : (
           <>
             {count === 1
-              ? 'This occurrence is recorded as skipped when its instant comes:'
-              : `These ${count} occurrences are recorded as skipped, each when its instant comes:`}
+              ? 'This occurrence will be recorded as skipped when it comes due:'
+              : `These ${count} occurrences will be recorded as skipped when they come due:`}
             <ol className={classes.times}>
               {skipped.slice(0, SHOWN).map(({ at }) => (
                 <li key={at}>
@@ -70,18 +70,24 @@ function Skip({ task, onClose }: PanelProps) {
         ...(first
           ? [
               <>
-                The first that runs is <Instant at={first.at} zone={data?.timezone} />.
+                The first occurrence that runs is <Instant at={first.at} zone={data?.timezone} />.
               </>,
             ]
           : []),
-        'It can be taken back until then.',
+        'You can undo this until then.',
       ]}
       twin={{ method: 'POST', path: `/v1/tasks/${task.id}/skip-next`, body: skip }}
-      button={count === 1 ? 'Skip it' : `Skip ${count}`}
+      button={count === 1 ? 'Skip' : `Skip ${count}`}
       act={go}
     >
       <div className={classes.two}>
-        <TextField label="How many" inputMode="numeric" value={typed} onText={setTyped} data-autofocus />
+        <TextField
+          label="Number of occurrences"
+          inputMode="numeric"
+          value={typed}
+          onText={setTyped}
+          data-autofocus
+        />
         <ReasonField value={reason} onText={setReason} />
       </div>
     </ActDialog>
@@ -92,24 +98,24 @@ function TakeBack({ task, onClose }: PanelProps) {
   const { skipNext: skip } = task
   const go = async () => {
     patchTask(await unskip(task.id))
-    tell({ text: `${titleOf(task)} skips nothing any more.` })
+    tell({ text: `${titleOf(task)} no longer skips occurrences.` })
     onClose()
   }
   if (!skip) return null
   return (
     <ActDialog
-      title={`${titleOf(task)} skips what is due next`}
+      title={`${titleOf(task)} skips its next occurrences`}
       onClose={onClose}
       effects={[
         <>
-          Everything up to <Instant at={skip.until} zone={task.timezone} /> is skipped
+          Occurrences up to <Instant at={skip.until} zone={task.timezone} /> are skipped
           {skip.reason === null ? '.' : `: ${skip.reason}`}
         </>,
-        'Taking it back lets what is still to come run. What was skipped already stays skipped.',
+        'If you stop skipping, later occurrences run as scheduled. Occurrences already skipped stay skipped.',
       ]}
       twin={{ method: 'DELETE', path: `/v1/tasks/${task.id}/skip-next` }}
-      button="Skip nothing"
-      keep="Leave it so"
+      button="Stop skipping"
+      keep="Keep skipping"
       act={go}
     />
   )

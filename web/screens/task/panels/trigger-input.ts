@@ -1,4 +1,4 @@
-/** What one run is asked to do otherwise than its task says: the fields that somebody changed. */
+/** Overrides for one run: the fields that the user changed. */
 import type { Task, TriggerInput } from '../../../api/wire.ts'
 import { jsonOrText, numberOf } from '../../../components/typed.ts'
 

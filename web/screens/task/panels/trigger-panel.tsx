@@ -1,4 +1,4 @@
-/** Runs a task once, now, otherwise than it says; the task itself stays as it is. */
+/** Runs a task once, now, with overrides; the task itself does not change. */
 import { Checkbox, Textarea } from '@mantine/core'
 import '@mantine/core/styles/Checkbox.css'
 import { queryClient } from '../../../api/query-client.ts'
@@ -17,7 +17,7 @@ interface PanelProps {
   readonly onClose: () => void
 }
 
-const LABELS = { body: 'Body', payload: 'Payload', duration: 'For how long' } as const
+const LABELS = { body: 'Body', payload: 'Payload', duration: 'Duration' } as const
 
 export function TriggerPanel({ task, onClose }: PanelProps) {
   // What was written against another version of the task would say more than it was meant to.
@@ -42,12 +42,12 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
       onClose={close}
       effects={[
         isBlocked
-          ? `It will be refused: a run is ${task.openRun?.state}, and the task lets one be active at a time.`
-          : 'One run starts at once. It moves no occurrence of the schedule and does not count towards its limit.',
+          ? `This run will be refused: a run is ${task.openRun?.state}, and the task allows one active run at a time.`
+          : 'One run starts immediately. It does not change the schedule or count towards its maximum number of runs.',
         changed.length === 0
-          ? 'It does what the task says.'
-          : `Otherwise than the task says: ${changed.join(', ')}. The task stays as it is.`,
-        ...(task.state === 'paused' ? ['The task is paused, and stays paused.'] : []),
+          ? 'It uses the settings of the task.'
+          : `Overrides for this run: ${changed.join(', ')}. The task does not change.`,
+        ...(task.state === 'paused' ? ['The task stays paused.'] : []),
       ]}
       twin={{
         method: 'POST',
@@ -62,7 +62,7 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
       {start.member !== null && (
         <Textarea
           label={LABELS[start.member]}
-          description={start.member === 'duration' ? undefined : 'JSON, or any text, for this run alone'}
+          description={start.member === 'duration' ? undefined : 'JSON or text, for this run only'}
           autosize
           minRows={start.member === 'duration' ? 1 : 4}
           maxRows={16}
@@ -73,11 +73,7 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
         />
       )}
       <div className={classes.two}>
-        <TextField
-          label="Stop an attempt after"
-          value={fields.timeout}
-          onText={(timeout) => change({ timeout })}
-        />
+        <TextField label="Attempt timeout" value={fields.timeout} onText={(timeout) => change({ timeout })} />
         <TextField
           label="Retries"
           inputMode="numeric"
@@ -86,7 +82,7 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
         />
         <TextField label="Queue" value={fields.queue} onText={(queue) => change({ queue })} />
         <TextField
-          label="Priority, the smaller first"
+          label="Priority (lower runs first)"
           inputMode="numeric"
           value={fields.priority}
           onText={(priority) => change({ priority })}
@@ -94,7 +90,7 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
       </div>
       {task.overlap !== 'allow' && (
         <Checkbox
-          label="Also beside a run that is active"
+          label="Run even if another run is active"
           checked={fields.isBeside}
           onChange={(event) => change({ isBeside: event.currentTarget.checked })}
         />
