@@ -81,11 +81,19 @@ export const withDefinitions = <Row extends { readonly definition: TaskDefinitio
   rows: readonly Row[],
 ): Row[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) }))
 
+/** What each means, and as JSON where it is an object: written out once, not for each task. */
+const MEANINGS = new Map(
+  Object.entries(UNSTORED).map(([name, value]) => [
+    name,
+    {
+      value: value as unknown,
+      json: typeof value === 'object' && value !== null ? JSON.stringify(value) : null,
+    },
+  ]),
+)
+
 function isUnstored(name: string, value: unknown): boolean {
-  if (!(name in UNSTORED)) return false
-  const meant: unknown = UNSTORED[name as keyof typeof UNSTORED]
-  return (
-    value === meant ||
-    (typeof meant === 'object' && meant !== null && JSON.stringify(value) === JSON.stringify(meant))
-  )
+  const meaning = MEANINGS.get(name)
+  if (meaning === undefined) return false
+  return value === meaning.value || (meaning.json !== null && JSON.stringify(value) === meaning.json)
 }
