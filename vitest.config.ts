@@ -33,9 +33,6 @@ export default defineConfig({
     // module keeps for a file it lets go of in `whenFileEnds`.
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    // A machine that others use too may stand still for seconds. What fails a second time is wrong; what does not is told
-    // as `retry x1` in the report, and is to be looked into.
-    retry: 1,
     // Longer than `eventually` waits, so that what fails says what it waited for.
     testTimeout: 180_000,
     hookTimeout: 180_000,
