@@ -98,7 +98,7 @@ export function addTaskFlags(command: Command): Command {
   const groups = [
     { heading: 'What to do:', flags: ACTION },
     { heading: 'When:', flags: SCHEDULE },
-    { heading: 'On failure:', flags: plain.filter(isAboutTrouble) },
+    { heading: 'Policies:', flags: plain.filter(isAboutTrouble) },
     { heading: 'Identity and placement:', flags: plain.filter((flag) => !isAboutTrouble(flag)) },
     { heading: 'Other:', flags: OTHER },
   ]

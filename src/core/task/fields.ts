@@ -113,7 +113,7 @@ export const TASK_FIELDS = {
           default: 3,
           unstored: 3,
           doc: 'Maximum number of retries after the first attempt.',
-          flag: { name: '--retries', takes: 'n', help: 'Retries after a failure' },
+          flag: { name: '--retries', takes: 'n', help: 'Maximum number of retries' },
           label: 'Retries',
         },
         initial: {
@@ -145,7 +145,7 @@ export const TASK_FIELDS = {
     unstored: '20m',
     about: 'trouble',
     doc: 'Maximum duration of one attempt.',
-    flag: { name: '--timeout', takes: 'time', help: 'Stop an attempt after' },
+    flag: { name: '--timeout', takes: 'time', help: 'Timeout of each attempt' },
     label: 'Attempt timeout',
   },
   queueTimeout: {
@@ -157,7 +157,7 @@ export const TASK_FIELDS = {
     flag: {
       name: '--queue-timeout',
       takes: 'time',
-      help: 'Give up waiting for a worker after',
+      help: 'Maximum wait for a worker',
       isRare: true,
     },
     label: 'Queue timeout',
@@ -209,7 +209,12 @@ export const TASK_FIELDS = {
           default: '1d',
           unstored: '1d',
           doc: 'Occurrences missed longer ago than this do not run.',
-          flag: { name: '--misfire-window', takes: 'time', help: 'If not older than', isRare: true },
+          flag: {
+            name: '--misfire-window',
+            takes: 'time',
+            help: 'Maximum age of missed occurrences that run',
+            isRare: true,
+          },
           label: 'Maximum age',
         },
         cap: {
@@ -262,7 +267,7 @@ export const TASK_FIELDS = {
     about: 'where',
     page: 'queues.md',
     doc: 'The queue its runs wait in.',
-    flag: { name: '--queue', takes: 'name', help: 'Where its runs wait for a worker', isRare: true },
+    flag: { name: '--queue', takes: 'name', help: 'Queue that its runs wait in', isRare: true },
     label: 'Queue',
     hint: 'The queue in which runs wait for a worker',
   },
@@ -273,7 +278,7 @@ export const TASK_FIELDS = {
     about: 'where',
     page: 'queues.md',
     doc: 'Among waiting runs the smaller number goes first.',
-    flag: { name: '--priority', takes: 'n', help: 'The smaller number goes first', isRare: true },
+    flag: { name: '--priority', takes: 'n', help: 'Priority; lower numbers run first', isRare: true },
     label: 'Priority',
     hint: 'Lower numbers run first',
   },
