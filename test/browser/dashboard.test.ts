@@ -24,7 +24,7 @@ describe('a task', async () => {
   acts(browser, server)
 })
 
-describe('all tasks, and what holds for all', async () => {
+describe('all tasks and the settings', async () => {
   const server = await startServer()
   await lists(browser, server)
   letters(browser, server)
@@ -33,4 +33,4 @@ describe('all tasks, and what holds for all', async () => {
   foreignPages(browser, server)
 })
 
-describe('what others do', () => live(browser))
+describe('live changes', () => live(browser))

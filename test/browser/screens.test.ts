@@ -82,13 +82,13 @@ const NOTHING: readonly Screen[] = [
     ready: (page) => page.getByText('No dead letters.').waitFor(),
   },
   {
-    name: 'a blackout to be set',
+    name: 'new blackout',
     path: () => `/settings?panel=blackout`,
     ready: (page) => page.getByRole('dialog').getByText('Every week').waitFor(),
     open: (page) => page.getByRole('dialog').getByText('Every week').click(),
   },
   {
-    name: 'a subscription to be made',
+    name: 'new subscription',
     path: () => `/settings?panel=subscription`,
     ready: (page) => page.getByRole('dialog').getByText('Subscribe').waitFor(),
   },
@@ -105,7 +105,7 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'nodes', path: () => `/nodes`, ready: heading('64 shards') },
   {
-    name: 'the question before deleting',
+    name: 'the dialog before deleting',
     path: () => `/tasks`,
     ready: (page) => page.getByText('nightly backup').waitFor(),
     open: async (page) => {
@@ -114,7 +114,7 @@ const SCREENS: readonly Screen[] = [
     },
   },
   {
-    name: 'tasks, and a choice of them',
+    name: 'tasks with a selection',
     path: () => `/tasks`,
     ready: (page) => page.getByText('nightly backup').waitFor(),
     open: async (page) => {
@@ -159,7 +159,7 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'definition', path: () => `/tasks/${taskId}?tab=definition`, ready: heading('As JSON') },
   {
-    name: 'versions and the way back',
+    name: 'versions and a rollback',
     path: () => `/tasks/${taskId}?tab=versions`,
     ready: heading('Versions, latest first'),
     open: async (page) => {
@@ -173,7 +173,7 @@ const SCREENS: readonly Screen[] = [
     ready: heading('Backfills, latest first'),
   },
   {
-    name: 'a backfill to be begun',
+    name: 'new backfill',
     path: () => `/tasks/${taskId}?panel=backfill`,
     ready: (page) =>
       page
@@ -182,7 +182,7 @@ const SCREENS: readonly Screen[] = [
         .waitFor(),
   },
   {
-    name: 'a run otherwise',
+    name: 'a run with overrides',
     path: () => `/tasks/${taskId}?panel=trigger`,
     ready: (page) => page.getByRole('dialog').getByText('It uses the settings of the task.').waitFor(),
     open: (page) => page.getByRole('dialog').getByText('Equivalent commands').click(),
@@ -193,7 +193,7 @@ const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByRole('dialog').getByText('It has no active runs.').waitFor(),
   },
   {
-    name: 'what is skipped next, out of the menu',
+    name: 'skipping from the menu',
     path: () => `/tasks/${taskId}`,
     ready: (page) => page.getByRole('table', { name: 'Runs' }).waitFor(),
     open: async (page) => {
@@ -212,7 +212,7 @@ const SCREENS: readonly Screen[] = [
     },
   },
   {
-    name: 'dead letters to be run again',
+    name: 'a redrive',
     path: () => `/dead-letters?panel=redrive`,
     ready: (page) => page.getByRole('dialog').getByText('new run').first().waitFor(),
   },
@@ -237,7 +237,7 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'run', path: () => `/runs/${runId}`, ready: heading('Timeline') },
   {
-    name: 'what came of a test run',
+    name: 'the result of a test run',
     path: () => `/tasks/new`,
     ready: heading('New task'),
     open: async (page) => {
@@ -287,7 +287,7 @@ const go = await startWalk()
 
 const widthOf = async (page: Page) => Number(await page.evaluate('document.documentElement.scrollWidth'))
 
-const standInNobodysWay = (screen: Screen) =>
+const fitsAndIsAccessible = (screen: Screen) =>
   go(screen, async (page) => {
     expect(await violationsOf(page), 'in light').toEqual([])
     await page.emulateMedia({ colorScheme: 'dark' })
@@ -301,18 +301,19 @@ const standInNobodysWay = (screen: Screen) =>
     await page.setViewportSize(DESK)
   })
 
-const SENTENCE = '$name stands in nobody’s way, in light and dark, and fits a desk, a tablet and a phone'
+const SENTENCE =
+  '$name has no accessibility problems in light and dark, and fits a desktop, a tablet and a phone'
 
-describe('where nothing is there yet', () => {
-  test.each(NOTHING)(SENTENCE, standInNobodysWay)
+describe('without data', () => {
+  test.each(NOTHING)(SENTENCE, fitsAndIsAccessible)
 })
 
-describe('where something is there', () => {
+describe('with data', () => {
   beforeAll(makeSomething)
 
-  test.each(SCREENS)(SENTENCE, standInNobodysWay)
+  test.each(SCREENS)(SENTENCE, fitsAndIsAccessible)
 
-  test('the bar on top fits every width', async () => {
+  test('the header fits every width', async () => {
     const tasks: Screen = { name: 'tasks', path: () => '/tasks', ready: heading('Tasks') }
     await go(tasks, async (page) => {
       const tooWide: number[] = []
@@ -404,7 +405,7 @@ test('the page allows scripts as files of this server only, and no style without
   expect(await (await fetch(node.url)).text()).not.toContain(nonce)
 })
 
-test('files of the dashboard are kept for ever, pages are for browsers, and what is neither is refused', async () => {
+test('files of the dashboard are cached forever, pages are for browsers, and anything else is refused', async () => {
   const page = await (await fetch(node.url)).text()
   const [script = ''] = /\/assets\/[\w.-]+\.js/.exec(page) ?? []
   const asset = await fetch(node.url + script, { headers: { 'accept-encoding': 'br' } })

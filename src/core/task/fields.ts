@@ -215,7 +215,7 @@ export const TASK_FIELDS = {
             help: 'Maximum age of missed occurrences that run',
             isRare: true,
           },
-          label: 'Maximum age',
+          label: 'Maximum age if missed',
         },
         cap: {
           kind: integer(1, 10_000),

@@ -1,4 +1,4 @@
-/** What is done to a task from its page: each says first what follows, and what is open is in the address. */
+/** Actions on the page of a task: each panel shows its effects first, and the open panel is part of the address. */
 import { expect, test } from 'vitest'
 import { Worker } from '../../../src/sdk/worker.ts'
 import type { TestBrowser } from '../../support/browser.ts'
@@ -17,7 +17,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:30:00Z' },
   })
 
-  test('a pause has a reason and an end on the clock of the task, and says how much it lets pass', async () => {
+  test('a pause has a reason and an end in the zone of the task, and shows how many occurrences it skips', async () => {
     const schedule = { type: 'cron', expression: '30 * * * *', timezone: 'America/New_York' }
     const { id } = await create({ ...sleeping('pause me'), schedule })
     const { page } = await visit(`${node.url}/tasks/${id}`)
@@ -41,7 +41,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     expect(inNewYork).toBe(`${until.replace('T', ' ')}:00`)
   })
 
-  test('the next occurrences are named, skipped and, by keyboard, taken back', async () => {
+  test('the next occurrences are listed and skipped, and the skip is undone by keyboard', async () => {
     const { id } = await create(sleeping('skip me'))
     const { page } = await visit(`${node.url}/tasks/${id}?tab=upcoming`)
 
@@ -70,7 +70,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     expect((await read(id)).skipNext).toBeNull()
   })
 
-  test('a run is asked to do otherwise than its paused task says', async () => {
+  test('a run of a paused task is triggered with overrides', async () => {
     const sink = await startSink(() => ({ status: 200 }))
     const { id } = await create({
       name: 'run me otherwise',
@@ -94,7 +94,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await read(id)).toMatchObject({ state: 'paused', action: { body: { day: 1 } } })
   })
 
-  test('a backfill is counted before it is begun, and shows how far it has come', async () => {
+  test('a backfill is counted before it starts, and shows its progress', async () => {
     const { id } = await create(sleeping('fill me'))
     const { page } = await visit(`${node.url}/tasks/${id}?panel=backfill`, { expected: /422/ })
     const panel = page.getByRole('dialog', { name: 'Backfill fill me' })
@@ -112,7 +112,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     expect(page.url()).toContain('tab=backfills')
   })
 
-  test('versions tell what was changed, and an earlier one is made to hold again', async () => {
+  test('versions show their changes, and an earlier one is restored', async () => {
     const { id } = await create(sleeping('change me'))
     await node.request('PATCH', `/v1/tasks/${id}`, { timeout: '30s', reason: 'it took too long' })
     const { page } = await visit(`${node.url}/tasks/${id}?tab=versions`)
@@ -134,7 +134,7 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await read(id)).toMatchObject({ version: 3, timeout: '20m' })
   })
 
-  test('a handler tells how far it is, and its log is kept and shown', async () => {
+  test('the progress and the log of a handler are shown', async () => {
     const { id } = await create({
       name: 'in a worker',
       action: { type: 'handler', name: 'dashboard-test' },

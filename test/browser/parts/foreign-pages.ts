@@ -7,7 +7,7 @@ import type { TestBrowser } from '../../support/browser.ts'
 import { whenDone } from '../../support/cleanup.ts'
 import type { TestServer } from './server.ts'
 
-/** A page at an address of its own. */
+/** A page at a separate address. */
 async function foreignPage(): Promise<string> {
   const server = createServer((_, response) =>
     response

@@ -1,4 +1,4 @@
-/** The form for a task: every field of it, and what becomes of what was not saved. */
+/** The form for a task: every field, and changes that were not saved. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -9,7 +9,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
   const taskNamed = async (name: string) =>
     (await node.request('GET', `/v1/tasks?q=${encodeURIComponent(name)}`)).body.items[0]
 
-  test('what was not saved is there again after a reload, a link and Back, until it is saved or given up', async () => {
+  test('unsaved changes survive a reload, a link and Back, until they are saved or discarded', async () => {
     const { page } = await visit(`${node.url}/tasks/new`)
     const name = page.getByLabel('Name', { exact: true })
     const found = page.getByText('Your unsaved changes were restored.')
@@ -33,7 +33,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     ])
   })
 
-  test('an edit that was not saved goes on from the version it was made from', async () => {
+  test('an unsaved edit continues from the version it was based on', async () => {
     const sleep = { type: 'sleep', duration: '1s' }
     const { body: task } = await node.request('POST', '/v1/tasks', {
       name: 'edited in two tabs',
@@ -57,7 +57,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     })
   })
 
-  test('what was written into a panel is there again after a reload, a link and Back, until it is done or given up', async () => {
+  test('input in a panel survives a reload, a link and Back, until it is submitted or cancelled', async () => {
     const { body: task } = await node.request('POST', '/v1/tasks', {
       name: 'has panels',
       action: { type: 'webhook', url: 'http://127.0.0.1:9/', body: { day: 1 } },
@@ -100,7 +100,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     }
   })
 
-  test('a panel that was left by Back has what was written, and forgets it once it is done', async () => {
+  test('a panel that was left by Back keeps its input, and forgets it once it is submitted', async () => {
     const { page } = await visit(`${node.url}/settings`)
     const dialog = page.getByRole('dialog')
     const open = () => page.getByRole('button', { name: 'New blackout' }).click()
@@ -124,7 +124,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     expect(body.items).toMatchObject([{ name: 'left by Back', window: { type: 'weekly', days: ['sat'] } }])
   })
 
-  test('a test run that is left behind is cancelled, and its task is gone', async () => {
+  test('leaving the form cancels the test run and deletes its task', async () => {
     const { page } = await visit(`${node.url}/tasks/new`)
     const tests = async () => (await node.request('GET', '/v1/tasks?tag=test')).body.items
 
@@ -145,7 +145,7 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     expect(task).toMatchObject({ queue: 'elsewhere' })
   })
 
-  test('the form says all that an action and a fixed rate can say', async () => {
+  test('the form has every field of an action and of a fixed rate', async () => {
     const sink = await startSink(() => ({ status: 200, body: 'ok' }))
     const { page } = await visit(`${node.url}/tasks/new?when=every`)
     const fill = async (fields: Readonly<Record<string, string>>) => {

@@ -1,4 +1,4 @@
-/** What failed for good: found by what went wrong, run again one by one or all at once, or dismissed. */
+/** Dead letters: grouped by error, run again one by one or all at once, or dismissed. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -6,7 +6,7 @@ import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
 export function letters({ visit }: TestBrowser, { node }: TestServer): void {
-  test('dead letters are one row for each incident, and leave the list when they are taken care of', async () => {
+  test('dead letters have one row per incident, and leave the list when they are run again or dismissed', async () => {
     const broken = { is: true }
     const sink = await startSink(({ path }) =>
       broken.is ? { status: path === '/a' ? 503 : 418, body: 'no' } : { status: 200 },

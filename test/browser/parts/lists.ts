@@ -1,4 +1,4 @@
-/** Many tasks, and hands that never leave the keyboard. */
+/** Long lists of tasks, and the keyboard. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -21,7 +21,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     })),
   })
 
-  test('a thousand tasks are a list that is scrolled to its end, with few rows drawn', async () => {
+  test('a list of a thousand tasks scrolls to its end and draws few rows', async () => {
     const { page } = await visit(`${node.url}/tasks`)
     const rows = page.locator('[role=row][data-index]')
 
@@ -41,7 +41,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     expect(await rows.count()).toBeLessThan(60)
   })
 
-  test('the address is the state: filters and the zone are in it, and the way back leads back', async () => {
+  test('filters and the zone are part of the address, and Back restores them', async () => {
     const { page } = await visit(`${node.url}/tasks?q=task+0001&tz=utc&state=nonsense`)
 
     await page
@@ -70,7 +70,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     expect(await page.getByLabel('Name or key').inputValue()).toBe('task 012')
   })
 
-  test('an empty page of a search that goes on is followed, and not taken for an answer', async () => {
+  test('an empty page with a cursor is followed, and not shown as the result', async () => {
     let release = () => {}
     const released = new Promise<void>((resolve) => {
       release = resolve
@@ -102,7 +102,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     expect(saidMeanwhile).toBe(0)
   })
 
-  test('the same is done to several at once, also to those that are not shown, after saying what follows', async () => {
+  test('bulk actions include tasks that are not shown, and show their effects first', async () => {
     const { page } = await visit(`${node.url}/tasks?q=task+07&tag=tenth`)
     const bar = page.getByRole('region', { name: 'Actions for the selected tasks' })
     const states = async () => {
@@ -151,7 +151,7 @@ export async function lists({ visit }: TestBrowser, { node }: TestServer): Promi
     expect([108, 109]).toContain(Number(selected))
   })
 
-  test('everything of a day can be done by keyboard', async () => {
+  test('every daily action has a keyboard shortcut', async () => {
     const { page } = await visit(node.url)
     const press = (...keys: string[]) =>
       keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve())

@@ -1,4 +1,4 @@
-/** What happens elsewhere is shown as it happens, and nothing moves under the reader's eyes. */
+/** Changes by others are shown live, without moving the rows that are being read. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
 import { createTestDatabase } from '../../support/database.ts'
@@ -15,7 +15,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
   })
   const create = async (name: string) => (await node.request('POST', '/v1/tasks', sleepTask(name))).body
 
-  test('a row appears, changes and goes with what others do, and waits for who reads further down', async () => {
+  test('rows appear, change and disappear live, and new rows wait while the list is scrolled', async () => {
     await create('there before')
     const { page } = await visit(`${url}/tasks`)
     await page.getByText('there before').waitFor()
@@ -49,7 +49,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     expect(before).toBe(0)
   })
 
-  test('the overview says what PostgreSQL refuses to store, until it takes it', async () => {
+  test('the overview shows refused writes until PostgreSQL accepts them', async () => {
     const { id } = await create('unwritable')
     await database.db.run({
       text: `alter table run add constraint refused_by_test check (task_id <> '${id}') not valid`,
@@ -67,7 +67,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     await page.getByText(/PostgreSQL refuses/).waitFor({ state: 'detached' })
   })
 
-  test('a run that is looked at goes on by itself', async () => {
+  test('the page of a run updates automatically', async () => {
     const { body: task } = await node.request('POST', '/v1/tasks', {
       ...sleepTask('slow'),
       action: { type: 'sleep', duration: '1h' },
@@ -83,7 +83,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     expect(await page.getByRole('button', { name: 'Run again' }).count()).toBe(1)
   })
 
-  test('a task that somebody deletes is gone wherever it is shown', async () => {
+  test('a task that someone else deletes is shown as deleted on every page', async () => {
     const { id } = await create('soon gone')
     // What is asked about it in the moment in which it goes is not found.
     const expected = /404/
@@ -103,7 +103,7 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     expect(await form.getByLabel('Retries').inputValue()).toBe('9')
   })
 
-  test('a server that goes away is missed, and found again', async () => {
+  test('the dashboard shows that the server is down, and reconnects', async () => {
     const { page } = await visit(`${url}/tasks`, {
       expected: /ERR_|Failed to load|incomplete|Unable to preload|dynamically imported/,
       // A browser of its own, which has not fetched every screen yet.

@@ -1,4 +1,4 @@
-/** What people do: the first task, a task of one's own, an edit that meets another, a task that fails. */
+/** Common paths: the first task, a new task, a conflicting edit, a failing task. */
 import { expect, test } from 'vitest'
 import { sql } from '../../../src/store/database/sql.ts'
 import type { TestBrowser } from '../../support/browser.ts'
@@ -31,7 +31,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     )
   })
 
-  test('a task of one’s own is tried before it is saved, in the zone of the browser', async () => {
+  test('a new task is tested before it is saved, in the zone of the browser', async () => {
     const sink = await startSink(() => ({ status: 200, body: 'thank you' }))
     const { page } = await visit(`${node.url}/tasks/new`)
 
@@ -59,7 +59,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     ])
   })
 
-  test('what is wrong is said at its field, clock changes are pointed out, and the command creates what the form creates', async () => {
+  test('errors are shown at their fields, clock changes are listed, and the command creates the same task as the form', async () => {
     const { page } = await visit(`${node.url}/tasks/new`, { expected: /422/ })
 
     await page.getByText('Cron', { exact: true }).click()
@@ -113,7 +113,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(stored?.headers).toEqual({ ...headers, accept: 'text/html' })
   })
 
-  test('an edit says what it changes, and one that meets another shows both and loses neither', async () => {
+  test('an edit shows its changes, and a conflicting edit shows both versions and loses neither', async () => {
     const task = await create({
       name: 'shared',
       action: { type: 'sleep', duration: '1s' },
@@ -147,7 +147,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(body).toMatchObject({ version: 3, timeout: '30s', retry: { limit: 9 }, schedule: { minute: 30 } })
   })
 
-  test('a task that fails tells what was answered, and can be run again', async () => {
+  test('a failed run shows the response, and can be run again', async () => {
     const sink = await startSink((_, count) =>
       count <= 2 ? { status: 503, body: 'Not today.\n'.repeat(40) } : { status: 200 },
     )
@@ -175,7 +175,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(await page.getByText('rerun of').count()).toBe(1)
   })
 
-  test('a run shows what its own version of the task asked for, and no secrets', async () => {
+  test('a run shows the request of its own version of the task, without secrets', async () => {
     const sink = await startSink()
     const task = await create({
       name: 'changes its mind',
@@ -199,7 +199,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(await page.getByText('hunter2').count()).toBe(0)
   })
 
-  test('pausing can be taken back, deleting says first what follows', async () => {
+  test('a pause can be undone, and deleting shows its effects first', async () => {
     const task = await create({
       name: 'weekly',
       action: { type: 'sleep', duration: '1s' },
@@ -220,7 +220,7 @@ export function paths({ visit }: TestBrowser, { node, db }: TestServer): void {
     expect(await state()).toBeUndefined()
   })
 
-  test('a task is written as JSON, and what is wrong with it is named where it stands', async () => {
+  test('a task is written as JSON, and errors name their pointers', async () => {
     const { page } = await visit(`${node.url}/tasks/new`, { expected: /422/ })
     const create = () => page.getByRole('button', { name: 'Create task' }).click()
 

@@ -1,4 +1,4 @@
-/** What holds for the whole project is read and changed on one page. */
+/** The settings of the project are read and changed on one page. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -6,7 +6,7 @@ import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
 export function settings({ visit }: TestBrowser, { node }: TestServer): void {
-  test('limits are changed, a blackout of every week is set and removed, and a subscription shows its secret once', async () => {
+  test('limits are changed, a weekly blackout is created and removed, and a subscription shows its secret once', async () => {
     const sink = await startSink(() => ({ status: 500 }))
     const { page } = await visit(`${node.url}/settings`, { expected: /422/ })
     const save = () => page.getByRole('button', { name: 'Save limits' }).click()

@@ -1,11 +1,11 @@
-/** A task says on its page why it is not running, and goes on saying what is so. */
+/** The page of a task shows why the task is not running, and stays up to date. */
 import { expect, test } from 'vitest'
 import { sql } from '../../../src/store/database/sql.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import type { TestServer } from './server.ts'
 
 export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
-  test('the ledger of a task says whether anything was missed, and shows what was', async () => {
+  test('the ledger of a task shows missing occurrences', async () => {
     const { body: task } = await node.request('POST', '/v1/tasks', {
       name: 'with a gap',
       schedule: { type: 'every', interval: '1h', anchor: '2026-01-01T00:30:00Z' },
@@ -24,7 +24,7 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
     await page.getByRole('region', { name: 'Why was it not running at that time?' }).waitFor()
   })
 
-  test('the page of a task says why it is not running, what to do, and when that has changed', async () => {
+  test('the page of a task shows why it is not running and what to do, also for an earlier time', async () => {
     const { body: task } = await node.request('POST', '/v1/tasks', {
       name: 'held up',
       queue: 'closed',

@@ -105,7 +105,8 @@ export function Attention({ stats }: { readonly stats: Stats }) {
           </Link>
           {tasks.paused.since && (
             <>
-              , the longest since <Instant at={tasks.paused.since} />
+              {tasks.paused.count === 1 ? ', since ' : ', the longest since '}
+              <Instant at={tasks.paused.since} />
             </>
           )}
         </Item>

@@ -78,7 +78,7 @@ function BlackoutRow({ blackout, onRemove }: BlackoutRowProps) {
         )}
       </div>
       <span className={classes.small}>
-        {effect === 'skip' ? 'occurrences are skipped' : 'the latest occurrences run at its end'}
+        {effect === 'skip' ? 'Occurrences are skipped' : 'The latest occurrence of each task runs at the end'}
       </span>
       <Button size="xs" variant="default" onClick={onRemove}>
         Remove…

@@ -65,7 +65,7 @@ function LimitsForm({ project }: { readonly project: Project }) {
       />
       <TextField
         label="Maximum time ahead"
-        description="Such as 30d or 365d. Leave empty for no limit."
+        description="How far in the future a task may be due, such as 30d. Leave empty for no limit."
         placeholder="No limit"
         value={maxAhead}
         error={errorAt('/limits/maxAhead')}

@@ -19,7 +19,7 @@ export function TaskFacts({ task }: { readonly task: Task }) {
       <Fact label="Schedule">
         <ScheduleText schedule={task.schedule} />
       </Fact>
-      <Fact label="Next">
+      <Fact label="Next run">
         {task.nextFireAt ? <Next task={task} at={task.nextFireAt} /> : nothingNext(task)}
       </Fact>
       <Fact label="Action">{actionWords(task.action)}</Fact>
@@ -75,8 +75,8 @@ function Going({ recent }: { readonly recent: NonNullable<Task['recent']> }) {
         </Link>
       )}
       {last?.latenessMs != null && `, ${lateOrEarly(last.latenessMs).replaceAll(' ', '\u00a0')}`}
-      {took.length === 1 && ` · took ${percentile(1)}`}
-      {took.length > 1 && ` · took p50 ${percentile(0.5)}, p95 ${percentile(0.95)}`}
+      {took.length === 1 && ` · duration ${percentile(1)}`}
+      {took.length > 1 && ` · duration p50 ${percentile(0.5)}, p95 ${percentile(0.95)}`}
     </>
   )
 }
