@@ -115,7 +115,7 @@ function RunRow({ run, zone, withTask, isChosen }: RunRowProps) {
         <Labelled label="late">{late}</Labelled>
       </td>
       <td className={classes.number}>
-        <Labelled label="took">
+        <Labelled label="duration">
           <Took run={run} />
         </Labelled>
       </td>

@@ -22,9 +22,9 @@ import { GROUPINGS, type Grouping, type LetterSearch } from './search.ts'
 
 const route = getRouteApi('/dead-letters')
 const BY_WORDS: Readonly<Record<Grouping, string>> = {
-  error: 'by error',
-  task: 'by task',
-  hour: 'by hour',
+  error: 'By error',
+  task: 'By task',
+  hour: 'By hour',
 }
 
 export function DeadLettersScreen() {
@@ -98,7 +98,7 @@ export function DeadLettersScreen() {
         <NoLetters isFiltered={since !== undefined || task !== undefined} />
       )}
       {groups.length > 0 && (
-        <Panel title={`Permanently failed, ${BY_WORDS[by]}`} flush>
+        <Panel title={`Permanently failed, ${BY_WORDS[by].toLowerCase()}`} flush>
           <GroupList
             groups={groups}
             by={by}

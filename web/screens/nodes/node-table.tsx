@@ -62,7 +62,7 @@ function NodeRow({ node }: { readonly node: Node }) {
           : `${formatCount(node.busy.count)}${node.busy.atLeast ? '+' : ''} / ${formatCount(node.concurrency)}`}
       </td>
       <td data-label="shards">{node.shards}</td>
-      <td data-label="beat">
+      <td data-label="heartbeat">
         <Distance at={node.deadAt ?? node.beatAt} />
       </td>
       <td data-label="started">

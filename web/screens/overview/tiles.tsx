@@ -6,6 +6,8 @@ import type { Counted, Stats } from '../../api/overview.ts'
 import classes from './tiles.module.css'
 
 const SOON_MINUTES = 5
+/** With a no-break space: a tile on a phone is narrow. */
+const DAY = '24\u00a0h'
 
 export function Tiles({ stats }: { readonly stats: Stats }) {
   const { lastDay, runs, places, tasks, next } = stats
@@ -13,16 +15,16 @@ export function Tiles({ stats }: { readonly stats: Stats }) {
   const soon = next.minutes.slice(0, SOON_MINUTES).reduce((sum, { count }) => sum + count, 0)
   return (
     <ul className={classes.tiles}>
-      <Tile label="Lateness p50 / p99, 24 h" to={{ to: '/runs', search: { since: '24h' } }}>
+      <Tile label={`Lateness p50 / p99, ${DAY}`} to={{ to: '/runs', search: { since: '24h' } }}>
         {lastDay.latenessMs === null
           ? '–'
           : `${formatDuration(lastDay.latenessMs.p50)} / ${formatDuration(lastDay.latenessMs.p99)}`}
       </Tile>
-      <Tile label="Success rate, 24 h" to={{ to: '/runs', search: { since: '24h', state: 'completed' } }}>
+      <Tile label={`Success rate, ${DAY}`} to={{ to: '/runs', search: { since: '24h', state: 'completed' } }}>
         {formatShare(lastDay.completed, ended)}
       </Tile>
       <Tile
-        label="Permanently failed, 24 h"
+        label={`Permanently failed, ${DAY}`}
         to={{ to: '/runs', search: { since: '24h', state: 'permanently_failed' } }}
       >
         {formatCount(lastDay.permanentlyFailed)}

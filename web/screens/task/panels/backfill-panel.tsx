@@ -113,7 +113,7 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
           data-autofocus
         />
         <InstantField
-          label="To (exclusive)"
+          label="To, exclusive"
           zone={zone}
           value={to}
           error={errorAt('/to')}
