@@ -58,13 +58,13 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     await node.request('POST', `/v1/tasks/${id}/trigger`)
     const { page } = await visit(`${url}/`)
 
-    await page.getByText(/PostgreSQL refuses 1 write: the outcome of a run cannot be recorded/).waitFor()
+    await page.getByText(/PostgreSQL rejects 1 write: the outcome of a run cannot be recorded/).waitFor()
     await page
       .getByText(/unwritable: the outcome of a run cannot be recorded, since .*refused_by_test/)
       .waitFor()
     await database.db.run({ text: 'alter table run drop constraint refused_by_test', values: [] })
 
-    await page.getByText(/PostgreSQL refuses/).waitFor({ state: 'detached' })
+    await page.getByText(/PostgreSQL rejects/).waitFor({ state: 'detached' })
   })
 
   test('the page of a run updates automatically', async () => {

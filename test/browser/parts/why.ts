@@ -36,7 +36,10 @@ export function why({ visit }: TestBrowser, { node, db }: TestServer): void {
     const panel = page.getByRole('region', { name: 'Why is it not running?' })
 
     await panel.getByText('not_due').waitFor()
-    await panel.getByRole('list', { name: 'Other causes' }).getByText('the queue closed is paused').waitFor()
+    await panel
+      .getByRole('list', { name: 'Other causes' })
+      .getByText('queue closed has been paused')
+      .waitFor()
     await panel.getByRole('button', { name: 'Check an earlier time…' }).click()
     const then = page.getByRole('region', { name: 'Why was it not running at that time?' })
     await then.getByText('not_created').waitFor()
