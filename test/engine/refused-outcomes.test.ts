@@ -150,7 +150,7 @@ test('a refused outcome holds up no other, is kept, is shown, and is written onc
   const stats = await overview()
   expect(stats.verdict.isFine).toBe(false)
   expect(stats.verdict.sentence).toContain(
-    'PostgreSQL refuses 1 write: the outcome of a run cannot be recorded.',
+    'PostgreSQL rejects 1 write: the outcome of a run cannot be recorded.',
   )
   expect(stats.verdict.sentence).not.toMatch(/Every (recurring )?task has its next run/)
   expect(stats.refused.items).toMatchObject([{ operation: 'record', runId: bad.runId }])

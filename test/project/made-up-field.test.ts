@@ -10,7 +10,15 @@ import { build } from 'esbuild'
 import { afterAll, expect, test } from 'vitest'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { ROOT } from './tree.ts'
+import { ROOT, read } from './tree.ts'
+
+/** All but those that keep the schemas. */
+const PACKAGES = Object.keys(JSON.parse(read('package-lock.json')).packages)
+  .map((path) => path.replace('node_modules/', ''))
+  .filter(
+    (name) =>
+      name !== '' && !name.includes('node_modules/') && !['zod', 'fastify-type-provider-zod'].includes(name),
+  )
 
 /** Beside the packages, so that the bundle finds them. */
 const folder = await mkdtemp(join(ROOT, 'node_modules', '.made-up-field-'))
@@ -21,12 +29,18 @@ await build({
   entryPoints: [join(ROOT, 'test/project/made-up-field/program.ts')],
   outfile: bundle,
   bundle: true,
-  packages: 'external',
+  external: PACKAGES,
   platform: 'node',
   format: 'esm',
   logLevel: 'error',
 })
+
+/** Schemas are registered by id for all of the process, which other files share: the bundle gets a registry of its own. */
+const shared = globalThis as { __zod_globalRegistry?: unknown }
+const theirs = shared.__zod_globalRegistry
+delete shared.__zod_globalRegistry
 const program: typeof import('./made-up-field/program.ts') = await import(pathToFileURL(bundle).href)
+shared.__zod_globalRegistry = theirs
 
 const database = await createTestDatabase()
 const { send } = await program.createTestApp(database)

@@ -7,11 +7,14 @@ import { type Asking, alsoOf, HOURLY, iso, NAP, QUICK, S } from './asking.ts'
 const OFTEN = { type: 'every', interval: '50ms' }
 
 export function past({ db, api, aNode, aTask, why, untilWhy }: Asking): void {
-  /** The first run of a task that did not run and says so. */
+  /** The first skip of a task whose instant has come: skips are recorded a moment ahead. */
   const skipOf = (id: string) =>
     eventually(async () => {
       const { body } = await api.request('GET', `/v1/tasks/${id}/runs?limit=200`)
-      return body.items.findLast(({ reason }: { reason: string | null }) => reason !== null)
+      return body.items.findLast(
+        ({ reason, scheduledFor }: { reason: string | null; scheduledFor: string }) =>
+          reason !== null && Date.parse(scheduledFor) < Date.now(),
+      )
     })
 
   /** Waits until some occurrences of a task have come due and nobody fired them. */
