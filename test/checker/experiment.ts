@@ -261,7 +261,7 @@ async function disturb({
 /** How many outcomes a node was told about runs that it no longer held. */
 const refusalsIn = (log: Belfry['log']) =>
   log
-    .filter(({ msg }) => String(msg).includes('no longer held'))
+    .filter(({ msg }) => String(msg).includes('no longer leases'))
     .reduce((sum, { count }) => sum + Number(count), 0)
 
 const timesDelivered = (sink: Sink, runId: string) =>
