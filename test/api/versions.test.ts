@@ -208,3 +208,42 @@ test('every run does what the version says that it shows, whatever is edited whi
   const instants = (await historyOf(db, task.id)).map(({ scheduledFor }) => scheduledFor)
   expect(new Set(instants).size).toBe(instants.length)
 })
+
+test.each([
+  ['every', { type: 'every', interval: '5m' }],
+  ['delay', { type: 'delay', interval: '5m' }],
+  ['cron', { type: 'cron', expression: 'H 9 * * MON-FRI', timezone: 'Europe/Vienna' }],
+  ['words', 'weekdays at 9 in Vienna'],
+])('the same task put again makes no version and moves nothing: %s', async (key, schedule) => {
+  const task = {
+    schedule,
+    action: { type: 'http', method: 'POST', url: 'https://example.com/', headers: { 'x-api-key': 'abcdef' } },
+    // A chain would begin at once.
+    ...(key === 'delay' ? { startAt: '2040-01-01T00:00:00Z' } : {}),
+    tags: ['b', 'a'],
+    retry: { limit: 5 },
+  }
+  const first = await request('PUT', `/v1/tasks/by-key/same-${key}`, task)
+
+  const again = await request('PUT', `/v1/tasks/by-key/same-${key}`, task)
+  const other = await request('PUT', `/v1/tasks/by-key/same-${key}`, { ...task, retry: { limit: 4 } })
+
+  expect(first.status).toBe(201)
+  expect(again.status).toBe(200)
+  expect(again.body).toEqual(first.body)
+  expect(other.body).toMatchObject({ version: 2, nextFireAt: first.body.nextFireAt })
+})
+
+test('an edit that names what holds already makes no version, and a stale one is still refused', async () => {
+  const { body: task } = await request('POST', '/v1/tasks', {
+    name: 'a',
+    action: { type: 'sleep', duration: '1s' },
+    schedule: { type: 'manual' },
+  })
+
+  const same = await request('PATCH', `/v1/tasks/${task.id}`, { name: 'a', timeout: task.timeout })
+  const stale = await request('PATCH', `/v1/tasks/${task.id}`, { name: 'a' }, { 'if-match': '"7"' })
+
+  expect(same).toMatchObject({ status: 200, body: { version: 1, updatedAt: task.updatedAt } })
+  expect(stale.status).toBe(412)
+})

@@ -11,6 +11,7 @@ import { laneOf } from '../../core/run/lane.ts'
 import { delayMs, firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { isRetiming, type TaskEdit } from '../../core/task/task-input.ts'
+import { changesBetween } from '../../core/task/version-diff.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
@@ -34,15 +35,23 @@ export interface Edit {
 
 export function editTask(context: Context, { id, edit, expected, by }: Edit): Promise<void> {
   const note = { by, reason: edit.reason ?? null, rollbackOf: null }
-  return redefine(context, { id, expected, note }, async (task, now) => ({
-    key: edit.key === undefined ? task.key : edit.key,
-    name: edit.name === undefined ? task.name : edit.name,
-    owner: edit.owner === undefined ? task.owner : edit.owner,
-    tags: edit.tags === undefined ? task.tags : [...new Set(edit.tags)],
-    definition: redefineTask(task.definition, edit, { now, seed: task.key ?? id }),
-    isRetimed: isRetiming(edit),
-  }))
+  return redefine(context, { id, expected, note }, async (task, now) => {
+    const edited = {
+      key: edit.key === undefined ? task.key : edit.key,
+      name: edit.name === undefined ? task.name : edit.name,
+      owner: edit.owner === undefined ? task.owner : edit.owner,
+      tags: edit.tags === undefined ? task.tags : [...new Set(edit.tags)],
+      definition: redefineTask(task.definition, edit, { now, seed: task.key ?? id }),
+    }
+    return isSame(task, edited) ? null : { ...edited, isRetimed: isRetiming(edit) }
+  })
 }
+
+/** Whoever deploys the same task again changes nothing: neither a version nor a skipped occurrence is lost to it. */
+const isSame = (
+  { key, name, owner, tags, definition }: changes.LockedTask,
+  edited: Omit<Redefined, 'isRetimed'>,
+): boolean => changesBetween({ key, name, owner, tags, definition }, edited).length === 0
 
 /** What is to be redefined, from which version, and the note that goes with it. */
 export interface Redefinition {
@@ -57,11 +66,11 @@ export interface Redefined extends Omit<changes.TaskEdit, 'id'> {
   readonly isRetimed: boolean
 }
 
-/** Makes a new version of a task, which holds from now on. */
+/** Makes a new version of a task, which applies from now on; null: it stays as it is. */
 export async function redefine(
   context: Context,
   { id, expected, note }: Redefinition,
-  toBe: (task: changes.LockedTask, now: number, tx: Queryable) => Promise<Redefined>,
+  toBe: (task: changes.LockedTask, now: number, tx: Queryable) => Promise<Redefined | null>,
 ): Promise<void> {
   const { db, clock, projectId, wakeUps, lanes } = context
   const limits = await limitsOf(context)
@@ -72,7 +81,9 @@ export async function redefine(
     refuseOtherVersion(locked.version, expected)
     const now = Math.floor(clock.now())
     const task = await endOverdue(tx, locked, { projectId, now })
-    const { isRetimed, ...redefined } = await toBe(task, now, tx)
+    const change = await toBe(task, now, tx)
+    if (change === null) return []
+    const { isRetimed, ...redefined } = change
     const { definition } = redefined
     key = redefined.key
     if (isRetimed) keepLimits(definition, limits, now)
@@ -85,8 +96,8 @@ export async function redefine(
       await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
       return []
     }
-    const change = { context, task, definition, version, projectId, now }
-    return isRetimed ? reschedule(tx, change) : carryOver(tx, change)
+    const made = { context, task, definition, version, projectId, now }
+    return isRetimed ? reschedule(tx, made) : carryOver(tx, made)
   })
   const due = await work.catch((error: unknown) => {
     if (violatedConstraint(error) === 'task_by_key') throw keyInUse(key ?? '')
