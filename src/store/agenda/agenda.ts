@@ -5,7 +5,7 @@ import { leftAlone } from '../database/left-alone.ts'
 import { elements, list, part, reading, sql } from '../database/sql.ts'
 import { queued } from '../ready/put.ts'
 import type { Recovery } from './catch-up.ts'
-import { decidedColumns, firedColumns, livingWorker, ownedShards } from './fire-parts.ts'
+import { decidedColumns, firedColumns, livingWorker, nextRows, ownedShards } from './fire-parts.ts'
 
 /** A row that somebody must look at when its instant comes. */
 export interface DueRow {
@@ -333,20 +333,7 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
       and (not i.runs or i.run_id in (select run_id from blocked))
     returning a.*, case when i.run_for_ms is null then coalesce(i.reason, 'overlap') else 'overlap' end as reason, i.run_for_ms,
               case when i.run_for_ms is null then i.until_ms end as until_ms, case when i.run_for_ms is null then i.count end as count
-  ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
-    select i.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((i.next_ms + coalesce(i.next_jitter_ms, 0)) / 1000), to_timestamp(i.next_ms / 1000), i.next_jitter_ms,
-           p.version, part_of_count(p.count), base_of_count(p.count), p.lane, p.priority, p.delay_ms
-    from input i
-    join (
-      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal) + 1 as count, lane, priority, delay_ms, true as ran
-      from fired
-      union all
-      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal), lane, priority, delay_ms, false from dropped
-    ) p on p.run_id = i.run_id
-    where i.next_run_id is not null and not (p.ran and (i.is_last or p.delay_ms is not null))
-    on conflict on constraint agenda_occurrence_is_unique do nothing
-  ), ${queued(part`from fired where state = 'pending'`)}, skips as (
+  ), ${nextRows({ decided: part`input`, fired: part`fired` })}, ${queued(part`from fired where state = 'pending'`)}, skips as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, fence,
                      attempt, losses, kind, state, reason)
     select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),

@@ -1,6 +1,6 @@
 /** What the statements that fire rows have in common. */
 
-import { list, part } from '../database/sql.ts'
+import { list, type Part, part } from '../database/sql.ts'
 import type { FireRequest } from './agenda.ts'
 
 /**
@@ -37,3 +37,28 @@ export const decidedColumns = (firings: Firings) => part`
       ${list(firings, (f) => f.decision.runFor)}::float8[], ${list(firings, (f) => f.decision.next?.runId ?? null)}::uuid[],
       ${list(firings, (f) => f.decision.next?.at ?? null)}::float8[], ${list(firings, (f) => f.decision.isLast)}::boolean[],
       ${list(firings, (f) => f.decision.next?.jitterMs ?? null)}::integer[], ${list(firings, (f) => f.decision.runForJitterMs ?? null)}::integer[]`
+
+/**
+ * `next`: the row of the next occurrence of each fired task. `decided` names the rows with the decisions, `fired` those that run or wait;
+ * those that were skipped are `dropped`. What was skipped does not count, and a chain goes on when its run has ended.
+ */
+export const nextRows = ({
+  decided,
+  fired,
+}: {
+  readonly decided: Part
+  readonly fired: Part
+}): Part => part`next as (
+    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
+    select i.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((i.next_ms + coalesce(i.next_jitter_ms, 0)) / 1000), to_timestamp(i.next_ms / 1000), i.next_jitter_ms,
+           p.version, part_of_count(p.count), base_of_count(p.count), p.lane, p.priority, p.delay_ms
+    from ${decided} i
+    join (
+      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal) + 1 as count, lane, priority, delay_ms, true as ran
+      from ${fired}
+      union all
+      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal), lane, priority, delay_ms, false from dropped
+    ) p on p.run_id = i.run_id
+    where i.next_run_id is not null and not (p.ran and (i.is_last or p.delay_ms is not null))
+    on conflict on constraint agenda_occurrence_is_unique do nothing
+  )`

@@ -7,7 +7,7 @@
 import { list, part, sql } from '../database/sql.ts'
 import { dequeued, queued } from '../ready/put.ts'
 import type { FireRequest, FireResult } from './agenda.ts'
-import { decidedColumns, firedColumns, livingWorker, ownedShards } from './fire-parts.ts'
+import { decidedColumns, firedColumns, livingWorker, nextRows, ownedShards } from './fire-parts.ts'
 
 /** A row that waits for an earlier run, and when it is looked at again. */
 export interface HeldRow {
@@ -125,20 +125,7 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
     where a.run_id = j.run_id and j.verdict in ('skip', 'drop')
     returning a.*, case when j.verdict = 'drop' then j.beyond else j.reason end as reason, j.verdict, j.run_for_ms,
               case when j.run_for_ms is null then j.until_ms end as until_ms, case when j.run_for_ms is null then j.count end as count
-  ), next as (
-    insert into agenda (run_id, task_id, project_id, shard, wake_at, scheduled_for, jitter_ms, version, ordinal, ordinal_base, lane, priority, delay_ms)
-    select j.next_run_id, p.task_id, p.project_id, p.shard, to_timestamp((j.next_ms + coalesce(j.next_jitter_ms, 0)) / 1000), to_timestamp(j.next_ms / 1000), j.next_jitter_ms,
-           p.version, part_of_count(p.count), base_of_count(p.count), p.lane, p.priority, p.delay_ms
-    from judged j
-    join (
-      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal) + 1 as count, lane, priority, delay_ms, true as ran
-      from moved
-      union all
-      select run_id, task_id, project_id, shard, version, count_of(ordinal_base, ordinal), lane, priority, delay_ms, false from dropped
-    ) p on p.run_id = j.run_id
-    where j.next_run_id is not null and not (p.ran and (j.is_last or p.delay_ms is not null))
-    on conflict on constraint agenda_occurrence_is_unique do nothing
-  ), ${queued(part`from moved where verdict = 'fire' and state = 'pending'`)}, skips as (
+  ), ${nextRows({ decided: part`judged`, fired: part`moved` })}, ${queued(part`from moved where verdict = 'fire' and state = 'pending'`)}, skips as (
     insert into run (run_id, task_id, project_id, scheduled_for, ended_at, covers_until, covers_count, version, ordinal, ordinal_base, fence,
                      late_ms, attempt, losses, kind, state, reason)
     select run_id, task_id, project_id, coalesce(to_timestamp(run_for_ms / 1000), scheduled_for), clock_timestamp(), to_timestamp(until_ms / 1000),
