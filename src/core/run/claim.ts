@@ -20,7 +20,7 @@ export interface ClaimedRun {
   readonly holdsPlace?: boolean
 }
 
-/** What came of a claim. */
+/** The result of a claim. */
 export interface Claim {
   readonly runs: readonly ClaimedRun[]
   /** Fewer than there seemed to be: some led nowhere, or somebody else was at them. Asking again may find more. */

@@ -2,7 +2,9 @@
  * The end of a run, told to whoever wants to know. The form is that of CloudEvents 1.0, and each ended run makes
  * one event, so the id of the run makes the id of the event.
  */
+
 import type { ActionType } from '../action/action.ts'
+import { utc } from '../values/utc.ts'
 import type { AttemptOutcome, EndedRunState, RunKind } from './run.ts'
 
 export const ENDED_STATES = [
@@ -110,8 +112,6 @@ export interface RunEvent {
 
 /** Stable for ever: whoever is told twice recognises it. */
 export const eventIdOf = (runId: string): string => `${runId}.ended`
-
-const utc = (ms: number): string => new Date(ms).toISOString()
 
 export function eventOf(run: EndedRun): RunEvent {
   const { coversUntil, startedAt } = run

@@ -37,7 +37,7 @@ export interface CreateManyRequest {
   readonly present: (row: TaskRow) => unknown
 }
 
-/** Stored by one statement: so many at most, and no more than so much text unless it is one task alone. */
+/** The maximum number of tasks per statement, and of bytes; a longer task is stored alone. */
 const CHUNK = 200
 const CHUNK_BYTES = 512 * 1024
 /** An answer to a longer request is written while it is sent, and never held in memory as a whole. */

@@ -12,6 +12,7 @@ import { parseWords, type WordsOptions } from '../../core/schedule/words/parse-w
 import { spellZone } from '../../core/schedule/zone-names.ts'
 import { durationMs, instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { definedBy, editedBy, type TaskEdit, type TaskInput } from '../../core/task/task-input.ts'
+import { utc } from '../../core/values/utc.ts'
 
 export interface DefineOptions {
   /** Epoch milliseconds, whole. */
@@ -26,7 +27,7 @@ export function defineTask(
   input: TaskInput,
   { now, traceparent, projectId, seed }: DefineOptions,
 ): TaskDefinition {
-  const startAt = input.startAt ?? iso(now)
+  const startAt = input.startAt ?? utc(now)
   const schedule = givenSchedule(input.schedule, now) ?? { type: 'once', at: startAt }
   const definition = definedBy(input, {
     action: withStoredSecrets(input.action, null),
@@ -167,8 +168,6 @@ function refuseLongPast(definition: TaskDefinition, at: number, now: number): vo
     `is further in the past than the misfire window (${window}); use a later instant or a longer misfire.window`,
   )
 }
-
-const iso = (ms: number) => new Date(ms).toISOString()
 
 const invalid = (pointer: string, detail: string) =>
   new Refusal('invalid_input', `${pointer} ${detail}.`, { problems: [{ pointer, detail }] })

@@ -1,5 +1,6 @@
 import { Refusal } from '../../core/errors.ts'
 import { replacedBy, type TaskEdit, type TaskInput } from '../../core/task/task-input.ts'
+import { utc } from '../../core/values/utc.ts'
 import { findTasks, type TaskRow } from '../../store/tasks/tasks.ts'
 import type { Context } from '../context.ts'
 import { createTask } from './create-task.ts'
@@ -47,6 +48,6 @@ export async function upsertTask(
 
 /** An edit that leaves nothing as it was. Without a schedule the task runs once, as a new one would. */
 function replacement(input: TaskInput, now: number): TaskEdit {
-  const at = input.startAt ?? new Date(Math.floor(now)).toISOString()
+  const at = input.startAt ?? utc(Math.floor(now))
   return { ...replacedBy(input), schedule: input.schedule ?? { type: 'once', at } }
 }

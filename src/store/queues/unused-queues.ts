@@ -13,10 +13,9 @@ export interface QueueName {
 }
 
 /**
- * Locks queues that have not been used for so many days and that the last whole round of the walk has not met. A node notes
- * what it uses up to two hours late: an hour that it remembers a lane, and an hour that a note stands. What users have paused
- * or limited stays. Nothing is answered while a node lives that does not note what it uses, nor before a round has begun after
- * its death.
+ * Locks queues that have not been used for `days`, according to the last complete walk. A node records the use of a queue up to
+ * two hours late: it remembers a lane for an hour, and a record is renewed after an hour. Paused and limited queues stay. No queue
+ * is removed while a node is alive that does not record use, or before a walk has started after its death.
  */
 export const lockUnusedQueues = ({ days, limit }: { days: number; limit: number }) => sql<QueueName>`
   with walk as materialized (
