@@ -15,12 +15,18 @@ interface PlanNode {
 }
 
 export interface Plan {
-  /** Tables that were read from end to end. */
+  /** Tables of more than a few pages that were read from end to end. */
   readonly tablesRead: readonly string[]
   /** Rows of tables that were looked at, whether they were wanted or not. */
   readonly rows: number
   readonly pages: number
 }
+
+/**
+ * Up to here reading the whole table is the best plan there is, and whether a table
+ * is that short may depend on when it was last vacuumed.
+ */
+const FEW_PAGES = 8
 
 /** Explains a statement by running it. */
 export async function planOf(db: Queryable, { text, values }: Statement<unknown>): Promise<Plan> {
@@ -36,7 +42,9 @@ export async function planOf(db: Queryable, { text, values }: Statement<unknown>
     const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
     if (table !== undefined) {
       rows += (node['Actual Rows'] + removed) * node['Actual Loops']
-      if (node['Node Type'] === 'Seq Scan' && node['Actual Loops'] > 0) tablesRead.push(table)
+      const pages =
+        (node['Shared Hit Blocks'] + node['Shared Read Blocks']) / Math.max(1, node['Actual Loops'])
+      if (node['Node Type'] === 'Seq Scan' && pages > FEW_PAGES) tablesRead.push(table)
     }
     for (const child of node.Plans ?? []) visit(child)
   }
