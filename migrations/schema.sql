@@ -39,6 +39,7 @@ create table agenda (
   awaited       boolean not null default false,
   jitter_ms     integer,
   ordinal_base  bigint,
+  side          bigint,
   constraint agenda_pkey primary key (run_id) with (fillfactor = 70),
   constraint agenda_occurrence_is_unique unique (task_id, scheduled_for, kind, serial),
   constraint agenda_jitter_is_positive check (jitter_ms > 0),
@@ -284,9 +285,13 @@ create table lane (
   strict     boolean not null,
   catchup    boolean not null default false,
   handler    text,
+  base       bigint,
+  line       text,
+  used_at    timestamptz,
   constraint lane_pkey primary key (id),
   constraint lane_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name)
 );
+create index lane_of_line on lane (project_id, line) where line is not null;
 create index lane_of_queue on lane (project_id, queue);
 
 create table ready (
