@@ -1,6 +1,6 @@
 import type { KeptDefinition } from '../core/task/task.ts'
+import { Heap } from '../runtime/heap.ts'
 import type { DueRow } from '../store/agenda/agenda.ts'
-import { Heap } from './heap.ts'
 
 /** A row that comes due, and what its task says. */
 export interface Due {

@@ -1,7 +1,7 @@
 import type { ClaimedRun } from '../core/run/claim.ts'
+import { Throughput } from '../runtime/throughput.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Attempt } from './attempt.ts'
-import { Throughput } from './throughput.ts'
 
 export interface CapacityOptions {
   /** Runs performed at once. */
