@@ -468,6 +468,49 @@ create table tally_progress (
   constraint tally_progress_is_one_row check (is_only)
 );
 
+create table target_circuit (
+  project_id uuid not null,
+  target     text not null,
+  node_id    uuid not null,
+  state      text not null,
+  opened_at  timestamptz not null,
+  until      timestamptz,
+  error      jsonb,
+  changed_at timestamptz not null default clock_timestamp(),
+  constraint target_circuit_pkey primary key (project_id, target, node_id),
+  constraint target_circuit_state check (state = any (array['open'::text, 'closed'::text])),
+  constraint target_circuit_until check ((state = 'open'::text) = (until is not null))
+);
+create index target_circuit_by_change on target_circuit (changed_at);
+create index target_circuit_open on target_circuit (until) where state = 'open'::text;
+
+create table target_report (
+  project_id uuid not null,
+  target     text not null,
+  node_id    uuid not null,
+  is_idle    boolean not null,
+  state      jsonb not null,
+  at         timestamptz not null default clock_timestamp(),
+  constraint target_report_pkey primary key (project_id, target, node_id)
+) with (fillfactor = 50);
+create index target_report_of_node on target_report (node_id);
+
+create table target_setting (
+  project_id   uuid not null,
+  pattern      text not null,
+  call_limit   integer,
+  rate         text,
+  burst        integer,
+  paused_at    timestamptz,
+  pause_reason text,
+  updated_at   timestamptz not null default now(),
+  constraint target_setting_pkey primary key (project_id, pattern),
+  constraint target_setting_project_id_fkey foreign key (project_id) references project(id),
+  constraint target_setting_burst check (burst is null or burst > 0 and rate is not null),
+  constraint target_setting_limit check (call_limit > 0),
+  constraint target_setting_reason check (pause_reason is null or paused_at is not null)
+);
+
 create table task (
   id            uuid not null,
   project_id    uuid not null,

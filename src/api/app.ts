@@ -53,6 +53,7 @@ import { type Installation, serverRoutes } from './resources/server/routes.ts'
 import { signingSecretRoutes } from './resources/signing-secrets/routes.ts'
 import { streamRoutes } from './resources/stream/routes.ts'
 import { subscriptionRoutes } from './resources/subscriptions/routes.ts'
+import { targetRoutes } from './resources/targets/routes.ts'
 import { bulkRoutes } from './resources/tasks/bulk-routes.ts'
 import { changeTaskRoutes } from './resources/tasks/change-routes.ts'
 import { createTaskRoutes } from './resources/tasks/create-routes.ts'
@@ -143,6 +144,7 @@ export async function createApp({
   idRoutes(app)
   scheduleRoutes(app)
   queueRoutes(app)
+  targetRoutes(app)
   blackoutRoutes(app)
   signingSecretRoutes(app)
   clusterRoutes(app)

@@ -22,6 +22,7 @@ export const REFUSALS = {
   worker_gone: { status: 410, title: 'The worker is no longer registered' },
   redrive_ended: { status: 409, title: 'The redrive has ended' },
   too_many_subscriptions: { status: 409, title: 'Too many subscriptions' },
+  too_many_target_settings: { status: 409, title: 'Too many targets with settings' },
   too_many_secrets: { status: 409, title: 'Too many signing secrets' },
   version_mismatch: { status: 412, title: 'The task has changed since it was read' },
   payload_too_large: { status: 413, title: 'The request body is too large' },

@@ -19,11 +19,14 @@ export interface WakeUps {
   announceReady(): void
   /** A queue was paused, resumed, or has another limit. */
   announceQueues(): void
+  /** What is set for a target has changed, or a circuit has opened or closed. */
+  announceTargets(): void
   /** A user asked that running attempts be stopped. */
   announceCancel(): void
   onDue(listener: (hints: readonly DueHint[]) => void): void
   onReady(listener: () => void): void
   onQueues(listener: () => void): void
+  onTargets(listener: () => void): void
   onCancel(listener: () => void): void
 }
 
@@ -32,6 +35,7 @@ export class LocalWakeUps implements WakeUps {
   readonly #due: ((hints: readonly DueHint[]) => void)[] = []
   readonly #ready: (() => void)[] = []
   readonly #queues: (() => void)[] = []
+  readonly #targets: (() => void)[] = []
   readonly #cancel: (() => void)[] = []
 
   announceDue(hints: readonly DueHint[]): void {
@@ -44,6 +48,10 @@ export class LocalWakeUps implements WakeUps {
 
   announceQueues(): void {
     for (const listener of this.#queues) listener()
+  }
+
+  announceTargets(): void {
+    for (const listener of this.#targets) listener()
   }
 
   announceCancel(): void {
@@ -60,6 +68,10 @@ export class LocalWakeUps implements WakeUps {
 
   onQueues(listener: () => void): void {
     this.#queues.push(listener)
+  }
+
+  onTargets(listener: () => void): void {
+    this.#targets.push(listener)
   }
 
   onCancel(listener: () => void): void {

@@ -32,6 +32,7 @@ export function documentation(version: string) {
       { name: 'events', description: 'Notifications about runs that end, as a stream or as webhooks.' },
       { name: 'dead letters', description: 'Runs that failed permanently.' },
       { name: 'queues', description: 'Named groups of runs that wait for a worker.' },
+      { name: 'targets', description: 'Servers that calls go to: limits, rates, pauses and circuits.' },
       { name: 'blackouts', description: 'Windows in which no schedule fires.' },
       { name: 'signing secrets', description: 'Secrets that sign outgoing requests.' },
       { name: 'overview', description: 'State of the whole system.' },

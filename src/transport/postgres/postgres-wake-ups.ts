@@ -35,6 +35,8 @@ interface Message {
   readonly due: readonly (readonly [shard: number, from: number, until: number])[]
   readonly ready: boolean
   readonly queues: boolean
+  /** Nodes of older builds do not send it. */
+  readonly targets?: boolean
   readonly cancel: boolean
 }
 
@@ -51,6 +53,7 @@ export class PostgresWakeUps implements WakeUps, Service {
   #due = new Map<number, { from: number; until: number }>()
   #ready = false
   #queues = false
+  #targets = false
   #cancel = false
   #timer: NodeJS.Timeout | undefined
   #listener: pg.Client | undefined
@@ -92,6 +95,12 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#sendSoon()
   }
 
+  announceTargets(): void {
+    this.#local.announceTargets()
+    this.#targets = true
+    this.#sendSoon()
+  }
+
   announceCancel(): void {
     this.#local.announceCancel()
     this.#cancel = true
@@ -108,6 +117,10 @@ export class PostgresWakeUps implements WakeUps, Service {
 
   onQueues(listener: () => void): void {
     this.#local.onQueues(listener)
+  }
+
+  onTargets(listener: () => void): void {
+    this.#local.onTargets(listener)
   }
 
   onCancel(listener: () => void): void {
@@ -135,10 +148,11 @@ export class PostgresWakeUps implements WakeUps, Service {
       due: [...this.#due].map(([shard, { from, until }]) => [shard, from, until] as const),
       ready: this.#ready,
       queues: this.#queues,
+      targets: this.#targets,
       cancel: this.#cancel,
     }
     this.#due = new Map()
-    this.#ready = this.#queues = this.#cancel = false
+    this.#ready = this.#queues = this.#targets = this.#cancel = false
     try {
       await this.#options.db.run(sql`select pg_notify(${CHANNEL}, ${JSON.stringify(message)})`)
     } catch {
@@ -146,6 +160,7 @@ export class PostgresWakeUps implements WakeUps, Service {
       this.#gather(message.due.map(([shard, at, until]) => ({ shard, at, until })))
       this.#ready ||= message.ready
       this.#queues ||= message.queues
+      this.#targets ||= message.targets ?? false
       this.#cancel ||= message.cancel
       this.#sendSoon(SEND_AGAIN_MS)
     }
@@ -207,6 +222,7 @@ export class PostgresWakeUps implements WakeUps, Service {
   #lookForYourselves(at: number, until: number): void {
     this.#local.announceDue(Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, at, until })))
     this.#local.announceQueues()
+    this.#local.announceTargets()
     this.#local.announceReady()
     this.#local.announceCancel()
   }
@@ -237,6 +253,7 @@ export class PostgresWakeUps implements WakeUps, Service {
     if (message.due.length > 0)
       this.#local.announceDue(message.due.map(([shard, at, until]) => ({ shard, at, until })))
     if (message.queues) this.#local.announceQueues()
+    if (message.targets) this.#local.announceTargets()
     if (message.ready) this.#local.announceReady()
     if (message.cancel) this.#local.announceCancel()
   }

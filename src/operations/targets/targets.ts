@@ -1,0 +1,147 @@
+/** Targets: what is known about them, and what users set for them. */
+import { invalidInput, Refusal } from '../../core/errors.ts'
+import {
+  type AppliedSettings,
+  appliedTo,
+  type JoinedState,
+  joined,
+  type TargetSettings,
+  type TargetState,
+} from '../../core/target/target-state.ts'
+import {
+  dropEmptyTargetSetting,
+  MAX_TARGET_SETTINGS,
+  makeTargetSetting,
+  readTargetSettings,
+  setTargetLimits,
+  setTargetPaused,
+  type TargetLimits,
+} from '../../store/targets/target-settings.ts'
+import { findTarget, listTargets, type TargetRow } from '../../store/targets/targets.ts'
+import type { Context } from '../context.ts'
+
+/** A target with all that is known about it. */
+export interface TargetView extends TargetRow {
+  readonly isPattern: boolean
+  readonly state: TargetState
+  readonly joined: JoinedState
+  readonly applied: AppliedSettings
+}
+
+/** Which targets to read, in the order of their names. */
+export interface TargetQuery {
+  readonly part: string | null
+  readonly state: TargetState | null
+  readonly after: string | null
+  readonly limit: number
+}
+
+/** What a state is found by is no index's: so many are read at once until enough are found. */
+const READ_AT_ONCE = 500
+
+/** One page of the targets, in the order of their names. */
+export function readTargets({ db, projectId }: Context, query: TargetQuery): Promise<TargetView[]> {
+  const { part, state, limit } = query
+  const size = state === null ? limit : READ_AT_ONCE
+  return db.snapshot(async (tx) => {
+    const settings = await tx.run(readTargetSettings(projectId))
+    const found: TargetView[] = []
+    let { after } = query
+    while (found.length < limit) {
+      const rows = await tx.run(listTargets({ projectId, part, after, limit: size }))
+      const views = rows.map((row) => viewOf(row, settings))
+      found.push(...views.filter((view) => state === null || view.state === state))
+      after = rows.at(-1)?.target ?? null
+      if (rows.length < size) break
+    }
+    return found.slice(0, limit)
+  })
+}
+
+export async function getTarget(context: Context, target: string): Promise<TargetView> {
+  const view = await viewed(context, target)
+  const isKnown = view.nodes.length > 0 || view.waiting > 0 || view.openedAt !== null
+  if (!isKnown && !isSet(view))
+    throw new Refusal(
+      'not_found',
+      `Target '${target}' is unknown: no node has called it recently, no run is waiting for it, and it has no settings.`,
+    )
+  return view
+}
+
+/** Says how many calls may be under way or start. What is under way goes on. */
+export async function limitTarget(
+  context: Context,
+  pattern: string,
+  limits: TargetLimits,
+): Promise<TargetView> {
+  const { projectId } = context
+  await change(context, pattern, ({ rate }) => {
+    if (typeof limits.burst === 'number' && (limits.rate === undefined ? rate : limits.rate) === null)
+      throw invalidInput([{ pointer: '/burst', detail: 'needs a rate, such as 10/s' }])
+    return setTargetLimits({ projectId, pattern, ...limits })
+  })
+  return viewed(context, pattern)
+}
+
+/** While a target is paused no call to it starts; its runs wait. What is under way goes on. */
+export async function pauseTarget(
+  context: Context,
+  pattern: string,
+  { isPaused, reason = null }: { isPaused: boolean; reason?: string | null },
+): Promise<TargetView> {
+  const { projectId } = context
+  await change(context, pattern, () => setTargetPaused({ projectId, pattern, isPaused, reason }))
+  return viewed(context, pattern)
+}
+
+/** A row that says nothing in the end does not stay. */
+async function change(
+  { db, projectId, wakeUps }: Context,
+  pattern: string,
+  statement: (stored: { readonly rate: string | null }) => ReturnType<typeof setTargetLimits>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [made] = await tx.run(makeTargetSetting({ projectId, pattern }))
+    if (!made) throw tooMany()
+    await tx.run(statement(made))
+    await tx.run(dropEmptyTargetSetting({ projectId, pattern }))
+  })
+  wakeUps.announceTargets()
+}
+
+function viewed({ db, projectId }: Context, target: string): Promise<TargetView> {
+  return db.snapshot(async (tx) => {
+    const settings = await tx.run(readTargetSettings(projectId))
+    const [row] = await tx.run(findTarget({ projectId, target }))
+    return viewOf(row as TargetRow, settings)
+  })
+}
+
+function viewOf(row: TargetRow, settings: readonly TargetSettings[]): TargetView {
+  const applied = appliedTo(row.target, settings)
+  const ofNodes = joined(row.nodes.map(({ state }) => state))
+  return {
+    ...row,
+    isPattern: !row.target.includes('://'),
+    applied,
+    joined: ofNodes,
+    state: stateOf(row, applied, ofNodes.state),
+  }
+}
+
+/** A pause counts as soon as it is stored; nodes learn of it a moment later. */
+function stateOf(row: TargetRow, { pause }: AppliedSettings, ofNodes: TargetState): TargetState {
+  if (pause) return 'paused'
+  if (row.openedAt !== null) return 'circuit_open'
+  return ofNodes === 'paused' ? 'available' : ofNodes
+}
+
+const isSet = ({ target, applied }: TargetView) =>
+  [applied.limit, applied.rate, applied.pause].some((setting) => setting?.pattern === target)
+
+const tooMany = () =>
+  new Refusal(
+    'too_many_target_settings',
+    `The project has reached the limit of ${MAX_TARGET_SETTINGS} targets with settings. Remove the settings of one first.`,
+  )

@@ -1,0 +1,104 @@
+/**
+ * Circuits that are open, each as the node sees it that opened it. Others take it as a hint. Losing them loses nothing: each
+ * node finds out for itself.
+ */
+import type { CallError } from '../../core/target/target-state.ts'
+import { list, part, sql } from '../database/sql.ts'
+
+/** Closed circuits are kept for those who watch. */
+const CLOSED_KEPT_MINUTES = 10
+/** Nodes are told of no more; the others are found by calling. */
+const MAX_SHARED = 1_000
+/** An open circuit whose node has not renewed it for this long after its probe was due does not count. */
+const OVERDUE_SECONDS = 60
+
+/** A circuit that a node opened, keeps open after a probe that failed, or closed. */
+export interface CircuitChange {
+  readonly projectId: string
+  readonly target: string
+  readonly state: 'open' | 'closed'
+  readonly openedAt: number
+  /** When the next probe is due; null once it is closed. */
+  readonly until: number | null
+  readonly error: CallError | null
+}
+
+/** What a change was for the cluster: the first node that opens a circuit opens it, the last that closes it closes it. */
+export interface StoredChange {
+  readonly projectId: string
+  readonly target: string
+  readonly event: 'opened' | 'closed' | null
+}
+
+/** `open_circuits`: circuits that are open and whose node lives. */
+export const openCircuits = part`open_circuits as not materialized (
+    select c.* from target_circuit c join node n on n.id = c.node_id and n.dead_at is null
+    where c.state = 'open' and c.until > clock_timestamp() - make_interval(secs => ${OVERDUE_SECONDS}::integer)
+  )`
+
+/** Stores what became of circuits of a node; of each no more than its latest change. A circuit that others hold open is still open. */
+export const writeCircuits = (nodeId: string, changes: readonly CircuitChange[]) => sql<StoredChange>`
+  with ${openCircuits}, input as materialized (
+    select * from unnest(
+      ${list(changes, (c) => c.projectId)}::uuid[], ${list(changes, (c) => c.target)}::text[], ${list(changes, (c) => c.state)}::text[],
+      ${list(changes, (c) => c.openedAt)}::float8[], ${list(changes, (c) => c.until)}::float8[],
+      ${list(changes, (c) => c.error && JSON.stringify(c.error))}::jsonb[]) as i(project_id, target, state, opened_at, until, error)
+  ), written as (
+    insert into target_circuit (project_id, target, node_id, state, opened_at, until, error)
+    select project_id, target, ${nodeId}::uuid, state, to_timestamp(opened_at / 1000), to_timestamp(until / 1000), error
+    from input order by project_id, target
+    on conflict (project_id, target, node_id) do update set state = excluded.state, opened_at = excluded.opened_at,
+      until = excluded.until, error = excluded.error, changed_at = clock_timestamp()
+  )
+  select i.project_id as "projectId", i.target,
+         case when exists (select from open_circuits c where c.project_id = i.project_id and c.target = i.target and c.node_id <> ${nodeId}::uuid) then null
+              when i.state = 'closed' then 'closed'
+              when exists (select from open_circuits c where c.project_id = i.project_id and c.target = i.target) then null
+              else 'opened' end as event
+  from input i`
+
+/** An open circuit, for other nodes. */
+export interface SharedCircuitRow {
+  readonly projectId: string
+  readonly target: string
+  readonly openedAt: number
+  readonly until: number
+  readonly error: CallError | null
+}
+
+/** Circuits that other nodes have opened, those that stay open longest first. */
+export const circuitsOfOthers = (nodeId: string) => sql<SharedCircuitRow>`
+  with ${openCircuits}
+  select project_id as "projectId", target, opened_at as "openedAt", until, error from open_circuits
+  where node_id <> ${nodeId}::uuid and until > clock_timestamp()
+  order by until desc limit ${MAX_SHARED}`
+
+/** What happened to circuits of a project since an instant, the latest first. */
+export interface CircuitNews {
+  readonly target: string
+  readonly nodeId: string
+  readonly state: 'open' | 'closed'
+  readonly openedAt: number
+  readonly until: number | null
+  readonly error: CallError | null
+  readonly changedAt: number
+}
+
+export const circuitsChangedSince = ({
+  projectId,
+  since,
+  limit,
+}: {
+  projectId: string
+  since: number
+  limit: number
+}) => sql<CircuitNews>`
+  select target, node_id as "nodeId", state, opened_at as "openedAt", until, error, changed_at as "changedAt" from target_circuit
+  where changed_at >= to_timestamp(${since}::float8 / 1000) and project_id = ${projectId}
+  order by changed_at desc limit ${limit}`
+
+/** Forgets circuits that are closed for long, and those of dead nodes. */
+export const forgetCircuits = () => sql`
+  delete from target_circuit c
+  where (c.state = 'closed' and c.changed_at < clock_timestamp() - make_interval(mins => ${CLOSED_KEPT_MINUTES}::integer))
+     or not exists (select from node where id = c.node_id and dead_at is null)`
