@@ -4,6 +4,7 @@ import { Readiness } from '../api/http/readiness.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { Facilities } from '../operations/context.ts'
 import { WriteCheck } from '../operations/server/write-check.ts'
+import { NameResolver } from '../outgoing/names/name-resolver.ts'
 import { OwnPorts } from '../outgoing/own-ports.ts'
 import { SecretSigner } from '../outgoing/signer.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
@@ -58,6 +59,7 @@ export interface Foundations extends NodeOptions {
   readonly readiness: Readiness
   readonly signer: SecretSigner
   readonly ownPorts: OwnPorts
+  readonly resolver: NameResolver
   readonly userAgent: string
   readonly allowPrivateAddresses: boolean
   readonly subscriptionLeaseMs: number
@@ -101,6 +103,7 @@ export function layFoundations(options: NodeOptions): Foundations {
     },
     signer: new SecretSigner({ db: engine, clock, log }),
     ownPorts: new OwnPorts(),
+    resolver: new NameResolver(),
     userAgent: `belfry/${version}`,
     allowPrivateAddresses: reachesPrivate(config),
     subscriptionLeaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,

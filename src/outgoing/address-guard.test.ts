@@ -1,7 +1,9 @@
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { aNameServer } from '../../test/support/name-server.ts'
 import { forbiddenKind } from '../core/action/address.ts'
 import { httpServer, sendBy as send } from '../worker/executors/test-support.ts'
 import { HttpClient } from './http-client.ts'
+import { NameResolver } from './names/name-resolver.ts'
 
 const strict = new HttpClient({ allowPrivate: false })
 const lenient = new HttpClient({ allowPrivate: true })
@@ -144,4 +146,49 @@ test('a lenient client reaches loopback by address and by name', async () => {
       response: { body: 'here' },
     })
   }
+})
+
+/** A client whose names are answered with these addresses, one list after the other. */
+async function clientOf(allowPrivate: boolean, ...answers: readonly string[][]) {
+  let asked = 0
+  const { server, questions } = await aNameServer(({ type }) => {
+    const addresses = answers[Math.min(asked, answers.length - 1)] ?? []
+    if (type === 'AAAA') asked++
+    return { addresses, ttl: 0 }
+  })
+  const client = new HttpClient({ allowPrivate, resolver: new NameResolver({ servers: [server] }) })
+  onTestFinished(() => client.close())
+  return { client, questions }
+}
+
+test.each([
+  ['the only one', ['127.0.0.1']],
+  ['the last', ['93.184.216.34', '2606:4700::1111', '127.0.0.1']],
+  ['the first', ['127.0.0.1', '93.184.216.34']],
+  ['one of IPv6', ['93.184.216.34', '::1']],
+])('a name is refused when a forbidden address is %s among its answers', async (_, addresses) => {
+  const server = await httpServer((_request, response) => response.end())
+  const { client } = await clientOf(false, addresses)
+
+  const result = await send(client, `http://name.example.com:${server.port}/`)
+
+  expect(result).toMatchObject({
+    failure: {
+      error: {
+        code: 'forbidden_address',
+        message: 'requests to name.example.com are not allowed: its address is loopback',
+      },
+    },
+  })
+  expect(server.sockets).toHaveLength(0)
+})
+
+test('a name is not asked for again between the check and the connection', async () => {
+  const server = await httpServer((_request, response) => response.end('here'))
+  const { client, questions } = await clientOf(true, ['127.0.0.1'], ['169.254.169.254'])
+
+  const result = await send(client, `http://name.example.com:${server.port}/`)
+
+  expect(result).toMatchObject({ ok: true, response: { body: 'here' } })
+  expect(questions).toHaveLength(2)
 })

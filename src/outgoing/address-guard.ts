@@ -10,11 +10,12 @@
  * Which addresses those are is told by core/address.ts. Where Belfry itself listens no address of this machine is called,
  * whatever the policy says: whoever can make it call could otherwise do what only the machine's own users may.
  */
-import { lookup } from 'node:dns'
-import { isIP, type LookupFunction, type Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { buildConnector } from 'undici'
 import { type AddressPolicy, forbiddenKind, isOfThisMachine } from '../core/action/address.ts'
+import { lookupBy } from './names/lookup-function.ts'
+import type { NameResolver } from './names/name-resolver.ts'
 import type { OwnPorts } from './own-ports.ts'
 
 export type Connector = ReturnType<typeof buildConnector>
@@ -35,6 +36,7 @@ export class ForbiddenAddressError extends Error {
 export interface GuardOptions extends AddressPolicy {
   /** Ports that nothing on this machine is called on, because Belfry itself listens there. */
   readonly own: OwnPorts
+  readonly resolver: NameResolver
   readonly timeoutMs: number
   /** Hears where each connection to an origin has led. */
   readonly onConnected: (origin: string, address: string) => void
@@ -44,11 +46,20 @@ export interface GuardOptions extends AddressPolicy {
 type Judge = (address: string) => string | undefined
 
 /** A connector for undici that opens sockets only to addresses the policy allows, and never to Belfry itself. */
-export function guardedConnector({ own, timeoutMs, onConnected, ...policy }: GuardOptions): Connector {
+export function guardedConnector({
+  own,
+  resolver,
+  timeoutMs,
+  onConnected,
+  ...policy
+}: GuardOptions): Connector {
   const judgeElsewhere: Judge = (address) => forbiddenKind(address, policy)
   const judgeHere: Judge = (address) => judgeElsewhere(address) ?? ownKind(address)
   const connectorFor = (judge: Judge) =>
-    buildConnector({ timeout: timeoutMs, lookup: guardedLookup(judge) } as buildConnector.BuildOptions)
+    buildConnector({
+      timeout: timeoutMs,
+      lookup: lookupBy(resolver, refusing(judge)),
+    } as buildConnector.BuildOptions)
   const elsewhere = connectorFor(judgeElsewhere)
   const here = connectorFor(judgeHere)
 
@@ -62,7 +73,10 @@ export function guardedConnector({ own, timeoutMs, onConnected, ...policy }: Gua
     const connect = isOwnPort ? here : elsewhere
     connect(options, (...result) => {
       const [error, socket] = result
-      if (error !== null) return callback(error, null)
+      if (error !== null) {
+        resolver.forget(options.hostname)
+        return callback(error, null)
+      }
       const refusal = refusalOf(socket, judge)
       if (refusal === undefined) {
         onConnected(`${options.protocol}//${options.host}`, socket.remoteAddress ?? '')
@@ -87,26 +101,15 @@ function ownKind(address: string): string | undefined {
 const portOf = ({ port, protocol }: { port: string; protocol: string }) =>
   Number(port) || (protocol === 'https:' ? 443 : 80)
 
+const refusing = (judge: Judge) => (address: string) => {
+  const kind = judge(address)
+  return kind === undefined ? undefined : new ForbiddenAddressError(kind)
+}
+
 function refusalOf(socket: Socket, judge: Judge): Error | undefined {
   // A socket without a remote address was closed by the far end the moment it opened.
   if (socket.remoteAddress === undefined) {
     return Object.assign(new Error('closed while connecting'), { code: 'ECONNRESET' })
   }
-  const kind = judge(socket.remoteAddress)
-  return kind === undefined ? undefined : new ForbiddenAddressError(kind)
-}
-
-function guardedLookup(judge: Judge): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return callback(error, [])
-      for (const { address } of addresses) {
-        const kind = judge(address)
-        if (kind !== undefined) return callback(new ForbiddenAddressError(kind), [])
-      }
-      const [first] = addresses
-      if (options.all || first === undefined) return callback(null, addresses)
-      callback(null, first.address, first.family)
-    })
-  }
+  return refusing(judge)(socket.remoteAddress)
 }

@@ -18,6 +18,7 @@ import { guardedConnector } from './address-guard.ts'
 import { boundingAnswers } from './answer-bound.ts'
 import { BodyCapture, type CapturedBody } from './body-capture.ts'
 import { describeFailure, type HttpFailure, ProtocolViolation } from './http-failure.ts'
+import { NameResolver } from './names/name-resolver.ts'
 import { OriginPools, type PoolLease } from './origin-pools.ts'
 import { OwnPorts } from './own-ports.ts'
 
@@ -82,9 +83,13 @@ export type HttpResult =
 export interface HttpClientOptions extends AddressPolicy {
   /** Where this process itself listens, and is not called. */
   readonly own?: OwnPorts | undefined
+  /** Shared with everything else in this process that calls names. */
+  readonly resolver?: NameResolver | undefined
   readonly connectTimeoutMs?: number
   readonly bodyIdleTimeoutMs?: number
 }
+
+type PoolsOptions = HttpClientOptions & { readonly resolver: NameResolver }
 
 /** Origins of which is remembered where they led; one that is forgotten counts as public. */
 const MAX_KNOWN_ORIGINS = 1_000
@@ -96,16 +101,18 @@ export class HttpClient {
   /** Whether all connections to an origin so far have led to private addresses. */
   readonly #isPrivate = new LRUCache<string, boolean>({ max: MAX_KNOWN_ORIGINS })
 
-  constructor(options: HttpClientOptions) {
-    this.#pools = this.#openPools(options)
+  constructor({ resolver = new NameResolver(), ...options }: HttpClientOptions) {
+    this.#pools = this.#openPools({ ...options, resolver })
     this.#publicPools = options.allowPrivate
-      ? this.#openPools({ ...options, allowPrivate: false })
+      ? this.#openPools({ ...options, resolver, allowPrivate: false })
       : this.#pools
   }
 
-  #openPools({ allowPrivate, own, connectTimeoutMs, bodyIdleTimeoutMs }: HttpClientOptions): OriginPools {
+  #openPools({ allowPrivate, own, resolver, ...limits }: PoolsOptions): OriginPools {
+    const { connectTimeoutMs, bodyIdleTimeoutMs } = limits
     const connector = guardedConnector({
       allowPrivate,
+      resolver,
       own: own ?? new OwnPorts(),
       timeoutMs: connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
       onConnected: (origin, address) =>

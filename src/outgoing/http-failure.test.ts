@@ -1,5 +1,6 @@
 /** Every way in which a request can fail has a code and a sentence, and says whether to try again. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { aNameServer, type Reply } from '../../test/support/name-server.ts'
 import {
   answering,
   closedPort,
@@ -10,6 +11,7 @@ import {
   sendBy,
 } from '../worker/executors/test-support.ts'
 import { HttpClient, MAX_HEADER_COUNT, MAX_INTERIM_RESPONSES } from './http-client.ts'
+import { NameResolver } from './names/name-resolver.ts'
 import { MAX_CONNECTIONS_PER_ORIGIN } from './origin-pools.ts'
 
 let client: HttpClient
@@ -36,14 +38,20 @@ test('more refused requests than connections all end', async () => {
   expect(client.openOrigins).toBe(0)
 })
 
-test('an unknown host is a name that was not found', async () => {
-  const result = await send('http://nonexistent.invalid/')
+test.each<[string, Reply, string, string]>([
+  ['does not exist', { code: 'NXDOMAIN' }, 'dns_not_found', 'the host api.example.com does not exist'],
+  [
+    'has no answer',
+    { code: 'SERVFAIL' },
+    'dns_unavailable',
+    'the host api.example.com could not be resolved: DNS did not respond',
+  ],
+])('a name that %s is told from others', async (_, reply, code, message) => {
+  await client.close()
+  const { server } = await aNameServer(() => reply)
+  client = new HttpClient({ allowPrivate: true, resolver: new NameResolver({ servers: [server] }) })
 
-  // A machine without a working resolver cannot tell, and says so.
-  expect(result).toMatchObject({
-    ok: false,
-    failure: { error: { code: expect.stringMatching(/^dns_(not_found|unavailable)$/) }, retryable: true },
-  })
+  expect(await send('http://api.example.com/')).toMatchObject(failure(code, message))
 })
 
 test('a connection reset before an answer is told apart from one reset in the middle of a body', async () => {

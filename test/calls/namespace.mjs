@@ -13,6 +13,8 @@ const { main, databaseUrl, mode, forbidden, helpers, port, dir, tasks } = JSON.p
   readFileSync(process.argv[2] ?? '', 'utf8'),
 )
 const PORT = 8080
+/** Longer than the program keeps an answer of DNS that is good for no time at all. */
+const OUTLIVED_MS = 1_100
 
 const ip = (/** @type {string[]} */ ...args) => execFileSync('ip', args)
 ip('link', 'set', 'lo', 'up')
@@ -42,7 +44,9 @@ const canary = createServer((socket) => {
       /^[A-Z]+ \/\?status=(\d+)&to=(\S*) HTTP/.exec(data.toString('latin1')) ?? []
     if (isHelper && to === '') hits.push(address)
     const location = to === '' ? '' : `location: ${decodeURIComponent(to)}\r\n`
-    socket.end(`HTTP/1.1 ${status} X\r\n${location}connection: close\r\ncontent-length: 0\r\n\r\n`)
+    const answer = `HTTP/1.1 ${status} X\r\n${location}connection: close\r\ncontent-length: 0\r\n\r\n`
+    // Who leads the asker elsewhere waits until its answer is no longer kept.
+    setTimeout(() => socket.end(answer), to.includes('turn-') ? OUTLIVED_MS : 0)
   })
 })
 await new Promise((resolve) =>

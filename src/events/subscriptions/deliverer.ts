@@ -1,4 +1,5 @@
 import { HttpClient } from '../../outgoing/http-client.ts'
+import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { OwnPorts } from '../../outgoing/own-ports.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -29,6 +30,8 @@ export interface DelivererOptions {
   readonly allowPrivateAddresses: boolean
   /** Where this process itself listens, and is not called. */
   readonly ownPorts?: OwnPorts
+  /** Shared with everything else in this process that calls names. */
+  readonly resolver?: NameResolver
   /** For how long a node that fell silent keeps others from delivering. */
   readonly leaseMs: number
 }
@@ -44,10 +47,10 @@ export class Deliverer extends LeasedWork<Held> {
   readonly #aside: SetAside<{ readonly id: string }>
 
   constructor(options: DelivererOptions) {
-    const { db, log, allowPrivateAddresses, ownPorts } = options
+    const { db, log, allowPrivateAddresses, ownPorts, resolver } = options
     super({ name: 'subscriptions', everyMs: EVERY_MS, mostHeld: MAX_HELD, mostAtOnce: TAKEN_AT_ONCE, log })
     this.#options = options
-    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts })
+    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts, resolver })
     this.#tail = new HistoryTail({ db, log })
     this.#aside = new SetAside({ operation: 'subscription', db, log, subjectOf: ({ id }) => ({ id }) })
   }

@@ -1,6 +1,7 @@
 import { uuidv7 } from '../../core/ids.ts'
 import { type EndedRun, eventOf } from '../../core/run/run-event.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
+import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { OwnPorts } from '../../outgoing/own-ports.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -20,6 +21,8 @@ export interface TesterOptions {
   readonly allowPrivateAddresses: boolean
   /** Where this process itself listens, and is not called. */
   readonly ownPorts?: OwnPorts
+  /** Shared with everything else in this process that calls names. */
+  readonly resolver?: NameResolver
   /** How long a receiver may take to answer: as long as for any event. */
   readonly timeoutMs: number
 }
@@ -34,8 +37,8 @@ export class Tester implements SubscriptionTester, Service {
 
   constructor(options: TesterOptions) {
     this.#options = options
-    const { allowPrivateAddresses, ownPorts } = options
-    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts })
+    const { allowPrivateAddresses, ownPorts, resolver } = options
+    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts, resolver })
   }
 
   start(): void {}

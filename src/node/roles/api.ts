@@ -18,7 +18,8 @@ export interface ApiRole {
 }
 
 export async function apiRole(foundations: Foundations): Promise<ApiRole> {
-  const { config, connections, wakeUps, definitions, clock, log, facilities, ownPorts } = foundations
+  const { config, connections, wakeUps, definitions, clock, log, facilities, ownPorts, resolver } =
+    foundations
   const remoteWorkers = new RemoteDesk({
     db: connections.engine,
     transportOn: (queryable) => new PostgresTransport(queryable),
@@ -36,6 +37,7 @@ export async function apiRole(foundations: Foundations): Promise<ApiRole> {
     keys: foundations.signer,
     allowPrivateAddresses: foundations.allowPrivateAddresses,
     ownPorts,
+    resolver,
     timeoutMs: Math.floor(foundations.subscriptionLeaseMs / 3),
   })
   const app = await createApp({

@@ -15,12 +15,14 @@ export interface WorkerRole {
 }
 
 export function workerRole(foundations: Foundations): WorkerRole {
-  const { id, config, connections, wakeUps, definitions, clock, log, signer, ownPorts } = foundations
+  const { id, config, connections, wakeUps, definitions, clock, log, signer, ownPorts, resolver } =
+    foundations
   const { userAgent, allowPrivateAddresses } = foundations
   const { engine, delivery } = connections
   const executor = createExecutors({
     allowPrivateAddresses,
     ownPorts,
+    resolver,
     userAgent,
     signer,
     mail: mailOf(config),
@@ -50,6 +52,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     keys: signer,
     allowPrivateAddresses,
     ownPorts,
+    resolver,
     leaseMs: foundations.subscriptionLeaseMs,
   })
   return { worker, deliverer }

@@ -1,6 +1,7 @@
 import type { Action, HandlerAction } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
+import { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { OwnPorts } from '../../outgoing/own-ports.ts'
 import type { Signer } from '../../outgoing/signer.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
@@ -15,6 +16,8 @@ export interface ExecutorsOptions {
   readonly allowPrivateAddresses: boolean
   /** Where this process itself listens, and is not called. */
   readonly ownPorts?: OwnPorts
+  /** Shared with everything else in this process that calls names. */
+  readonly resolver?: NameResolver
   /** Sent as `user-agent`, such as `belfry/1.0.0`. */
   readonly userAgent: string
   /** Signs the requests of projects that have secrets. */
@@ -38,15 +41,16 @@ export interface Executors extends Executor {
 export function createExecutors({
   allowPrivateAddresses,
   ownPorts,
+  resolver = new NameResolver(),
   userAgent,
   signer,
   mail,
   senderOf,
 }: ExecutorsOptions): Executors {
-  const client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts })
+  const client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts, resolver })
   const http = createHttpExecutor({ client, userAgent, signer })
   const slack = createSlackExecutor({ client, userAgent })
-  const pool = mail && new SmtpPool(mail)
+  const pool = mail && new SmtpPool({ ...mail, resolver })
   const email = createEmailExecutor({ pool, defaultFrom: mail?.from ?? null, senderOf })
 
   return {

@@ -9,7 +9,9 @@
 
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { SmtpServer } from '../../core/action/smtp-url.ts'
+import { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { StopSignal } from '../../runtime/stop-signal.ts'
+import { openSmtpSocket } from './smtp-socket.ts'
 
 /** A message in its final form, and who it goes to. */
 export interface SmtpMessage {
@@ -46,6 +48,8 @@ export interface SmtpPoolOptions {
   readonly ca?: string
   /** What the server is told that we are called. */
   readonly name?: string
+  /** Shared with everything else in this process that calls names. */
+  readonly resolver?: NameResolver
 }
 
 /** Connections at a time; further messages wait for one, inside their own time limit. */
@@ -68,6 +72,7 @@ interface Line {
 
 export class SmtpPool {
   readonly #options: SmtpPoolOptions
+  readonly #resolver: NameResolver
   readonly #idle: Line[] = []
   readonly #open = new Set<SMTPConnection>()
   /** Whoever waits for a place, in order. */
@@ -76,6 +81,7 @@ export class SmtpPool {
 
   constructor(options: SmtpPoolOptions) {
     this.#options = options
+    this.#resolver = options.resolver ?? new NameResolver()
   }
 
   /** Sends one message; rejects with what went wrong, at once when the signal fires. */
@@ -140,7 +146,10 @@ export class SmtpPool {
   async #connect(signal: StopSignal): Promise<Line> {
     const { server, ca, name } = this.#options
     const { default: Connection } = await import('nodemailer/lib/smtp-connection')
+    const resolver = this.#resolver
+    const socket = await openSmtpSocket({ server, resolver, timeoutMs: CONNECT_TIMEOUT_MS, signal })
     const connection = new Connection({
+      connection: socket,
       host: server.host,
       port: server.port,
       secure: server.isSecure,

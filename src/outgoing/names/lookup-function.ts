@@ -1,0 +1,29 @@
+import type { LookupFunction } from 'node:net'
+import type { NameResolver } from './name-resolver.ts'
+
+/** What may be wrong with an address; one refused address refuses the name. */
+export type CheckAddress = (address: string) => Error | undefined
+
+/** Lets `connect` of node:net and node:tls ask the resolver. What was checked is what it connects to. */
+export function lookupBy(resolver: NameResolver, check: CheckAddress = () => undefined): LookupFunction {
+  return (hostname, { all, family }, callback) => {
+    void resolver.resolve(hostname).then((answer) => {
+      if ('code' in answer) return callback(failureOf(hostname, answer.code), [])
+      for (const { address } of answer) {
+        const refusal = check(address)
+        if (refusal !== undefined) return callback(refusal, [])
+      }
+      const wanted = answer.filter((each) => !family || familyOf(family) === each.family)
+      const [first] = wanted
+      if (first === undefined) return callback(failureOf(hostname, 'ENOTFOUND'), [])
+      if (all) return callback(null, wanted)
+      callback(null, first.address, first.family)
+    })
+  }
+}
+
+const familyOf = (family: number | string) => (family === 4 || family === 'IPv4' ? 4 : 6)
+
+/** The error that getaddrinfo gives, for whoever tells errors apart by it. */
+const failureOf = (hostname: string, code: string) =>
+  Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code, syscall: 'getaddrinfo', hostname })

@@ -1,0 +1,78 @@
+import type { LookupAddress } from 'node:dns'
+import { inPreferredOrder } from './address-order.ts'
+import { DnsQuery } from './dns-query.ts'
+import type { ThreadLookups } from './thread-lookup.ts'
+
+/** An answer is kept as long as DNS says, within these bounds. */
+export const MIN_TTL_MS = 1_000
+export const MAX_TTL_MS = 60_000
+/** That there is no answer is remembered only for as long as a burst of calls lasts. */
+export const NEGATIVE_TTL_MS = 1_000
+
+/** The addresses of a name in the order to try them, at least one, or the code of getaddrinfo's error. */
+export type NameAnswer = readonly LookupAddress[] | { readonly code: string }
+
+/** An answer, and how long it holds. */
+export interface FoundOut {
+  readonly answer: NameAnswer
+  readonly keptMs: number
+}
+
+export interface NameLookupOptions {
+  readonly name: string
+  readonly servers: readonly string[] | undefined
+  readonly threads: ThreadLookups
+}
+
+/** One lookup: DNS for each candidate in turn, then getaddrinfo where that may know more. It ends when it is cancelled. */
+export class NameLookup {
+  readonly #name: string
+  readonly #threads: ThreadLookups
+  readonly #dns: DnsQuery
+  #isCancelled = false
+  #onCancel: (() => void)[] = []
+
+  constructor({ name, servers, threads }: NameLookupOptions) {
+    this.#name = name
+    this.#threads = threads
+    this.#dns = new DnsQuery(servers)
+  }
+
+  run(candidates: readonly string[], isKnownElsewhere: boolean): Promise<FoundOut> {
+    return new Promise((resolve, reject) => {
+      this.#onCancel.push(() => resolve(failedBy('EAI_AGAIN')))
+      this.#ask(candidates, isKnownElsewhere).then(resolve, reject)
+    })
+  }
+
+  cancel(): void {
+    this.#isCancelled = true
+    this.#dns.cancel()
+    for (const end of this.#onCancel) end()
+  }
+
+  async #ask(candidates: readonly string[], isKnownElsewhere: boolean): Promise<FoundOut> {
+    const kinds = new Set<string>()
+    for (const candidate of candidates) {
+      const answer = await this.#dns.ask(candidate)
+      if (this.#isCancelled) break
+      if (answer.kind === 'found') return foundBy(answer.addresses, answer.ttlSeconds * 1_000)
+      kinds.add(answer.kind)
+    }
+    if (this.#isCancelled || kinds.has('unanswered')) return failedBy('EAI_AGAIN')
+    if (isKnownElsewhere) return this.#askSystem()
+    return failedBy(kinds.has('refused') ? 'EAI_AGAIN' : 'ENOTFOUND')
+  }
+
+  async #askSystem(): Promise<FoundOut> {
+    const answer = await this.#threads.ask(this.#name, (cancel) => this.#onCancel.push(cancel))
+    return 'code' in answer ? failedBy(answer.code) : foundBy(answer, MIN_TTL_MS)
+  }
+}
+
+const foundBy = (addresses: readonly string[], ttlMs: number): FoundOut => ({
+  answer: inPreferredOrder(addresses),
+  keptMs: Math.min(Math.max(ttlMs, MIN_TTL_MS), MAX_TTL_MS),
+})
+
+const failedBy = (code: string): FoundOut => ({ answer: { code }, keptMs: NEGATIVE_TTL_MS })

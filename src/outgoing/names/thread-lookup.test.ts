@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { MAX_LOOKUP_THREADS, ThreadLookups } from './thread-lookup.ts'
+
+test('names take two of the threads of the process, the others wait', async () => {
+  const threads = new ThreadLookups()
+  const running: number[] = []
+
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const answer = threads.ask('localhost', () => {})
+      running.push(threads.running)
+      await answer
+      running.push(threads.running)
+      return answer
+    }),
+  )
+
+  expect(answers.every((answer) => Array.isArray(answer) && answer.length > 0)).toBe(true)
+  expect(Math.max(...running)).toBe(MAX_LOOKUP_THREADS)
+  expect(threads.running).toBe(0)
+})
+
+test('a name that waits for a thread can be taken back', async () => {
+  const threads = new ThreadLookups()
+  const first = Array.from({ length: MAX_LOOKUP_THREADS }, () => threads.ask('localhost', () => {}))
+
+  const late = threads.ask('localhost', (cancel) => cancel())
+
+  expect(await late).toEqual({ code: 'EAI_AGAIN' })
+  await Promise.all(first)
+  expect(threads.running).toBe(0)
+})

@@ -1,0 +1,39 @@
+import { connect, type Socket } from 'node:net'
+import type { SmtpServer } from '../../core/action/smtp-url.ts'
+import { lookupBy } from '../../outgoing/names/lookup-function.ts'
+import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
+import type { StopSignal } from '../../runtime/stop-signal.ts'
+
+export interface SmtpSocketOptions {
+  readonly server: SmtpServer
+  readonly resolver: NameResolver
+  readonly timeoutMs: number
+  readonly signal: StopSignal
+}
+
+/**
+ * Connects to the mail server. nodemailer would resolve its name by itself, on the threads of the process where DNS does
+ * not know it, and would keep an answer for five minutes. TLS begins on the socket later.
+ */
+export function openSmtpSocket({ server, resolver, timeoutMs, signal }: SmtpSocketOptions): Promise<Socket> {
+  const { host, port } = server
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, lookup: lookupBy(resolver), noDelay: true })
+    const finish = (error?: Error) => {
+      clearTimeout(limit)
+      socket.off('error', finish).off('connect', finish)
+      signal.removeEventListener('abort', onAbort)
+      if (error === undefined) return resolve(socket)
+      resolver.forget(host)
+      socket.on('error', () => {}).destroy()
+      reject(error)
+    }
+    const onAbort = () => finish(new Error('aborted'))
+    const limit = setTimeout(() => finish(timedOut()), timeoutMs)
+    socket.on('error', finish).on('connect', () => finish())
+    signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
+  })
+}
+
+const timedOut = () => Object.assign(new Error('Connection timeout'), { code: 'ETIMEDOUT' })
