@@ -1,38 +1,43 @@
 const WINDOW_MS = 1_000
 const BUCKET_MS = 20
-const BUCKETS = WINDOW_MS / BUCKET_MS
 
 /** How many things happen a second, judged by the last one. Rises within milliseconds, forgets within a second. */
 export class Throughput {
   readonly #monotonic: () => number
-  readonly #counts = new Array<number>(BUCKETS).fill(0)
+  readonly #bucketMs: number
+  readonly #counts: number[]
   #bucket = 0
   /** The bucket in which the present stretch of activity began. */
   #since = 0
   #total = 0
 
-  constructor(monotonic: () => number = () => performance.now()) {
+  /** Longer buckets take less memory and forget in larger steps; a second is a multiple of them. */
+  constructor(monotonic: () => number = () => performance.now(), bucketMs = BUCKET_MS) {
     this.#monotonic = monotonic
+    this.#bucketMs = bucketMs
+    this.#counts = new Array<number>(WINDOW_MS / bucketMs).fill(0)
   }
 
   count(): void {
     this.#advance()
     if (this.#total === 0) this.#since = this.#bucket
-    this.#counts[this.#bucket % BUCKETS] = (this.#counts[this.#bucket % BUCKETS] ?? 0) + 1
+    const index = this.#bucket % this.#counts.length
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1
     this.#total++
   }
 
   perSecond(): number {
     this.#advance()
-    const buckets = Math.min(BUCKETS, this.#bucket - this.#since + 1)
-    return (this.#total * 1_000) / (buckets * BUCKET_MS)
+    const buckets = Math.min(this.#counts.length, this.#bucket - this.#since + 1)
+    return (this.#total * 1_000) / (buckets * this.#bucketMs)
   }
 
   #advance(): void {
-    const bucket = Math.floor(this.#monotonic() / BUCKET_MS)
-    const steps = Math.min(bucket - this.#bucket, BUCKETS)
+    const bucket = Math.floor(this.#monotonic() / this.#bucketMs)
+    if (bucket === this.#bucket) return
+    const steps = Math.min(bucket - this.#bucket, this.#counts.length)
     for (let i = 1; i <= steps; i++) {
-      const index = (this.#bucket + i) % BUCKETS
+      const index = (this.#bucket + i) % this.#counts.length
       this.#total -= this.#counts[index] ?? 0
       this.#counts[index] = 0
     }

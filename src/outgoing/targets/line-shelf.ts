@@ -1,0 +1,102 @@
+/**
+ * Keeps lines by project and target, and forgets those that nobody uses. A line that differs in nothing from a new one goes after a
+ * minute, any other after an hour; and never one with calls under way. So what is kept follows what is called.
+ */
+import type { Line } from './target-line.ts'
+
+/** When there are more, those that were not used for longest go first. */
+export const MAX_LINES = 20_000
+/** How many of them go at once, so that looking for them is rare. */
+const EVICTED = 2_000
+/** Time passes in ages: a line remembers in which it was used last. */
+const AGE_MS = 30_000
+const ORDINARY_AGES = 2
+const OTHER_AGES = 120
+
+/** The lines of a project. Those whose tasks opted out of the circuit are apart. */
+interface ProjectLines {
+  readonly guarded: Map<string, Line>
+  readonly always: Map<string, Line>
+}
+
+export class LineShelf {
+  readonly #now: () => number
+  readonly #projects = new Map<string, ProjectLines>()
+  #timer: NodeJS.Timeout | undefined
+  #size = 0
+  age = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  find(projectId: string, target: string, hasCircuit: boolean): Line | undefined {
+    const project = this.#projects.get(projectId)
+    return hasCircuit ? project?.guarded.get(target) : project?.always.get(target)
+  }
+
+  /** Keeps a line, unless there is another in its place by now. */
+  keep(line: Line): void {
+    if (this.find(line.projectId, line.target, line.circuit !== null) !== undefined) return
+    if (this.#size >= MAX_LINES) this.#evict()
+    line.isForgotten = false
+    line.usedIn = this.age
+    this.#mapOf(line).set(line.target, line)
+    this.#size++
+    this.#timer ??= setInterval(() => this.passAge(), AGE_MS).unref()
+  }
+
+  *[Symbol.iterator](): Iterator<Line> {
+    for (const { guarded, always } of this.#projects.values()) {
+      yield* guarded.values()
+      yield* always.values()
+    }
+  }
+
+  /** An age has passed; the timer says so while there are lines, and so do tests. */
+  passAge(): void {
+    this.age++
+    const now = this.#now()
+    for (const line of this) {
+      const unused = this.age - line.usedIn
+      if (unused < ORDINARY_AGES || line.underWay > 0) continue
+      if (unused >= OTHER_AGES || line.isOrdinary(now)) this.#forget(line)
+    }
+    if (this.#size === 0) this.close()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #evict(): void {
+    const now = this.#now()
+    const rank = (line: Line) => line.usedIn - (line.isOrdinary(now) ? OTHER_AGES : 0)
+    const idle = [...this].filter(({ underWay }) => underWay === 0)
+    idle.sort((a, b) => rank(a) - rank(b))
+    for (const line of idle.slice(0, EVICTED)) this.#forget(line)
+  }
+
+  #forget(line: Line): void {
+    line.isForgotten = true
+    const map = this.#mapOf(line)
+    map.delete(line.target)
+    this.#size--
+    const project = this.#projects.get(line.projectId)
+    if (project?.guarded.size === 0 && project.always.size === 0) this.#projects.delete(line.projectId)
+  }
+
+  #mapOf({ projectId, circuit }: Line): Map<string, Line> {
+    let project = this.#projects.get(projectId)
+    if (project === undefined) {
+      project = { guarded: new Map(), always: new Map() }
+      this.#projects.set(projectId, project)
+    }
+    return circuit === null ? project.always : project.guarded
+  }
+}

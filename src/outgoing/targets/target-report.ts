@@ -1,0 +1,74 @@
+/** What a node can tell about its calls to one target, for people to look at. Instants are on the clock of the book. */
+import type { ShrunkBy } from './adaptive-limit.ts'
+import type { CircuitState } from './circuit.ts'
+import type { Line, LineCondition, LineError } from './target-line.ts'
+
+/** One line, as it is now. */
+export interface TargetReport {
+  readonly lineId: string
+  readonly projectId: string
+  readonly target: string
+  /** False for the calls of tasks that opted out of the circuit; they have a line of their own. */
+  readonly hasCircuit: boolean
+  readonly condition: LineCondition
+  readonly isPaused: boolean
+  readonly underWay: number
+  readonly limit: number
+  readonly maxLimit: number
+  readonly limitReason: 'default' | 'setting' | ShrunkBy
+  /** Since when the limit is below its maximum; null when it is not. */
+  readonly limitSince: number | null
+  /** Milliseconds; null before the first answer. */
+  readonly latency: { readonly p50: number; readonly p95: number; readonly p99: number } | null
+  /** In the last minute. */
+  readonly calls: number
+  readonly failures: number
+  /** Null where it is closed. */
+  readonly circuit: CircuitReport | null
+  readonly lastError: LineError | null
+}
+
+/** A circuit that is not closed. */
+export interface CircuitReport {
+  readonly state: Exclude<CircuitState, 'closed'>
+  readonly openedAt: number
+  /** When the next probe is due. */
+  readonly until: number
+  /** Another node opened it. */
+  readonly isLearned: boolean
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+export function reportOf(line: Line, now: number): TargetReport {
+  const { limit } = line
+  const { calls, failures } = line.recent.at(now)
+  return {
+    lineId: line.id,
+    projectId: line.projectId,
+    target: line.target,
+    hasCircuit: line.circuit !== null,
+    condition: line.condition,
+    isPaused: line.isPaused,
+    underWay: line.underWay,
+    limit: limit.value,
+    maxLimit: limit.max,
+    limitReason: limit.shrunkBy ?? (line.hasOwnLimit ? 'setting' : 'default'),
+    limitSince: limit.shrunkBy === null ? null : limit.shrunkSince,
+    latency: latencyOf(line),
+    calls,
+    failures,
+    circuit: circuitOf(line),
+    lastError: line.lastError,
+  }
+}
+
+function latencyOf({ latency }: Line): TargetReport['latency'] {
+  const [p50, p95, p99] = [latency.percentile(0.5), latency.percentile(0.95), latency.percentile(0.99)]
+  return p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 }
+}
+
+function circuitOf({ circuit }: Line): CircuitReport | null {
+  if (circuit === null || circuit.state === 'closed') return null
+  const { state, openedAt, until, isLearned, error } = circuit
+  return { state, openedAt, until, isLearned, error }
+}

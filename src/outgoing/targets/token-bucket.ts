@@ -1,0 +1,66 @@
+/**
+ * Starts a second, with a burst. What is kept is one instant: when the next start would be due if they were spread evenly. A start
+ * may come before that by as much as the burst allows. So nothing has to be refilled, and nothing drifts.
+ */
+
+/** A timer fires a little late. What it loses is given back up to this, so that the rate is reached and not only approached. */
+const TIMER_SLACK_MS = 20
+/** Sums of fractions are not exact. */
+const ROUNDING_MS = 1e-6
+/** What a burst is unless it is set: as much as a tenth of a second allows. */
+const DEFAULT_BURST_MS = 100
+
+export class TokenBucket {
+  /** Of all nodes together. */
+  #gapMs = 0
+  #burst = 1
+  readonly #nodes: () => number
+  #nextAt = Number.NEGATIVE_INFINITY
+
+  constructor(nodes: () => number, gapMs: number, burst: number | null) {
+    this.#nodes = nodes
+    this.set(gapMs, burst)
+  }
+
+  /** Sets the rate of all nodes together. What was spent stays spent. */
+  set(gapMs: number, burst: number | null): void {
+    this.#gapMs = gapMs
+    this.#burst = burst ?? DEFAULT_BURST_MS / gapMs
+  }
+
+  /** How many may start now. */
+  free(now: number): number {
+    const gap = this.#shareMs()
+    const early = Math.max(this.#nextAt, now - slackMs(gap)) - now
+    return Math.max(0, Math.floor((this.#earlyMs(gap) - early + ROUNDING_MS) / gap + 1))
+  }
+
+  /** Counts a start, also one that had to come before its turn. */
+  take(now: number): void {
+    const gap = this.#shareMs()
+    this.#nextAt = Math.max(this.#nextAt, now - slackMs(gap)) + gap
+  }
+
+  /** When the next one may start. */
+  opensAt(now: number): number {
+    return Math.max(now, this.#nextAt - this.#earlyMs(this.#shareMs()))
+  }
+
+  /** Whether it is as if nothing had ever started. */
+  isFull(now: number): boolean {
+    return this.#nextAt <= now - slackMs(this.#shareMs())
+  }
+
+  /** Each node has its share of the rate. */
+  #shareMs(): number {
+    return this.#gapMs * Math.max(1, this.#nodes())
+  }
+
+  /** Each node has its share of the burst too, and each at least one. */
+  #earlyMs(gap: number): number {
+    return (Math.max(1, Math.floor(this.#burst / Math.max(1, this.#nodes()))) - 1) * gap
+  }
+}
+
+/** Less than one start, so that a burst is never larger than it is set. */
+const slackMs = (gap: number) => Math.min(TIMER_SLACK_MS, gap * 0.99)

@@ -1,0 +1,47 @@
+/** Circuits as nodes tell one another about them. Instants are on the clock of the book that says or hears it. */
+import type { CircuitChange } from './circuit.ts'
+import type { Line } from './target-line.ts'
+
+/** Transitions that nobody has asked for yet; the oldest are dropped. */
+const MAX_KEPT = 10_000
+
+type CallError = { readonly code: string; readonly message: string }
+
+/** A circuit that another node has open. */
+export interface SharedCircuit {
+  readonly projectId: string
+  readonly target: string
+  readonly openedAt: number
+  readonly until: number
+  readonly error: CallError | null
+}
+
+/** A circuit that opened here, stays open because its probe failed, or closed. */
+export interface CircuitTransition {
+  readonly projectId: string
+  readonly target: string
+  readonly change: Exclude<CircuitChange, 'probe_due'>
+  readonly at: number
+  readonly openedAt: number
+  /** When the next probe is due; null once it is closed. */
+  readonly until: number | null
+  readonly error: CallError | null
+}
+
+export class Transitions {
+  #kept: CircuitTransition[] = []
+
+  add({ projectId, target, circuit }: Line, change: CircuitTransition['change'], at: number): void {
+    if (circuit === null) return
+    const { openedAt, error } = circuit
+    const until = change === 'closed' ? null : circuit.until
+    if (this.#kept.length >= MAX_KEPT) this.#kept.splice(0, MAX_KEPT / 10)
+    this.#kept.push({ projectId, target, change, at, openedAt, until, error })
+  }
+
+  drain(): readonly CircuitTransition[] {
+    const drained = this.#kept
+    this.#kept = []
+    return drained
+  }
+}
