@@ -87,6 +87,9 @@ export interface HttpClientOptions extends AddressPolicy {
   readonly resolver?: NameResolver | undefined
   readonly connectTimeoutMs?: number
   readonly bodyIdleTimeoutMs?: number
+  /** Connections to one origin, and connections without a request to all of them; requests over the first wait. */
+  readonly connectionsPerOrigin?: number | undefined
+  readonly idleConnections?: number | undefined
 }
 
 type PoolsOptions = HttpClientOptions & { readonly resolver: NameResolver }
@@ -109,7 +112,7 @@ export class HttpClient {
   }
 
   #openPools({ allowPrivate, own, resolver, ...limits }: PoolsOptions): OriginPools {
-    const { connectTimeoutMs, bodyIdleTimeoutMs } = limits
+    const { connectTimeoutMs, bodyIdleTimeoutMs, connectionsPerOrigin, idleConnections } = limits
     const connector = guardedConnector({
       allowPrivate,
       resolver,
@@ -127,6 +130,8 @@ export class HttpClient {
       keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       pipelining: 1,
+      connectionsPerOrigin,
+      idleConnections,
     })
   }
 
@@ -146,6 +151,14 @@ export class HttpClient {
   /** Origins with open connections or requests under way. */
   get openOrigins(): number {
     return this.#pools.size + (this.#publicPools === this.#pools ? 0 : this.#publicPools.size)
+  }
+
+  /** Connections that are kept although nobody uses them. */
+  get idleConnections(): number {
+    return (
+      this.#pools.idleConnections +
+      (this.#publicPools === this.#pools ? 0 : this.#publicPools.idleConnections)
+    )
   }
 
   /** Ends every connection at once; called when the worker stops. */
@@ -246,7 +259,7 @@ class Call implements Dispatcher.DispatchHandler {
   #dispatch(): void {
     if (this.#settled) return
     const { target, method, headers, body, firstByteTimeoutMs } = this.#request
-    this.#lease.pool.dispatch(
+    this.#lease.dispatch(
       { path: target.path, method, headers, body: body ?? null, headersTimeout: firstByteTimeoutMs ?? null },
       this,
     )

@@ -1,9 +1,11 @@
 /** Connections: kept, shared, replaced when they are stale, and bounded. */
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { aNameServer } from '../../test/support/name-server.ts'
 import { closed, failure, httpServer, OK, rawServer, sendBy } from '../worker/executors/test-support.ts'
 import { HttpClient } from './http-client.ts'
-import { MAX_CONNECTIONS_PER_ORIGIN, MAX_ORIGINS } from './origin-pools.ts'
+import { NameResolver } from './names/name-resolver.ts'
+import { MAX_IDLE_ORIGINS } from './origin-pools.ts'
 
 let client: HttpClient
 beforeEach(() => {
@@ -76,13 +78,14 @@ test('200 calls at once all succeed', async () => {
 })
 
 test('calls beyond the connection limit wait for a connection', async () => {
-  const calls = MAX_CONNECTIONS_PER_ORIGIN + 50
+  await client.close()
+  client = new HttpClient({ allowPrivate: true, connectionsPerOrigin: 20 })
   const server = await httpServer((_request, response) => setImmediate(() => response.end()))
 
-  const results = await Promise.all(Array.from({ length: calls }, () => send(server.url)))
+  const results = await Promise.all(Array.from({ length: 70 }, () => send(server.url)))
 
   expect(results.every(({ ok }) => ok)).toBe(true)
-  expect(server.sockets).toHaveLength(MAX_CONNECTIONS_PER_ORIGIN)
+  expect(server.sockets).toHaveLength(20)
 })
 
 test('an origin is forgotten when its last connection has closed', async () => {
@@ -93,9 +96,60 @@ test('an origin is forgotten when its last connection has closed', async () => {
   await expect.poll(() => client.openOrigins, { timeout: 60_000 }).toBe(0)
 })
 
+test('more origins hang than are kept idle, and others are still called and keep their connections', async () => {
+  await client.close()
+  const { server } = await aNameServer(() => ({ addresses: ['127.0.0.1'] }))
+  client = new HttpClient({ allowPrivate: true, resolver: new NameResolver({ servers: [server] }) })
+  const hanging = await rawServer(() => {})
+  const healthy = await httpServer((_request, response) => response.end('here'))
+  const stops = Array.from({ length: MAX_IDLE_ORIGINS + 50 }, () => new AbortController())
+  const calls = stops.map(({ signal }, i) => send(`http://${i}.example.com:${hanging.port}/`, { signal }))
+  await expect.poll(() => hanging.sockets.length, { timeout: 60_000 }).toBe(calls.length)
+
+  for (let call = 0; call < 20; call++) {
+    expect(await send(healthy.url)).toMatchObject({ ok: true, response: { body: 'here' } })
+  }
+  for (const stop of stops) stop.abort()
+  const results = await Promise.all(calls)
+
+  expect(healthy.sockets.length).toBeLessThanOrEqual(2)
+  expect(results.every((result) => !result.ok && result.failure.error.code === 'aborted')).toBe(true)
+})
+
+test('connections that nobody uses are bounded over all origins, those in use are left alone', async () => {
+  await client.close()
+  client = new HttpClient({ allowPrivate: true, idleConnections: 20 })
+  const answers: (() => void)[] = []
+  const slow = await httpServer((_request, response) => answers.push(() => response.end('slow')))
+  const underWay = send(slow.url)
+  const servers = await Promise.all(
+    Array.from({ length: 10 }, () => httpServer((_request, response) => setImmediate(() => response.end()))),
+  )
+
+  await Promise.all(servers.flatMap(({ url }) => Array.from({ length: 10 }, () => send(url))))
+  expect(client.idleConnections).toBeLessThanOrEqual(20)
+
+  const open = () => servers.flatMap(({ sockets }) => sockets).filter((socket) => !socket.closed).length
+  await expect.poll(open, { timeout: 60_000 }).toBeLessThanOrEqual(20)
+  for (const answer of answers) answer()
+  expect(await underWay).toMatchObject({ ok: true, response: { body: 'slow' } })
+})
+
+test('calls of one origin alone do not keep more idle connections than that either', async () => {
+  await client.close()
+  client = new HttpClient({ allowPrivate: true, idleConnections: 5 })
+  const server = await httpServer((_request, response) => setImmediate(() => response.end()))
+
+  const results = await Promise.all(Array.from({ length: 100 }, () => send(server.url)))
+
+  expect(results.every(({ ok }) => ok)).toBe(true)
+  const open = () => server.sockets.filter((socket) => !socket.closed).length
+  await expect.poll(open, { timeout: 60_000 }).toBeLessThanOrEqual(5)
+})
+
 test('the origin used longest ago gives up its connections when there are too many', async () => {
   const servers = await Promise.all(
-    Array.from({ length: MAX_ORIGINS + 1 }, () => httpServer((_request, response) => response.end())),
+    Array.from({ length: MAX_IDLE_ORIGINS + 1 }, () => httpServer((_request, response) => response.end())),
   )
   const [first, ...others] = servers
   await send(first?.url ?? '')
@@ -103,6 +157,6 @@ test('the origin used longest ago gives up its connections when there are too ma
   await Promise.all(others.map(({ url }) => send(url)))
   await closed(first?.sockets[0])
 
-  expect(client.openOrigins).toBe(MAX_ORIGINS)
+  expect(client.openOrigins).toBe(MAX_IDLE_ORIGINS)
   expect(servers.slice(1).every(({ sockets }) => sockets.every((other) => !other.closed))).toBe(true)
 })
