@@ -16,6 +16,7 @@ import { scheduleCommand } from './commands/schedule.ts'
 import { signingSecretCommand } from './commands/signing-secret.ts'
 import { startCommand } from './commands/start.ts'
 import { subscriptionCommand } from './commands/subscription.ts'
+import { targetCommand } from './commands/target.ts'
 import { taskCommand } from './commands/task.ts'
 import { versionCommand } from './commands/version.ts'
 import { VERSION } from './version.ts'
@@ -23,7 +24,6 @@ import { VERSION } from './version.ts'
 const HELP = `
 Start here:
   belfry start                   run everything on this machine, with an embedded database
-  belfry doctor                  check this machine without changing anything
 
 Then create a task that runs every ten seconds:
   belfry task create hello --every 10s --action sleep:1s
@@ -57,6 +57,7 @@ export function createProgram(): Command {
   subscriptionCommand(program)
   blackoutCommand(program)
   queueCommand(program)
+  targetCommand(program)
   signingSecretCommand(program)
   clusterCommands(program)
   projectCommand(program)

@@ -75,6 +75,7 @@ test('every command for tasks and runs has help that teaches', async () => {
     ...['list', 'add', 'remove'].map((verb) => ['blackout', verb]),
     ...['show', 'limit'].map((verb) => ['project', verb]),
     ...['list', 'show', 'pause', 'resume', 'limit'].map((verb) => ['queue', verb]),
+    ...['list', 'show', 'pause', 'resume', 'limit'].map((verb) => ['target', verb]),
     ...['list', 'create', 'rotate', 'revoke'].map((verb) => ['signing-secret', verb]),
     ...[
       ['schedule', 'preview'],

@@ -131,6 +131,53 @@ test('a queue is paused, limited, listed and resumed by its name', async () => {
   expect(JSON.parse(lifted.stdout)).toMatchObject({ isPaused: false, concurrencyLimit: null })
 })
 
+test('a target is limited, paused, listed and resumed by its name', async () => {
+  const target = 'https://api.example.com'
+  const limited = await belfry(
+    'target',
+    'limit',
+    'HTTPS://api.example.com/',
+    '5',
+    '--rate',
+    '10/s',
+    '--burst',
+    '20',
+  )
+  const paused = await belfry('target', 'pause', target, '--reason', 'migration')
+  const [listed, shown, missing, wrong, odd, nothing] = await Promise.all([
+    belfry('targets', 'ls', '--state', 'paused'),
+    belfry('target', 'show', target),
+    belfry('target', 'show', 'https://other.example.com'),
+    belfry('target', 'limit', target, '0', '--rate', 'fast'),
+    belfry('target', 'list', '--state', 'odd'),
+    belfry('target', 'limit', target),
+  ])
+  const resumed = await belfry('target', 'resume', target)
+  const lifted = await belfry('target', 'limit', target, 'none', '--rate', 'none', '--json')
+
+  expect(limited.stdout).toBe(`✓ target ${target}: 5 calls per node at once; rate: 10/s, up to 20 at once\n`)
+  expect(paused.stdout).toBe(`✓ target ${target} paused; to resume: belfry target resume ${target}\n`)
+  expect(listed.stdout).toMatch(
+    /^TARGET +STATE +CALLS +LIMIT +WAITING +P95 +FAILED +SINCE\nhttps:\/\/api.example.com +paused +0 +5 +0 +– +– +/,
+  )
+  expect(shown.stdout).toMatch(/^target https:\/\/api.example.com {2}paused\n {2}calls +0 in progress/)
+  expect(shown.stdout).toMatch(
+    / {2}limit +5 per node, set for https:\/\/api.example.com\n.*\n {2}circuit +closed\n/,
+  )
+  expect(shown.stdout).toMatch(/ {2}paused +.* \(migration\)\n/)
+  expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('belfry target list') })
+  expect(wrong.code).toBe(2)
+  for (const place of ['the limit: ', '--rate: ']) expect(wrong.stderr).toContain(place)
+  expect(odd).toMatchObject({ code: 2, stderr: expect.stringContaining('--state') })
+  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('belfry target limit --help') })
+  expect(resumed.stdout).toBe(`✓ target ${target} resumed; 0 waiting\n`)
+  expect(JSON.parse(lifted.stdout)).toMatchObject({
+    isPaused: false,
+    limit: { perNode: 128 },
+    rate: { limit: null },
+  })
+})
+
 test('a signing secret is shown once, replaced, and revoked by the beginning of its id', async () => {
   const created = await belfry('signing-secret', 'create')
   const own = await belfry('signing-secret', 'create', '--origin', 'https://Hooks.example.com/')

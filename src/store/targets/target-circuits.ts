@@ -9,8 +9,8 @@ import { list, part, sql } from '../database/sql.ts'
 const CLOSED_KEPT_MINUTES = 10
 /** Nodes are told of no more; the others are found by calling. */
 const MAX_SHARED = 1_000
-/** An open circuit whose node has not renewed it for this long after its probe was due does not count. */
-const OVERDUE_SECONDS = 60
+/** A probe takes at most this long. An open circuit that its node has not renewed by then does not count. */
+const OVERDUE_SECONDS = 35
 
 /** A circuit that a node opened, keeps open after a probe that failed, or closed. */
 export interface CircuitChange {
