@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { isLarge } from '../core/action/action.ts'
+import { largeAction } from '../core/action/large-action.ts'
 import type { AgendaKind } from '../core/run/run.ts'
 import { applyOverride, overriddenSettings, type RunOverride } from '../core/run/run-override.ts'
 import type { KeptDefinition, TaskDefinition } from '../core/task/task.ts'
@@ -128,9 +129,5 @@ function withOverride(definition: KeptDefinition, { override, largeBytes }: Kept
   const { action } = definition
   if (!isLarge(action) && largeBytes === null) return applyOverride({ ...definition, action }, override)
   const bytes = (isLarge(action) ? action.largeBytes : LARGE_BYTES) + (largeBytes ?? LARGE_BYTES)
-  const name = action.type === 'handler' ? action.name : undefined
-  return {
-    ...overriddenSettings(definition, override),
-    action: { type: action.type, ...(name === undefined ? {} : { name }), largeBytes: bytes },
-  }
+  return { ...overriddenSettings(definition, override), action: largeAction(action, bytes) }
 }

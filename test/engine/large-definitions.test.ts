@@ -1,6 +1,7 @@
 /** A definition may be a thousand times as long as most are: what waits in memory is bounded all the same. */
 import { expect, test } from 'vitest'
 import { type Action, isLarge } from '../../src/core/action/action.ts'
+import { callTargetOf } from '../../src/core/action/call-target.ts'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { laneOf } from '../../src/core/run/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
@@ -21,9 +22,10 @@ import { eventually } from '../support/eventually.ts'
 const { db } = await createTestDatabase()
 const clock = steadyClock()
 
+const TARGET = 'http://127.0.0.1:9'
 const webhook = (characters: number): Action => ({
   type: 'webhook',
-  url: 'http://127.0.0.1:9/',
+  url: `${TARGET}/hook`,
   body: 'x'.repeat(characters),
 })
 const handler: Action = { type: 'handler', name: 'resize', payload: { image: 'é'.repeat(100_000) } }
@@ -75,6 +77,7 @@ test('a definition that a node of an earlier release has changed is told as it i
 
   expect(kept.map((one) => one?.timeout)).toEqual(['7s', '9s'])
   expect(kept.every((one) => one && isLarge(one.action))).toBe(true)
+  expect(kept.map((one) => one && callTargetOf(one.action, null))).toEqual([TARGET, TARGET])
 })
 
 test('definitions of half a gigabyte together are read without one answer that holds them', async () => {
@@ -107,6 +110,7 @@ test('what a run does otherwise is kept without its action too, and performed wh
   const [kept] = await definitions.of([run])
   const [whole] = await definitions.whole([run])
 
+  expect(kept?.action).toMatchObject({ target: TARGET })
   expect(kept).toMatchObject({ timeout: '9s', action: { type: 'webhook', largeBytes: expect.any(Number) } })
   expect(JSON.stringify(kept).length).toBeLessThan(LARGE_BYTES)
   expect(whole).toMatchObject({ timeout: '9s', action: { body: override.action.body } })

@@ -84,6 +84,8 @@ export interface LargeAction {
   readonly type: ActionType
   /** Of a handler: it says which lane its runs wait in. */
   readonly name?: string
+  /** Of a request: the origin that it calls. */
+  readonly target?: string
   /** How long all of the definition is. */
   readonly largeBytes: number
 }

@@ -2,7 +2,7 @@
  * Reading the definitions that runs belong to. A definition may be a thousand times as long as most are, so no statement
  * reads many of them without knowing how long they are: what is large is told in brief, and read whole by whoever performs it.
  */
-import type { LargeAction } from '../../core/action/action.ts'
+import { largeAction } from '../../core/action/large-action.ts'
 import type { KeptDefinition } from '../../core/task/task.ts'
 import { list, part, reading, sql } from '../database/sql.ts'
 import { LARGE_BYTES, type StoredDefinition, wholeDefinition } from './stored-definition.ts'
@@ -76,7 +76,7 @@ export const readLargeDefinitions = (keys: readonly (DefinitionKey & { readonly 
 
 const selectLargeDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definition: string | null }>`
   select (select json_object_agg(e.key, case e.key when 'action' then (
-                   select json_object_agg(m.key, m.value) from json_each(e.value) m where m.key in ('type', 'name')
+                   select json_object_agg(m.key, m.value) from json_each(e.value) m where m.key in ('type', 'name', 'url')
                  ) else e.value end)
           from json_each(d.definition) e
           where e.key <> 'metadata')::text as definition
@@ -85,8 +85,8 @@ const selectLargeDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definit
 
 function keptDefinition(stored: StoredDefinition, largeBytes: number | undefined): KeptDefinition {
   if (largeBytes === undefined) return wholeDefinition(stored)
-  const { type, name } = stored.action as unknown as LargeAction
-  return { ...wholeDefinition(stored), action: { type, ...(name === undefined ? {} : { name }), largeBytes } }
+  const definition = wholeDefinition(stored)
+  return { ...definition, action: largeAction(definition.action, largeBytes) }
 }
 
 /** Whole definitions, however long: whoever asks for them knows how long they are together. */

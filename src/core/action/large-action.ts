@@ -1,0 +1,12 @@
+import type { LargeAction } from './action.ts'
+import { originOf } from './call-target.ts'
+
+/** An action in brief, or what is already kept of one. */
+type Brief = Pick<LargeAction, 'type' | 'name' | 'target'> & { readonly url?: string }
+
+/** What is kept of an action that is too large to wait in memory with its run. */
+export function largeAction({ type, name, url, target: known }: Brief, largeBytes: number): LargeAction {
+  const target = known ?? (url === undefined ? null : originOf(url))
+  const named = type !== 'handler' || name === undefined ? {} : { name }
+  return { type, ...named, ...(target === null ? {} : { target }), largeBytes }
+}
