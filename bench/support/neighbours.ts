@@ -1,0 +1,142 @@
+/** Runs that are due at a steady rate, beside very many others that are due in one instant. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '../../src/store/database/sql.ts'
+import { startNodes } from './belfry.ts'
+import { actionFor } from './belfry-contender.ts'
+import { percentileColumns } from './columns.ts'
+import { DRAIN_TIMEOUT_MS } from './contender.ts'
+import { measure } from './measure.ts'
+import { type Percentiles, percentilesOf } from './percentiles.ts'
+import { type BenchDatabase, createBelfryDatabase, type Server, vacuum } from './postgres.ts'
+import type { Column } from './report.ts'
+import { startSink } from './sink.ts'
+import { afterFilling, assertAllDone, fill, HOUR_MS, readHistory, readLateness, untilDone } from './tasks.ts'
+
+/** `nothing` is no burst at all; `project` are tasks that have nothing in common but that. */
+export const BURSTS = ['nothing', 'task', 'queue', 'project'] as const
+export const ACTIONS = ['sleep', 'http'] as const
+
+interface Scenario {
+  readonly of: (typeof BURSTS)[number]
+  readonly action: (typeof ACTIONS)[number]
+  readonly nodes: number
+  readonly burst: number
+}
+
+export interface NeighbourRow extends Scenario {
+  /** Start − due of the others, over all of the time and while the burst was not done. */
+  readonly late: Percentiles
+  readonly burstSeconds: number
+  /** Over all processes and all runs. */
+  readonly cpuUsPerRun: number
+  readonly nodeMiB: number
+}
+
+export const NEIGHBOUR_COLUMNS: readonly Column<NeighbourRow>[] = [
+  { title: 'burst of one', of: (row) => row.of },
+  { title: 'action', of: (row) => row.action },
+  { title: 'nodes', of: (row) => row.nodes },
+  { title: 'others', of: (row) => row.late.count },
+  ...percentileColumns<NeighbourRow>('late', (row) => row.late),
+  { title: 'burst done s', of: (row) => row.burstSeconds.toFixed(1) },
+  { title: 'CPU µs/run', of: (row) => row.cpuUsPerRun },
+  { title: 'peak RSS MiB', of: (row) => row.nodeMiB },
+]
+
+const RATE = 100
+const SECONDS = 15
+const WARM_UP_MS = 3_000
+/** The burst is due in the middle of the others, so that these wait neither for shards nor for compilers. */
+const BURST_AFTER_MS = 1_000
+
+export async function takeNeighbours(scenario: Scenario, server: Server): Promise<NeighbourRow> {
+  const database = await createBelfryDatabase(server, 'bench_neighbours')
+  const sinks = { burst: await startSink(), others: await startSink() }
+  const nodes = await startNodes(scenario.nodes, database.url)
+  const urlOf = (sink: { url: string }) => (scenario.action === 'http' ? sink.url : null)
+  const size = scenario.of === 'nothing' ? 0 : scenario.burst
+  const later = Date.now() + HOUR_MS
+  await fillBurst(nodes[0]?.url ?? '', database, { ...scenario, burst: size, later, url: urlOf(sinks.burst) })
+  await vacuum(database.db)
+  const count = RATE * (SECONDS + WARM_UP_MS / 1_000)
+  const startAt = afterFilling(count + size)
+  const measuredFrom = startAt + WARM_UP_MS
+  await moveBurst(database, { later, to: measuredFrom + BURST_AFTER_MS })
+  await fill(database.url, {
+    count,
+    dueAt: (i) => Math.floor(startAt + (i * 1_000) / RATE),
+    definition: { action: actionFor(urlOf(sinks.others)) },
+  })
+
+  const endAt = measuredFrom + SECONDS * 1_000
+  await delay(Math.max(0, measuredFrom - Date.now()))
+  const end = await measure(await database.subject(nodes.map(({ pid }) => pid)))
+  await delay(endAt - Date.now())
+  await untilDone(database.db, { dueBefore: endAt + 1, timeoutMs: DRAIN_TIMEOUT_MS })
+  const cost = await end()
+  assertAllDone(await readHistory(database.db), count + size)
+  const burstAt = measuredFrom + BURST_AFTER_MS
+  const others = (await readLateness(database.db)).filter(
+    (one) => one.dueAt >= burstAt && one.dueAt !== burstAt,
+  )
+  const row = {
+    ...scenario,
+    late: percentilesOf(others.map(({ lateMs }) => lateMs)),
+    burstSeconds: size === 0 ? 0 : (await lastEnd(database, burstAt)) - burstAt / 1_000,
+    cpuUsPerRun: (cost.databaseCpuUs + cost.nodeCpuUs) / (RATE * SECONDS + size),
+    nodeMiB: cost.peakMiB,
+  }
+  await Promise.all([...nodes, ...Object.values(sinks)].map((one) => one.stop()))
+  await database.drop()
+  return row
+}
+
+interface Burst extends Scenario {
+  readonly later: number
+  readonly url: string | null
+}
+
+const BULK = 5_000
+
+/** An hour ahead, so that no node looks at them before they are all there. */
+async function fillBurst(apiUrl: string, { url, db }: BenchDatabase, burst: Burst): Promise<void> {
+  const action = actionFor(burst.url)
+  const at = new Date(burst.later).toISOString()
+  if (burst.of === 'project')
+    await fill(url, { count: burst.burst, dueAt: () => burst.later, definition: { action } })
+  if (burst.of === 'queue')
+    for (let made = 0; made < burst.burst; made += BULK) {
+      const length = Math.min(BULK, burst.burst - made)
+      const task = { action, schedule: { type: 'once', at }, queue: 'burst' }
+      await post(`${apiUrl}/v1/tasks/bulk`, { tasks: Array(length).fill(task) })
+    }
+  if (burst.of !== 'task') return
+  await post(`${apiUrl}/v1/tasks`, { action, schedule: { type: 'once', at }, overlap: 'allow' })
+  // What as many triggers would leave, each of them due later.
+  await db.run(sql`
+    insert into agenda (run_id, task_id, project_id, wake_at, scheduled_for, serial, lane, version, ordinal, shard, priority, kind)
+    select gen_random_uuid(), task_id, project_id, wake_at, scheduled_for, nextval('agenda_serial'), lane, version, 0, shard, priority, 'manual'
+    from agenda, generate_series(2, ${burst.burst}::integer)
+    where scheduled_for = to_timestamp(${burst.later}::float8 / 1000)`)
+}
+
+async function post(url: string, body: unknown): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+}
+
+async function moveBurst({ db }: BenchDatabase, { later, to }: { later: number; to: number }): Promise<void> {
+  await db.run(sql`
+    update agenda set wake_at = due.at, scheduled_for = due.at
+    from (select to_timestamp(${to}::float8 / 1000) as at) due
+    where scheduled_for = to_timestamp(${later}::float8 / 1000)`)
+  await db.run(sql`vacuum analyze agenda`)
+}
+
+async function lastEnd({ db }: BenchDatabase, dueAt: number): Promise<number> {
+  const [row] = await db.run(sql<{ at: number }>`
+    select extract(epoch from max(ended_at))::float8 as at from run
+    where scheduled_for = to_timestamp(${dueAt}::float8 / 1000)`)
+  return row?.at ?? 0
+}
