@@ -15,6 +15,8 @@ import { forgetClockSteps } from '../store/nodes/clock-steps.ts'
 import { forgetNames } from '../store/nodes/named-runs.ts'
 import { forgetNodes, forgetUnusedWorkers } from '../store/nodes/nodes.ts'
 import { forgetProgress } from '../store/nodes/remote-workers.ts'
+import { forgetCircuits } from '../store/targets/target-circuits.ts'
+import { forgetTargetReports } from '../store/targets/target-reports.ts'
 import { forgetOverrides } from '../store/tasks/run-overrides.ts'
 import { forgetAnswers } from '../store/tasks/tasks.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -70,6 +72,8 @@ export class Housekeeping extends LoopService {
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetNames(MAX_PROGRESS_FORGOTTEN))
+    await db.run(forgetTargetReports())
+    await db.run(forgetCircuits())
     await db.run(forgetFindings(historyDays))
     await db.run(forgetClockSteps(historyDays))
     await db.run(forgetUnwatched(historyDays))

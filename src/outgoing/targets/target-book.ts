@@ -5,7 +5,7 @@
 import { LineShelf } from './line-shelf.ts'
 import { Openings } from './openings.ts'
 import { Line, type LineHost, type TargetLine } from './target-line.ts'
-import { reportOf, type TargetReport } from './target-report.ts'
+import { mostTelling, reportOf, type TargetReport } from './target-report.ts'
 import { appliedSetting, type TargetSetting } from './target-setting.ts'
 import { TokenBucket } from './token-bucket.ts'
 import { type CircuitTransition, type SharedCircuit, Transitions } from './transitions.ts'
@@ -104,11 +104,10 @@ export class TargetBook {
     return this.#transitions.drain()
   }
 
-  /** All lines with anything to tell. */
-  report(): readonly TargetReport[] {
+  /** All lines with anything to tell, or those that have most. */
+  report(limit = Number.POSITIVE_INFINITY): readonly TargetReport[] {
     const now = this.#now()
-    const telling = [...this.#shelf].filter((line) => line.hasBegun || !line.isOrdinary(now))
-    return telling.map((line) => reportOf(line, now))
+    return mostTelling(this.#shelf, now, limit).map((line) => reportOf(line, now))
   }
 
   /** Offers what has come to have room. The timer calls it, and so do tests. */

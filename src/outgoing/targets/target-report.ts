@@ -39,6 +39,25 @@ export interface CircuitReport {
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
+/** How much a line has to tell: whether something keeps its calls back, whether it is called now, or was not long ago. */
+function tellingOf(line: Line): number {
+  if (line.isCircuitOpen || line.isPaused || line.limit.shrunkBy !== null) return 0
+  if (line.underWay >= line.limit.value || line.bucket !== null) return 1
+  return line.underWay > 0 ? 2 : 3
+}
+
+const RANKS = 4
+
+/** Those of the lines that have most to tell. They are picked in one pass, for there may be many thousands. */
+export function mostTelling(lines: Iterable<Line>, now: number, limit: number): Line[] {
+  const ranks: Line[][] = Array.from({ length: RANKS }, () => [])
+  for (const line of lines) {
+    const rank = ranks[tellingOf(line)]
+    if (rank && rank.length < limit && (line.hasBegun || !line.isOrdinary(now))) rank.push(line)
+  }
+  return ranks.flat().slice(0, limit)
+}
+
 export function reportOf(line: Line, now: number): TargetReport {
   const { limit } = line
   const { calls, failures } = line.recent.at(now)

@@ -7,8 +7,6 @@ import { list, part, sql } from '../database/sql.ts'
 
 /** Closed circuits are kept for those who watch. */
 const CLOSED_KEPT_MINUTES = 10
-/** Nodes are told of no more; the others are found by calling. */
-const MAX_SHARED = 1_000
 /** A probe takes at most this long. An open circuit that its node has not renewed by then does not count. */
 const OVERDUE_SECONDS = 35
 
@@ -65,13 +63,6 @@ export interface SharedCircuitRow {
   readonly until: number
   readonly error: CallError | null
 }
-
-/** Circuits that other nodes have opened, those that stay open longest first. */
-export const circuitsOfOthers = (nodeId: string) => sql<SharedCircuitRow>`
-  with ${openCircuits}
-  select project_id as "projectId", target, opened_at as "openedAt", until, error from open_circuits
-  where node_id <> ${nodeId}::uuid and until > clock_timestamp()
-  order by until desc limit ${MAX_SHARED}`
 
 /** What happened to circuits of a project since an instant, the latest first. */
 export interface CircuitNews {
