@@ -9,15 +9,18 @@ import { OwnPorts } from '../outgoing/own-ports.ts'
 import { SecretSigner } from '../outgoing/signer.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config } from '../runtime/config.ts'
+import { type FileShare, fileWarning, openFileLimit, shareFiles } from '../runtime/open-files.ts'
 import type { Database } from '../store/database/database.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { Definitions } from '../transport/definitions.ts'
 import { LaneRegistry } from '../transport/lane-registry.ts'
 import { PostgresWakeUps } from '../transport/postgres/postgres-wake-ups.ts'
 import { LocalWakeUps, type WakeUps } from '../transport/wake-ups.ts'
-import { type Connections, openConnections } from './connections.ts'
+import { type Connections, mostConnections, openConnections } from './connections.ts'
 import { isLoopback } from './loopback.ts'
 
+/** Calls under way at once. */
+const MAX_CALLS = 4_096
 const DAY_MS = 86_400_000
 
 /** A receiver of events may take a third of a lease to answer: with the default settings that is 10 s. */
@@ -62,6 +65,8 @@ export interface Foundations extends NodeOptions {
   readonly resolver: NameResolver
   readonly userAgent: string
   readonly allowPrivateAddresses: boolean
+  /** What this node may have open at once. */
+  readonly files: FileShare
   readonly subscriptionLeaseMs: number
 }
 
@@ -106,8 +111,19 @@ export function layFoundations(options: NodeOptions): Foundations {
     resolver: new NameResolver(),
     userAgent: `belfry/${version}`,
     allowPrivateAddresses: reachesPrivate(config),
+    files: filesOf(options, log),
     subscriptionLeaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,
   }
+}
+
+/** With a warning where the limit of open files is too low for the calls that were asked for. */
+function filesOf({ config, isEmbedded }: NodeOptions, log: Logger): FileShare {
+  const limit = openFileLimit()
+  const databaseConnections = mostConnections(config.roles, { isExternal: !isEmbedded })
+  const needs = { maxCalls: MAX_CALLS, apiConnections: config.maxConnections, databaseConnections }
+  const warning = config.roles.includes('worker') ? fileWarning(limit, needs) : undefined
+  if (warning !== undefined) log.warn(warning)
+  return shareFiles(limit, needs)
 }
 
 /** Listening needs a session that lasts, which a pooler may not give. */

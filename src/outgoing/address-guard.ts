@@ -17,6 +17,7 @@ import { type AddressPolicy, forbiddenKind, isOfThisMachine } from '../core/acti
 import { lookupBy } from './names/lookup-function.ts'
 import type { NameResolver } from './names/name-resolver.ts'
 import type { OwnPorts } from './own-ports.ts'
+import type { Shortage } from './shortage.ts'
 
 export type Connector = ReturnType<typeof buildConnector>
 
@@ -37,6 +38,7 @@ export interface GuardOptions extends AddressPolicy {
   /** Ports that nothing on this machine is called on, because Belfry itself listens there. */
   readonly own: OwnPorts
   readonly resolver: NameResolver
+  readonly shortage: Shortage
   readonly timeoutMs: number
   /** Hears where each connection to an origin has led. */
   readonly onConnected: (origin: string, address: string) => void
@@ -46,13 +48,8 @@ export interface GuardOptions extends AddressPolicy {
 type Judge = (address: string) => string | undefined
 
 /** A connector for undici that opens sockets only to addresses the policy allows, and never to Belfry itself. */
-export function guardedConnector({
-  own,
-  resolver,
-  timeoutMs,
-  onConnected,
-  ...policy
-}: GuardOptions): Connector {
+export function guardedConnector(guard: GuardOptions): Connector {
+  const { own, resolver, shortage, timeoutMs, onConnected, ...policy } = guard
   const judgeElsewhere: Judge = (address) => forbiddenKind(address, policy)
   const judgeHere: Judge = (address) => judgeElsewhere(address) ?? ownKind(address)
   const connectorFor = (judge: Judge) =>
@@ -60,8 +57,8 @@ export function guardedConnector({
       timeout: timeoutMs,
       lookup: lookupBy(resolver, refusing(judge)),
     } as buildConnector.BuildOptions)
-  const elsewhere = connectorFor(judgeElsewhere)
-  const here = connectorFor(judgeHere)
+  const elsewhere = shortage.outlasting(connectorFor(judgeElsewhere), timeoutMs)
+  const here = shortage.outlasting(connectorFor(judgeHere), timeoutMs)
 
   return (options, callback) => {
     const isOwnPort = own.has(portOf(options))

@@ -21,6 +21,7 @@ import { describeFailure, type HttpFailure, ProtocolViolation } from './http-fai
 import { NameResolver } from './names/name-resolver.ts'
 import { OriginPools, type PoolLease } from './origin-pools.ts'
 import { OwnPorts } from './own-ports.ts'
+import { Shortage } from './shortage.ts'
 
 export const CONNECT_TIMEOUT_MS = 10_000
 /** How long a body may stand still. The whole exchange is limited by the attempt's own signal. */
@@ -101,6 +102,7 @@ export class HttpClient {
   readonly #pools: OriginPools
   /** For requests that must not reach what others may. */
   readonly #publicPools: OriginPools
+  readonly #shortage = new Shortage()
   /** Whether all connections to an origin so far have led to private addresses. */
   readonly #isPrivate = new LRUCache<string, boolean>({ max: MAX_KNOWN_ORIGINS })
 
@@ -116,6 +118,7 @@ export class HttpClient {
     const connector = guardedConnector({
       allowPrivate,
       resolver,
+      shortage: this.#shortage,
       own: own ?? new OwnPorts(),
       timeoutMs: connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
       onConnected: (origin, address) =>
@@ -139,7 +142,7 @@ export class HttpClient {
   send(request: HttpRequest): Promise<HttpResult> {
     const pools = request.onlyPublic ? this.#publicPools : this.#pools
     return new Promise((resolve) => {
-      new Call(request, pools.lease(request.target.origin), resolve).start()
+      new Call(request, pools.lease(request.target.origin), this.#shortage, resolve).start()
     })
   }
 
@@ -180,6 +183,7 @@ const SETTLED = new Error('settled')
 class Call implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest
   readonly #lease: PoolLease
+  readonly #shortage: Shortage
   readonly #resolve: (result: HttpResult) => void
   readonly #startedAt = performance.now()
   readonly #body = new BodyCapture()
@@ -192,9 +196,15 @@ class Call implements Dispatcher.DispatchHandler {
   #status: number | undefined
   #headers: HttpResponse['headers'] = {}
 
-  constructor(request: HttpRequest, lease: PoolLease, resolve: (result: HttpResult) => void) {
+  constructor(
+    request: HttpRequest,
+    lease: PoolLease,
+    shortage: Shortage,
+    resolve: (result: HttpResult) => void,
+  ) {
     this.#request = request
     this.#lease = lease
+    this.#shortage = shortage
     this.#resolve = resolve
   }
 
@@ -202,7 +212,7 @@ class Call implements Dispatcher.DispatchHandler {
     const { signal, connectTimeoutMs } = this.#request
     signal.addEventListener('abort', this.#onAbort)
     if (connectTimeoutMs !== undefined)
-      this.#connectLimit = setTimeout(() => this.#fail(connectTimeout()), connectTimeoutMs)
+      this.#connectLimit = setTimeout(() => this.#fail(this.#notConnected()), connectTimeoutMs)
     if (signal.aborted) this.#abort()
     else this.#dispatch()
   }
@@ -270,6 +280,12 @@ class Call implements Dispatcher.DispatchHandler {
     this.#controller?.abort(SETTLED)
   }
 
+  /** While this process has no socket to give, nobody knows how fast the target would have been. */
+  #notConnected(): Error {
+    const code = this.#shortage.isNow ? 'EMFILE' : 'UND_ERR_CONNECT_TIMEOUT'
+    return Object.assign(new Error('not connected in time'), { code })
+  }
+
   #fail(cause: Error): void {
     const status = this.#status
     const sent = this.#controller !== undefined
@@ -307,8 +323,6 @@ function keptHeaders(headers: ResponseHeaders): HttpResponse['headers'] {
   }
   return kept
 }
-
-const connectTimeout = () => Object.assign(new Error('connect timeout'), { code: 'UND_ERR_CONNECT_TIMEOUT' })
 
 function isReset(cause: Error): boolean {
   return 'code' in cause && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE')

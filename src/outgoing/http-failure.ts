@@ -63,7 +63,7 @@ export function describeFailure(cause: Error, call: FailedCall): HttpFailure {
 const FINAL_CODES: ReadonlySet<HttpFailureCode> = new Set(['forbidden_address', 'invalid_request'])
 
 const CODES: Readonly<Record<string, HttpFailureCode>> = {
-  EADDRNOTAVAIL: 'worker_exhausted',
+  EADDRNOTAVAIL: 'network_unreachable',
   EAI_AGAIN: 'dns_unavailable',
   ECONNABORTED: 'connection_reset',
   ECONNREFUSED: 'connect_refused',

@@ -5,6 +5,7 @@
 
 import { isLarge } from '../core/action/action.ts'
 import { uuidv7 } from '../core/ids.ts'
+import type { Outcome } from '../core/run/outcome.ts'
 import { cancelledEnding } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import { type EndedAttempt, judge } from '../outcomes/verdict.ts'
@@ -53,6 +54,10 @@ export interface WorkerOptions {
 const LEAST_PART_AHEAD = 8
 /** A worker that ends so many soon has a place free, and then finds out what still waits in ready. */
 const BRISK_PER_SECOND = 20
+
+/** With details it has followed a redirect before, and counts. */
+const isOwnShortage = (outcome: Outcome) =>
+  outcome.kind === 'failed' && outcome.error.code === 'worker_exhausted' && outcome.error.detail === undefined
 
 export class Worker implements Service, LocalWorker {
   readonly #options: WorkerOptions
@@ -252,7 +257,8 @@ export class Worker implements Service, LocalWorker {
     this.#capacity.attempts.delete(work.runId)
     this.#claiming.forget(work.runId)
     this.#capacity.throughput.count()
-    if (ended) this.#settle(attempt, ended)
+    if (ended && isOwnShortage(ended.outcome)) this.#postpone(work)
+    else if (ended) this.#settle(attempt, ended)
     this.#freed()
   }
 
@@ -292,6 +298,13 @@ export class Worker implements Service, LocalWorker {
       },
       `attempt ${outcome.kind}`,
     )
+  }
+
+  /** Nothing was sent, for want of something that is this node's own: the run goes back as it came, for any node to take. */
+  #postpone(work: Work): void {
+    this.#options.log.warn({ task: work.taskId, run: work.runId }, 'attempt postponed: no sockets left')
+    this.#returns.addUnbegun([work])
+    this.#pulling.wake()
   }
 
   /** A place came free: it goes to the next run in hand, and the hand is filled before it is empty. */

@@ -34,6 +34,8 @@ export interface LaunchOptions {
   readonly cwd?: string
   /** Arguments for Node itself, before the program. */
   readonly nodeArgs?: readonly string[]
+  /** What starts Node and becomes it, such as a shell that sets limits first. */
+  readonly prefix?: readonly string[]
   /** Another file than the built program. */
   readonly program?: string
   readonly uid?: number
@@ -81,8 +83,9 @@ export function aDirectory(): string {
 /** Starts the program with any arguments; the caller decides what to wait for. */
 export function launch(args: readonly string[], options: LaunchOptions = {}): Launched {
   const startedAt = performance.now()
-  const { env = {}, cwd = tmpdir(), nodeArgs = [], program = MAIN, uid } = options
-  const child = spawn(process.execPath, [...nodeArgs, program, ...args], {
+  const { env = {}, cwd = tmpdir(), nodeArgs = [], prefix = [], program = MAIN, uid } = options
+  const [command = '', ...rest] = [...prefix, process.execPath, ...nodeArgs, program, ...args]
+  const child = spawn(command, rest, {
     cwd,
     env: { ...plainEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

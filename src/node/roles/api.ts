@@ -53,7 +53,7 @@ export async function apiRole(foundations: Foundations): Promise<ApiRole> {
       isEmbedded: foundations.isEmbedded,
       databasePlace: foundations.databasePlace,
     },
-    connections: config,
+    connections: { ...config, maxConnections: foundations.files.apiConnections },
     dashboard: readDashboard(foundations.dashboardDir),
   })
   const redriver = new Redriver({ facilities: { ...facilities, db: connections.delivery }, log })

@@ -17,12 +17,14 @@ export interface WorkerRole {
 export function workerRole(foundations: Foundations): WorkerRole {
   const { id, config, connections, wakeUps, definitions, clock, log, signer, ownPorts, resolver } =
     foundations
-  const { userAgent, allowPrivateAddresses } = foundations
+  const { userAgent, allowPrivateAddresses, files } = foundations
   const { engine, delivery } = connections
   const executor = createExecutors({
     allowPrivateAddresses,
     ownPorts,
     resolver,
+    connectionsPerOrigin: files.maxCalls,
+    idleConnections: files.idleConnections,
     userAgent,
     signer,
     mail: mailOf(config),

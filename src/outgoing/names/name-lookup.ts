@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns'
+import { isOutOfFiles } from '../shortage.ts'
 import { inPreferredOrder } from './address-order.ts'
 import { DnsQuery } from './dns-query.ts'
 import type { ThreadLookups } from './thread-lookup.ts'
@@ -75,4 +76,6 @@ const foundBy = (addresses: readonly string[], ttlMs: number): FoundOut => ({
   keptMs: Math.min(Math.max(ttlMs, MIN_TTL_MS), MAX_TTL_MS),
 })
 
-const failedBy = (code: string): FoundOut => ({ answer: { code }, keptMs: NEGATIVE_TTL_MS })
+/** Whoever cannot open a socket gets no answer either, and is told that the name does not exist. */
+const failedBy = (code: string): FoundOut =>
+  isOutOfFiles() ? { answer: { code: 'EMFILE' }, keptMs: 0 } : { answer: { code }, keptMs: NEGATIVE_TTL_MS }

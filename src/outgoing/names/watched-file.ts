@@ -31,8 +31,10 @@ export class WatchedFile<T> {
     this.#lookAt = now + LOOK_EVERY_MS
     const version = this.#readVersion()
     if (version === this.#version) return this.#value
+    const text = version === undefined ? '' : this.#read()
+    if (text === undefined) return this.#value
     this.#version = version
-    this.#value = this.#parse(version === undefined ? '' : this.#read())
+    this.#value = this.#parse(text)
     return this.#value
   }
 
@@ -42,11 +44,12 @@ export class WatchedFile<T> {
     return `${stats.ino} ${stats.size} ${stats.mtimeMs}`
   }
 
-  #read(): string {
+  /** Undefined when it cannot be read now: what it said before is better than nothing. */
+  #read(): string | undefined {
     try {
       return readFileSync(this.#path, 'utf8')
     } catch {
-      return ''
+      return undefined
     }
   }
 }

@@ -10,6 +10,7 @@ import type { EmailAction } from '../../core/action/action.ts'
 import { type EmailAddress, parseEmailAddress } from '../../core/action/email-address.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
 import { keptText } from '../../core/values/kept-text.ts'
+import { isShortage } from '../../outgoing/shortage.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import type { RefusedRecipient, SmtpError, SmtpPool, SmtpReceipt } from './smtp-pool.ts'
 
@@ -184,6 +185,12 @@ function toFailure(error: SmtpError, messageId: string): Outcome {
   if (responseCode !== undefined)
     return answered('email_refused', `the mail server refused the message: ${said}`)
   if (code === 'EMESSAGE' || code === 'EENVELOPE') return failed('email_refused', said, false)
+  if (isShortage(error))
+    return failed(
+      'worker_exhausted',
+      'the worker ran out of sockets while connecting to the mail server',
+      true,
+    )
   if (code === 'ETLS')
     return failed('email_unreachable', `no secure connection to the mail server: ${said}`, true)
   return failed('email_unreachable', `the mail server cannot be reached: ${said}`, true)

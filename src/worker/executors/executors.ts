@@ -18,6 +18,9 @@ export interface ExecutorsOptions {
   readonly ownPorts?: OwnPorts
   /** Shared with everything else in this process that calls names. */
   readonly resolver?: NameResolver
+  /** Connections to one target: as many as calls, which are bounded elsewhere. */
+  readonly connectionsPerOrigin?: number
+  readonly idleConnections?: number
   /** Sent as `user-agent`, such as `belfry/1.0.0`. */
   readonly userAgent: string
   /** Signs the requests of projects that have secrets. */
@@ -42,12 +45,20 @@ export function createExecutors({
   allowPrivateAddresses,
   ownPorts,
   resolver = new NameResolver(),
+  connectionsPerOrigin,
+  idleConnections,
   userAgent,
   signer,
   mail,
   senderOf,
 }: ExecutorsOptions): Executors {
-  const client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts, resolver })
+  const client = new HttpClient({
+    allowPrivate: allowPrivateAddresses,
+    own: ownPorts,
+    resolver,
+    connectionsPerOrigin,
+    idleConnections,
+  })
   const http = createHttpExecutor({ client, userAgent, signer })
   const slack = createSlackExecutor({ client, userAgent })
   const pool = mail && new SmtpPool({ ...mail, resolver })

@@ -83,7 +83,7 @@ async function follow(first: HttpResult, following: Following): Promise<Outcome>
       response === undefined || isExpected(response.status, judging.expect)
         ? undefined
         : nextHop(hop, response)
-    if (next === undefined) return toOutcome(result, { ...judging, host, follows: true })
+    if (next === undefined) return after(followed, toOutcome(result, { ...judging, host, follows: true }))
     if (typeof next === 'string')
       return lost('redirect_refused', `${host} redirects to an address ${next}`, response)
     if (followed === limit)
@@ -92,6 +92,12 @@ async function follow(first: HttpResult, following: Following): Promise<Outcome>
     result = await send(hop)
   }
 }
+
+/** Where a redirect was followed something was sent, also when the last request could not be. */
+const after = (redirects: number, outcome: Outcome): Outcome =>
+  redirects > 0 && outcome.kind === 'failed' && outcome.error.code === 'worker_exhausted'
+    ? { ...outcome, error: { ...outcome.error, detail: { redirects } } }
+    : outcome
 
 const lost = (code: string, message: string, output: HttpResponse | undefined): Outcome => ({
   kind: 'failed',

@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { SmtpServer } from '../../core/action/smtp-url.ts'
 import { lookupBy } from '../../outgoing/names/lookup-function.ts'
 import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
+import { isShortage, SHORTAGE_RETRY_MS } from '../../outgoing/shortage.ts'
 import type { StopSignal } from '../../runtime/stop-signal.ts'
 
 export interface SmtpSocketOptions {
@@ -13,9 +15,23 @@ export interface SmtpSocketOptions {
 
 /**
  * Connects to the mail server. nodemailer would resolve its name by itself, on the threads of the process where DNS does
- * not know it, and would keep an answer for five minutes. TLS begins on the socket later.
+ * not know it, and would keep an answer for five minutes. TLS begins on the socket later. While this process has no socket
+ * to give, it is tried again.
  */
-export function openSmtpSocket({ server, resolver, timeoutMs, signal }: SmtpSocketOptions): Promise<Socket> {
+export async function openSmtpSocket(options: SmtpSocketOptions): Promise<Socket> {
+  const until = performance.now() + options.timeoutMs
+  for (;;) {
+    const timeoutMs = until - performance.now()
+    try {
+      return await openOnce({ ...options, timeoutMs })
+    } catch (error) {
+      if (!isShortage(error as Error) || options.signal.aborted || timeoutMs <= SHORTAGE_RETRY_MS) throw error
+      await delay(SHORTAGE_RETRY_MS)
+    }
+  }
+}
+
+function openOnce({ server, resolver, timeoutMs, signal }: SmtpSocketOptions): Promise<Socket> {
   const { host, port } = server
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, lookup: lookupBy(resolver), noDelay: true })
