@@ -29,7 +29,8 @@ const ROUNDING_MS = 1_000
 const MAX_DOUBLINGS = 10
 
 export type CircuitState = 'closed' | 'open' | 'probing'
-export type CircuitChange = 'opened' | 'reopened' | 'closed' | 'probe_due'
+/** `unlearned`: closed again, after only another node had opened it. */
+export type CircuitChange = 'opened' | 'reopened' | 'closed' | 'unlearned' | 'probe_due'
 type CallError = NonNullable<CallResult['error']>
 
 export class Circuit {
@@ -104,11 +105,11 @@ export class Circuit {
   end(result: CallResult, startedAt: number, now: number, isStale: boolean): CircuitChange | undefined {
     if (result.taskId !== this.#lastTask) this.#sawTask(result.taskId, now)
     if (this.#state !== 'closed') return this.#endWhileOpen(result, startedAt + ROUNDING_MS, now)
-    if (result.kind === 'neutral' || isStale) return undefined
     if (!isNoAnswer(result)) {
-      this.#failures = 0
+      if (result.kind !== 'neutral') this.#failures = 0
       return undefined
     }
+    if (isStale) return undefined
     this.#countFailure(result)
     return this.#mustOpen(now) ? this.#open(result, now) : undefined
   }
@@ -131,13 +132,14 @@ export class Circuit {
     if (this.#isLearned && this.#state === 'open') this.#until = until
   }
 
-  close(now: number): 'closed' {
+  close(now: number): 'closed' | 'unlearned' {
+    const change = this.#isLearned ? 'unlearned' : 'closed'
     this.#state = 'closed'
     this.#isLearned = false
     this.#closedAt = now
     this.#failures = 0
     this.#retryAfterMs = 0
-    return 'closed'
+    return change
   }
 
   #endWhileOpen(result: CallResult, startedAt: number, now: number): CircuitChange | undefined {

@@ -6,7 +6,7 @@ import { LineShelf } from './line-shelf.ts'
 import { Openings } from './openings.ts'
 import { Line, type LineHost, type TargetLine } from './target-line.ts'
 import { mostTelling, reportOf, type TargetReport } from './target-report.ts'
-import { appliedSetting, type TargetSetting } from './target-setting.ts'
+import { type TargetSetting, TargetSettings } from './target-setting.ts'
 import { TokenBucket } from './token-bucket.ts'
 import { type CircuitTransition, type SharedCircuit, Transitions } from './transitions.ts'
 
@@ -23,8 +23,6 @@ export interface TargetBookOptions {
   onOpen(line: TargetLine): void
 }
 
-const NO_SETTINGS: readonly TargetSetting[] = []
-
 export class TargetBook {
   readonly #options: TargetBookOptions
   readonly #now: () => number
@@ -32,7 +30,7 @@ export class TargetBook {
   readonly #openings: Openings
   readonly #transitions = new Transitions()
   readonly #host: LineHost
-  #settings: ReadonlyMap<string, readonly TargetSetting[]> = new Map()
+  #settings = new TargetSettings()
 
   constructor(options: TargetBookOptions) {
     const now = options.now ?? (() => performance.now())
@@ -45,7 +43,7 @@ export class TargetBook {
       now,
       random: options.random ?? Math.random,
       shelf,
-      expectOpening: (line, at) => this.#openings.expect(line, at),
+      expectOpening: (line, at) => this.#expectOpening(line, at),
       opened: (line) => this.#offer(line),
       changed: (line, change, at) => this.#transitions.add(line, change, at),
     }
@@ -67,13 +65,7 @@ export class TargetBook {
 
   /** Replaces the settings of all projects. */
   configure(settings: readonly TargetSetting[]): void {
-    const byProject = new Map<string, TargetSetting[]>()
-    for (const setting of settings) {
-      const some = byProject.get(setting.projectId)
-      if (some) some.push(setting)
-      else byProject.set(setting.projectId, [setting])
-    }
-    this.#settings = byProject
+    this.#settings = new TargetSettings(settings)
     for (const line of [...this.#shelf]) {
       const had = line.free
       this.#apply(line)
@@ -89,11 +81,11 @@ export class TargetBook {
     const now = this.#now()
     const open = new Set<Line>()
     for (const shared of circuits) {
-      if (shared.until <= now) continue
       const line = this.#line(shared.projectId, shared.target, true)
       if (line.hasAnsweredSince(shared.openedAt)) continue
       open.add(line)
-      line.circuit?.learn(shared)
+      // Where the probe of the other node is due, its result is not known yet.
+      if (shared.until > now) line.circuit?.learn(shared)
       this.#openings.expect(line, line.opensAt(now))
     }
     for (const line of [...this.#shelf]) if (!open.has(line)) this.#unlearn(line, now)
@@ -115,7 +107,7 @@ export class TargetBook {
     const now = this.#now()
     for (let line = this.#openings.next(now); line !== undefined; line = this.#openings.next(now)) {
       line.settle(now)
-      this.#offer(line)
+      if (!line.isForgotten) this.#offer(line)
     }
   }
 
@@ -143,15 +135,22 @@ export class TargetBook {
     return line
   }
 
-  /** Calls it if it has room; else looks again when it may have. */
+  /** Both lines to a target wait for its rate. */
+  #expectOpening(line: Line, at: number): void {
+    this.#openings.expect(line, at)
+    if (line.bucket === null) return
+    const sibling = this.#shelf.find(line.projectId, line.target, line.circuit === null)
+    if (sibling !== undefined) this.#openings.expect(sibling, at)
+  }
+
+  /** Offers a line that has room; looks again at any other when it may have. */
   #offer(line: Line): void {
     if (line.free > 0) this.#options.onOpen(line)
     else this.#openings.expect(line, line.opensAt(this.#now()))
   }
 
   #apply(line: Line): void {
-    const settings = this.#settings.get(line.projectId) ?? NO_SETTINGS
-    const { limit, gapMs, burst, isPaused } = appliedSetting(line.target, settings)
+    const { limit, gapMs, burst, isPaused } = this.#settings.appliedTo(line.projectId, line.target)
     line.setMaxLimit(limit)
     line.isPaused = isPaused
     if (gapMs === null) line.bucket = null
@@ -170,8 +169,6 @@ export class TargetBook {
   #unlearn(line: Line, now: number): void {
     const { circuit } = line
     if (circuit === null || !circuit.isLearned || circuit.state === 'probing') return
-    circuit.close(now)
-    line.limit.ramp(now)
-    this.#offer(line)
+    line.moved(circuit.close(now), now)
   }
 }

@@ -43,9 +43,9 @@ export interface LineHost {
   readonly shelf: LineShelf
   /** The line has no room and may have some at that instant. */
   expectOpening(line: Line, at: number): void
-  /** The line may have room now. */
+  /** The line may have room now, or it is known when. */
   opened(line: Line): void
-  changed(line: Line, change: Exclude<CircuitChange, 'probe_due'>, now: number): void
+  changed(line: Line, change: CircuitChange, now: number): void
 }
 
 /** What went wrong last, and when on the clock of the book. */
@@ -159,18 +159,17 @@ export class Line implements TargetLine {
   /** When it may have room again without anybody doing anything; infinite when time alone changes nothing. */
   opensAt(now: number): number {
     if (this.isPaused) return Number.POSITIVE_INFINITY
-    const circuitAt = this.circuit !== null && this.isCircuitOpen ? this.circuit.changesAt : now
     const tokenAt = this.bucket?.opensAt(now) ?? now
-    const at = Math.max(circuitAt, tokenAt)
-    return at > now ? at : Number.POSITIVE_INFINITY
+    if (this.circuit !== null && this.isCircuitOpen && !this.circuit.mayProbe(now))
+      return Math.max(this.circuit.changesAt, tokenAt)
+    return tokenAt > now ? tokenAt : Number.POSITIVE_INFINITY
   }
 
   /** Follows a change of its circuit. */
   moved(change: CircuitChange, now: number): void {
-    if (change === 'closed') this.limit.ramp(now)
-    if (change !== 'probe_due') this.#host.changed(this, change, now)
-    if (change === 'closed' || change === 'probe_due') this.#host.opened(this)
-    else if (this.circuit !== null) this.#host.expectOpening(this, this.circuit.changesAt)
+    if (change === 'closed' || change === 'unlearned') this.limit.ramp(now)
+    this.#host.changed(this, change, now)
+    this.#host.opened(this)
   }
 
   /** Null: as many as are usual. */

@@ -1,6 +1,6 @@
 /** What users set for targets: by project and pattern, the most exact pattern first. */
 
-import { precisionOf } from '../../core/target/target-name.ts'
+import { hostOfTarget } from '../../core/target/target-name.ts'
 import { parseRate } from '../../core/values/rate.ts'
 
 /** One setting. What is null is left to the next exact pattern that sets it. */
@@ -27,20 +27,39 @@ export interface AppliedSetting {
 
 const NOTHING_SET: AppliedSetting = { limit: null, gapMs: null, burst: null, isPaused: false }
 
-/** For each thing the most exact pattern that sets it; a burst belongs to its rate, and any pattern may pause. */
-export function appliedSetting(target: string, settings: readonly TargetSetting[]): AppliedSetting {
-  if (settings.length === 0) return NOTHING_SET
-  const matching = settings
-    .map((setting) => ({ setting, precision: precisionOf(setting.pattern, target) }))
-    .filter(({ precision }) => precision > 0)
-    .sort((a, b) => b.precision - a.precision)
-    .map(({ setting }) => setting)
-  const rated = matching.find(({ rate }) => rate !== null && parseRate(rate).ok)
-  const rate = parseRate(rated?.rate ?? '')
-  return {
-    limit: matching.find(({ limit }) => limit !== null)?.limit ?? null,
-    gapMs: rate.ok ? rate.gapMs : null,
-    burst: rated?.burst ?? null,
-    isPaused: matching.some(({ isPaused }) => isPaused),
+/** Settings by project and pattern, so that a target finds its own among thousands. */
+export class TargetSettings {
+  readonly #projects = new Map<string, Map<string, TargetSetting>>()
+
+  constructor(settings: readonly TargetSetting[] = []) {
+    for (const setting of settings) {
+      const patterns = this.#projects.get(setting.projectId)
+      if (patterns) patterns.set(setting.pattern, setting)
+      else this.#projects.set(setting.projectId, new Map([[setting.pattern, setting]]))
+    }
   }
+
+  /** For each thing the most exact pattern that sets it; a burst belongs to its rate, and any pattern may pause. */
+  appliedTo(projectId: string, target: string): AppliedSetting {
+    const patterns = this.#projects.get(projectId)
+    if (patterns === undefined) return NOTHING_SET
+    const matching = patternsOf(target).flatMap((pattern) => patterns.get(pattern) ?? [])
+    const rated = matching.find(({ rate }) => rate !== null && parseRate(rate).ok)
+    const rate = parseRate(rated?.rate ?? '')
+    return {
+      limit: matching.find(({ limit }) => limit !== null)?.limit ?? null,
+      gapMs: rate.ok ? rate.gapMs : null,
+      burst: rated?.burst ?? null,
+      isPaused: matching.some(({ isPaused }) => isPaused),
+    }
+  }
+}
+
+/** The patterns that name a target, the most exact first, as `precisionOf` ranks them. */
+export function patternsOf(target: string): string[] {
+  const host = hostOfTarget(target)
+  const patterns = [target, host]
+  for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1))
+    patterns.push(`*${host.slice(dot)}`)
+  return patterns
 }

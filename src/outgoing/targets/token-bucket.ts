@@ -3,7 +3,7 @@
  * may come before that by as much as the burst allows. So nothing has to be refilled, and nothing drifts.
  */
 
-/** A timer fires a little late. What it loses is given back up to this, so that the rate is reached and not only approached. */
+/** A timer fires a little late. A start that is late by no more than this does not delay the next, so that the rate is reached. */
 const TIMER_SLACK_MS = 20
 /** Sums of fractions are not exact. */
 const ROUNDING_MS = 1e-6
@@ -31,14 +31,15 @@ export class TokenBucket {
   /** How many may start now. */
   free(now: number): number {
     const gap = this.#shareMs()
-    const early = Math.max(this.#nextAt, now - slackMs(gap)) - now
-    return Math.max(0, Math.floor((this.#earlyMs(gap) - early + ROUNDING_MS) / gap + 1))
+    const earlyMs = Math.max(0, this.#nextAt - now)
+    return Math.max(0, Math.floor((this.#earlyMs(gap) - earlyMs + ROUNDING_MS) / gap + 1))
   }
 
   /** Counts a start, also one that had to come before its turn. */
   take(now: number): void {
     const gap = this.#shareMs()
-    this.#nextAt = Math.max(this.#nextAt, now - slackMs(gap)) + gap
+    const isDue = this.#nextAt >= now - Math.min(TIMER_SLACK_MS, gap)
+    this.#nextAt = (isDue ? this.#nextAt : now) + gap
   }
 
   /** When the next one may start. */
@@ -48,7 +49,7 @@ export class TokenBucket {
 
   /** Whether it is as if nothing had ever started. */
   isFull(now: number): boolean {
-    return this.#nextAt <= now - slackMs(this.#shareMs())
+    return this.#nextAt <= now
   }
 
   /** Each node has its share of the rate. */
@@ -61,6 +62,3 @@ export class TokenBucket {
     return (Math.max(1, Math.floor(this.#burst / Math.max(1, this.#nodes()))) - 1) * gap
   }
 }
-
-/** Less than one start, so that a burst is never larger than it is set. */
-const slackMs = (gap: number) => Math.min(TIMER_SLACK_MS, gap * 0.99)

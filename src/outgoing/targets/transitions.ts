@@ -20,7 +20,7 @@ export interface SharedCircuit {
 export interface CircuitTransition {
   readonly projectId: string
   readonly target: string
-  readonly change: Exclude<CircuitChange, 'probe_due'>
+  readonly change: 'opened' | 'reopened' | 'closed'
   readonly at: number
   readonly openedAt: number
   /** When the next probe is due; null once it is closed. */
@@ -31,8 +31,8 @@ export interface CircuitTransition {
 export class Transitions {
   #kept: CircuitTransition[] = []
 
-  add({ projectId, target, circuit }: Line, change: CircuitTransition['change'], at: number): void {
-    if (circuit === null) return
+  add({ projectId, target, circuit }: Line, change: CircuitChange, at: number): void {
+    if (circuit === null || change === 'probe_due' || change === 'unlearned') return
     const { openedAt, error } = circuit
     const until = change === 'closed' ? null : circuit.until
     if (this.#kept.length >= MAX_KEPT) this.#kept.splice(0, MAX_KEPT / 10)
