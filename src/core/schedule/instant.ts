@@ -3,6 +3,8 @@
  * machine, so it is refused rather than guessed.
  */
 
+import { daysFromCivil, daysInMonth } from './civil.ts'
+
 /** Date, time, nine digits of fraction and an offset need 35. */
 export const MAX_INSTANT_LENGTH = 40
 
@@ -17,20 +19,18 @@ const EXAMPLE = 'use an RFC 3339 timestamp with an offset, such as 2027-03-28T09
 export function parseInstant(text: string): ParsedInstant {
   const match = text.length <= MAX_INSTANT_LENGTH ? RFC_3339.exec(text) : null
   if (match === null) return { ok: false, reason: `is not an instant; ${EXAMPLE}` }
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number)
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
+  const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])]
   const offset = offsetMinutes(match[8] ?? 'Z')
-  // Date.UTC rolls 30 February over into March; the comparison below is what notices.
-  const date = new Date(0)
-  date.setUTCFullYear(year, month - 1, day)
-  const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day
-  if (!exists) return { ok: false, reason: 'names a day that does not exist' }
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month))
+    return { ok: false, reason: 'names a day that does not exist' }
   if (hour > 23 || minute > 59 || second > 59 || offset === null) {
     return {
       ok: false,
       reason: 'has a time or offset out of range; allowed 00:00:00–23:59:59, ±00:00–±23:59',
     }
   }
-  const seconds = date.getTime() / 1_000 + hour * 3_600 + (minute - offset) * 60 + second
+  const seconds = daysFromCivil(year, month, day) * 86_400 + hour * 3_600 + (minute - offset) * 60 + second
   return { ok: true, at: seconds * 1_000 + fractionMs(match[7] ?? '') }
 }
 
@@ -43,4 +43,5 @@ function offsetMinutes(text: string): number | null {
 }
 
 /** Digits beyond the millisecond are rounded up: nothing may ever fire before the instant asked for. */
-const fractionMs = (digits: string): number => Math.ceil(Number(digits.padEnd(9, '0')) / 1_000_000)
+const fractionMs = (digits: string): number =>
+  digits.length <= 3 ? Number(digits.padEnd(3, '0')) : Math.ceil(Number(digits.padEnd(9, '0')) / 1_000_000)
