@@ -1,9 +1,10 @@
+import { utc } from '../values/utc.ts'
 import { zoneOf } from './zone.ts'
 
 /** An instant on the wall clock of a zone, with its offset: `2026-11-16T09:00:00.000+01:00`. */
 export function localTime(ms: number, timeZone: string): string {
   const offset = timeZone === 'UTC' ? 0 : zoneOf(timeZone).segmentAt(ms).offset
-  return new Date(ms + offset).toISOString().slice(0, -1) + offsetText(offset)
+  return utc(ms + offset).slice(0, -1) + (offset === 0 ? '+00:00' : offsetText(offset))
 }
 
 /** `+01:00`; with seconds where there are any, as before zones were agreed upon. */
