@@ -33,7 +33,7 @@ function meaning(setting: Setting, of: 'default' | 'unstored'): unknown {
   return Object.fromEntries(membersOf(setting).map(([name, member]) => [name, member[of]]))
 }
 
-/** The default of every field that has one. */
+/** The default of every field that has one: tasks that do not say share these very values. */
 export const TASK_DEFAULTS = Object.fromEntries(
   DEFINITION_FIELDS.map((field) => [field.name, defaultOf(field)] as const).filter(
     ([, value]) => value !== undefined,

@@ -3,7 +3,7 @@
  * field for itself; how what was asked becomes a task is decided here, the same for all fields.
  */
 import type { GivenValue, Setting } from './field-kinds.ts'
-import { DEFINITION_FIELDS, defaultOf, FIELD_LIST } from './field-list.ts'
+import { DEFINITION_FIELDS, defaultOf, FIELD_LIST, TASK_DEFAULTS } from './field-list.ts'
 import type { FieldName, TaskFields } from './fields.ts'
 import type { DefinedFields, TaskDefinition } from './task.ts'
 
@@ -41,9 +41,11 @@ type Origin = Pick<TaskDefinition, 'projectId' | 'traceparent'>
 
 const BY_NAME = new Map<string, Setting>(DEFINITION_FIELDS.map((field) => [field.name, field]))
 
+const DEFAULTS: Values = TASK_DEFAULTS
+
 /** A definition of which nothing was decided, with all its members, so that all definitions are of one shape. */
 const BLANK = {
-  ...Object.fromEntries(DEFINITION_FIELDS.map((field) => [field.name, defaultOf(field)])),
+  ...Object.fromEntries(DEFINITION_FIELDS.map(({ name }) => [name, DEFAULTS[name]])),
   anchorAt: '',
   seed: null,
   projectId: '',

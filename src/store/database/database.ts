@@ -58,8 +58,8 @@ types.setTypeParser(INT8, Number)
 const SMALL_LENGTH = 2_000
 
 /**
- * The connection to the truth. Large statements go out unnamed on purpose: a named one would be planned
- * generically, for ten array elements, and batches of a thousand would pay ten times their price.
+ * The connection to the truth. Large statements go out unnamed on purpose, unless their plan is known never to change: a named
+ * one would be planned generically, for ten array elements, and batches of a thousand would pay ten times their price.
  */
 export class Database implements Queryable {
   readonly #pool: pg.Pool
@@ -135,9 +135,9 @@ export class Database implements Queryable {
   }
 
   /** A name for a statement that is planned once a connection; none for one that is planned each time. */
-  #nameOf({ text, values, keepsPlan = false }: Statement<unknown>): string | undefined {
-    const isKept = this.#keeps === 'all' || (this.#keeps === 'marked' && keepsPlan)
-    if (!isKept || lengthOf(values) > SMALL_LENGTH) return undefined
+  #nameOf({ text, values, keepsPlan }: Statement<unknown>): string | undefined {
+    const isKept = this.#keeps === 'all' || (this.#keeps === 'marked' && keepsPlan !== undefined)
+    if (!isKept || (keepsPlan !== 'always' && lengthOf(values) > SMALL_LENGTH)) return undefined
     const known = this.#names.get(text)
     if (known !== undefined) return known
     const name = `belfry ${this.#names.size}`
@@ -186,10 +186,7 @@ export class Database implements Queryable {
     let failure: Error | undefined
     try {
       await client.query(begin)
-      const result = await work({
-        run: async <Row>(statement: Statement<Row>) =>
-          rowsOf(statement, (await client.query(statement.text, statement.values as unknown[])).rows),
-      })
+      const result = await work({ run: (statement) => this.#runWithin(client, statement) })
       await client.query('commit')
       return result
     } catch (error) {
@@ -203,6 +200,14 @@ export class Database implements Queryable {
     } finally {
       client.release(failure)
     }
+  }
+
+  async #runWithin<Row>(client: pg.PoolClient, statement: Statement<Row>): Promise<Row[]> {
+    const { text } = statement
+    const values = statement.values as unknown[]
+    const name = statement.keepsPlan === 'always' ? this.#nameOf(statement) : undefined
+    const { rows } = await client.query(name === undefined ? { text, values } : { name, text, values })
+    return rowsOf(statement, rows)
   }
 
   async close(): Promise<void> {

@@ -43,6 +43,16 @@ test('elsewhere a statement may ask for it', async () => {
   expect(await kept(database)).toEqual([2])
 })
 
+test('a plan that is always the same is kept however many values there are, also within a transaction', async () => {
+  const database = connect({ keepPlans: false })
+  const statement = (length: number) => keepingPlan(count(numbers(length)), 'always')
+
+  for (const length of [3, 5_000]) await database.run(statement(length))
+  await database.transaction((tx) => tx.run(statement(5_000)))
+
+  expect(await kept(database)).toEqual([3])
+})
+
 test('values that are not text may be of any length, and count as long', async () => {
   const database = connect()
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/support/database.ts'
-import { list, part, sql } from './sql.ts'
+import { jsonList, list, part, sql } from './sql.ts'
 
 const { db } = await createTestDatabase({ empty: true })
 
@@ -43,6 +43,25 @@ test('every text comes back from an array literal as it went in', async () => {
         expect(rows.map((row) => row.text)).toEqual(texts)
       },
     ),
+    { numRuns: 50 },
+  )
+})
+
+test('every JSON text comes back from an array literal byte for byte', async () => {
+  const value = fc.oneof(
+    fc.jsonValue({ noUnicodeString: false }),
+    fc.constantFrom('\\', '"', '\n\t\x7f\u2028', '{"a":"\\"}'),
+  )
+  const json = value.map((one) => JSON.stringify(one)).filter((text) => !text.includes('\\u'))
+  await fc.assert(
+    fc.asyncProperty(fc.array(json, { minLength: 1 }), async (texts) => {
+      const rows = await db.run(
+        sql<{
+          text: string
+        }>`select document::text as text from unnest(${jsonList(texts)}::json[]) as u(document)`,
+      )
+      expect(rows.map(({ text }) => text)).toEqual(texts)
+    }),
     { numRuns: 50 },
   )
 })

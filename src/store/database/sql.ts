@@ -7,8 +7,8 @@ export interface Statement<Row> {
   readonly values: readonly unknown[]
   /** Makes rows of what the server answers, where that takes more than the driver does. */
   readonly read?: (answer: readonly never[]) => Row[]
-  /** Its plan is the same whatever the values are, as long as they are few: a connection may keep it. */
-  readonly keepsPlan?: boolean
+  /** Its plan is the same whatever the values are, or as long as they are few: a connection may keep it. */
+  readonly keepsPlan?: 'of few values' | 'always'
   /** Carries the row type; never present at run time. */
   readonly row?: Row
 }
@@ -48,11 +48,11 @@ export const reading = <Answer, Row>(
   read: (answer: readonly Answer[]) => Row[],
 ): Statement<Row> => ({ text, values, read })
 
-/** The same statement, its plan kept by the connection that carries it out. */
-export const keepingPlan = <Row>(statement: Statement<Row>): Statement<Row> => ({
-  ...statement,
-  keepsPlan: true,
-})
+/** The same statement, its plan kept by the connection that carries it out, also within a transaction if it always is. */
+export const keepingPlan = <Row>(
+  statement: Statement<Row>,
+  keepsPlan: NonNullable<Statement<Row>['keepsPlan']> = 'of few values',
+): Statement<Row> => ({ ...statement, keepsPlan })
 
 type Scalar = string | number | boolean | null
 
@@ -62,20 +62,34 @@ type Scalar = string | number | boolean | null
  * that costs more than everything else Node does for them.
  */
 export function list<T>(rows: readonly T[], pick: (row: T) => Scalar): string {
-  let text = '{'
-  for (const row of rows) text += text.length === 1 ? element(pick(row)) : `,${element(pick(row))}`
-  return `${text}}`
+  let text = ''
+  let [last, written]: [Scalar, string] = [null, NULL]
+  for (const row of rows) {
+    const value = pick(row)
+    // Most columns hold the same in row after row.
+    if (value !== last) [last, written] = [value, element(value)]
+    text += text === '' ? written : `,${written}`
+  }
+  return `{${text}}`
 }
+
+/**
+ * A column of JSON texts, the same way. JSON quotes a text as an array literal does, but for control characters, of which a
+ * JSON text has none; and it takes a third of the time.
+ */
+export const jsonList = (texts: readonly string[]): string =>
+  `{${texts.map((text) => JSON.stringify(text)).join(',')}}`
 
 /** The elements of an array literal whose elements need no quotes: ids, numbers, words. */
 export function elements(literal: string | null): string[] {
   return literal === null || literal === '{}' ? [] : literal.slice(1, -1).split(',')
 }
 
+const NULL = 'NULL'
 const NEEDS_NO_QUOTES = /^[0-9A-Za-z_.+:-]+$/
 
 function element(value: Scalar): string {
-  if (value === null) return 'NULL'
+  if (value === null) return NULL
   if (typeof value !== 'string') return String(value)
   if (value.length <= 36 && NEEDS_NO_QUOTES.test(value) && !isNullWord(value)) return value
   return `"${value.replace(/["\\]/g, '\\$&')}"`

@@ -4,7 +4,7 @@
  * saved when the task is made, when it runs and whenever it is listed.
  */
 
-import { DEFINITION_FIELDS, membersOf, unstoredOf } from '../../core/task/field-list.ts'
+import { DEFINITION_FIELDS, membersOf, TASK_DEFAULTS, unstoredOf } from '../../core/task/field-list.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 
@@ -31,7 +31,8 @@ export type StoredDefinition = Partial<TaskDefinition>
 /** The text to store. */
 export function storedForm(definition: TaskDefinition): string {
   const stored: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(definition)) {
+  for (const name in definition) {
+    const value = definition[name as keyof TaskDefinition]
     if (!isUnstored(name, value)) stored[name] = value
   }
   return JSON.stringify(stored)
@@ -81,19 +82,26 @@ export const withDefinitions = <Row extends { readonly definition: TaskDefinitio
   rows: readonly Row[],
 ): Row[] => rows.map((row) => ({ ...row, definition: wholeDefinition(row.definition) }))
 
-/** What each means, and as JSON where it is an object: written out once, not for each task. */
-const MEANINGS = new Map(
-  Object.entries(UNSTORED).map(([name, value]) => [
-    name,
-    {
-      value: value as unknown,
-      json: typeof value === 'object' && value !== null ? JSON.stringify(value) : null,
-    },
-  ]),
-)
+/** What a member means that is not stored. Objects are compared as JSON, except for the one that new tasks share. */
+interface Meaning {
+  readonly value: unknown
+  readonly json: string | null
+  readonly shared: unknown
+}
+
+/** Worked out once, not for each task. */
+const MEANINGS = new Map(Object.entries(UNSTORED).map(([name, value]) => [name, meaningOf(name, value)]))
+
+function meaningOf(name: string, value: unknown): Meaning {
+  if (typeof value !== 'object' || value === null) return { value, json: null, shared: value }
+  const json = JSON.stringify(value)
+  const shared = (TASK_DEFAULTS as Record<string, unknown>)[name]
+  return { value, json, shared: JSON.stringify(shared) === json ? shared : value }
+}
 
 function isUnstored(name: string, value: unknown): boolean {
   const meaning = MEANINGS.get(name)
   if (meaning === undefined) return false
-  return value === meaning.value || (meaning.json !== null && JSON.stringify(value) === meaning.json)
+  if (value === meaning.value || value === meaning.shared) return true
+  return meaning.json !== null && JSON.stringify(value) === meaning.json
 }

@@ -1,7 +1,7 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import type { TaskDefinition, TaskState } from '../../core/task/task.ts'
 import { MAX_PAGE_BYTES, type PageRow } from '../database/page-bytes.ts'
-import { keepingPlan, list, part, reading, sql } from '../database/sql.ts'
+import { jsonList, keepingPlan, list, part, reading, sql } from '../database/sql.ts'
 import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
 
 /** The run of a task that is pending, running or retrying, if there is one. */
@@ -79,7 +79,7 @@ export interface RememberedAnswer {
  */
 export function insertTasks(projectId: string, tasks: readonly NewTask[], remember: RememberedAnswer | null) {
   const forms = tasks.map(({ definition }) => storedForm(definition))
-  return keepingPlan(sql<{ stored: number }>`
+  const statement = sql<{ stored: number }>`
     with remembered as (
       insert into idempotency (project_id, key, fingerprint, status, answer)
       select ${projectId}::uuid, ${remember?.key ?? null}, ${remember?.fingerprint ?? null}::bytea,
@@ -89,14 +89,14 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       returning 1
     ), input as materialized (
       select * from unnest(
-        ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => JSON.stringify(t.tags))}::jsonb[], ${list(tasks, (t) => t.definition.action.type)}::text[],
-        ${list(forms, (form) => form)}::json[], ${list(forms, (form) => briefForm(form, 1))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
+        ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => list(t.tags, (tag) => tag))}::text[], ${list(tasks, (t) => t.definition.action.type)}::text[],
+        ${jsonList(forms)}::json[], ${list(forms, (form) => briefForm(form, 1))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
         ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[], ${list(tasks, (t) => t.first?.jitterMs ?? null)}::integer[])
         as i(id, key, name, owner, tags, type, definition, brief, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms)
       where not ${remember !== null}::boolean or exists (select from remembered)
     ), stored as (
       insert into task (id, project_id, key, name, owner, action_type, tags, definition, brief, created_at, updated_at)
-      select id, ${projectId}::uuid, key, name, owner, type, array(select jsonb_array_elements_text(tags)), definition, brief,
+      select id, ${projectId}::uuid, key, name, owner, type, tags::text[], definition, brief,
              to_timestamp(created_ms / 1000), to_timestamp(created_ms / 1000)
       from input
       returning 1
@@ -105,7 +105,9 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp((due_ms + coalesce(jitter_ms, 0)) / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms, jitter_ms
       from input where run_id is not null
     )
-    select count(*)::integer as stored from stored`)
+    select count(*)::integer as stored from stored`
+  // It only inserts: there is one plan, however many tasks there are.
+  return keepingPlan(statement, 'always')
 }
 
 /** Remembers an answer within a transaction; no row means that the key was answered already. */
