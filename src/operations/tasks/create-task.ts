@@ -26,29 +26,35 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
     const { task, lane } = newTask(context, input, { traceparent, limits: await limitsOf(context) })
     const answer = { status: 201, body: present(rowOf(task)) }
     await context.lanes.ensure(context.db, [lane])
-    await storeTasks(context, context.db, {
-      tasks: [task],
-      remember: repeat && toRemember(repeat, answer),
-      pointer: () => '',
-    })
+    const remembered = repeat && toRemember(repeat, answer)
+    await storeTasks(context.db, batchOf(context, { tasks: [task], remembered, pointer: () => '' }))
     if (task.first)
       context.wakeUps.announceDue([{ shard: task.shard, at: task.first.at + (task.first.jitterMs ?? 0) }])
     return answer
   })
 }
 
-/** Tasks to store by one statement. The lanes of their runs are registered before. */
-export interface Batch {
+/** Tasks to store together. The lanes of their runs are registered before. */
+interface Stored {
   readonly tasks: readonly NewTask[]
-  readonly remember: RememberedAnswer | null
+  readonly remembered: RememberedAnswer | null
   /** Where each task stands in the request, for refusals: '' for one alone, '/tasks/7' in a list. */
   readonly pointer: (index: number) => string
 }
 
-export async function storeTasks(context: Context, db: Queryable, batch: Batch): Promise<void> {
-  const { tasks, remember, pointer } = batch
+/** The same, ready to be sent. */
+export interface Batch extends Stored {
+  readonly statement: ReturnType<typeof insertTasks>
+}
+
+export const batchOf = ({ projectId }: Context, stored: Stored): Batch => ({
+  ...stored,
+  statement: insertTasks(projectId, stored.tasks, stored.remembered),
+})
+
+export async function storeTasks(db: Queryable, { tasks, pointer, statement }: Batch): Promise<void> {
   try {
-    const [result] = await db.run(insertTasks(context.projectId, tasks, remember))
+    const [result] = await db.run(statement)
     if (result?.stored !== tasks.length) throw new AnsweredMeanwhile()
   } catch (error) {
     if (violatedConstraint(error) === 'task_by_key') throw keyInUse(tasks, error, pointer)
