@@ -283,6 +283,34 @@ test('targets come in pages by name, also with a state, and each is on one of th
   expect(await readAll('&state=full')).toEqual(names.filter((_, n) => n % 2 === 0))
 })
 
+test('why names the target that a run waits for, and one that the next run would wait for', async () => {
+  const target = 'https://awaited.test'
+  const { body: task } = await send('POST', '/v1/tasks', {
+    action: { type: 'ping', url: `${target}/hook` },
+    startAt: new Date(Date.now() + 3_600_000).toISOString(),
+  })
+  const why = async () => (await send('GET', `/v1/tasks/${task.id}/why`)).body
+  await send('POST', path(target, '/pause'), { reason: 'deploy' })
+
+  const before = await why()
+  expect(before.code).toBe('not_due')
+  expect(before.also).toMatchObject([{ code: 'target_paused', facts: { target, reason: 'deploy' } }, {}, {}])
+
+  await db.run(sql`
+    insert into lane (id, project_id, queue, strict, base, line) values (81, ${projectId}, 'default', false, 1, ${target})`)
+  await db.run(
+    sql`update agenda set state = 'pending', wake_at = now(), side = 81 where task_id = ${task.id}`,
+  )
+  expect(await why()).toMatchObject({
+    code: 'target_paused',
+    facts: { target, runState: 'pending' },
+    advice: `To resume the target: belfry target resume ${target}`,
+  })
+
+  await send('POST', path(target, '/resume'))
+  expect(await why()).toMatchObject({ code: 'target_full', facts: { target, limit: 128 } })
+})
+
 test.each([
   ['GET', '/v1/targets?state=open', undefined, '?state'],
   ['GET', '/v1/targets?cursor=nonsense', undefined, '?cursor'],

@@ -55,6 +55,7 @@ const aCase = (changes: Partial<NowCase> = {}): NowCase => ({
     ahead: 0,
     isMissing: false,
   },
+  target: null,
   workers: { alive: 1, capable: 1, places: 10 },
   watcher: { shard: 1, isWatched: true, watchedUntil: NOW },
   blackout: null,

@@ -4,6 +4,7 @@
  */
 import type { BlackoutEffect } from '../policy/blackout-rule.ts'
 import { type NextOwed, nextOwed } from './next-owed.ts'
+import { type AwaitedTarget, targetCauses } from './target-causes.ts'
 import { because, instant, quoted, roughly, type Why } from './why.ts'
 
 /** A live row of the task. */
@@ -64,6 +65,8 @@ export interface NowCase extends NextOwed {
   /** The latest run of the task that has ended. */
   readonly last: { readonly runId: string; readonly state: string; readonly endedAt: number } | null
   readonly waiting: Waiting
+  /** What its calls go to; null where it calls nobody. */
+  readonly target: AwaitedTarget | null
   readonly workers: Workers
   readonly watcher: Watcher
   /** The blackout of the project that is in force. */
@@ -95,6 +98,7 @@ export function whyNow(it: NowCase): Why[] {
   const hindrances = [
     ...blackoutCauses(it),
     ...queueCauses(it, null),
+    ...targetCauses(it.target, null),
     ...workerCauses(it, null),
     ...watcherCauses(it),
   ]
@@ -172,7 +176,7 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
         },
       ]
     case 'pending': {
-      const held = [...queueCauses(it, run), ...workerCauses(it, run)]
+      const held = [...queueCauses(it, run), ...targetCauses(it.target, run), ...workerCauses(it, run)]
       return held.slice(0, 1)
     }
     default:

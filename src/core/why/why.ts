@@ -14,6 +14,10 @@ export const WHY_CODES = [
   'queue_paused',
   'queue_full',
   'key_full',
+  'target_paused',
+  'target_circuit_open',
+  'target_full',
+  'target_rate_limited',
   'no_worker',
   'no_capable_worker',
   'workers_busy',
@@ -51,6 +55,9 @@ export interface WhyFacts {
   readonly workerId?: string
   readonly queue?: string
   readonly key?: string
+  /** What its calls go to. */
+  readonly target?: string
+  readonly rate?: string
   readonly limit?: number
   readonly held?: number
   /** Runs that held the places then. */

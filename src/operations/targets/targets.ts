@@ -8,6 +8,7 @@ import {
   type TargetSettings,
   type TargetState,
 } from '../../core/target/target-state.ts'
+import type { Queryable } from '../../store/database/database.ts'
 import {
   dropEmptyTargetSetting,
   MAX_TARGET_SETTINGS,
@@ -110,12 +111,14 @@ async function change(
   wakeUps.announceTargets()
 }
 
-function viewed({ db, projectId }: Context, target: string): Promise<TargetView> {
-  return db.snapshot(async (tx) => {
-    const settings = await tx.run(readTargetSettings(projectId))
-    const [row] = await tx.run(findTarget({ projectId, target }))
-    return viewOf(row as TargetRow, settings)
-  })
+const viewed = ({ db, projectId }: Context, target: string): Promise<TargetView> =>
+  db.snapshot((tx) => targetIn(tx, projectId, target))
+
+/** A target, whether anything is known about it or not. */
+export async function targetIn(tx: Queryable, projectId: string, target: string): Promise<TargetView> {
+  const settings = await tx.run(readTargetSettings(projectId))
+  const [row] = await tx.run(findTarget({ projectId, target }))
+  return viewOf(row as TargetRow, settings)
 }
 
 function viewOf(row: TargetRow, settings: readonly TargetSettings[]): TargetView {

@@ -17,6 +17,7 @@ import * as store from '../../store/tasks/why.ts'
 import type { Context } from '../context.ts'
 import { isWatched } from '../overview/cluster.ts'
 import { notFound } from '../tasks/read-tasks.ts'
+import { awaitedTarget } from './awaited-target.ts'
 import { whatIsRecorded } from './recorded.ts'
 
 /** Live rows of the task that are looked at. */
@@ -115,6 +116,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
     live,
     last: last && { runId: last.runId, state: last.state, endedAt: last.endedAt ?? now },
     waiting,
+    target: await awaitedTarget(tx, { projectId, definition, line: pending?.line ?? null }),
     workers,
     watcher: {
       shard,

@@ -17,12 +17,13 @@ export interface PauseNow {
 export const pauseNow = (taskId: string) => sql<PauseNow>`
   select pause_reason as "pauseReason", resume_at as "resumeAt", next_ordinal as "nextOrdinal" from task where id = ${taskId}`
 
-/** The live rows of a task, what was due first before the others. */
+/** The live rows of a task, what was due first before the others, and what those wait for that wait beside their lane. */
 export const liveRuns = ({ taskId, limit }: { taskId: string; limit: number }) => sql<
-  LiveRun & { lane: number; priority: number }
+  LiveRun & { lane: number; priority: number; line: string | null }
 >`
   select run_id as "runId", kind, state, scheduled_for as "scheduledFor", wake_at as "wakeAt", attempt, worker_id as "workerId",
-         claimed_at as "claimedAt", cancel_at is not null as "isCancelled", lane, priority
+         claimed_at as "claimedAt", cancel_at is not null as "isCancelled", coalesce(side, lane) as lane, priority,
+         (select line from lane where id = agenda.side) as line
   from agenda where task_id = ${taskId}
   order by scheduled_for, run_id limit ${limit}`
 

@@ -20,6 +20,8 @@ const facts = z
     workerId: Uuid,
     queue: z.string(),
     key: z.string(),
+    target: z.string().describe('The target that the calls of the task go to.'),
+    rate: z.string(),
     limit: z.int(),
     held: z.int(),
     heldBy: z.array(Uuid).describe('Runs that held the places then, 100 at most.'),
