@@ -3,6 +3,11 @@ import { precisionOf } from './target-name.ts'
 
 /** Calls to one target that may be under way in one node, unless a setting says otherwise. */
 export const DEFAULT_CALL_LIMIT = 128
+/** The same for a mail server: each call is a connection there, and servers refuse those who open many. */
+export const DEFAULT_MAIL_LIMIT = 5
+
+export const defaultLimitOf = (target: string): number =>
+  target.startsWith('smtp:') ? DEFAULT_MAIL_LIMIT : DEFAULT_CALL_LIMIT
 
 /** Whether calls to a target start, and if not, what keeps them back. The later ones outweigh the earlier ones. */
 export const TARGET_STATES = ['available', 'rate_limited', 'full', 'circuit_open', 'paused'] as const

@@ -260,3 +260,19 @@ test('there are never more lines than the bound, and those with calls under way 
   expect(book.size).toBeLessThanOrEqual(MAX_LINES)
   expect(book.line('p', busy.target)).toBe(busy)
 })
+
+test('a mail server takes few calls at once, unless a setting says otherwise', () => {
+  const { book } = aBook()
+  const setting = {
+    projectId: 'q',
+    pattern: 'smtp://mail.example.com:587',
+    limit: 20,
+    rate: null,
+    burst: null,
+  }
+
+  book.configure([{ ...setting, isPaused: false }])
+
+  expect(book.line('p', 'smtp://mail.example.com:587').free).toBe(5)
+  expect(book.line('q', 'smtp://mail.example.com:587').free).toBe(20)
+})

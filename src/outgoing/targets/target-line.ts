@@ -1,5 +1,5 @@
 /** The calls of one project to one target, in one node: whether the next may start, and what the last ones said about the target. */
-import { DEFAULT_CALL_LIMIT } from '../../core/target/target-state.ts'
+import { defaultLimitOf } from '../../core/target/target-state.ts'
 import { keptText } from '../../core/values/kept-text.ts'
 import { Throughput } from '../../runtime/throughput.ts'
 import { AdaptiveLimit } from './adaptive-limit.ts'
@@ -95,6 +95,7 @@ export class Line implements TargetLine {
     this.circuit = hasCircuit ? new Circuit(host.random) : null
     this.#throughput = new Throughput(host.now, RATE_BUCKET_MS)
     this.usedIn = host.shelf.age
+    this.setMaxLimit(null)
   }
 
   get isCircuitOpen(): boolean {
@@ -175,7 +176,7 @@ export class Line implements TargetLine {
   /** Null: as many as are usual. */
   setMaxLimit(limit: number | null): void {
     this.hasOwnLimit = limit !== null
-    this.limit.setMax(limit ?? DEFAULT_CALL_LIMIT)
+    this.limit.setMax(limit ?? defaultLimitOf(this.target))
   }
 
   /** Whether another line in its place would behave the same. */

@@ -52,8 +52,11 @@ export interface SmtpPoolOptions {
   readonly resolver?: NameResolver
 }
 
-/** Connections at a time; further messages wait for one, inside their own time limit. */
-export const MAX_SMTP_CONNECTIONS = 5
+/**
+ * Connections at a time, of all projects together; further messages wait for one, inside their own time limit. Each project's
+ * messages are limited to less, before they get here: while the server holds those of some, others still have connections.
+ */
+export const MAX_SMTP_CONNECTIONS = 50
 /** Servers count messages too; a new connection now and then is cheaper than being thrown out. */
 export const MAX_MESSAGES_PER_CONNECTION = 100
 const IDLE_MS = 10_000

@@ -1,6 +1,6 @@
 import {
   type CallError,
-  DEFAULT_CALL_LIMIT,
+  defaultLimitOf,
   type LineState,
   type OpenCircuit,
 } from '../../../core/target/target-state.ts'
@@ -40,11 +40,11 @@ export function presentTarget(view: TargetView): Target {
   }
 }
 
-function limitOf({ joined, applied, nodes }: TargetView): Target['limit'] {
+function limitOf({ target, joined, applied, nodes }: TargetView): Target['limit'] {
   const set = applied.limit
   return {
     current: nodes.length === 0 ? null : joined.limit,
-    perNode: set?.limit ?? DEFAULT_CALL_LIMIT,
+    perNode: set?.limit ?? defaultLimitOf(target),
     reason: joined.limitReason ?? (set ? 'setting' : 'default'),
     since: instant(joined.limitSince),
     pattern: set?.pattern ?? null,
