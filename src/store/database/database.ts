@@ -56,6 +56,9 @@ types.setTypeParser(INT8, Number)
 
 /** Statements whose values are no longer than this together are small: some ten rows. */
 const SMALL_LENGTH = 2_000
+/** So are those with so few rows, for what their outputs are long: it is the number of rows that a kept plan is bad at. */
+const FEW_ROWS = 12
+const FEW_ROWS_LENGTH = 16_000
 
 /**
  * The connection to the truth. Large statements go out unnamed on purpose, unless their plan is known never to change: a named
@@ -137,7 +140,7 @@ export class Database implements Queryable {
   /** A name for a statement that is planned once a connection; none for one that is planned each time. */
   #nameOf({ text, values, keepsPlan }: Statement<unknown>): string | undefined {
     const isKept = this.#keeps === 'all' || (this.#keeps === 'marked' && keepsPlan !== undefined)
-    if (!isKept || (keepsPlan !== 'always' && lengthOf(values) > SMALL_LENGTH)) return undefined
+    if (!isKept || (keepsPlan !== 'always' && !isSmall(values))) return undefined
     const known = this.#names.get(text)
     if (known !== undefined) return known
     const name = `belfry ${this.#names.size}`
@@ -214,6 +217,15 @@ export class Database implements Queryable {
     await this.#pool.end()
   }
 }
+
+function isSmall(values: readonly unknown[]): boolean {
+  const length = lengthOf(values)
+  return length <= SMALL_LENGTH || (length <= FEW_ROWS_LENGTH && values.every(hasFewRows))
+}
+
+/** Whether a value is no list of many elements. The elements of a list with quotes in it are as many as those of the list of ids beside it. */
+const hasFewRows = (value: unknown): boolean =>
+  typeof value !== 'string' || value.includes('"') || value.split(',', FEW_ROWS + 1).length <= FEW_ROWS
 
 /** How long the values are as text; what is neither text nor a number may be of any length. */
 const lengthOf = (values: readonly unknown[]): number =>

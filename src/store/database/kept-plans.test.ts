@@ -35,6 +35,16 @@ test('the plan of a small statement is kept, and that of a large one made anew e
   expect(await kept(database)).toEqual([2])
 })
 
+test('a statement about few rows is small, however long what it says about them', async () => {
+  const database = connect()
+  const pairs = (rows: readonly number[]) => sql`
+    select from unnest(${list(rows, (n) => n)}::integer[], ${list(rows, (n) => `{"body":"${'x'.repeat(400)}, ${n}"}`)}::jsonb[])`
+
+  for (const length of [8, 12, 30]) await database.run(pairs(numbers(length)))
+
+  expect(await kept(database)).toEqual([2])
+})
+
 test('elsewhere a statement may ask for it', async () => {
   const database = connect({ keepPlans: false })
 
