@@ -1,32 +1,52 @@
 import { expect, test } from 'vitest'
 import { Lead } from './lead.ts'
 
-test('a quick database has a short lead', () => {
+/** A lead that has fired so many rows a second for some seconds, each statement in a millisecond. */
+function firing(perSecond: number): { lead: Lead; now: number } {
   const lead = new Lead()
-  expect(lead.at(0)).toEqual({ least: 10, most: 30 })
+  for (let now = 0; now <= 5_000; now += 50) lead.measure(1, perSecond / 20, now)
+  return { lead, now: 5_000 }
+}
 
-  lead.measure(3, 1_000)
+test('a quick database has a short lead', () => {
+  const { lead, now } = firing(1_000)
+  expect(lead.at(now)).toEqual({ least: 10, most: 30 })
 
-  expect(lead.at(1_000)).toEqual({ least: 10, most: 30 })
+  lead.measure(3, 50, now)
+
+  expect(lead.at(now)).toEqual({ least: 10, most: 30 })
+})
+
+test('at a low rate more time is gathered, up to a bound', () => {
+  const most = (perSecond: number) => {
+    const { lead, now } = firing(perSecond)
+    return lead.at(now).most
+  }
+
+  expect(most(10)).toBe(60)
+  expect(most(100)).toBeGreaterThan(50)
+  expect(most(200)).toBeGreaterThan(30)
+  expect(most(200)).toBeLessThan(40)
+  expect(new Lead().at(0)).toEqual({ least: 10, most: 60 })
 })
 
 test('the lead is as long as the slowest statement took, twice that for what is gathered, and grows no further than its bound', () => {
-  const lead = new Lead()
+  const { lead, now } = firing(1_000)
 
-  lead.measure(25, 1_000)
-  lead.measure(4, 1_000)
+  lead.measure(25, 50, now)
+  lead.measure(4, 50, now)
 
-  expect(lead.at(1_000)).toEqual({ least: 25, most: 50 })
-  lead.measure(2_000, 1_000)
-  expect(lead.at(1_000)).toEqual({ least: 40, most: 80 })
+  expect(lead.at(now)).toEqual({ least: 25, most: 50 })
+  lead.measure(2_000, 50, now)
+  expect(lead.at(now)).toEqual({ least: 40, most: 80 })
 })
 
 test('what was slow is forgotten by and by', () => {
   const lead = new Lead()
 
-  lead.measure(32, 0)
+  lead.measure(32, 1, 0)
 
   expect(lead.at(10_000).least).toBeCloseTo(16)
-  lead.measure(1, 10_000)
-  expect(lead.at(60_000)).toEqual({ least: 10, most: 30 })
+  lead.measure(1, 1, 10_000)
+  expect(lead.at(60_000)).toEqual({ least: 10, most: 60 })
 })

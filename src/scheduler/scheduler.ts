@@ -327,7 +327,7 @@ export class Scheduler implements Service {
     const begunAt = performance.now()
     const result = await this.#send(group)
     const endedAt = performance.now()
-    if (group.how !== 'recover') this.#lead.measure(endedAt - begunAt, endedAt)
+    if (group.how !== 'recover') this.#lead.measure(endedAt - begunAt, group.firings.length, endedAt)
     const started = this.#settle(group.firings, result)
     worker?.release(countWanted(group.firings) - started.length)
     worker?.begin(started)
