@@ -37,7 +37,7 @@ const IDLE_MS = 60_000
  * Under a steady load outcomes are written no oftener than this, unless something waits for them: a statement
  * for three costs nearly as much as one for thirty. A lone outcome does not wait.
  */
-const PACE_MS = 30
+const PACE_MS = 60
 /** So many are worth a statement at any time. */
 const PLENTY = 300
 
@@ -63,6 +63,8 @@ export class OutcomeWriter implements Service {
   #characters = 0
   #isUrgent = false
   #begunAt = Number.NEGATIVE_INFINITY
+  /** The next statement has its time, and no outcome needs to ask for it. */
+  #isPaced = false
 
   constructor(options: OutcomeWriterOptions) {
     this.#options = options
@@ -160,7 +162,7 @@ export class OutcomeWriter implements Service {
       case 'nothing':
         return
     }
-    this.#loop.wake()
+    if (!this.#isPaced || this.#isUrgent || this.#unwritten >= PLENTY) this.#loop.wake()
   }
 
   get #assurance(): Assurance {
@@ -176,7 +178,8 @@ export class OutcomeWriter implements Service {
   async #flush(): Promise<number | undefined> {
     this.#takeUpKept({ isAll: false })
     const early = this.#begunAt + PACE_MS - performance.now()
-    if (early > 0 && !this.#isUrgent && this.#unwritten < PLENTY) return early
+    this.#isPaced = early > 0 && !this.#isUrgent && this.#unwritten < PLENTY
+    if (this.#isPaced) return Math.ceil(early)
     if (this.#unwritten > 0) this.#begunAt = performance.now()
     this.#isUrgent = false
     const { wakeUps } = this.#options
