@@ -67,6 +67,8 @@ function valueWords(kind: Kind): string {
       return `number, ${grouped(kind.min)} to ${grouped(kind.max)}`
     case 'choice':
       return kind.of.map(code).join(', ')
+    case 'boolean':
+      return '`true`, `false`'
     case 'list':
       return `list of up to ${kind.items} texts of up to ${kind.max} characters`
     case 'json':

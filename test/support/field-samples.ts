@@ -16,6 +16,8 @@ function sample(kind: Kind): unknown {
       return kind.min + 1
     case 'choice':
       return kind.of.at(-1)
+    case 'boolean':
+      return false
     case 'list':
       return ['sample']
     case 'json':

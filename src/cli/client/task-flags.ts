@@ -170,6 +170,7 @@ function readValue(given: unknown, { type }: Kind, flag: string): unknown {
   const text = given as string
   if (type === 'json') return strictJson(text, flag)
   if (text === '') return null
+  if (type === 'boolean') return readJson(text)
   return type === 'integer' || type === 'number' ? readNumber(text) : text
 }
 

@@ -13,6 +13,7 @@ export type Kind =
   | { readonly type: 'instant' }
   | { readonly type: 'integer' | 'number'; readonly min: number; readonly max: number }
   | ChoiceKind
+  | BooleanKind
   /** A list of distinct texts: at most `items`, each of at most `max` characters. */
   | { readonly type: 'list'; readonly items: number; readonly max: number }
   /** A JSON object of at most `max` characters. */
@@ -40,6 +41,12 @@ export interface ChoiceKind {
   readonly type: 'choice'
   readonly of: readonly string[]
   readonly words: Readonly<Record<string, string>>
+}
+
+/** True or false, and what the dashboard calls each of them. */
+export interface BooleanKind {
+  readonly type: 'boolean'
+  readonly words: { readonly true: string; readonly false: string }
 }
 
 /** A flag of the command line. */
@@ -87,19 +94,21 @@ export interface TaskField extends Setting {
 
 type KindValue<K extends Kind> = K extends { readonly type: 'integer' | 'number' }
   ? number
-  : K extends { readonly type: 'choice'; readonly of: readonly (infer Word)[] }
-    ? Word
-    : K extends { readonly type: 'list' }
-      ? readonly string[]
-      : K extends { readonly type: 'json' }
-        ? Readonly<Record<string, unknown>>
-        : K extends { readonly type: 'object'; readonly members: infer Members }
-          ? { readonly [Name in keyof Members]: ValueOf<Members[Name]> }
-          : K extends { readonly type: 'action' }
-            ? Action
-            : K extends { readonly type: 'schedule' }
-              ? Schedule
-              : string
+  : K extends { readonly type: 'boolean' }
+    ? boolean
+    : K extends { readonly type: 'choice'; readonly of: readonly (infer Word)[] }
+      ? Word
+      : K extends { readonly type: 'list' }
+        ? readonly string[]
+        : K extends { readonly type: 'json' }
+          ? Readonly<Record<string, unknown>>
+          : K extends { readonly type: 'object'; readonly members: infer Members }
+            ? { readonly [Name in keyof Members]: ValueOf<Members[Name]> }
+            : K extends { readonly type: 'action' }
+              ? Action
+              : K extends { readonly type: 'schedule' }
+                ? Schedule
+                : string
 
 type OrNull<S> = S extends { readonly isNullable: true } ? null : never
 

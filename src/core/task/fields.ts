@@ -256,6 +256,21 @@ export const TASK_FIELDS = {
     flag: { name: '--on-worker-loss', takes: 'policy', help: 'When a worker dies', isRare: true },
     label: 'If the worker dies',
   },
+  circuitBreaker: {
+    kind: { type: 'boolean', words: { true: 'Wait until it responds again', false: 'Keep trying' } },
+    default: true,
+    unstored: true,
+    about: 'trouble',
+    page: 'targets.md#circuits',
+    doc: 'Whether its runs wait while the circuit of their target is open. `false` attempts them anyway, and their failures do not open the circuit of others.',
+    flag: {
+      name: '--circuit-breaker',
+      takes: 'true|false',
+      help: 'Wait while the circuit of the target is open',
+      isRare: true,
+    },
+    label: 'If the server that it calls is down',
+  },
   queue: {
     kind: {
       type: 'pattern',

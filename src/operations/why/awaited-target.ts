@@ -22,7 +22,10 @@ export async function awaitedTarget(
   const awaited = line === null || line === 'local' ? null : (line.split(' ')[0] ?? null)
   const target = awaited ?? callTargetOf(definition.action, null)
   if (target === null) return null
-  return { ...asAwaited(await targetIn(tx, projectId, target)), isAwaited: awaited !== null }
+  const view = asAwaited(await targetIn(tx, projectId, target))
+  // Nothing waits for a circuit that its task opted out of.
+  const isOut = view.state === 'circuit_open' && !definition.circuitBreaker
+  return { ...view, state: isOut ? 'available' : view.state, isAwaited: awaited !== null }
 }
 
 function asAwaited(view: TargetView): Omit<AwaitedTarget, 'isAwaited'> {

@@ -47,6 +47,7 @@ test('what is not stored means the same for ever', () => {
     timeout: '20m',
     queueTimeout: null,
     onWorkerLoss: 'retry',
+    circuitBreaker: true,
     queue: 'default',
     priority: 0,
     labels: [],

@@ -71,6 +71,7 @@ function flagWords(flag: string, { type }: Kind, value: unknown): Words[] | null
   if (type === 'list') return listWords(flag, value)
   if (type === 'json') return null
   const isNumber = type === 'integer' || type === 'number'
+  if (type === 'boolean') return [[flag, String(value)]]
   const word = value === null ? '' : isNumber ? numberWord(value) : textWord(value)
   return word === null ? null : [[flag, word]]
 }

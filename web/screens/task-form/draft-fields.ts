@@ -99,6 +99,8 @@ function contentOf({ type }: Kind, value: unknown): unknown {
       return value
     case 'json':
       return Object.keys(value as object).length === 0 ? '' : JSON.stringify(value, null, 2)
+    case 'boolean':
+      return String(value)
     case 'integer':
     case 'number':
       return typeof value === 'number' ? String(value) : ''
@@ -122,6 +124,7 @@ export function valuesOf(boxes: FieldBoxes): Contents {
 function valueIn({ kind, isNullable }: Setting, content: string | readonly string[]): unknown {
   if (typeof content !== 'string') return [...content]
   if (kind.type === 'choice') return content
+  if (kind.type === 'boolean') return content === 'true'
   const text = content.trim()
   if (text === '' && isNullable) return null
   if (kind.type === 'json') return text === '' ? {} : jsonOrText(content)

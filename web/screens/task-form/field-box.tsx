@@ -3,7 +3,7 @@ import { NativeSelect, TagsInput, Textarea, TextInput } from '@mantine/core'
 import '@mantine/core/styles/Popover.css'
 import '@mantine/core/styles/Pill.css'
 import '@mantine/core/styles/PillsInput.css'
-import type { ChoiceKind } from '../../../src/core/task/field-kinds.ts'
+import type { BooleanKind, ChoiceKind } from '../../../src/core/task/field-kinds.ts'
 import { InstantField } from '../../components/instant-field.tsx'
 import type { Draft } from './draft.ts'
 import type { Box } from './draft-fields.ts'
@@ -37,6 +37,8 @@ export function FieldBox({ box, draft, change, errorAt }: FieldBoxProps) {
   switch (kind.type) {
     case 'choice':
       return <NativeSelect {...shown} value={content} data={options(kind)} onChange={onChange} />
+    case 'boolean':
+      return <NativeSelect {...shown} value={content} data={answers(kind)} onChange={onChange} />
     case 'instant':
       return <InstantField {...shown} zone={draft.timezone} value={content} onInstant={say} />
     case 'json':
@@ -59,5 +61,10 @@ export function FieldBox({ box, draft, change, errorAt }: FieldBoxProps) {
       return <TextInput {...shown} value={content} onChange={onChange} />
   }
 }
+
+const answers = ({ words }: BooleanKind) => [
+  { value: 'true', label: words.true },
+  { value: 'false', label: words.false },
+]
 
 const options = ({ of, words }: ChoiceKind) => of.map((value) => ({ value, label: words[value] ?? value }))

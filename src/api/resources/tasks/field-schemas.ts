@@ -45,7 +45,7 @@ function described(setting: Setting): string {
   const { kind, doc } = setting
   const fallback = defaultOf(setting)
   const range = kind.type === 'duration' ? ` From ${kind.min} to ${kind.max}.` : ''
-  const isPlain = typeof fallback === 'string' || typeof fallback === 'number'
+  const isPlain = ['string', 'number', 'boolean'].includes(typeof fallback)
   return `${doc}${range}${isPlain ? ` Default: ${fallback}.` : ''}`
 }
 
@@ -73,6 +73,8 @@ function given(kind: Kind): z.ZodType {
       return z.number().min(kind.min).max(kind.max)
     case 'choice':
       return z.enum(kind.of)
+    case 'boolean':
+      return z.boolean()
     case 'list':
       return z.array(z.string().min(1).max(kind.max)).max(kind.items)
     case 'json':
@@ -112,6 +114,8 @@ function shownValue(kind: Kind): z.ZodType {
       return z.number()
     case 'choice':
       return z.enum(kind.of)
+    case 'boolean':
+      return z.boolean()
     case 'list':
       return z.array(z.string())
     case 'json':
