@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import type { Lane } from '../core/run/lane.ts'
+import type { Lane, SideLane } from '../core/run/lane.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { registerLanes } from '../store/queues/queues.ts'
+import { registerSideLanes } from '../store/queues/side-lanes.ts'
 
 /**
  * This process makes each lane known once an hour, and when its places change: so a queue counts as used as long as it is, and
@@ -30,5 +31,20 @@ export class LaneRegistry {
   }
 }
 
+/** Makes side lanes known before runs are put there. It remembers them for much less time than they stay unused. */
+export class SideLaneRegistry {
+  readonly #known = new LRUCache<number, true>({ max: MAX_LANES_KNOWN, ttl: SIDES_REMEMBERED_MS })
+
+  /** Answers those of the lanes that are there. */
+  async ensure(db: Queryable, lanes: readonly SideLane[]): Promise<ReadonlySet<number>> {
+    const all = new Map(lanes.map((lane) => [lane.id, lane]))
+    const missing = [...all.values()].filter(({ id }) => !this.#known.has(id))
+    const made = missing.length === 0 ? [] : await db.run(registerSideLanes(missing))
+    for (const { id } of made) this.#known.set(id, true)
+    return new Set([...all.keys()].filter((id) => this.#known.has(id)))
+  }
+}
+
+const SIDES_REMEMBERED_MS = 600_000
 const REMEMBERED_MS = 3_600_000
 const MAX_LANES_KNOWN = 100_000

@@ -14,6 +14,9 @@ export interface ClaimedRun {
   readonly fence: number
   readonly attempt: number
   readonly losses: number
+  /** The lane it belongs to, and the side lane it waited in, where it was claimed from one. */
+  readonly lane?: number
+  readonly side?: number | null
   /** A user cancelled it while it was on its way back from another worker. */
   readonly isCancelled?: boolean
   /** It holds a place behind a gate, for which others may be waiting. */
@@ -32,6 +35,8 @@ export interface ClaimRequest {
   readonly workerId: string
   readonly lanes: readonly number[]
   readonly limit: number
+  /** Lanes of which no more than so many may be taken, because there is room for so many. */
+  readonly most?: ReadonlyMap<number, number>
 }
 
 /** Where a run stands among those that wait: the lower priority first, then the earlier. */

@@ -5,6 +5,7 @@
  * attempt; and so is one of a handler, because its worker is somebody else's process.
  */
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { KeptDefinition } from '../task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../values/default-project.ts'
 
@@ -45,6 +46,26 @@ export function laneOf(projectId: string, definition: Pick<KeptDefinition, LaneF
     : hashOf(handler === null ? parts : [...parts, handler])
   const gate = key === null ? null : { key, places: definition.concurrencyLimit }
   return { id, projectId, queue, labels, handler, isStrict, gate }
+}
+
+/** The line of what needs a slot on the worker's own machine. Every other line is a target's. */
+export const LOCAL_LINE = 'local'
+
+/** A lane beside another, of runs that wait until there is room in a line. */
+export interface SideLane {
+  readonly id: number
+  readonly base: number
+  readonly line: string
+}
+
+const sideLanes = new LRUCache<string, SideLane>({ max: 10_000 })
+
+/** The lane beside `base` of what waits for room in a line. */
+export function sideLaneOf(base: number, line: string): SideLane {
+  const known = `${base} ${line}`
+  const lane = sideLanes.get(known) ?? { id: hashOf(['side', base, line]), base, line }
+  sideLanes.set(known, lane)
+  return lane
 }
 
 /** The lane of runs that make up for an outage, beside the lane they would have waited in. */

@@ -174,6 +174,8 @@ export interface Firing {
   readonly decision: Decision
   /** Give it to the worker of this process, which has room; otherwise it waits in ready. */
   readonly startNow: boolean
+  /** The side lane that it waits in when it does not start, because there is no room for it. */
+  readonly side?: number | null
 }
 
 /** A batch to fire, and by what right. */
@@ -200,6 +202,8 @@ export interface FireResult {
 /** Rows that just run: all of them start in the worker that is named, or all wait in ready. */
 export interface PlainFireRequest extends Omit<FireRequest, 'firings'> {
   readonly rows: readonly DueRow[]
+  /** The side lanes that they wait in, in the same order; null for those that wait in their own. */
+  readonly sides?: readonly (number | null)[]
 }
 
 /**
@@ -222,18 +226,26 @@ interface PlainFireAnswer extends Omit<FireResult, 'gone' | 'blocked'> {
   readonly fired: readonly string[] | null
 }
 
-const updatePlain = ({ nodeId, shards, workerId, rows }: PlainFireRequest) => sql<PlainFireAnswer>`
+const updatePlain = ({
+  nodeId,
+  shards,
+  workerId,
+  rows,
+  sides = [],
+}: PlainFireRequest) => sql<PlainFireAnswer>`
   with ${ownedShards({ nodeId, shards })}, ${livingWorker(workerId)}, fired as (
     update agenda a set
       state = case when (select id from alive) is null then 'pending'::agenda_state else 'running' end,
       worker_id = (select id from alive),
       claimed_at = case when (select id from alive) is null then null else clock_timestamp() end,
+      side = i.side,
       fence = a.fence + 1,
       attempt = a.attempt + (select count(*)::integer from alive)
-    from unnest(${list(rows, (r) => r.runId)}::uuid[], ${list(rows, (r) => r.fence)}::integer[]) as i(run_id, fence)
+    from unnest(${list(rows, (r) => r.runId)}::uuid[], ${list(rows, (r) => r.fence)}::integer[], ${list(sides, (s) => s)}::bigint[])
+      as i(run_id, fence, side)
     where a.run_id = i.run_id and a.fence = i.fence and a.state in ('scheduled', 'retrying')
       and (select count(*) from owned) = ${shards.length}::integer
-    returning a.run_id, a.lane, a.priority, a.wake_at
+    returning a.run_id, a.lane, a.side, a.priority, a.wake_at
   ), ${queued(part`from fired where not exists (select from alive)`)}
   select exists (select from alive) as "isWorkerAlive",
          case when (select count(*) from fired) <> ${rows.length}::integer then array(select run_id from fired) end as fired,
@@ -306,7 +318,7 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
     select * from unnest(
       ${firedColumns(firings)},
       ${decidedColumns(firings)})
-      as i(run_id, shard, fence, start_now, exclusive, skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
+      as i(run_id, shard, fence, start_now, exclusive, side, skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
   ), input as materialized (
     select asked.*, case when start_now then (select id from alive) end as worker_id, reason is null or run_for_ms is not null as runs
     from asked where shard in (select id from owned)
@@ -321,6 +333,7 @@ export const fire = ({ nodeId, shards, workerId, firings }: FireRequest) => sql<
       claimed_at = case when i.worker_id is null then null else clock_timestamp() end,
       scheduled_for = coalesce(to_timestamp(i.run_for_ms / 1000), a.scheduled_for),
       jitter_ms = case when i.run_for_ms is null then a.jitter_ms else i.run_for_jitter_ms end,
+      side = i.side,
       fence = a.fence + 1,
       attempt = a.attempt + case when i.worker_id is null then 0 else 1 end
     from input i

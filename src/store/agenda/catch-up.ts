@@ -192,7 +192,7 @@ const selectLate = ({ shards, now, until, limit, maxWaiting, except = [] }: Late
     select count(*) as count from (
       select from lane l
       cross join lateral (select from ready where lane = l.id and priority < ${BEHIND_LATE}::smallint limit ${maxWaiting}) r
-      where l.catchup limit ${maxWaiting}) first
+      where l.catchup and l.line is null limit ${maxWaiting}) first
   )
   select run_id as "runId", task_id as "taskId", shard, kind, state, wake_at as "wakeAt", scheduled_for as "scheduledFor", version,
          count_of(ordinal_base, ordinal) as ordinal, fence, attempt, losses, lane, priority, waiting.count as waiting

@@ -24,11 +24,12 @@ export const livingWorker = (workerId: string | null) => part`alive as materiali
 
 type Firings = FireRequest['firings']
 
-/** Columns `run_id, shard, fence, start_now, exclusive` of what is to be fired. */
+/** Columns `run_id, shard, fence, start_now, exclusive, side` of what is to be fired. */
 export const firedColumns = (firings: Firings) => part`
       ${list(firings, (f) => f.row.runId)}::uuid[], ${list(firings, (f) => f.row.shard)}::smallint[],
       ${list(firings, (f) => f.row.fence)}::integer[],
-      ${list(firings, (f) => f.startNow)}::boolean[], ${list(firings, (f) => f.decision.exclusive)}::boolean[]`
+      ${list(firings, (f) => f.startNow)}::boolean[], ${list(firings, (f) => f.decision.exclusive)}::boolean[],
+      ${list(firings, (f) => f.side ?? null)}::bigint[]`
 
 /** Columns `skip_id, reason, until_ms, count, run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms`. */
 export const decidedColumns = (firings: Firings) => part`

@@ -44,7 +44,7 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
       ${list(firings, (f) => f.decision.turn?.places ?? null)}::integer[], ${list(firings, (f) => f.decision.turn?.beyond ?? null)}::text[],
       ${list(firings, (f) => f.decision.turn?.supersedes ?? false)}::boolean[], ${list(firings, (f) => f.decision.turn?.deferUntil ?? null)}::float8[],
       ${decidedColumns(firings)})
-      as i(run_id, shard, fence, start_now, exclusive, places, beyond, supersedes, defer_ms, skip_id, reason, until_ms, count,
+      as i(run_id, shard, fence, start_now, exclusive, side, places, beyond, supersedes, defer_ms, skip_id, reason, until_ms, count,
            run_for_ms, next_run_id, next_ms, is_last, next_jitter_ms, run_for_jitter_ms)
   ), input as materialized (
     select asked.*, case when start_now then (select id from alive) end as worker_id, a.task_id, a.state, a.kind = 'catchup' as is_late,
@@ -53,7 +53,7 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
     where asked.shard in (select id from owned) and a.state in ('scheduled', 'held', 'deferred')
     for update of a
   ), yielding as materialized (
-    select o.run_id, o.task_id, o.lane, o.priority, o.wake_at
+    select o.run_id, o.task_id, o.lane, o.side, o.priority, o.wake_at
     from input i join agenda o on o.task_id = i.task_id and o.run_id <> i.run_id
     where i.exclusive and not i.is_late and o.kind = 'catchup' and o.state = 'pending'
     for update of o skip locked
@@ -105,6 +105,7 @@ export const fireWithOverlap = ({ nodeId, shards, workerId, firings }: FireReque
       claimed_at = case when j.verdict = 'fire' and j.worker_id is not null then clock_timestamp() end,
       scheduled_for = coalesce(to_timestamp(j.run_for_ms / 1000), a.scheduled_for),
       jitter_ms = case when j.run_for_ms is null then a.jitter_ms else j.run_for_jitter_ms end,
+      side = j.side,
       wake_at = case j.verdict
         when 'defer' then to_timestamp(j.defer_ms / 1000)
         when 'hold' then date_trunc('milliseconds', clock_timestamp()) + interval '1 millisecond' * case

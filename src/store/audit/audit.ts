@@ -260,7 +260,7 @@ export const strandedRows = ({
   with due as materialized (
     select a.* from unnest(${list(positions, (p) => p.shard)}::smallint[], ${list(positions, (p) => p.from)}::float8[]) as s(id, from_ms)
     cross join lateral (
-      select run_id, task_id, project_id, shard, lane, priority, wake_at, state, worker_id from agenda
+      select run_id, task_id, project_id, shard, coalesce(side, lane) as lane, priority, wake_at, state, worker_id from agenda
       where shard = s.id and wake_at >= coalesce(to_timestamp(s.from_ms / 1000), '-infinity')
         and wake_at < now() - ${olderThanMs}::integer * interval '1 millisecond'
       order by wake_at limit ${maxPerShard}

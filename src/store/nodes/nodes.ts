@@ -146,6 +146,8 @@ export const findLostRuns = ({
 export interface HeldRun {
   readonly runId: string
   readonly fence: number
+  /** The side lane that it goes to, when there is no room for it; otherwise it goes back to its own. */
+  readonly side?: number | null
 }
 
 /** A run whose attempt was lost, and when that began; without `startedAt` it may not have begun. */
@@ -169,9 +171,9 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
       for update of a
     ), back as (
       update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null,
-        fence = a.fence + 1, losses = a.losses + 1
+        side = null, fence = a.fence + 1, losses = a.losses + 1
       from before b where a.run_id = b.run_id
-      returning a.run_id, a.lane, a.priority, a.wake_at
+      returning a.run_id, a.lane, a.side, a.priority, a.wake_at
     ), ${queued(part`from back`)}, kept as (
       insert into attempt (run_id, task_id, worker_id, started_at, ended_at, number, fence, outcome, error)
       select run_id, task_id, worker_id, started_at, clock_timestamp(), attempt, fence, 'worker_lost',
@@ -181,21 +183,22 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
     select run_id as "runId" from back`
 }
 
-/** Hands runs back that a stopping worker never began: no attempt was made, so none is counted. */
+/** Hands runs back that a worker never began, because it stops or has no room: no attempt was made, so none is counted. */
 export function handBackRuns(runs: readonly HeldRun[]) {
   return sql<{ runId: string }>`
     with before as (
-      select a.run_id, a.gate_id, a.queue_gate_id
+      select a.run_id, a.gate_id, a.queue_gate_id, i.side
       from agenda a
-      join unnest(${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[]) as i(run_id, fence)
-        on i.run_id = a.run_id
+      join unnest(
+        ${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[], ${list(runs, (r) => r.side ?? null)}::bigint[])
+        as i(run_id, fence, side) on i.run_id = a.run_id
       where a.fence = i.fence and a.state = 'running'
       for update of a
     ), back as (
       update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null,
-        fence = a.fence + 1, attempt = a.attempt - 1
+        side = b.side, fence = a.fence + 1, attempt = a.attempt - 1
       from before b where a.run_id = b.run_id
-      returning a.run_id, a.lane, a.priority, a.wake_at
+      returning a.run_id, a.lane, a.side, a.priority, a.wake_at
     ), ${queued(part`from back`)}, ${freedPlaces}
     select run_id as "runId" from back`
 }

@@ -25,6 +25,8 @@ export const limitedQueues = () => sql<{ id: number }>`
 export interface WaitingLane {
   readonly id: number
   readonly isGated: boolean
+  /** It is the lane of a concurrency key, whose runs start in strict order. */
+  readonly isKeyed: boolean
   /** Where the first lane of the same queue stands that has no turn yet. */
   readonly nextPriority: number | null
   readonly nextWakeAt: string | null
@@ -39,6 +41,8 @@ export interface Offer {
   readonly handlers?: readonly string[] | null
   /** The queues that it keeps to; null for all of them. */
   readonly queues?: readonly string[] | null
+  /** The side lanes that it has room for; it hears of no others. */
+  readonly sides?: readonly number[]
   readonly limit: number
 }
 
@@ -54,6 +58,7 @@ export const waitingLanes = ({
   labels,
   handlers = null,
   queues = null,
+  sides = [],
   limit,
 }: Offer) => sql<WaitingLane>`
   with recursive occupied(lane, priority, wake_at) as (
@@ -64,13 +69,14 @@ export const waitingLanes = ({
       select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
     ) next
   ), open as (
-    select o.lane, o.priority, o.wake_at, w.id as queue_gate, w.places - w.held as free, l.has_room is not null or w.id is not null as gated,
+    select o.lane, o.priority, o.wake_at, l.has_room is not null as keyed, w.id as queue_gate, w.places - w.held as free, l.has_room is not null or w.id is not null as gated,
            row_number() over (partition by w.id order by o.priority, o.wake_at) as turn
     from occupied o
     cross join lateral (
       select project_id, queue, labels, handler, held < places as has_room, false as strict from gate where id = o.lane
       union all
-      select project_id, queue, labels, handler, null, strict and not catchup from lane where id = o.lane
+      select project_id, queue, labels, handler, null, strict and not catchup from lane
+      where id = o.lane and (line is null or id = any(${list(sides, (id) => id)}::bigint[]))
     ) l
     join queue q on q.project_id = l.project_id and q.name = l.queue
     left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
@@ -80,7 +86,7 @@ export const waitingLanes = ({
       and (${projectId}::uuid is null or l.project_id = ${projectId}::uuid)
       and (${textList(queues)}::text[] is null or l.queue = any(${textList(queues)}::text[]))
   )
-  select o.lane as id, o.gated as "isGated", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt"
+  select o.lane as id, o.gated as "isGated", o.keyed as "isKeyed", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt"
   from open o left join open next on next.queue_gate = o.queue_gate and next.turn = o.free + 1
   where o.free is null or o.turn <= o.free
   order by o.priority, o.wake_at

@@ -45,17 +45,23 @@ export interface ServedLane {
   readonly isStrict: boolean
   /** What waits there makes up for an outage, and is served last. */
   readonly isLate: boolean
+  /** Whose runs wait here, and for room in which line, when it is a side lane. */
+  readonly projectId: string
+  readonly line: string | null
+  /** Its queue has a limit. Only side lanes of such queues are answered. */
+  readonly isLimited: boolean
 }
 
 /**
- * The lanes whose queue is neither paused nor limited and which ask for nothing that the worker is not able to do.
- * Those of handlers are for workers that offer them, and never for ours.
+ * The lanes whose queue is neither paused nor limited and which ask for nothing that the worker is not able to do, and the side lanes
+ * of limited queues too. Those of handlers are for workers that offer them, and never for ours.
  */
 export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
-  select l.id, l.strict as "isStrict", l.catchup as "isLate"
+  select l.id, l.strict as "isStrict", l.catchup as "isLate", l.project_id as "projectId", l.line, w.id is not null as "isLimited"
   from lane l join queue q on q.project_id = l.project_id and q.name = l.queue
+  left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
   where q.paused_at is null and l.handler is null and l.labels <@ ${list(labels, (label) => label)}::text[]
-    and not exists (select from gate where project_id = l.project_id and queue = l.queue and key is null and places is not null)`
+    and (w.id is null or l.line is not null)`
 
 /** A queue as users see it. */
 export interface QueueRow {

@@ -4,9 +4,12 @@
  */
 import { list, type Part, part, sql } from '../database/sql.ts'
 
-/** `queued`: puts runs in line. `from` has the columns of `ready`: `lane, priority, wake_at, run_id`. */
+/**
+ * `queued`: puts runs in line, those with a side lane in that one. `from` has the columns `lane, side, priority, wake_at, run_id` of the
+ * agenda.
+ */
 export const queued = (from: Part): Part => part`queued as (
-    insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id ${from}
+    insert into ready (lane, priority, wake_at, run_id) select coalesce(side, lane), priority, wake_at, run_id ${from}
   )`
 
 /**
@@ -16,7 +19,7 @@ export const queued = (from: Part): Part => part`queued as (
 export const dequeued = (from: Part): Part => part`dequeued as (
     delete from ready where ctid = any(array(
       select r.ctid ${from}
-      join ready r on r.lane = d.lane and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
+      join ready r on r.lane = coalesce(d.side, d.lane) and r.priority = d.priority and r.wake_at = d.wake_at and r.run_id = d.run_id
       for update of r skip locked))
   )`
 
@@ -33,10 +36,10 @@ export const takeOut = (runs: readonly WaitingRun[]) => sql`
 /** Puts pending runs in line that are not there. One that was claimed meanwhile is left alone. */
 export const requeueStranded = (runIds: readonly string[]) => sql<{ runId: string; wasRefused: boolean }>`
   with stranded as (
-    select a.run_id, a.lane, a.priority, a.wake_at from agenda a
+    select a.run_id, coalesce(a.side, a.lane) as lane, a.priority, a.wake_at from agenda a
     where a.run_id = any(${list(runIds, (id) => id)}::uuid[]) and a.state = 'pending'
       and not exists (
-        select from ready r where r.lane = a.lane and r.priority = a.priority and r.wake_at = a.wake_at and r.run_id = a.run_id)
+        select from ready r where r.lane = coalesce(a.side, a.lane) and r.priority = a.priority and r.wake_at = a.wake_at and r.run_id = a.run_id)
     for update of a
   )
   insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from stranded

@@ -16,16 +16,16 @@ function claimOf(rows: readonly Answer[]): Claim[] {
  * The array subquery is evaluated once, so the limit is exact and the delete is a TID scan. A worker that
  * was declared dead takes nothing; the key-share lock holds that declaration back until this is committed.
  */
-export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) =>
+export const takeReady = ({ workerId, lanes, limit, most }: ClaimRequest) =>
   reading(
     sql<Answer>`
       with alive as materialized (
         select id from node where id = ${workerId} and dead_at is null for key share
       ), wanted as materialized (
         select lane, count(*)::integer as count from (
-          select first.lane from unnest(${list(lanes, (id) => id)}::bigint[]) as l(id)
+          select first.lane from unnest(${list(lanes, (id) => id)}::bigint[], ${list(lanes, (id) => most?.get(id) ?? limit)}::integer[]) as l(id, most)
           cross join lateral (
-            select lane, priority, wake_at, run_id from ready where lane = l.id order by priority, wake_at, run_id limit ${limit}
+            select lane, priority, wake_at, run_id from ready where lane = l.id order by priority, wake_at, run_id limit least(l.most, ${limit})
           ) first
           order by first.priority, first.wake_at, first.run_id
           limit ${limit}
@@ -43,9 +43,9 @@ export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) =>
         update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1, attempt = a.attempt + 1
         from taken t
         where a.run_id = t.run_id and a.state = 'pending'
-        returning a.run_id, a.task_id, a.version, a.kind, a.scheduled_for, a.wake_at, a.fence, a.attempt, a.losses, a.cancel_at
+        returning a.run_id, a.task_id, a.version, a.kind, a.scheduled_for, a.wake_at, a.fence, a.attempt, a.losses, a.lane, a.side, a.cancel_at
       )
-      select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
+      select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses, lane, side,
              cancel_at is not null as "isCancelled", "isShort"
       from (select (select count(*) from claimed) < (select count(*) from taken) as "isShort") s left join claimed on true`,
     claimOf,
@@ -58,17 +58,17 @@ export const takeReady = ({ workerId, lanes, limit }: ClaimRequest) =>
  * more gates of keys are locked than runs are wanted. The gates that a run holds places of are those of the lane
  * it waited in, which need not be the lane that an edit has meant it for since.
  */
-export const takeGated = ({ workerId, lanes, limit, upTo }: GatedClaimRequest) =>
+export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequest) =>
   reading(
     sql<Answer>`
       with alive as materialized (
         select id from node where id = ${workerId} and dead_at is null for key share
       ), asked as materialized (
-        select i.lane, i.n, i.last_priority, i.last_wake_at, l.gate_id, w.id as queue_gate_id
+        select i.lane, i.n, i.most, i.last_priority, i.last_wake_at, l.gate_id, w.id as queue_gate_id
         from unnest(
           ${list(lanes, (id) => id)}::bigint[], ${list(lanes, (id) => upTo?.get(id)?.priority ?? null)}::smallint[],
-          ${list(lanes, (id) => upTo?.get(id)?.wakeAt ?? null)}::timestamptz[]
-        ) with ordinality as i(lane, last_priority, last_wake_at, n)
+          ${list(lanes, (id) => upTo?.get(id)?.wakeAt ?? null)}::timestamptz[], ${list(lanes, (id) => most?.get(id) ?? limit)}::integer[]
+        ) with ordinality as i(lane, last_priority, last_wake_at, most, n)
         cross join lateral (
           select id as gate_id, project_id, queue from gate where id = i.lane
           union all
@@ -86,7 +86,7 @@ export const takeGated = ({ workerId, lanes, limit, upTo }: GatedClaimRequest) =
         where g.held < g.places and (a.queue_gate_id is null or a.queue_gate_id in (select id from queues))
         order by a.n limit ${limit} for update of g skip locked
       ), open as materialized (
-        select a.lane, a.last_priority, a.last_wake_at, a.gate_id, a.queue_gate_id, w.free as queue_free, least(k.free, w.free, ${limit}) as free
+        select a.lane, a.last_priority, a.last_wake_at, a.gate_id, a.queue_gate_id, w.free as queue_free, least(k.free, w.free, a.most, ${limit}) as free
         from asked a
         left join keys k on k.id = a.gate_id
         left join queues w on w.id = a.queue_gate_id
@@ -119,7 +119,7 @@ export const takeGated = ({ workerId, lanes, limit, upTo }: GatedClaimRequest) =
               where p.id is not null group by p.id) p
         where g.id = p.id
       )
-      select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses,
+      select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses, lane, side,
              cancel_at is not null as "isCancelled", true as "holdsPlace", "isShort"
       from (select (select count(*) from open) < (select count(*) from asked)
                 or (select count(*) from claimed) < (select count(*) from best)

@@ -1,0 +1,28 @@
+/** Side lanes, in which runs wait for room in a line: making them known, and removing those that nobody needs any more. */
+import type { SideLane } from '../../core/run/lane.ts'
+import { list, sql } from '../database/sql.ts'
+
+/**
+ * Makes side lanes known, each like the lane it lies beside, and answers those that are there: not those of a lane that is
+ * unknown or belongs to a concurrency key.
+ */
+export const registerSideLanes = (lanes: readonly SideLane[]) => sql<{ id: number }>`
+  insert into lane (id, project_id, queue, labels, handler, strict, catchup, base, line, used_at)
+  select i.id, l.project_id, l.queue, l.labels, l.handler, l.strict, l.catchup, l.id, i.line, now()
+  from unnest(
+    ${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.base)}::bigint[], ${list(lanes, (l) => l.line)}::text[]) as i(id, base, line)
+  join lane l on l.id = i.base
+  order by i.id
+  on conflict (id) do update set used_at = now()
+  returning id`
+
+/**
+ * Removes side lanes that have not been used for `minutes` and in which nothing waits. Whoever puts runs into one has registered
+ * it in less time than that, and the lock of the row keeps the two apart.
+ */
+export const removeSideLanes = ({ minutes, limit }: { minutes: number; limit: number }) => sql`
+  delete from lane where id = any(array(
+    select l.id from lane l
+    where l.line is not null and l.used_at < now() - make_interval(mins => ${minutes}::integer)
+      and not exists (select from ready where lane = l.id)
+    limit ${limit} for update skip locked))`
