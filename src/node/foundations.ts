@@ -19,8 +19,6 @@ import { LocalWakeUps, type WakeUps } from '../transport/wake-ups.ts'
 import { type Connections, mostConnections, openConnections } from './connections.ts'
 import { isLoopback } from './loopback.ts'
 
-/** Calls under way at once. */
-const MAX_CALLS = 4_096
 const DAY_MS = 86_400_000
 
 /** A receiver of events may take a third of a lease to answer: with the default settings that is 10 s. */
@@ -120,7 +118,7 @@ export function layFoundations(options: NodeOptions): Foundations {
 function filesOf({ config, isEmbedded }: NodeOptions, log: Logger): FileShare {
   const limit = openFileLimit()
   const databaseConnections = mostConnections(config.roles, { isExternal: !isEmbedded })
-  const needs = { maxCalls: MAX_CALLS, apiConnections: config.maxConnections, databaseConnections }
+  const needs = { maxCalls: config.maxCalls, apiConnections: config.maxConnections, databaseConnections }
   const warning = config.roles.includes('worker') ? fileWarning(limit, needs) : undefined
   if (warning !== undefined) log.warn(warning)
   return shareFiles(limit, needs)

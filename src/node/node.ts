@@ -40,7 +40,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     ...(api?.services ?? []),
     server,
     ...(has('liveness') ? livenessRole(foundations) : []),
-    ...(work ? [work.worker, work.deliverer] : []),
+    ...(work ? [work.targets, work.worker, work.deliverer] : []),
     ...(has('scheduler') ? schedulerRole(foundations, work?.worker ?? null) : []),
   ]
   await startAll(services)

@@ -49,6 +49,7 @@ export interface Config {
   readonly roles: readonly Role[]
   /** Runs that this node's worker performs at once. */
   readonly concurrency: number
+  readonly maxCalls: number
   readonly logLevel: LogLevel
   readonly shutdownGraceMs: number
   /** How long a node that was asked to stop goes on answering, with /readyz at 503, before it begins to stop. */
@@ -217,7 +218,8 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   databasePooling: oneOf(POOLING, 'session', 'Mode of the pooler: session, transaction'),
   databaseDirectUrl: databaseAddress('PostgreSQL without the pooler, for wake-ups'),
   roles,
-  concurrency: whole(50, 1, 100_000, 'Maximum number of concurrent runs on this node'),
+  concurrency: whole(50, 1, 100_000, 'Maximum number of concurrent runs on this node, except calls'),
+  maxCalls: whole(4_096, 1, 100_000, 'Maximum number of concurrent calls (HTTP, Slack, email) of this node'),
   logLevel: oneOf(LOG_LEVELS, 'info', `Log level: ${LOG_LEVELS.join(', ')}`),
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'Time for runs in progress to finish on shutdown'),
   drainMs: whole(0, 0, 600_000, 'Time that /readyz answers 503 before shutdown'),

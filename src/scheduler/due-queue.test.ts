@@ -34,7 +34,7 @@ test('rows come out in due order, whatever order they went in', () => {
       const queue = new DueQueue()
       for (const [i, at] of instants.entries()) queue.add(due(String(i), at))
 
-      const out = queue.takeDue(2_000, instants.length + 1).map(({ row }) => row.wakeAt)
+      const out = queue.takeDue(2_000, { limit: instants.length + 1 }).map(({ row }) => row.wakeAt)
 
       expect(out).toEqual([...instants].sort((a, b) => a - b))
     }),
@@ -47,7 +47,7 @@ test('what is not due yet stays, and what is read twice is held once', () => {
   queue.add(due('a', 10))
   queue.add(due('b', 30))
 
-  expect(idsOf(queue.takeDue(20, 10))).toEqual(['a'])
+  expect(idsOf(queue.takeDue(20, { limit: 10 }))).toEqual(['a'])
   expect(queue.nextAt).toBe(30)
 })
 
@@ -56,8 +56,8 @@ test('of two due runs of one task only the earlier is taken, the other follows',
   queue.add(due('second', 2, { taskId: 'task' }))
   queue.add(due('first', 1, { taskId: 'task' }))
 
-  expect(idsOf(queue.takeDue(5, 10))).toEqual(['first'])
-  expect(idsOf(queue.takeDue(5, 10))).toEqual(['second'])
+  expect(idsOf(queue.takeDue(5, { limit: 10 }))).toEqual(['first'])
+  expect(idsOf(queue.takeDue(5, { limit: 10 }))).toEqual(['second'])
 })
 
 test('however many rows of one task are due, those of others do not wait behind them', () => {
@@ -65,10 +65,10 @@ test('however many rows of one task are due, those of others do not wait behind 
   for (let i = 0; i < 50; i++) queue.add(due(`one ${i}`, i, { taskId: 'one' }))
   queue.add(due('other', 99))
 
-  expect(idsOf(queue.takeDue(100, 10))).toEqual(['one 0', 'other'])
-  expect(queue.takeDue(100, 10, (taskId) => taskId === 'one')).toEqual([])
+  expect(idsOf(queue.takeDue(100, { limit: 10 }))).toEqual(['one 0', 'other'])
+  expect(queue.takeDue(100, { limit: 10, isBusy: (taskId) => taskId === 'one' })).toEqual([])
   expect([queue.size, queue.nextAt]).toEqual([49, 1])
-  for (let i = 1; i < 50; i++) expect(idsOf(queue.takeDue(100, 10))).toEqual([`one ${i}`])
+  for (let i = 1; i < 50; i++) expect(idsOf(queue.takeDue(100, { limit: 10 }))).toEqual([`one ${i}`])
   expect([queue.size, queue.nextAt]).toEqual([0, undefined])
 })
 
@@ -76,14 +76,14 @@ test('what waits behind a row of its task moves away with its shard, and is repl
   const queue = new DueQueue()
   for (const shard of [1, 2])
     for (const at of [1, 2]) queue.add(due(`${shard}/${at}`, at, { shard, taskId: `${shard}` }))
-  expect(idsOf(queue.takeDue(5, 10))).toEqual(['1/1', '2/1'])
-  queue.takeDue(5, 10, () => true)
+  expect(idsOf(queue.takeDue(5, { limit: 10 }))).toEqual(['1/1', '2/1'])
+  queue.takeDue(5, { limit: 10, isBusy: () => true })
 
   queue.retain((shard) => shard === 2)
   queue.add(due('2/2', 3, { shard: 2, taskId: '2', fence: 1 }))
 
-  expect(queue.takeDue(5, 10)).toEqual([due('2/2', 3, { shard: 2, taskId: '2', fence: 1 })])
-  expect(queue.takeDue(5, 10)).toEqual([])
+  expect(queue.takeDue(5, { limit: 10 })).toEqual([due('2/2', 3, { shard: 2, taskId: '2', fence: 1 })])
+  expect(queue.takeDue(5, { limit: 10 })).toEqual([])
 })
 
 test('rows of a shard that has moved away are forgotten', () => {
@@ -93,7 +93,7 @@ test('rows of a shard that has moved away are forgotten', () => {
 
   queue.retain((shard) => shard === 2)
 
-  expect(idsOf(queue.takeDue(5, 10))).toEqual(['b'])
+  expect(idsOf(queue.takeDue(5, { limit: 10 }))).toEqual(['b'])
 })
 
 test('a row that changed while it was held comes out as it was read last', () => {
@@ -101,7 +101,7 @@ test('a row that changed while it was held comes out as it was read last', () =>
   queue.add(due('a', 1))
   queue.add(due('a', 1, { fence: 5 }))
 
-  expect(queue.takeDue(5, 10)).toEqual([due('a', 1, { fence: 5 })])
+  expect(queue.takeDue(5, { limit: 10 })).toEqual([due('a', 1, { fence: 5 })])
 })
 
 test('of what is due the most urgent comes first, then the earliest', () => {
@@ -111,7 +111,7 @@ test('of what is due the most urgent comes first, then the earliest', () => {
   queue.add(due('late', 2))
   queue.add(due('urgent, but not due', 9, { priority: -5 }))
 
-  expect(idsOf(queue.takeDue(5, 2))).toEqual(['urgent', 'early'])
-  expect(idsOf(queue.takeDue(5, 2))).toEqual(['late'])
+  expect(idsOf(queue.takeDue(5, { limit: 2 }))).toEqual(['urgent', 'early'])
+  expect(idsOf(queue.takeDue(5, { limit: 2 }))).toEqual(['late'])
   expect(queue.nextAt).toBe(9)
 })

@@ -1,22 +1,67 @@
 import type { KeptDefinition } from '../core/task/task.ts'
+import { FairQueue } from '../runtime/fair-queue.ts'
 import { Heap } from '../runtime/heap.ts'
 import type { DueRow } from '../store/agenda/agenda.ts'
+import { type Line, LOCAL } from '../transport/local-worker.ts'
 
 /** A row that comes due, and what its task says. */
 export interface Due {
   readonly row: DueRow
   readonly definition: KeptDefinition
+  /** What it needs room in; left out: a slot on this machine. */
+  readonly line?: Line
 }
 
+/** What is due of one line. */
+export interface DueLine {
+  readonly line: Line
+  readonly count: number
+  /** When the next of them was due. */
+  readonly dueSince: number
+}
+
+/** What may be taken of what is due. */
+export interface Taking {
+  readonly limit: number
+  /** Whether another statement is firing a row of a task just now. */
+  isBusy?(taskId: string): boolean
+  /** How many of a line; left out: any number. */
+  roomFor?(line: DueLine): number
+}
+
+const byTime = (a: Due, b: Due) => a.row.wakeAt - b.row.wakeAt
 const byTurn = (a: Due, b: Due) => a.row.priority - b.row.priority || a.row.wakeAt - b.row.wakeAt
 
+const flowOf = ({ row: { taskId, lane, priority }, definition: { projectId, schedule } }: Due) => ({
+  priority,
+  project: projectId,
+  lane,
+  task: schedule.type === 'once' ? '' : taskId,
+})
+
+/** What is due of a line, and how many of it may be taken in this pass. */
+interface LineQueue {
+  readonly line: Line
+  readonly queue: FairQueue<Due>
+  room: number
+  taken: number
+}
+
+/** The lower priority first; then lines take turns. */
+const byLineTurn = (a: LineQueue, b: LineQueue) =>
+  (a.queue.first as Due).row.priority - (b.queue.first as Due).row.priority ||
+  a.taken - b.taken ||
+  (a.queue.first as Due).row.wakeAt - (b.queue.first as Due).row.wakeAt
+
 /**
- * What comes due soon. A run is held once, however often it is read, as it was read last. What is due is
- * taken by priority and then by time; what is not waits in order of time.
+ * What comes due soon. A run is held once, however often it is read, as it was read last. What is not due waits in order of time. What is due
+ * waits line by line, so that nobody waits behind a line without room, and is taken by priority; under equal priority lines, projects, lanes and tasks
+ * take turns.
  */
 export class DueQueue {
-  readonly #later = new Heap<Due>((a, b) => a.row.wakeAt - b.row.wakeAt)
-  readonly #due = new Heap(byTurn)
+  readonly #later = new Heap<Due>(byTime)
+  readonly #due = new Map<string, LineQueue>()
+  #dueSize = 0
   /** What is due of tasks of which another row goes first: it waits here, so that other tasks do not wait behind it. */
   readonly #behind = new Map<string, Heap<Due>>()
   #behindSize = 0
@@ -24,19 +69,21 @@ export class DueQueue {
   readonly #fences = new Map<string, number>()
 
   get size(): number {
-    return this.#later.size + this.#due.size + this.#behindSize
+    return this.#later.size + this.#dueSize + this.#behindSize
   }
 
   /** When something must be looked at; in the past while there is something due. */
   get nextAt(): number | undefined {
     const [behind] = this.#behind.values()
-    return (this.#due.first ?? behind?.first ?? this.#later.first)?.row.wakeAt
+    const [line] = this.#due.values()
+    return (line?.queue.first ?? behind?.first ?? this.#later.first)?.row.wakeAt
   }
 
   /** Every run that is held, as due before an instant. */
   *runIdsBefore(instant: number): Iterable<string> {
-    for (const heap of [this.#later, this.#due, ...this.#behind.values()])
-      for (const { row } of heap) if (row.wakeAt < instant && this.holds(row)) yield row.runId
+    const due = Array.from(this.#due.values(), ({ queue }) => queue)
+    for (const rows of [this.#later, ...due, ...this.#behind.values()])
+      for (const { row } of rows) if (row.wakeAt < instant && this.holds(row)) yield row.runId
   }
 
   /** Whether a row is held as it was read now. */
@@ -54,27 +101,62 @@ export class DueQueue {
   /**
    * Takes what is due up to an instant, at most `limit` and at most one a task: the statement that fires
    * them decides about overlap by what it sees, and two of one task would not see each other. Nothing is
-   * taken of a task of which another statement is firing a row just now.
+   * taken of a task of which another statement is firing a row just now, nor of a line without room.
    */
-  takeDue(upTo: number, limit: number, isBusy: (taskId: string) => boolean = () => false): Due[] {
+  takeDue(upTo: number, { limit, isBusy = () => false, roomFor }: Taking): Due[] {
     while ((this.#later.first?.row.wakeAt ?? Number.POSITIVE_INFINITY) <= upTo)
-      this.#due.push(this.#later.pop() as Due)
+      this.#pushDue(this.#later.pop() as Due)
     this.#bringForward(isBusy)
+    const open = this.#openLines(roomFor)
     const taken: Due[] = []
     const tasks = new Set<string>()
     while (taken.length < limit) {
-      const due = this.#due.pop()
-      if (!due) break
-      if (!this.holds(due.row)) continue
-      if (tasks.has(due.row.taskId) || isBusy(due.row.taskId)) {
-        this.#putBehind(due)
-        continue
+      const line = open.pop()
+      if (!line) break
+      const due = this.#popDue(line)
+      if (this.holds(due.row)) {
+        if (tasks.has(due.row.taskId) || isBusy(due.row.taskId)) this.#putBehind(due)
+        else {
+          this.#fences.delete(due.row.runId)
+          tasks.add(due.row.taskId)
+          taken.push(due)
+          line.taken++
+        }
       }
-      this.#fences.delete(due.row.runId)
-      tasks.add(due.row.taskId)
-      taken.push(due)
+      if (line.queue.size > 0 && line.taken < line.room) open.push(line)
     }
     return taken
+  }
+
+  /** The lines of which something may be taken now. */
+  #openLines(roomFor: Taking['roomFor']): Heap<LineQueue> {
+    const open = new Heap(byLineTurn)
+    for (const each of this.#due.values()) {
+      const { line, queue } = each
+      const dueSince = (queue.first as Due).row.wakeAt
+      each.taken = 0
+      each.room = roomFor ? roomFor({ line, count: queue.size, dueSince }) : Number.POSITIVE_INFINITY
+      if (each.room > 0) open.push(each)
+    }
+    return open
+  }
+
+  #pushDue(due: Due): void {
+    const line = due.line ?? LOCAL
+    let of = this.#due.get(line.id)
+    if (!of) {
+      of = { line, queue: new FairQueue(flowOf, byTime), room: 0, taken: 0 }
+      this.#due.set(line.id, of)
+    }
+    of.queue.push(due)
+    this.#dueSize++
+  }
+
+  #popDue({ line, queue }: LineQueue): Due {
+    const due = queue.pop() as Due
+    this.#dueSize--
+    if (queue.size === 0) this.#due.delete(line.id)
+    return due
   }
 
   #putBehind(due: Due): void {
@@ -89,7 +171,7 @@ export class DueQueue {
   #bringForward(isBusy: (taskId: string) => boolean): void {
     for (const [taskId, rows] of this.#behind) {
       if (isBusy(taskId)) continue
-      this.#due.push(rows.pop() as Due)
+      this.#pushDue(rows.pop() as Due)
       this.#behindSize--
       if (rows.size === 0) this.#behind.delete(taskId)
     }
@@ -98,7 +180,10 @@ export class DueQueue {
   /** Forgets everything in shards that are no longer watched here. */
   retain(isWatched: (shard: number) => boolean): void {
     const behind = [...this.#behind.values()].flatMap((rows) => rows.clear())
-    const all = [...behind, ...this.#due.clear(), ...this.#later.clear()]
+    const due = Array.from(this.#due.values(), ({ queue }) => queue.clear()).flat()
+    const all = [...behind, ...due, ...this.#later.clear()]
+    this.#due.clear()
+    this.#dueSize = 0
     const kept = all.filter(({ row }) => isWatched(row.shard))
     this.#behind.clear()
     this.#behindSize = 0

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aDefinition } from '../../test/support/agenda.ts'
 import { JUST_RUN } from '../store/agenda/agenda.ts'
-import { type Decided, followerOf, grouped, withRoom } from './firing.ts'
+import { type Decided, followerOf, grouped, type Rooms, withRoom } from './firing.ts'
 
 const definition = aDefinition()
 
@@ -29,7 +29,22 @@ const decided = (runId: string, changes: Partial<Decided['row']> = {}, isPlain =
 
 const OPEN = 0
 const STRICT = 1
-const serves = (lane: number) => (lane === OPEN ? 'ahead' : lane === STRICT ? 'free' : undefined)
+
+/** A worker with room of one line, as it says of itself. */
+function aWorker({ free, ahead }: { free: number; ahead: number }): Rooms {
+  const left = { free, ahead }
+  return {
+    worker: {
+      serves: (lane) => (lane === OPEN ? 'ahead' : lane === STRICT ? 'free' : undefined),
+      reserve: (_, place) => {
+        const from = left.free > 0 ? 'free' : place
+        if (left[from] === 0) return false
+        left[from]--
+        return true
+      },
+    },
+  }
+}
 
 const shape = (groups: ReturnType<typeof grouped>) =>
   Object.fromEntries(groups.map(({ how, firings }) => [how, firings.map(({ row }) => row.runId)]))
@@ -43,7 +58,7 @@ test('free places go to whoever comes first, room ahead only to what may wait in
   ]
 
   const startNow = (free: number, ahead: number) =>
-    withRoom(due, { free, ahead }, serves)
+    withRoom(due, aWorker({ free, ahead }))
       .filter((firing) => firing.startNow)
       .map(({ row }) => row.runId)
 
@@ -55,7 +70,7 @@ test('free places go to whoever comes first, room ahead only to what may wait in
 test('what just runs goes apart from what needs a decision', () => {
   const due = [decided('a'), decided('recurring', {}, false), decided('b', { lane: STRICT })]
 
-  expect(shape(grouped(withRoom(due, { free: 1, ahead: 1 }, serves)))).toEqual({
+  expect(shape(grouped(withRoom(due, aWorker({ free: 1, ahead: 1 }))))).toEqual({
     start: ['a'],
     each: ['recurring'],
     queue: ['b'],
@@ -77,7 +92,7 @@ test('what starts here and is followed by the next goes together, unless there i
     decided('one-off'),
   ]
 
-  expect(shape(grouped(withRoom(due, { free: 9, ahead: 0 }, serves)))).toEqual({
+  expect(shape(grouped(withRoom(due, aWorker({ free: 9, ahead: 0 }))))).toEqual({
     start: ['one-off'],
     follow: ['a', 'b'],
     each: ['last', 'missed', 'elsewhere'],
@@ -87,7 +102,7 @@ test('what starts here and is followed by the next goes together, unless there i
 test('all that must wait goes in one statement, so that nothing overtakes what was due earlier', () => {
   const due = [decided('one-off'), decided('recurring', {}, false), decided('later one-off')]
 
-  expect(shape(grouped(withRoom(due, { free: 0, ahead: 0 }, serves)))).toEqual({
+  expect(shape(grouped(withRoom(due, aWorker({ free: 0, ahead: 0 }))))).toEqual({
     each: ['one-off', 'recurring', 'later one-off'],
   })
 })

@@ -3,7 +3,7 @@ import { durationMs } from '../core/task/task.ts'
 import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda/agenda.ts'
 import type { LimitedWait } from '../store/agenda/expiry.ts'
 import type { HeldRow } from '../store/agenda/fire-with-overlap.ts'
-import type { LocalWorker, Room } from '../transport/local-worker.ts'
+import { LOCAL, type LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Due } from './due-queue.ts'
 
@@ -17,26 +17,20 @@ export type PlannedFiring = Decided & Firing
 export const runs = ({ skip, runFor, recovery }: Decision) =>
   recovery === null && (skip === null || runFor !== null)
 
-/** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
-export function withRoom(
-  decided: readonly Decided[],
-  room: Room,
-  serves: LocalWorker['serves'],
-): PlannedFiring[] {
-  let { free, ahead } = room
-  return decided.map(({ row, definition, decision }) => {
-    const place = runs(decision) ? serves(row.lane) : undefined
-    let startNow = false
-    if (place && free > 0) {
-      free--
-      startNow = true
-    } else if (place === 'ahead' && ahead > 0) {
-      ahead--
-      startNow = true
-    }
-    return { row, definition, decision, startNow }
-  })
+/** Who has room for what is due, and where it waits without. */
+export interface Rooms {
+  readonly worker: Pick<LocalWorker, 'serves' | 'reserve'> | null
+  /** The side lane of what waits because its line is full; null where it waits in its own. */
+  sideOf?(due: Decided): number | null
 }
+
+/** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
+export const withRoom = (decided: readonly Decided[], { worker, sideOf }: Rooms): PlannedFiring[] =>
+  decided.map((due) => {
+    const place = runs(due.decision) ? worker?.serves(due.row.lane) : undefined
+    const startNow = place !== undefined && worker?.reserve(due.line ?? LOCAL, place) === true
+    return { ...due, startNow, side: place && !startNow ? (sideOf?.(due) ?? null) : null }
+  })
 
 /** Firings that one statement can carry out. */
 export interface Group {
@@ -99,6 +93,7 @@ export function workOf({ row, definition, decision }: Decided): Work {
     fence: row.fence + 1,
     attempt: row.attempt + 1,
     losses: row.losses,
+    lane: row.lane,
   }
 }
 

@@ -36,10 +36,14 @@ export class Overflow {
   /** What the worker had taken out of ready when others were last offered something. */
   #claimedBefore = 0
 
+  /** The worker has had no room for so long that everything goes into ready. */
+  isStuck = false
+
   /** How many runs may be fired beyond the room there is: none, an offer, or `all`. */
   allowed({ now, dueSince, room, claimed, hasOthers, isReadyBehind }: Shortage, all: number): number {
     if (room > 0) this.#hadRoomAt = now
-    if (room === 0 && now - Math.max(this.#hadRoomAt, dueSince) > STUCK_MS) return all
+    this.isStuck = room === 0 && now - Math.max(this.#hadRoomAt, dueSince) > STUCK_MS
+    if (this.isStuck) return all
     const sinceOffer = now - this.#offeredAt
     const patienceMs = room > 0 ? LONG_PATIENCE_MS : PATIENCE_MS
     if (!hasOthers || isReadyBehind || now - dueSince <= patienceMs || sinceOffer < this.#pauseMs) return 0

@@ -7,6 +7,8 @@
 
 import { uuidv7 } from '../core/ids.ts'
 import { stretchAt } from '../core/policy/misfire.ts'
+import { type SideLane, sideLaneOf } from '../core/run/lane.ts'
+import type { KeptDefinition } from '../core/task/task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
@@ -27,13 +29,14 @@ import { type Database, mayHaveBeenCarriedOut, violatedConstraint } from '../sto
 import { SetAside } from '../store/database/set-aside.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
-import type { LocalWorker } from '../transport/local-worker.ts'
+import { SideLaneRegistry } from '../transport/lane-registry.ts'
+import { LOCAL, type LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import type { BlackoutBook } from './blackout-book.ts'
 import { CatchUp } from './catch-up.ts'
 import { type DueCase, decide, decideSteps, dueInstant, mayTakeLong } from './decide.ts'
-import { type Due, DueQueue } from './due-queue.ts'
+import { type Due, type DueLine, DueQueue } from './due-queue.ts'
 import { Duties, type Duty } from './duties.ts'
 import {
   type Decided,
@@ -50,7 +53,7 @@ import {
 import { Horizon, type Range } from './horizon.ts'
 import { InFlight } from './in-flight.ts'
 import { Lead } from './lead.ts'
-import { Overflow } from './overflow.ts'
+import { Overflows } from './overflows.ts'
 import { Recovering } from './recovering.ts'
 import type { ShardLeases } from './shard-leases.ts'
 import { Superseding } from './superseding.ts'
@@ -104,7 +107,8 @@ const LONGEST_SLEEP_MS = 1_000
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions
   readonly #queue = new DueQueue()
-  readonly #overflow = new Overflow()
+  readonly #overflows = new Overflows()
+  readonly #sideLanes = new SideLaneRegistry()
   readonly #horizon: Horizon
   readonly #lead = new Lead()
   readonly #reading: Loop
@@ -212,10 +216,15 @@ export class Scheduler implements Service {
       const definitions = await this.#options.definitions.of(chunk)
       for (const [n, row] of chunk.entries()) {
         const definition = definitions[n]
-        if (definition) this.#queue.add({ row, definition })
+        if (definition) this.#queue.add(this.#dueOf(row, definition))
       }
       this.#firing.wake()
     }
+  }
+
+  #dueOf(row: DueRow, definition: KeptDefinition): Due {
+    const { worker } = this.#options
+    return { row, definition, line: worker?.lineOf(definition) ?? LOCAL }
   }
 
   /** Whether a row of the task is being fired, on time or late. */
@@ -233,10 +242,12 @@ export class Scheduler implements Service {
     const { clock, leases } = this.#options
     const now = clock.now()
     const { least, most } = this.#lead.at(performance.now())
-    const limit = this.#howManyToFire(now, now + most)
-    if (limit === 0) return WAIT_FOR_ROOM_MS
     const taken = this.#queue
-      .takeDue(now + most, limit, (taskId) => this.#isBusy(taskId))
+      .takeDue(now + most, {
+        limit: this.#options.fireBatch,
+        isBusy: (taskId) => this.#isBusy(taskId),
+        roomFor: (line) => this.#howManyToFire(line, now),
+      })
       .filter(({ row }) => leases.get(row.shard))
     const dues = this.#recovering.setAside(taken)
     if (taken.length > 0) this.#readOnIfCut()
@@ -252,14 +263,18 @@ export class Scheduler implements Service {
     if (this.#horizon.isCut && this.#inHand <= LOW_WATER) this.#reading.wake()
   }
 
-  /** How many of what is due up to an instant. */
-  #howManyToFire(now: number, upTo: number): number {
+  /** How many of what is due of a line. */
+  #howManyToFire({ line, count, dueSince }: DueLine, now: number): number {
     const { worker, leases, fireBatch } = this.#options
-    const dueSince = this.#queue.nextAt
-    if (!worker || dueSince === undefined || dueSince > upTo) return fireBatch
-    const { room, claimed, isReadyBehind } = worker
+    if (!worker) return fireBatch
+    const room = worker.room(line)
+    if (room >= count) {
+      this.#overflows.forget(line)
+      return room
+    }
+    const [claimed, isReadyBehind] = [worker.claimed(line), worker.isReadyBehind(line)]
     const shortage = { now, dueSince, room, claimed, isReadyBehind, hasOthers: leases.hasOtherWorkers }
-    return Math.min(fireBatch, room + this.#overflow.allowed(shortage, fireBatch))
+    return room + this.#overflows.of(line).allowed(shortage, fireBatch)
   }
 
   async #fire(due: readonly Due[]): Promise<void> {
@@ -268,13 +283,26 @@ export class Scheduler implements Service {
     for (const { row } of dues) this.#inFlight.begin(row)
     await this.#learnProjects(dues)
     const decided = await this.#decideAboutAll(dues)
-    const room = worker?.reserve(decided.length) ?? { free: 0, ahead: 0 }
-    const groups = grouped(withRoom(decided, room, (lane) => worker?.serves(lane)))
-    const wanted = groups.flatMap(({ firings }) => firings).filter(({ startNow }) => startNow).length
-    worker?.release(room.free + room.ahead - wanted)
+    const sides = await this.#sidesOf(decided)
+    const groups = grouped(withRoom(decided, { worker, sideOf: (each) => sides.get(each) ?? null }))
     const results = await Promise.allSettled(groups.map((group) => this.#fireGroup(group)))
     for (const { row } of dues) this.#inFlight.end(row)
     for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
+  /** The side lanes of those whose line has had no room for long. Runs of a key start in strict order, so they wait in its own lane. */
+  async #sidesOf(decided: readonly Decided[]): Promise<ReadonlyMap<Decided, number>> {
+    const { worker, db } = this.#options
+    const sides = new Map<Decided, SideLane>()
+    if (worker === null || worker.isBacklogged) return new Map()
+    for (const due of decided) {
+      const { row, definition, line = LOCAL } = due
+      if (definition.concurrencyKey === null && this.#overflows.isStuck(line))
+        sides.set(due, sideLaneOf(row.lane, line.name))
+    }
+    if (sides.size === 0) return new Map()
+    const known = await this.#sideLanes.ensure(db, [...sides.values()])
+    return new Map([...sides].flatMap(([due, { id }]) => (known.has(id) ? [[due, id]] : [])))
   }
 
   /** Whether a blackout is in force depends on the project, which is asked for only while there are any. */
@@ -284,9 +312,9 @@ export class Scheduler implements Service {
     try {
       await blackouts.learn(dues.map(({ row }) => row))
     } catch (error) {
-      for (const { row, definition } of dues) {
-        this.#inFlight.end(row)
-        this.#queue.add({ row, definition })
+      for (const due of dues) {
+        this.#inFlight.end(due.row)
+        this.#queue.add(due)
       }
       throw error
     }
@@ -308,13 +336,14 @@ export class Scheduler implements Service {
         await this.#firePart({ ...group, firings })
         done.push(firings)
       })
-      worker?.release(countWanted(refused as readonly PlannedFiring[]))
+      this.#release(refused as readonly PlannedFiring[])
     } catch (error) {
       const known = new Set(done.flat())
       const unknown = group.firings.filter((firing) => !known.has(firing))
-      worker?.release(countWanted(unknown))
+      this.#release(unknown)
       if (mayHaveBeenCarriedOut(error)) worker?.doubt()
-      for (const { row, definition } of unknown) this.#queue.add({ row, definition })
+      for (const { row, definition, line } of unknown)
+        this.#queue.add({ row, definition, line: line ?? LOCAL })
       // It may have been carried out all the same, and what it wrote is known to nobody.
       this.#readEverything()
       throw error
@@ -329,8 +358,14 @@ export class Scheduler implements Service {
     const endedAt = performance.now()
     if (group.how !== 'recover') this.#lead.measure(endedAt - begunAt, group.firings.length, endedAt)
     const started = this.#settle(group.firings, result)
-    worker?.release(countWanted(group.firings) - started.length)
+    const begun = new Set(started.map(({ runId }) => runId))
+    this.#release(group.firings.filter(({ row }) => !begun.has(row.runId)))
     worker?.begin(started)
+  }
+
+  /** Gives back the room of what does not start after all. */
+  #release(firings: readonly PlannedFiring[]): void {
+    for (const { startNow, line } of firings) if (startNow) this.#options.worker?.release(line ?? LOCAL)
   }
 
   /** Runs that may wait only so long are noted before they are fired; few tasks ask for it. */
@@ -363,7 +398,7 @@ export class Scheduler implements Service {
     }
     const [result] = await db.run(
       how === 'start' || how === 'queue'
-        ? firePlain({ nodeId, shards, workerId, rows })
+        ? firePlain({ nodeId, shards, workerId, rows, sides: firings.map(({ side }) => side ?? null) })
         : fire({ nodeId, shards, workerId, firings }),
     )
     return result
@@ -371,7 +406,7 @@ export class Scheduler implements Service {
 
   /** Takes in what came of a fire; answers what the worker of this process shall start. */
   #settle(firings: readonly PlannedFiring[], result: FireResult | TurnResult | undefined): Work[] {
-    const { wakeUps, leases, clock } = this.#options
+    const { wakeUps, leases, clock, worker } = this.#options
     const gone = new Set(result?.gone)
     const blocked = new Set(result?.blocked)
     const held = new Map(result && 'held' in result ? result.held.map((row) => [row.runId, row]) : [])
@@ -380,7 +415,7 @@ export class Scheduler implements Service {
     // What is due already must not wait for a pass that reaches so far back, also while nothing was read ahead yet.
     const knownUntil = Math.max(this.#horizon.readUntil, clock.now())
     for (const firing of firings) {
-      const { row, decision, definition, startNow } = firing
+      const { row, decision, definition, startNow, line = LOCAL } = firing
       if (gone.has(row.runId)) {
         // It may only have been edited since it was read; then it is still due.
         this.#hinted([{ shard: row.shard, at: row.wakeAt }])
@@ -390,11 +425,16 @@ export class Scheduler implements Service {
       const waiting = held.get(row.runId)
       if (waiting) this.#wait(firing, waiting)
       else if (ran && startNow && result?.isWorkerAlive) started.push(workOf(firing))
-      else if (ran) isQueued = true
+      else if (ran && firing.side == null) isQueued = true
+      else if (ran) worker?.putAside(line)
       const { next, isLast, recovery } = decision
       if (recovery) this.#late.wake()
       if (next && !((ran || recovery) && isLast) && next.at + (next.jitterMs ?? 0) < knownUntil)
-        this.#queue.add({ row: followerOf(row, next, recovery?.late.length ?? (ran ? 1 : 0)), definition })
+        this.#queue.add({
+          row: followerOf(row, next, recovery?.late.length ?? (ran ? 1 : 0)),
+          definition,
+          line,
+        })
     }
     if (isQueued) wakeUps.announceReady()
     if (result && result.lost.length > 0) leases.forget(result.lost)
@@ -404,7 +444,8 @@ export class Scheduler implements Service {
   /** A row could not start: it is looked at again, at the latest when it says; what it waits for may be ended for it. */
   #wait(firing: PlannedFiring, waiting: HeldRow): void {
     const row = waitingOf(firing, waiting)
-    if (row.wakeAt < this.#horizon.readUntil) this.#queue.add({ row, definition: firing.definition })
+    if (row.wakeAt < this.#horizon.readUntil)
+      this.#queue.add({ row, definition: firing.definition, line: firing.line ?? LOCAL })
     if (row.state === 'held' && firing.decision.turn?.supersedes) this.#superseding.add(row)
   }
 
@@ -481,9 +522,6 @@ export class Scheduler implements Service {
     this.#reading.wake()
   }
 }
-
-/** Places that were reserved for what shall start at once. */
-const countWanted = (firings: readonly PlannedFiring[]) => firings.filter(({ startNow }) => startNow).length
 
 /** How many shards had at least as many rows as were read of each. */
 function countFull(rows: readonly DueRow[], limitPerShard: number): number {

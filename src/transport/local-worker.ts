@@ -1,12 +1,17 @@
+import { LOCAL_LINE } from '../core/run/lane.ts'
+import type { KeptDefinition } from '../core/task/task.ts'
 import type { Work } from './transport.ts'
 
-/** Places that a worker has set aside. */
-export interface Room {
-  /** Runs that can start at once. */
-  readonly free: number
-  /** Further ones that it will get to within a second, at the rate it is working now. */
-  readonly ahead: number
+/** What a run needs room in: the calls of a project to one target, or the slots of this machine. */
+export interface Line {
+  readonly id: string
+  readonly projectId: string
+  /** The target, or `local`; what the side lanes of runs that wait for room are named after. */
+  readonly name: string
 }
+
+/** The line of everything that is no call. All projects share it. */
+export const LOCAL: Line = { id: LOCAL_LINE, projectId: '', name: LOCAL_LINE }
 
 /**
  * A worker in the scheduler's own process. When it has room, a due run is fired straight into it, in the
@@ -16,18 +21,24 @@ export interface LocalWorker {
   readonly id: string
   /** Whether it runs what waits in a lane, and whether it may take that on ahead of a free place. */
   serves(lane: number): 'ahead' | 'free' | undefined
-  /** How many runs it would take on now; none while earlier runs wait in ready. */
-  readonly room: number
-  /** Whether earlier runs wait in ready, as far as it knows; false where it will not know soon. */
-  readonly isReadyBehind: boolean
-  /** How many runs it has ever taken out of ready. */
-  readonly claimed: number
-  /** Sets aside room for up to `wanted` runs; none while earlier runs wait in ready. */
-  reserve(wanted: number): Room
-  /** Gives back what was set aside and not used. */
-  release(count: number): void
+  /** The line that a run needs room in. */
+  lineOf(definition: KeptDefinition): Line
+  /** How many runs of a line it would take on now; none while earlier ones wait in ready. */
+  room(line: Line): number
+  /** Whether earlier runs of a line wait in ready, as far as it knows; false where it will not know soon. */
+  isReadyBehind(line: Line): boolean
+  /** Whether runs wait in lanes that it serves, whatever their line. */
+  readonly isBacklogged: boolean
+  /** How many runs of a line it has taken out of ready lately. */
+  claimed(line: Line): number
+  /** Sets aside room for a run that can start at once, or that it will get to within a second at the rate it is working now; false without room. */
+  reserve(line: Line, place: 'ahead' | 'free'): boolean
+  /** Gives back room that was set aside for runs of a line and not used. */
+  release(line: Line, count?: number): void
   /** Takes on runs for which room was set aside. */
   begin(runs: readonly Work[]): void
+  /** Runs of a line were put into one of its side lanes. */
+  putAside(line: Line): void
   /** A statement that may have given this worker runs failed without an answer. */
   doubt(): void
 }

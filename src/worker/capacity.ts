@@ -1,93 +1,189 @@
+import { callTargetOf } from '../core/action/call-target.ts'
 import type { ClaimedRun } from '../core/run/claim.ts'
-import { Throughput } from '../runtime/throughput.ts'
+import type { KeptDefinition } from '../core/task/task.ts'
+import type { TargetBook } from '../outgoing/targets/target-book.ts'
+import { type Line, LOCAL } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Attempt } from './attempt.ts'
+import { LocalSlots, WorkLine } from './work-line.ts'
 
 export interface CapacityOptions {
-  /** Runs performed at once. */
+  /** Runs performed at once on this machine; calls are bounded by `maxCalls`. */
   readonly concurrency: number
+  /** Calls under way at once. */
+  readonly maxCalls: number
   /** However fast it works, a worker takes on no more than this ahead. */
   readonly claimAhead: number
+  readonly targets: TargetBook
+  /** The mail server, as a target; null where there is none. */
+  readonly smtpTarget: string | null
   /** So many outcomes wait to be written that nothing new may be taken on. */
   isFull(): boolean
 }
 
+/** A run that was claimed, but whose definition is not here yet. */
+export interface Claimed {
+  readonly run: ClaimedRun
+  /** The line that room was reserved in for it, where that was known. */
+  readonly line: WorkLine | null
+}
+
 /**
- * What a worker has in hand: runs that it performs, runs that wait for a place, and room that was promised. It says how
- * much more may be taken on, at the rate at which the worker gets through its work.
+ * What a worker has in hand, line by line: runs that it performs, runs that wait for a slot, and room that was promised. It says
+ * how much more may be taken on, at the rate at which each line gets through its work.
  */
 export class Capacity {
   readonly #options: CapacityOptions
-  readonly throughput = new Throughput()
+  readonly #slots: LocalSlots
+  readonly local: WorkLine
+  readonly #lines = new Map<string, WorkLine>()
+  /** Lines in which runs wait for a slot. */
+  readonly #waiting = new Set<WorkLine>()
   readonly attempts = new Map<string, Attempt>()
-  /** Taken on, waiting for a place, in due order. */
-  readonly queue: Work[] = []
   /** Claimed, but their definitions are not here yet. */
-  readonly claimed: ClaimedRun[] = []
-  /** Room for runs that are being claimed or fired. */
-  reserved = 0
-  /** Something waits that is not claimed ahead, and there was no place for it: the next one is kept for it. */
-  isPlaceKept = false
+  readonly claimed: Claimed[] = []
+  #callsUnderWay = 0
 
   constructor(options: CapacityOptions) {
     this.#options = options
+    this.#slots = new LocalSlots(options.concurrency)
+    this.local = new WorkLine(LOCAL, this.#slots, null)
+    this.#lines.set(LOCAL.id, this.local)
   }
 
-  /** Places that a run could start in now. */
-  get free(): number {
-    return this.#isFull ? 0 : Math.max(0, this.#options.concurrency - this.#busy)
+  /** The line that a run needs room in. */
+  lineOf({ action, projectId }: KeptDefinition): Line {
+    const target = callTargetOf(action, this.#options.smtpTarget)
+    if (target === null) return LOCAL
+    return { id: `${projectId} ${target}`, projectId, name: target }
   }
 
-  /** Runs that could be taken on beyond that. */
-  get ahead(): number {
+  /** What is in hand of a line. */
+  of(line: Line): WorkLine {
+    const known = this.#lines.get(line.id)
+    if (known) return known
+    const { projectId, name } = line
+    const noCircuit = name.endsWith(ALWAYS)
+    const target = noCircuit ? name.slice(0, -ALWAYS.length) : name
+    const calls = this.#options.targets.line(projectId, target, { noCircuit })
+    const made = new WorkLine(line, calls, calls)
+    this.#lines.set(line.id, made)
+    return made
+  }
+
+  /** The line of that name, if anything is known of it. */
+  known(id: string): WorkLine | undefined {
+    return this.#lines.get(id)
+  }
+
+  /** Calls that could begin now, all targets together. */
+  get freeCalls(): number {
+    return this.#isFull ? 0 : Math.max(0, this.#options.maxCalls - this.#callsUnderWay)
+  }
+
+  /** Slots of a line that a run could start in now. */
+  free(line: WorkLine): number {
     if (this.#isFull) return 0
-    return Math.max(0, this.allowedAhead - Math.max(0, this.#busy - this.#options.concurrency))
+    return line.calls ? Math.min(line.free, this.freeCalls) : line.free
   }
 
-  /** Places for what is claimed into none but a free one. */
-  get places(): number {
-    if (!this.isPlaceKept || this.#isFull) return this.free
-    const isFree = this.attempts.size + this.reserved < this.#options.concurrency
-    return Math.max(this.free, isFree ? 1 : 0)
+  /** Runs of a line that could be taken on beyond that. */
+  ahead(line: WorkLine): number {
+    return this.#isFull ? 0 : line.ahead(this.#options.claimAhead)
   }
 
-  get allowedAhead(): number {
-    return Math.min(this.#options.claimAhead, Math.floor(this.throughput.perSecond()))
+  /** Slots of a line for what is claimed into none but a free one. */
+  places(line: WorkLine): number {
+    if (this.#isFull) return 0
+    return line.calls ? Math.min(line.places, this.freeCalls) : line.places
   }
 
-  /** Whether what waits here is little enough that more should be on its way. */
-  get isLow(): boolean {
-    return this.queue.length <= this.#options.concurrency
-  }
-
-  get #busy(): number {
-    return this.attempts.size + this.queue.length + this.reserved
+  allowedAhead(line: WorkLine): number {
+    return line.allowedAhead(this.#options.claimAhead)
   }
 
   get #isFull(): boolean {
     return this.#options.isFull()
   }
 
-  /** Takes on runs for which there was room. */
-  takeOn(runs: readonly Work[], where: 'first' | 'last'): void {
-    this.reserved -= runs.length
-    if (where === 'first') this.queue.unshift(...runs)
-    else for (const work of runs) this.queue.push(work)
+  /** Takes on a run. */
+  takeOn(work: Work, line: WorkLine, where: 'first' | 'last'): void {
+    line.push(work, where)
+    this.#waiting.add(line)
   }
 
-  /** The next run that has a place to start in. */
-  next(): Work | undefined {
-    const places = this.#options.concurrency - (this.isPlaceKept ? 1 : 0)
-    // `shift` moves the beginning of the array, `splice` would move the thousands behind it.
-    return this.attempts.size < places ? this.queue.shift() : undefined
+  /** The next run of a line that has a slot to start in; it has begun then. */
+  next(line: WorkLine): Work | undefined {
+    const work = line.calls && this.#callsUnderWay >= this.#options.maxCalls ? undefined : line.next()
+    if (line.waiting === 0) this.#waiting.delete(line)
+    if (!work) return undefined
+    line.slots.begin()
+    line.underWay++
+    if (line.calls) this.#callsUnderWay++
+    return work
+  }
+
+  /** A run of a line is no longer in progress. Whoever knows how a call ended tells its target. */
+  ended(line: WorkLine): void {
+    line.underWay--
+    if (line.calls) this.#callsUnderWay--
+    else this.#slots.end()
+    this.forgetIfIdle(line)
+  }
+
+  /** Nothing is kept of lines that are not in use: there may be any number of targets. */
+  forgetIfIdle(line: WorkLine): void {
+    if (line !== this.local && line.isIdle) this.#lines.delete(line.line.id)
+  }
+
+  /** Lines in which runs wait for a slot. */
+  get waitingLines(): readonly WorkLine[] {
+    return [...this.#waiting]
+  }
+
+  /** Takes out every run that waits for a slot. */
+  clear(): Work[] {
+    const all = this.waitingLines.flatMap((line) => line.clear())
+    this.#waiting.clear()
+    return all
+  }
+
+  /** Takes out runs of a line that wait beyond so many. */
+  beyond(line: WorkLine, count: number): Work[] {
+    const taken = line.beyond(count)
+    if (line.waiting === 0) this.#waiting.delete(line)
+    return taken
+  }
+
+  /** Takes out a run that waits for a slot. */
+  remove(runId: string): Work | undefined {
+    for (const line of this.#waiting) {
+      for (const work of line)
+        if (work.runId === runId) {
+          line.remove(runId)
+          if (line.waiting === 0) this.#waiting.delete(line)
+          return work
+        }
+    }
+    return undefined
   }
 
   holds(runId: string): boolean {
-    return this.attempts.has(runId) || [...this.claimed, ...this.queue].some((run) => run.runId === runId)
+    if (this.attempts.has(runId) || this.claimed.some(({ run }) => run.runId === runId)) return true
+    for (const line of this.#waiting) for (const work of line) if (work.runId === runId) return true
+    return false
+  }
+
+  /** Runs that wait for a slot. */
+  get waitingIds(): readonly string[] {
+    return this.waitingLines.flatMap((line) => [...line].map(({ runId }) => runId))
   }
 
   /** Everything in this worker's name that it knows of. */
   get runIds(): readonly string[] {
-    return [...this.attempts.keys(), ...[...this.claimed, ...this.queue].map(({ runId }) => runId)]
+    return [...this.attempts.keys(), ...this.claimed.map(({ run }) => run.runId), ...this.waitingIds]
   }
 }
+
+/** What the name of a line ends with whose calls go out whatever the circuit of their target says. */
+const ALWAYS = ' always'

@@ -9,6 +9,7 @@ import {
   ownShards,
   tasksInAgenda,
 } from '../../test/support/agenda.ts'
+import { anyTargets } from '../../test/support/any-targets.ts'
 import { whenDone } from '../../test/support/cleanup.ts'
 import { steadyClock } from '../../test/support/clock.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
@@ -48,6 +49,7 @@ async function aWorker({ losesFirst, execute }: { losesFirst: boolean; execute: 
   const transport = new PostgresTransport(db)
   const worker = new Worker({
     nodeId: await aNode(db),
+    ...anyTargets(),
     db,
     transport: {
       claim: async (request) => {

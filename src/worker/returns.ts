@@ -4,6 +4,7 @@
  * been given without ever hearing of it. They are kept until the database has taken them back.
  */
 
+import type { SideLane } from '../core/run/lane.ts'
 import { lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
 import type { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -11,6 +12,7 @@ import type { Database } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
 import { type HeldRun, handBackRuns, hasOlderSession, heldRuns, reclaimRuns } from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { SideLaneRegistry } from '../transport/lane-registry.ts'
 import type { Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { Doubt } from './doubt.ts'
@@ -24,8 +26,15 @@ export interface ReturnsOptions {
   readonly writer: OutcomeWriter
 }
 
+/** A run that goes to a side lane, or without one back to its own. */
+export interface RunAside extends HeldRun {
+  readonly sideLane: SideLane | null
+}
+
 export class Returns {
   readonly #options: ReturnsOptions
+  readonly #sideLanes = new SideLaneRegistry()
+  #putAside: RunAside[] = []
   #begun: (Work & { readonly startedAt: number })[] = []
   #unbegun: HeldRun[] = []
   readonly #doubt = new Doubt()
@@ -49,6 +58,16 @@ export class Returns {
     this.#unbegun.push(...runs)
   }
 
+  /** Takes a run that there is no room for. */
+  addAside(run: RunAside): void {
+    this.#putAside.push(run)
+  }
+
+  /** Whether runs that there is no room for are still in this worker's name. */
+  get hasAside(): boolean {
+    return this.#putAside.some((run) => !this.#aside.isResting(run))
+  }
+
   /** A claim went unanswered. */
   doubt(): void {
     this.#doubt.raise(this.#options.clock.now())
@@ -63,6 +82,7 @@ export class Returns {
   async flush(): Promise<void> {
     const { db, clock, writer, wakeUps } = this.#options
     const isTried = (run: HeldRun) => !this.#aside.isResting(run)
+    await this.#flushAside(this.#putAside.filter(isTried))
     const unbegun = this.#unbegun.filter(isTried)
     await this.#giveBack(unbegun, async (part) => {
       await db.run(handBackRuns(part))
@@ -82,6 +102,19 @@ export class Returns {
         isAwaited: true,
       })
     if (unbegun.length + again.length > 0) wakeUps.announceReady()
+  }
+
+  /** Nobody is told: a node that has room looks into side lanes by itself. */
+  async #flushAside(runs: readonly RunAside[]): Promise<void> {
+    if (runs.length === 0) return
+    const lanes = runs.flatMap(({ sideLane }) => sideLane ?? [])
+    const known = await this.#sideLanes.ensure(this.#options.db, lanes)
+    const sideOf = ({ sideLane }: RunAside) => (sideLane && known.has(sideLane.id) ? sideLane.id : null)
+    await this.#giveBack(runs, async (part) => {
+      const some = part as readonly RunAside[]
+      await this.#options.db.run(handBackRuns(some.map((run) => ({ ...run, side: sideOf(run) }))))
+      this.#putAside = without(this.#putAside, part)
+    })
   }
 
   async #giveBack(
@@ -105,7 +138,7 @@ export class Returns {
     const claimedBefore = (await this.#hasOutlivedSessions(lastAt)) ? Math.max(settled, lastAt) : settled
     const beganAt = performance.now()
     const held = await db.run(heldRuns({ nodeId, claimedBefore }))
-    const returning = new Set([...this.#unbegun, ...this.#begun].map(({ runId }) => runId))
+    const returning = new Set([...this.#unbegun, ...this.#begun, ...this.#putAside].map(({ runId }) => runId))
     const unknown = held.filter(
       ({ runId }) => !isKnown(runId) && !writer.knows(runId) && !returning.has(runId),
     )

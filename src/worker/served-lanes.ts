@@ -2,6 +2,7 @@ import type { Standing } from '../core/run/claim.ts'
 import type { Database } from '../store/database/database.ts'
 import { countRunning, limitedQueues, waitingLanes } from '../store/queues/gates.ts'
 import { servedLanes } from '../store/queues/queues.ts'
+import { type Line, LOCAL } from '../transport/local-worker.ts'
 
 /** A lane that was made, or a change to a queue that nobody spoke of, is noticed within this time. */
 export const STALE_MS = 250
@@ -21,6 +22,15 @@ export interface WaitingLanes {
   readonly upTo: ReadonlyMap<number, Standing>
 }
 
+/** A lane of runs that wait until there is room in a line. */
+export interface ServedSide {
+  readonly id: number
+  readonly line: Line
+  readonly isStrict: boolean
+  /** Its queue has a limit, so that what waits here is behind a gate. */
+  readonly isLimited: boolean
+}
+
 /**
  * The lanes that a worker claims from: those whose queue is not paused and that ask for nothing it cannot do.
  * Lanes of a key or of a limited queue are behind gates: they are not known here but asked for as of now.
@@ -30,6 +40,7 @@ export class ServedLanes {
   #strict: number[] = []
   #open: number[] = []
   #late: number[] = []
+  #sides: ServedSide[] = []
   #limited: ReadonlySet<number> | undefined
   #countUntil = Number.NEGATIVE_INFINITY
   #readAt = Number.NEGATIVE_INFINITY
@@ -48,15 +59,20 @@ export class ServedLanes {
     return this.#late
   }
 
+  /** Lanes of runs that wait until there is room in a line. */
+  get sides(): readonly ServedSide[] {
+    return this.#sides
+  }
+
   serves(lane: number): 'ahead' | 'free' | undefined {
     if (this.#open.includes(lane)) return 'ahead'
     return this.#strict.includes(lane) ? 'free' : undefined
   }
 
   /** Lanes in which something waits for a place of its own, and may have one: the best first, as of now. */
-  async waiting(limit: number): Promise<WaitingLanes> {
+  async waiting(limit: number, sides: readonly number[]): Promise<WaitingLanes> {
     const { db, labels } = this.#options
-    const lanes = await db.run(waitingLanes({ labels, limit }))
+    const lanes = await db.run(waitingLanes({ labels, sides, limit }))
     const idsOf = (isGated: boolean) => lanes.filter((lane) => lane.isGated === isGated).map(({ id }) => id)
     const upTo = new Map<number, Standing>()
     for (const { id, nextPriority, nextWakeAt } of lanes)
@@ -85,10 +101,14 @@ export class ServedLanes {
     const limited = new Set((await db.run(limitedQueues())).map(({ id }) => id))
     const known = this.#limited ?? limited
     this.#limited = limited
-    const onTime = lanes.filter(({ isLate }) => !isLate)
+    const own = lanes.filter(({ line, isLimited }) => line === null && !isLimited)
+    const onTime = own.filter(({ isLate }) => !isLate)
+    this.#sides = lanes.flatMap(({ id, projectId, line: name, isStrict, isLimited }) =>
+      name === null ? [] : [{ id, isStrict, isLimited, line: lineNamed(projectId, name) }],
+    )
     this.#open = onTime.filter(({ isStrict }) => !isStrict).map(({ id }) => id)
     this.#strict = onTime.filter(({ isStrict }) => isStrict).map(({ id }) => id)
-    this.#late = lanes.filter(({ isLate }) => isLate).map(({ id }) => id)
+    this.#late = own.filter(({ isLate }) => isLate).map(({ id }) => id)
     if ([...limited].some((gate) => !known.has(gate))) this.#countUntil = now + LATE_START_MS
     if (now > this.#countUntil) return STALE_MS
     const runIds = runsInHand()
@@ -96,3 +116,6 @@ export class ServedLanes {
     return STALE_MS
   }
 }
+
+const lineNamed = (projectId: string, name: string): Line =>
+  name === LOCAL.name ? LOCAL : { id: `${projectId} ${name}`, projectId, name }

@@ -8,6 +8,7 @@ import {
   ownShards,
   tasksInAgenda,
 } from '../../test/support/agenda.ts'
+import { anyTargets } from '../../test/support/any-targets.ts'
 import { whenDone } from '../../test/support/cleanup.ts'
 import { steadyClock } from '../../test/support/clock.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
@@ -22,6 +23,7 @@ import { sql } from '../store/database/sql.ts'
 import { registerLanes } from '../store/queues/queues.ts'
 import { silentLogger } from '../telemetry/logger.ts'
 import { Definitions } from '../transport/definitions.ts'
+import { LOCAL } from '../transport/local-worker.ts'
 import { PostgresTransport } from '../transport/postgres/postgres-transport.ts'
 import type { Transport } from '../transport/transport.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
@@ -54,6 +56,7 @@ async function startWorker(options: Partial<WorkerOptions> = {}) {
   const nodeId = await aNode(db)
   const worker = new Worker({
     nodeId,
+    ...anyTargets(),
     db,
     transport: new PostgresTransport(db),
     wakeUps: new LocalWakeUps(),
@@ -174,10 +177,10 @@ test('a worker with all places taken does not say that runs still wait in ready'
   await waitingRuns(2)
 
   const worker = await startWorker({ executor: begun, concurrency: 1 })
-  expect(worker.isReadyBehind).toBe(true)
+  expect(worker.isReadyBehind(LOCAL)).toBe(true)
   await eventually(async () => begun.count === 1)
 
-  expect(worker.isReadyBehind).toBe(false)
+  expect(worker.isReadyBehind(LOCAL)).toBe(false)
 })
 
 test('a run that is cancelled while it waits in a worker ends cancelled', async () => {

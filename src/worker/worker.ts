@@ -1,22 +1,27 @@
 /**
- * Performs runs, up to `concurrency` at once. They come from the scheduler of the same process, straight from their
- * fire, or from the transport (claiming.ts).
+ * Performs runs: up to `concurrency` at once of what works on this machine, and as many calls as their targets have room for.
+ * They come from the scheduler of the same process, straight from their fire, or from the transport (claiming.ts).
  */
 
 import { isLarge } from '../core/action/action.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { Outcome } from '../core/run/outcome.ts'
+import type { KeptDefinition } from '../core/task/task.ts'
 import { cancelledEnding } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import { type EndedAttempt, judge } from '../outcomes/verdict.ts'
+import { type CallResult, callResultOf } from '../outgoing/targets/call-result.ts'
+import type { TargetBook } from '../outgoing/targets/target-book.ts'
+import type { TargetLine } from '../outgoing/targets/target-line.ts'
 import type { HoldingClock } from '../runtime/clock.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import { cancelledAmong } from '../store/agenda/outcomes.ts'
 import type { Database } from '../store/database/database.ts'
+import type { HeldRun } from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
-import type { LocalWorker, Room } from '../transport/local-worker.ts'
+import type { Line, LocalWorker } from '../transport/local-worker.ts'
 import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { Taking, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -25,8 +30,10 @@ import { Capacity } from './capacity.ts'
 import { Claiming } from './claiming.ts'
 import type { Executor } from './executor.ts'
 import { LargeActions } from './large-actions.ts'
+import { PutAside } from './put-aside.ts'
 import { Returns } from './returns.ts'
 import { ServedLanes } from './served-lanes.ts'
+import type { WorkLine } from './work-line.ts'
 
 export interface WorkerOptions {
   readonly nodeId: string
@@ -38,6 +45,12 @@ export interface WorkerOptions {
   readonly clock: HoldingClock
   readonly log: Logger
   readonly concurrency: number
+  /** Calls under way at once. */
+  readonly maxCalls: number
+  /** What is known of the targets of calls. */
+  readonly targets: TargetBook
+  /** The mail server, as a target; null where there is none. */
+  readonly smtpTarget: string | null
   /** What this worker can do beyond the ordinary; tasks may ask for it. */
   readonly labels: readonly string[]
   /** How often ready is looked into when nothing was said about it. */
@@ -51,7 +64,7 @@ export interface WorkerOptions {
 }
 
 /** What is taken on ahead is this part of a second's work or more. */
-const LEAST_PART_AHEAD = 8
+const LEAST_PART_AHEAD = 16
 /** A worker that ends so many soon has a place free, and then finds out what still waits in ready. */
 const BRISK_PER_SECOND = 20
 
@@ -67,6 +80,7 @@ export class Worker implements Service, LocalWorker {
   readonly #large: LargeActions
   readonly #writer: OutcomeWriter
   readonly #returns: Returns
+  readonly #aside: PutAside
   readonly #pulling: Loop
   readonly #cancelling: Loop
   #isStopping = false
@@ -76,12 +90,16 @@ export class Worker implements Service, LocalWorker {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { db, wakeUps, log, labels, nodeId, clock, claimEveryMs, cancelEveryMs } = options
-    const { concurrency, claimAhead, transport, definitions } = options
+    const { concurrency, maxCalls, targets, smtpTarget, claimAhead, transport, definitions } = options
     this.#lanes = new ServedLanes({ workerId: nodeId, db, labels })
     this.#large = new LargeActions({ definitions, log })
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
     this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
-    this.#capacity = new Capacity({ concurrency, claimAhead, isFull: () => this.#writer.isFull })
+    this.#capacity = new Capacity({
+      ...{ concurrency, maxCalls, claimAhead, targets, smtpTarget },
+      isFull: () => this.#writer.isFull,
+    })
+    this.#aside = new PutAside({ hand: this.#capacity, giveBack: (run) => this.#returns.addAside(run) })
     this.#claiming = new Claiming({
       workerId: nodeId,
       hand: this.#capacity,
@@ -89,8 +107,8 @@ export class Worker implements Service, LocalWorker {
       transport,
       unclaimable: new UnclaimableRuns({ db, log }),
       definitions,
+      aside: this.#aside,
       concurrency,
-      begin: (runs, where) => this.#takeOn(runs, where),
       fillPlaces: () => this.#fillPlaces(),
       endCancelled: (work) => this.#endCancelled(work),
       doubt: () => this.doubt(),
@@ -156,10 +174,10 @@ export class Worker implements Service, LocalWorker {
    */
   suspend(): void {
     this.#isSuspended = true
-    this.#returns.addUnbegun(this.#capacity.queue.splice(0))
+    this.#returns.addUnbegun(this.#capacity.clear().map(heldOf))
     for (const attempt of this.#capacity.attempts.values()) {
       if (attempt.startedAt !== null) this.#returns.addBegun(attempt.work, attempt.startedAt)
-      else this.#returns.addUnbegun([attempt.work])
+      else this.#returns.addUnbegun([heldOf(attempt.work)])
       attempt.stop('lease_lost')
     }
   }
@@ -175,45 +193,74 @@ export class Worker implements Service, LocalWorker {
     return this.#lanes.serves(lane)
   }
 
-  get room(): number {
+  lineOf(definition: KeptDefinition): Line {
+    return this.#capacity.lineOf(definition)
+  }
+
+  room(ref: Line): number {
     if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return 0
+    const line = this.#capacity.of(ref)
+    if (line.hasBacklog) return 0
     // With every place taken and most of a second's work in hand nothing is gained by a few more right now, and
     // firing them by the handful costs twice as much as together.
-    const { free, ahead, allowedAhead } = this.#capacity
-    const isWorthwhile = free > 0 || ahead >= allowedAhead / LEAST_PART_AHEAD
+    const free = this.#capacity.free(line)
+    const ahead = this.#capacity.ahead(line)
+    const isWorthwhile = free > 0 || ahead >= this.#capacity.allowedAhead(line) / LEAST_PART_AHEAD
     return isWorthwhile ? free + ahead : 0
   }
 
-  get isReadyBehind(): boolean {
-    if (!this.#claiming.hasBacklog) return false
+  get isBacklogged(): boolean {
+    return this.#claiming.hasBacklog
+  }
+
+  isReadyBehind(ref: Line): boolean {
+    const line = this.#capacity.of(ref)
+    if (!this.#claiming.hasBacklog && !line.hasBacklog) return false
     // With no place free it does not look: others may have taken everything long before it ends something.
-    return this.#capacity.free > 0 || this.#capacity.throughput.perSecond() >= BRISK_PER_SECOND
+    return this.#capacity.free(line) > 0 || line.slots.perSecond >= BRISK_PER_SECOND
   }
 
-  get claimed(): number {
-    return this.#claiming.count
+  claimed(ref: Line): number {
+    return this.#capacity.of(ref).claimed
   }
 
-  reserve(wanted: number): Room {
-    if (this.room === 0) return { free: 0, ahead: 0 }
-    const free = Math.min(wanted, this.#capacity.free)
-    const ahead = Math.min(wanted - free, this.#capacity.ahead)
-    this.#capacity.reserved += free + ahead
-    return { free, ahead }
+  reserve(ref: Line, place: 'ahead' | 'free'): boolean {
+    if (this.room(ref) === 0) return false
+    const line = this.#capacity.of(ref)
+    if (this.#capacity.free(line) === 0 && (place === 'free' || this.#capacity.ahead(line) === 0))
+      return false
+    line.reserved++
+    return true
   }
 
-  release(count: number): void {
-    this.#capacity.reserved -= count
-    if (this.#claiming.hasBacklog && count > 0) this.#pulling.wake()
+  release(ref: Line, count = 1): void {
+    const line = this.#capacity.of(ref)
+    line.reserved -= count
+    if ((this.#claiming.hasBacklog || line.hasBacklog) && count > 0) this.#pulling.wake()
+    this.#capacity.forgetIfIdle(line)
   }
 
   begin(runs: readonly Work[]): void {
-    this.#takeOn(runs, 'last')
+    for (const work of runs) {
+      const line = this.#capacity.of(this.#capacity.lineOf(work.definition))
+      line.reserved--
+      this.#capacity.takeOn(work, line, 'last')
+    }
+    this.#fillPlaces()
   }
 
-  #takeOn(runs: readonly Work[], where: 'first' | 'last'): void {
-    this.#capacity.takeOn(runs, where)
-    this.#fillPlaces()
+  putAside(ref: Line): void {
+    this.#capacity.of(ref).hasBacklog = true
+    this.#lanes.forget()
+    this.#pulling.wake()
+  }
+
+  /** A target that had no room may have some again. */
+  opened({ id }: TargetLine): void {
+    const line = this.#capacity.known(id)
+    if (!line) return
+    this.#fill(line)
+    if (line.hasBacklog || line.isSlotKept) this.#pulling.wake()
   }
 
   doubt(): void {
@@ -229,6 +276,7 @@ export class Worker implements Service, LocalWorker {
     await this.#claiming.beginClaimed('last')
     if (this.#isStopping) return undefined
     const againInMs = await this.#claiming.runOnce()
+    if (this.#returns.hasAside) return 0
     const { lookInMs } = this.#returns
     return lookInMs === undefined ? againInMs : Math.min(againInMs ?? lookInMs, lookInMs)
   }
@@ -238,15 +286,23 @@ export class Worker implements Service, LocalWorker {
    * hesitation: handing back and claiming again costs more than the run itself.
    */
   #returnSurplus(): void {
-    this.#returns.addUnbegun(this.#capacity.queue.splice(2 * this.#capacity.allowedAhead))
+    for (const line of this.#capacity.waitingLines) {
+      const kept = 2 * this.#capacity.allowedAhead(line) + line.slots.free
+      for (const work of this.#capacity.beyond(line, kept)) this.#aside.add(work, line, false)
+    }
   }
 
   #fillPlaces(): void {
-    if (this.#isStopping || this.#isSuspended) return
-    for (let work = this.#capacity.next(); work; work = this.#capacity.next()) void this.#perform(work)
+    for (const line of this.#capacity.waitingLines) this.#fill(line)
   }
 
-  async #perform(work: Work): Promise<void> {
+  #fill(line: WorkLine): void {
+    if (this.#isStopping || this.#isSuspended) return
+    for (let work = this.#capacity.next(line); work; work = this.#capacity.next(line))
+      void this.#perform(work, line)
+  }
+
+  async #perform(work: Work, line: WorkLine): Promise<void> {
     const { clock, executor } = this.#options
     const attempt = new Attempt(work, clock)
     this.#capacity.attempts.set(work.runId, attempt)
@@ -256,10 +312,11 @@ export class Worker implements Service, LocalWorker {
       : await attempt.perform(executor, action)
     this.#capacity.attempts.delete(work.runId)
     this.#claiming.forget(work.runId)
-    this.#capacity.throughput.count()
+    line.calls?.end(resultOf(work.taskId, ended))
+    this.#capacity.ended(line)
     if (ended && isOwnShortage(ended.outcome)) this.#postpone(work)
     else if (ended) this.#settle(attempt, ended)
-    this.#freed()
+    this.#freed(line)
   }
 
   /** What it is to do is read now that it has a place; when that cannot be read it goes back as it came. */
@@ -268,7 +325,7 @@ export class Worker implements Service, LocalWorker {
     try {
       const action = await this.#large.read(attempt)
       if (action || attempt.isOver) return await attempt.perform(this.#options.executor, action)
-      this.#returns.addUnbegun([work])
+      this.#returns.addUnbegun([heldOf(work)])
       this.#pulling.wake()
       return undefined
     } finally {
@@ -303,15 +360,15 @@ export class Worker implements Service, LocalWorker {
   /** Nothing was sent, for want of something that is this node's own: the run goes back as it came, for any node to take. */
   #postpone(work: Work): void {
     this.#options.log.warn({ task: work.taskId, run: work.runId }, 'attempt postponed: no sockets left')
-    this.#returns.addUnbegun([work])
+    this.#returns.addUnbegun([heldOf(work)])
     this.#pulling.wake()
   }
 
-  /** A place came free: it goes to the next run in hand, and the hand is filled before it is empty. */
-  #freed(): void {
-    this.#fillPlaces()
-    const { isPlaceKept, isLow } = this.#capacity
-    if (isPlaceKept || (this.#claiming.hasBacklog && isLow)) this.#pulling.wake()
+  /** A slot came free: it goes to the next run in hand, and the hand is filled before it is empty. */
+  #freed(line: WorkLine): void {
+    this.#fill(line)
+    const hasBacklog = this.#claiming.hasBacklog || line.hasBacklog
+    if (line.isSlotKept || (hasBacklog && line.isLow)) this.#pulling.wake()
     if (this.#capacity.attempts.size === 0) this.#onIdle?.()
   }
 
@@ -319,8 +376,9 @@ export class Worker implements Service, LocalWorker {
   async #handBack(): Promise<void> {
     const waiting = [...this.#capacity.attempts.values()].filter((attempt) => !attempt.hasBegun)
     for (const attempt of waiting) attempt.abandon()
-    this.#returns.addUnbegun(waiting.map(({ work }) => work))
-    this.#returns.addUnbegun([...this.#capacity.queue.splice(0), ...this.#capacity.claimed.splice(0)])
+    this.#returns.addUnbegun(waiting.map(({ work }) => heldOf(work)))
+    const claimed = this.#capacity.claimed.splice(0).map(({ run }) => run)
+    this.#returns.addUnbegun([...this.#capacity.clear(), ...claimed].map(heldOf))
     await this.#returns.flush()
   }
 
@@ -330,13 +388,21 @@ export class Worker implements Service, LocalWorker {
   }
 
   async #cancel(): Promise<undefined> {
-    const known = [...this.#capacity.attempts.keys(), ...this.#capacity.queue.map(({ runId }) => runId)]
+    const known = [...this.#capacity.attempts.keys(), ...this.#capacity.waitingIds]
     if (known.length === 0) return
     for (const { runId } of await this.#options.db.run(cancelledAmong(known))) {
-      const index = this.#capacity.queue.findIndex((work) => work.runId === runId)
-      const [waiting] = index < 0 ? [] : this.#capacity.queue.splice(index, 1)
+      const waiting = this.#capacity.remove(runId)
       if (waiting) this.#endCancelled(waiting)
       else this.#capacity.attempts.get(runId)?.stop('cancelled')
     }
   }
+}
+
+/** What is needed to give a run back to its own lane. */
+const heldOf = ({ runId, fence }: HeldRun): HeldRun => ({ runId, fence })
+
+/** What an attempt says about its target; nothing when it was not made. */
+function resultOf(taskId: string, ended: EndedAttempt | undefined): CallResult {
+  if (!ended || ended.startedAt === null) return { taskId, kind: 'neutral', durationMs: 0 }
+  return callResultOf(taskId, ended.outcome, ended.endedAt - ended.startedAt)
 }

@@ -6,11 +6,13 @@ import { ShardLeases } from '../../src/scheduler/shard-leases.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { Definitions } from '../../src/transport/definitions.ts'
+import { LOCAL } from '../../src/transport/local-worker.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import type { Executor } from '../../src/worker/executor.ts'
 import { Worker } from '../../src/worker/worker.ts'
 import { aNode } from './agenda.ts'
+import { anyTargets } from './any-targets.ts'
 import { whenDone } from './cleanup.ts'
 import { steadyClock } from './clock.ts'
 import { eventually } from './eventually.ts'
@@ -34,6 +36,7 @@ export async function anEngine(
   }
   const worker = new Worker({
     ...parts,
+    ...anyTargets(),
     transport: new PostgresTransport(db),
     executor: { execute },
     ...{ concurrency: 10, labels: [], graceMs: 0, claimEveryMs: 1_000, claimAhead: 0, cancelEveryMs: 1_000 },
@@ -50,6 +53,6 @@ export async function anEngine(
   await leases.runOnce()
   worker.start()
   whenDone(() => worker.stop())
-  await eventually(async () => worker.room > 0)
+  await eventually(async () => worker.room(LOCAL) > 0)
   return scheduler
 }

@@ -88,8 +88,6 @@ export interface LargeAction {
   readonly target?: string
   /** How long all of the definition is. */
   readonly largeBytes: number
-  /** What it calls, if anything. */
-  readonly target?: string | null
 }
 
 export const isLarge = (action: Action | LargeAction): action is LargeAction => 'largeBytes' in action

@@ -1,16 +1,19 @@
 /** The worker role: performing runs, and delivering events to subscriptions. */
 import { parseSmtpUrl } from '../../core/action/smtp-url.ts'
 import { Deliverer } from '../../events/subscriptions/deliverer.ts'
+import { TargetBook } from '../../outgoing/targets/target-book.ts'
 import type { Config } from '../../runtime/config.ts'
 import { senderOf } from '../../store/projects/projects.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import { createExecutors, type MailOptions } from '../../worker/executors/executors.ts'
+import { TargetExchange } from '../../worker/target-exchange.ts'
 import { Worker } from '../../worker/worker.ts'
 import type { Foundations } from '../foundations.ts'
 
 /** The services of the role. The worker is also known to the scheduler and the heartbeat of its node. */
 export interface WorkerRole {
   readonly worker: Worker
+  readonly targets: TargetExchange
   readonly deliverer: Deliverer
 }
 
@@ -19,6 +22,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     foundations
   const { userAgent, allowPrivateAddresses, files } = foundations
   const { engine, delivery } = connections
+  const mail = mailOf(config)
   const executor = createExecutors({
     allowPrivateAddresses,
     ownPorts,
@@ -27,10 +31,15 @@ export function workerRole(foundations: Foundations): WorkerRole {
     idleConnections: files.idleConnections,
     userAgent,
     signer,
-    mail: mailOf(config),
+    mail,
     senderOf: async (projectId) => (await engine.run(senderOf(projectId)))[0],
   })
-  const worker = new Worker({
+  const book: TargetBook = new TargetBook({
+    nodes: () => targets.workers,
+    onOpen: (line) => worker.opened(line),
+  })
+  const targets = new TargetExchange({ nodeId: id, db: engine, book, wakeUps, clock, log })
+  const worker: Worker = new Worker({
     nodeId: id,
     db: engine,
     transport: new PostgresTransport(engine),
@@ -40,6 +49,9 @@ export function workerRole(foundations: Foundations): WorkerRole {
     clock,
     log,
     concurrency: config.concurrency,
+    maxCalls: files.maxCalls,
+    targets: book,
+    smtpTarget: mail && `smtp://${mail.server.host}:${mail.server.port}`,
     labels: config.labels,
     claimEveryMs: config.claimEveryMs,
     claimAhead: config.claimAhead,
@@ -57,7 +69,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     resolver,
     leaseMs: foundations.subscriptionLeaseMs,
   })
-  return { worker, deliverer }
+  return { worker, targets, deliverer }
 }
 
 /** The setting was validated when it was read. */

@@ -1,0 +1,47 @@
+/**
+ * Runs that were claimed and whose line turned out to be full. They go to the side lanes of their lines, where they are left alone until
+ * there is room. Those of a concurrency key go back to the lane of the key, because they start in strict order; that lane is not asked for until
+ * there is room.
+ */
+import { sideLaneOf } from '../core/run/lane.ts'
+import type { Work } from '../transport/transport.ts'
+import type { Capacity } from './capacity.ts'
+import type { RunAside } from './returns.ts'
+import type { WorkLine } from './work-line.ts'
+
+export interface PutAsideOptions {
+  readonly hand: Capacity
+  /** Gives a run back. */
+  giveBack(run: RunAside): void
+}
+
+export class PutAside {
+  readonly #options: PutAsideOptions
+  /** Lanes of keys whose first run waits for room in a line. */
+  readonly #blocked = new Map<number, WorkLine>()
+
+  constructor(options: PutAsideOptions) {
+    this.#options = options
+  }
+
+  /** Puts a run aside. One that is claimed into a free slot alone has the next one kept for it. */
+  add(work: Work, line: WorkLine, isStrict: boolean): void {
+    const { runId, fence, lane } = work
+    line.isSlotKept ||= isStrict
+    const isKeyed = work.definition.concurrencyKey !== null
+    if (isKeyed && lane !== undefined) this.#blocked.set(lane, line)
+    if (!isKeyed && !isStrict) line.hasBacklog = true
+    const sideLane = isKeyed || lane === undefined ? null : sideLaneOf(lane, line.line.name)
+    this.#options.giveBack({ runId, fence, sideLane })
+  }
+
+  /** Whether the first run of a key waits for room that is not there yet. */
+  isBlocked(lane: number): boolean {
+    const line = this.#blocked.get(lane)
+    if (!line) return false
+    if (this.#options.hand.places(line) === 0) return true
+    this.#blocked.delete(lane)
+    line.isSlotKept = false
+    return false
+  }
+}
