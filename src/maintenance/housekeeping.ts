@@ -15,6 +15,7 @@ import { forgetClockSteps } from '../store/nodes/clock-steps.ts'
 import { forgetNames } from '../store/nodes/named-runs.ts'
 import { forgetNodes, forgetUnusedWorkers } from '../store/nodes/nodes.ts'
 import { forgetProgress } from '../store/nodes/remote-workers.ts'
+import { removeSideLanes } from '../store/queues/side-lanes.ts'
 import { forgetCircuits } from '../store/targets/target-circuits.ts'
 import { forgetTargetReports } from '../store/targets/target-reports.ts'
 import { forgetOverrides } from '../store/tasks/run-overrides.ts'
@@ -27,6 +28,9 @@ const BETWEEN_DROPS_MS = 1_000
 const ANSWERS_KEPT_HOURS = 24
 /** A run may go on for long after it was asked for, and its row of history is kept from its end on. */
 const ASKED_KEPT_LONGER_DAYS = 7
+/** Side lanes that have been empty for so long are removed; nodes register those they use every ten minutes. */
+const SIDE_LANES_KEPT_MINUTES = 60
+const MAX_SIDE_LANES_REMOVED = 1_000
 const DAY_MS = 86_400_000
 /** A worker that comes back late shall still hear that it was declared dead. */
 const UNUSED_KEPT_MINUTES = 10
@@ -72,6 +76,7 @@ export class Housekeeping extends LoopService {
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetNames(MAX_PROGRESS_FORGOTTEN))
+    await db.run(removeSideLanes({ minutes: SIDE_LANES_KEPT_MINUTES, limit: MAX_SIDE_LANES_REMOVED }))
     await db.run(forgetTargetReports())
     await db.run(forgetCircuits())
     await db.run(forgetFindings(historyDays))

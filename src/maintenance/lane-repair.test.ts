@@ -3,12 +3,13 @@ import { expect, test } from 'vitest'
 import { aDefinition, tasksInAgenda } from '../../test/support/agenda.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { planOf } from '../../test/support/plan.ts'
-import { laneOf, lateLaneOf } from '../core/run/lane.ts'
+import { laneOf, lateLaneOf, sideLaneOf } from '../core/run/lane.ts'
 import type { TaskDefinition } from '../core/task/task.ts'
 import { DEFAULT_PROJECT_ID as projectId } from '../core/values/default-project.ts'
 import { sql } from '../store/database/sql.ts'
 import { lookForLostLanes } from '../store/queues/lost-lanes.ts'
 import { registerLanes } from '../store/queues/queues.ts'
+import { registerSideLanes, removeSideLanes } from '../store/queues/side-lanes.ts'
 import { insertOverride } from '../store/tasks/run-overrides.ts'
 import { silentLogger } from '../telemetry/logger.ts'
 import { LocalWakeUps } from '../transport/wake-ups.ts'
@@ -129,4 +130,47 @@ test('a look reads one row of a lane, also where 100 000 wait', async () => {
 
   expect(plan.tablesRead).not.toContain('ready')
   expect(plan.rows).toBeLessThan(10 * (occupied?.lanes ?? 0))
+})
+
+test('runs in a side lane that is gone move back to their own lane, and stay where it is there', async () => {
+  const lane = idOf({})
+  const [gone, there] = [sideLaneOf(lane, 'https://gone.example'), sideLaneOf(lane, 'https://there.example')]
+  const { runId } = await aWaitingRun({})
+  const { runId: other } = await aWaitingRun({})
+  await db.run(registerSideLanes([there]))
+  for (const [id, side] of [
+    [runId, gone.id],
+    [other, there.id],
+  ] as const)
+    await db.run(sql`
+      with moved as (update agenda set side = ${side} where run_id = ${id})
+      update ready set lane = ${side} where run_id = ${id}`)
+
+  await repair.runOnce()
+
+  const rows = await db.run(sql<{ runId: string; lane: number; side: number | null }>`
+    select r.run_id as "runId", r.lane, a.side from ready r join agenda a on a.run_id = r.run_id
+    where r.run_id in (${runId}, ${other}) order by r.run_id`)
+  expect(rows).toEqual([
+    { runId, lane, side: null },
+    { runId: other, lane: there.id, side: there.id },
+  ])
+})
+
+test('a side lane is removed once it has been empty and unused for long', async () => {
+  const lane = idOf({})
+  const sides = ['used', 'occupied', 'unused'].map((name) => sideLaneOf(lane, `https://${name}.example`))
+  const [used, occupied, unused] = sides
+  await db.run(registerSideLanes(sides))
+  const { runId } = await aWaitingRun({})
+  await db.run(sql`update ready set lane = ${occupied?.id ?? 0} where run_id = ${runId}`)
+  await db.run(sql`
+    update lane set used_at = now() - interval '2 hours' where id in (${occupied?.id ?? 0}, ${unused?.id ?? 0})`)
+
+  await db.run(removeSideLanes({ minutes: 60, limit: 10 }))
+
+  const left = await db.run(
+    sql<{ id: number }>`select id from lane where line like '%used.example' or line like '%occupied.example'`,
+  )
+  expect(left.map(({ id }) => id).sort()).toEqual([used?.id, occupied?.id].sort())
 })

@@ -8,6 +8,7 @@ import {
   lookForLostLanes,
   restoreLanes,
 } from '../store/queues/lost-lanes.ts'
+import { leaveSideLanes } from '../store/ready/put.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 
@@ -23,6 +24,8 @@ const EVERY_MS = 3_000
 const LANES_PER_PASS = 5_000
 /** Lanes that are registered by one statement. */
 const RESTORED_AT_ONCE = 100
+/** Runs that are moved out of side lanes by one statement. */
+const MOVED_AT_ONCE = 1_000
 /** Lanes that no definition accounts for, and that were reported. */
 const MAX_REPORTED = 1_000
 const BEFORE_ALL = -1
@@ -53,6 +56,14 @@ export class LaneRepair extends LoopService {
 
   async #restore(lost: readonly number[]): Promise<void> {
     const { db, log, wakeUps } = this.#options
+    const moved = await db.run(leaveSideLanes(lost, MOVED_AT_ONCE))
+    if (moved.length > 0) {
+      log.warn(
+        { runs: moved.length },
+        'runs waited in side lanes that were not registered; they were moved back',
+      )
+      wakeUps.announceReady()
+    }
     const clues = await db.run(cluesToLanes(lost))
     const explained = clues.flatMap((clue) => laneFrom(clue) ?? [])
     // Of several versions that agree on a lane the newest says how many places its key has.

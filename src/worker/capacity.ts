@@ -52,10 +52,11 @@ export class Capacity {
   }
 
   /** The line that a run needs room in. */
-  lineOf({ action, projectId }: KeptDefinition): Line {
+  lineOf({ action, projectId, circuitBreaker }: KeptDefinition): Line {
     const target = callTargetOf(action, this.#options.smtpTarget)
     if (target === null) return LOCAL
-    return { id: `${projectId} ${target}`, projectId, name: target }
+    const name = circuitBreaker !== false ? target : `${target}${ALWAYS}`
+    return { id: `${projectId} ${name}`, projectId, name }
   }
 
   /** What is in hand of a line. */

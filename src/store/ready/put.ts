@@ -45,3 +45,18 @@ export const requeueStranded = (runIds: readonly string[]) => sql<{ runId: strin
   insert into ready (lane, priority, wake_at, run_id) select lane, priority, wake_at, run_id from stranded
   returning run_id as "runId", exists (
     select from refused_row f where f.operation = 'claim' and f.subject = ready.run_id::text and f.settled_at is null) as "wasRefused"`
+
+/** Moves runs that wait in side lanes which are gone back to their own lanes, where a worker finds them. Other runs are left alone. */
+export const leaveSideLanes = (lanes: readonly number[], limit: number) => sql<{ runId: string }>`
+  with waiting as materialized (
+    select r.ctid as place, r.run_id from unnest(${list(lanes, (id) => id)}::bigint[]) as l(id)
+    join ready r on r.lane = l.id
+    join agenda a on a.run_id = r.run_id and a.side = r.lane and a.state = 'pending'
+    limit ${limit} for update of r skip locked
+  ), left_behind as (
+    delete from ready where ctid = any(array(select place from waiting)) returning run_id
+  ), back as (
+    update agenda a set side = null from left_behind b where a.run_id = b.run_id and a.state = 'pending'
+    returning a.run_id, a.lane, a.side, a.priority, a.wake_at
+  ), ${queued(part`from back`)}
+  select run_id as "runId" from back`
