@@ -28,6 +28,18 @@ test('a part may consist of parts', () => {
   })
 })
 
+test('a literal with other parts has another text', () => {
+  const statement = (first: unknown, second: unknown) => sql`select ${first} + ${second}`
+  const one = part`1`
+
+  for (let i = 0; i < 2; i++) {
+    expect(statement(1, 2).text).toBe('select $1 + $2')
+    expect(statement(one, 2).text).toBe('select 1 + $1')
+    expect(statement(2, one).text).toBe('select $1 + 1')
+    expect(statement(part`2`, one).text).toBe('select 2 + 1')
+  }
+})
+
 test('every text comes back from an array literal as it went in', async () => {
   const storable = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0'))
   await fc.assert(

@@ -31,15 +31,68 @@ export function sql<Row = Record<string, never>>(
   ...given: unknown[]
 ): Statement<Row> {
   const values: unknown[] = []
-  return { text: written({ parts, values: given }, values), values }
+  const shape: Shape = []
+  gather({ parts, values: given }, values, shape)
+  return { text: textOf(parts, shape), values }
 }
 
-/** The text of a statement or of a part, which may consist of parts itself; what it counts goes to `values`. */
-function written({ parts, values: given }: Pick<Part, 'parts' | 'values'>, values: unknown[]): string {
-  return given.reduce<string>((text, value, i) => {
-    const piece = value instanceof Part ? written(value, values) : `$${values.push(value)}`
-    return text + piece + (parts[i + 1] ?? '')
-  }, parts[0] ?? '')
+/** What the text of a statement depends on: the texts it consists of, in order, and null where a value stands. */
+type Shape = (readonly string[] | null)[]
+
+/** Takes a statement or a part apart, which may consist of parts itself. */
+function gather(
+  { parts, values: given }: Pick<Part, 'parts' | 'values'>,
+  values: unknown[],
+  shape: Shape,
+): void {
+  shape.push(parts)
+  for (const value of given) {
+    if (value instanceof Part) gather(value, values, shape)
+    else {
+      values.push(value)
+      shape.push(null)
+    }
+  }
+}
+
+interface Written {
+  readonly shape: Shape
+  readonly text: string
+}
+
+/**
+ * Texts by the literal they were written in. A statement is sent hundreds of times a second and its text is some kilobytes long:
+ * putting it together each time, and comparing it with the one that was prepared, costs more than everything else about it.
+ */
+const known = new WeakMap<readonly string[], Written[]>()
+/** A literal has as many texts as there are ways to choose its parts, which are few. */
+const MAX_TEXTS = 16
+
+function textOf(parts: readonly string[], shape: Shape): string {
+  const texts = known.get(parts) ?? []
+  const found = texts.find((one) => isSame(one.shape, shape))
+  if (found) return found.text
+  const text = written([...shape])
+  if (texts.length < MAX_TEXTS) known.set(parts, [...texts, { shape, text }])
+  return text
+}
+
+const isSame = (a: Shape, b: Shape): boolean => a.length === b.length && a.every((piece, i) => piece === b[i])
+
+/** The text of the first literal of a shape, with those inside it; what was written is taken off the shape. */
+function written(shape: Shape, counter = { values: 0 }): string {
+  const parts = shape.shift() ?? []
+  let text = parts[0] ?? ''
+  for (const next of parts.slice(1)) {
+    if (shape[0] !== null) text += written(shape, counter)
+    else {
+      shape.shift()
+      counter.values++
+      text += `$${counter.values}`
+    }
+    text += next
+  }
+  return text
 }
 
 /** The same statement, its answer read in another way. */
