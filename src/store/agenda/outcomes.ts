@@ -42,7 +42,8 @@ export class OutcomeText {
 
   constructor(value: unknown) {
     // PostgreSQL has no NUL in text, so it is shown as the replacement character.
-    this.json = JSON.stringify(value).replace(ESCAPED_NUL, '$1\\ufffd')
+    const json = JSON.stringify(value)
+    this.json = json.includes('\\u0000') ? json.replace(ESCAPED_NUL, '$1\\ufffd') : json
   }
 }
 
