@@ -1,0 +1,164 @@
+/** Calls to targets that hang: they hold nobody's slot, and what is over the limit of a target waits where it costs nothing. */
+import { expect, test } from 'vitest'
+import type { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { ask } from '../checker/observe.ts'
+import { callAll, endsOf, liveRuns, TARGET_LIMIT, untilUnderWay, untilWaiting } from '../support/calling.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { allEnded, createAll, gatesOf, heldPlaces } from '../support/limits.ts'
+import { startTestNode } from '../support/node.ts'
+import { startTargets } from '../support/target-servers.ts'
+
+/** Fewer than the calls that hang in these tests. */
+const CONCURRENCY = 10
+const SLEEP = { type: 'sleep', duration: '0s' }
+const WAITING = 40
+
+async function aNodeAndTargets(flags: Record<string, unknown> = {}) {
+  const database = await createTestDatabase()
+  const node = await startTestNode(database, { concurrency: CONCURRENCY, ...flags })
+  return { ...database, node, targets: startTargets() }
+}
+const completed = (ids: readonly string[]) => ids.map(() => expect.objectContaining({ state: 'completed' }))
+
+test('runs to a healthy target and runs without a call complete while every other call hangs', async () => {
+  const { db, node, targets } = await aNodeAndTargets()
+  const healthy = await targets.open('healthy')
+  const broken = await targets.openMany('silent', 3)
+  for (const target of broken) await callAll(node, target, 50)
+  await Promise.all(broken.map((target) => untilUnderWay(target, 50)))
+
+  const ids = [
+    ...(await callAll(node, healthy, 100)),
+    ...(await createAll(node, Array(100).fill({ action: SLEEP }))),
+  ]
+  await allEnded(db, ids)
+
+  expect(await endsOf(db, ids)).toEqual(completed(ids))
+  for (const target of broken) expect(await target.read()).toMatchObject({ underWay: 50, received: 50 })
+})
+
+test('what is over the limit of a target waits, claimed by nobody, and others pass it', async () => {
+  const { db, node, targets } = await aNodeAndTargets()
+  const [healthy, silent] = [await targets.open('healthy'), await targets.open('silent')]
+  const held = await callAll(node, silent, TARGET_LIMIT + WAITING)
+  await untilUnderWay(silent, TARGET_LIMIT)
+
+  const waiting = await untilWaiting(db, held, WAITING)
+  const others = await callAll(node, healthy, 100)
+  await allEnded(db, others)
+
+  expect(waiting.map(({ workerId, attempt }) => ({ workerId, attempt }))).toEqual(
+    waiting.map(() => ({ workerId: null, attempt: 0 })),
+  )
+  expect((await liveRuns(db, held)).filter(({ workerId }) => workerId !== null)).toHaveLength(TARGET_LIMIT)
+  expect(await endsOf(db, others)).toEqual(completed(others))
+  expect(await silent.read()).toMatchObject({ underWay: TARGET_LIMIT, received: TARGET_LIMIT })
+})
+
+/** A connection that does nothing reports what it has read after ten seconds at the latest. */
+const REPORTED_MS = 11_000
+/** Long enough for each loop of a node to look several times. */
+const WATCHED_MS = 8_000
+
+test('runs that wait for a full target are not read again and again', async () => {
+  const { url, db, node, targets } = await aNodeAndTargets()
+  const [healthy, silent] = [await targets.open('healthy'), await targets.open('silent')]
+  const many = 2_000
+  // Each pass of a scheduler reads what was due in the last seconds, whatever it is doing by now.
+  const startAt = new Date(Date.now() - 20_000).toISOString()
+  await callAll(node, silent, TARGET_LIMIT + many, { startAt })
+  await untilUnderWay(silent, TARGET_LIMIT)
+  await eventually(async () => {
+    const [row] = await ask<{ count: number }>(url, 'select count(*)::integer as count from ready')
+    return row?.count === many
+  })
+  const callOthersFor = async (ms: number) => {
+    const until = performance.now() + ms
+    while (performance.now() < until) await allEnded(db, await callAll(node, healthy, 1))
+  }
+
+  await callOthersFor(REPORTED_MS)
+  const before = await rowsRead(db)
+  await callOthersFor(WATCHED_MS)
+  const after = await rowsRead(db)
+
+  // A look at each of them now and then, and all that is read for the others; to look each second would be eight times as many.
+  expect(after.ready - before.ready).toBeLessThan(2 * many)
+  expect(after.agenda - before.agenda).toBeLessThan(4 * many)
+  expect((await silent.read()).received).toBe(TARGET_LIMIT)
+})
+
+/** Rows that were read of the two tables, by their indexes or without. Looking at them here counts too, and is little. */
+async function rowsRead(db: Database): Promise<{ ready: number; agenda: number }> {
+  const rows = await db.run(sql<{ name: 'ready' | 'agenda'; count: number }>`
+    select relname as name, (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::integer as count
+    from pg_stat_user_tables where relname in ('ready', 'agenda')`)
+  const countOf = (name: string) => rows.find((row) => row.name === name)?.count ?? 0
+  return { ready: countOf('ready'), agenda: countOf('agenda') }
+}
+
+test('when a target has room again, its runs start in the order in which they were due', async () => {
+  const { db, node, targets } = await aNodeAndTargets()
+  const silent = await targets.open('silent')
+  await callAll(node, silent, TARGET_LIMIT)
+  await untilUnderWay(silent, TARGET_LIMIT)
+  const from = Date.now() - 10_000
+  const startAt = (i: number) => new Date(from + ((i * 7) % WAITING) * 100).toISOString()
+  const waiting = await callAll(node, silent, WAITING, (i) => ({ startAt: startAt(i) }))
+  await untilWaiting(db, waiting, WAITING)
+
+  for (let released = 1; released <= WAITING; released++) {
+    await silent.release(1)
+    await eventually(async () => (await silent.read()).received === TARGET_LIMIT + released)
+  }
+
+  const due = (await silent.read()).calls.slice(TARGET_LIMIT).map(({ dueAt }) => dueAt)
+  expect(due).toEqual([...due].sort((a, b) => a - b))
+  expect(new Set(due).size).toBe(WAITING)
+})
+
+test('a concurrency key and a queue limit hold exactly while their targets hang', async () => {
+  const { db, node, targets } = await aNodeAndTargets()
+  const [keyed, queued, healthy] = [
+    await targets.open('silent'),
+    await targets.open('silent'),
+    await targets.open('healthy'),
+  ]
+  await node.request('PATCH', '/v1/queues/narrow', { concurrencyLimit: 3 })
+  const ofKey = await callAll(node, keyed, 10, { concurrencyKey: 'two', concurrencyLimit: 2 })
+  const ofQueue = await callAll(node, queued, 10, { queue: 'narrow' })
+  await Promise.all([untilUnderWay(keyed, 2), untilUnderWay(queued, 3)])
+  const others = await callAll(node, healthy, 20, { concurrencyKey: 'other', concurrencyLimit: 5 })
+  await allEnded(db, others)
+  expect((await gatesOf(db)).filter(({ held, holders }) => held !== holders)).toEqual([])
+
+  await eventually(async () => {
+    await Promise.all([keyed.release(), queued.release()])
+    return (await endsOf(db, [...ofKey, ...ofQueue])).length === 20
+  })
+
+  expect(await keyed.read()).toMatchObject({ mostUnderWay: 2, received: 10 })
+  expect(await queued.read()).toMatchObject({ mostUnderWay: 3, received: 10 })
+  expect(await heldPlaces(db)).toEqual([])
+})
+
+test('a run of a key that waits for a full target holds no slot, and other keys go on', async () => {
+  const { db, node, targets } = await aNodeAndTargets()
+  const [silent, healthy] = [await targets.open('silent'), await targets.open('healthy')]
+  await callAll(node, silent, TARGET_LIMIT)
+  await untilUnderWay(silent, TARGET_LIMIT)
+  const waiting = await callAll(node, silent, 3, { concurrencyKey: 'full', concurrencyLimit: 1 })
+  await untilWaiting(db, waiting, 3)
+  expect(await heldPlaces(db)).toEqual([])
+
+  const others = await callAll(node, healthy, 3, { concurrencyKey: 'other', concurrencyLimit: 1 })
+  await allEnded(db, others)
+  await silent.behave('healthy')
+  await silent.release()
+  await allEnded(db, waiting)
+
+  expect(await endsOf(db, [...waiting, ...others])).toEqual(completed([...waiting, ...others]))
+  expect(await heldPlaces(db)).toEqual([])
+})
