@@ -18,8 +18,8 @@ export class Throughput {
     this.#counts = new Array<number>(WINDOW_MS / bucketMs).fill(0)
   }
 
-  count(): void {
-    this.#advance()
+  count(now = this.#monotonic()): void {
+    this.#advance(now)
     if (this.#total === 0) this.#since = this.#bucket
     const index = this.#bucket % this.#counts.length
     this.#counts[index] = (this.#counts[index] ?? 0) + 1
@@ -27,13 +27,13 @@ export class Throughput {
   }
 
   perSecond(): number {
-    this.#advance()
+    this.#advance(this.#monotonic())
     const buckets = Math.min(this.#counts.length, this.#bucket - this.#since + 1)
     return (this.#total * 1_000) / (buckets * this.#bucketMs)
   }
 
-  #advance(): void {
-    const bucket = Math.floor(this.#monotonic() / this.#bucketMs)
+  #advance(now: number): void {
+    const bucket = Math.floor(now / this.#bucketMs)
     if (bucket === this.#bucket) return
     const steps = Math.min(bucket - this.#bucket, this.#counts.length)
     for (let i = 1; i <= steps; i++) {

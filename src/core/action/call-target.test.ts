@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { parseTarget } from '../target/target-name.ts'
 import type { Action } from './action.ts'
-import { callTargetOf } from './call-target.ts'
+import { callTargetOf, smtpTargetOf } from './call-target.ts'
 import { largeAction } from './large-action.ts'
+import { parseSmtpUrl } from './smtp-url.ts'
 
 const ping = (url: string) => callTargetOf({ type: 'ping', url }, null)
 
@@ -52,4 +54,15 @@ test.each<[Action, string | null]>([
 
   expect(callTargetOf(action, smtp)).toBe(target)
   expect(callTargetOf(largeAction(action, 10_000), smtp)).toBe(target)
+})
+
+test.each([
+  ['smtp://ann:x@mail.example.com', 'smtp://mail.example.com:587'],
+  ['smtps://mail.example.com', 'smtp://mail.example.com:465'],
+  ['smtp://[::1]:25', 'smtp://[::1]:25'],
+])('the target of the mail server %s is %s', (url, target) => {
+  const read = parseSmtpUrl(url)
+
+  expect(read.ok && smtpTargetOf(read.server)).toBe(target)
+  expect(parseTarget(target)).toMatchObject({ ok: true, name: target })
 })

@@ -3,6 +3,7 @@
  * as much as the rest of a call, so what its authority means is read once: the origin depends on nothing after it.
  */
 import { type Action, isLarge, type LargeAction } from './action.ts'
+import type { SmtpServer } from './smtp-url.ts'
 import { parseTargetUrl } from './target-url.ts'
 
 /** Null for what calls nobody (sleep, handlers), and for a call that will be refused: a URL that is not valid, or no mail server. */
@@ -17,6 +18,10 @@ export function callTargetOf(action: Action | LargeAction, smtp: string | null):
       return isLarge(action) ? (action.target ?? null) : originOf(action.url)
   }
 }
+
+/** The target of a mail server. An IPv6 address stands in brackets, as in URLs. */
+export const smtpTargetOf = ({ host, port }: Pick<SmtpServer, 'host' | 'port'>): string =>
+  `smtp://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 const MAX_AUTHORITIES = 10_000
 const known = new Map<string, string | null>()

@@ -1,6 +1,7 @@
 /**
  * Keeps lines by project and target, and forgets those that nobody uses. A line that differs in nothing from a new one goes after a
- * minute, any other after an hour; and never one with calls under way. So what is kept follows what is called.
+ * minute, one with a shrunk limit or an open circuit after an hour; and never one with calls under way, or that is paused or
+ * waits for its rate. So what is kept follows what is called.
  */
 import type { Line } from './target-line.ts'
 
@@ -39,9 +40,11 @@ export class LineShelf {
     return hasCircuit ? project?.guarded.get(target) : project?.always.get(target)
   }
 
-  /** Keeps a line, unless there is another in its place by now. */
+  /** Keeps a line. Another that took its place stays there while it has calls under way. */
   keep(line: Line): void {
-    if (this.find(line.projectId, line.target, line.circuit !== null) !== undefined) return
+    const other = this.find(line.projectId, line.target, line.circuit !== null)
+    if (other !== undefined && other.underWay > 0) return
+    if (other !== undefined) this.#forget(other)
     if (this.#size >= MAX_LINES) this.#evict()
     line.isForgotten = false
     line.usedIn = this.age
@@ -64,7 +67,7 @@ export class LineShelf {
     for (const line of this) {
       const unused = this.age - line.usedIn
       if (unused < ORDINARY_AGES || line.underWay > 0) continue
-      if (unused >= OTHER_AGES || line.isOrdinary(now)) this.#forget(line)
+      if (unused < OTHER_AGES ? line.isOrdinary(now) : !line.mustStay(now)) this.#forget(line)
     }
     if (this.#size === 0) this.close()
   }

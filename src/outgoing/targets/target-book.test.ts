@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { MAX_LINES } from './line-shelf.ts'
+import { TargetBook } from './target-book.ts'
+import type { TargetLine } from './target-line.ts'
 import type { TargetSetting } from './target-setting.ts'
 import { aBook, call, ended } from './test-support.ts'
 
@@ -248,6 +250,42 @@ test('a line that is used although it was forgotten is kept again', () => {
   line.end(ended('answered'))
 
   expect(line.underWay).toBe(0)
+})
+
+test('a line that somebody kept is paused with its target, also after it was forgotten', () => {
+  const { book, opened } = aBook()
+  const kept = book.line('p', TARGET)
+  book.passAge()
+  book.passAge()
+  book.line('p', TARGET)
+
+  book.configure([setting({ isPaused: true })])
+  expect(kept).toMatchObject({ free: 0, condition: 'paused' })
+  for (let i = 0; i < 200; i++) book.passAge()
+  book.configure([])
+
+  expect(opened).toEqual([kept.id])
+  expect(book.line('p', TARGET)).toBe(kept)
+})
+
+test('a rate is not begun anew by forgetting', () => {
+  const { book } = aBook()
+  book.configure([setting({ rate: '1/h', burst: 1 })])
+  call(book.line('p', TARGET), 'answered')
+
+  for (let i = 0; i < 200; i++) book.passAge()
+
+  expect(book.line('p', TARGET)).toMatchObject({ free: 0, condition: 'rate' })
+})
+
+test('without a clock of its own a book opens lines by real time', async () => {
+  const opened = await new Promise<TargetLine>((resolve) => {
+    const book = new TargetBook({ nodes: () => 1, onOpen: resolve })
+    book.configure([setting({ rate: '100/s', burst: 1 })])
+    call(book.line('p', TARGET), 'answered')
+  })
+
+  expect(opened).toMatchObject({ target: TARGET, free: 1, condition: 'open' })
 })
 
 test('there are never more lines than the bound, and those with calls under way stay', () => {

@@ -46,6 +46,7 @@ export class TargetBook {
       expectOpening: (line, at) => this.#expectOpening(line, at),
       opened: (line) => this.#offer(line),
       changed: (line, change, at) => this.#transitions.add(line, change, at),
+      remember: (line) => this.#keep(line),
     }
   }
 
@@ -130,9 +131,13 @@ export class TargetBook {
 
   #make(projectId: string, target: string, hasCircuit: boolean): Line {
     const line = new Line(this.#host, projectId, target, hasCircuit)
+    this.#keep(line)
+    return line
+  }
+
+  #keep(line: Line): void {
     this.#shelf.keep(line)
     this.#apply(line)
-    return line
   }
 
   /** Both lines to a target wait for its rate. */

@@ -13,9 +13,7 @@ import type { TokenBucket } from './token-bucket.ts'
 /** Why there is no room; `open` when there is. */
 export type LineCondition = 'open' | 'full' | 'paused' | 'circuit' | 'rate'
 
-/**
- * Ask the book for it each time: a line that is not used for a minute is forgotten, and another made when it is asked for again.
- */
+/** A line may be kept: should the book have forgotten it meanwhile, it is remembered as soon as it is used. */
 export interface TargetLine {
   readonly id: string
   readonly projectId: string
@@ -46,6 +44,8 @@ export interface LineHost {
   /** The line may have room now, or it is known when. */
   opened(line: Line): void
   changed(line: Line, change: CircuitChange, now: number): void
+  /** The line was forgotten, and somebody still uses it. */
+  remember(line: Line): void
 }
 
 /** What went wrong last, and when on the clock of the book. */
@@ -103,6 +103,7 @@ export class Line implements TargetLine {
   }
 
   get free(): number {
+    if (this.isForgotten) this.#host.remember(this)
     if (this.isPaused) return 0
     if (this.circuit !== null && this.circuit.state !== 'closed') return this.#freeForProbe(this.circuit)
     const room = this.limit.value - this.underWay
@@ -127,7 +128,7 @@ export class Line implements TargetLine {
     this.underWay++
     this.hasBegun = true
     this.usedIn = this.#host.shelf.age
-    if (this.isForgotten) this.#host.shelf.keep(this)
+    if (this.isForgotten) this.#host.remember(this)
     if (this.bucket !== null) this.#takeToken(this.bucket)
     if (this.circuit !== null && this.circuit.state !== 'closed') this.#beginWhileOpen(this.circuit)
   }
@@ -137,7 +138,7 @@ export class Line implements TargetLine {
     const underWay = this.underWay
     if (underWay > 0) this.underWay = underWay - 1
     this.usedIn = this.#host.shelf.age
-    this.#throughput.count()
+    this.#throughput.count(now)
     const { kind } = result
     if (kind === 'answered' || kind === 'failed') this.#answered(result, underWay, now)
     const isStale = this.#isStale(result, now)
@@ -181,8 +182,12 @@ export class Line implements TargetLine {
 
   /** Whether another line in its place would behave the same. */
   isOrdinary(now: number): boolean {
-    if (this.underWay > 0 || this.isPaused || this.isCircuitOpen || this.limit.shrunkBy !== null) return false
-    return this.bucket === null || this.bucket.isFull(now)
+    return this.underWay === 0 && !this.isCircuitOpen && this.limit.shrunkBy === null && !this.mustStay(now)
+  }
+
+  /** Whether something would go wrong without it: a rate would begin anew, or nobody would hear that it goes on after a pause. */
+  mustStay(now: number): boolean {
+    return this.isPaused || (this.bucket !== null && !this.bucket.isFull(now))
   }
 
   /** Whether the target has answered a call that began after an instant. */
