@@ -43,6 +43,22 @@ test('the throughput of a line is that of its last second, and none after failur
   expect(line.perSecond).toBe(0)
 })
 
+test('a line whose answers became slow still has a throughput', () => {
+  const { book, pass } = aBook()
+  const line = book.line('p', TARGET)
+  const answerAll = (durationMs: number) => {
+    for (let i = 0; i < 100; i++) line.begin()
+    pass(durationMs)
+    for (let i = 0; i < 100; i++) line.end({ taskId: 'a', kind: 'answered', durationMs })
+  }
+  for (let i = 0; i < 20; i++) answerAll(5)
+
+  for (let i = 0; i < 5; i++) answerAll(100)
+
+  expect(book.report()[0]).toMatchObject({ limitReason: 'latency' })
+  expect(line.perSecond).toBeGreaterThan(0)
+})
+
 test('a paused line has no room, and is offered when it goes on', () => {
   const { book, opened } = aBook()
   const line = book.line('p', TARGET)

@@ -25,7 +25,7 @@ export interface TargetLine {
    * without a token of its rate.
    */
   readonly free: number
-  /** Ends a second, judged by the last second; 0 unless the circuit is closed and the limit is at its maximum. */
+  /** Ends a second, judged by the last second; 0 unless the circuit is closed and the limit not shrunk by failures. */
   readonly perSecond: number
   readonly condition: LineCondition
   begin(): void
@@ -112,7 +112,9 @@ export class Line implements TargetLine {
   }
 
   get perSecond(): number {
-    if (this.isCircuitOpen || this.limit.shrunkBy !== null) return 0
+    const { shrunkBy } = this.limit
+    // One that is only slower than it was still ends what it is given: without anything in hand it would idle between two claims.
+    if (this.isCircuitOpen || (shrunkBy !== null && shrunkBy !== 'latency')) return 0
     return this.#throughput.perSecond()
   }
 
