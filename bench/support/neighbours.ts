@@ -12,7 +12,7 @@ import type { Column } from './report.ts'
 import { startSink } from './sink.ts'
 import { afterFilling, assertAllDone, fill, HOUR_MS, readHistory, readLateness, untilDone } from './tasks.ts'
 
-/** `nothing` is no burst at all; `project` are tasks that have nothing in common but that. */
+/** `nothing` is no burst at all; `project` are one-off tasks that have no more in common than with the others. */
 export const BURSTS = ['nothing', 'task', 'queue', 'project'] as const
 export const ACTIONS = ['sleep', 'http'] as const
 
@@ -111,7 +111,8 @@ async function fillBurst(apiUrl: string, { url, db }: BenchDatabase, burst: Burs
       await post(`${apiUrl}/v1/tasks/bulk`, { tasks: Array(length).fill(task) })
     }
   if (burst.of !== 'task') return
-  await post(`${apiUrl}/v1/tasks`, { action, schedule: { type: 'once', at }, overlap: 'allow' })
+  const schedule = { type: 'every', interval: '1d', anchor: at }
+  await post(`${apiUrl}/v1/tasks`, { action, schedule, startAt: at, maxRuns: 1, overlap: 'allow' })
   // What as many triggers would leave, each of them due later.
   await db.run(sql`
     insert into agenda (run_id, task_id, project_id, wake_at, scheduled_for, serial, lane, version, ordinal, shard, priority, kind)

@@ -51,6 +51,20 @@ test('what is not due yet stays, and what is read twice is held once', () => {
   expect(queue.nextAt).toBe(30)
 })
 
+test('runs of one task that start whatever else it does are taken together', () => {
+  const queue = new DueQueue()
+  const definition = aDefinition({ overlap: 'allow' })
+  const add = (runId: string, changes: Partial<Due['row']>) =>
+    queue.add({ ...due(runId, 1, { taskId: 'task', ...changes }), definition })
+  for (const runId of ['a', 'b', 'c']) add(runId, { kind: 'manual' })
+  add('retried', { state: 'retrying' })
+  for (const runId of ['one', 'other']) add(runId, {})
+
+  const taken = queue.takeDue(5, { limit: 10 })
+
+  expect(idsOf(taken).sort()).toEqual(['a', 'b', 'c', 'one', 'retried'].sort())
+})
+
 test('of two due runs of one task only the earlier is taken, the other follows', () => {
   const queue = new DueQueue()
   queue.add(due('second', 2, { taskId: 'task' }))

@@ -39,6 +39,10 @@ const flowOf = ({ row: { taskId, lane, priority }, definition: { projectId, sche
   task: schedule.type === 'once' ? '' : taskId,
 })
 
+/** It runs whatever else its task does, and no row follows it: any number of them can be fired together. */
+const isIndependent = ({ row: { kind, state }, definition }: Due) =>
+  definition.overlap === 'allow' && (kind === 'manual' || state === 'retrying')
+
 /** What is due of a line, and how many of it may be taken in this pass. */
 interface LineQueue {
   readonly line: Line
@@ -99,9 +103,9 @@ export class DueQueue {
   }
 
   /**
-   * Takes what is due up to an instant, at most `limit` and at most one a task: the statement that fires
-   * them decides about overlap by what it sees, and two of one task would not see each other. Nothing is
-   * taken of a task of which another statement is firing a row just now, nor of a line without room.
+   * Takes what is due up to an instant, at most `limit`. Of a task at most one row is taken about which the statement
+   * that fires it has to decide by what else the task does: two of them would not see each other. And none such is taken while
+   * another statement is firing a row of its task. Nothing is taken of a line without room.
    */
   takeDue(upTo: number, { limit, isBusy = () => false, roomFor }: Taking): Due[] {
     while ((this.#later.first?.row.wakeAt ?? Number.POSITIVE_INFINITY) <= upTo)
@@ -115,10 +119,12 @@ export class DueQueue {
       if (!line) break
       const due = this.#popDue(line)
       if (this.holds(due.row)) {
-        if (tasks.has(due.row.taskId) || isBusy(due.row.taskId)) this.#putBehind(due)
+        const { taskId } = due.row
+        const isAlone = !isIndependent(due)
+        if (isAlone && (tasks.has(taskId) || isBusy(taskId))) this.#putBehind(due)
         else {
           this.#fences.delete(due.row.runId)
-          tasks.add(due.row.taskId)
+          if (isAlone) tasks.add(taskId)
           taken.push(due)
           line.taken++
         }

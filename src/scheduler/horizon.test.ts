@@ -7,7 +7,7 @@ const aHorizon = () => new Horizon({ lookAheadMs: 10_000, lookBackMs: 5_000, eve
 /** Reads all that is planned, completely. */
 function read(horizon: Horizon, now: number) {
   const ranges = horizon.plan(now, SHARDS, false)
-  for (const range of ranges) horizon.settle(range, false)
+  for (const range of ranges) horizon.settle(range, { isCut: false })
   return ranges
 }
 
@@ -26,8 +26,8 @@ test('while the part ahead is being read it counts as read: what is written mean
 
   const [everything, ahead] = horizon.plan(100_000, SHARDS, false) as [Range, Range]
   expect(horizon.readUntil).toBe(110_000)
-  horizon.settle(everything, false)
-  horizon.settle(ahead, true)
+  horizon.settle(everything, { isCut: false })
+  horizon.settle(ahead, { isCut: true })
   expect(horizon.readUntil).toBe(100_000)
 
   for (const range of horizon.plan(101_000, SHARDS, false)) horizon.giveBack(range)
@@ -99,7 +99,7 @@ test('a hint about more than could be read is read on like everything that is la
   read(horizon, 100_000)
   horizon.hint([{ shard: 1, at: 100_100 }], 100_100)
   const [range] = horizon.plan(100_200, SHARDS, false)
-  horizon.settle(range as Range, true)
+  horizon.settle(range as Range, { isCut: true })
 
   expect(horizon.plan(120_000, SHARDS, false)[0]).toMatchObject({ kind: 'back', from: 100_100 })
 })
@@ -108,7 +108,7 @@ test('a read that was under way when shards changed does not count for the new o
   const horizon = aHorizon()
   const ranges = horizon.plan(100_000, [1], false)
   horizon.reset()
-  for (const range of ranges) horizon.settle(range, false)
+  for (const range of ranges) horizon.settle(range, { isCut: false })
 
   expect(horizon.plan(100_100, SHARDS, false)).toMatchObject([
     { kind: 'all', from: null },
@@ -118,7 +118,8 @@ test('a read that was under way when shards changed does not count for the new o
 
 test('while there is plenty in hand and more to read only hints are followed', () => {
   const horizon = aHorizon()
-  for (const range of horizon.plan(100_000, SHARDS, false)) horizon.settle(range, range.kind === 'all')
+  for (const range of horizon.plan(100_000, SHARDS, false))
+    horizon.settle(range, { isCut: range.kind === 'all' })
   expect(horizon.isCut).toBe(true)
 
   expect(horizon.plan(100_100, SHARDS, true)).toEqual([])
@@ -130,15 +131,15 @@ test('while there is plenty in hand and more to read only hints are followed', (
 test('with plenty in hand of what is late, what comes next is read before its time', () => {
   const horizon = aHorizon()
   const [everything, ahead] = horizon.plan(100_000, SHARDS, false) as [Range, Range]
-  horizon.settle(everything, true)
-  horizon.settle(ahead, false)
+  horizon.settle(everything, { isCut: true })
+  horizon.settle(ahead, { isCut: false })
 
   expect(horizon.plan(104_000, SHARDS, true)).toEqual([])
   const [next, ...others] = horizon.plan(106_000, SHARDS, true) as [Range]
   expect(next).toMatchObject({ kind: 'ahead', from: 110_000, until: 116_000 })
   expect(others).toEqual([])
 
-  horizon.settle(next, true)
+  horizon.settle(next, { isCut: true })
   expect(horizon.plan(112_000, SHARDS, true)).toEqual([])
 })
 
@@ -146,7 +147,7 @@ test('a look back that was cut goes on from where it began, however late it gets
   const horizon = aHorizon()
   read(horizon, 100_000)
   const [back] = horizon.plan(101_000, SHARDS, false)
-  horizon.settle(back as Range, true)
+  horizon.settle(back as Range, { isCut: true })
 
   expect(horizon.plan(120_000, SHARDS, false)[0]).toMatchObject({ kind: 'back', from: 96_000 })
 })
@@ -158,4 +159,36 @@ test('other shards mean that everything is read again', () => {
   horizon.reset()
 
   expect(read(horizon, 100_500)[0]).toMatchObject({ kind: 'all' })
+})
+
+test('the part ahead goes past a crowd at one instant, and the rest of the crowd is read before its time', () => {
+  const horizon = aHorizon()
+  read(horizon, 100_000)
+  const [back, ahead] = horizon.plan(101_000, SHARDS, false) as [Range, Range]
+  horizon.settle(back, { isCut: false })
+  horizon.settle(ahead, { isCut: false, passed: { from: 110_499, until: 110_501 } })
+
+  expect(horizon.isCut).toBe(true)
+  expect(horizon.readUntil).toBe(111_000)
+  expect(horizon.plan(106_500, SHARDS, true)).toMatchObject([
+    { kind: 'ahead', from: 111_000, until: 116_500 },
+  ])
+  const [rest] = horizon.plan(106_600, SHARDS, false) as [Range]
+  expect(rest).toMatchObject({ kind: 'passed', from: 110_499, until: 110_501 })
+  horizon.settle(rest, { isCut: false })
+  expect(horizon.plan(106_700, SHARDS, false).map(({ kind }) => kind)).toEqual(['back', 'ahead'])
+})
+
+test('what is left of a crowd when its time has come is read with all else that is late', () => {
+  const horizon = aHorizon()
+  read(horizon, 100_000)
+  const [back, ahead] = horizon.plan(101_000, SHARDS, false) as [Range, Range]
+  horizon.settle(back, { isCut: false })
+  horizon.settle(ahead, { isCut: false, passed: { from: 110_499, until: 110_501 } })
+
+  const [late] = horizon.plan(118_000, SHARDS, false) as [Range]
+  horizon.settle(late, { isCut: true })
+
+  expect(late).toMatchObject({ kind: 'back', from: 110_499, until: 118_000 })
+  expect(horizon.plan(119_000, SHARDS, false)[0]).toMatchObject({ kind: 'back', from: 110_499 })
 })

@@ -7,13 +7,26 @@ import type { DueHint } from '../transport/wake-ups.ts'
 
 /** A stretch of time to read, in all shards or in those a hint was about. */
 export interface Range {
-  readonly kind: 'all' | 'back' | 'ahead' | 'hinted'
+  readonly kind: 'all' | 'back' | 'ahead' | 'hinted' | 'passed'
   readonly shards: readonly number[]
   /** Null: from the beginning of time. */
   readonly from: number | null
   readonly until: number
   /** Which set of shards it was planned for; what was read for another set says nothing about this one. */
   readonly epoch: number
+}
+
+/** A crowd of rows of about one instant that was not read whole; what comes after it was. */
+export interface PassedOver {
+  readonly from: number
+  readonly until: number
+}
+
+/** What came of reading a range. */
+export interface Reading {
+  /** Some shard had more rows than were read. */
+  readonly isCut: boolean
+  readonly passed?: PassedOver | null
 }
 
 export interface HorizonOptions {
@@ -37,6 +50,8 @@ export class Horizon {
   #isCut = false
   /** The part ahead did. */
   #isAheadCut = false
+  /** What is still to be read of crowds that the part ahead went past. */
+  #passed: PassedOver | undefined
   #epoch = 0
 
   constructor(options: HorizonOptions) {
@@ -53,7 +68,7 @@ export class Horizon {
 
   /** More is waiting than was read; it is worth reading on as soon as what was read is fired. */
   get isCut(): boolean {
-    return this.#isCut
+    return this.#isCut || this.#passed !== undefined
   }
 
   /** Forgets what was read: other shards are watched now. */
@@ -64,6 +79,7 @@ export class Horizon {
     this.#backFrom = undefined
     this.#isCut = false
     this.#isAheadCut = false
+    this.#passed = undefined
   }
 
   /** Takes in that rows were written; false when they lie beyond what is read now and will be found in time. */
@@ -91,12 +107,14 @@ export class Horizon {
     const hinted = this.#hintedRange(shards)
     if (hinted) ranges.push(hinted)
     const { lookAheadMs, lookBackMs } = this.#options
-    if (plenty && this.#isCut) {
+    if (plenty && this.isCut) {
       const isNearlyRead = this.#readUntil !== undefined && this.#readUntil < now + lookAheadMs / 2
       if (isNearlyRead && !this.#isAheadCut) ranges.push(this.#aheadRange(now, shards))
       return ranges
     }
     this.#isCut = false
+    const passed = this.#passedRange(now, shards)
+    if (passed) ranges.push(passed)
     if (now >= this.#everythingAt)
       ranges.push({ kind: 'all', shards, from: null, until: now, epoch: this.#epoch })
     else
@@ -111,14 +129,29 @@ export class Horizon {
     return ranges
   }
 
+  /** The rest of a crowd: before its time it is read for itself, then with all else that is late. */
+  #passedRange(now: number, shards: readonly number[]): Range | undefined {
+    const passed = this.#passed
+    if (passed === undefined) return undefined
+    if (passed.until > now) return { kind: 'passed', shards, ...passed, epoch: this.#epoch }
+    this.#backFrom = Math.min(passed.from, this.#backFrom ?? now - this.#options.lookBackMs)
+    this.#passed = undefined
+    return undefined
+  }
+
+  #pass(crowd: PassedOver): void {
+    const { from, until } = this.#passed ?? crowd
+    this.#passed = { from: Math.min(from, crowd.from), until: Math.max(until, crowd.until) }
+  }
+
   #aheadRange(now: number, shards: readonly number[]): Range {
     const until = now + this.#options.lookAheadMs
     this.#readingUntil = until
     return { kind: 'ahead', shards, from: this.#readUntil ?? now, until, epoch: this.#epoch }
   }
 
-  /** Takes in what came of reading a range. `isCut`: some shard had more rows than were read. */
-  settle(range: Range, isCut: boolean): void {
+  /** Takes in what came of reading a range. */
+  settle(range: Range, { isCut, passed = null }: Reading): void {
     if (range.kind === 'ahead') this.#readingUntil = undefined
     if (range.epoch !== this.#epoch) return
     if (isCut) this.#isCut = true
@@ -133,6 +166,10 @@ export class Horizon {
         this.#isAheadCut = isCut
         if (!isCut) this.#readUntil = range.until
         else this.#readUntil ??= range.from ?? undefined
+        if (passed) this.#pass(passed)
+        break
+      case 'passed':
+        if (!isCut) this.#passed = undefined
         break
       case 'hinted':
         // More than a hint's worth: it is read like everything else that is late.

@@ -10,8 +10,8 @@ type Seen = Pick<DueRow, 'runId' | 'taskId' | 'fence'>
 export class InFlight {
   /** The fence each run is being fired with. */
   readonly #runs = new Map<string, number>()
-  /** The tasks of which a row is being fired, at most one of each. */
-  readonly #tasks = new Set<string>()
+  /** How many rows of each task are being fired. */
+  readonly #tasks = new Map<string, number>()
   /** Fired since the present reading began, which may have seen them as they were before. */
   #firedMeanwhile: Map<string, number> | undefined
 
@@ -42,12 +42,14 @@ export class InFlight {
 
   begin(row: Seen): void {
     this.reserve(row)
-    this.#tasks.add(row.taskId)
+    this.#tasks.set(row.taskId, (this.#tasks.get(row.taskId) ?? 0) + 1)
   }
 
   end(row: Seen): void {
     this.giveUp(row)
-    this.#tasks.delete(row.taskId)
+    const left = (this.#tasks.get(row.taskId) ?? 0) - 1
+    if (left > 0) this.#tasks.set(row.taskId, left)
+    else this.#tasks.delete(row.taskId)
     this.#firedMeanwhile?.set(row.runId, row.fence)
   }
 

@@ -35,6 +35,7 @@ import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
 import type { BlackoutBook } from './blackout-book.ts'
 import { CatchUp } from './catch-up.ts'
+import { crowdsIn, type FullShard, fullShards } from './crowds.ts'
 import { type DueCase, decide, decideSteps, dueInstant, mayTakeLong } from './decide.ts'
 import { type Due, type DueLine, DueQueue } from './due-queue.ts'
 import { Duties, type Duty } from './duties.ts'
@@ -50,7 +51,7 @@ import {
   withRoom,
   workOf,
 } from './firing.ts'
-import { Horizon, type Range } from './horizon.ts'
+import { Horizon, type Range, type Reading } from './horizon.ts'
 import { InFlight } from './in-flight.ts'
 import { Lead } from './lead.ts'
 import { Overflows } from './overflows.ts'
@@ -171,7 +172,7 @@ export class Scheduler implements Service {
 
   /** One reading pass. */
   async readAhead(): Promise<number | undefined> {
-    const { db, clock, leases, lookRows } = this.#options
+    const { clock, leases, lookRows } = this.#options
     const shards = leases.ids
     if (shards.length === 0) return undefined
     const ranges = this.#horizon.plan(clock.now(), shards, this.#inHand > LOW_WATER)
@@ -180,12 +181,7 @@ export class Scheduler implements Service {
       const limitPerShard = Math.max(LEAST_ROWS_PER_SHARD, share)
       this.#inFlight.readingBegins()
       try {
-        const except = this.#knownIn(range)
-        const rows = await db.run(lookAhead({ ...range, limitPerShard, except }))
-        await this.#enqueue(rows)
-        const fullShards = countFull(rows, limitPerShard)
-        if (fullShards > 0 || range.kind !== 'ahead') this.#fullShards = fullShards
-        this.#horizon.settle(range, fullShards > 0)
+        this.#horizon.settle(range, await this.#readRange(range, limitPerShard))
       } catch (error) {
         for (const unread of ranges.slice(i)) this.#horizon.giveBack(unread)
         throw error
@@ -194,6 +190,32 @@ export class Scheduler implements Service {
       }
     }
     return this.#horizon.isCut ? LONGEST_CUT_MS : undefined
+  }
+
+  /** Reads a range, and the part ahead also behind what crowds it. */
+  async #readRange(range: Range, limitPerShard: number): Promise<Reading> {
+    const full = await this.#readPart(range, limitPerShard)
+    if (full.length > 0 || range.kind !== 'ahead') this.#fullShards = full.length
+    const crowds = range.kind === 'ahead' ? crowdsIn(full) : []
+    if (crowds.length === 0) return { isCut: full.length > 0 }
+    for (const { at, shards } of crowds) {
+      const beyond = await this.#readPart({ ...range, shards, from: at + 1 }, limitPerShard)
+      if (beyond.length > 0) return { isCut: true }
+    }
+    const instants = crowds.map(({ at }) => at)
+    // Instants are rounded to milliseconds here.
+    return {
+      isCut: false,
+      passed: { from: Math.min(...instants) - 1, until: Math.max(...instants) + 1 },
+    }
+  }
+
+  /** Takes in what a range holds; answers the shards that held more than was read. */
+  async #readPart(range: Range, limitPerShard: number): Promise<FullShard[]> {
+    const except = this.#knownIn(range)
+    const rows = await this.#options.db.run(lookAhead({ ...range, limitPerShard, except }))
+    await this.#enqueue(rows)
+    return fullShards(rows, limitPerShard)
   }
 
   /**
@@ -521,12 +543,4 @@ export class Scheduler implements Service {
     this.#horizon.reset()
     this.#reading.wake()
   }
-}
-
-/** How many shards had at least as many rows as were read of each. */
-function countFull(rows: readonly DueRow[], limitPerShard: number): number {
-  if (rows.length < limitPerShard) return 0
-  const counts = new Map<number, number>()
-  for (const { shard } of rows) counts.set(shard, (counts.get(shard) ?? 0) + 1)
-  return [...counts.values()].filter((count) => count >= limitPerShard).length
 }
