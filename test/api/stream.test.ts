@@ -1,6 +1,8 @@
 /** The stream of changes, over real sockets, on two nodes of one database. */
 import { describe, expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { type CircuitChange, writeCircuits } from '../../src/store/targets/target-circuits.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { type EventSource, openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'
@@ -120,6 +122,28 @@ test('tells of edits, pauses and deletions, by whichever node', async () => {
   await about(({ state }) => state === 'paused')
   await worker.request('DELETE', `/v1/tasks/${taskId}`)
   await source.next('changes', ({ deletedTasks }) => deletedTasks.includes(taskId))
+})
+
+test('tells of circuits that open and close, and not of probes that fail', async () => {
+  const source = await watch()
+  const target = 'https://circuit.example'
+  const openedAt = Date.now()
+  const error = { code: 'connect_refused', message: 'refused', at: openedAt }
+  const open = { projectId: DEFAULT_PROJECT_ID, target, state: 'open' as const, openedAt, error }
+  const write = (change: CircuitChange) => db.run(writeCircuits(worker.id, [change]))
+  const circuits = () =>
+    source.events.flatMap(({ event, data }) => (event === 'changes' ? data.circuits : []))
+
+  await write({ ...open, until: openedAt + 5_000 })
+  await source.next('changes', ({ circuits }) => circuits.length > 0)
+  await write({ ...open, until: openedAt + 15_000 })
+  await write({ ...open, state: 'closed', until: null })
+  await source.next('changes', ({ circuits: [first] }) => first?.event === 'target.circuit_closed')
+
+  expect(circuits()).toMatchObject([
+    { event: 'target.circuit_opened', target, error: { code: 'connect_refused', message: 'refused' } },
+    { event: 'target.circuit_closed', target, nextProbeAt: null },
+  ])
 })
 
 test('can be bounded to one task', async () => {

@@ -10,7 +10,7 @@ const { queryKey } = runsQuery({})
 const runNumber = (n: number) => ({ id: String(n), taskId: 'a task', state: 'completed' }) as RunChange & Run
 
 const tellOf = (runs: readonly RunChange[], isWatching: boolean) =>
-  applyChanges({ now: '', isComplete: true, tasks: [], deletedTasks: [], runs }, { isWatching })
+  applyChanges({ now: '', isComplete: true, tasks: [], deletedTasks: [], circuits: [], runs }, { isWatching })
 
 const shown = () => queryClient.getQueryData<Pages<Run>>(queryKey)?.pages.flatMap(({ items }) => items) ?? []
 

@@ -8,6 +8,7 @@ import { addFresh } from './fresh.ts'
 import { type Pages, withNewest } from './live-rows.ts'
 import { queryClient } from './query-client.ts'
 import { isOpen, RUN_PAGE_SIZE, runKeys } from './runs.ts'
+import { targetKeys } from './targets.ts'
 import { dropTask, patchTask } from './task-cache.ts'
 import { TASK_PAGE_SIZE, taskKeys } from './tasks.ts'
 import type { Run, RunState, Task } from './wire.ts'
@@ -17,6 +18,9 @@ const RECENT_SHOWN = 20
 
 export function applyChanges(changes: Changes, { isWatching }: { readonly isWatching: boolean }): void {
   if (!changes.isComplete) void queryClient.invalidateQueries()
+  if (changes.circuits.length > 0)
+    for (const queryKey of [targetKeys.lists, targetKeys.ones])
+      void queryClient.invalidateQueries({ queryKey })
   for (const id of changes.deletedTasks) dropTask(id)
   for (const task of changes.tasks) patchTask(task as Task)
   for (const query of queriesOf(taskKeys.lists)) addTasks(query, changes.tasks as readonly Task[], isWatching)

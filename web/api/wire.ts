@@ -39,6 +39,10 @@ import type {
   Subscription as WireSubscription,
 } from '../../src/api/resources/subscriptions/schemas.ts'
 import type {
+  EditTarget as EditTargetSchema,
+  Target as WireTarget,
+} from '../../src/api/resources/targets/schemas.ts'
+import type {
   CreateTask as CreateTaskSchema,
   TriggerTask as TriggerTaskSchema,
   Task as WireTask,
@@ -54,6 +58,7 @@ import type { Schedule } from '../../src/core/schedule/schedule.ts'
 export type { ActionType, HttpMethod } from '../../src/core/action/action.ts'
 export type { RunState } from '../../src/core/run/run.ts'
 export type { FoldPolicy, GapPolicy } from '../../src/core/schedule/schedule.ts'
+export type { TargetState } from '../../src/core/target/target-state.ts'
 export type { TaskState } from '../../src/core/task/task.ts'
 export type { Action, Schedule }
 
@@ -95,6 +100,8 @@ export type LetterGroups = z.output<typeof DeadLetterGroupsSchema>
 export type Dismissed = z.output<typeof DismissedSchema>
 export type RedriveForecast = z.output<typeof RedriveForecastSchema>
 export type Redrive = WireRedrive
+export type Target = WireTarget
+export type TargetEdit = z.input<typeof EditTargetSchema>
 
 /** A page of a list, and where the next one begins. */
 export interface Page<T> {

@@ -64,17 +64,18 @@ export interface SharedCircuitRow {
   readonly error: CallError | null
 }
 
-/** What happened to circuits of a project since an instant, the latest first. */
+/** A circuit that opened or closed, for all nodes together. */
 export interface CircuitNews {
   readonly target: string
-  readonly nodeId: string
-  readonly state: 'open' | 'closed'
-  readonly openedAt: number
+  readonly isOpen: boolean
+  /** When it opened, or closed. */
+  readonly at: number
+  /** When the next probe is due; null when it is closed. */
   readonly until: number | null
   readonly error: CallError | null
-  readonly changedAt: number
 }
 
+/** Circuits of a project that opened or closed since an instant, the latest first. That a probe failed is no news. */
 export const circuitsChangedSince = ({
   projectId,
   since,
@@ -84,9 +85,19 @@ export const circuitsChangedSince = ({
   since: number
   limit: number
 }) => sql<CircuitNews>`
-  select target, node_id as "nodeId", state, opened_at as "openedAt", until, error, changed_at as "changedAt" from target_circuit
-  where changed_at >= to_timestamp(${since}::float8 / 1000) and project_id = ${projectId}
-  order by changed_at desc limit ${limit}`
+  with ${openCircuits}, changed as materialized (
+    select target, max(changed_at) as changed_at from target_circuit
+    where changed_at >= to_timestamp(${since}::float8 / 1000) and project_id = ${projectId} group by target
+  ), news as (
+    select c.target, o.opened_at is not null as is_open, coalesce(o.opened_at, c.changed_at) as at, o.until, o.error
+    from changed c
+    left join lateral (
+      select opened_at, until, error from open_circuits o where o.project_id = ${projectId} and o.target = c.target
+      order by opened_at limit 1
+    ) o on true
+  )
+  select target, is_open as "isOpen", at, until, error from news
+  where at >= to_timestamp(${since}::float8 / 1000) order by at desc, target limit ${limit}`
 
 /** Forgets circuits that are closed for long, and those of dead nodes. */
 export const forgetCircuits = () => sql`

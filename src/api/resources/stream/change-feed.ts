@@ -13,11 +13,12 @@ import type { Facilities } from '../../../operations/context.ts'
 import type { Queryable } from '../../../store/database/database.ts'
 import { type ChangedItem, type ChangedItems, changesSince } from '../../../store/history/change-feed.ts'
 import { runsById } from '../../../store/history/run-search.ts'
+import { type CircuitNews, circuitsChangedSince } from '../../../store/targets/target-circuits.ts'
 import { findTasks } from '../../../store/tasks/tasks.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import { presentRun } from '../runs/present.ts'
 import { presentTask } from '../tasks/present.ts'
-import type { Changes, RunChange } from './schemas.ts'
+import type { Changes, CircuitEvent, RunChange } from './schemas.ts'
 
 /** How often the database is asked, at most; and never so often that it costs more than a twentieth of the time. */
 const EVERY_MS = 500
@@ -103,9 +104,13 @@ export class ChangeFeed {
   since(at: number): Promise<Changes | null> {
     const { db, projectId } = this.#options
     return db.snapshot(async (tx) => {
-      const { now, items } = await look(tx, projectId, at)
-      const news = items.filter((item) => item.at >= at - RESUME_BACK_MS)
-      const changes = await tell(tx, projectId, { now, news })
+      const { now, items, circuits } = await look(tx, projectId, at)
+      const isNew = (item: { readonly at: number }) => item.at >= at - RESUME_BACK_MS
+      const changes = await tell(tx, projectId, {
+        now,
+        news: items.filter(isNew),
+        circuits: circuits.filter(isNew),
+      })
       return changes.isComplete ? changes : null
     })
   }
@@ -142,9 +147,11 @@ export class ChangeFeed {
       const { seen, changes } = await db.snapshot(async (tx) => {
         const seen = await look(tx, projectId, this.#until)
         const news = seen.items.filter(({ kind, id, stamp }) => this.#seen.get(`${kind} ${id}`) !== stamp)
+        const circuits = seen.circuits.filter((c) => this.#seen.get(`circuit ${c.target}`) !== stampOf(c))
+        const isQuiet = news.length + circuits.length === 0
         return {
           seen,
-          changes: news.length === 0 ? null : await tell(tx, projectId, { now: seen.now, news }),
+          changes: isQuiet ? null : await tell(tx, projectId, { now: seen.now, news, circuits }),
         }
       })
       // Only now: what could not be told is still news.
@@ -157,13 +164,23 @@ export class ChangeFeed {
     this.#lookIn(Math.min(LONGEST_PAUSE_MS, pauseMs))
   }
 
-  #remember({ now, items }: ChangedItems): void {
-    this.#seen = new Map(items.map((item) => [`${item.kind} ${item.id}`, item.stamp]))
+  #remember({ now, items, circuits }: Seen): void {
+    this.#seen = new Map([
+      ...items.map((item) => [`${item.kind} ${item.id}`, item.stamp] as const),
+      ...circuits.map((circuit) => [`circuit ${circuit.target}`, stampOf(circuit)] as const),
+    ])
     this.#until = now
   }
 }
 
-async function look(tx: Queryable, projectId: string, since: number): Promise<ChangedItems> {
+/** What one look comes across. */
+interface Seen extends ChangedItems {
+  readonly circuits: readonly CircuitNews[]
+}
+
+const stampOf = ({ isOpen, at }: CircuitNews): string => `${isOpen} ${at}`
+
+async function look(tx: Queryable, projectId: string, since: number): Promise<Seen> {
   const [seen] = await tx.run(
     changesSince({
       projectId,
@@ -173,7 +190,10 @@ async function look(tx: Queryable, projectId: string, since: number): Promise<Ch
       livePerShard: LIVE_PER_SHARD,
     }),
   )
-  return seen ?? { now: since, items: [] }
+  const circuits = await tx.run(
+    circuitsChangedSince({ projectId, since: since - REACH_BACK_MS, limit: MAX_TOLD }),
+  )
+  return { ...(seen ?? { now: since, items: [] }), circuits }
 }
 
 const isTask = ({ kind }: ChangedItem) => kind === 'made' || kind === 'changed'
@@ -182,7 +202,7 @@ const isTask = ({ kind }: ChangedItem) => kind === 'made' || kind === 'changed'
 async function tell(
   tx: Queryable,
   projectId: string,
-  { now, news }: { now: number; news: readonly ChangedItem[] },
+  { now, news, circuits }: { now: number; news: readonly ChangedItem[]; circuits: readonly CircuitNews[] },
 ): Promise<Changes> {
   const runIds = idsOf(news.filter((item) => !isTask(item)))
   const taskIds = idsOf(news.filter(isTask))
@@ -201,9 +221,18 @@ async function tell(
     runs,
     tasks: rows.map(presentTask),
     deletedTasks: taskIds.slice(0, MAX_TOLD).filter((id) => !found.has(id)),
+    circuits: circuits.map(circuitEvent),
     isComplete: !isCut && !areRunsCut && runIds.length <= MAX_TOLD && taskIds.length <= MAX_TOLD,
   }
 }
+
+const circuitEvent = ({ target, isOpen, at, until, error }: CircuitNews): CircuitEvent => ({
+  event: isOpen ? 'target.circuit_opened' : 'target.circuit_closed',
+  target,
+  at: utc(at),
+  nextProbeAt: until === null ? null : utc(until),
+  error: error && { code: error.code, message: error.message },
+})
 
 const idsOf = (items: readonly ChangedItem[]): string[] => [...new Set(items.map(({ id }) => id))]
 

@@ -11,7 +11,7 @@ import { MAX_STREAMS, Streams } from './streams.ts'
 
 const EXAMPLE =
   'event: hello\nid: 1794816000000\ndata: {"now":"2026-11-16T08:00:00.000Z","retryMs":2000}\n\n' +
-  'event: changes\nid: 1794816000512\ndata: {"now":"2026-11-16T08:00:00.512Z","runs":[…],"tasks":[…],"deletedTasks":[],"isComplete":true}\n\n'
+  'event: changes\nid: 1794816000512\ndata: {"now":"2026-11-16T08:00:00.512Z","runs":[…],"tasks":[…],"deletedTasks":[],"circuits":[],"isComplete":true}\n\n'
 
 const stream = {
   operationId: 'watchChanges',

@@ -21,6 +21,17 @@ export type RunChange = Omit<z.output<typeof Run>, 'output'> & {
   readonly outcome: string
 }
 
+/** A circuit that opened or closed. */
+export interface CircuitEvent {
+  readonly event: 'target.circuit_opened' | 'target.circuit_closed'
+  readonly target: string
+  readonly at: string
+  /** When the next probe is due; null when the circuit is closed. */
+  readonly nextProbeAt: string | null
+  /** The error that opened it. */
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
 /** The data of the event `changes`: what is new, as it is now. */
 export interface Changes {
   readonly now: string
@@ -29,6 +40,8 @@ export interface Changes {
   /** Tasks that were made or changed, and those of the runs. */
   readonly tasks: readonly z.output<typeof Task>[]
   readonly deletedTasks: readonly string[]
+  /** Circuits of targets that opened or closed, the latest first. */
+  readonly circuits: readonly CircuitEvent[]
   /** False: more has changed than is told. Lists that are shown should be read again. */
   readonly isComplete: boolean
 }

@@ -128,7 +128,7 @@ function textAbout(changes: Changes, taskId: string): string | null {
   const tasks = changes.tasks.filter(({ id }) => id === taskId)
   const deletedTasks = changes.deletedTasks.filter((id) => id === taskId)
   if (changes.isComplete && runs.length + tasks.length + deletedTasks.length === 0) return null
-  return JSON.stringify({ ...changes, runs, tasks, deletedTasks } satisfies Changes)
+  return JSON.stringify({ ...changes, runs, tasks, deletedTasks, circuits: [] } satisfies Changes)
 }
 
 /** Since when a client must be told what happened: an instant, nothing when it is new, null when that is too long ago. */
