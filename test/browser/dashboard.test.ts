@@ -13,6 +13,7 @@ import { live } from './parts/live.ts'
 import { paths } from './parts/paths.ts'
 import { startServer } from './parts/server.ts'
 import { settings } from './parts/settings.ts'
+import { targets } from './parts/targets.ts'
 import { why } from './parts/why.ts'
 
 const browser = await startBrowser()
@@ -29,6 +30,7 @@ describe('all tasks and the settings', async () => {
   await lists(browser, server)
   letters(browser, server)
   settings(browser, server)
+  targets(browser, server)
   forms(browser, server)
   foreignPages(browser, server)
 })

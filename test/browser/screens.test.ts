@@ -17,6 +17,8 @@ const WIDTH_STEP = 32
 const { visit } = await startBrowser()
 const node = await startTestNode(await createTestDatabase())
 const sink = await startSink(() => ({ status: 500, body: 'no' }))
+/** It is paused. */
+const PAUSED = 'https://api.example.com'
 let taskId = ''
 let runId = ''
 
@@ -48,6 +50,11 @@ async function makeSomething(): Promise<void> {
     name: 'year-end freeze',
     window: { type: 'range', from: '2098-12-24T00:00:00Z', to: '2099-01-02T00:00:00Z' },
   })
+  await node.request('PATCH', `/v1/targets/${encodeURIComponent('*.example.com')}`, {
+    limit: 5,
+    rate: '10/s',
+  })
+  await node.request('POST', `/v1/targets/${encodeURIComponent(PAUSED)}/pause`, { reason: 'maintenance' })
   taskId = task.id
   runId = run.id
 }
@@ -77,6 +84,11 @@ const NOTHING: readonly Screen[] = [
     ready: (page) => page.getByText('No runs yet').waitFor(),
   },
   {
+    name: 'no targets',
+    path: () => `/targets`,
+    ready: (page) => page.getByText('No targets yet').waitFor(),
+  },
+  {
     name: 'no dead letters',
     path: () => `/dead-letters`,
     ready: (page) => page.getByText('No dead letters.').waitFor(),
@@ -104,6 +116,29 @@ const SCREENS: readonly Screen[] = [
     },
   },
   { name: 'nodes', path: () => `/nodes`, ready: heading('64 shards') },
+  {
+    name: 'targets',
+    path: () => `/targets`,
+    ready: async (page) => {
+      const table = page.getByRole('region', { name: 'Targets' })
+      await table.getByText(sink.url).waitFor()
+      await table.getByText('*.example.com').waitFor()
+    },
+  },
+  {
+    name: 'a target that is paused',
+    path: () => `/targets/${encodeURIComponent(PAUSED)}`,
+    ready: (page) => page.getByRole('button', { name: 'Resume' }).waitFor(),
+  },
+  {
+    name: 'a target and its limits',
+    path: () => `/targets/${encodeURIComponent(sink.url)}`,
+    ready: heading('By node'),
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Set limits…' }).click()
+      await page.getByRole('dialog').getByText('Calls in progress continue.').waitFor()
+    },
+  },
   {
     name: 'the dialog before deleting',
     path: () => `/tasks`,

@@ -78,6 +78,10 @@ async function makePast(taskId: string): Promise<void> {
     rate: '1/s',
     reason: 'the disk was full',
   })
+  await node.request('PATCH', '/v1/targets/*.example.com', { limit: 5, rate: '10/s' })
+  await node.request('POST', `/v1/targets/${encodeURIComponent('https://api.example.com')}/pause`, {
+    reason: 'maintenance',
+  })
   await node.request('POST', '/v1/subscriptions', {
     name: 'incident channel',
     url: `${sink.url}/broken`,
@@ -107,6 +111,7 @@ test('nothing is there', async () => {
     { name: 'runs', path: '/runs', ready: text('No runs yet') },
     { name: 'new', path: '/tasks/new', ready: text('Every day at 09:00') },
     { name: 'new-once', path: '/tasks/new?when=once', ready: text('At (Berlin)') },
+    { name: 'targets', path: '/targets', ready: text('No targets yet') },
     { name: 'dead-letters', path: '/dead-letters', ready: text('No dead letters.') },
     { name: 'settings', path: '/settings', ready: text('No subscriptions yet.') },
     NODES,
@@ -185,6 +190,13 @@ test(
       { name: 'overview-day', path: '/?range=24h', ready: heading('Lateness, last 24 hours') },
       { name: 'edit', path: `${backup}/edit`, ready: text('Every day at 02:30') },
       { name: 'new-copy', path: `/tasks/new?from=${ids['sync crm']}`, ready: heading('New task') },
+      { name: 'targets', path: '/targets', ready: text(sink.url) },
+      { name: 'target', path: `/targets/${encodeURIComponent(sink.url)}`, ready: heading('By node') },
+      {
+        name: 'target-paused',
+        path: `/targets/${encodeURIComponent('https://api.example.com')}`,
+        ready: text('maintenance'),
+      },
       await run('run-completed', 'nightly backup'),
       await run('run-failed', 'sync crm'),
       await run('run-running', 'make thumbnails'),

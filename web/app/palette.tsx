@@ -111,6 +111,7 @@ function useEntries(typed: string): readonly Entry[] {
     { id: 'tasks', label: 'Tasks', icon: 'tasks', go: () => void navigate({ to: '/tasks' }) },
     { id: 'runs', label: 'Runs', icon: 'runs', go: () => void navigate({ to: '/runs' }) },
     { id: 'dead', label: 'Dead letters', icon: 'dead', go: () => void navigate({ to: '/dead-letters' }) },
+    { id: 'targets', label: 'Targets', icon: 'targets', go: () => void navigate({ to: '/targets' }) },
     { id: 'nodes', label: 'Nodes and shards', icon: 'nodes', go: () => void navigate({ to: '/nodes' }) },
     {
       id: 'settings',

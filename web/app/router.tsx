@@ -9,6 +9,7 @@ import {
 import { type LetterSearch, letterSearch } from '../screens/dead-letters/search.ts'
 import { OverviewScreen } from '../screens/overview/overview-screen.tsx'
 import { type RunFilters, runFilters } from '../screens/runs/filters.ts'
+import { type TargetFilters, targetFilters } from '../screens/targets/filters.ts'
 import { type TaskFilters, taskFilters } from '../screens/tasks/filters.ts'
 import { Broken, NothingHere } from './broken.tsx'
 import {
@@ -127,6 +128,19 @@ const run = createRoute({
   component: lazyRouteComponent(() => import('../screens/run/run-screen.tsx'), 'RunScreen'),
 })
 
+const targets = createRoute({
+  getParentRoute: () => root,
+  path: '/targets',
+  component: lazyRouteComponent(() => import('../screens/targets/targets-screen.tsx'), 'TargetsScreen'),
+  validateSearch: (search): TargetFilters => targetFilters(search),
+})
+
+const target = createRoute({
+  getParentRoute: () => root,
+  path: '/targets/$target',
+  component: lazyRouteComponent(() => import('../screens/targets/target-screen.tsx'), 'TargetScreen'),
+})
+
 const nodes = createRoute({
   getParentRoute: () => root,
   path: '/nodes',
@@ -163,6 +177,8 @@ export const router = createRouter({
     runs,
     run,
     deadLetters,
+    targets,
+    target,
     nodes,
     settings,
   ]),

@@ -28,6 +28,7 @@ const PLACES = [
   { to: '/tasks', label: 'Tasks', icon: 'tasks' },
   { to: '/runs', label: 'Runs', icon: 'runs' },
   { to: '/dead-letters', label: 'Dead letters', icon: 'dead' },
+  { to: '/targets', label: 'Targets', icon: 'targets' },
   { to: '/nodes', label: 'Nodes', icon: 'nodes' },
   { to: '/settings', label: 'Settings', icon: 'settings' },
 ] as const satisfies readonly { to: string; label: string; icon: IconName }[]

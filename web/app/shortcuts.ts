@@ -14,6 +14,7 @@ export const SHORTCUTS = [
   { keys: ['g', 't'], does: 'Go to tasks' },
   { keys: ['g', 'r'], does: 'Go to runs' },
   { keys: ['g', 'd'], does: 'Go to dead letters' },
+  { keys: ['g', 'c'], does: 'Go to targets' },
   { keys: ['g', 'n'], does: 'Go to nodes' },
   { keys: ['g', 's'], does: 'Go to settings' },
   { keys: ['n'], does: 'New task' },
@@ -48,6 +49,7 @@ export function useGlobalShortcuts({ onPalette, onHelp }: GlobalShortcuts): void
     t: () => void navigate({ to: '/tasks' }),
     r: () => void navigate({ to: '/runs' }),
     d: () => void navigate({ to: '/dead-letters' }),
+    c: () => void navigate({ to: '/targets' }),
     n: () => void navigate({ to: '/nodes' }),
     s: () => void navigate({ to: '/settings' }),
   }

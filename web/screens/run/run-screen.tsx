@@ -25,6 +25,7 @@ import { Attempts } from './attempts.tsx'
 import { Progress } from './progress.tsx'
 import classes from './run-screen.module.css'
 import { Timeline } from './timeline.tsx'
+import { Waiting } from './waiting.tsx'
 
 const route = getRouteApi('/runs/$runId')
 /** What an attempt in progress says of itself comes over no stream: it is asked for. */
@@ -54,6 +55,7 @@ export function RunScreen() {
     <div className={classes.screen}>
       <Head run={run} task={isGone ? undefined : task} />
       <RunFacts run={run} zone={zone} />
+      {run.state === 'pending' && task && <Waiting run={run} task={task} />}
       {run.progress && <Progress progress={run.progress} zone={zone} />}
       {run.attempt > 0 && <Timeline run={run} zone={zone} />}
       <Attempts run={run} task={task} zone={zone} />

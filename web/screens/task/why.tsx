@@ -185,6 +185,11 @@ function Cause({ cause: { sentence, advice, facts }, zone }: CauseProps) {
           <Link to="/runs/$runId" params={{ runId: facts.runId }}>
             View this run
           </Link>
+        )}{' '}
+        {facts.target && (
+          <Link to="/targets/$target" params={{ target: facts.target }}>
+            View this target
+          </Link>
         )}
       </p>
       {advice && (

@@ -1,0 +1,46 @@
+import { TextInput } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import { Icon } from './icon.tsx'
+
+/** So long after the last key the text is asked for. */
+const TYPING_MS = 250
+
+interface TypedFilterProps {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+  /** The one that `/` goes to. */
+  readonly isMain?: boolean
+  readonly className?: string | undefined
+}
+
+/** A text that a list is narrowed down by. */
+export function TypedFilter({ label, value, onChange, isMain, className }: TypedFilterProps) {
+  const [typed, setTyped] = useState(value)
+  const [known, setKnown] = useState(value)
+  // The address changed by itself, as with the back button: it wins over what was typed before.
+  if (known !== value) {
+    setKnown(value)
+    setTyped(value)
+  }
+  useEffect(() => {
+    if (typed === value) return
+    const timer = setTimeout(() => {
+      setKnown(typed)
+      onChange(typed)
+    }, TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [typed, value, onChange])
+  return (
+    <TextInput
+      className={className}
+      aria-label={label}
+      placeholder={label}
+      value={typed}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+      leftSection={isMain ? <Icon name="search" size={16} /> : undefined}
+      maxLength={200}
+      {...(isMain ? { 'data-filter': true } : {})}
+    />
+  )
+}

@@ -1,0 +1,70 @@
+import { Link } from '@tanstack/react-router'
+import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
+import type { Target } from '../../api/wire.ts'
+import { Distance } from '../../components/instant.tsx'
+import { TargetMark } from './target-mark.tsx'
+import classes from './targets.module.css'
+
+/** The server counts what waits up to this. */
+const COUNTED = 10_000
+
+export const waitingWords = ({ waiting }: Pick<Target, 'waiting'>): string =>
+  waiting >= COUNTED ? `${formatCount(COUNTED)}+` : formatCount(waiting)
+
+export const failedWords = ({ calls, failures }: Pick<Target, 'calls' | 'failures'>): string =>
+  calls === 0 ? '–' : `${formatCount(failures)} of ${formatCount(calls)}`
+
+export function TargetTable({ targets }: { readonly targets: readonly Target[] }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label="Targets">
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th scope="col">State</th>
+            <th scope="col">Target</th>
+            <th scope="col">Calls / limit</th>
+            <th scope="col">Waiting</th>
+            <th scope="col">p95</th>
+            <th scope="col">Failed (last minute)</th>
+            <th scope="col">Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {targets.map((target) => (
+            <TargetRow key={target.target} target={target} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function TargetRow({ target }: { readonly target: Target }) {
+  const { underWay, limit, latency } = target
+  const since = sinceOf(target)
+  return (
+    <tr>
+      <td>
+        <TargetMark state={target.state} isPattern={target.isPattern} />
+      </td>
+      <th scope="row">
+        <Link to="/targets/$target" params={{ target: target.target }}>
+          {target.target}
+        </Link>
+      </th>
+      <td data-label="calls">
+        {formatCount(underWay)} / {formatCount(limit.current ?? limit.perNode)}
+      </td>
+      <td data-label="waiting">{waitingWords(target)}</td>
+      <td data-label="p95">{latency === null ? '–' : formatDuration(latency.p95)}</td>
+      <td data-label="failed">{failedWords(target)}</td>
+      <td data-label="since">{since === null ? '–' : <Distance at={since} />}</td>
+    </tr>
+  )
+}
+
+/** Since when it is in a state that is not the ordinary one. */
+function sinceOf({ state, pausedAt, circuit, limit }: Target): string | null {
+  return state === 'paused' ? pausedAt : (circuit.since ?? limit.since)
+}
