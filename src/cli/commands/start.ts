@@ -14,8 +14,7 @@ Every setting is also an environment variable and a key of belfry.toml. Flags ov
 variables override the file:  --data-dir ./data  =  BELFRY_DATA_DIR=./data  =  data_dir = "./data"
 
 Examples:
-  belfry start --database-url postgresql://belfry@db.example.com/belfry
-  belfry start --roles worker --concurrency 200  one of many workers on a shared database
+  belfry start --roles worker --database-url postgresql://belfry@db.example.com/belfry
 `
 
 export function startCommand(program: Command): void {
