@@ -165,6 +165,7 @@ export async function storedIn(db: Database): Promise<string> {
                       (select string_agg(q::text, ',' order by q.project_id, q.name) from queue q),
                       (select string_agg(n::text, ',' order by n.id) from node n),
                       (select string_agg(w::text, ',' order by w.id) from remote_worker w),
+                      (select string_agg(t::text, ',' order by t.project_id, t.pattern) from target_setting t),
                       (select string_agg(s::text, ',' order by s.id) from subscription s))) as digest`)
   return row?.digest ?? ''
 }

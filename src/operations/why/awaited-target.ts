@@ -1,6 +1,6 @@
 /** What a task calls, as far as it keeps the task waiting. */
 import { callTargetOf } from '../../core/action/call-target.ts'
-import { DEFAULT_CALL_LIMIT } from '../../core/target/target-state.ts'
+import { defaultLimitOf } from '../../core/target/target-state.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import type { AwaitedTarget } from '../../core/why/target-causes.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -30,7 +30,7 @@ export async function awaitedTarget(
 
 function asAwaited(view: TargetView): Omit<AwaitedTarget, 'isAwaited'> {
   const { joined, applied } = view
-  const perNode = applied.limit?.limit ?? DEFAULT_CALL_LIMIT
+  const perNode = applied.limit?.limit ?? defaultLimitOf(view.target)
   return {
     target: view.target,
     state: view.state,

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { DEFAULT_CALL_LIMIT } from '../../../src/core/target/target-state.ts'
+import { defaultLimitOf } from '../../../src/core/target/target-state.ts'
 import { editTarget, pathOfTarget } from '../../api/targets.ts'
 import type { Target, TargetEdit } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
@@ -43,7 +43,7 @@ function editOf({ limit, rate, burst }: Fields): TargetEdit {
 /** What applies to calls in progress where nothing is set for this very name. */
 function otherLimit({ target, limit }: Target): string {
   const isOfPattern = limit.pattern !== null && limit.pattern !== target
-  return isOfPattern ? `${limit.perNode} (set for ${limit.pattern})` : `${DEFAULT_CALL_LIMIT} (default)`
+  return isOfPattern ? `${limit.perNode} (set for ${limit.pattern})` : `${defaultLimitOf(target)} (default)`
 }
 
 function otherRate({ target, rate }: Target): string {
@@ -86,7 +86,7 @@ export function LimitPanel({ target, onClose }: PanelProps) {
       <TextField
         label="Calls in progress per node"
         description="From 1 to 4096. Leave empty for the default."
-        placeholder={String(DEFAULT_CALL_LIMIT)}
+        placeholder={String(defaultLimitOf(name))}
         inputMode="numeric"
         value={fields.limit}
         onText={(limit) => change({ limit })}

@@ -118,7 +118,9 @@ export const EditTarget = z
       .max(4_096)
       .nullable()
       .optional()
-      .describe('Maximum number of calls in progress per node. Null restores the default, 128.'),
+      .describe(
+        'Maximum number of calls in progress per node. Null restores the default: 128, and 5 for mail servers.',
+      ),
     rate: Rate.nullable()
       .optional()
       .describe(
