@@ -43,6 +43,8 @@ export class Capacity {
   /** Claimed, but their definitions are not here yet. */
   readonly claimed: Claimed[] = []
   #callsUnderWay = 0
+  /** A line found no call left for it, though its target has room. */
+  #isShort = false
 
   constructor(options: CapacityOptions) {
     this.#options = options
@@ -85,22 +87,45 @@ export class Capacity {
   /** Slots of a line that a run could start in now. */
   free(line: WorkLine): number {
     if (this.#isFull) return 0
-    return line.calls ? Math.min(line.free, this.freeCalls) : line.free
+    if (!line.calls) return line.free
+    return Math.max(0, Math.min(line.free, this.#callsFor(line) - line.reserved - line.waiting))
+  }
+
+  /**
+   * How many more calls may begin in a line. The last quarter is shared out ever more sparingly the less is left of it: lines that have
+   * few calls under way get them, so that many lines that hang do not use up what the others need.
+   */
+  #callsFor(line: WorkLine): number {
+    const { maxCalls } = this.#options
+    const left = maxCalls - this.#callsUnderWay
+    const scarce = maxCalls * SCARCE_SHARE
+    const most = Math.ceil(MOST_WHEN_SCARCE * (left / scarce) ** 2)
+    return Math.max(0, Math.min(left, Math.max(Math.ceil(left - scarce), most - line.underWay)))
+  }
+
+  /** Runs of a line that could start now, whatever is in hand. */
+  startable(line: WorkLine): number {
+    return line.calls ? Math.min(line.slots.free, this.#callsFor(line)) : line.slots.free
   }
 
   /** Runs of a line that could be taken on beyond that. */
   ahead(line: WorkLine): number {
-    return this.#isFull ? 0 : line.ahead(this.#options.claimAhead)
+    return this.#isFull ? 0 : line.ahead(this.#options.claimAhead - this.#shortOf(line))
+  }
+
+  /** Nothing is taken on ahead of calls that are not there. */
+  #shortOf(line: WorkLine): number {
+    return this.startable(line) < line.slots.free ? this.#options.claimAhead : 0
   }
 
   /** Slots of a line for what is claimed into none but a free one. */
   places(line: WorkLine): number {
     if (this.#isFull) return 0
-    return line.calls ? Math.min(line.places, this.freeCalls) : line.places
+    return line.calls ? Math.min(line.places, this.#callsFor(line)) : line.places
   }
 
   allowedAhead(line: WorkLine): number {
-    return line.allowedAhead(this.#options.claimAhead)
+    return line.allowedAhead(this.#options.claimAhead - this.#shortOf(line))
   }
 
   get #isFull(): boolean {
@@ -115,7 +140,9 @@ export class Capacity {
 
   /** The next run of a line that has a slot to start in; it has begun then. */
   next(line: WorkLine): Work | undefined {
-    const work = line.calls && this.#callsUnderWay >= this.#options.maxCalls ? undefined : line.next()
+    const isShort = line.calls !== null && line.waiting > 0 && this.#callsFor(line) === 0
+    if (isShort) this.#isShort = true
+    const work = isShort ? undefined : line.next()
     if (line.waiting === 0) this.#waiting.delete(line)
     if (!work) return undefined
     line.slots.begin()
@@ -140,6 +167,13 @@ export class Capacity {
   /** Lines in which runs wait for a slot. */
   get waitingLines(): readonly WorkLine[] {
     return [...this.#waiting]
+  }
+
+  /** The lines that may start something when a run of one has ended: that one alone, unless others wait for a call. By priority then. */
+  linesAfter(line: WorkLine): readonly WorkLine[] {
+    if (!this.#isShort || !line.calls) return [line]
+    this.#isShort = false
+    return this.waitingLines.toSorted((a, b) => a.priority - b.priority)
   }
 
   /** Takes out every run that waits for a slot. */
@@ -185,6 +219,11 @@ export class Capacity {
     return [...this.attempts.keys(), ...this.claimed.map(({ run }) => run.runId), ...this.waitingIds]
   }
 }
+
+/** When less than this share of the calls is left, they are scarce. */
+const SCARCE_SHARE = 0.25
+/** Calls that a line may have under way at the moment they become scarce. With half of that left it is a quarter, with a tenth one. */
+const MOST_WHEN_SCARCE = 128
 
 /** What the name of a line ends with whose calls go out whatever the circuit of their target says. */
 const ALWAYS = ' always'

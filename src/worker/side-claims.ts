@@ -22,6 +22,8 @@ interface OpenLine {
   readonly line: WorkLine
   readonly lanes: readonly number[]
   readonly room: number
+  /** As much of it as could start at once. */
+  readonly free: number
 }
 
 export class SideClaims {
@@ -53,7 +55,7 @@ export class SideClaims {
     }
     const before = new Map(open.map(({ line }) => [line, line.pledged]))
     const lanes = [...most.keys()].filter((lane) => (most.get(lane) ?? 0) > 0)
-    const limit = open.reduce((sum, { room }) => sum + room, 0)
+    const limit = this.#limitOf(open)
     try {
       await claim({ lanes, limit, most }, (lane) => {
         const line = lineOf.get(lane) as WorkLine
@@ -70,6 +72,13 @@ export class SideClaims {
     }
   }
 
+  /** Each line may have slots free, and there be fewer calls left than that: then priority decides who gets them. */
+  #limitOf(open: readonly OpenLine[]): number {
+    const rooms = open.reduce((sum, { room }) => sum + room, 0)
+    const free = open.reduce((sum, { line, free }) => sum + (line.calls ? free : 0), 0)
+    return rooms - Math.max(0, free - this.#options.hand.freeCalls)
+  }
+
   #openLines(): OpenLine[] {
     const { hand, lanes } = this.#options
     const now = performance.now()
@@ -77,10 +86,11 @@ export class SideClaims {
     for (const [line, sides] of this.#byLine(
       lanes.sides.filter(({ isStrict, isLimited }) => !isStrict && !isLimited),
     )) {
-      const room = hand.free(line) + hand.ahead(line)
+      const free = hand.free(line)
+      const room = free + hand.ahead(line)
       if (room <= 0 || (!line.hasBacklog && now - line.lookedAt < LOOK_EVERY_MS)) continue
       line.lookedAt = now
-      open.push({ line, room, lanes: sides.map(({ id }) => id) })
+      open.push({ line, room, free, lanes: sides.map(({ id }) => id) })
     }
     return open
   }

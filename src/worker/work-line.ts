@@ -81,6 +81,11 @@ export class WorkLine {
     return this.#first.length + this.#queue.size
   }
 
+  /** Of the run that goes next. */
+  get priority(): number {
+    return (this.#first[0] ?? this.#queue.first)?.definition.priority ?? 0
+  }
+
   /** Slots that a run could start in now. */
   get free(): number {
     return Math.max(0, this.slots.free - this.reserved - this.waiting)

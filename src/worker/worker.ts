@@ -287,7 +287,7 @@ export class Worker implements Service, LocalWorker {
    */
   #returnSurplus(): void {
     for (const line of this.#capacity.waitingLines) {
-      const kept = 2 * this.#capacity.allowedAhead(line) + line.slots.free
+      const kept = 2 * this.#capacity.allowedAhead(line) + this.#capacity.startable(line)
       for (const work of this.#capacity.beyond(line, kept)) this.#aside.add(work, line, false)
     }
   }
@@ -366,7 +366,7 @@ export class Worker implements Service, LocalWorker {
 
   /** A slot came free: it goes to the next run in hand, and the hand is filled before it is empty. */
   #freed(line: WorkLine): void {
-    this.#fill(line)
+    for (const each of this.#capacity.linesAfter(line)) this.#fill(each)
     const hasBacklog = this.#claiming.hasBacklog || line.hasBacklog
     if (line.isSlotKept || (hasBacklog && line.isLow)) this.#pulling.wake()
     if (this.#capacity.attempts.size === 0) this.#onIdle?.()

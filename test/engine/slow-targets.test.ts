@@ -119,6 +119,41 @@ test('when a target has room again, its runs start in the order in which they we
   expect(new Set(due).size).toBe(WAITING)
 })
 
+test('priority decides which target is called next when a node has no room for more calls', async () => {
+  const { db, node, targets } = await aNodeAndTargets({ maxCalls: 4 })
+  const [silent, first, second] = [
+    await targets.open('silent'),
+    await targets.open('healthy'),
+    await targets.open('healthy'),
+  ]
+  await callAll(node, silent, 4)
+  await untilUnderWay(silent, 4)
+  const low = await callAll(node, first, 20, { priority: 5 })
+  const high = await callAll(node, second, 20, { priority: -5 })
+  await untilWaiting(db, [...low, ...high], 40)
+
+  await silent.release(1)
+  await allEnded(db, [...low, ...high])
+
+  const last = Math.max(...(await second.read()).calls.map(({ number }) => number))
+  const earliest = Math.min(...(await first.read()).calls.map(({ number }) => number))
+  expect(last).toBeLessThan(earliest)
+  expect((await targets.underWay()).mostUnderWay).toBe(4)
+})
+
+test('however many targets hang, calls are left for the others', async () => {
+  const { db, node, targets } = await aNodeAndTargets({ maxCalls: 100 })
+  const [healthy, ...broken] = [await targets.open('healthy'), ...(await targets.openMany('silent', 5))]
+  for (const target of broken) await callAll(node, target, 60)
+  await eventually(async () => (await targets.underWay()).underWay >= 90)
+
+  const ids = await callAll(node, healthy, 50)
+  await allEnded(db, ids)
+
+  expect(await endsOf(db, ids)).toEqual(completed(ids))
+  expect((await targets.underWay()).mostUnderWay).toBeLessThanOrEqual(100)
+})
+
 test('a concurrency key and a queue limit hold exactly while their targets hang', async () => {
   const { db, node, targets } = await aNodeAndTargets()
   const [keyed, queued, healthy] = [
