@@ -129,3 +129,44 @@ test('of what is due the most urgent comes first, then the earliest', () => {
   expect(idsOf(queue.takeDue(5, { limit: 2 }))).toEqual(['late'])
   expect(queue.nextAt).toBe(9)
 })
+
+const lineTo = (name: string) => ({ id: `p ${name}`, projectId: 'p', name })
+
+test('nobody waits behind a line without room, and lines with room take turns', () => {
+  const queue = new DueQueue()
+  for (let i = 0; i < 3; i++)
+    queue.add({ ...due(`hanging ${i}`, i), line: lineTo('https://hanging.example') })
+  for (let i = 0; i < 3; i++) queue.add({ ...due(`well ${i}`, 10 + i), line: lineTo('https://well.example') })
+  queue.add(due('local', 20))
+  const seen: object[] = []
+
+  const taken = queue.takeDue(100, {
+    limit: 3,
+    roomFor: (line) => {
+      seen.push(line)
+      return line.line.name === 'https://hanging.example' ? 0 : 2
+    },
+  })
+
+  expect(idsOf(taken)).toEqual(['well 0', 'local', 'well 1'])
+  expect(seen).toContainEqual({ line: lineTo('https://hanging.example'), count: 3, dueSince: 0 })
+  expect(idsOf(queue.takeDue(100, { limit: 10 }))).toEqual(['hanging 0', 'well 2', 'hanging 1', 'hanging 2'])
+})
+
+test('a lower priority goes first, whatever its line', () => {
+  const queue = new DueQueue()
+  queue.add({ ...due('later', 1, { priority: 5 }), line: lineTo('https://a.example') })
+  queue.add({ ...due('first', 9, { priority: -5 }), line: lineTo('https://b.example') })
+  queue.add(due('second', 5))
+
+  expect(idsOf(queue.takeDue(10, { limit: 10 }))).toEqual(['first', 'second', 'later'])
+})
+
+test('triggered runs of a task that may overlap are taken together', () => {
+  const queue = new DueQueue()
+  const overlapping = { ...definition, overlap: 'allow' as const }
+  for (let i = 0; i < 3; i++)
+    queue.add({ ...due(`${i}`, i, { taskId: 'one', kind: 'manual' }), definition: overlapping })
+
+  expect(idsOf(queue.takeDue(10, { limit: 10, isBusy: () => true }))).toEqual(['0', '1', '2'])
+})

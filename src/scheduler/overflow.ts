@@ -15,6 +15,8 @@ export interface Shortage {
   /** How many it has ever taken out of ready. */
   readonly claimed: number
   readonly hasOthers: boolean
+  /** More is due than may wait in this process. */
+  readonly isTooLong?: boolean
   /** Whether runs wait in ready already, which is why the worker has no room until it knows that they are gone. */
   readonly isReadyBehind: boolean
 }
@@ -40,9 +42,11 @@ export class Overflow {
   isStuck = false
 
   /** How many runs may be fired beyond the room there is: none, an offer, or `all`. */
-  allowed({ now, dueSince, room, claimed, hasOthers, isReadyBehind }: Shortage, all: number): number {
+  allowed(shortage: Shortage, all: number): number {
+    const { now, dueSince, room, claimed, hasOthers, isReadyBehind, isTooLong } = shortage
     if (room > 0) this.#hadRoomAt = now
-    this.isStuck = room === 0 && now - Math.max(this.#hadRoomAt, dueSince) > STUCK_MS
+    const hadRoomAt = isTooLong ? dueSince : Math.max(this.#hadRoomAt, dueSince)
+    this.isStuck = (room === 0 || isTooLong === true) && now - hadRoomAt > STUCK_MS
     if (this.isStuck) return all
     const sinceOffer = now - this.#offeredAt
     const patienceMs = room > 0 ? LONG_PATIENCE_MS : PATIENCE_MS

@@ -27,6 +27,8 @@ export interface LocalWorker {
   room(line: Line): number
   /** Whether earlier runs of a line wait in ready, as far as it knows; false where it will not know soon. */
   isReadyBehind(line: Line): boolean
+  /** How many runs of a line it gets through in a second, as things are. */
+  pace(line: Line): number
   /** Whether runs wait in lanes that it serves, whatever their line. */
   readonly isBacklogged: boolean
   /** How many runs of a line it has taken out of ready lately. */

@@ -164,6 +164,16 @@ export class Capacity {
     if (line !== this.local && line.isIdle) this.#lines.delete(line.line.id)
   }
 
+  /** Lines that a slot is kept in. */
+  get keptLines(): readonly WorkLine[] {
+    return [...this.#lines.values()].filter(({ isSlotKept }) => isSlotKept)
+  }
+
+  /** Forgets lines that were asked about and not used. */
+  sweep(): void {
+    for (const line of [...this.#lines.values()]) this.forgetIfIdle(line)
+  }
+
   /** Lines in which runs wait for a slot. */
   get waitingLines(): readonly WorkLine[] {
     return [...this.#waiting]

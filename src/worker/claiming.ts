@@ -192,7 +192,8 @@ export class Claiming {
       await this.#claim({ lanes: strict, limit, most: sides }, (request) => transport.claim(request)),
     ]
     await this.beginClaimed('first')
-    this.#sides.keepSlots([...gated, ...strict])
+    const occupied = new Set([...gated, ...strict])
+    this.#sides.keepSlots(occupied, aside.linesWaitedFor(occupied))
     return found.includes('more') ? 'more' : 'all'
   }
 

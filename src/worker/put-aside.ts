@@ -41,7 +41,12 @@ export class PutAside {
     if (!line) return false
     if (this.#options.hand.places(line) === 0) return true
     this.#blocked.delete(lane)
-    line.isSlotKept = false
     return false
+  }
+
+  /** Forgets keys of which nothing waits any more; answers the lines that the first runs of others wait for. */
+  linesWaitedFor(occupied: ReadonlySet<number>): ReadonlySet<WorkLine> {
+    for (const lane of this.#blocked.keys()) if (!occupied.has(lane)) this.#blocked.delete(lane)
+    return new Set(this.#blocked.values())
   }
 }

@@ -108,14 +108,17 @@ export class SideClaims {
     return free
   }
 
-  /** A slot of a line is kept as long as something waits that is claimed into a free slot alone. */
-  keepSlots(occupied: readonly number[]): void {
+  /**
+   * A slot of a line is kept as long as something waits that is claimed into a free slot alone: in its side lanes, or in the lane of a key,
+   * of which `waitedFor` has the lines.
+   */
+  keepSlots(occupied: ReadonlySet<number>, waitedFor: ReadonlySet<WorkLine>): void {
     const { hand, lanes } = this.#options
-    for (const [line, sides] of this.#byLine(
-      lanes.sides.filter(({ isStrict, isLimited }) => isStrict || isLimited),
-    ))
-      if (line.isSlotKept && hand.places(line) > 0 && !sides.some(({ id }) => occupied.includes(id)))
-        line.isSlotKept = false
+    const sides = this.#byLine(lanes.sides.filter(({ isStrict, isLimited }) => isStrict || isLimited))
+    for (const line of hand.keptLines) {
+      const isWaited = waitedFor.has(line) || sides.get(line)?.some(({ id }) => occupied.has(id)) === true
+      if (hand.places(line) > 0) line.isSlotKept = isWaited
+    }
   }
 
   #byLine(sides: readonly ServedSide[]): Map<WorkLine, ServedSide[]> {

@@ -220,6 +220,10 @@ export class Worker implements Service, LocalWorker {
     return this.#capacity.free(line) > 0 || line.slots.perSecond >= BRISK_PER_SECOND
   }
 
+  pace(ref: Line): number {
+    return this.#capacity.of(ref).slots.perSecond
+  }
+
   claimed(ref: Line): number {
     return this.#capacity.of(ref).claimed
   }
@@ -270,6 +274,7 @@ export class Worker implements Service, LocalWorker {
   async #pull(): Promise<number | undefined> {
     if (this.#isSuspended) return undefined
     this.#returnSurplus()
+    this.#capacity.sweep()
     await this.#returns.flush()
     this.#fillPlaces()
     await this.#returns.resolveDoubt((runId) => this.#capacity.holds(runId))

@@ -1,4 +1,5 @@
 /** The worker role: performing runs, and delivering events to subscriptions. */
+import { smtpTargetOf } from '../../core/action/call-target.ts'
 import { parseSmtpUrl } from '../../core/action/smtp-url.ts'
 import { Deliverer } from '../../events/subscriptions/deliverer.ts'
 import { TargetBook } from '../../outgoing/targets/target-book.ts'
@@ -51,7 +52,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     concurrency: config.concurrency,
     maxCalls: files.maxCalls,
     targets: book,
-    smtpTarget: mail && `smtp://${mail.server.host}:${mail.server.port}`,
+    smtpTarget: mail && smtpTargetOf(mail.server),
     labels: config.labels,
     claimEveryMs: config.claimEveryMs,
     claimAhead: config.claimAhead,
