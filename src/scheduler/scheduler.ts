@@ -96,8 +96,8 @@ const LOW_WATER = 6_000
 /** Definitions are read for so many rows at a time: the first are fired while the next are read. */
 const CHUNK = 1_000
 /** So many due runs of a line may wait here for room, and as many as the worker gets through in so many seconds. The others wait in ready. */
-const MOST_IN_LINE = 2_000
-const LONGEST_LINE_S = 5
+const MOST_IN_LINE = 5_000
+const LONGEST_LINE_S = 30
 /** While the worker here has no room, it is asked again after this time. */
 const WAIT_FOR_ROOM_MS = 2
 const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
