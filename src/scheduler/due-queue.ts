@@ -32,11 +32,11 @@ export interface Taking {
 const byTime = (a: Due, b: Due) => a.row.wakeAt - b.row.wakeAt
 const byTurn = (a: Due, b: Due) => a.row.priority - b.row.priority || a.row.wakeAt - b.row.wakeAt
 
-const flowOf = ({ row: { taskId, lane, priority }, definition: { projectId, schedule } }: Due) => ({
+const flowOf = ({ row: { taskId, kind, lane, priority }, definition: { projectId, schedule } }: Due) => ({
   priority,
   project: projectId,
   lane,
-  task: schedule.type === 'once' ? '' : taskId,
+  task: schedule.type === 'once' && kind !== 'manual' ? '' : taskId,
 })
 
 /** It runs whatever else its task does, and no row follows it: any number of them can be fired together. */

@@ -94,6 +94,7 @@ export function workOf({ row, definition, decision }: Decided): Work {
     attempt: row.attempt + 1,
     losses: row.losses,
     lane: row.lane,
+    ...(row.kind === 'manual' ? { kind: row.kind } : {}),
   }
 }
 

@@ -156,9 +156,9 @@ export class WorkLine {
   }
 }
 
-const flowOf = ({ taskId, lane, definition: { projectId, priority, schedule } }: Work) => ({
+const flowOf = ({ taskId, kind, lane, definition: { projectId, priority, schedule } }: Work) => ({
   priority,
   project: projectId,
   lane: lane ?? DEFAULT_LANES.open,
-  task: schedule.type === 'once' ? '' : taskId,
+  task: schedule.type === 'once' && kind !== 'manual' ? '' : taskId,
 })
