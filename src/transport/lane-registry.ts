@@ -35,12 +35,17 @@ export class LaneRegistry {
 export class SideLaneRegistry {
   readonly #known = new LRUCache<number, true>({ max: MAX_LANES_KNOWN, ttl: SIDES_REMEMBERED_MS })
 
-  /** Answers those of the lanes that are there. */
-  async ensure(db: Queryable, lanes: readonly SideLane[]): Promise<ReadonlySet<number>> {
+  /** Answers those of the lanes that are there, and says so when some of them may have been made. */
+  async ensure(
+    db: Queryable,
+    lanes: readonly SideLane[],
+    onNew: () => void = () => {},
+  ): Promise<ReadonlySet<number>> {
     const all = new Map(lanes.map((lane) => [lane.id, lane]))
     const missing = [...all.values()].filter(({ id }) => !this.#known.has(id))
     const made = missing.length === 0 ? [] : await db.run(registerSideLanes(missing))
     for (const { id } of made) this.#known.set(id, true)
+    if (made.length > 0) onNew()
     return new Set([...all.keys()].filter((id) => this.#known.has(id)))
   }
 }

@@ -48,7 +48,7 @@ const LATE_SHARE = 0.5
 const LATE_PACE_MS = 15
 const LATE_LINGER_MS = 5_000
 /** So many runs are claimed in case they are calls, however many of those before were none. */
-const LEAST_CALLS = 16
+const LEAST_CALLS = 4
 /** And no more than so many at once: those that find no room have to go back. */
 const MOST_CALLS = 1_000
 
@@ -179,8 +179,11 @@ export class Claiming {
   /** Claims what starts only in a place of its own: it goes before what waits in hand. */
   async #claimIntoPlaces(): Promise<'all' | 'more'> {
     const { hand, lanes, transport, aside } = this.#options
+    const kept = hand.keptLines.filter((line) => hand.places(line) > 0)
     const sides = this.#sides.withFreePlaces()
     const { gated, strict, upTo } = await lanes.waiting(MAX_WAITING_LANES, [...sides.keys()])
+    const occupied = new Set([...gated, ...strict])
+    this.#sides.keepSlots(kept, occupied, aside.linesWaitedFor(occupied))
     const places = hand.places(hand.local)
     const limit = places + this.#freeCalls
     const open = gated.filter((lane) => !aside.isBlocked(lane))
@@ -192,8 +195,6 @@ export class Claiming {
       await this.#claim({ lanes: strict, limit, most: sides }, (request) => transport.claim(request)),
     ]
     await this.beginClaimed('first')
-    const occupied = new Set([...gated, ...strict])
-    this.#sides.keepSlots(occupied, aside.linesWaitedFor(occupied))
     return found.includes('more') ? 'more' : 'all'
   }
 

@@ -24,6 +24,8 @@ export interface ReturnsOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly writer: OutcomeWriter
+  /** Side lanes were made that nobody knows of yet. */
+  onNewLanes(): void
 }
 
 /** A run that goes to a side lane, or without one back to its own. */
@@ -108,7 +110,7 @@ export class Returns {
   async #flushAside(runs: readonly RunAside[]): Promise<void> {
     if (runs.length === 0) return
     const lanes = runs.flatMap(({ sideLane }) => sideLane ?? [])
-    const known = await this.#sideLanes.ensure(this.#options.db, lanes)
+    const known = await this.#sideLanes.ensure(this.#options.db, lanes, this.#options.onNewLanes)
     const sideOf = ({ sideLane }: RunAside) => (sideLane && known.has(sideLane.id) ? sideLane.id : null)
     await this.#giveBack(runs, async (part) => {
       const some = part as readonly RunAside[]

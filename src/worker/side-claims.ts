@@ -110,15 +110,17 @@ export class SideClaims {
 
   /**
    * A slot of a line is kept as long as something waits that is claimed into a free slot alone: in its side lanes, or in the lane of a key,
-   * of which `waitedFor` has the lines.
+   * of which `waitedFor` has the lines. `kept` were free when `occupied` was asked for; of the others nothing is known.
    */
-  keepSlots(occupied: ReadonlySet<number>, waitedFor: ReadonlySet<WorkLine>): void {
-    const { hand, lanes } = this.#options
+  keepSlots(
+    kept: readonly WorkLine[],
+    occupied: ReadonlySet<number>,
+    waitedFor: ReadonlySet<WorkLine>,
+  ): void {
+    const { lanes } = this.#options
     const sides = this.#byLine(lanes.sides.filter(({ isStrict, isLimited }) => isStrict || isLimited))
-    for (const line of hand.keptLines) {
-      const isWaited = waitedFor.has(line) || sides.get(line)?.some(({ id }) => occupied.has(id)) === true
-      if (hand.places(line) > 0) line.isSlotKept = isWaited
-    }
+    for (const line of kept)
+      line.isSlotKept = waitedFor.has(line) || sides.get(line)?.some(({ id }) => occupied.has(id)) === true
   }
 
   #byLine(sides: readonly ServedSide[]): Map<WorkLine, ServedSide[]> {

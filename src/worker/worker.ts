@@ -94,7 +94,10 @@ export class Worker implements Service, LocalWorker {
     this.#lanes = new ServedLanes({ workerId: nodeId, db, labels })
     this.#large = new LargeActions({ definitions, log })
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
-    this.#returns = new Returns({ nodeId, db, wakeUps, clock, log, writer: this.#writer })
+    this.#returns = new Returns({
+      ...{ nodeId, db, wakeUps, clock, log, writer: this.#writer },
+      onNewLanes: () => this.#lanes.forget(),
+    })
     this.#capacity = new Capacity({
       ...{ concurrency, maxCalls, claimAhead, targets, smtpTarget },
       isFull: () => this.#writer.isFull,
