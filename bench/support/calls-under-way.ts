@@ -87,7 +87,13 @@ export async function takeNode(scenario: CallsScenario, server: Server): Promise
   const { calls, targets: count } = scenario
   const database = await createBelfryDatabase(server, 'bench_calls_under_way')
   const targets = startTargets()
-  const [node] = await startNodes(1, database.url, ['--max-calls', String(calls), '--shutdown-grace-ms', '0'])
+  // Twice as many as there are: of the last quarter, targets with many calls get none.
+  const [node] = await startNodes(1, database.url, [
+    '--max-calls',
+    String(2 * calls),
+    '--shutdown-grace-ms',
+    '0',
+  ])
   const pid = node?.pid ?? 0
   const healthy = await targets.open('healthy')
   await fillCalls(database.url, healthy, WARM_UP)
