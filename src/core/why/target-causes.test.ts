@@ -29,7 +29,13 @@ test('a target with room keeps nobody waiting', () => {
 })
 
 test('a run that waits in a line waits for its target, also when there is room again', () => {
-  expect(targetCauses(aTarget({ isAwaited: true }), RUN)).toMatchObject([{ code: 'target_full' }])
+  expect(targetCauses(aTarget({ isAwaited: true }), RUN)).toMatchObject([
+    {
+      code: 'target_full',
+      sentence:
+        'Run r1 is due and waiting for its turn at target https://api.example.com, which has room again.',
+    },
+  ])
 })
 
 test('what is not due is held up by a pause and an open circuit only', () => {

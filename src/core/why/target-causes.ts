@@ -80,6 +80,13 @@ function circuitOpen({ target, openedAt, until, error }: AwaitedTarget, who: str
 }
 
 function full({ target, underWay, limit, perNode, limitedBy }: AwaitedTarget, who: string, facts: Told): Why {
+  if (underWay < limit)
+    return {
+      code: 'target_full',
+      sentence: `${who} for its turn at target ${target}, which has room again.`,
+      facts: { ...facts, limit, held: underWay },
+      advice: null,
+    }
   return {
     code: 'target_full',
     sentence: `${who}: target ${target} has ${underWay} calls in progress, and its limit is ${limit}.`,
