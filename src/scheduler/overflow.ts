@@ -23,6 +23,8 @@ export interface Shortage {
 
 /** A worker that had no room for so long is stuck: what is due waits in ready, and reads pending. */
 const STUCK_MS = 1_000
+/** Not while it gets through what waits in ready, unless that takes so long: a run that goes there costs twice as much. */
+const BEHIND_READY_MS = 10_000
 /** Others are offered nothing that has waited for less than this when the worker has no room at all. */
 const PATIENCE_MS = 50
 /** And when it has some, so that it gets through what is due, only what has waited for this long. */
@@ -33,6 +35,7 @@ const OFFER = 200
 
 export class Overflow {
   #hadRoomAt = Number.NEGATIVE_INFINITY
+  #askedSince: number | undefined
   #offeredAt = Number.NEGATIVE_INFINITY
   #pauseMs = PATIENCE_MS
   /** What the worker had taken out of ready when others were last offered something. */
@@ -45,8 +48,11 @@ export class Overflow {
   allowed(shortage: Shortage, all: number): number {
     const { now, dueSince, room, claimed, hasOthers, isReadyBehind, isTooLong } = shortage
     if (room > 0) this.#hadRoomAt = now
-    const hadRoomAt = isTooLong ? dueSince : Math.max(this.#hadRoomAt, dueSince)
-    this.isStuck = (room === 0 || isTooLong === true) && now - hadRoomAt > STUCK_MS
+    // However long ago it was due: whether there is room has been asked since then.
+    this.#askedSince ??= now
+    const hadRoomAt = Math.max(isTooLong ? this.#askedSince : this.#hadRoomAt, this.#askedSince, dueSince)
+    const patientMs = isReadyBehind && !isTooLong ? BEHIND_READY_MS : STUCK_MS
+    this.isStuck = (room === 0 || isTooLong === true) && now - hadRoomAt > patientMs
     if (this.isStuck) return all
     const sinceOffer = now - this.#offeredAt
     const patienceMs = room > 0 ? LONG_PATIENCE_MS : PATIENCE_MS

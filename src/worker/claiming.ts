@@ -64,6 +64,8 @@ export class Claiming {
   #callShare = 0
   /** How many are claimed in case they are calls: more and more while those before were none and others may wait behind them. */
   #probe = LEAST_CALLS
+  /** How many at most: fewer while many of those before found no room. */
+  #mostCalls = MOST_CALLS
   #held = 0
   /** Runs claimed so far. */
   #count = 0
@@ -120,12 +122,13 @@ export class Claiming {
 
   /** Begins what was claimed, once its definitions are here; what there is no room for is put aside. */
   async beginClaimed(where: 'first' | 'last'): Promise<void> {
-    const { hand, definitions: known, endCancelled, fillPlaces } = this.#options
+    const { hand, definitions: known, endCancelled, fillPlaces, aside } = this.#options
     if (hand.claimed.length === 0) return this.#letGo()
     const claimed = [...hand.claimed]
     const definitions = await known.of(claimed.map(({ run }) => run))
     hand.claimed.splice(0, claimed.length)
     this.#letGo()
+    const wasAside = aside.count
     for (const [i, each] of claimed.entries()) {
       if (each.line) each.line.reserved--
       const definition = definitions[i]
@@ -134,6 +137,10 @@ export class Claiming {
       if (work.isCancelled) endCancelled(work)
       else this.#takeOn(work, each, where)
     }
+    const sentBack = aside.count - wasAside
+    if (sentBack > claimed.length / 4)
+      this.#mostCalls = Math.max(LEAST_CALLS, Math.floor(this.#mostCalls / 2))
+    else this.#mostCalls = Math.min(MOST_CALLS, 2 * this.#mostCalls)
     fillPlaces()
   }
 
@@ -229,7 +236,7 @@ export class Claiming {
 
   /** How many runs may be claimed in case they are calls: what is claimed is known only afterwards. */
   get #freeCalls(): number {
-    const free = Math.min(this.#options.hand.freeCalls, MOST_CALLS)
+    const free = Math.min(this.#options.hand.freeCalls, this.#mostCalls)
     return Math.min(free, Math.max(this.#probe, Math.ceil(free * this.#callShare)))
   }
 

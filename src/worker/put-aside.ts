@@ -24,9 +24,13 @@ export class PutAside {
     this.#options = options
   }
 
+  /** Runs that were put aside so far. */
+  count = 0
+
   /** Puts a run aside. One that is claimed into a free slot alone has the next one kept for it. */
   add(work: Work, line: WorkLine, isStrict: boolean): void {
     const { runId, fence, lane } = work
+    this.count++
     line.isSlotKept ||= isStrict
     const isKeyed = work.definition.concurrencyKey !== null
     if (isKeyed && lane !== undefined) this.#blocked.set(lane, line)

@@ -42,6 +42,8 @@ export class LocalSlots implements Slots {
 }
 
 const NO_CLAIM_AHEAD = 0
+/** A line whose pace drops for less than this keeps what it has in hand. */
+const HESITATION_MS = 500
 
 /**
  * What a worker has in hand of one line: runs that wait for a slot, and room that was promised. What is in progress is counted
@@ -67,6 +69,7 @@ export class WorkLine {
   hasBacklog = false
   /** Something waits that is claimed into a free slot alone: the next one is kept for it. */
   isSlotKept = false
+  #tooLongSince: number | undefined
   /** When its side lanes were last looked into. */
   lookedAt = Number.NEGATIVE_INFINITY
 
@@ -128,6 +131,13 @@ export class WorkLine {
     const { free } = this.slots
     if (free > 0 && this.#first.length > 0) return this.#first.shift()
     return free > (this.isSlotKept ? 1 : 0) ? this.#queue.pop() : undefined
+  }
+
+  /** Whether more than so many have been waiting for some time. */
+  isTooLong(most: number, now: number): boolean {
+    if (this.waiting <= most) this.#tooLongSince = undefined
+    else this.#tooLongSince ??= now
+    return this.#tooLongSince !== undefined && now - this.#tooLongSince >= HESITATION_MS
   }
 
   /** Takes out what waits beyond so many. */

@@ -296,6 +296,7 @@ export class Worker implements Service, LocalWorker {
   #returnSurplus(): void {
     for (const line of this.#capacity.waitingLines) {
       const kept = 2 * this.#capacity.allowedAhead(line) + this.#capacity.startable(line)
+      if (!line.isTooLong(kept, performance.now())) continue
       for (const work of this.#capacity.beyond(line, kept)) this.#aside.add(work, line, false)
     }
   }
