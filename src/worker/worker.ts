@@ -232,8 +232,9 @@ export class Worker implements Service, LocalWorker {
   }
 
   reserve(ref: Line, place: 'ahead' | 'free'): boolean {
-    if (this.room(ref) === 0) return false
+    if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return false
     const line = this.#capacity.of(ref)
+    if (line.hasBacklog) return false
     if (this.#capacity.free(line) === 0 && (place === 'free' || this.#capacity.ahead(line) === 0))
       return false
     line.reserved++
