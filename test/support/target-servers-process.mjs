@@ -25,7 +25,7 @@ const FAILED = answer('500 Internal Server Error')
 /**
  * @typedef {{ number: number, at: number, path: string, runId: string, taskId: string, attempt: number, dueAt: number }} Call
  * @typedef {{ port: number, url: string, kind: string, ms: number, server: import('node:net').Server, calls: Call[], received: number,
- *   connections: number, underWay: number, mostUnderWay: number, held: Set<() => void>, isListening: boolean }} Target
+ *   connections: number, underWay: number, mostUnderWay: number, held: Set<() => void>, sockets: Set<import('node:net').Socket>, isListening: boolean }} Target
  */
 
 /** @type {Map<string, Target>} */
@@ -53,11 +53,13 @@ function reply(socket, bytes, done) {
 /** @param {Target} target */
 const receive = (target) => (/** @type {import('node:net').Socket} */ socket) => {
   target.connections++
+  target.sockets.add(socket)
   const open = new Set()
   let rest = ''
   socket.setNoDelay(true)
   socket.on('error', () => {})
   socket.on('close', () => {
+    target.sockets.delete(socket)
     for (const done of open) done()
   })
   if (target.kind === 'closes') return socket.destroy()
@@ -115,7 +117,13 @@ const listen = (target, port) =>
 
 async function openOne(kind, ms) {
   const target = { kind, ms, calls: [], received: 0, connections: 0 }
-  Object.assign(target, { underWay: 0, mostUnderWay: 0, held: new Set(), isListening: true })
+  Object.assign(target, {
+    underWay: 0,
+    mostUnderWay: 0,
+    held: new Set(),
+    sockets: new Set(),
+    isListening: true,
+  })
   target.server = createServer(receive(target))
   await listen(target, 0)
   target.port = target.server.address().port
@@ -145,6 +153,8 @@ const METHODS = {
   behave: async ({ url, kind, ms = 0 }) => {
     const target = targets.get(url)
     Object.assign(target, { kind, ms })
+    // Who accepts nobody any more has no connections either.
+    if (!(kind in BEHAVIOURS)) for (const socket of target.sockets) socket.destroy()
     await listenOrNot(target)
   },
   /** Answers what a target holds, or a number of them, the oldest first. */
