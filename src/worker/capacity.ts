@@ -169,6 +169,12 @@ export class Capacity {
     return [...this.#lines.values()].filter(({ isSlotKept }) => isSlotKept)
   }
 
+  /** Whether something is known to wait in side lanes. */
+  get hasBacklog(): boolean {
+    for (const { hasBacklog, isSlotKept } of this.#lines.values()) if (hasBacklog || isSlotKept) return true
+    return false
+  }
+
   /** Forgets lines that were asked about and not used. */
   sweep(): void {
     for (const line of [...this.#lines.values()]) this.forgetIfIdle(line)

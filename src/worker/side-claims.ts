@@ -35,11 +35,11 @@ export class SideClaims {
 
   /** Claims what there is room for; answers when to look again, if something waits or may wait. */
   async runOnce(): Promise<number | undefined> {
-    const { lanes } = this.#options
+    const { lanes, hand } = this.#options
     if (lanes.sides.length === 0) return undefined
     const open = this.#openLines()
     if (open.length > 0) await this.#claimFor(open)
-    return LOOK_EVERY_MS
+    return hand.hasBacklog ? LOOK_EVERY_MS : undefined
   }
 
   async #claimFor(open: readonly OpenLine[]): Promise<void> {
@@ -56,8 +56,9 @@ export class SideClaims {
     const before = new Map(open.map(({ line }) => [line, line.pledged]))
     const lanes = [...most.keys()].filter((lane) => (most.get(lane) ?? 0) > 0)
     const limit = this.#limitOf(open)
+    let found: 'all' | 'more' = 'more'
     try {
-      await claim({ lanes, limit, most }, (lane) => {
+      found = await claim({ lanes, limit, most }, (lane) => {
         const line = lineOf.get(lane) as WorkLine
         line.pledged++
         return line
@@ -66,7 +67,9 @@ export class SideClaims {
       for (const { line, room } of open) {
         const got = line.pledged - (before.get(line) ?? 0)
         line.reserved -= room - got
-        line.hasBacklog = got >= room
+        // Without an answer, or with one that was cut short, it is as likely as before that more waits.
+        if (got >= room) line.hasBacklog = true
+        else if (found === 'all') line.hasBacklog = false
         this.#options.hand.forgetIfIdle(line)
       }
     }
