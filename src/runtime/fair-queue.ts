@@ -17,6 +17,8 @@ export interface Flow {
 export class FairQueue<T> {
   readonly #flowOf: (item: T) => Flow
   readonly #compare: ((a: T, b: T) => number) | undefined
+  /** As long as all that waits is of one flow, there are no turns to take. */
+  #only: { readonly flow: Flow; readonly items: Items<T> } | undefined
   /** The turns of each priority, the lowest first: mostly there is one. */
   readonly #levels: { readonly priority: number; readonly ring: Ring<T> }[] = []
   #size = 0
@@ -32,34 +34,50 @@ export class FairQueue<T> {
 
   /** What `pop` would give. */
   get first(): T | undefined {
-    return this.#levels[0]?.ring.first
+    return this.#only ? this.#only.items.first : this.#levels[0]?.ring.first
   }
 
   push(item: T): void {
-    const { priority, project, lane, task } = this.#flowOf(item)
-    this.#ringOf(priority).push([project, lane, task], 0, item)
+    const flow = this.#flowOf(item)
+    if (this.#size === 0) this.#only = { flow, items: this.#only?.items ?? itemsBy(this.#compare) }
     this.#size++
+    if (this.#only && isSame(this.#only.flow, flow)) {
+      this.#only.items.push(item)
+      return
+    }
+    this.#takeTurns()
+    this.#ringOf(flow.priority).put([flow.project, flow.lane, flow.task], item)
   }
 
   pop(): T | undefined {
-    const level = this.#levels[0]
-    if (!level) return undefined
+    if (this.#size === 0) return undefined
+    this.#size--
+    if (this.#only) return this.#only.items.pop()
+    const level = this.#levels[0] as { readonly ring: Ring<T> }
     const item = level.ring.pop()
     if (level.ring.isEmpty) this.#levels.shift()
-    this.#size--
     return item
   }
 
   /** Everything, in any order. */
   *[Symbol.iterator](): Iterator<T> {
+    if (this.#only) yield* this.#only.items
     for (const { ring } of this.#levels) yield* ring
   }
 
-  /** Takes everything out, in the order of ring. */
+  /** Takes everything out, in the order of turns. */
   clear(): T[] {
     const items: T[] = []
     for (let item = this.pop(); item !== undefined; item = this.pop()) items.push(item)
     return items
+  }
+
+  /** Something of another flow has come. */
+  #takeTurns(): void {
+    if (!this.#only) return
+    const { flow, items } = this.#only
+    this.#only = undefined
+    if (!items.isEmpty) this.#ringOf(flow.priority).adopt([flow.project, flow.lane, flow.task], items)
   }
 
   #ringOf(priority: number): Ring<T> {
@@ -73,6 +91,9 @@ export class FairQueue<T> {
     return ring
   }
 }
+
+const isSame = (a: Flow, b: Flow) =>
+  a.task === b.task && a.lane === b.lane && a.priority === b.priority && a.project === b.project
 
 /** What takes turns at one level: further turns, or at the last one the items themselves. */
 class Ring<T> {
@@ -93,15 +114,28 @@ class Ring<T> {
     return undefined
   }
 
-  push(path: readonly (string | number)[], depth: number, item: T): void {
+  put(path: readonly (string | number)[], item: T, depth = 0): void {
     const key = path[depth] as string | number
-    let part = this.#parts.get(key)
-    if (!part) {
-      part = depth === path.length - 1 ? itemsBy(this.#compare) : new Ring(this.#compare)
-      this.#parts.set(key, part)
+    const part = this.#parts.get(key)
+    if (part instanceof Ring) part.put(path, item, depth + 1)
+    else if (part) part.push(item)
+    else {
+      const items = itemsBy(this.#compare)
+      items.push(item)
+      this.adopt(path, items, depth)
     }
-    if (part instanceof Ring) part.push(path, depth + 1, item)
-    else part.push(item)
+  }
+
+  /** Takes in the items of a task that has none here yet. */
+  adopt(path: readonly (string | number)[], items: Items<T>, depth = 0): void {
+    const key = path[depth] as string | number
+    if (depth === path.length - 1) {
+      this.#parts.set(key, items)
+      return
+    }
+    const part = this.#parts.get(key) ?? new Ring<T>(this.#compare)
+    this.#parts.set(key, part)
+    if (part instanceof Ring) part.adopt(path, items, depth + 1)
   }
 
   pop(): T | undefined {

@@ -3,7 +3,7 @@ import { durationMs } from '../core/task/task.ts'
 import { type Decision, type DueRow, type Firing, JUST_RUN } from '../store/agenda/agenda.ts'
 import type { LimitedWait } from '../store/agenda/expiry.ts'
 import type { HeldRow } from '../store/agenda/fire-with-overlap.ts'
-import { LOCAL, type LocalWorker } from '../transport/local-worker.ts'
+import { type Line, LOCAL, type LocalWorker } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Due } from './due-queue.ts'
 
@@ -19,18 +19,63 @@ export const runs = ({ skip, runFor, recovery }: Decision) =>
 
 /** Who has room for what is due, and where it waits without. */
 export interface Rooms {
-  readonly worker: Pick<LocalWorker, 'serves' | 'reserve'> | null
+  readonly worker: Pick<LocalWorker, 'serves' | 'reserve' | 'release'> | null
   /** The side lane of what waits because its line is full; null where it waits in its own. */
   sideOf?(due: Decided): number | null
 }
 
+/** Room of a line that was set aside, so far as it is left. */
+interface LineRoom {
+  readonly line: Line
+  wanted: number
+  free: number
+  ahead: number
+}
+
 /** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
-export const withRoom = (decided: readonly Decided[], { worker, sideOf }: Rooms): PlannedFiring[] =>
-  decided.map((due) => {
-    const place = runs(due.decision) ? worker?.serves(due.row.lane) : undefined
-    const startNow = place !== undefined && worker?.reserve(due.line ?? LOCAL, place) === true
-    return { ...due, startNow, side: place && !startNow ? (sideOf?.(due) ?? null) : null }
+export function withRoom(decided: readonly Decided[], { worker, sideOf }: Rooms): PlannedFiring[] {
+  if (!worker) return decided.map((due) => planned(due, false, null))
+  const places = decided.map(({ row, decision }) => (runs(decision) ? worker.serves(row.lane) : undefined))
+  const rooms = reserved(decided, places, worker)
+  const firings = decided.map((due, i) => {
+    const place = places[i]
+    if (place === undefined) return planned(due, false, null)
+    const startNow = takeFrom(rooms.get((due.line ?? LOCAL).id) as LineRoom, place)
+    return planned(due, startNow, startNow ? null : (sideOf?.(due) ?? null))
   })
+  for (const { line, free, ahead } of rooms.values()) if (free + ahead > 0) worker.release(line, free + ahead)
+  return firings
+}
+
+const planned = (
+  { row, definition, line = LOCAL, decision }: Decided,
+  startNow: boolean,
+  side: number | null,
+): PlannedFiring => ({ row, definition, line, decision, startNow, side })
+
+/** Sets aside room for all that a worker serves, line by line. */
+function reserved(
+  decided: readonly Decided[],
+  places: readonly unknown[],
+  worker: Pick<LocalWorker, 'reserve'>,
+): ReadonlyMap<string, LineRoom> {
+  const rooms = new Map<string, LineRoom>()
+  for (const [i, { line = LOCAL }] of decided.entries()) {
+    if (places[i] === undefined) continue
+    const room = rooms.get(line.id)
+    if (room) room.wanted++
+    else rooms.set(line.id, { line, wanted: 1, free: 0, ahead: 0 })
+  }
+  for (const room of rooms.values()) Object.assign(room, worker.reserve(room.line, room.wanted))
+  return rooms
+}
+
+function takeFrom(room: LineRoom, place: 'ahead' | 'free'): boolean {
+  const from = room.free > 0 ? 'free' : place
+  if (room[from] <= 0) return false
+  room[from]--
+  return true
+}
 
 /** Firings that one statement can carry out. */
 export interface Group {

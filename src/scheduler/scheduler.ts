@@ -108,6 +108,10 @@ const ON_TIME_TURN_MS = 20
 /** A timer is never set further ahead than this, so that a clock that was set is noticed. */
 const LONGEST_SLEEP_MS = 1_000
 
+/** The side lanes of firings; none at all where none waits in one, as is usual. */
+const sidesOf = (firings: readonly PlannedFiring[]): (number | null)[] =>
+  firings.some(({ side }) => side != null) ? firings.map(({ side }) => side ?? null) : []
+
 export class Scheduler implements Service {
   readonly #options: SchedulerOptions
   readonly #queue = new DueQueue()
@@ -392,14 +396,16 @@ export class Scheduler implements Service {
     const endedAt = performance.now()
     if (group.how !== 'recover') this.#lead.measure(endedAt - begunAt, group.firings.length, endedAt)
     const started = this.#settle(group.firings, result)
-    const begun = new Set(started.map(({ runId }) => runId))
-    this.#release(group.firings.filter(({ row }) => !begun.has(row.runId)))
+    if (started.length < group.firings.length) {
+      const begun = new Set(started.map(({ runId }) => runId))
+      this.#release(group.firings.filter(({ row }) => !begun.has(row.runId)))
+    }
     worker?.begin(started)
   }
 
   /** Gives back the room of what does not start after all. */
   #release(firings: readonly PlannedFiring[]): void {
-    for (const { startNow, line } of firings) if (startNow) this.#options.worker?.release(line ?? LOCAL)
+    for (const { startNow, line } of firings) if (startNow) this.#options.worker?.release(line ?? LOCAL, 1)
   }
 
   /** Runs that may wait only so long are noted before they are fired; few tasks ask for it. */
@@ -432,7 +438,7 @@ export class Scheduler implements Service {
     }
     const [result] = await db.run(
       how === 'start' || how === 'queue'
-        ? firePlain({ nodeId, shards, workerId, rows, sides: firings.map(({ side }) => side ?? null) })
+        ? firePlain({ nodeId, shards, workerId, rows, sides: sidesOf(firings) })
         : fire({ nodeId, shards, workerId, firings }),
     )
     return result

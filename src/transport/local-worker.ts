@@ -10,6 +10,14 @@ export interface Line {
   readonly name: string
 }
 
+/** Room that a worker has set aside. */
+export interface Room {
+  /** Runs that can start at once. */
+  readonly free: number
+  /** Further ones that it will get to within a second, at the rate it is working now. */
+  readonly ahead: number
+}
+
 /** The line of everything that is no call. All projects share it. */
 export const LOCAL: Line = { id: LOCAL_LINE, projectId: '', name: LOCAL_LINE }
 
@@ -33,10 +41,10 @@ export interface LocalWorker {
   readonly isBacklogged: boolean
   /** How many runs of a line it has taken out of ready lately. */
   claimed(line: Line): number
-  /** Sets aside room for a run that can start at once, or that it will get to within a second at the rate it is working now; false without room. */
-  reserve(line: Line, place: 'ahead' | 'free'): boolean
+  /** Sets aside room for up to `wanted` runs of a line; none while earlier ones wait in ready. */
+  reserve(line: Line, wanted: number): Room
   /** Gives back room that was set aside for runs of a line and not used. */
-  release(line: Line, count?: number): void
+  release(line: Line, count: number): void
   /** Takes on runs for which room was set aside. */
   begin(runs: readonly Work[]): void
   /** Runs of a line were put into one of its side lanes. */

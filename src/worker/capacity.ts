@@ -37,6 +37,7 @@ export class Capacity {
   readonly #slots: LocalSlots
   readonly local: WorkLine
   readonly #lines = new Map<string, WorkLine>()
+  readonly #refs = new Map<string, Map<string, Line>>()
   /** Lines in which runs wait for a slot. */
   readonly #waiting = new Set<WorkLine>()
   readonly attempts = new Map<string, Attempt>()
@@ -57,8 +58,18 @@ export class Capacity {
   lineOf({ action, projectId, circuitBreaker }: KeptDefinition): Line {
     const target = callTargetOf(action, this.#options.smtpTarget)
     if (target === null) return LOCAL
-    const name = circuitBreaker !== false ? target : `${target}${ALWAYS}`
-    return { id: `${projectId} ${name}`, projectId, name }
+    return this.#refOf(projectId, circuitBreaker !== false ? target : `${target}${ALWAYS}`)
+  }
+
+  /** Every run asks for its line, so the text of its id is put together once. */
+  #refOf(projectId: string, name: string): Line {
+    const ofProject = this.#refs.get(projectId) ?? new Map<string, Line>()
+    const known = ofProject.get(name)
+    if (known) return known
+    if (this.#refs.size > MAX_REFS || ofProject.size > MAX_REFS) this.#refs.clear()
+    const line = { id: `${projectId} ${name}`, projectId, name }
+    this.#refs.set(projectId, ofProject.set(name, line))
+    return line
   }
 
   /** What is in hand of a line. */
@@ -240,6 +251,8 @@ export class Capacity {
 const SCARCE_SHARE = 0.25
 /** Calls that a line may have under way at the moment they become scarce. With half of that left it is a quarter, with a tenth one. */
 const MOST_WHEN_SCARCE = 128
+
+const MAX_REFS = 10_000
 
 /** What the name of a line ends with whose calls go out whatever the circuit of their target says. */
 const ALWAYS = ' always'

@@ -21,7 +21,7 @@ import type { Database } from '../store/database/database.ts'
 import type { HeldRun } from '../store/nodes/nodes.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Definitions } from '../transport/definitions.ts'
-import type { Line, LocalWorker } from '../transport/local-worker.ts'
+import type { Line, LocalWorker, Room } from '../transport/local-worker.ts'
 import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
 import type { Taking, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -65,6 +65,7 @@ export interface WorkerOptions {
 
 /** What is taken on ahead is this part of a second's work or more. */
 const LEAST_PART_AHEAD = 16
+const NO_ROOM: Room = { free: 0, ahead: 0 }
 /** A worker that ends so many soon has a place free, and then finds out what still waits in ready. */
 const BRISK_PER_SECOND = 20
 
@@ -231,17 +232,17 @@ export class Worker implements Service, LocalWorker {
     return this.#capacity.of(ref).claimed
   }
 
-  reserve(ref: Line, place: 'ahead' | 'free'): boolean {
-    if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return false
+  reserve(ref: Line, wanted: number): Room {
+    if (this.#claiming.hasBacklog || this.#isStopping || this.#isSuspended) return NO_ROOM
     const line = this.#capacity.of(ref)
-    if (line.hasBacklog) return false
-    if (this.#capacity.free(line) === 0 && (place === 'free' || this.#capacity.ahead(line) === 0))
-      return false
-    line.reserved++
-    return true
+    if (line.hasBacklog) return NO_ROOM
+    const free = Math.min(wanted, this.#capacity.free(line))
+    const ahead = Math.min(wanted - free, this.#capacity.ahead(line))
+    line.reserved += free + ahead
+    return { free, ahead }
   }
 
-  release(ref: Line, count = 1): void {
+  release(ref: Line, count: number): void {
     const line = this.#capacity.of(ref)
     line.reserved -= count
     if ((this.#claiming.hasBacklog || line.hasBacklog) && count > 0) this.#pulling.wake()

@@ -31,6 +31,8 @@ export const FIVE = (sink: string) => [
     },
     schedule: { type: 'every', interval: '15m' },
     retry: { limit: 2, initial: '200ms', max: '1s' },
+    // Its runs end one after another, whatever the server answers.
+    circuitBreaker: false,
     tags: ['prod', 'crm'],
     pause: false,
     runs: 3,
