@@ -59,8 +59,6 @@ const MAX_MESSAGE = 500
 const RATE_BUCKET_MS = 100
 /** A probe may take a little longer than most calls do. */
 const PATIENCE_FACTOR = 3
-/** When every call of a full line has been silent for so long, one more finds out whether the target answers by now. */
-export const STALLED_MS = 5_000
 
 export class Line implements TargetLine {
   readonly id: string
@@ -84,10 +82,6 @@ export class Line implements TargetLine {
   /** Whether any call ever began. */
   hasBegun = false
   lastError: LineError | null = null
-  /** Calls beyond the limit that were answered while others before them hang: those no longer say how many the target copes with. */
-  #beyond = 0
-  /** When a call last began or ended. */
-  #movedAt = Number.NEGATIVE_INFINITY
   readonly #host: LineHost
   readonly #throughput: Throughput
   /** The latest instant at which a call began that was answered. */
@@ -112,8 +106,8 @@ export class Line implements TargetLine {
     if (this.isForgotten) this.#host.remember(this)
     if (this.isPaused) return 0
     if (this.circuit !== null && this.circuit.state !== 'closed') return this.#freeForProbe(this.circuit)
-    const room = this.#room || this.#roomWhenStalled()
-    if (room === 0) return 0
+    const room = this.limit.value - this.underWay
+    if (room <= 0) return 0
     return this.bucket === null ? room : Math.min(room, this.bucket.free(this.#host.now()))
   }
 
@@ -129,22 +123,7 @@ export class Line implements TargetLine {
     if (this.isPaused) return 'paused'
     const isProbeDue = this.circuit?.mayProbe(this.#host.now())
     if (this.isCircuitOpen && !isProbeDue) return 'circuit'
-    return this.#room > 0 || isProbeDue ? 'rate' : 'full'
-  }
-
-  get #room(): number {
-    return Math.max(0, this.limit.value + this.#beyond - this.underWay)
-  }
-
-  #roomWhenStalled(): number {
-    const isStalled = this.#host.now() - this.#movedAt >= STALLED_MS
-    return isStalled && this.underWay < 2 * this.limit.max ? 1 : 0
-  }
-
-  /** A full line is looked at again, in case nothing ends. */
-  #watch(now: number): void {
-    this.#movedAt = now
-    if (this.#room === 0) this.#host.expectOpening(this, now + STALLED_MS)
+    return this.limit.value > this.underWay || isProbeDue ? 'rate' : 'full'
   }
 
   begin(): void {
@@ -154,15 +133,12 @@ export class Line implements TargetLine {
     if (this.isForgotten) this.#host.remember(this)
     if (this.bucket !== null) this.#takeToken(this.bucket)
     if (this.circuit !== null && this.circuit.state !== 'closed') this.#beginWhileOpen(this.circuit)
-    else this.#watch(this.#host.now())
   }
 
   end(result: CallResult): void {
     const now = this.#host.now()
     const underWay = this.underWay
     if (underWay > 0) this.underWay = underWay - 1
-    this.#settleBeyond(result, underWay)
-    this.#watch(now)
     this.usedIn = this.#host.shelf.age
     this.#throughput.count(now)
     const { kind } = result
@@ -178,14 +154,6 @@ export class Line implements TargetLine {
     if (change !== undefined) this.moved(change, now)
   }
 
-  /** Whoever is answered although others hang has shown that there is room for more than those leave. */
-  #settleBeyond({ kind }: CallResult, underWay: number): void {
-    const { value, max } = this.limit
-    if (underWay <= value) this.#beyond = 0
-    else if (kind === 'answered') this.#beyond = Math.min(max, Math.max(1, 2 * this.#beyond))
-    else if (kind === 'overloaded' || kind === 'unreachable') this.#beyond = 0
-  }
-
   /** Time has passed that the book was asked to watch for. */
   settle(now: number): void {
     const change = this.circuit?.settle(now)
@@ -198,9 +166,7 @@ export class Line implements TargetLine {
     const tokenAt = this.bucket?.opensAt(now) ?? now
     if (this.circuit !== null && this.isCircuitOpen && !this.circuit.mayProbe(now))
       return Math.max(this.circuit.changesAt, tokenAt)
-    const stalledAt = this.#room === 0 ? this.#movedAt + STALLED_MS : now
-    const at = Math.max(tokenAt, stalledAt)
-    return at > now ? at : Number.POSITIVE_INFINITY
+    return tokenAt > now ? tokenAt : Number.POSITIVE_INFINITY
   }
 
   /** Follows a change of its circuit. */
