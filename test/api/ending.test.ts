@@ -90,7 +90,9 @@ test('cancelling a task stops what runs within seconds, and the chain with it', 
   })
 
   expect(performance.now() - startedAt).toBeLessThan(30_000)
-  expect(body).toMatchObject({ state: 'cancelled', openRun: { id: run.id } })
+  expect(body.state).toBe('cancelled')
+  // The worker may have ended it before the task was read for the answer.
+  expect([run.id, null]).toContain(body.openRun?.id ?? null)
   expect(ended).toMatchObject({ state: 'cancelled', attempts: [{ number: 1, outcome: 'cancelled' }] })
   expect(await agendaOf(db, task.id)).toEqual([])
 })
