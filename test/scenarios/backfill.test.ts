@@ -55,6 +55,8 @@ test('a backfill survives the death of the node that writes it', { timeout: with
   const delivered = new Map<string, Set<string>>()
   for (const { headers } of sink.hits) {
     const instant = String(headers['belfry-scheduled-for'])
+    // Should a minute begin before the task is paused, that occurrence is the task's own.
+    if (Date.parse(instant) >= to) continue
     delivered.set(instant, (delivered.get(instant) ?? new Set()).add(String(headers['webhook-id'])))
   }
   expect(delivered.size).toBe(OCCURRENCES)
