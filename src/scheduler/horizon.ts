@@ -22,7 +22,7 @@ export interface PassedOver {
   readonly until: number
 }
 
-/** What came of reading a range. */
+/** The result of reading a range. */
 export interface Reading {
   /** Some shard had more rows than were read. */
   readonly isCut: boolean
@@ -150,7 +150,7 @@ export class Horizon {
     return { kind: 'ahead', shards, from: this.#readUntil ?? now, until, epoch: this.#epoch }
   }
 
-  /** Takes in what came of reading a range. */
+  /** Records the result of reading a range. */
   settle(range: Range, { isCut, passed = null }: Reading): void {
     if (range.kind === 'ahead') this.#readingUntil = undefined
     if (range.epoch !== this.#epoch) return

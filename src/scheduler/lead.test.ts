@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Lead } from './lead.ts'
 
-/** A lead that has fired so many rows a second for some seconds, each statement in a millisecond. */
+/** A lead after some seconds at a rate of rows per second, with statements that took a millisecond each. */
 function firing(perSecond: number): { lead: Lead; now: number } {
   const lead = new Lead()
   for (let now = 0; now <= 5_000; now += 50) lead.measure(1, perSecond / 20, now)

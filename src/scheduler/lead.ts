@@ -17,7 +17,7 @@ const GATHERED_MS = 20
  * because what is fired can no longer be paused or edited, and what overlaps is decided when it is fired.
  */
 const MOST_GATHERED_MS = 50
-/** So many are worth a statement. */
+/** The number of rows that justifies a statement of its own. */
 const WORTHWHILE = 5
 /** What a slow statement has taught is half forgotten after this. */
 const HALF_LIFE_MS = 10_000
@@ -30,7 +30,7 @@ export class Lead {
   /** Rows fired lately: the earlier, the less they count. */
   #fired = 0
 
-  /** A statement for so many rows has taken so long. `now` is of a clock that only goes on. */
+  /** Records how long a statement took, and for how many rows. `now` is monotonic. */
   measure(ms: number, rows: number, now: number): void {
     this.#slowestMs = Math.max(ms, this.#remembered(now))
     this.#fired = this.#firedLately(now) + rows

@@ -95,7 +95,7 @@ const LEAST_ROWS_PER_SHARD = 50
 const LOW_WATER = 6_000
 /** Definitions are read for so many rows at a time: the first are fired while the next are read. */
 const CHUNK = 1_000
-/** So many due runs of a line may wait here for room, and as many as the worker gets through in so many seconds. The others wait in ready. */
+/** The maximum number of due runs of a line that wait in memory for room, or the work of so many seconds if that is more. Further ones wait in ready. */
 const MOST_IN_LINE = 5_000
 const LONGEST_LINE_S = 30
 /** While the worker here has no room, it is asked again after this time. */

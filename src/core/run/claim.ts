@@ -35,7 +35,7 @@ export interface ClaimRequest {
   readonly workerId: string
   readonly lanes: readonly number[]
   readonly limit: number
-  /** Lanes of which no more than so many may be taken, because there is room for so many. */
+  /** The maximum number of runs to take from a lane, where its line has room for fewer than `limit`. */
   readonly most?: ReadonlyMap<number, number>
 }
 

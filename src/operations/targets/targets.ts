@@ -37,7 +37,7 @@ export interface TargetQuery {
   readonly limit: number
 }
 
-/** What a state is found by is no index's: so many are read at once until enough are found. */
+/** No index knows the state of a target: this many targets are read at a time until a page is full. */
 const READ_AT_ONCE = 500
 
 /** One page of the targets, in the order of their names. */
