@@ -132,7 +132,10 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByLabel('Duration').fill('1h')
     await page.getByText('Key, queue, workers, limits and metadata').click()
     await page.getByLabel('Queue', { exact: true }).fill('elsewhere')
+    // The page can delete only a task whose id it has been told.
+    const isFollowed = page.waitForRequest(/\/v1\/tasks\/[^/]+\/runs/)
     await page.getByRole('button', { name: 'Send a test run' }).click()
+    await isFollowed
     const task = await eventually(async () => (await tests())[0])
     const firstRun = async () => (await node.request('GET', `/v1/tasks/${task.id}/runs`)).body.items[0]
     const run = await eventually(firstRun)
