@@ -1,7 +1,10 @@
-/** Runs one scenario, once for each seed, until one fails; answers with its exit code. */
+/**
+ * Runs one scenario, once for each seed, until one fails. As a program it takes a file or a folder, and what selects files in that
+ * folder: `npm run test:targets -- flapping`.
+ */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { prepare } from './bootstrap.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -26,3 +29,7 @@ export async function runScenario(file, { seed, rounds, env = {} }) {
   }
   return 0
 }
+
+const [, program = '', place, only = ''] = process.argv
+if (place !== undefined && pathToFileURL(program).href === import.meta.url)
+  process.exitCode = await runScenario(place + only, { seed: 1, rounds: 1 })
