@@ -32,6 +32,8 @@ test('a run is found while it is live and after it has ended', async () => {
 
   expect(await ids('run', ended.slice(0, 35))).toMatchObject({ items: [{ id: ended, name: 'done' }] })
   expect(await ids('run', live.slice(0, 35))).toMatchObject({ items: [{ id: live, name: 'slow' }] })
+  // A node that stops waits for its runs.
+  await node.request('POST', `/v1/runs/${live}/cancel`)
 })
 
 test('of many candidates ten are told, and a prefix that is none is refused', async () => {
