@@ -19,7 +19,7 @@ import { compatibleTaskRoutes } from './compatible/tasks-routes.ts'
 import { BODY_LIMIT, parseJsonBodies } from './http/body-parsing.ts'
 import { giveContext } from './http/call-context.ts'
 import { compressAnswers } from './http/compression.ts'
-import { type ConnectionLimits, timeoutsOf } from './http/connection-limits.ts'
+import { type ConnectionLimits, serverOptions } from './http/connection-limits.ts'
 import { handleErrors, refuse, setCommonHeaders, toRefusal } from './http/errors.ts'
 import { guardHost } from './http/host-guard.ts'
 import { takeLargeBodiesInTurn } from './http/large-bodies.ts'
@@ -28,6 +28,7 @@ import { guardOrigin } from './http/origin-guard.ts'
 import type { Readiness } from './http/readiness.ts'
 import { serializeAnswers } from './http/serialization.ts'
 import { answerUnreadable } from './http/socket-errors.ts'
+import type { Certificate } from './http/tls/certificate.ts'
 import { handleUnknownRoutes } from './http/unknown-routes.ts'
 import { validatorCompiler } from './http/validation/compiler.ts'
 import { guardText } from './http/validation/text.ts'
@@ -82,6 +83,8 @@ export interface AppOptions {
   readonly log: Logger
   readonly installation: Installation
   readonly connections: ConnectionLimits
+  /** What the server shows that it is; null where it speaks without TLS. */
+  readonly certificate: Certificate | null
   /** What is shown to people; null without a built dashboard. */
   readonly dashboard: DashboardFiles | null
 }
@@ -97,13 +100,14 @@ export async function createApp({
   log,
   installation,
   connections,
+  certificate,
   dashboard,
 }: AppOptions): Promise<App> {
   const app: App = fastify({
     loggerInstance: quieter(log),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT,
-    ...timeoutsOf(connections),
+    ...serverOptions(connections, certificate),
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
     genReqId: () => uuidv7(),
     forceCloseConnections: 'idle',

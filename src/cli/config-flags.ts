@@ -14,7 +14,8 @@ import { CliError, EXIT } from './exit.ts'
 export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Command {
   for (const key of keys) {
     const option = new Option(`${flagOf(key)} <${placeholder(key)}>`, describe(key))
-    command.addOption(SETTINGS[key].isCadence ? option.hideHelp() : option)
+    const { isCadence, isForNetworks } = SETTINGS[key]
+    command.addOption(isCadence || isForNetworks ? option.hideHelp() : option)
   }
   return command
     .option('--config <file>', 'Configuration file (default: belfry.toml, if it exists)')
@@ -34,6 +35,8 @@ function placeholder(key: ConfigKey): string {
       roles: 'list',
       labels: 'list',
       allowedOrigins: 'list',
+      tlsCert: 'file',
+      tlsKey: 'file',
       privateAddresses: 'mode',
       smtpFrom: 'address',
     }[key as string] ??

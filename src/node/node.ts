@@ -2,11 +2,13 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HealthServer } from '../api/http/health-server.ts'
+import { readCertificate } from '../api/http/tls/certificate.ts'
+import { CertificateWatch } from '../api/http/tls/certificate-watch.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { BuildWatch } from '../liveness/build-watch.ts'
 import { ClockSync } from '../liveness/clock-sync.ts'
 import { Heartbeat } from '../liveness/heartbeat.ts'
-import type { Role } from '../runtime/config.ts'
+import type { Config, Role } from '../runtime/config.ts'
 import { type Service, startAll, stopAll } from '../runtime/service.ts'
 import { insertClockStep } from '../store/nodes/clock-steps.ts'
 import type { Worker } from '../worker/worker.ts'
@@ -28,17 +30,21 @@ export interface Node {
 
 export async function startNode(options: NodeOptions): Promise<Node> {
   const foundations = layFoundations(options)
-  const { id, config, clock, readiness } = foundations
+  const { id, config, clock, readiness, log } = foundations
   const has = (role: Role) => config.roles.includes(role)
   const work = has('worker') ? workerRole(foundations) : null
-  const api = has('api') ? await apiRole(foundations) : null
-  const server = api?.server ?? new HealthServer({ readiness, host: config.host, port: config.port })
+  const tls = await tlsOf(config)
+  const certificate = tls?.certificate ?? null
+  const api = has('api') ? await apiRole(foundations, certificate) : null
+  const server =
+    api?.server ?? new HealthServer({ readiness, host: config.host, port: config.port, certificate })
   // Services stop last first: a stopping node answers requests until its runs have ended.
   const services: Service[] = [
     ...presence(foundations, work?.worker ?? null),
     ...(api || work ? [foundations.signer] : []),
     ...(api?.services ?? []),
     server,
+    ...(tls ? [new CertificateWatch({ ...tls, server, log })] : []),
     ...(has('liveness') ? livenessRole(foundations) : []),
     ...(work ? [work.targets, work.worker, work.deliverer] : []),
     ...(has('scheduler') ? schedulerRole(foundations, work?.worker ?? null) : []),
@@ -55,6 +61,13 @@ export async function startNode(options: NodeOptions): Promise<Node> {
       await stopAll(services)
     },
   }
+}
+
+/** The certificate of the node and where it is; null for a node that speaks without TLS. */
+async function tlsOf({ tlsCert: certFile, tlsKey: keyFile }: Config) {
+  if (certFile === null || keyFile === null) return null
+  const files = { certFile, keyFile }
+  return { files, certificate: await readCertificate(files) }
 }
 
 /** What every node has, whatever its roles: connections, a clock, a heartbeat, wake-ups. */

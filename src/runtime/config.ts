@@ -37,6 +37,9 @@ export interface Config {
   readonly maxConnections: number
   /** Origins whose pages may change things although they are not this server's own: those of proxies in front of it. */
   readonly allowedOrigins: readonly string[]
+  /** Files with the certificate that the server shows and with its key; null: it speaks without TLS. */
+  readonly tlsCert: string | null
+  readonly tlsKey: string | null
   /** Where the embedded database lives. Null: the platform's place for user data. */
   readonly dataDir: string | null
   /** The user that the embedded database runs as when Belfry is root. Null: the owner of the data, or one that exists. */
@@ -104,6 +107,8 @@ interface Setting<T> {
   readonly help: string
   /** A figure of the engine, which few will change: help gives its name and no more. */
   readonly isCadence?: true
+  /** For a server that others than this machine reach: help gives its name and no more. */
+  readonly isForNetworks?: true
   /** The value of a text or of a TOML value; throws a sentence that says what is allowed. */
   parse(value: unknown): T
 }
@@ -129,6 +134,8 @@ const cadence = (...figure: Parameters<typeof whole>): Setting<number> => ({
   ...whole(...figure),
   isCadence: true,
 })
+
+const forNetworks = <T>(setting: Setting<T>): Setting<T> => ({ ...setting, isForNetworks: true })
 
 const oneOf = <T extends string>(allowed: readonly T[], fallback: T, help: string): Setting<T> => ({
   default: fallback,
@@ -211,7 +218,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   headersTimeoutMs: cadence(10_000, 100, 600_000, 'Time limit for receiving the headers of a request'),
   requestTimeoutMs: cadence(30_000, 100, 3_600_000, 'Time limit for receiving a whole request'),
   maxConnections: cadence(10_000, 1, 1_000_000, 'Maximum number of open connections to the API'),
-  allowedOrigins,
+  allowedOrigins: forNetworks(allowedOrigins),
+  tlsCert: forNetworks(text('File with the TLS certificate and its chain')),
+  tlsKey: forNetworks(text('File with the private key of the certificate')),
   dataDir: text('Directory of the embedded database'),
   runAs: text('User to run the embedded database as, when started as root'),
   databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
@@ -225,7 +234,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   drainMs: whole(0, 0, 600_000, 'Time that /readyz answers 503 before shutdown'),
   historyDays: whole(30, 1, 36_500, 'Days to keep history'),
   labels,
-  privateAddresses: oneOf(PRIVATE_ADDRESSES, 'auto', 'Requests to private networks: auto, allow, refuse'),
+  privateAddresses: forNetworks(
+    oneOf(PRIVATE_ADDRESSES, 'auto', 'Requests to private networks: auto, allow, refuse'),
+  ),
   smtpUrl: {
     ...text('Mail server, such as smtp://user:password@host:587'),
     parse: (value) => {
@@ -242,7 +253,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a string')
     },
   },
-  preset: oneOf(PRESET_NAMES, 'default', `Set of tuning defaults: ${PRESET_NAMES.join(', ')}`),
+  preset: oneOf(PRESET_NAMES, 'default', 'Set of tuning defaults, such as minute-cron'),
   heartbeatMs: cadence(5_000, 10, 600_000, 'Interval of heartbeats of a node'),
   leaseMs: cadence(15_000, 50, 3_600_000, 'Time without a heartbeat after which a node is dead'),
   reaperMs: cadence(2_000, 10, 600_000, 'Interval of checks for dead nodes'),
@@ -272,9 +283,10 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
 export type ConfigKey = keyof Config
 export const CONFIG_KEYS = Object.keys(SETTINGS) as ConfigKey[]
 export const CADENCES = CONFIG_KEYS.filter((key) => SETTINGS[key].isCadence)
+export const NETWORK_SETTINGS = CONFIG_KEYS.filter((key) => SETTINGS[key].isForNetworks)
 
 /** Variables of the same prefix that other programs of the project read. */
-const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_URL', 'BELFRY_TOKEN', 'BELFRY_TOKEN_FILE']
+const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_URL', 'BELFRY_TOKEN', 'BELFRY_TOKEN_FILE', 'BELFRY_CA_FILE']
 export const CONFIG_FILE = 'belfry.toml'
 
 /** Where settings are looked for, first things first. */

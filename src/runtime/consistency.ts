@@ -57,7 +57,7 @@ interface Origin {
 
 /** What contradicts what, in a sentence that says what would be right; undefined when nothing does. */
 export function contradiction(config: Config, origin: Origin): string | undefined {
-  return withoutDatabase(config, origin) ?? outOfRatio(config, origin)
+  return withoutDatabase(config, origin) ?? halfACertificate(config, origin) ?? outOfRatio(config, origin)
 }
 
 function withoutDatabase(config: Config, { flagOf }: Origin): string | undefined {
@@ -68,6 +68,13 @@ function withoutDatabase(config: Config, { flagOf }: Origin): string | undefined
   return given === null
     ? undefined
     : `${given} without ${flagOf('databaseUrl')}, but the embedded database has no pooler.`
+}
+
+function halfACertificate({ tlsCert, tlsKey }: Config, { flagOf }: Origin): string | undefined {
+  if ((tlsCert === null) === (tlsKey === null)) return undefined
+  const [given, missing] =
+    tlsKey === null ? (['tlsCert', 'tlsKey'] as const) : (['tlsKey', 'tlsCert'] as const)
+  return `${flagOf(given)} is given without ${flagOf(missing)}; TLS needs both.`
 }
 
 function outOfRatio(config: Config, { flagOf, isGiven }: Origin): string | undefined {

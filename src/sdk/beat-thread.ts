@@ -12,13 +12,13 @@ const http = process.getBuiltinModule('node:http')
 const https = process.getBuiltinModule('node:https')
 const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
 
-const { servers, token, everyMs, lastBeat, maxRuns } = workerData
+const { servers, ca, token, everyMs, lastBeat, maxRuns } = workerData
 const beats = new BigInt64Array(lastBeat)
 const LONGEST_ANSWER_MS = Math.max(500, everyMs)
 const RETRY_MS = Math.min(500, everyMs)
 const agents = {
   'http:': new http.Agent({ keepAlive: true }),
-  'https:': new https.Agent({ keepAlive: true }),
+  'https:': new https.Agent({ keepAlive: true, ...(ca === undefined ? {} : { ca }) }),
 }
 const inHand = new Map(workerData.runs.map((run) => [run.runId, run]))
 let current = 0

@@ -47,13 +47,15 @@ export const isFinal = ({ status }: Refused): boolean => status < 500 && !PASSIN
 
 export class Connection {
   readonly servers: readonly string[]
-  readonly #agents = {
-    'http:': new http.Agent({ keepAlive: true }),
-    'https:': new https.Agent({ keepAlive: true }),
-  }
+  readonly #agents: { readonly 'http:': http.Agent; readonly 'https:': https.Agent }
   #current = 0
 
-  constructor(servers: readonly string[]) {
+  /** `ca`: certificates to trust instead of those that Node.js comes with. */
+  constructor(servers: readonly string[], ca?: string) {
+    this.#agents = {
+      'http:': new http.Agent({ keepAlive: true }),
+      'https:': new https.Agent({ keepAlive: true, ...(ca === undefined ? {} : { ca }) }),
+    }
     if (servers.length === 0) throw new TypeError('server must contain at least one address')
     for (const server of servers) {
       const { protocol } = parsed(server)

@@ -14,6 +14,8 @@ interface Held {
 
 export interface LeaseOptions {
   readonly servers: readonly string[]
+  /** Certificates to trust, in PEM form. */
+  readonly ca?: string | undefined
   readonly token: string
   readonly everyMs: number
   readonly leaseMs: number
@@ -90,14 +92,14 @@ export class Lease {
 
   #startThread(): void {
     if (this.#isEnded) return
-    const { servers, token, everyMs, maxRuns } = this.#options
+    const { servers, ca, token, everyMs, maxRuns } = this.#options
     const runs = [...this.#inHand.values()]
     let why = 'it stopped unexpectedly'
     this.#beatAtStart = this.#heardAt
     try {
       this.#thread = new Thread(BEAT_THREAD, {
         eval: true,
-        workerData: { servers, token, everyMs, maxRuns, runs, lastBeat: this.#lastBeat },
+        workerData: { servers, ca, token, everyMs, maxRuns, runs, lastBeat: this.#lastBeat },
       })
     } catch (error) {
       this.#restart(error instanceof Error ? error.message : String(error))

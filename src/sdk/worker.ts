@@ -28,6 +28,8 @@ export type Handler<Payload = unknown> = (payload: Payload, context: HandlerCont
 export interface WorkerOptions {
   /** Where Belfry's API answers, or several such places: any of them will do. Default `BELFRY_URL`, else port 3369 here. */
   readonly server?: string | readonly string[]
+  /** Certificates of the authority that signed the server's own, in PEM form. Default: those that Node.js trusts. */
+  readonly ca?: string
   /** Runs performed at once. Default 10. */
   readonly concurrency?: number
   /** What this worker is able to do: tasks may ask for it. */
@@ -115,7 +117,7 @@ export class Worker {
       throw new TypeError(`concurrency must be a whole number from 1 to 10000, not ${concurrency}`)
     this.#options = options
     this.#concurrency = concurrency
-    this.#connection = new Connection(typeof server === 'string' ? [server] : server)
+    this.#connection = new Connection(typeof server === 'string' ? [server] : server, options.ca)
     this.#reports = new Reports(this.#connection, {
       warn: (message) => this.#say('warn', message),
       onSettled: (report) => this.#incarnation?.lease.letGo(report),
@@ -233,6 +235,7 @@ export class Worker {
     }
     const lease = new Lease({
       servers: this.#connection.servers,
+      ca: this.#options.ca,
       token,
       everyMs: heartbeatMs,
       leaseMs,

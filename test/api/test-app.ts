@@ -87,6 +87,7 @@ export async function createTestApp(
       databasePlace: '~/.local/share/belfry',
     },
     connections: { headersTimeoutMs: 10_000, requestTimeoutMs: 30_000, maxConnections: 1_000 },
+    certificate: null,
     dashboard: null,
   })
   afterAll(async () => {

@@ -1,3 +1,6 @@
+import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
+import { type Certificate, secureOptions } from './tls/certificate.ts'
+
 /** How much clients may take of the server before they have asked for anything. */
 export interface ConnectionLimits {
   /** The head of a request has to be there after this time. */
@@ -12,12 +15,18 @@ export interface ConnectionLimits {
 const CHECKS = 4
 const LONGEST_PAUSE_MS = 1_000
 
-/** What Fastify makes its server with. */
-export function timeoutsOf({ headersTimeoutMs, requestTimeoutMs }: ConnectionLimits) {
+type ServerOptions = Pick<FastifyHttpOptions<RawServerDefault>, 'requestTimeout' | 'http'>
+
+/** What Fastify makes its server with. With a certificate it speaks TLS, and a handshake is part of the head. */
+export function serverOptions(
+  { headersTimeoutMs, requestTimeoutMs }: ConnectionLimits,
+  certificate: Certificate | null,
+): ServerOptions {
   const headersTimeout = Math.min(headersTimeoutMs, requestTimeoutMs)
   const connectionsCheckingInterval = Math.min(LONGEST_PAUSE_MS, Math.ceil(headersTimeout / CHECKS))
-  return {
-    requestTimeout: requestTimeoutMs,
-    http: { headersTimeout, requestTimeout: requestTimeoutMs, connectionsCheckingInterval },
-  }
+  const http = { headersTimeout, requestTimeout: requestTimeoutMs, connectionsCheckingInterval }
+  if (certificate === null) return { requestTimeout: requestTimeoutMs, http }
+  const https = { ...http, ...secureOptions(certificate), handshakeTimeout: headersTimeout }
+  // Fastify's types tell the two servers apart, and nothing here does.
+  return { requestTimeout: requestTimeoutMs, https } as ServerOptions
 }

@@ -1,31 +1,55 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Service } from '../../runtime/service.ts'
+import { urlOf } from './http-server.ts'
 import type { Readiness } from './readiness.ts'
+import { type Certificate, secureOptions } from './tls/certificate.ts'
 
 /** Probes ask one thing on one connection; whoever is slower than this is no probe. */
 const REQUEST_TIMEOUT_MS = 5_000
 const MAX_CONNECTIONS = 64
+
+export interface HealthServerOptions {
+  readonly readiness: Readiness
+  readonly host: string
+  readonly port: number
+  /** Null where it speaks without TLS. */
+  readonly certificate: Certificate | null
+}
 
 /**
  * `/healthz` and `/readyz` of a node without the api role, on a port of its own. It tells nothing else, so it needs
  * no key and answers under any host name.
  */
 export class HealthServer implements Service {
-  readonly #options: { readonly readiness: Readiness; readonly host: string; readonly port: number }
-  readonly #server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    void this.#answer(request, response)
-  })
+  readonly #options: HealthServerOptions
+  readonly #server: Server
 
-  constructor(options: { readonly readiness: Readiness; readonly host: string; readonly port: number }) {
+  constructor(options: HealthServerOptions) {
+    const { certificate } = options
+    const times = { requestTimeout: REQUEST_TIMEOUT_MS }
+    const answer = (request: IncomingMessage, response: ServerResponse) =>
+      void this.#answer(request, response)
     this.#options = options
+    this.#server =
+      certificate === null
+        ? createServer(times, answer)
+        : createTlsServer(
+            { ...times, ...secureOptions(certificate), handshakeTimeout: REQUEST_TIMEOUT_MS },
+            answer,
+          )
     this.#server.maxConnections = MAX_CONNECTIONS
   }
 
+  show(certificate: Certificate): void {
+    if (this.#server instanceof TlsServer) this.#server.setSecureContext(secureOptions(certificate))
+  }
+
   get url(): string {
-    const { host } = this.#options
+    const { host, certificate } = this.#options
     const { port } = this.#server.address() as AddressInfo
-    return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+    return urlOf({ host, port, isSecure: certificate !== null })
   }
 
   start(): Promise<void> {

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 import type { Service } from '../../runtime/service.ts'
 import type { App } from '../app.ts'
+import { type Certificate, secureOptions } from './tls/certificate.ts'
 
 export interface HttpServerOptions {
   readonly app: App
@@ -20,19 +22,36 @@ export class HttpServer implements Service {
   readonly #options: HttpServerOptions
   /** Connections without a request under way. */
   readonly #waiting = new Set<Socket>()
+  /** Those that have not shown each other yet who they are, by where they come from and lead to. */
+  readonly #handshaking = new Map<string, Socket>()
   #isStopping = false
 
   constructor(options: HttpServerOptions) {
     this.#options = options
     const { server } = options.app
-    server.on('connection', (socket: Socket) => {
-      this.#wait(socket)
-      socket.once('close', () => this.#waiting.delete(socket))
-    })
+    if (server instanceof TlsServer) {
+      server.on('connection', (socket: Socket) => this.#expect(socket))
+      server.on('secureConnection', (socket: Socket) => {
+        this.#handshaking.delete(routeOf(socket))
+        this.#accept(socket)
+      })
+    } else server.on('connection', (socket: Socket) => this.#accept(socket))
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       this.#waiting.delete(socket)
       response.once('close', () => this.#wait(socket))
     })
+  }
+
+  /** Requests come on another socket than this one, which lies beneath it. */
+  #expect(socket: Socket): void {
+    const route = routeOf(socket)
+    this.#handshaking.set(route, socket)
+    socket.once('close', () => this.#handshaking.delete(route))
+  }
+
+  #accept(socket: Socket): void {
+    this.#wait(socket)
+    socket.once('close', () => this.#waiting.delete(socket))
   }
 
   #wait(socket: Socket): void {
@@ -40,9 +59,14 @@ export class HttpServer implements Service {
     else if (!socket.destroyed) this.#waiting.add(socket)
   }
 
+  show(certificate: Certificate): void {
+    const { server } = this.#options.app
+    if (server instanceof TlsServer) server.setSecureContext(secureOptions(certificate))
+  }
+
   get url(): string {
-    const { host } = this.#options
-    return `http://${host.includes(':') ? `[${host}]` : host}:${this.#port}`
+    const { app, host } = this.#options
+    return urlOf({ host, port: this.#port, isSecure: app.server instanceof TlsServer })
   }
 
   get #port(): number {
@@ -58,7 +82,15 @@ export class HttpServer implements Service {
   async stop(): Promise<void> {
     this.#isStopping = true
     const closed = this.#options.app.close()
-    for (const socket of this.#waiting) socket.destroy()
+    for (const socket of [...this.#waiting, ...this.#handshaking.values()]) socket.destroy()
     await closed
   }
 }
+
+/** No two open connections have the same. */
+const routeOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket) =>
+  `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
+
+/** Where a server answers. */
+export const urlOf = ({ host, port, isSecure }: { host: string; port: number; isSecure: boolean }) =>
+  `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`

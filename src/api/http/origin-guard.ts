@@ -20,13 +20,14 @@ export function guardOrigin(app: App, allowedOrigins: readonly string[]): void {
 }
 
 /** On whose behalf a browser sends the request when that is not our own page; null when it does not say whose. */
-function foreignOrigin({ headers }: FastifyRequest, allowed: readonly string[]): string | null | undefined {
-  const { origin, host } = headers
+function foreignOrigin(request: FastifyRequest, allowed: readonly string[]): string | null | undefined {
+  const { headers, protocol, host } = request
+  const { origin } = headers
   const site = headers['sec-fetch-site']
   if (site === 'same-origin') return undefined
   if (origin === undefined) return site === undefined || site === 'none' ? undefined : null
   if (allowed.includes(origin)) return undefined
-  const isOurs = (site === undefined || site === 'none') && origin === `http://${host?.toLowerCase()}`
+  const isOurs = (site === undefined || site === 'none') && origin === `${protocol}://${host.toLowerCase()}`
   return isOurs ? undefined : origin
 }
 

@@ -6,6 +6,8 @@ import { PROBLEM_TYPE, problemDocument } from './errors.ts'
 /** Answers what could not even be read as HTTP, in the same form as every other refusal. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
+  // Whoever does not speak TLS, or none that is still safe, would not understand an answer either.
+  if (!/^(HPE|ERR_HTTP)_/.test(error.code ?? '')) return void socket.destroy()
   // Browsers open connections ahead of need. An answer to nothing would be taken for that to the first request.
   if (socket.bytesRead === 0) return void socket.destroy()
   const refusal = new Refusal('malformed_request', reasonOf(error.code))

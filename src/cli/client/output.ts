@@ -2,12 +2,13 @@
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit.ts'
 import { printErr, printOut } from '../terminal.ts'
-import { Server, serverUrl, tokenFrom } from './server.ts'
+import { authorityFrom, Server, serverUrl, tokenFrom } from './server.ts'
 
 /** Flags that every command of the client has. */
 export interface ClientFlags {
   readonly server?: string
   readonly token?: string
+  readonly caFile?: string
   readonly json?: boolean
   readonly field?: string
 }
@@ -18,6 +19,7 @@ export function addClientFlags(command: Command): Command {
     .option('--field <name>', 'Print one field of the result, such as retry.limit')
     .option('--server <url>', 'Address of the server (default: BELFRY_URL, else http://127.0.0.1:3369)')
     .option('--token <token>', 'Bearer token (default: BELFRY_TOKEN, or the file BELFRY_TOKEN_FILE)')
+    .option('--ca-file <file>', "Certificate of the server's private authority (default: BELFRY_CA_FILE)")
     .helpOption('-h, --help', 'Show this help')
 }
 
@@ -25,8 +27,11 @@ export function addClientFlags(command: Command): Command {
 export const addYesFlag = (command: Command): Command =>
   command.option('-y, --yes', 'Do not ask for confirmation')
 
-export const serverFrom = ({ server, token }: ClientFlags): Server =>
-  new Server(serverUrl(server, process.env), tokenFrom(token, process.env))
+export const serverFrom = ({ server, token, caFile }: ClientFlags): Server =>
+  new Server(serverUrl(server, process.env), {
+    token: tokenFrom(token, process.env),
+    ca: authorityFrom(caFile, process.env),
+  })
 
 export const write = printOut
 

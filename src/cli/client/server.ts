@@ -1,4 +1,5 @@
 /** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
+import { readFileSync } from 'node:fs'
 import { readUrl } from '../../core/values/read-url.ts'
 import { readSecretFile } from '../../runtime/config.ts'
 import { CliError, EXIT } from '../exit.ts'
@@ -53,14 +54,40 @@ export function tokenFrom(flag: string | undefined, env: NodeJS.ProcessEnv): str
   )
 }
 
+/** Certificates to trust, for a server whose authority Node.js does not know; null without. */
+export function authorityFrom(flag: string | undefined, env: NodeJS.ProcessEnv): string | null {
+  const file = flag ?? env['BELFRY_CA_FILE'] ?? ''
+  if (file === '') return null
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new CliError(
+      `The file of certificates cannot be read: ${(error as Error).message}.`,
+      'Give a file in PEM form with --ca-file or BELFRY_CA_FILE.',
+      EXIT.usage,
+    )
+  }
+}
+
+/** How a server is known and trusted. */
+export interface ServerOptions {
+  /** What it, or a proxy in front of it, knows us by. */
+  readonly token?: string | null
+  /** Certificates of the authority that has signed its own, in PEM form. */
+  readonly ca?: string | null
+}
+
 export class Server {
   readonly url: string
   readonly #token: string | null
+  readonly #ca: string | null
+  #fetch: typeof fetch | undefined
   #offsetMs = 0
 
-  constructor(url: string, token: string | null = null) {
+  constructor(url: string, { token = null, ca = null }: ServerOptions = {}) {
     this.url = url
     this.#token = token
+    this.#ca = ca
   }
 
   /** The server's time, as far as its answers told. */
@@ -109,7 +136,8 @@ export class Server {
 
   async #send(method: string, path: string, options: RequestInit): Promise<Response> {
     try {
-      return await fetch(this.url + path, {
+      this.#fetch ??= this.#ca === null ? fetch : await fetchTrusting(this.#ca)
+      return await this.#fetch(this.url + path, {
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...options,
         ...(this.#token === null
@@ -131,6 +159,12 @@ export class Server {
 
   #unreachable(error: unknown): CliError {
     const reason = reasonOf(error)
+    if (UNTRUSTED.test(reason))
+      return new CliError(
+        `The certificate of ${this.url} is not trusted (${reason}).`,
+        'Name the certificate of its authority with --ca-file or BELFRY_CA_FILE.',
+        EXIT.unreachable,
+      )
     return new CliError(
       `No Belfry at ${this.url}${reason === '' ? '' : ` (${reason})`}.`,
       `Start a server: belfry start. To use another address: --server or ${SERVER_VARIABLE}`,
@@ -145,6 +179,17 @@ export class Server {
       EXIT.unreachable,
     )
   }
+}
+
+/** What OpenSSL says of a certificate that nobody vouches for. */
+const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|CERT_UNTRUSTED/
+
+/** Node's own `fetch` trusts whom Node.js trusts; this one is slower to load, and trusts whom it is told to. */
+async function fetchTrusting(ca: string): Promise<typeof fetch> {
+  const undici = await import('undici')
+  const dispatcher = new undici.Agent({ connect: { ca } })
+  const trusting = (url: string, options: object) => undici.fetch(url, { ...options, dispatcher })
+  return trusting as unknown as typeof fetch
 }
 
 /** Why a request failed, from the innermost error that says so. */

@@ -10,7 +10,16 @@ export function doctorCommand(program: Command): void {
     .command('doctor')
     .description('Check this machine and its configuration without changing anything')
     .option('--json', 'Print JSON')
-  addConfigFlags(command, ['port', 'host', 'dataDir', 'databaseUrl', 'databasePooling', 'databaseDirectUrl'])
+  addConfigFlags(command, [
+    'port',
+    'host',
+    'tlsCert',
+    'tlsKey',
+    'dataDir',
+    'databaseUrl',
+    'databasePooling',
+    'databaseDirectUrl',
+  ])
   command.addHelpText('after', HELP).action(async (flags) => {
     const config = configFrom(flags)
     const { doctor } = await import('../handlers/doctor.ts')

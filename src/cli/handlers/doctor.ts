@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { readCertificate } from '../../api/http/tls/certificate.ts'
 import { findBinaries } from '../../embedded/binaries.ts'
 import { describeFileError } from '../../embedded/errors.ts'
 import { defaultDataDir, readOwner } from '../../embedded/server.ts'
@@ -54,6 +55,7 @@ async function examine(config: Config): Promise<Finding[]> {
       ? examineEmbedded(config)
       : await examineExternal(config, config.databaseUrl)),
     await examinePort(config),
+    ...(await examineCertificate(config)),
   ]
 }
 
@@ -63,6 +65,20 @@ async function examinePort({ host, port }: Config): Promise<Finding> {
   const user = findPortUser(port)
   const who = user === null ? 'another program' : `${user.name} (pid ${user.pid})`
   return { check, status: 'note', text: `${port} is in use by ${who}; for a free port: --port 0` }
+}
+
+async function examineCertificate({ tlsCert: certFile, tlsKey: keyFile }: Config): Promise<Finding[]> {
+  if (certFile === null || keyFile === null) return []
+  const check = 'certificate'
+  try {
+    const { names, expiresAt } = await readCertificate({ certFile, keyFile })
+    const until = new Date(expiresAt).toISOString()
+    if (expiresAt <= Date.now())
+      return [{ check, status: 'problem', text: `for ${names}, expired at ${until}: renew it` }]
+    return [{ check, status: 'ok', text: `for ${names}, valid until ${until}` }]
+  } catch (error) {
+    return [problem(check, error)]
+  }
 }
 
 function examineEmbedded(config: Config): Finding[] {

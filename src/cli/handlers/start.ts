@@ -1,6 +1,7 @@
 /** `belfry start`: brings one node up, says where it is, and serves until it is asked to end. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { CertificateError, readCertificate } from '../../api/http/tls/certificate.ts'
 import {
   defaultDataDir,
   EmbeddedPostgresError,
@@ -37,6 +38,7 @@ interface Holder {
 
 export async function start(config: Config): Promise<void> {
   refuseOpenHost(config)
+  await refuseBadCertificate(config)
   const holder = holderOfData(config)
   if (holder) return tellAlreadyRunning(holder)
   if (!(await isPortFree(config.host, config.port))) throw portTaken(config.port)
@@ -162,6 +164,21 @@ function refuseOpenHost({ host, roles }: Config): void {
     'Keep --host at 127.0.0.1 and put an authenticating proxy in front of it.',
     EXIT.usage,
   )
+}
+
+/** Before anything is started: a node that cannot show who it is does not serve. */
+async function refuseBadCertificate({ tlsCert: certFile, tlsKey: keyFile }: Config): Promise<void> {
+  if (certFile === null || keyFile === null) return
+  try {
+    await readCertificate({ certFile, keyFile })
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error
+    throw new CliError(
+      error.message,
+      'Give a certificate and its key with --tls-cert and --tls-key.',
+      EXIT.usage,
+    )
+  }
 }
 
 function holderOfData({ databaseUrl, dataDir }: Config): Holder | null {

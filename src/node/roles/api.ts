@@ -1,6 +1,7 @@
 /** The api role: HTTP requests, remote workers, and redrives. */
 import { createApp } from '../../api/app.ts'
 import { HttpServer } from '../../api/http/http-server.ts'
+import type { Certificate } from '../../api/http/tls/certificate.ts'
 import { readDashboard } from '../../api/pages/dashboard-files.ts'
 import { Tester } from '../../events/subscriptions/tester.ts'
 import { Redriver } from '../../maintenance/redriver.ts'
@@ -17,7 +18,7 @@ export interface ApiRole {
   readonly server: HttpServer
 }
 
-export async function apiRole(foundations: Foundations): Promise<ApiRole> {
+export async function apiRole(foundations: Foundations, certificate: Certificate | null): Promise<ApiRole> {
   const { config, connections, wakeUps, definitions, clock, log, facilities, ownPorts, resolver } =
     foundations
   const remoteWorkers = new RemoteDesk({
@@ -54,6 +55,7 @@ export async function apiRole(foundations: Foundations): Promise<ApiRole> {
       databasePlace: foundations.databasePlace,
     },
     connections: { ...config, maxConnections: foundations.files.apiConnections },
+    certificate,
     dashboard: readDashboard(foundations.dashboardDir),
   })
   const redriver = new Redriver({ facilities: { ...facilities, db: connections.delivery }, log })
