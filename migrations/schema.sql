@@ -1,6 +1,7 @@
 -- The schema that the migrations add up to, for reading: nothing applies this file. A test rebuilds it from
 -- the migrations and compares; `npm run schema` writes it. The migrations also say why, insert the default
--- project and the rows of the 64 shards, and make the partitions of run and attempt, one a day.
+-- project and the rows of the 64 shards, and make the partitions of run and attempt, one a day, and of
+-- audit_entry, one a month.
 
 create type agenda_kind as enum ('occurrence', 'manual', 'catchup', 'resume', 'skip', 'backfill');
 
@@ -72,6 +73,30 @@ create table attempt (
 create index attempt_by_end on attempt using brin (ended_at) with (autosummarize='on');
 create index attempt_by_run on attempt (run_id, number);
 create index attempt_by_task on attempt (task_id, ended_at desc);
+
+create table audit_entry (
+  id           uuid not null,
+  at           timestamptz not null,
+  project_id   uuid not null,
+  actor_kind   text not null,
+  actor_id     text,
+  actor_name   text,
+  address      text,
+  request_id   uuid,
+  action       text not null,
+  subject_kind text not null,
+  subject_id   text,
+  subject_name text,
+  count        integer not null default 1,
+  before       json,
+  after        json,
+  reason       text
+) partition by range (at);
+create index audit_entry_by_action on audit_entry (project_id, action, id) where action <> all (array['task.create'::text, 'task.trigger'::text]);
+create index audit_entry_by_actor on audit_entry (project_id, actor_id, id);
+create index audit_entry_by_project on audit_entry (project_id, id);
+create index audit_entry_by_subject on audit_entry (project_id, subject_id, id);
+create index audit_entry_by_time on audit_entry using brin (at) with (autosummarize='on');
 
 create table audit_progress (
   is_only        boolean not null default true,
@@ -670,6 +695,31 @@ create function definition_in_brief(definition json, brief json, version integer
   select case when (brief ->> 'version')::integer = version then brief else definition end
 $$;
 
+create function drop_audit_partitions(days_kept integer) returns integer language plpgsql as $$
+declare
+  first_kept timestamptz := now() - make_interval(days => days_kept);
+  name       text;
+  dropped    integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
+  perform set_config('lock_timeout', '300ms', true);
+  for name in
+    select c.relname from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'audit_entry'::regclass and c.relname <> 'audit_entry_other'
+      and (to_date(right(c.relname, 6), 'YYYYMM') + interval '1 month') at time zone 'UTC' <= first_kept
+    order by right(c.relname, 6) limit 1
+  loop
+    execute format('drop table %I', name);
+    dropped := dropped + 1;
+  end loop;
+  if (select max(at) from audit_entry_other) < first_kept then
+    truncate audit_entry_other;
+    dropped := dropped + 1;
+  end if;
+  return dropped;
+end $$;
+
 create function drop_partitions(days_kept integer) returns integer language plpgsql as $$
 declare
   first_kept text := to_char((now() at time zone 'UTC')::date - days_kept, 'YYYYMMDD');
@@ -688,6 +738,28 @@ begin
     dropped := dropped + 1;
   end loop;
   return dropped;
+end $$;
+
+create function ensure_audit_partitions(months_ahead integer) returns integer language plpgsql as $$
+declare
+  this_month date := date_trunc('month', now() at time zone 'UTC')::date;
+  month      date;
+  next_month date;
+  name       text;
+  made       integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
+  for month in select generate_series(this_month, this_month + make_interval(months => months_ahead), '1 month')::date loop
+    name := 'audit_entry_' || to_char(month, 'YYYYMM');
+    next_month := (month + interval '1 month')::date;
+    continue when to_regclass(name) is not null
+      or exists (select from audit_entry_other where at >= month::timestamp at time zone 'UTC' and at < next_month::timestamp at time zone 'UTC');
+    execute format('create table %I (like audit_entry including defaults including constraints)', name);
+    execute format('alter table audit_entry attach partition %I for values from (%L) to (%L)',
+      name, month::text || ' 00:00:00+00', next_month::text || ' 00:00:00+00');
+    made := made + 1;
+  end loop;
+  return made;
 end $$;
 
 create function ensure_partitions(days_ahead integer) returns integer language plpgsql as $$
@@ -745,6 +817,11 @@ create function part_of_count(count bigint) returns integer language sql immutab
   select ((count - 1) % 2000000000 + 1)::integer
 $$;
 
+create function refuse_change_of_audit_entry() returns trigger language plpgsql as $$
+begin
+  raise exception 'entries of the audit log cannot be changed or deleted';
+end $$;
+
 create function summarise_history() returns integer language plpgsql as $$
 declare
   oldest text := to_char((now() at time zone 'UTC')::date - 2, 'YYYYMMDD');
@@ -756,7 +833,7 @@ begin
     select i.inhrelid from pg_inherits i
     join pg_index x on x.indexrelid = i.inhrelid
     join pg_class c on c.oid = x.indrelid
-    where i.inhparent in ('run_by_end'::regclass, 'attempt_by_end'::regclass) and right(c.relname, 8) >= oldest
+    where i.inhparent in ('run_by_end'::regclass, 'attempt_by_end'::regclass, 'audit_entry_by_time'::regclass) and right(c.relname, 8) >= oldest
   loop
     begin
       ranges := ranges + brin_summarize_new_values(index);
@@ -770,3 +847,5 @@ create function try_held_again(held jsonb) returns jsonb language sql stable as 
   select coalesce(jsonb_agg(task || jsonb_build_object('retryAt', 0, 'failures', 0, 'failingSince', floor(extract(epoch from now()) * 1000)) order by n), '[]')
   from jsonb_array_elements(held) with ordinality as _(task, n)
 $$;
+
+create trigger audit_entry_is_append_only before delete or update on audit_entry for each row execute function refuse_change_of_audit_entry();

@@ -4,6 +4,7 @@ import { SHARD_COUNT, shardOf, uuidv7 } from '../../src/core/ids.ts'
 import { TASK_DEFAULTS } from '../../src/core/task/field-list.ts'
 import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { originOf } from '../../src/operations/audit-log/record-change.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { insertTasks, type NewTask } from '../../src/store/tasks/tasks.ts'
@@ -34,6 +35,8 @@ export interface Fill {
   readonly definition?: Partial<TaskDefinition> | ((index: number) => Partial<TaskDefinition>)
 }
 
+const ORIGIN = originOf({ projectId: DEFAULT_PROJECT_ID, actor: { kind: 'system', part: 'bench' } })
+
 export async function fill(url: string, { count, dueAt, definition = {} }: Fill): Promise<void> {
   const db = connect(url, CONNECTIONS)
   let next = 0
@@ -45,7 +48,7 @@ export async function fill(url: string, { count, dueAt, definition = {} }: Fill)
         const index = from + i
         return newTask(dueAt(index), typeof definition === 'function' ? definition(index) : definition)
       })
-      await db.run(insertTasks(DEFAULT_PROJECT_ID, tasks, null))
+      await db.run(insertTasks({ tasks, remember: null, origin: ORIGIN }))
     }
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, work)).finally(() => db.close())

@@ -36,6 +36,7 @@ import type { DashboardFiles } from './pages/dashboard-files.ts'
 import { dashboardRoutes } from './pages/dashboard-routes.ts'
 import { documentation, finishDocument } from './pages/documentation.ts'
 import { documentationRoutes } from './pages/documentation-routes.ts'
+import { auditLogRoutes } from './resources/audit-log/routes.ts'
 import { backfillRoutes } from './resources/backfills/routes.ts'
 import { blackoutRoutes } from './resources/blackouts/routes.ts'
 import { deadLetterRoutes } from './resources/dead-letters/routes.ts'
@@ -156,6 +157,7 @@ export async function createApp({
   statsRoutes(app)
   projectRoutes(app)
   findingRoutes(app)
+  auditLogRoutes(app)
   streamRoutes(app, facilities, log)
   workerRoutes(app, remoteWorkers)
   await app.register(async (scope) => reportRoutes(scope as App, remoteWorkers))

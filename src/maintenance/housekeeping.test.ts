@@ -13,6 +13,7 @@ const housekeeping = new Housekeeping({
   db,
   log: silentLogger(),
   historyDays: 30,
+  auditDays: 365,
   deadNodeMinutes: 60,
   unusedQueueDays: 30,
   everyMs: 600_000,

@@ -2,6 +2,7 @@ import { leastUuidAt } from '../core/ids.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import { forgetUnwatched } from '../store/agenda/shards.ts'
 import { forgetFindings } from '../store/audit/audit.ts'
+import { dropAuditPartitions, ensureAuditPartitions } from '../store/audit-log/audit-partitions.ts'
 import { forgetBackfills } from '../store/backfills/backfills.ts'
 import type { Database } from '../store/database/database.ts'
 import { forgetRefused } from '../store/database/refused-rows.ts'
@@ -43,6 +44,8 @@ export interface HousekeepingOptions {
   readonly log: Logger
   /** History of runs that ended longer ago is dropped. */
   readonly historyDays: number
+  /** Entries of the audit log that are older are dropped, by the month. */
+  readonly auditDays: number
   /** Dead nodes are forgotten after so long. */
   readonly deadNodeMinutes: number
   /** Queues that were not used for longer are removed; 0: none is. */
@@ -63,8 +66,9 @@ export class Housekeeping extends LoopService {
 
   /** One pass; answers soon again while there is more to drop. */
   async runOnce(): Promise<number | undefined> {
-    const { db, log, historyDays, deadNodeMinutes } = this.#options
+    const { db, log, historyDays, auditDays, deadNodeMinutes } = this.#options
     await db.run(ensurePartitions())
+    await db.run(ensureAuditPartitions())
     await db.run(summariseHistory())
     await db.run(forgetAnswers(ANSWERS_KEPT_HOURS))
     await db.run(forgetNodes(deadNodeMinutes))
@@ -88,7 +92,9 @@ export class Housekeeping extends LoopService {
     await db.run(forgetRefused(historyDays))
     const [result] = await db.run(dropPartitions(historyDays))
     if (result?.dropped) log.info({ partitions: result.dropped, historyDays }, 'old history deleted')
+    const [old] = await db.run(dropAuditPartitions(auditDays))
+    if (old?.dropped) log.info({ partitions: old.dropped, auditDays }, 'old entries of the audit log deleted')
     const hasMore = await this.#queues.runOnce()
-    return result?.dropped || hasMore ? BETWEEN_DROPS_MS : undefined
+    return result?.dropped || old?.dropped || hasMore ? BETWEEN_DROPS_MS : undefined
   }
 }

@@ -30,17 +30,27 @@ export type Actor =
   | { readonly kind: 'client'; readonly address: string | null }
   | { readonly kind: 'system'; readonly part: string }
 
+/** The request that a call comes from, as the audit log names it. */
+export interface CallRequest {
+  readonly id: string
+  /** Why, in the caller's own words. */
+  readonly reason: string | null
+}
+
 /** One call of an operation: in which project, and who acts. */
 export interface Call {
   readonly projectId: string
   readonly actor: Actor
+  /** Absent for what Belfry does by itself. */
+  readonly request?: CallRequest | undefined
 }
 
 /** What an operation gets. It is made for each call; nothing keeps one for later calls. */
 export interface Context extends Facilities, Call {}
 
-export const contextOf = (facilities: Facilities, { projectId, actor }: Call): Context => ({
+export const contextOf = (facilities: Facilities, { projectId, actor, request }: Call): Context => ({
   ...facilities,
   projectId,
   actor,
+  request,
 })

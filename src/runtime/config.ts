@@ -58,6 +58,7 @@ export interface Config {
   /** How long a node that was asked to stop goes on answering, with /readyz at 503, before it begins to stop. */
   readonly drainMs: number
   readonly historyDays: number
+  readonly auditDays: number
   /** What the worker of this node can do beyond the ordinary, such as gpu. */
   readonly labels: readonly string[]
   /** Whether tasks may reach loopback and private networks; `auto`: when the API listens on loopback. */
@@ -276,6 +277,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'Interval of housekeeping, which deletes old data'),
   deadNodeMinutes: cadence(10_080, 1, 525_600, 'Time to keep the record of a dead node'),
   unusedQueueDays: cadence(30, 0, 36_500, 'Days after which an unused queue is removed; 0 to keep all'),
+  auditDays: cadence(365, 1, 36_500, 'Days to keep the audit log'),
   minPeriodMs: cadence(10, 10, 86_400_000, 'Minimum time between two occurrences of a task'),
   maxAheadDays: cadence(0, 0, 36_500, 'Maximum time until the next occurrence; 0 for no limit'),
 }

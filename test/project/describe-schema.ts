@@ -14,6 +14,7 @@ export async function describeSchema(db: Queryable): Promise<string> {
     ...(await describeSequences(db)),
     ...inOrderOfReference(tables).map(({ text }) => text),
     ...(await describeFunctions(db)),
+    ...(await describeTriggers(db)),
   ].join('\n\n')
 }
 
@@ -26,9 +27,6 @@ async function refuseUnknown(db: Queryable): Promise<void> {
   const unknown = await db.run(sql<Kind>`
     select format('relation %s of kind %s', relname, relkind) as what from pg_class
     where relnamespace = current_schema()::regnamespace and relkind not in ('r', 'p', 'i', 'I', 'S')
-    union all
-    select format('trigger %s', tgname) from pg_trigger t join pg_class c on c.oid = t.tgrelid
-    where c.relnamespace = current_schema()::regnamespace and not tgisinternal
     union all
     select format('type %s', typname) from pg_type
     where typnamespace = current_schema()::regnamespace and typtype not in ('e', 'c') and typcategory <> 'A'
@@ -189,6 +187,15 @@ async function describeFunctions(db: Queryable): Promise<string[]> {
     if (kind !== 'f') throw new Error(`cannot describe ${name}: it is not a plain function`)
     return `create function ${name}(${args}) returns ${result} language ${language}${volatility} as $$${body}$$;`
   })
+}
+
+/** Partitions have the triggers of their table. */
+async function describeTriggers(db: Queryable): Promise<string[]> {
+  const triggers = await db.run(sql<{ definition: string }>`
+    select pg_get_triggerdef(t.oid, true) as definition from pg_trigger t join pg_class c on c.oid = t.tgrelid
+    where c.relnamespace = current_schema()::regnamespace and not t.tgisinternal and t.tgparentid = 0
+    order by t.tgname collate "C"`)
+  return triggers.map(({ definition }) => `${ours(definition)};`)
 }
 
 /** By name, but never before what it refers to, so that the text can be run from top to bottom. */

@@ -4,6 +4,7 @@ import { LIST_LIMIT } from '../../src/api/compatible/tasks-routes.ts'
 import { TASK_FLAGS } from '../../src/cli/client/task-flags.ts'
 import { EXIT } from '../../src/cli/exit.ts'
 import { ACTION_TYPES } from '../../src/core/action/action.ts'
+import { AUDIT_ACTIONS } from '../../src/core/audit-log/audit-action.ts'
 import { REFUSALS } from '../../src/core/errors.ts'
 import { FINDING_KINDS } from '../../src/core/ledger/finding.ts'
 import { LEDGER_STATES } from '../../src/core/ledger/ledger.ts'
@@ -190,4 +191,8 @@ test('the page on pooling says how many connections a node with given roles open
   expect(said.length).toBeGreaterThan(0)
   for (const { roles, count } of said)
     expect(`${roles}: ${mostConnections(roles, { isExternal: true })}`).toBe(`${roles}: ${count}`)
+})
+
+test('every action of the audit log is in its table', () => {
+  expect(firstCells(section('docs/reference/audit-log.md', '## Actions'))).toEqual([...AUDIT_ACTIONS])
 })

@@ -5,7 +5,8 @@ import { describeSchema } from './describe-schema.ts'
 
 const HEADER = `-- The schema that the migrations add up to, for reading: nothing applies this file. A test rebuilds it from
 -- the migrations and compares; \`npm run schema\` writes it. The migrations also say why, insert the default
--- project and the rows of the 64 shards, and make the partitions of run and attempt, one a day.
+-- project and the rows of the 64 shards, and make the partitions of run and attempt, one a day, and of
+-- audit_entry, one a month.
 `
 
 const { db } = await createTestDatabase()

@@ -4,6 +4,7 @@ import { laneOf } from '../../src/core/run/lane.ts'
 import { TASK_DEFAULTS } from '../../src/core/task/field-list.ts'
 import type { TaskDefinition } from '../../src/core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { originOf } from '../../src/operations/audit-log/record-change.ts'
 import type { DueRow } from '../../src/store/agenda/agenda.ts'
 import type { Ending } from '../../src/store/agenda/outcomes.ts'
 import type { Database } from '../../src/store/database/database.ts'
@@ -23,6 +24,9 @@ export function aDefinition(changes: Partial<TaskDefinition> = {}): TaskDefiniti
     ...changes,
   }
 }
+
+/** Who makes the tasks, as the audit log names it. */
+const ORIGIN = originOf({ projectId: DEFAULT_PROJECT_ID, actor: { kind: 'system', part: 'test' } })
 
 export interface TaskInAgenda {
   readonly taskId: string
@@ -56,7 +60,7 @@ export async function tasksInAgenda(
       first: { runId: uuidv7(), at: Math.floor(dueAt), delayMs },
     }
   })
-  await db.run(insertTasks(DEFAULT_PROJECT_ID, tasks, null))
+  await db.run(insertTasks({ tasks, remember: null, origin: ORIGIN }))
   return tasks.map(({ id, shard, first }) => ({ taskId: id, runId: first?.runId as string, shard }))
 }
 

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 import { type Call, type Context, contextOf, type Facilities } from '../../operations/context.ts'
 import type { App } from '../app.ts'
+import { reasonOf } from './reason.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,4 +23,5 @@ export function giveContext(app: App, facilities: Facilities): void {
 const callOf = (request: FastifyRequest): Call => ({
   projectId: DEFAULT_PROJECT_ID,
   actor: { kind: 'client', address: request.ip ?? null },
+  request: { id: request.id, reason: reasonOf(request) },
 })

@@ -36,6 +36,7 @@ export function documentation(version: string) {
       { name: 'blackouts', description: 'Windows in which no schedule fires.' },
       { name: 'signing secrets', description: 'Secrets that sign outgoing requests.' },
       { name: 'overview', description: 'State of the whole system.' },
+      { name: 'audit log', description: 'Who changed what.' },
       { name: 'projects', description: 'Limits and senders that apply to all tasks of a project.' },
       { name: 'cluster', description: 'Nodes, workers and shards.' },
       {

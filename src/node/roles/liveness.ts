@@ -20,7 +20,14 @@ export function livenessRole({
   log,
 }: Foundations): Service[] {
   const { engine, upkeep } = connections
-  const { historyDays, deadNodeMinutes, unusedQueueDays, housekeepingMs: everyMs, leaseMs } = config
+  const {
+    historyDays,
+    auditDays,
+    deadNodeMinutes,
+    unusedQueueDays,
+    housekeepingMs: everyMs,
+    leaseMs,
+  } = config
   return [
     new Reaper({
       nodeId: id,
@@ -32,7 +39,7 @@ export function livenessRole({
       deadAfterMs: leaseMs,
       batch: config.reclaimBatch,
     }),
-    new Housekeeping({ db: upkeep, log, historyDays, deadNodeMinutes, unusedQueueDays, everyMs }),
+    new Housekeeping({ db: upkeep, log, historyDays, auditDays, deadNodeMinutes, unusedQueueDays, everyMs }),
     new Tally({ db: upkeep, log }),
     new Auditor({ db: engine, transport: new PostgresTransport(engine), wakeUps, log }),
     new LaneRepair({ db: engine, wakeUps, log }),

@@ -5,6 +5,7 @@ import type { TaskInput } from '../../core/task/task-input.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import type { ProjectLimits } from '../../store/projects/projects.ts'
 import { insertTasks, type NewTask, type RememberedAnswer, type TaskRow } from '../../store/tasks/tasks.ts'
+import { originOf } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember } from '../idempotency.ts'
 import { keepLimits, limitsOf } from '../projects/project.ts'
@@ -47,9 +48,9 @@ export interface Batch extends Stored {
   readonly statement: ReturnType<typeof insertTasks>
 }
 
-export const batchOf = ({ projectId }: Context, stored: Stored): Batch => ({
+export const batchOf = (context: Context, stored: Stored): Batch => ({
   ...stored,
-  statement: insertTasks(projectId, stored.tasks, stored.remembered),
+  statement: insertTasks({ tasks: stored.tasks, remember: stored.remembered, origin: originOf(context) }),
 })
 
 export async function storeTasks(db: Queryable, { tasks, pointer, statement }: Batch): Promise<void> {

@@ -1,5 +1,6 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
 import type { TaskDefinition, TaskState } from '../../core/task/task.ts'
+import { type EntryOrigin, entryId } from '../audit-log/audit-log.ts'
 import { MAX_PAGE_BYTES, type PageRow } from '../database/page-bytes.ts'
 import { jsonList, keepingPlan, list, part, reading, sql } from '../database/sql.ts'
 import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
@@ -72,12 +73,21 @@ export interface RememberedAnswer {
   readonly answer: string
 }
 
+/** Tasks to store together. */
+export interface TasksToInsert {
+  readonly tasks: readonly NewTask[]
+  readonly remember: RememberedAnswer | null
+  /** Who creates them, for the audit log. */
+  readonly origin: EntryOrigin
+}
+
 /**
- * Stores any number of tasks with their first occurrences, and with them the answer that a repetition of
- * the request will get. When the key is already taken nothing is stored and `stored` is 0; a concurrent
+ * Stores any number of tasks with their first occurrences and their entries in the audit log, and with them the answer that a
+ * repetition of the request will get. When the key is already taken nothing is stored and `stored` is 0; a concurrent
  * request with the same key waits here until the first one has committed.
  */
-export function insertTasks(projectId: string, tasks: readonly NewTask[], remember: RememberedAnswer | null) {
+export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
+  const { projectId } = origin
   const forms = tasks.map(({ definition }) => storedForm(definition))
   const statement = sql<{ stored: number }>`
     with remembered as (
@@ -104,6 +114,12 @@ export function insertTasks(projectId: string, tasks: readonly NewTask[], rememb
       insert into agenda (run_id, task_id, project_id, shard, lane, priority, wake_at, scheduled_for, version, ordinal, delay_ms, jitter_ms)
       select run_id, id, ${projectId}::uuid, shard, lane, priority, to_timestamp((due_ms + coalesce(jitter_ms, 0)) / 1000), to_timestamp(due_ms / 1000), 1, 1, delay_ms, jitter_ms
       from input where run_id is not null
+    ), recorded as (
+      insert into audit_entry (id, at, project_id, actor_kind, actor_id, actor_name, address, request_id, reason,
+                               action, subject_kind, subject_id, subject_name, after)
+      select ${entryId}, c.at, ${projectId}::uuid, ${origin.actorKind}, ${origin.actorId}, ${origin.actorName}, ${origin.address},
+             ${origin.requestId}::uuid, ${origin.reason}, 'task.create', 'task', input.id::text, coalesce(input.name, input.key), '{"version":1}'
+      from input cross join (select clock_timestamp() as at) c
     )
     select count(*)::integer as stored from stored`
   // It only inserts: there is one plan, however many tasks there are.

@@ -6,7 +6,7 @@ import { Reason, TaskFields } from '../tasks/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 
-const FieldChange = z
+export const FieldChange = z
   .object({
     field: z.string().describe('Path of the field, such as `schedule.expression`.'),
     before: z.unknown(),

@@ -1,0 +1,27 @@
+/** Why a request changes something, as the caller says it in the header `belfry-reason`. The audit log keeps it. */
+import type { FastifyRequest } from 'fastify'
+import { invalidInput } from '../../core/errors.ts'
+
+export const REASON_HEADER = 'belfry-reason'
+export const MAX_REASON_CHARACTERS = 500
+
+const RULE = `must be UTF-8 text of at most ${MAX_REASON_CHARACTERS} characters`
+
+/** Headers are bytes, which Node shows as Latin-1; they are read as UTF-8, so that a reason may be written in any language. */
+export function reasonOf({ headers }: FastifyRequest): string | null {
+  const given = headers[REASON_HEADER]
+  if (given === undefined || given === '') return null
+  const text = utf8(String(given))
+  if (text !== null && text.length <= MAX_REASON_CHARACTERS) return text
+  throw invalidInput([{ pointer: REASON_HEADER, detail: RULE }])
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function utf8(bytes: string): string | null {
+  try {
+    return decoder.decode(Buffer.from(bytes, 'latin1'))
+  } catch {
+    return null
+  }
+}

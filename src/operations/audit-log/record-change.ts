@@ -1,0 +1,69 @@
+/** Recording changes in the audit log, in the transaction that makes them: there is never one without the other. */
+import type { AuditAction, AuditSubject } from '../../core/audit-log/audit-action.ts'
+import { recordedValue } from '../../core/audit-log/recorded-value.ts'
+import {
+  appendEntries,
+  type EntryOrigin,
+  INSTALLATION_ID,
+  type NewEntry,
+} from '../../store/audit-log/audit-log.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import type { Actor, Context } from '../context.ts'
+
+/** A change as the operation that makes it describes it. */
+export interface Change {
+  readonly action: AuditAction
+  readonly subject: {
+    readonly kind: AuditSubject
+    readonly id: string | null
+    readonly name?: string | null | undefined
+  }
+  /** What the API showed before and shows now, or only what differs; nothing where there was nothing. Secrets never belong here. */
+  readonly before?: unknown
+  readonly after?: unknown
+  /** Where the operation has a reason of its own; else it is the one that the request gives. */
+  readonly reason?: string | null | undefined
+  /** False for what belongs to no project: projects themselves, and keys of the installation. Default true. */
+  readonly isOfProject?: boolean
+}
+
+/** Appends an entry. `tx` is the transaction of the change. */
+export async function recordChange(tx: Queryable, context: Caller, change: Change): Promise<void> {
+  await tx.run(appendEntries([entryOf(context, change)]))
+}
+
+/** The parts of a context that an entry names. */
+export type Caller = Pick<Context, 'projectId' | 'actor' | 'request'>
+
+export function entryOf(context: Caller, change: Change): NewEntry {
+  const { action, subject, before, after, reason, isOfProject = true } = change
+  const origin = originOf(context)
+  return {
+    ...origin,
+    projectId: isOfProject ? origin.projectId : INSTALLATION_ID,
+    reason: reason ?? origin.reason,
+    action,
+    subjectKind: subject.kind,
+    subjectId: subject.id,
+    subjectName: subject.name ?? null,
+    count: 1,
+    before: recordedValue(before),
+    after: recordedValue(after),
+  }
+}
+
+export const originOf = ({ projectId, actor, request }: Caller): EntryOrigin => ({
+  projectId,
+  actorKind: actor.kind,
+  actorId: idOf(actor),
+  actorName: 'name' in actor ? (actor.name as string) : null,
+  address: 'address' in actor ? actor.address : null,
+  requestId: request?.id ?? null,
+  reason: request?.reason ?? null,
+})
+
+/** Callers without credentials are told apart by their address. */
+function idOf(actor: Actor): string | null {
+  if (actor.kind === 'system') return actor.part
+  return 'id' in actor ? (actor.id as string) : actor.address
+}

@@ -1,0 +1,158 @@
+/** The audit log: entries are appended in the transaction of their change, and read in pages, the latest first. */
+import type { AuditAction, AuditSubject } from '../../core/audit-log/audit-action.ts'
+import { leastUuidAt } from '../../core/ids.ts'
+import { keepingPlan, list, part, sql } from '../database/sql.ts'
+
+/** Stands for the project of what belongs to none: the installation's own keys, projects themselves, failed sign-ins. */
+export const INSTALLATION_ID = '00000000-0000-0000-0000-000000000000'
+
+/** Whose change it is, by which request, and why. */
+export interface EntryOrigin {
+  readonly projectId: string
+  readonly actorKind: string
+  readonly actorId: string | null
+  readonly actorName: string | null
+  readonly address: string | null
+  readonly requestId: string | null
+  readonly reason: string | null
+}
+
+/** An entry to append. */
+export interface NewEntry extends EntryOrigin {
+  readonly action: AuditAction
+  readonly subjectKind: AuditSubject
+  readonly subjectId: string | null
+  readonly subjectName: string | null
+  readonly count: number
+  /** JSON text. */
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/**
+ * The id of an entry of the instant `c.at`: a UUIDv7 whose 12 bits behind the version are the fraction of the millisecond, as
+ * RFC 9562 has it, so that the order of ids is the order of time.
+ */
+export const entryId = part`encode(
+  substring(int8send(floor(extract(epoch from c.at) * 1000)::bigint) from 3)
+  || int2send((28672 + (extract(epoch from c.at) * 1000000)::bigint % 1000 * 4096 / 1000)::smallint)
+  || substring(uuid_send(gen_random_uuid()) from 9), 'hex')::uuid`
+
+export const appendEntries = (entries: readonly NewEntry[]) =>
+  keepingPlan(
+    sql`
+  insert into audit_entry (id, at, project_id, actor_kind, actor_id, actor_name, address, request_id, reason,
+                           action, subject_kind, subject_id, subject_name, count, before, after)
+  select ${entryId}, c.at, i.*
+  from unnest(
+    ${list(entries, (e) => e.projectId)}::uuid[], ${list(entries, (e) => e.actorKind)}::text[], ${list(entries, (e) => e.actorId)}::text[],
+    ${list(entries, (e) => e.actorName)}::text[], ${list(entries, (e) => e.address)}::text[], ${list(entries, (e) => e.requestId)}::uuid[],
+    ${list(entries, (e) => e.reason)}::text[], ${list(entries, (e) => e.action)}::text[], ${list(entries, (e) => e.subjectKind)}::text[],
+    ${list(entries, (e) => e.subjectId)}::text[], ${list(entries, (e) => e.subjectName)}::text[], ${list(entries, (e) => e.count)}::integer[],
+    ${list(entries, (e) => e.before)}::json[], ${list(entries, (e) => e.after)}::json[]) as i
+  cross join lateral (select clock_timestamp() as at) c`,
+    'always',
+  )
+
+/** An entry as it is read. */
+export interface EntryRow {
+  readonly id: string
+  readonly at: number
+  readonly projectId: string
+  /** Null for entries of the installation. */
+  readonly projectName: string | null
+  readonly actorKind: string
+  readonly actorId: string | null
+  readonly actorName: string | null
+  readonly address: string | null
+  readonly requestId: string | null
+  readonly action: AuditAction
+  readonly subjectKind: AuditSubject
+  readonly subjectId: string | null
+  readonly subjectName: string | null
+  readonly count: number
+  readonly before: unknown
+  readonly after: unknown
+  readonly reason: string | null
+}
+
+/** Which entries to read. */
+export interface EntryQuery {
+  /** Of one project or of the installation itself; null for all. */
+  readonly projectId: string | null
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  readonly subjectKind?: string | undefined
+  readonly subject?: string | undefined
+  /** Instants in epoch milliseconds; `to` is not included. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  /** Only entries before this id. */
+  readonly before?: string | undefined
+  readonly limit: number
+  /** Look at no more entries of a project. */
+  readonly maxExamined: number
+}
+
+const columns = part`
+  e.id, e.at, e.project_id as "projectId", (select name from project where id = e.project_id) as "projectName",
+  e.actor_kind as "actorKind", e.actor_id as "actorId", e.actor_name as "actorName", e.address, e.request_id as "requestId",
+  e.action, e.subject_kind as "subjectKind", e.subject_id as "subjectId", e.subject_name as "subjectName", e.count,
+  e.before, e.after, e.reason`
+
+/**
+ * The latest entries that match. One filter is found by its index, the others are applied to what that gives, of which no more
+ * than `maxExamined` is looked at.
+ */
+export const listEntries = (q: EntryQuery) => sql<EntryRow>`
+  select ${columns} from ${examined(q)} e
+  where (${q.subject ?? null}::text is null or e.subject_id = ${q.subject ?? null})
+    and (${q.actor ?? null}::text is null or e.actor_id = ${q.actor ?? null})
+    and (${q.action ?? null}::text is null or e.action = ${q.action ?? null})
+    and (${q.subjectKind ?? null}::text is null or e.subject_kind = ${q.subjectKind ?? null})
+  order by e.id desc limit ${q.limit}`
+
+/** Where a search that found less than a page has come to; no row when it has seen everything. */
+export const lastExaminedEntry = (q: EntryQuery) => sql<{ id: string }>`
+  select max(id::text)::uuid as id from (
+    select project_id, min(id::text) as id, count(*) as entries from ${examined(q)} e group by project_id
+  ) p
+  where entries = ${q.maxExamined}
+  having count(*) > 0`
+
+/** The latest entries of each project asked for, up to a bound. */
+const examined = (q: EntryQuery) => part`(
+  select found.* from ${scope(q.projectId)}
+  cross join lateral (
+    select * from audit_entry
+    where project_id = scope.id ${byIndex(q)}
+      and id >= ${leastUuidAt(q.from ?? 0)}::uuid
+      and id < least(${q.to === undefined ? GREATEST_ID : leastUuidAt(q.to)}::uuid, ${q.before ?? GREATEST_ID}::uuid)
+    order by id desc limit ${q.maxExamined}
+  ) found)`
+
+const GREATEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** The filter that an index is made for. */
+function byIndex({ subject, actor, action }: EntryQuery) {
+  if (subject !== undefined) return part`and subject_id = ${subject}`
+  if (actor !== undefined) return part`and actor_id = ${actor}`
+  if (action === undefined) return part``
+  return action === 'task.create' || action === 'task.trigger'
+    ? part`and action = ${action}`
+    : part`and action = ${action} and action not in ('task.create', 'task.trigger')`
+}
+
+/** Projects as rows of `scope`: one of them, or all and the installation itself. */
+const scope = (projectId: string | null) => part`(
+    select ${projectId}::uuid as id where ${projectId}::uuid is not null
+    union all
+    select id from project where ${projectId}::uuid is null
+    union all
+    select ${INSTALLATION_ID}::uuid where ${projectId}::uuid is null
+  ) scope`
+
+/** An entry by its id, of a project or of any. */
+export const findEntry = ({ projectId, id }: { projectId: string | null; id: string }) => sql<EntryRow>`
+  select ${columns} from ${scope(projectId)}
+  cross join lateral (select * from audit_entry where project_id = scope.id and id = ${id}) e`
