@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { onCleanup } from './cleanup.ts'
+import { awaitInspector, profilingArgs } from './profile.ts'
 import { ROOT } from './root.ts'
 
 /** A node that runs. */
@@ -23,12 +24,13 @@ export function startNodes(
 }
 
 async function startNode(databaseUrl: string, settings: readonly string[]): Promise<BelfryNode> {
-  const profiling = process.execArgv.filter((arg) => arg.startsWith('--cpu-prof'))
   const program = [join(ROOT, 'dist', 'main.js'), 'start', '--database-url', databaseUrl, '--port', '0']
+  const profiling = profilingArgs()
   const child = spawn(process.execPath, [...profiling, ...program, ...settings, '--log-level', 'warn'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', profiling.length > 0 ? 'pipe' : 'inherit'],
     env: { ...process.env, NO_COLOR: '1' },
   })
+  const isInspected = awaitInspector(child)
   const stop = onCleanup(() => end(child))
   const banner = await new Promise<string>((ready, failed) => {
     let seen = ''
@@ -38,6 +40,7 @@ async function startNode(databaseUrl: string, settings: readonly string[]): Prom
     })
     child.once('exit', (code) => failed(new Error(`belfry ended with ${code}:\n${seen}`)))
   })
+  await isInspected
   child.removeAllListeners('exit')
   const url = /API\s+(http:\S+)\/v1\/tasks/.exec(banner)?.[1] ?? ''
   return { pid: child.pid ?? 0, url, stop }

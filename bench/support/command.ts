@@ -5,6 +5,7 @@
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cleanUp } from './cleanup.ts'
+import { wantProfiles } from './profile.ts'
 import { Report } from './report.ts'
 import { wantStatements } from './statements.ts'
 
@@ -58,13 +59,15 @@ export const someOf = <T extends string>(all: readonly T[], help: string): Optio
 
 const COMMON = [
   ['--statements', "Also what each of the database's statements cost"],
+  ['--profile', 'Also which functions of the nodes took most time'],
   ['--json', 'One JSON object instead of tables'],
 ]
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 export async function benchmark<O extends Record<string, Option<unknown>>>(it: Benchmark<O>): Promise<void> {
-  const { json, statements, ...values } = readOptions(it)
+  const { json, statements, profile, ...values } = readOptions(it)
   if (statements) wantStatements()
+  if (profile) wantProfiles()
   const report = new Report({ isQuiet: json })
   report.say(`${it.name}: ${it.question}`)
   let isInterrupted = false
@@ -101,6 +104,7 @@ function readOptions<O extends Record<string, Option<unknown>>>({ name, question
     ...entries.map(([key, { isFlag }]) => [kebab(key), { type: isFlag ? 'boolean' : 'string' }]),
     ['json', { type: 'boolean' }],
     ['statements', { type: 'boolean' }],
+    ['profile', { type: 'boolean' }],
     ['help', { type: 'boolean' }],
   ]) as Record<string, { type: 'string' | 'boolean' }>
   try {
@@ -117,7 +121,11 @@ function readOptions<O extends Record<string, Option<unknown>>>({ name, question
         throw new Error(`--${kebab(key)} ${(error as Error).message}.`)
       }
     })
-    const common = { json: values['json'] === true, statements: values['statements'] === true }
+    const common = {
+      json: values['json'] === true,
+      statements: values['statements'] === true,
+      profile: values['profile'] === true,
+    }
     return { ...Object.fromEntries(read), ...common } as Record<string, unknown> & typeof common
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${helpOf(entries)}`)

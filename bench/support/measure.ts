@@ -1,5 +1,6 @@
 /** What a stretch of work cost: time, CPU of the database and of the processes that work, and WAL. */
 import { ownCpuUs, peakMiB, treeCpuUs } from './cpu.ts'
+import { profile } from './profile.ts'
 
 export interface Subject {
   /** The database server; its children count with it. */
@@ -28,10 +29,12 @@ export interface Cost {
 export async function measure(subject: Subject): Promise<() => Promise<Cost>> {
   await subject.statements?.reset()
   const walBefore = await subject.wal()
+  const endProfile = await profile(subject.pids)
   const before = read(subject)
   return async () => {
     const after = read(subject)
     const walAfter = await subject.wal()
+    await endProfile()
     await subject.statements?.print()
     return {
       seconds: (after.at - before.at) / 1000,
