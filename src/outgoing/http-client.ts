@@ -191,6 +191,7 @@ class Call implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #connectLimit: NodeJS.Timeout | undefined
   #settled = false
+  #isWhole = false
   #moves = 0
   #interim = 0
   #status: number | undefined
@@ -247,6 +248,7 @@ class Call implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#isWhole = true
     this.#settle({ ok: true, response: this.#response({ complete: true }) })
   }
 
@@ -299,7 +301,7 @@ class Call implements Dispatcher.DispatchHandler {
     this.#settled = true
     if (this.#connectLimit !== undefined) clearTimeout(this.#connectLimit)
     this.#request.signal.removeEventListener('abort', this.#onAbort)
-    this.#lease.release()
+    this.#lease.release({ isReusable: this.#isWhole })
     this.#resolve(result)
   }
 

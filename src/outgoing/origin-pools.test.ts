@@ -17,13 +17,23 @@ const send = (url: string, override: Parameters<typeof sendBy>[2] = {}) => sendB
 /** A connection is offered again one turn of the event loop after its answer. */
 const rested = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
-test('calls one after another share their connections', async () => {
+test('calls one after another share their connection', async () => {
   const server = await httpServer((_request, response) => response.end('ok'))
 
   for (let call = 0; call < 20; call++) await send(server.url, { method: 'POST', body: '{}' })
 
-  // Two take turns: a connection rests for one turn of the event loop after each answer.
-  expect(server.sockets.length).toBeLessThanOrEqual(2)
+  expect(server.sockets).toHaveLength(1)
+})
+
+test('calls take the connection that was used last', async () => {
+  const server = await httpServer((_request, response) => setImmediate(() => response.end('ok')))
+  await Promise.all(Array.from({ length: 5 }, () => send(server.url)))
+  const used = new Set<Socket>()
+  for (const socket of server.sockets) socket.on('data', () => used.add(socket))
+
+  for (let call = 0; call < 20; call++) await send(server.url)
+
+  expect([server.sockets.length, used.size]).toEqual([5, 1])
 })
 
 test.each([
@@ -112,7 +122,7 @@ test('more origins hang than are kept idle, and others are still called and keep
   for (const stop of stops) stop.abort()
   const results = await Promise.all(calls)
 
-  expect(healthy.sockets.length).toBeLessThanOrEqual(2)
+  expect(healthy.sockets).toHaveLength(1)
   expect(results.every((result) => !result.ok && result.failure.error.code === 'aborted')).toBe(true)
 })
 

@@ -1,4 +1,4 @@
-import { type Dispatcher, Pool } from 'undici'
+import { Client, type Dispatcher } from 'undici'
 
 /** Connections to one origin at a time, unless told otherwise; further requests wait for one, inside their own time limit. */
 export const MAX_CONNECTIONS_PER_ORIGIN = 256
@@ -9,70 +9,98 @@ export const MAX_IDLE_ORIGINS = 256
 /** Connections without a request, of all origins together; beyond it they are given up in the same order. */
 export const MAX_IDLE_CONNECTIONS = 1_024
 
-export interface OriginPoolsOptions extends Omit<Pool.Options, 'connections'> {
+export interface OriginPoolsOptions extends Client.Options {
   readonly connectionsPerOrigin?: number | undefined
   readonly idleConnections?: number | undefined
 }
 
-/** A pool and what decides whether it is still worth keeping. */
-interface Entry {
-  readonly origin: string
-  readonly pool: Pool
-  connections: number
+/** The connections to one origin. */
+interface Origin {
+  readonly name: string
+  /** Those without a request, the one used last at the end: it is taken first, so that others close when fewer are needed. */
+  readonly idle: Connection[]
+  /** All of them, also those that are about to connect. */
+  open: number
   leases: number
-  isRetired: boolean
+  /** Requests for which there is no connection yet. */
+  readonly waiting: Set<PoolLease>
+}
+
+/** One connection at most: undici connects again when it was closed. */
+interface Connection {
+  readonly client: Client
+  readonly origin: Origin
 }
 
 /** The right to send one request to an origin, until it is released. */
 export class PoolLease {
   readonly #pools: OriginPools
-  #entry: Entry
+  readonly #origin: Origin
+  #connection: Connection | undefined
+  #send: ((connection: Connection) => void) | undefined
 
-  constructor(pools: OriginPools, entry: Entry) {
+  constructor(pools: OriginPools, origin: Origin) {
     this.#pools = pools
-    this.#entry = entry
+    this.#origin = origin
   }
 
-  /** Called again for a request of which nothing was sent: meanwhile its pool may have gone. */
+  /** Called again for a request of which nothing was sent. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    if (this.#entry.isRetired) {
-      this.#pools.giveBack(this.#entry)
-      this.#entry = this.#pools.take(this.#entry.origin)
+    this.#connection ??= this.#pools.connectionTo(this.#origin)
+    if (this.#connection) {
+      this.#connection.client.dispatch(options, handler)
+      return
     }
-    this.#entry.pool.dispatch(options, handler)
+    this.#send = ({ client }) => client.dispatch(options, handler)
+    this.#origin.waiting.add(this)
   }
 
-  release(): void {
-    this.#pools.giveBack(this.#entry)
+  /** For the pools alone: a connection has come free. */
+  proceed(connection: Connection): void {
+    this.#connection = connection
+    this.#send?.(connection)
+  }
+
+  /** Only a connection whose response has come to its end is used again. */
+  release({ isReusable }: { isReusable: boolean }): void {
+    this.#origin.waiting.delete(this)
+    this.#pools.giveBack(this.#origin, this.#connection, isReusable)
   }
 }
 
 /**
- * The connection pools, one an origin. Those with requests are bounded by the requests, however many origins hang. Those
- * without are kept in the order in which they were last used, within bounds. A pool goes gracefully: requests under way
- * finish, and later ones get a new pool.
+ * The connections, by origin. A request has one to itself. Those in use are bounded by the requests, however many origins hang; those
+ * without a request are kept within bounds, and the origin that was unused for longest gives up its own first.
  */
 export class OriginPools {
-  readonly #options: Pool.Options
-  readonly #maxIdleConnections: number
-  readonly #entries = new Map<string, Entry>()
+  readonly #options: Client.Options
+  readonly #maxOpen: number
+  readonly #maxIdle: number
+  readonly #origins = new Map<string, Origin>()
   /** Those without a request, the one unused longest first. */
-  readonly #unused = new Set<Entry>()
-  readonly #retired = new Set<Pool>()
+  readonly #unused = new Set<Origin>()
+  readonly #clients = new Set<Client>()
   #idleConnections = 0
 
   constructor({ connectionsPerOrigin, idleConnections, ...options }: OriginPoolsOptions) {
-    this.#options = { ...options, connections: connectionsPerOrigin ?? MAX_CONNECTIONS_PER_ORIGIN }
-    this.#maxIdleConnections = idleConnections ?? MAX_IDLE_CONNECTIONS
+    this.#options = options
+    this.#maxOpen = connectionsPerOrigin ?? MAX_CONNECTIONS_PER_ORIGIN
+    this.#maxIdle = idleConnections ?? MAX_IDLE_CONNECTIONS
   }
 
-  lease(origin: string): PoolLease {
-    return new PoolLease(this, this.take(origin))
+  lease(name: string): PoolLease {
+    let origin = this.#origins.get(name)
+    if (origin === undefined) {
+      origin = { name, idle: [], open: 0, leases: 0, waiting: new Set() }
+      this.#origins.set(name, origin)
+    }
+    if (origin.leases++ === 0) this.#unused.delete(origin)
+    return new PoolLease(this, origin)
   }
 
   /** Origins that are connected, or about to be. */
   get size(): number {
-    return this.#entries.size
+    return this.#origins.size
   }
 
   /** Connections that are kept although nobody uses them. */
@@ -82,69 +110,99 @@ export class OriginPools {
 
   /** Ends every connection at once, requests under way included. */
   async close(): Promise<void> {
-    const pools = [...this.#retired, ...Array.from(this.#entries.values(), ({ pool }) => pool)]
-    this.#entries.clear()
+    this.#origins.clear()
     this.#unused.clear()
-    await Promise.all(pools.map((pool) => pool.destroy()))
+    await Promise.all(Array.from(this.#clients, (client) => client.destroy()))
+  }
+
+  /** For leases alone: a connection, unless there are as many as may be. */
+  connectionTo(origin: Origin): Connection | undefined {
+    const idle = origin.idle.pop()
+    if (idle !== undefined) this.#idleConnections--
+    return idle ?? (origin.open < this.#maxOpen ? this.#open(origin) : undefined)
   }
 
   /** For leases alone. */
-  take(origin: string): Entry {
-    const entry = this.#entries.get(origin) ?? this.#open(origin)
-    this.#unused.delete(entry)
-    this.#count(entry, { leases: 1 })
-    return entry
+  giveBack(origin: Origin, connection: Connection | undefined, isReusable: boolean): void {
+    origin.leases--
+    if (connection !== undefined) {
+      if (isReusable) {
+        origin.idle.push(connection)
+        this.#idleConnections++
+      } else this.#giveUp(connection)
+      // Not at once: undici does not expect another request before it has done with this one.
+      if (origin.waiting.size > 0) queueMicrotask(() => this.#serve(origin))
+    }
+    if (origin.leases === 0) this.#rest(origin)
+    if (this.#idleConnections > this.#maxIdle) this.#shrink(origin)
   }
 
-  /** For leases alone. */
-  giveBack(entry: Entry): void {
-    this.#count(entry, { leases: -1 })
-    if (entry.isRetired || entry.leases > 0) return
-    if (entry.connections === 0) this.#retire(entry)
-    else this.#unused.add(entry)
-    this.#shrink(entry)
+  #serve(origin: Origin): void {
+    const [lease] = origin.waiting
+    const connection = lease && this.connectionTo(origin)
+    if (!connection) return
+    origin.waiting.delete(lease)
+    lease.proceed(connection)
   }
 
-  #open(origin: string): Entry {
-    const pool = new Pool(origin, this.#options)
-    const entry: Entry = { origin, pool, connections: 0, leases: 0, isRetired: false }
-    this.#entries.set(origin, entry)
-    pool.on('connect', () => this.#count(entry, { connections: 1 }))
-    pool.on('disconnect', () => {
-      this.#count(entry, { connections: -1 })
-      if (entry.connections === 0 && entry.leases === 0) this.#retire(entry)
-    })
-    return entry
+  #open(origin: Origin): Connection {
+    const client = new Client(origin.name, this.#options)
+    const connection: Connection = { client, origin }
+    origin.open++
+    this.#clients.add(client)
+    const onGone = () => this.#forgetIdle(connection)
+    client.on('disconnect', onGone)
+    client.on('connectionError', onGone)
+    return connection
   }
 
-  #count(entry: Entry, { connections = 0, leases = 0 }): void {
-    const before = idleOf(entry)
-    entry.connections += connections
-    entry.leases += leases
-    this.#idleConnections += idleOf(entry) - before
+  /** A connection ended that nobody uses. */
+  #forgetIdle(connection: Connection): void {
+    const { origin } = connection
+    const index = origin.idle.indexOf(connection)
+    if (index < 0) return
+    origin.idle.splice(index, 1)
+    this.#idleConnections--
+    this.#giveUp(connection)
+    if (origin.leases === 0) this.#rest(origin)
   }
 
-  /** Where no pool is without a request, the connections that became idle are those of the pool that was used last. */
-  #shrink(last: Entry): void {
-    while (this.#unused.size > MAX_IDLE_ORIGINS || this.#idleConnections > this.#maxIdleConnections) {
-      const [longest = last] = this.#unused
-      if (longest.isRetired) return
-      this.#retire(longest)
+  /** Requests under way finish. */
+  #giveUp({ client, origin }: Connection): void {
+    origin.open--
+    const forget = () => this.#clients.delete(client)
+    client.close().then(forget, forget)
+  }
+
+  /** An origin has no request: without connections nothing is left of it. */
+  #rest(origin: Origin): void {
+    if (origin.idle.length === 0) {
+      this.#unused.delete(origin)
+      this.#origins.delete(origin.name)
+      return
+    }
+    this.#unused.add(origin)
+    const [longest] = this.#unused
+    if (this.#unused.size > MAX_IDLE_ORIGINS && longest) {
+      while (longest.idle.length > 0) this.#giveUpOldest(longest)
+      this.#rest(longest)
     }
   }
 
-  #retire(entry: Entry): void {
-    if (entry.isRetired) return
-    this.#idleConnections -= idleOf(entry)
-    entry.isRetired = true
-    this.#unused.delete(entry)
-    this.#entries.delete(entry.origin)
-    this.#retired.add(entry.pool)
-    const forget = () => this.#retired.delete(entry.pool)
-    entry.pool.close().then(forget, forget)
+  /** Where no origin is without a request, the connections that became idle are those of the origin that was used last. */
+  #shrink(last: Origin): void {
+    while (this.#idleConnections > this.#maxIdle) {
+      const [longest = last] = this.#unused
+      if (longest.idle.length === 0) return
+      this.#giveUpOldest(longest)
+      if (longest.leases === 0 && longest.idle.length === 0) this.#rest(longest)
+    }
+  }
+
+  #giveUpOldest(origin: Origin): void {
+    const connection = origin.idle.shift()
+    if (connection === undefined) return
+    this.#idleConnections--
+    this.#giveUp(connection)
   }
 }
-
-/** A retired pool closes its connections by itself. */
-const idleOf = ({ connections, leases, isRetired }: Entry) =>
-  isRetired ? 0 : Math.max(0, connections - leases)
