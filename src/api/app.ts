@@ -20,12 +20,14 @@ import { BODY_LIMIT, parseJsonBodies } from './http/body-parsing.ts'
 import { giveContext } from './http/call-context.ts'
 import { compressAnswers } from './http/compression.ts'
 import { type ConnectionLimits, serverOptions } from './http/connection-limits.ts'
-import { handleErrors, refuse, setCommonHeaders, toRefusal } from './http/errors.ts'
+import { answerOtherOrigins } from './http/cross-origin.ts'
+import { handleErrors, refuse, toRefusal } from './http/errors.ts'
 import { guardHost } from './http/host-guard.ts'
 import { takeLargeBodiesInTurn } from './http/large-bodies.ts'
 import { guardLoops } from './http/loop-guard.ts'
 import { guardOrigin } from './http/origin-guard.ts'
 import type { Readiness } from './http/readiness.ts'
+import { ruleBrowsers, setCommonHeaders } from './http/security-headers.ts'
 import { serializeAnswers } from './http/serialization.ts'
 import { answerUnreadable } from './http/socket-errors.ts'
 import type { Certificate } from './http/tls/certificate.ts'
@@ -110,6 +112,7 @@ export async function createApp({
     bodyLimit: BODY_LIMIT,
     ...serverOptions(connections, certificate),
     routerOptions: { maxParamLength: MAX_PARAM_CHARACTERS },
+    trustProxy: installation.trustedProxies.length > 0 && [...installation.trustedProxies],
     genReqId: () => uuidv7(),
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => refuse(toRefusal(error, request), request, reply),
@@ -121,10 +124,12 @@ export async function createApp({
   handleErrors(app)
   handleUnknownRoutes(app, dashboard)
   parseJsonBodies(app)
-  if (installation.loopbackOnly) guardHost(app)
+  ruleBrowsers(app, { isStrict: certificate !== null && !installation.loopbackOnly })
+  if (installation.loopbackOnly) guardHost(app, installation.publicUrl)
   guardLoops(app)
+  answerOtherOrigins(app, installation.allowedOrigins)
   giveContext(app, facilities)
-  guardOrigin(app, installation.allowedOrigins)
+  guardOrigin(app, ownOrigins(installation))
   takeLargeBodiesInTurn(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
@@ -171,6 +176,10 @@ export async function createApp({
   await app.ready()
   return app
 }
+
+/** Whose pages may change things, besides those of the address that a request came to. */
+const ownOrigins = ({ publicUrl, allowedOrigins }: Installation) =>
+  publicUrl === null ? allowedOrigins : [publicUrl, ...allowedOrigins]
 
 /** Fastify tells at level info what the banner tells anyway. */
 function quieter(log: Logger): FastifyBaseLogger {

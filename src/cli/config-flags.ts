@@ -35,6 +35,7 @@ function placeholder(key: ConfigKey): string {
       roles: 'list',
       labels: 'list',
       allowedOrigins: 'list',
+      trustedProxies: 'list',
       tlsCert: 'file',
       tlsKey: 'file',
       privateAddresses: 'mode',

@@ -9,6 +9,7 @@ import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { parseEmailAddress } from '../core/action/email-address.ts'
 import { parseSmtpUrl } from '../core/action/smtp-url.ts'
+import { networkText, parseNetwork } from '../core/values/network.ts'
 import { nearest } from '../core/words/nearest.ts'
 import { LOG_LEVELS, type LogLevel } from '../telemetry/log-level.ts'
 import { contradiction, GRACE_IN_TAKEOVERS } from './consistency.ts'
@@ -37,6 +38,10 @@ export interface Config {
   readonly maxConnections: number
   /** Origins whose pages may change things although they are not this server's own: those of proxies in front of it. */
   readonly allowedOrigins: readonly string[]
+  /** Where people find the server, when that is not where it listens; an origin. */
+  readonly publicUrl: string | null
+  /** Networks of proxies that are believed when they say for whom they ask. */
+  readonly trustedProxies: readonly string[]
   /** Files with the certificate that the server shows and with its key; null: it speaks without TLS. */
   readonly tlsCert: string | null
   readonly tlsKey: string | null
@@ -209,6 +214,23 @@ const allowedOrigins: Setting<readonly string[]> = {
   },
 }
 
+/** Addresses and networks, kept as they are written; those who use them read them again. */
+const networks = (help: string): Setting<readonly string[]> => ({
+  default: [],
+  help,
+  parse: (value) => {
+    const given = typeof value === 'string' ? value.split(',').map((network) => network.trim()) : value
+    if (!Array.isArray(given)) return fail('must be a list of networks, such as 10.1.0.0/16')
+    return [...new Set<string>(given.map(networkOf))]
+  },
+})
+
+function networkOf(value: unknown): string {
+  const network = typeof value === 'string' ? parseNetwork(value) : null
+  if (network !== null) return networkText(network)
+  return fail(`contains '${String(value)}'; write addresses or networks such as 10.1.2.3 and 10.1.0.0/16`)
+}
+
 export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: {
     ...text('Address to listen on'),
@@ -220,6 +242,14 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   requestTimeoutMs: cadence(30_000, 100, 3_600_000, 'Time limit for receiving a whole request'),
   maxConnections: cadence(10_000, 1, 1_000_000, 'Maximum number of open connections to the API'),
   allowedOrigins: forNetworks(allowedOrigins),
+  publicUrl: forNetworks({
+    ...text('Address that people use, such as https://belfry.example.com'),
+    parse: (value) =>
+      isOrigin(value)
+        ? (value as string)
+        : fail('must be an address without a path, such as https://belfry.example.com'),
+  }),
+  trustedProxies: forNetworks(networks('Addresses of proxies whose X-Forwarded headers are believed')),
   tlsCert: forNetworks(text('File with the TLS certificate and its chain')),
   tlsKey: forNetworks(text('File with the private key of the certificate')),
   dataDir: text('Directory of the embedded database'),

@@ -61,15 +61,67 @@ test.each(reads)('GET $path can be read by no other site', async ({ url }) => {
   expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
 })
 
-test.each(['/', '/docs', '/docs/', '/openapi.json', '/nothing', '/v1/tasks/%zz'])(
-  '%s is shown inside no page of another site',
-  async (url) => {
-    expect((await send('GET', url)).headers).toMatchObject({
-      'cross-origin-resource-policy': 'same-origin',
-      'x-frame-options': 'DENY',
-    })
-  },
-)
+test.each([
+  '/',
+  '/docs',
+  '/docs/',
+  '/docs/openapi.json',
+  '/docs/openapi.yaml',
+  '/openapi.json',
+  '/nothing',
+  '/v1/tasks/%zz',
+])('%s is shown inside no page of another site, and read by none', async (url) => {
+  const { headers } = await send('GET', url, undefined, EVIL)
+
+  expect(headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': expect.stringMatching(/^default-src 'none'.*frame-ancestors 'none'$/),
+  })
+  expect(String(headers['content-security-policy'])).not.toMatch(/script-src[^;]*'unsafe/)
+  expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+})
+
+test('a page of an origin that was named may read what it asks for, without cookies', async () => {
+  const named = { origin: PROXY, 'sec-fetch-site': 'cross-site' }
+
+  const asked = await send('OPTIONS', '/v1/tasks', undefined, {
+    ...named,
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization,content-type',
+  })
+  const answers = await Promise.all([
+    send('GET', '/v1/tasks', undefined, named),
+    send('GET', '/v1/tasks/nothing', undefined, named),
+    send('GET', '/v1/stream', undefined, named),
+  ])
+
+  expect(asked).toMatchObject({
+    status: 204,
+    headers: {
+      'access-control-allow-origin': PROXY,
+      'access-control-allow-methods': expect.stringContaining('DELETE'),
+      'access-control-allow-headers': expect.stringContaining('authorization'),
+    },
+  })
+  for (const { headers } of [asked, ...answers]) {
+    expect(headers).toMatchObject({ 'access-control-allow-origin': PROXY, vary: 'origin' })
+    expect(headers).not.toHaveProperty('access-control-allow-credentials')
+  }
+})
+
+test('a browser that asks for any other page is told nothing', async () => {
+  const { status, headers } = await send('OPTIONS', '/v1/tasks', undefined, {
+    ...EVIL,
+    'access-control-request-method': 'POST',
+  })
+
+  expect(status).toBe(204)
+  expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+})
 
 test('the refusal names the origin and what to set when it is a proxy', async () => {
   const { body } = await send('POST', '/v1/queues/default/pause', undefined, EVIL)
@@ -78,7 +130,7 @@ test('the refusal names the origin and what to set when it is a proxy', async ()
     status: 403,
     title: 'Cross-site request refused',
     detail: expect.stringMatching(
-      /a page of https:\/\/evil\.example,.*--allowed-origins https:\/\/evil\.example\.$/,
+      /a page of https:\/\/evil\.example,.*--public-url https:\/\/evil\.example\..*--allowed-origins https:\/\/evil\.example\.$/,
     ),
   })
 })

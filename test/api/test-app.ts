@@ -82,7 +82,9 @@ export async function createTestApp(
     installation: {
       version: '0.0.0-test',
       loopbackOnly: true,
+      publicUrl: null,
       allowedOrigins,
+      trustedProxies: [],
       isEmbedded: true,
       databasePlace: '~/.local/share/belfry',
     },

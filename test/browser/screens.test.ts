@@ -440,6 +440,26 @@ test('the page allows scripts as files of this server only, and no style without
   expect(await (await fetch(node.url)).text()).not.toContain(nonce)
 })
 
+test('the API reference works under a policy that lets no unknown script run', async () => {
+  const { page } = await visit(`${node.url}/docs`, {
+    // It asks for an icon, and has opinions about the document.
+    expected: /404|document validation errors|\[Object|Executing inline script violates/,
+    before: (opened) =>
+      opened.addInitScript(`globalThis.violations = []
+        document.addEventListener('securitypolicyviolation', (event) => violations.push(event.effectiveDirective + ' ' + event.blockedURI))`),
+  })
+  await page.getByRole('heading', { name: 'Create a task' }).first().waitFor({ state: 'attached' })
+  const violations = await page.evaluate('violations')
+
+  await page.evaluate(`document.head.append(
+    Object.assign(document.createElement('script'), { textContent: 'globalThis.wasRun = true' }))`)
+
+  // It tries whether text can be evaluated, does without when it cannot, and is refused nothing else.
+  expect(violations).toEqual(['script-src eval'])
+  expect(await page.evaluate('violations')).toEqual(['script-src eval', 'script-src-elem inline'])
+  expect(await page.evaluate('"wasRun" in globalThis')).toBe(false)
+})
+
 test('files of the dashboard are cached forever, pages are for browsers, and anything else is refused', async () => {
   const page = await (await fetch(node.url)).text()
   const [script = ''] = /\/assets\/[\w.-]+\.js/.exec(page) ?? []

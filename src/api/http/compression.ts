@@ -22,7 +22,7 @@ export function compressAnswers(app: App): void {
   let atWork = 0
   app.addHook('onSend', async (request, reply, payload) => {
     if (!isLongJson(reply, payload)) return payload
-    reply.header('vary', 'accept-encoding')
+    addVary(reply, 'accept-encoding')
     if (!isWelcome(request) || atWork >= MAX_AT_ONCE) return payload
     atWork++
     if (payload instanceof Readable) {
@@ -37,6 +37,12 @@ export function compressAnswers(app: App): void {
       atWork--
     }
   })
+}
+
+/** An answer may depend on several things. */
+function addVary(reply: FastifyReply, name: string): void {
+  const known = reply.getHeader('vary')
+  reply.header('vary', known === undefined ? name : `${known}, ${name}`)
 }
 
 /** What is sent as a stream of JSON is long. */

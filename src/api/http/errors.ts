@@ -3,6 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { REFUSALS, Refusal, type RefusalCode } from '../../core/errors.ts'
 import { troubleOf } from '../../store/database/database-trouble.ts'
 import type { App } from '../app.ts'
+import { setCommonHeaders } from './security-headers.ts'
 
 /** A problem's type names it for ever; docs/reference/errors.md explains each. */
 const PROBLEM_TYPES = 'urn:belfry:problem'
@@ -14,20 +15,6 @@ export function handleErrors(app: App): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
     refuse(toRefusal(error, request), request, reply),
   )
-}
-
-/** Every answer tells browsers not to guess at its type, and not to show it inside another site's pages. */
-export const BROWSER_RULES = {
-  'x-content-type-options': 'nosniff',
-  'cross-origin-resource-policy': 'same-origin',
-  'x-frame-options': 'DENY',
-} as const
-
-/** What every answer carries. Nothing that comes from the tables is kept: it may be otherwise a moment later. */
-export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id)
-  for (const [name, value] of Object.entries(BROWSER_RULES)) reply.header(name, value)
-  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
 }
 
 /** States that end only when an operator has done something, and are not worth asking about each second. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Service } from '../../runtime/service.ts'
 import { urlOf } from './http-server.ts'
 import type { Readiness } from './readiness.ts'
+import { BROWSER_RULES } from './security-headers.ts'
 import { type Certificate, secureOptions } from './tls/certificate.ts'
 
 /** Probes ask one thing on one connection; whoever is slower than this is no probe. */
@@ -87,6 +88,7 @@ function send(
     ...headers,
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
+    ...BROWSER_RULES,
     connection: 'close',
   })
   response.end(body === null ? '' : JSON.stringify(body))

@@ -8,8 +8,9 @@ const MAX_SHOWN_CHARACTERS = 200
 /**
  * Any page that a browser shows can make it send requests here, also such that ask nobody first: a form, or a fetch
  * without a body. Browsers say which site they act for; whatever changes something is refused when that is another one.
- * Programs that are no browsers say nothing, and are let through. Reads are let through as well: no answer
- * carries a header that lets another site read it.
+ * Programs that are no browsers say nothing, and are let through. Reads are let through as well: only sites that the
+ * operator has named may read the answer. Scheme and host are those that the browser has used, as far as a proxy
+ * that is believed tells them.
  */
 export function guardOrigin(app: App, allowedOrigins: readonly string[]): void {
   app.addHook('onRequest', async (request) => {
@@ -41,6 +42,6 @@ function refusalOf(origin: string | null): Refusal {
   return new Refusal(
     'foreign_origin',
     `This request comes from a page of ${shown}, and pages of other sites cannot change anything in Belfry. ` +
-      `If this is a proxy in front of Belfry, start Belfry with --allowed-origins ${shown}.`,
+      `If people use Belfry at this address, start it with --public-url ${shown}. If it is another site of yours, use --allowed-origins ${shown}.`,
   )
 }

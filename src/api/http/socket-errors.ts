@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { PROBLEM_TYPE, problemDocument } from './errors.ts'
+import { BROWSER_RULES } from './security-headers.ts'
 
 /** Answers what could not even be read as HTTP, in the same form as every other refusal. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
@@ -13,9 +14,14 @@ export function answerUnreadable(error: Error & { code?: string }, socket: Socke
   const refusal = new Refusal('malformed_request', reasonOf(error.code))
   const body = JSON.stringify(problemDocument(refusal, { path: '', requestId: uuidv7() }))
   if (socket.writable) {
-    socket.write(
-      `HTTP/1.1 400 Bad Request\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-    )
+    const headers = {
+      'content-type': PROBLEM_TYPE,
+      'content-length': Buffer.byteLength(body),
+      connection: 'close',
+      ...BROWSER_RULES,
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`)
   }
   socket.destroySoon()
 }

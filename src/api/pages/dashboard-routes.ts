@@ -67,8 +67,6 @@ function sendPage(reply: FastifyReply, { page }: DashboardFiles): FastifyReply {
     .header('cache-control', 'no-cache')
     .header('vary', 'accept')
     .header('content-security-policy', contentSecurityPolicy(nonce))
-    .header('referrer-policy', 'no-referrer')
-    .header('cross-origin-opener-policy', 'same-origin')
     .serializer((body) => body as string)
     .send(page.replaceAll(NONCE_MARK, nonce))
 }

@@ -90,7 +90,7 @@ export async function start(config: Config): Promise<void> {
   steps.done('roles', describeRoles(config))
   if (config.preset !== 'default') steps.done('preset', config.preset)
   printBanner({
-    url: node.url,
+    url: hasApi ? (config.publicUrl ?? node.url) : node.url,
     hasApi,
     dataDir: database.embedded?.dataDir ?? null,
     graceMs: config.shutdownGraceMs,

@@ -50,7 +50,9 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     installation: {
       version: foundations.version,
       loopbackOnly: isLoopback(config.host),
+      publicUrl: config.publicUrl,
       allowedOrigins: config.allowedOrigins,
+      trustedProxies: config.trustedProxies,
       isEmbedded: foundations.isEmbedded,
       databasePlace: foundations.databasePlace,
     },

@@ -5,7 +5,6 @@ import { HistoryTail } from '../../../events/history-tail.ts'
 import type { Facilities } from '../../../operations/context.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { App } from '../../app.ts'
-import { BROWSER_RULES } from '../../http/errors.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { EventClients, MAX_EVENT_STREAMS, startOf } from './event-clients.ts'
 import { LastEventId, WatchEvents } from './schemas.ts'
@@ -46,7 +45,7 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
     const start = startOf({ after, lastEventId: typeof lastEventId === 'string' ? lastEventId : null })
     const follower = {
       response: reply.raw,
-      headers: { 'x-request-id': request.id, ...BROWSER_RULES },
+      headers: { 'x-request-id': request.id, ...request.browserRules },
       projectId: request.context.projectId,
       filter: filterOf(request.query),
       start,

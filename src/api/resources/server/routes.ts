@@ -11,8 +11,12 @@ export interface Installation {
   readonly version: string
   /** Answer only to requests for a loopback name: the server is open to this machine alone. */
   readonly loopbackOnly: boolean
-  /** Origins besides its own whose pages may change things. */
+  /** Where people find it, when that is not where it listens; an origin. */
+  readonly publicUrl: string | null
+  /** Origins besides its own whose pages may read and change things. */
   readonly allowedOrigins: readonly string[]
+  /** Networks of the proxies that are believed when they say for whom they ask. */
+  readonly trustedProxies: readonly string[]
   readonly isEmbedded: boolean
   /** Where the database is, in words that may be shown. */
   readonly databasePlace: string

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import type { Facilities } from '../../../operations/context.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { App } from '../../app.ts'
-import { BROWSER_RULES } from '../../http/errors.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { ChangeFeeds } from './change-feed.ts'
 import { WatchChanges } from './schemas.ts'
@@ -47,7 +46,7 @@ export function streamRoutes(app: App, facilities: Facilities, log: Logger): voi
     const lastEventId = request.headers['last-event-id']
     const watcher = {
       response: reply.raw,
-      headers: { 'x-request-id': request.id, ...BROWSER_RULES },
+      headers: { 'x-request-id': request.id, ...request.browserRules },
       projectId: request.context.projectId,
       taskId: request.query.taskId ?? null,
       lastEventId: typeof lastEventId === 'string' ? lastEventId : null,

@@ -1,0 +1,50 @@
+/**
+ * Which pages of other sites may read answers: those of origins that the operator has named, and nobody else. They come
+ * with a key of their own: cookies are never accepted from them, so no answer allows credentials.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { App } from '../app.ts'
+
+/** How long a browser may keep what it was told about an address. */
+const MAX_AGE_SECONDS = 600
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
+/** What the API reads of a request, beyond what every page may send. */
+const REQUEST_HEADERS =
+  'authorization, belfry-reason, content-type, idempotency-key, if-match, last-event-id, traceparent'
+/** And what it says beside an answer that a page wants to know. */
+const ANSWER_HEADERS = 'etag, link, location, ratelimit, ratelimit-policy, retry-after, x-request-id'
+/** Files of the dashboard are kept by caches, for which an answer must not depend on who asked. */
+const ASSETS = /^\/assets\//
+
+export function answerOtherOrigins(app: App, allowedOrigins: readonly string[]): void {
+  if (allowedOrigins.length === 0) return
+  const allowed = new Set(allowedOrigins)
+  app.addHook('onRequest', async (request, reply) => {
+    if (ASSETS.test(request.url)) return
+    const { origin } = request.headers
+    const isAllowed = origin !== undefined && allowed.has(origin)
+    request.browserRules = {
+      ...request.browserRules,
+      vary: 'origin',
+      ...(isAllowed ? permissionFor(origin) : {}),
+    }
+    if (isAllowed && isQuestion(request)) return answerQuestion(reply)
+  })
+}
+
+const permissionFor = (origin: string) => ({
+  'access-control-allow-origin': origin,
+  'access-control-expose-headers': ANSWER_HEADERS,
+})
+
+/** Browsers ask before they send what a form could not. */
+const isQuestion = ({ method, headers }: FastifyRequest) =>
+  method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+
+const answerQuestion = (reply: FastifyReply) =>
+  reply
+    .code(204)
+    .header('access-control-allow-methods', METHODS)
+    .header('access-control-allow-headers', REQUEST_HEADERS)
+    .header('access-control-max-age', String(MAX_AGE_SECONDS))
+    .send()
