@@ -224,11 +224,34 @@ create table project (
   max_ahead_ms  bigint,
   mail_from     text,
   mail_reply_to text,
+  archived_at   timestamptz,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_limits_are_positive check (min_period_ms > 0 and max_ahead_ms > 0),
   constraint project_limits_leave_room check (min_period_ms <= max_ahead_ms)
 );
+
+create table api_key (
+  id           uuid not null,
+  project_id   uuid,
+  name         text not null,
+  role         text not null,
+  hash         bytea not null,
+  hint         text not null,
+  queues       text[],
+  networks     cidr[],
+  created_at   timestamptz not null default now(),
+  created_by   text,
+  expires_at   timestamptz,
+  revoked_at   timestamptz,
+  rotated_to   uuid,
+  last_used_at timestamptz,
+  constraint api_key_pkey primary key (id),
+  constraint api_key_hash_key unique (hash),
+  constraint api_key_project_id_fkey foreign key (project_id) references project(id),
+  constraint api_key_role check (role = any (array['viewer'::text, 'operator'::text, 'editor'::text, 'admin'::text, 'worker'::text]))
+);
+create index api_key_of_project on api_key (project_id, id);
 
 create table audit_finding (
   id          uuid not null,
@@ -375,6 +398,7 @@ create table remote_worker (
   token_hash bytea not null,
   claim_id   uuid,
   claim_runs uuid[] not null default '{}'::uuid[],
+  key_id     uuid,
   constraint remote_worker_pkey primary key (id),
   constraint remote_worker_id_fkey foreign key (id) references node(id) on delete cascade,
   constraint remote_worker_project_id_fkey foreign key (project_id) references project(id)

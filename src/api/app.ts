@@ -8,21 +8,24 @@ import fastify, {
   LogController,
   type RawServerDefault,
 } from 'fastify'
-import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { uuidv7 } from '../core/ids.ts'
 import type { Facilities } from '../operations/context.ts'
+import type { KeyBook } from '../operations/keys/key-book.ts'
+import { ProjectBook } from '../operations/projects/project-book.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
 import { jobRoutes } from './compatible/jobs-routes.ts'
 import { compatibleTaskRoutes } from './compatible/tasks-routes.ts'
+import { type Authenticator, authenticateRequests } from './http/authentication.ts'
 import { BODY_LIMIT, parseJsonBodies } from './http/body-parsing.ts'
-import { giveContext } from './http/call-context.ts'
 import { compressAnswers } from './http/compression.ts'
 import { type ConnectionLimits, serverOptions } from './http/connection-limits.ts'
 import { answerOtherOrigins } from './http/cross-origin.ts'
 import { handleErrors, refuse, toRefusal } from './http/errors.ts'
 import { guardHost } from './http/host-guard.ts'
+import { keyAuthenticator } from './http/key-authenticator.ts'
 import { takeLargeBodiesInTurn } from './http/large-bodies.ts'
 import { guardLoops } from './http/loop-guard.ts'
 import { guardOrigin } from './http/origin-guard.ts'
@@ -35,8 +38,8 @@ import { handleUnknownRoutes } from './http/unknown-routes.ts'
 import { validatorCompiler } from './http/validation/compiler.ts'
 import { guardText } from './http/validation/text.ts'
 import type { DashboardFiles } from './pages/dashboard-files.ts'
-import { dashboardRoutes } from './pages/dashboard-routes.ts'
-import { documentation, finishDocument } from './pages/documentation.ts'
+import { dashboardRoutes, showPages } from './pages/dashboard-routes.ts'
+import { describeRoute, documentation, finishDocument } from './pages/documentation.ts'
 import { documentationRoutes } from './pages/documentation-routes.ts'
 import { auditLogRoutes } from './resources/audit-log/routes.ts'
 import { backfillRoutes } from './resources/backfills/routes.ts'
@@ -46,6 +49,7 @@ import { eventRoutes } from './resources/events/routes.ts'
 import { findingRoutes } from './resources/findings/routes.ts'
 import { healthRoutes } from './resources/health/routes.ts'
 import { idRoutes } from './resources/ids/routes.ts'
+import { keyRoutes } from './resources/keys/routes.ts'
 import { ledgerRoutes } from './resources/ledger/routes.ts'
 import { clusterRoutes } from './resources/nodes/routes.ts'
 import { statsRoutes } from './resources/overview/routes.ts'
@@ -78,6 +82,7 @@ export type App = FastifyInstance<
 
 export interface AppOptions {
   readonly facilities: Facilities
+  readonly keys: KeyBook
   readonly readiness: Readiness
   /** Attends to workers of the users' own. */
   readonly remoteWorkers: RemoteWorkers
@@ -97,6 +102,7 @@ const MAX_PARAM_CHARACTERS = 8_192
 
 export async function createApp({
   facilities,
+  keys,
   readiness,
   remoteWorkers,
   tester,
@@ -106,6 +112,7 @@ export async function createApp({
   certificate,
   dashboard,
 }: AppOptions): Promise<App> {
+  const authenticators: readonly Authenticator[] = [keyAuthenticator(keys)]
   const app: App = fastify({
     loggerInstance: quieter(log),
     logController: new LogController({ disableRequestLogging: true }),
@@ -128,8 +135,15 @@ export async function createApp({
   if (installation.loopbackOnly) guardHost(app, installation.publicUrl)
   guardLoops(app)
   answerOtherOrigins(app, installation.allowedOrigins)
-  giveContext(app, facilities)
   guardOrigin(app, ownOrigins(installation))
+  showPages(app, dashboard)
+  authenticateRequests(app, {
+    facilities,
+    keys,
+    projects: new ProjectBook(facilities.db),
+    authenticators,
+    remoteWorkers,
+  })
   takeLargeBodiesInTurn(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
@@ -138,7 +152,7 @@ export async function createApp({
 
   await app.register(fastifySwagger, {
     openapi: documentation(installation.version),
-    transform: jsonSchemaTransform,
+    transform: describeRoute,
     transformObject: finishDocument,
   })
   createTaskRoutes(app)
@@ -158,9 +172,10 @@ export async function createApp({
   blackoutRoutes(app)
   signingSecretRoutes(app)
   clusterRoutes(app)
-  serverRoutes(app, installation)
+  serverRoutes(app, installation, keys)
   statsRoutes(app)
   projectRoutes(app)
+  keyRoutes(app)
   findingRoutes(app)
   auditLogRoutes(app)
   streamRoutes(app, facilities, log)

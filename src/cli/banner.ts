@@ -8,6 +8,10 @@ export interface Banner {
   /** Of the embedded database; null when there is none. */
   readonly dataDir: string | null
   readonly graceMs: number
+  /** Whether only this machine reaches it. */
+  readonly isLoopback: boolean
+  /** Whether requests need no API key. */
+  readonly isOpen: boolean
 }
 
 /** What a newcomer needs next: where it is, one thing to try, how to stop. */
@@ -15,7 +19,7 @@ export function printBanner(banner: Banner): void {
   process.stdout.write(bannerText(banner))
 }
 
-export function bannerText({ url, hasApi, dataDir, graceMs }: Banner): string {
+export function bannerText({ url, hasApi, dataDir, graceMs, isLoopback, isOpen }: Banner): string {
   const lines: [string, string][] = []
   if (!hasApi) lines.push(['Probes', c.cyan(`${url}/readyz`)])
   else
@@ -31,7 +35,8 @@ export function bannerText({ url, hasApi, dataDir, graceMs }: Banner): string {
       `curl -X POST ${url}/tasks -H 'content-type: application/json' -d '{"command":"5s"}'`,
     ])
   lines.push(['Stop', `Ctrl-C (runs in progress get ${Math.round(graceMs / 1000)} s)`])
-  const ready = !hasApi ? 'Ready.' : 'Ready. Accessible from this machine only; no API key needed.'
+  const reach = isLoopback ? ' Accessible from this machine only;' : ''
+  const ready = !hasApi ? 'Ready.' : `Ready.${reach} ${isOpen ? 'no API key needed' : 'API key required'}.`
   const body = lines.map(([label, text]) => `  ${label.padEnd(10)} ${text}`).join('\n')
   return `\n${body}\n\n  ${c.dim(ready)}\n\n`
 }

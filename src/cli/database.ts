@@ -2,7 +2,13 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defaultDataDir, type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded/server.ts'
+import {
+  defaultDataDir,
+  type EmbeddedPostgres,
+  EmbeddedPostgresError,
+  runningConnection,
+  startEmbeddedPostgres,
+} from '../embedded/server.ts'
 import { REQUEST_CONNECTIONS, REQUEST_TIMEOUT_MS } from '../node/connections.ts'
 import type { Config, Pooling } from '../runtime/config.ts'
 import { Database, isUnavailable, sqlState } from '../store/database/database.ts'
@@ -75,6 +81,19 @@ export async function openDatabase(config: Config, onStep: (text: string) => voi
   } catch (error) {
     await close().catch(() => {})
     throw describeFailure(error, url)
+  }
+}
+
+/** The same also while another process, such as a running node, has the embedded database. */
+export async function openSharedDatabase(config: Config): Promise<OpenDatabase> {
+  try {
+    return await openDatabase(config, () => {})
+  } catch (error) {
+    if (!(error instanceof EmbeddedPostgresError) || !error.holder) throw error
+    const dataDir = config.dataDir ?? defaultDataDir()
+    const databaseUrl = await runningConnection({ dataDir, runAs: config.runAs })
+    if (databaseUrl === null) throw error
+    return openDatabase({ ...config, databaseUrl, databasePooling: 'session' }, () => {})
   }
 }
 

@@ -8,6 +8,7 @@ import { clusterCommands } from './commands/cluster.ts'
 import { deadLetterCommand } from './commands/dead-letter.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
+import { keyCommand } from './commands/key.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { projectCommand } from './commands/project.ts'
 import { queueCommand } from './commands/queue.ts'
@@ -61,6 +62,7 @@ export function createProgram(): Command {
   signingSecretCommand(program)
   clusterCommands(program)
   projectCommand(program)
+  keyCommand(program)
   migrateCommand(program)
   doctorCommand(program)
   versionCommand(program)

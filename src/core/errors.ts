@@ -5,6 +5,8 @@
 export const REFUSALS = {
   malformed_request: { status: 400, title: 'The request is malformed' },
   unknown_token: { status: 401, title: 'Unknown worker token' },
+  unauthenticated: { status: 401, title: 'Authentication required' },
+  forbidden: { status: 403, title: 'Not allowed' },
   foreign_origin: { status: 403, title: 'Cross-site request refused' },
   own_request: { status: 403, title: 'Belfry cannot call itself' },
   not_found: { status: 404, title: 'Not found' },
@@ -18,6 +20,9 @@ export const REFUSALS = {
   task_ended: { status: 409, title: 'The task has ended' },
   nothing_ahead: { status: 409, title: 'The task has no upcoming occurrence' },
   too_many_blackouts: { status: 409, title: 'Too many blackouts' },
+  project_archived: { status: 409, title: 'The project is archived' },
+  too_many_keys: { status: 409, title: 'Too many API keys' },
+  key_ended: { status: 409, title: 'The API key is no longer valid' },
   key_in_use: { status: 409, title: 'The key is already in use' },
   worker_gone: { status: 410, title: 'The worker is no longer registered' },
   redrive_ended: { status: 409, title: 'The redrive has ended' },

@@ -90,6 +90,16 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
+/** Where the server of a directory answers that another process runs; null when none runs there. */
+export async function runningConnection({
+  dataDir,
+  runAs = null,
+}: Pick<EmbeddedPostgresOptions, 'dataDir' | 'runAs'>): Promise<string | null> {
+  const directory = openDataDirectory(dataDir, { major: findBinaries().major, runAs })
+  const found = directory.hasDatabase ? await settle(directory) : null
+  return found && connectionStringFor(listeningOf(found, directory), readOrCreatePassword(directory))
+}
+
 async function bringUp(
   { settings = {}, onStep = () => {} }: EmbeddedPostgresOptions,
   directory: DataDirectory,

@@ -7,7 +7,7 @@
  * followed by another one, until none is left.
  */
 
-import { contextOf, type Facilities } from '../operations/context.ts'
+import { contextOf, type Facilities, systemCall } from '../operations/context.ts'
 import { pause } from '../operations/dead-letters/pause.ts'
 import { LEASE_MS, RedrivePass } from '../operations/dead-letters/redrive-pass.ts'
 import { LeasedWork } from '../runtime/leased-work.ts'
@@ -49,10 +49,7 @@ export class Redriver extends LeasedWork<RedriveRow> {
 
   protected async work(redrive: RedriveRow, stopping: AbortSignal): Promise<void> {
     const pass = new RedrivePass(
-      contextOf(this.#facilities, {
-        projectId: redrive.projectId,
-        actor: { kind: 'system', part: 'redriver' },
-      }),
+      contextOf(this.#facilities, systemCall('redriver', redrive.projectId)),
       redrive,
       stopping,
     )

@@ -25,6 +25,8 @@ export interface Node {
   readonly url: string
   /** How far the database's clock is from this machine's, in milliseconds. */
   readonly clockOffsetMs: number
+  /** Whether requests need no key: only this machine can send them, and the installation has none. */
+  readonly isOpen: boolean
   stop(): Promise<void>
 }
 
@@ -35,7 +37,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const work = has('worker') ? workerRole(foundations) : null
   const tls = await tlsOf(config)
   const certificate = tls?.certificate ?? null
-  const api = has('api') ? await apiRole(foundations, certificate) : null
+  const api = has('api') ? await orClose(foundations, () => apiRole(foundations, certificate)) : null
   const server =
     api?.server ?? new HealthServer({ readiness, host: config.host, port: config.port, certificate })
   // Services stop last first: a stopping node answers requests until its runs have ended.
@@ -55,6 +57,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     id,
     url: server.url,
     clockOffsetMs: clock.now() - Date.now(),
+    isOpen: (await api?.keys.isOpen()) ?? false,
     stop: async () => {
       readiness.enter('stopping')
       await delay(config.drainMs)
@@ -68,6 +71,16 @@ async function tlsOf({ tlsCert: certFile, tlsKey: keyFile }: Config) {
   if (certFile === null || keyFile === null) return null
   const files = { certFile, keyFile }
   return { files, certificate: await readCertificate(files) }
+}
+
+/** What could not be put together leaves no connection behind. */
+async function orClose<T>({ connections }: Foundations, make: () => Promise<T>): Promise<T> {
+  try {
+    return await make()
+  } catch (error) {
+    await connections.close()
+    throw error
+  }
 }
 
 /** What every node has, whatever its roles: connections, a clock, a heartbeat, wake-ups. */

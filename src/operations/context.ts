@@ -1,3 +1,4 @@
+import { EVERYTHING, type Grant, type Reach, type Role, UNLIMITED } from '../core/access/role.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Database } from '../store/database/database.ts'
 import type { ProjectLimits } from '../store/projects/projects.ts'
@@ -25,9 +26,24 @@ export interface Facilities {
   readonly limits: ProjectLimits
 }
 
-/** Who calls an operation: a client, known by its address, or Belfry itself. */
+/** Who calls an operation. */
 export type Actor =
-  | { readonly kind: 'client'; readonly address: string | null }
+  /** A program with a key; `projectId` is null for a key of the installation. */
+  | {
+      readonly kind: 'key'
+      readonly id: string
+      readonly name: string
+      readonly role: Role
+      readonly projectId: string | null
+      readonly address: string | null
+    }
+  /** Somebody who has signed in. */
+  | { readonly kind: 'person'; readonly id: string; readonly name: string; readonly address: string | null }
+  /** A worker that has registered, by its token. */
+  | { readonly kind: 'worker'; readonly id: string; readonly address: string | null }
+  /** Somebody without a credential: on an open server, or before they have signed in. */
+  | { readonly kind: 'anonymous'; readonly address: string | null }
+  /** Belfry itself. */
   | { readonly kind: 'system'; readonly part: string }
 
 /** The request that a call comes from, as the audit log names it. */
@@ -37,10 +53,12 @@ export interface CallRequest {
   readonly reason: string | null
 }
 
-/** One call of an operation: in which project, and who acts. */
+/** One call of an operation: in which project, who acts, and what they may do. */
 export interface Call {
   readonly projectId: string
   readonly actor: Actor
+  readonly grant: Grant
+  readonly reach: Reach
   /** Absent for what Belfry does by itself. */
   readonly request?: CallRequest | undefined
 }
@@ -48,9 +66,38 @@ export interface Call {
 /** What an operation gets. It is made for each call; nothing keeps one for later calls. */
 export interface Context extends Facilities, Call {}
 
-export const contextOf = (facilities: Facilities, { projectId, actor, request }: Call): Context => ({
+export const contextOf = (
+  facilities: Facilities,
+  { projectId, actor, grant, reach, request }: Call,
+): Context => ({
   ...facilities,
   projectId,
   actor,
+  grant,
+  reach,
   request,
 })
+
+/** What a part of Belfry does by itself, in a project. */
+export const systemCall = (part: string, projectId: string): Call => ({
+  projectId,
+  actor: { kind: 'system', part },
+  grant: EVERYTHING,
+  reach: UNLIMITED,
+})
+
+/** Who acts, in a few words for people: as a change is signed. */
+export function nameOf(actor: Actor): string | null {
+  switch (actor.kind) {
+    case 'key':
+      return `key ${actor.name}`
+    case 'person':
+      return actor.name
+    case 'worker':
+      return `worker ${actor.id}`
+    case 'anonymous':
+      return actor.address
+    case 'system':
+      return `belfry ${actor.part}`
+  }
+}

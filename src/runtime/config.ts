@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
+import { MIN_ADMIN_KEY_CHARACTERS } from '../core/access/api-key.ts'
 import { parseEmailAddress } from '../core/action/email-address.ts'
 import { parseSmtpUrl } from '../core/action/smtp-url.ts'
 import { networkText, parseNetwork } from '../core/values/network.ts'
@@ -45,6 +46,8 @@ export interface Config {
   /** Files with the certificate that the server shows and with its key; null: it speaks without TLS. */
   readonly tlsCert: string | null
   readonly tlsKey: string | null
+  /** A key of the installation with the role admin, which is stored nowhere else. Null: none. */
+  readonly adminKey: string | null
   /** Where the embedded database lives. Null: the platform's place for user data. */
   readonly dataDir: string | null
   /** The user that the embedded database runs as when Belfry is root. Null: the owner of the data, or one that exists. */
@@ -203,6 +206,15 @@ const isOrigin = (value: unknown): boolean =>
   URL.canParse(value) &&
   new URL(value).origin === value
 
+const adminKey: Setting<string | null> = {
+  default: null,
+  help: 'API key with the role admin, for containers; at least 32 characters',
+  parse: (value) =>
+    typeof value === 'string' && value.length >= MIN_ADMIN_KEY_CHARACTERS && /^[\x21-\x7e]*$/.test(value)
+      ? value
+      : fail(`must be at least ${MIN_ADMIN_KEY_CHARACTERS} visible ASCII characters`),
+}
+
 const allowedOrigins: Setting<readonly string[]> = {
   default: [],
   help: 'Origins of proxies in front, such as https://belfry.example.com',
@@ -252,6 +264,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   trustedProxies: forNetworks(networks('Addresses of proxies whose X-Forwarded headers are believed')),
   tlsCert: forNetworks(text('File with the TLS certificate and its chain')),
   tlsKey: forNetworks(text('File with the private key of the certificate')),
+  adminKey: forNetworks(adminKey),
   dataDir: text('Directory of the embedded database'),
   runAs: text('User to run the embedded database as, when started as root'),
   databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
@@ -318,7 +331,15 @@ export const CADENCES = CONFIG_KEYS.filter((key) => SETTINGS[key].isCadence)
 export const NETWORK_SETTINGS = CONFIG_KEYS.filter((key) => SETTINGS[key].isForNetworks)
 
 /** Variables of the same prefix that other programs of the project read. */
-const OTHER_VARIABLES = ['BELFRY_CONFIG', 'BELFRY_URL', 'BELFRY_TOKEN', 'BELFRY_TOKEN_FILE', 'BELFRY_CA_FILE']
+const OTHER_VARIABLES = [
+  'BELFRY_CONFIG',
+  'BELFRY_URL',
+  'BELFRY_KEY',
+  'BELFRY_KEY_FILE',
+  'BELFRY_TOKEN',
+  'BELFRY_TOKEN_FILE',
+  'BELFRY_CA_FILE',
+]
 export const CONFIG_FILE = 'belfry.toml'
 
 /** Where settings are looked for, first things first. */
@@ -381,8 +402,8 @@ export const flagOf = (key: ConfigKey) => `--${snake(key).replaceAll('_', '-')}`
 export const variableOf = (key: ConfigKey) => `BELFRY_${snake(key).toUpperCase()}`
 const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Addresses that may hold a password. */
-const SECRETS: readonly ConfigKey[] = ['databaseUrl', 'databaseDirectUrl', 'smtpUrl']
+/** Values that nobody may see. */
+const SECRETS: readonly ConfigKey[] = ['adminKey', 'databaseUrl', 'databaseDirectUrl', 'smtpUrl']
 
 function parse(key: ConfigKey, { value, name }: { value: unknown; name: string }): unknown {
   try {

@@ -30,6 +30,8 @@ export interface WorkerOptions {
   readonly server?: string | readonly string[]
   /** Certificates of the authority that signed the server's own, in PEM form. Default: those that Node.js trusts. */
   readonly ca?: string
+  /** An API key of the role worker; needed as soon as Belfry has any key. Default `BELFRY_KEY`. */
+  readonly key?: string
   /** Runs performed at once. Default 10. */
   readonly concurrency?: number
   /** What this worker is able to do: tasks may ask for it. */
@@ -210,6 +212,7 @@ export class Worker {
 
   async #register(): Promise<void> {
     const { name = `${hostname()}/${process.pid}`, version, labels, queues } = this.#options
+    const { key = process.env['BELFRY_KEY'] } = this.#options
     const introduction = {
       handlers: [...this.#handlers.keys()],
       name,
@@ -219,6 +222,7 @@ export class Worker {
       ...(queues === undefined ? {} : { queues }),
     }
     const welcome = await this.#connection.insist('/v1/worker/register', introduction, {
+      ...(key ? { token: key } : {}),
       signal: this.#halt.signal,
       onFailure: (why) => this.#say('warn', `cannot register: ${why}; retrying`),
     })
@@ -293,7 +297,8 @@ export class Worker {
         else await this.#claim(this.#incarnation)
       } catch (error) {
         if (this.#isStopping) return
-        if (error instanceof Refused && isGone(error)) this.#bury(this.#incarnation?.token ?? '')
+        if (this.#incarnation && error instanceof Refused && isGone(error))
+          this.#bury(this.#incarnation.token)
         else {
           this.#say('warn', `cannot claim: ${error instanceof Error ? error.message : error}`)
           await pause(STATUS_MS)

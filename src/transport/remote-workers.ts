@@ -12,6 +12,8 @@ export interface RemoteWorker {
   readonly labels: readonly string[]
   /** The queues that it keeps to; null for all of them. */
   readonly queues: readonly string[] | null
+  /** The key that it registered with; null: the server was open. */
+  readonly keyId: string | null
 }
 
 /** A worker introduces itself. */

@@ -23,11 +23,14 @@ export interface WakeUps {
   announceTargets(): void
   /** A user asked that running attempts be stopped. */
   announceCancel(): void
+  /** Keys were created, revoked or changed. */
+  announceKeys(): void
   onDue(listener: (hints: readonly DueHint[]) => void): void
   onReady(listener: () => void): void
   onQueues(listener: () => void): void
   onTargets(listener: () => void): void
   onCancel(listener: () => void): void
+  onKeys(listener: () => void): void
 }
 
 /** Wake-ups within one process: enough when it is the only one. */
@@ -37,6 +40,7 @@ export class LocalWakeUps implements WakeUps {
   readonly #queues: (() => void)[] = []
   readonly #targets: (() => void)[] = []
   readonly #cancel: (() => void)[] = []
+  readonly #keys: (() => void)[] = []
 
   announceDue(hints: readonly DueHint[]): void {
     for (const listener of this.#due) listener(hints)
@@ -58,6 +62,10 @@ export class LocalWakeUps implements WakeUps {
     for (const listener of this.#cancel) listener()
   }
 
+  announceKeys(): void {
+    for (const listener of this.#keys) listener()
+  }
+
   onDue(listener: (hints: readonly DueHint[]) => void): void {
     this.#due.push(listener)
   }
@@ -76,5 +84,9 @@ export class LocalWakeUps implements WakeUps {
 
   onCancel(listener: () => void): void {
     this.#cancel.push(listener)
+  }
+
+  onKeys(listener: () => void): void {
+    this.#keys.push(listener)
   }
 }

@@ -176,7 +176,6 @@ test('without its database the server lives, is not ready, and asks to come agai
   })
   expect(readiness).toMatchObject({ status: 503, body: { status: 'not_ready' } })
   expect((await ask('GET', '/healthz')).status).toBe(200)
-  expect((await ask('POST', '/v1/tasks', {})).status).toBe(422)
   expect((await ask('POST', '/tasks', { command: '1s' })).status).toBe(500)
 })
 

@@ -6,7 +6,8 @@ import { createApp } from '../../src/api/app.ts'
 import { Readiness } from '../../src/api/http/readiness.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Tester } from '../../src/events/subscriptions/tester.ts'
-import { contextOf } from '../../src/operations/context.ts'
+import { contextOf, systemCall } from '../../src/operations/context.ts'
+import { KeyBook } from '../../src/operations/keys/key-book.ts'
 import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { UNSIGNED } from '../../src/outgoing/signer.ts'
 import { RemoteDesk } from '../../src/remote/remote-desk.ts'
@@ -73,8 +74,11 @@ export async function createTestApp(
   })
   const readiness = new Readiness(facilities.writeCheck)
   readiness.enter('serving')
+  const keys = new KeyBook({ db, wakeUps, clock, log: silentLogger(), adminKey: null, isLoopback: true })
+  keys.start()
   const app = await createApp({
     facilities,
+    keys,
     readiness,
     remoteWorkers,
     tester,
@@ -94,6 +98,7 @@ export async function createTestApp(
   })
   afterAll(async () => {
     await app.close()
+    await keys.stop()
     await remoteWorkers.stop()
     await tester.stop()
   })
@@ -126,10 +131,7 @@ export async function createTestApp(
       body: isJson && answer.payload !== '' ? JSON.parse(answer.payload) : null,
     }
   }
-  const context = contextOf(facilities, {
-    projectId: DEFAULT_PROJECT_ID,
-    actor: { kind: 'system', part: 'test' },
-  })
+  const context = contextOf(facilities, systemCall('test', DEFAULT_PROJECT_ID))
   return { app, context, send }
 }
 

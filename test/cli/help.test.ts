@@ -18,7 +18,7 @@ test('help teaches on one screen, and at once', async () => {
   for (const word of ['start', 'doctor', 'task create', 'run', 'migrate', 'version', '/docs', 'Exit codes'])
     expect(stdout).toContain(word)
   expect(linesOf(stdout)).toBeGreaterThanOrEqual(20)
-  expect(linesOf(stdout)).toBeLessThanOrEqual(40)
+  expect(linesOf(stdout)).toBeLessThanOrEqual(44)
   process.stdout.write(`  belfry --help took ${tookMs} ms\n`)
 })
 
@@ -34,7 +34,7 @@ test('every command has help that fits one screen', async () => {
     const { code, stdout } = await runBelfry([command, '--help'])
     expect(code).toBe(0)
     expect(stdout).toContain(`Usage: belfry ${command}`)
-    expect(linesOf(stdout)).toBeLessThanOrEqual(40)
+    expect(linesOf(stdout)).toBeLessThanOrEqual(44)
   }
   const { stdout } = await runBelfry(['start', '--help'])
   for (const word of [

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { systemCall } from '../../src/operations/context.ts'
 import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { editTask } from '../../src/operations/tasks/edit-task.ts'
 import { fire, JUST_RUN } from '../../src/store/agenda/agenda.ts'
@@ -73,8 +74,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
     misfireGraceMs: 10_000,
     deadNodeMinutes: 10_080,
     limits: { minPeriodMs: null, maxAheadMs: null },
-    projectId: DEFAULT_PROJECT_ID,
-    actor: { kind: 'system', part: 'test' } as const,
+    ...systemCall('test', DEFAULT_PROJECT_ID),
   }
   await editTask(context, {
     id: task.taskId,

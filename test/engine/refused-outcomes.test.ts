@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { systemCall } from '../../src/operations/context.ts'
 import { readStats } from '../../src/operations/overview/stats.ts'
 import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { OutcomeWriter } from '../../src/outcomes/outcome-writer.ts'
@@ -76,8 +77,7 @@ const overview = () =>
     misfireGraceMs: 10_000,
     deadNodeMinutes: 10_080,
     limits: { minPeriodMs: null, maxAheadMs: null },
-    projectId: DEFAULT_PROJECT_ID,
-    actor: { kind: 'system', part: 'test' } as const,
+    ...systemCall('test', DEFAULT_PROJECT_ID),
   })
 
 test('an outcome is written into a day of history whose partition is missing', async () => {

@@ -11,7 +11,8 @@ export function ServerLine() {
     <p className={classes.line}>
       Database: {isEmbedded ? `embedded PostgreSQL ${version}, ` : `PostgreSQL ${version} at `}
       <span className={classes.place}>{place}</span>
-      {server.isLoopbackOnly && ' · local access only, no API key required'}
+      {server.isLoopbackOnly && ' · local access only'}
+      {server.isOpen && ' · no API key required'}
     </p>
   )
 }

@@ -81,7 +81,7 @@ const history = {
 }
 
 export function jobRoutes(app: App): void {
-  app.post('/submit_job', { schema: submit }, async (request, reply) => {
+  app.post('/submit_job', { schema: submit, config: { access: 'edit' } }, async (request, reply) => {
     try {
       const input = toCreateTask(request.body)
       const traceparent = traceparentOf(request)
@@ -94,41 +94,53 @@ export function jobRoutes(app: App): void {
     }
   })
 
-  app.post('/retrieve_all_jobs', { schema: retrieve }, async ({ body, query, context }, reply) => {
-    const before = decodeCursor(query.cursor, isTaskPosition)?.[0]
-    const rows = await listBriefly(context, { owner: body.user_id, before, limit: JOB_LIST_LIMIT + 1 })
-    const page = pageOf(rows, { limit: JOB_LIST_LIMIT, present, position: ({ id }) => [id] })
-    linkNext(reply, '/retrieve_all_jobs', page.nextCursor)
-    return page.items
-  })
+  app.post(
+    '/retrieve_all_jobs',
+    { schema: retrieve, config: { access: 'read' } },
+    async ({ body, query, context }, reply) => {
+      const before = decodeCursor(query.cursor, isTaskPosition)?.[0]
+      const rows = await listBriefly(context, { owner: body.user_id, before, limit: JOB_LIST_LIMIT + 1 })
+      const page = pageOf(rows, { limit: JOB_LIST_LIMIT, present, position: ({ id }) => [id] })
+      linkNext(reply, '/retrieve_all_jobs', page.nextCursor)
+      return page.items
+    },
+  )
 
-  app.post('/delete_job', { schema: remove }, async ({ body: { user_id, job_id }, context }) => {
-    // Somebody else's job is as good as none.
-    if ((await getJob(context, job_id)).owner !== user_id) noJob(job_id)
-    await endTask(context, job_id, 'delete')
-    return { user_id, job_id }
-  })
+  app.post(
+    '/delete_job',
+    { schema: remove, config: { access: 'edit' } },
+    async ({ body: { user_id, job_id }, context }) => {
+      // Somebody else's job is as good as none.
+      if ((await getJob(context, job_id)).owner !== user_id) noJob(job_id)
+      await endTask(context, job_id, 'delete')
+      return { user_id, job_id }
+    },
+  )
 
-  app.post('/get_exec_history', { schema: history }, async ({ body: { job_id }, query, context }, reply) => {
-    await getJob(context, job_id)
-    const [scheduledFor, id] = decodeCursor(query.cursor, isExecutionPosition) ?? []
-    const before = scheduledFor === undefined || id === undefined ? undefined : { scheduledFor, id }
-    const statement = runsOfTask({
-      projectId: context.projectId,
-      taskId: job_id,
-      isBrief: true,
-      before,
-      limit: JOB_LIST_LIMIT + 1,
-    })
-    const rows = await context.db.snapshot((tx) => tx.run(statement), { inOrder: true })
-    const page = pageOf(rows, {
-      limit: JOB_LIST_LIMIT,
-      present: presentExecution,
-      position: (row) => [row.scheduledFor, row.id],
-    })
-    linkNext(reply, '/get_exec_history', page.nextCursor)
-    return page.items
-  })
+  app.post(
+    '/get_exec_history',
+    { schema: history, config: { access: 'read' } },
+    async ({ body: { job_id }, query, context }, reply) => {
+      await getJob(context, job_id)
+      const [scheduledFor, id] = decodeCursor(query.cursor, isExecutionPosition) ?? []
+      const before = scheduledFor === undefined || id === undefined ? undefined : { scheduledFor, id }
+      const statement = runsOfTask({
+        projectId: context.projectId,
+        taskId: job_id,
+        isBrief: true,
+        before,
+        limit: JOB_LIST_LIMIT + 1,
+      })
+      const rows = await context.db.snapshot((tx) => tx.run(statement), { inOrder: true })
+      const page = pageOf(rows, {
+        limit: JOB_LIST_LIMIT,
+        present: presentExecution,
+        position: (row) => [row.scheduledFor, row.id],
+      })
+      linkNext(reply, '/get_exec_history', page.nextCursor)
+      return page.items
+    },
+  )
 }
 
 const isExecutionPosition = (value: unknown): value is readonly [number, string] =>

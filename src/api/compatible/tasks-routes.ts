@@ -62,7 +62,7 @@ export function compatibleTaskRoutes(app: App): void {
     refuse(inItsWords(toRefusal(error, request)), request, reply),
   )
 
-  app.post('/tasks', { schema: schedule }, async (request, reply) => {
+  app.post('/tasks', { schema: schedule, config: { access: 'edit' } }, async (request, reply) => {
     const { body, isReplay } = await createTask(request.context, {
       input: toCreateTask(request.body),
       traceparent: traceparentOf(request),
@@ -73,7 +73,7 @@ export function compatibleTaskRoutes(app: App): void {
     return body as TaskResponse
   })
 
-  app.get('/tasks', { schema: list }, async ({ query, context }, reply) => {
+  app.get('/tasks', { schema: list, config: { access: 'read' } }, async ({ query, context }, reply) => {
     const before = decodeCursor(query.cursor, isTaskPosition)?.[0]
     const rows = await listBriefly(context, { before, limit: LIST_LIMIT + 1 })
     const page = pageOf(rows, { limit: LIST_LIMIT, present, position: ({ id }) => [id] })
@@ -81,7 +81,7 @@ export function compatibleTaskRoutes(app: App): void {
     return page.items
   })
 
-  app.get('/tasks/:id', { schema: read }, async ({ params: { id }, context }) =>
+  app.get('/tasks/:id', { schema: read, config: { access: 'read' } }, async ({ params: { id }, context }) =>
     present(isUuid(id) ? await getTask(context, id) : notFound(id.slice(0, 100))),
   )
 }

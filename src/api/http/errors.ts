@@ -27,6 +27,7 @@ export const retryAfter = (code: RefusalCode) => (LASTING.has(code) ? '5' : '1')
 export function refuse(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status } = REFUSALS[refusal.code]
   setCommonHeaders(request, reply)
+  if (status === 401) reply.header('www-authenticate', 'Bearer realm="belfry"')
   if (status === 503) reply.header('retry-after', retryAfter(refusal.code))
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', String(refusal.retryAfterSeconds))
   return reply

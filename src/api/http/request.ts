@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Refusal } from '../../core/errors.ts'
+import { nameOf } from '../../operations/context.ts'
 import { type Repeatable, repeatable } from '../../operations/idempotency.ts'
 import type { ExpectedVersion } from '../../operations/tasks/expected-version.ts'
 
@@ -36,8 +37,14 @@ export function traceparentOf(request: FastifyRequest): string | null {
   return typeof value === 'string' && TRACEPARENT.test(value) ? value : null
 }
 
-/** Who asks, as far as the server knows: where the request came from. */
-export const callerOf = (request: FastifyRequest): string | null => request.ip ?? null
+const BEARER = /^Bearer +(\S+)$/i
+
+/** What a request carries as `Authorization: Bearer`; null without it. */
+export const bearerOf = ({ headers }: FastifyRequest): string | null =>
+  BEARER.exec(headers.authorization ?? '')?.[1] ?? null
+
+/** Who asks, in a few words. */
+export const callerOf = ({ context }: FastifyRequest): string | null => nameOf(context.actor)
 
 export const etag = (version: number): string => `"${version}"`
 

@@ -31,13 +31,16 @@ export const pageInstead = (
     ? sendPage(reply.code(404), files)
     : null
 
-export function dashboardRoutes(app: App, files: DashboardFiles | null): void {
+/** Whoever asks for HTML where a page is gets it, with or without a key: what it shows it asks for itself. */
+export function showPages(app: App, files: DashboardFiles | null): void {
   app.addHook('onRequest', async (request, reply) => {
     if (files && isReading(request) && PAGES.test(pathOf(request)) && wantsHtml(request))
       return sendPage(reply, files)
   })
+}
 
-  app.get('/', { schema: { hide: true } }, async (_, reply) => {
+export function dashboardRoutes(app: App, files: DashboardFiles | null): void {
+  app.get('/', { schema: { hide: true }, config: { access: 'public' } }, async (_, reply) => {
     if (files) return sendPage(reply, files)
     throw new Refusal(
       'not_found',
@@ -47,7 +50,7 @@ export function dashboardRoutes(app: App, files: DashboardFiles | null): void {
 
   app.get<{ Params: { name: string } }>(
     '/assets/:name',
-    { schema: { hide: true } },
+    { schema: { hide: true }, config: { access: 'public' } },
     async (request, reply) => {
       const file = files?.assets.get(request.params.name)
       if (!file) throw new Refusal('not_found', `The dashboard file ${pathOf(request)} does not exist.`)

@@ -41,11 +41,14 @@ const PAGE = {
 } as const
 
 export async function documentationRoutes(app: App): Promise<void> {
-  app.get('/openapi.json', { schema: { hide: true } }, async (_, reply) =>
+  app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, async (_, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(app.swagger()),
   )
   const { default: reference } = await import('@scalar/fastify-api-reference')
   await app.register(async (scope) => {
+    scope.addHook('onRoute', (route) => {
+      route.config = { ...route.config, access: 'public' }
+    })
     scope.addHook('onSend', async (request, reply, payload) => {
       for (const name of OTHERS_PERMISSIONS) reply.removeHeader(name)
       const permission = request.browserRules['access-control-allow-origin']

@@ -1,7 +1,8 @@
 /** The OpenAPI document: what it says besides the routes, and the last touches once they are in it. */
 import { STATUS_CODES } from 'node:http'
-import { jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
+import { neededRole } from '../../core/access/role.ts'
 
 export function documentation(version: string) {
   return {
@@ -18,6 +19,12 @@ export function documentation(version: string) {
     security: [],
     components: {
       securitySchemes: {
+        apiKey: {
+          type: 'http' as const,
+          scheme: 'bearer',
+          description:
+            'API key. A server that accepts requests from its own machine only needs none until a key exists.',
+        },
         workerToken: {
           type: 'http' as const,
           scheme: 'bearer',
@@ -38,6 +45,7 @@ export function documentation(version: string) {
       { name: 'overview', description: 'State of the whole system.' },
       { name: 'audit log', description: 'Who changed what.' },
       { name: 'projects', description: 'Limits and senders that apply to all tasks of a project.' },
+      { name: 'keys', description: 'API keys and their roles.' },
       { name: 'cluster', description: 'Nodes, workers and shards.' },
       {
         name: 'workers',
@@ -48,6 +56,18 @@ export function documentation(version: string) {
       { name: 'compatibility', description: 'The `/tasks` interface, and jobs as four calls.' },
     ],
   }
+}
+
+/** A route in the document: the security it declares, and the role that it needs. */
+export const describeRoute: typeof jsonSchemaTransform = (input) => {
+  const { schema, url } = jsonSchemaTransform(input)
+  const { access } = input.route.config ?? {}
+  if (access === undefined || access === 'public') return { schema, url }
+  const credential = access === 'token' ? 'workerToken' : 'apiKey'
+  const needs = access === 'token' ? '' : `Requires the role ${neededRole(access)}.`
+  const description = [schema?.['description'], needs].filter(Boolean).join('\n\n')
+  const described = { ...schema, security: [{ [credential]: [] }], 'x-belfry-access': access }
+  return { schema: description === '' ? described : { ...described, description }, url }
 }
 
 type TransformObject = typeof jsonSchemaTransformObject

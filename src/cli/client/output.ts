@@ -1,14 +1,16 @@
 /** Where results go: tables for people, JSON or one bare value for programs. Talk goes to standard error. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../exit.ts'
 import { printErr, printOut } from '../terminal.ts'
-import { authorityFrom, Server, serverUrl, tokenFrom } from './server.ts'
+import { authorityFrom, keyFrom, Server, serverUrl } from './server.ts'
 
 /** Flags that every command of the client has. */
 export interface ClientFlags {
   readonly server?: string
+  readonly apiKey?: string
   readonly token?: string
   readonly caFile?: string
+  readonly project?: string
   readonly json?: boolean
   readonly field?: string
 }
@@ -18,8 +20,9 @@ export function addClientFlags(command: Command): Command {
     .option('--json', 'Print JSON')
     .option('--field <name>', 'Print one field of the result, such as retry.limit')
     .option('--server <url>', 'Address of the server (default: BELFRY_URL, else http://127.0.0.1:3369)')
-    .option('--token <token>', 'Bearer token (default: BELFRY_TOKEN, or the file BELFRY_TOKEN_FILE)')
+    .option('--api-key <key>', 'API key (default: BELFRY_KEY, or the file BELFRY_KEY_FILE)')
     .option('--ca-file <file>', "Certificate of the server's private authority (default: BELFRY_CA_FILE)")
+    .addOption(new Option('--token <token>').hideHelp())
     .helpOption('-h, --help', 'Show this help')
 }
 
@@ -27,9 +30,9 @@ export function addClientFlags(command: Command): Command {
 export const addYesFlag = (command: Command): Command =>
   command.option('-y, --yes', 'Do not ask for confirmation')
 
-export const serverFrom = ({ server, token, caFile }: ClientFlags): Server =>
+export const serverFrom = ({ server, apiKey, token, caFile }: ClientFlags): Server =>
   new Server(serverUrl(server, process.env), {
-    token: tokenFrom(token, process.env),
+    key: keyFrom(apiKey ?? token, process.env),
     ca: authorityFrom(caFile, process.env),
   })
 

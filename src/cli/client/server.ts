@@ -40,18 +40,22 @@ export function serverUrl(flag: string | undefined, env: NodeJS.ProcessEnv): str
   return url.href.replace(/\/+$/, '')
 }
 
-/** What the server, or a proxy in front of it, knows the caller by; null without one. */
-export function tokenFrom(flag: string | undefined, env: NodeJS.ProcessEnv): string | null {
-  const file = env['BELFRY_TOKEN_FILE']
-  const token =
-    flag ?? env['BELFRY_TOKEN'] ?? (file === undefined ? '' : readSecretFile('BELFRY_TOKEN_FILE', file))
-  if (token === '') return null
-  if (/^[\x21-\x7e]+$/.test(token)) return token
+/** The API key, or what a proxy in front of the server knows the caller by; null without one. `TOKEN` is the name of 0.1.0. */
+export function keyFrom(flag: string | undefined, env: NodeJS.ProcessEnv): string | null {
+  const key = flag ?? variable('BELFRY_KEY', env) ?? variable('BELFRY_TOKEN', env) ?? ''
+  if (key === '') return null
+  if (/^[\x21-\x7e]+$/.test(key)) return key
   throw new CliError(
-    'The token contains spaces or characters that are not allowed in a header.',
-    'Pass only the token in --token, BELFRY_TOKEN or BELFRY_TOKEN_FILE.',
+    'The API key contains spaces or characters that are not allowed in a header.',
+    'Pass only the key in --api-key, BELFRY_KEY or BELFRY_KEY_FILE.',
     EXIT.usage,
   )
+}
+
+/** A variable, or what the file holds that the variable of the same name and `_FILE` names. */
+function variable(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  const file = env[`${name}_FILE`]
+  return env[name] ?? (file === undefined ? undefined : readSecretFile(`${name}_FILE`, file))
 }
 
 /** Certificates to trust, for a server whose authority Node.js does not know; null without. */
@@ -71,22 +75,22 @@ export function authorityFrom(flag: string | undefined, env: NodeJS.ProcessEnv):
 
 /** How a server is known and trusted. */
 export interface ServerOptions {
-  /** What it, or a proxy in front of it, knows us by. */
-  readonly token?: string | null
+  /** The API key, or what a proxy in front of the server knows us by. */
+  readonly key?: string | null
   /** Certificates of the authority that has signed its own, in PEM form. */
   readonly ca?: string | null
 }
 
 export class Server {
   readonly url: string
-  readonly #token: string | null
+  readonly #key: string | null
   readonly #ca: string | null
   #fetch: typeof fetch | undefined
   #offsetMs = 0
 
-  constructor(url: string, { token = null, ca = null }: ServerOptions = {}) {
+  constructor(url: string, { key = null, ca = null }: ServerOptions = {}) {
     this.url = url
-    this.#token = token
+    this.#key = key
     this.#ca = ca
   }
 
@@ -140,9 +144,9 @@ export class Server {
       return await this.#fetch(this.url + path, {
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...options,
-        ...(this.#token === null
+        ...(this.#key === null
           ? {}
-          : { headers: { ...options.headers, authorization: `Bearer ${this.#token}` } }),
+          : { headers: { ...options.headers, authorization: `Bearer ${this.#key}` } }),
         method,
         redirect: 'manual',
       })

@@ -11,6 +11,7 @@ import {
 } from '../../embedded/server.ts'
 import { isLoopback } from '../../node/loopback.ts'
 import type { Node } from '../../node/node.ts'
+import { OpenHostError } from '../../node/open-host.ts'
 import type { Config } from '../../runtime/config.ts'
 import { troubleOf } from '../../store/database/database-trouble.ts'
 import { MigrationError } from '../../store/schema/migrate.ts'
@@ -37,7 +38,6 @@ interface Holder {
 }
 
 export async function start(config: Config): Promise<void> {
-  refuseOpenHost(config)
   await refuseBadCertificate(config)
   const holder = holderOfData(config)
   if (holder) return tellAlreadyRunning(holder)
@@ -82,7 +82,7 @@ export async function start(config: Config): Promise<void> {
     onDeclaredDead: () => process.exit(EXIT.failed),
   }).catch(async (error: unknown) => {
     await database.close()
-    throw describeTrouble(error) ?? describeListenError(error, config)
+    throw describeTrouble(error) ?? describeOpenHost(error, config) ?? describeListenError(error, config)
   })
   const hasApi = config.roles.includes('api')
   database.embedded?.owner.update({ url: hasApi ? node.url : null, nodeId: node.id })
@@ -94,6 +94,8 @@ export async function start(config: Config): Promise<void> {
     hasApi,
     dataDir: database.embedded?.dataDir ?? null,
     graceMs: config.shutdownGraceMs,
+    isLoopback: isLoopback(config.host),
+    isOpen: node.isOpen,
   })
   await serve({ config, node, database, signals, log: log.child({ node: node.id }) })
   if (outdated !== null) throw outdated
@@ -157,11 +159,12 @@ async function giveUpStarting(database: OpenDatabase): Promise<void> {
   process.exitCode = EXIT.interrupted
 }
 
-function refuseOpenHost({ host, roles }: Config): void {
-  if (isLoopback(host) || !roles.includes('api')) return
-  throw new CliError(
-    `Belfry does not listen on ${host}, because it has no API keys yet and anyone who can reach that address could use it.`,
-    'Keep --host at 127.0.0.1 and put an authenticating proxy in front of it.',
+function describeOpenHost(error: unknown, { dataDir, databaseUrl }: Config): CliError | null {
+  if (!(error instanceof OpenHostError)) return null
+  const where = databaseUrl !== null ? ' --database-url …' : dataDir === null ? '' : ` --data-dir ${dataDir}`
+  return new CliError(
+    `Belfry does not listen on ${error.host} without an API key: anyone who can reach that address could use it.`,
+    `Create the first key: belfry key create --role admin${where}`,
     EXIT.usage,
   )
 }

@@ -5,17 +5,20 @@ import type { Certificate } from '../../api/http/tls/certificate.ts'
 import { readDashboard } from '../../api/pages/dashboard-files.ts'
 import { Tester } from '../../events/subscriptions/tester.ts'
 import { Redriver } from '../../maintenance/redriver.ts'
+import { KeyBook } from '../../operations/keys/key-book.ts'
 import { RemoteDesk } from '../../remote/remote-desk.ts'
 import type { Service } from '../../runtime/service.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import type { Foundations } from '../foundations.ts'
 import { isLoopback } from '../loopback.ts'
+import { OpenHostError } from '../open-host.ts'
 
 /** The services of the role, and the server that must start after them. */
 export interface ApiRole {
   /** What serves requests, in the order of starting; the server comes after them. */
   readonly services: readonly Service[]
   readonly server: HttpServer
+  readonly keys: KeyBook
 }
 
 export async function apiRole(foundations: Foundations, certificate: Certificate | null): Promise<ApiRole> {
@@ -41,8 +44,18 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     resolver,
     timeoutMs: Math.floor(foundations.subscriptionLeaseMs / 3),
   })
+  const keys = new KeyBook({
+    db: connections.engine,
+    wakeUps,
+    clock,
+    log,
+    adminKey: config.adminKey,
+    isLoopback: isLoopback(config.host),
+  })
+  if (!isLoopback(config.host) && !(await keys.hasKeys())) throw new OpenHostError(config.host)
   const app = await createApp({
     facilities,
+    keys,
     readiness: foundations.readiness,
     remoteWorkers,
     tester,
@@ -63,5 +76,5 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
   const redriver = new Redriver({ facilities: { ...facilities, db: connections.delivery }, log })
   const { host, port } = config
   const server = new HttpServer({ app, host, port, onListening: (actual) => ownPorts.add(actual) })
-  return { services: [remoteWorkers, tester, redriver], server }
+  return { services: [keys, remoteWorkers, tester, redriver], server, keys }
 }

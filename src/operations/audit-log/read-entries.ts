@@ -11,6 +11,7 @@ import {
 } from '../../store/audit-log/audit-log.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { versionsOf } from '../../store/tasks/task-versions.ts'
+import { requireAccess } from '../access/require.ts'
 import type { Context } from '../context.ts'
 import { definedFields } from '../tasks/defined-fields.ts'
 
@@ -26,8 +27,10 @@ export interface AuditQuery extends Omit<EntryQuery, 'projectId' | 'maxExamined'
 }
 
 /** The project that a scope means; null for all. */
-const projectOf = (scope: AuditScope, projectId: string): string | null =>
-  ({ project: projectId, installation: INSTALLATION_ID, all: null })[scope]
+function projectOf(context: Context, scope: AuditScope): string | null {
+  if (scope !== 'project') requireAccess(context, 'installation')
+  return { project: context.projectId, installation: INSTALLATION_ID, all: null }[scope]
+}
 
 /** A page of entries. It may hold fewer than asked for, and even none, while there is more. */
 export interface AuditPage {
@@ -36,12 +39,10 @@ export interface AuditPage {
   readonly next: string | null
 }
 
-export function readAuditLog(
-  { db, projectId }: Context,
-  { scope, ...query }: AuditQuery,
-): Promise<AuditPage> {
+export async function readAuditLog(context: Context, { scope, ...query }: AuditQuery): Promise<AuditPage> {
+  const { db } = context
   const { limit } = query
-  const whose = projectOf(scope, projectId)
+  const whose = projectOf(context, scope)
   const asked = { ...query, projectId: whose, limit: limit + 1, maxExamined: MAX_EXAMINED }
   return db.snapshot(
     async (tx) => {
@@ -67,10 +68,11 @@ export interface ComparedEntry {
 }
 
 export async function getAuditEntry(
-  { db, projectId }: Context,
+  context: Context,
   { id, scope }: { id: string; scope: AuditScope },
 ): Promise<ComparedEntry> {
-  const [row] = await db.run(findEntry({ projectId: projectOf(scope, projectId), id }))
+  const { db } = context
+  const [row] = await db.run(findEntry({ projectId: projectOf(context, scope), id }))
   if (!row) throw new Refusal('not_found', `Audit log entry ${id} does not exist.`)
   return { row, changes: await changesOf(db, row) }
 }

@@ -56,7 +56,7 @@ export const originOf = ({ projectId, actor, request }: Caller): EntryOrigin => 
   projectId,
   actorKind: actor.kind,
   actorId: idOf(actor),
-  actorName: 'name' in actor ? (actor.name as string) : null,
+  actorName: 'name' in actor ? actor.name : null,
   address: 'address' in actor ? actor.address : null,
   requestId: request?.id ?? null,
   reason: request?.reason ?? null,
@@ -65,5 +65,5 @@ export const originOf = ({ projectId, actor, request }: Caller): EntryOrigin => 
 /** Callers without credentials are told apart by their address. */
 function idOf(actor: Actor): string | null {
   if (actor.kind === 'system') return actor.part
-  return 'id' in actor ? (actor.id as string) : actor.address
+  return 'id' in actor ? actor.id : actor.address
 }

@@ -12,6 +12,8 @@ export interface RemoteWorkerRow {
   readonly labels: readonly string[]
   /** The queues that it keeps to; null for all of them. */
   readonly queues: readonly string[] | null
+  /** The key that it registered with; null: the server was open. */
+  readonly keyId: string | null
   readonly tokenHash: Buffer
 }
 
@@ -29,13 +31,13 @@ export const insertRemoteWorker = (
     from living where count < ${maxLiving}::integer
     returning id
   )
-  insert into remote_worker (id, project_id, handlers, labels, queues, token_hash)
+  insert into remote_worker (id, project_id, handlers, labels, queues, key_id, token_hash)
   select id, ${worker.projectId}::uuid, ${list(worker.handlers, (name) => name)}::text[], ${list(worker.labels, (label) => label)}::text[],
-         ${worker.queues && list(worker.queues, (name) => name)}::text[], ${worker.tokenHash}::bytea
+         ${worker.queues && list(worker.queues, (name) => name)}::text[], ${worker.keyId}::uuid, ${worker.tokenHash}::bytea
   from made returning id`
 
 export const findRemoteWorker = (id: string) => sql<RemoteWorkerRow>`
-  select id, project_id as "projectId", handlers, labels, queues, token_hash as "tokenHash" from remote_worker where id = ${id}`
+  select id, project_id as "projectId", handlers, labels, queues, key_id as "keyId", token_hash as "tokenHash" from remote_worker where id = ${id}`
 
 /** What a worker's latest claim was, and whether it may make another. */
 export interface LatestClaim {

@@ -20,6 +20,19 @@ export interface ProjectRow extends ProjectLimits, ProjectSender {
   readonly createdAt: number
 }
 
+/** A project, as far as a request needs to know the one that it is about. */
+export interface KnownProject {
+  readonly id: string
+  readonly name: string
+  readonly isArchived: boolean
+}
+
+export const knownProject = (id: string) => sql<KnownProject>`
+  select id, name, archived_at is not null as "isArchived" from project where id = ${id}`
+
+export const knownProjectByName = (name: string) => sql<KnownProject>`
+  select id, name, archived_at is not null as "isArchived" from project where name = ${name}`
+
 export const readProject = (id: string) => sql<ProjectRow>`
   select id, name, min_period_ms::float8 as "minPeriodMs", max_ahead_ms::float8 as "maxAheadMs",
          mail_from as "mailFrom", mail_reply_to as "mailReplyTo", created_at as "createdAt"

@@ -38,6 +38,8 @@ interface Message {
   /** Nodes of older builds do not send it. */
   readonly targets?: boolean
   readonly cancel: boolean
+  /** Nodes of older builds do not send it. */
+  readonly keys?: boolean
 }
 
 /**
@@ -55,6 +57,7 @@ export class PostgresWakeUps implements WakeUps, Service {
   #queues = false
   #targets = false
   #cancel = false
+  #keys = false
   #timer: NodeJS.Timeout | undefined
   #listener: pg.Client | undefined
   #reconnect: NodeJS.Timeout | undefined
@@ -107,6 +110,12 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#sendSoon()
   }
 
+  announceKeys(): void {
+    this.#local.announceKeys()
+    this.#keys = true
+    this.#sendSoon()
+  }
+
   onDue(listener: (hints: readonly DueHint[]) => void): void {
     this.#local.onDue(listener)
   }
@@ -125,6 +134,10 @@ export class PostgresWakeUps implements WakeUps, Service {
 
   onCancel(listener: () => void): void {
     this.#local.onCancel(listener)
+  }
+
+  onKeys(listener: () => void): void {
+    this.#local.onKeys(listener)
   }
 
   #gather(hints: readonly DueHint[]): void {
@@ -150,9 +163,10 @@ export class PostgresWakeUps implements WakeUps, Service {
       queues: this.#queues,
       targets: this.#targets,
       cancel: this.#cancel,
+      keys: this.#keys,
     }
     this.#due = new Map()
-    this.#ready = this.#queues = this.#targets = this.#cancel = false
+    this.#ready = this.#queues = this.#targets = this.#cancel = this.#keys = false
     try {
       await this.#options.db.run(sql`select pg_notify(${CHANNEL}, ${JSON.stringify(message)})`)
     } catch {
@@ -162,6 +176,7 @@ export class PostgresWakeUps implements WakeUps, Service {
       this.#queues ||= message.queues
       this.#targets ||= message.targets ?? false
       this.#cancel ||= message.cancel
+      this.#keys ||= message.keys ?? false
       this.#sendSoon(SEND_AGAIN_MS)
     }
   }
@@ -225,6 +240,7 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#local.announceTargets()
     this.#local.announceReady()
     this.#local.announceCancel()
+    this.#local.announceKeys()
   }
 
   /** A connection that was cut off without a word would be silent for ever, and nobody would know. */
@@ -256,5 +272,6 @@ export class PostgresWakeUps implements WakeUps, Service {
     if (message.targets) this.#local.announceTargets()
     if (message.ready) this.#local.announceReady()
     if (message.cancel) this.#local.announceCancel()
+    if (message.keys) this.#local.announceKeys()
   }
 }

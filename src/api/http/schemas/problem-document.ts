@@ -37,7 +37,7 @@ interface ProblemAnswer {
 
 /** The answers besides success that an operation may give, by status. */
 export function problems<S extends RefusalStatus>(...statuses: S[]) {
-  const always = [400, 403, 421, 422, 500, 503] as const
+  const always = [400, 401, 403, 421, 422, 500, 503] as const
   const answers = [...always, ...statuses].map((status) => [
     status,
     { description: titlesOf(status), content: { [PROBLEM_TYPE]: { schema: Problem } } },

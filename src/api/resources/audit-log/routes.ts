@@ -33,7 +33,7 @@ const read = {
 }
 
 export function auditLogRoutes(app: App): void {
-  app.get('/v1/audit-log', { schema: list }, async ({ query, context }) => {
+  app.get('/v1/audit-log', { schema: list, config: { access: 'administer' } }, async ({ query, context }) => {
     const { from, to, cursor, ...filters } = query
     const [before] = decodeCursor(cursor, isPosition) ?? []
     const { rows, next } = await readAuditLog(context, {
@@ -45,10 +45,14 @@ export function auditLogRoutes(app: App): void {
     return { items: rows.map(presentEntry), nextCursor: next && encodeCursor([next]) }
   })
 
-  app.get('/v1/audit-log/:id', { schema: read }, async ({ params, query, context }) => {
-    const { row, changes } = await getAuditEntry(context, { id: params.id, scope: query.scope })
-    return { ...presentEntry(row), changes: [...changes] }
-  })
+  app.get(
+    '/v1/audit-log/:id',
+    { schema: read, config: { access: 'administer' } },
+    async ({ params, query, context }) => {
+      const { row, changes } = await getAuditEntry(context, { id: params.id, scope: query.scope })
+      return { ...presentEntry(row), changes: [...changes] }
+    },
+  )
 }
 
 const isPosition = (value: unknown): value is readonly [string] =>

@@ -18,12 +18,12 @@ const entry = {
       kind: z
         .string()
         .describe(
-          '`key`, `person`, `worker`, `open` (a client without credentials) or `system` (Belfry itself).',
+          '`key`, `person`, `worker`, `anonymous` (a client without credentials) or `system` (Belfry itself).',
         ),
       id: z
         .string()
         .nullable()
-        .describe('Id of the key, person or worker; address of an open client; part of Belfry.'),
+        .describe('Id of the key, person or worker; address of an anonymous client; part of Belfry.'),
       name: z.string().nullable(),
     })
     .describe('Who made the change.'),

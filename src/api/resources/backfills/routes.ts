@@ -60,38 +60,48 @@ const cancel = {
 }
 
 export function backfillRoutes(app: App): void {
-  app.post('/v1/tasks/:id/backfill', { schema: begin }, async (request, reply) => {
-    const { id: taskId } = request.params
-    const input = request.body
-    if (input.dryRun) return reply.code(200).send(await previewBackfill(request.context, { taskId, input }))
-    const { status, body, isReplay } = await backfillTask(request.context, {
-      taskId,
-      input,
-      by: callerOf(request),
-      repeat: idempotencyOf(request),
-      present: presentBackfill,
-    })
-    const backfill = body as Backfill
-    reply.header('location', `/v1/backfills/${backfill.id}`)
-    if (isReplay) reply.header('idempotent-replayed', 'true')
-    return reply.code(status as 201).send(backfill)
-  })
+  app.post(
+    '/v1/tasks/:id/backfill',
+    { schema: begin, config: { access: 'operate' } },
+    async (request, reply) => {
+      const { id: taskId } = request.params
+      const input = request.body
+      if (input.dryRun) return reply.code(200).send(await previewBackfill(request.context, { taskId, input }))
+      const { status, body, isReplay } = await backfillTask(request.context, {
+        taskId,
+        input,
+        by: callerOf(request),
+        repeat: idempotencyOf(request),
+        present: presentBackfill,
+      })
+      const backfill = body as Backfill
+      reply.header('location', `/v1/backfills/${backfill.id}`)
+      if (isReplay) reply.header('idempotent-replayed', 'true')
+      return reply.code(status as 201).send(backfill)
+    },
+  )
 
-  app.get('/v1/tasks/:id/backfills', { schema: listOfTask }, async ({ params, query, context }) => {
-    const { db, projectId } = context
-    const { limit } = query
-    const [beforeNumber = null] = decodeCursor(query.cursor, isPosition) ?? []
-    const { id: taskId } = await getTask(context, params.id)
-    const rows = await db.run(findBackfills({ projectId, taskId, beforeNumber, limit: limit + 1 }))
-    return pageOf(rows, { limit, present: presentBackfill, position: ({ number }) => [number] })
-  })
+  app.get(
+    '/v1/tasks/:id/backfills',
+    { schema: listOfTask, config: { access: 'read' } },
+    async ({ params, query, context }) => {
+      const { db, projectId } = context
+      const { limit } = query
+      const [beforeNumber = null] = decodeCursor(query.cursor, isPosition) ?? []
+      const { id: taskId } = await getTask(context, params.id)
+      const rows = await db.run(findBackfills({ projectId, taskId, beforeNumber, limit: limit + 1 }))
+      return pageOf(rows, { limit, present: presentBackfill, position: ({ number }) => [number] })
+    },
+  )
 
-  app.get('/v1/backfills/:id', { schema: read }, async ({ params, context }) =>
+  app.get('/v1/backfills/:id', { schema: read, config: { access: 'read' } }, async ({ params, context }) =>
     presentBackfill(await getBackfill(context, params.id)),
   )
 
-  app.post('/v1/backfills/:id/cancel', { schema: cancel }, async ({ params, context }) =>
-    presentBackfill(await cancelBackfill(context, params.id)),
+  app.post(
+    '/v1/backfills/:id/cancel',
+    { schema: cancel, config: { access: 'operate' } },
+    async ({ params, context }) => presentBackfill(await cancelBackfill(context, params.id)),
   )
 }
 

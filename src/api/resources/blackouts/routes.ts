@@ -50,24 +50,32 @@ const remove = {
 }
 
 export function blackoutRoutes(app: App): void {
-  app.post('/v1/blackouts', { schema: create }, async ({ body, context }, reply) => {
-    const row = await createBlackout(context, body)
-    reply.header('location', `/v1/blackouts/${row.id}`)
-    return reply.code(201).send(presentBlackout(row, context.clock.now()))
-  })
+  app.post(
+    '/v1/blackouts',
+    { schema: create, config: { access: 'edit' } },
+    async ({ body, context }, reply) => {
+      const row = await createBlackout(context, body)
+      reply.header('location', `/v1/blackouts/${row.id}`)
+      return reply.code(201).send(presentBlackout(row, context.clock.now()))
+    },
+  )
 
-  app.get('/v1/blackouts', { schema: list }, async ({ context }) => ({
+  app.get('/v1/blackouts', { schema: list, config: { access: 'read' } }, async ({ context }) => ({
     items: (await allBlackouts(context)).map((row) => presentBlackout(row, context.clock.now())),
   }))
 
-  app.get('/v1/blackouts/:id', { schema: read }, async ({ params, context }) =>
+  app.get('/v1/blackouts/:id', { schema: read, config: { access: 'read' } }, async ({ params, context }) =>
     presentBlackout(await getBlackout(context, params.id), context.clock.now()),
   )
 
-  app.delete('/v1/blackouts/:id', { schema: remove }, async ({ params, context }, reply) => {
-    await endBlackout(context, params.id)
-    return reply.code(204).send(null)
-  })
+  app.delete(
+    '/v1/blackouts/:id',
+    { schema: remove, config: { access: 'edit' } },
+    async ({ params, context }, reply) => {
+      await endBlackout(context, params.id)
+      return reply.code(204).send(null)
+    },
+  )
 }
 
 function presentBlackout({ id, name, rule, effect, createdAt }: BlackoutRow, now: number): Blackout {

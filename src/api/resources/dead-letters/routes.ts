@@ -102,7 +102,7 @@ const cancel = {
 }
 
 export function deadLetterRoutes(app: App): void {
-  app.get('/v1/dead-letters', { schema: list }, async ({ query, context }) => {
+  app.get('/v1/dead-letters', { schema: list, config: { access: 'read' } }, async ({ query, context }) => {
     const [us, id] = decodeCursor(query.cursor, isPosition) ?? []
     const before = us === undefined || id === undefined ? newest() : { us, id }
     const { rows, next } = await listDeadLetters(context, {
@@ -116,44 +116,63 @@ export function deadLetterRoutes(app: App): void {
     }
   })
 
-  app.get('/v1/dead-letters/groups', { schema: groups }, async ({ query, context }) => {
-    const { by, limit } = query
-    const found = await listGroups(context, { filter: filterOf(query), by, limit })
-    return {
-      items: found.groups.map(({ firstAt, lastAt, sampleRunId, sampleMessage, examined: _, ...group }) => ({
-        ...group,
-        firstAt: utc(firstAt),
-        lastAt: utc(lastAt),
-        sample: { runId: sampleRunId, message: sampleMessage },
-      })),
-      isComplete: found.isComplete,
-    }
-  })
-
-  app.post('/v1/dead-letters/dismiss', { schema: dismiss }, async ({ body, context }) =>
-    dismissLetters(context, { filter: filterOf(body.filter), dryRun: body.dryRun }),
+  app.get(
+    '/v1/dead-letters/groups',
+    { schema: groups, config: { access: 'read' } },
+    async ({ query, context }) => {
+      const { by, limit } = query
+      const found = await listGroups(context, { filter: filterOf(query), by, limit })
+      return {
+        items: found.groups.map(({ firstAt, lastAt, sampleRunId, sampleMessage, examined: _, ...group }) => ({
+          ...group,
+          firstAt: utc(firstAt),
+          lastAt: utc(lastAt),
+          sample: { runId: sampleRunId, message: sampleMessage },
+        })),
+        isComplete: found.isComplete,
+      }
+    },
   )
 
-  app.post('/v1/dead-letters/redrive', { schema: redrive }, async ({ body, context }, reply) => {
-    if (body.dryRun) return reply.code(200).send(await forecastRedrive(context, filterOf(body.filter)))
-    const row = await beginRedrive(context, body)
-    reply.header('location', `/v1/dead-letters/redrives/${row.id}`)
-    return reply.code(202).send(present(row))
-  })
-
-  app.get('/v1/dead-letters/redrives', { schema: listAll }, async ({ query: { limit, cursor }, context }) => {
-    const [before = null] = decodeCursor(cursor, isId) ?? []
-    const { db, projectId } = context
-    const rows = await db.run(findRedrives({ projectId, before, limit: limit + 1 }))
-    return pageOf(rows, { limit, present, position: ({ id }) => [id] })
-  })
-
-  app.get('/v1/dead-letters/redrives/:id', { schema: read }, async ({ params, context }) =>
-    present(await getRedrive(context, params.id)),
+  app.post(
+    '/v1/dead-letters/dismiss',
+    { schema: dismiss, config: { access: 'operate' } },
+    async ({ body, context }) =>
+      dismissLetters(context, { filter: filterOf(body.filter), dryRun: body.dryRun }),
   )
 
-  app.post('/v1/dead-letters/redrives/:id/cancel', { schema: cancel }, async ({ params, context }) =>
-    present(await endRedrive(context, params.id)),
+  app.post(
+    '/v1/dead-letters/redrive',
+    { schema: redrive, config: { access: 'operate' } },
+    async ({ body, context }, reply) => {
+      if (body.dryRun) return reply.code(200).send(await forecastRedrive(context, filterOf(body.filter)))
+      const row = await beginRedrive(context, body)
+      reply.header('location', `/v1/dead-letters/redrives/${row.id}`)
+      return reply.code(202).send(present(row))
+    },
+  )
+
+  app.get(
+    '/v1/dead-letters/redrives',
+    { schema: listAll, config: { access: 'read' } },
+    async ({ query: { limit, cursor }, context }) => {
+      const [before = null] = decodeCursor(cursor, isId) ?? []
+      const { db, projectId } = context
+      const rows = await db.run(findRedrives({ projectId, before, limit: limit + 1 }))
+      return pageOf(rows, { limit, present, position: ({ id }) => [id] })
+    },
+  )
+
+  app.get(
+    '/v1/dead-letters/redrives/:id',
+    { schema: read, config: { access: 'read' } },
+    async ({ params, context }) => present(await getRedrive(context, params.id)),
+  )
+
+  app.post(
+    '/v1/dead-letters/redrives/:id/cancel',
+    { schema: cancel, config: { access: 'operate' } },
+    async ({ params, context }) => present(await endRedrive(context, params.id)),
   )
 }
 

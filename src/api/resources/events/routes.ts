@@ -39,20 +39,24 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
   // Before the server waits for requests to end: these do not.
   app.addHook('preClose', async () => clients.close())
 
-  app.get('/v1/events', { schema: events, exposeHeadRoute: false }, async (request, reply) => {
-    const lastEventId = request.headers['last-event-id']
-    const { after } = request.query
-    const start = startOf({ after, lastEventId: typeof lastEventId === 'string' ? lastEventId : null })
-    const follower = {
-      response: reply.raw,
-      headers: { 'x-request-id': request.id, ...request.browserRules },
-      projectId: request.context.projectId,
-      filter: filterOf(request.query),
-      start,
-    }
-    await clients.open(follower, () => reply.hijack())
-    return reply
-  })
+  app.get(
+    '/v1/events',
+    { schema: events, config: { access: 'read', isLong: true }, exposeHeadRoute: false },
+    async (request, reply) => {
+      const lastEventId = request.headers['last-event-id']
+      const { after } = request.query
+      const start = startOf({ after, lastEventId: typeof lastEventId === 'string' ? lastEventId : null })
+      const follower = {
+        response: reply.raw,
+        headers: { 'x-request-id': request.id, ...request.browserRules },
+        projectId: request.context.projectId,
+        filter: filterOf(request.query),
+        start,
+      }
+      await clients.open(follower, () => reply.hijack())
+      return reply
+    },
+  )
 }
 
 function filterOf({ state, taskId, tag, type, queue, owner }: WatchEvents): EventFilter {

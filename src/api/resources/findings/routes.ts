@@ -21,7 +21,7 @@ const read = {
 }
 
 export function findingRoutes(app: App): void {
-  app.get('/v1/findings', { schema: read }, async ({ query, context }) => {
+  app.get('/v1/findings', { schema: read, config: { access: 'read' } }, async ({ query, context }) => {
     const { db, projectId } = context
     const { limit, cursor, taskId = null } = query
     const [before = null] = decodeCursor(cursor, isPosition) ?? []

@@ -4,7 +4,7 @@ import type { Readiness } from '../../http/readiness.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 
 const tags = ['health']
-const { 503: _, ...usual } = problems()
+const { 401: _, 503: __, ...usual } = problems()
 
 const health = {
   operationId: 'getHealth',
@@ -35,9 +35,11 @@ const readiness = {
 
 /** /healthz is about this process alone; /readyz about whether it can do its work, which takes a database that can be written to. */
 export function healthRoutes(app: App, node: Readiness): void {
-  app.get('/healthz', { schema: health }, async () => ({ status: 'ok' as const }))
+  app.get('/healthz', { schema: health, config: { access: 'public' } }, async () => ({
+    status: 'ok' as const,
+  }))
 
-  app.get('/readyz', { schema: readiness }, async (_, reply) => {
+  app.get('/readyz', { schema: readiness, config: { access: 'public' } }, async (_, reply) => {
     const { status, headers, body } = await node.answer()
     return reply.code(status).headers(headers).send(body)
   })

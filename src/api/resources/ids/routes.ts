@@ -16,7 +16,7 @@ const find = {
 }
 
 export function idRoutes(app: App): void {
-  app.get('/v1/ids', { schema: find }, async ({ query, context }) => {
+  app.get('/v1/ids', { schema: find, config: { access: 'read' } }, async ({ query, context }) => {
     const { items, hasMore } = await findIds(context, query)
     return { items: [...items], hasMore }
   })

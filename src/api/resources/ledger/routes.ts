@@ -25,20 +25,24 @@ const read = {
 }
 
 export function ledgerRoutes(app: App): void {
-  app.get('/v1/tasks/:id/ledger', { schema: read }, async ({ params, query, context }) => {
-    const [offset = 0] = decodeCursor(query.cursor, isPosition) ?? []
-    const { limit, show = null } = query
-    const at = (text: string | undefined) => (text === undefined ? null : instantMs(text))
-    const view = await readLedger(context, {
-      taskId: params.id,
-      from: at(query.from),
-      to: at(query.to),
-      show,
-      offset,
-      limit,
-    })
-    return present(view, view.hasMore ? encodeCursor([offset + limit]) : null)
-  })
+  app.get(
+    '/v1/tasks/:id/ledger',
+    { schema: read, config: { access: 'read' } },
+    async ({ params, query, context }) => {
+      const [offset = 0] = decodeCursor(query.cursor, isPosition) ?? []
+      const { limit, show = null } = query
+      const at = (text: string | undefined) => (text === undefined ? null : instantMs(text))
+      const view = await readLedger(context, {
+        taskId: params.id,
+        from: at(query.from),
+        to: at(query.to),
+        show,
+        offset,
+        limit,
+      })
+      return present(view, view.hasMore ? encodeCursor([offset + limit]) : null)
+    },
+  )
 }
 
 type Position = readonly [offset: number]

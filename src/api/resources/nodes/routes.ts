@@ -31,17 +31,17 @@ const shards = {
 }
 
 export function clusterRoutes(app: App): void {
-  app.get('/v1/nodes', { schema: nodes }, async ({ context }) => ({
+  app.get('/v1/nodes', { schema: nodes, config: { access: 'inspect' } }, async ({ context }) => ({
     items: (await allNodes(context)).map(presentNode),
   }))
 
-  app.get('/v1/workers', { schema: workers }, async ({ context }) => {
+  app.get('/v1/workers', { schema: workers, config: { access: 'read' } }, async ({ context }) => {
     const all = await allNodes(context)
     const isWorker = ({ roles }: NodeView) => roles.includes('worker') || roles.includes('remote')
     return { items: all.filter(isWorker).map(presentNode) }
   })
 
-  app.get('/v1/shards', { schema: shards }, async ({ context }) => ({
+  app.get('/v1/shards', { schema: shards, config: { access: 'inspect' } }, async ({ context }) => ({
     items: (await allShards(context)).map(presentShard),
   }))
 }

@@ -26,11 +26,14 @@ export function statsRoutes(app: App): void {
   const overviews = new SharedAnswers<Stats>()
   const histories = new SharedAnswers<StatsHistory>()
 
-  app.get('/v1/stats', { schema: stats }, async ({ context }) =>
+  app.get('/v1/stats', { schema: stats, config: { access: 'read' } }, async ({ context }) =>
     overviews.get(context.projectId, () => readStats(context)),
   )
 
-  app.get('/v1/stats/history', { schema: history }, async ({ query: { range }, context }) =>
-    histories.get(`${context.projectId} ${range}`, () => readHistory(context, range)),
+  app.get(
+    '/v1/stats/history',
+    { schema: history, config: { access: 'read' } },
+    async ({ query: { range }, context }) =>
+      histories.get(`${context.projectId} ${range}`, () => readHistory(context, range)),
   )
 }

@@ -27,12 +27,14 @@ const edit = {
 }
 
 export function projectRoutes(app: App): void {
-  app.get('/v1/projects/:name', { schema: read }, async ({ params, context }) =>
+  app.get('/v1/projects/:name', { schema: read, config: { access: 'read' } }, async ({ params, context }) =>
     present(await getProject(context, params.name)),
   )
 
-  app.patch('/v1/projects/:name', { schema: edit }, async ({ params, body, context }) =>
-    present(await changeProject(context, params.name, body)),
+  app.patch(
+    '/v1/projects/:name',
+    { schema: edit, config: { access: 'administer' } },
+    async ({ params, body, context }) => present(await changeProject(context, params.name, body)),
   )
 }
 

@@ -49,26 +49,37 @@ const pause = {
 const resume = { ...pause, operationId: 'resumeQueue', summary: 'Resume a queue' }
 
 export function queueRoutes(app: App): void {
-  app.get('/v1/queues', { schema: list }, async ({ query: { q, limit, cursor }, context }) => {
-    const [after = null] = decodeCursor(cursor, isPosition) ?? []
-    const rows = await readQueues(context, { part: q ?? null, after, limit: limit + 1 })
-    return pageOf(rows, { limit, present, position: ({ name }) => [name] })
-  })
+  app.get(
+    '/v1/queues',
+    { schema: list, config: { access: 'read' } },
+    async ({ query: { q, limit, cursor }, context }) => {
+      const [after = null] = decodeCursor(cursor, isPosition) ?? []
+      const rows = await readQueues(context, { part: q ?? null, after, limit: limit + 1 })
+      return pageOf(rows, { limit, present, position: ({ name }) => [name] })
+    },
+  )
 
-  app.get('/v1/queues/:name', { schema: read }, async ({ params, context }) =>
+  app.get('/v1/queues/:name', { schema: read, config: { access: 'read' } }, async ({ params, context }) =>
     present(await getQueue(context, params.name)),
   )
 
-  app.patch('/v1/queues/:name', { schema: edit }, async ({ params, body, context }) =>
-    present(await limitQueue(context, params.name, body.concurrencyLimit ?? null)),
+  app.patch(
+    '/v1/queues/:name',
+    { schema: edit, config: { access: 'edit' } },
+    async ({ params, body, context }) =>
+      present(await limitQueue(context, params.name, body.concurrencyLimit ?? null)),
   )
 
-  app.post('/v1/queues/:name/pause', { schema: pause }, async ({ params, context }) =>
-    present(await pauseQueue(context, params.name, true)),
+  app.post(
+    '/v1/queues/:name/pause',
+    { schema: pause, config: { access: 'operate' } },
+    async ({ params, context }) => present(await pauseQueue(context, params.name, true)),
   )
 
-  app.post('/v1/queues/:name/resume', { schema: resume }, async ({ params, context }) =>
-    present(await pauseQueue(context, params.name, false)),
+  app.post(
+    '/v1/queues/:name/resume',
+    { schema: resume, config: { access: 'operate' } },
+    async ({ params, context }) => present(await pauseQueue(context, params.name, false)),
   )
 }
 

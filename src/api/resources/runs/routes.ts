@@ -63,7 +63,7 @@ const cancel = {
 }
 
 export function runRoutes(app: App): void {
-  app.get('/v1/runs', { schema: list }, async ({ query, context }) => {
+  app.get('/v1/runs', { schema: list, config: { access: 'read' } }, async ({ query, context }) => {
     const { taskId, cursor, limit, state } = query
     const from = query.from === undefined ? null : instantMs(query.from)
     const to = query.to === undefined ? null : instantMs(query.to)
@@ -77,11 +77,11 @@ export function runRoutes(app: App): void {
     }
   })
 
-  app.get('/v1/runs/:id', { schema: read }, async ({ params, context }) =>
+  app.get('/v1/runs/:id', { schema: read, config: { access: 'read' } }, async ({ params, context }) =>
     present(await getRun(context, params.id)),
   )
 
-  app.post('/v1/runs/:id/retry', { schema: retry }, async (request, reply) => {
+  app.post('/v1/runs/:id/retry', { schema: retry, config: { access: 'operate' } }, async (request, reply) => {
     const { status, body, isReplay } = await retryRun(request.context, {
       id: request.params.id,
       repeat: idempotencyOf(request),
@@ -93,8 +93,10 @@ export function runRoutes(app: App): void {
     return reply.code(status as 201).send(run)
   })
 
-  app.post('/v1/runs/:id/cancel', { schema: cancel }, async ({ params, context }) =>
-    present(await cancelRun(context, params.id)),
+  app.post(
+    '/v1/runs/:id/cancel',
+    { schema: cancel, config: { access: 'operate' } },
+    async ({ params, context }) => present(await cancelRun(context, params.id)),
   )
 }
 

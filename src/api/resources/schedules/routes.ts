@@ -12,7 +12,9 @@ const preview = {
 }
 
 export function scheduleRoutes(app: App): void {
-  app.post('/v1/schedules/preview', { schema: preview }, async ({ body, context }) =>
-    previewSchedule(body, Math.floor(context.clock.now())),
+  app.post(
+    '/v1/schedules/preview',
+    { schema: preview, config: { access: 'read' } },
+    async ({ body, context }) => previewSchedule(body, Math.floor(context.clock.now())),
   )
 }

@@ -1,5 +1,6 @@
 /** The server that answers: what it is, where it keeps its data, and who may reach it. */
 
+import type { KeyBook } from '../../../operations/keys/key-book.ts'
 import { databaseVersion } from '../../../store/nodes/cluster.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
@@ -29,14 +30,19 @@ const read = {
   response: { 200: Server, ...problems() },
 }
 
-export function serverRoutes(app: App, installation: Installation): void {
+export function serverRoutes(app: App, installation: Installation, keys: KeyBook): void {
   const { version, loopbackOnly, isEmbedded, databasePlace } = installation
-  app.get('/v1/server', { schema: read }, async ({ context }): Promise<Server> => {
-    const [row] = await context.db.run(databaseVersion())
-    return {
-      version,
-      database: { version: row?.version ?? 'unknown', isEmbedded, place: databasePlace },
-      isLoopbackOnly: loopbackOnly,
-    }
-  })
+  app.get(
+    '/v1/server',
+    { schema: read, config: { access: 'read' } },
+    async ({ context }): Promise<Server> => {
+      const [row] = await context.db.run(databaseVersion())
+      return {
+        version,
+        database: { version: row?.version ?? 'unknown', isEmbedded, place: databasePlace },
+        isLoopbackOnly: loopbackOnly,
+        isOpen: await keys.isOpen(),
+      }
+    },
+  )
 }

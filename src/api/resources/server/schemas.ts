@@ -12,9 +12,8 @@ export const Server = z
           'Directory of an embedded database, otherwise host and database name. Never contains a user or a password.',
         ),
     }),
-    isLoopbackOnly: z
-      .boolean()
-      .describe('True if the server accepts requests from its own machine only, without an API key.'),
+    isLoopbackOnly: z.boolean().describe('True if the server accepts requests from its own machine only.'),
+    isOpen: z.boolean().describe('True if no API key is needed, because none has been created.'),
   })
   .meta({
     id: 'Server',
@@ -22,6 +21,7 @@ export const Server = z
       version: '0.1.0',
       database: { version: '18.4', isEmbedded: true, place: '~/.local/share/belfry' },
       isLoopbackOnly: true,
+      isOpen: true,
     },
   })
 export type Server = z.output<typeof Server>

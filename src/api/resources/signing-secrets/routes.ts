@@ -58,27 +58,43 @@ const revoke = {
 }
 
 export function signingSecretRoutes(app: App): void {
-  app.get('/v1/signing-secrets', { schema: list }, async ({ query, context }) => ({
-    items: (await allSigningSecrets(context, canonical(query.origin))).map(present),
-  }))
+  app.get(
+    '/v1/signing-secrets',
+    { schema: list, config: { access: 'read' } },
+    async ({ query, context }) => ({
+      items: (await allSigningSecrets(context, canonical(query.origin))).map(present),
+    }),
+  )
 
-  app.post('/v1/signing-secrets', { schema: create }, async ({ body, context }, reply) => {
-    const origin = canonical(body?.origin)
-    const { secret, ...row } = await makeSigningSecret(context, { origin, othersExpireInMs: null })
-    return reply.code(201).send({ ...present(row), secret })
-  })
+  app.post(
+    '/v1/signing-secrets',
+    { schema: create, config: { access: 'edit' } },
+    async ({ body, context }, reply) => {
+      const origin = canonical(body?.origin)
+      const { secret, ...row } = await makeSigningSecret(context, { origin, othersExpireInMs: null })
+      return reply.code(201).send({ ...present(row), secret })
+    },
+  )
 
-  app.post('/v1/signing-secrets/rotate', { schema: rotate }, async ({ body, context }, reply) => {
-    const origin = canonical(body?.origin)
-    const othersExpireInMs = durationMs(body?.keepOldFor ?? DEFAULT_KEEP)
-    const { secret, ...row } = await makeSigningSecret(context, { origin, othersExpireInMs })
-    return reply.code(201).send({ ...present(row), secret })
-  })
+  app.post(
+    '/v1/signing-secrets/rotate',
+    { schema: rotate, config: { access: 'edit' } },
+    async ({ body, context }, reply) => {
+      const origin = canonical(body?.origin)
+      const othersExpireInMs = durationMs(body?.keepOldFor ?? DEFAULT_KEEP)
+      const { secret, ...row } = await makeSigningSecret(context, { origin, othersExpireInMs })
+      return reply.code(201).send({ ...present(row), secret })
+    },
+  )
 
-  app.delete('/v1/signing-secrets/:id', { schema: revoke }, async ({ params, context }, reply) => {
-    await revokeSigningSecret(context, params.id)
-    return reply.code(204).send(null)
-  })
+  app.delete(
+    '/v1/signing-secrets/:id',
+    { schema: revoke, config: { access: 'edit' } },
+    async ({ params, context }, reply) => {
+      await revokeSigningSecret(context, params.id)
+      return reply.code(204).send(null)
+    },
+  )
 }
 
 /** The origin as it is stored; the schema has refused what is none. */

@@ -42,16 +42,20 @@ export function streamRoutes(app: App, facilities: Facilities, log: Logger): voi
   // Before the server waits for requests to end: these do not.
   app.addHook('preClose', async () => streams.close())
 
-  app.get('/v1/stream', { schema: stream, exposeHeadRoute: false }, async (request, reply) => {
-    const lastEventId = request.headers['last-event-id']
-    const watcher = {
-      response: reply.raw,
-      headers: { 'x-request-id': request.id, ...request.browserRules },
-      projectId: request.context.projectId,
-      taskId: request.query.taskId ?? null,
-      lastEventId: typeof lastEventId === 'string' ? lastEventId : null,
-    }
-    await streams.open(watcher, () => reply.hijack())
-    return reply
-  })
+  app.get(
+    '/v1/stream',
+    { schema: stream, config: { access: 'read', isLong: true }, exposeHeadRoute: false },
+    async (request, reply) => {
+      const lastEventId = request.headers['last-event-id']
+      const watcher = {
+        response: reply.raw,
+        headers: { 'x-request-id': request.id, ...request.browserRules },
+        projectId: request.context.projectId,
+        taskId: request.query.taskId ?? null,
+        lastEventId: typeof lastEventId === 'string' ? lastEventId : null,
+      }
+      await streams.open(watcher, () => reply.hijack())
+      return reply
+    },
+  )
 }

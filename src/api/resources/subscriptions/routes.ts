@@ -103,39 +103,57 @@ const test = {
 }
 
 export function subscriptionRoutes(app: App, tester: SubscriptionTester): void {
-  app.post('/v1/subscriptions', { schema: create }, async ({ body, context }, reply) => {
-    const row = await createSubscription(context, body)
-    reply.header('location', `/v1/subscriptions/${row.id}`)
-    return reply.code(201).send({ ...present(row), secret: row.secret })
-  })
-
-  app.get('/v1/subscriptions', { schema: list }, async ({ query: { limit, cursor }, context }) => {
-    const [after = null] = decodeCursor(cursor, isPosition) ?? []
-    const { db, projectId } = context
-    const rows = await db.run(findSubscriptions({ projectId, after, limit: limit + 1 }))
-    return pageOf(rows, { limit, present, position: ({ id }) => [id] })
-  })
-
-  app.get('/v1/subscriptions/:id', { schema: read }, async ({ params, context }) =>
-    present(await getSubscription(context, params.id)),
+  app.post(
+    '/v1/subscriptions',
+    { schema: create, config: { access: 'edit' } },
+    async ({ body, context }, reply) => {
+      const row = await createSubscription(context, body)
+      reply.header('location', `/v1/subscriptions/${row.id}`)
+      return reply.code(201).send({ ...present(row), secret: row.secret })
+    },
   )
 
-  app.patch('/v1/subscriptions/:id', { schema: edit }, async ({ params, body, context }) =>
-    present(await changeSubscription(context, params.id, body)),
+  app.get(
+    '/v1/subscriptions',
+    { schema: list, config: { access: 'read' } },
+    async ({ query: { limit, cursor }, context }) => {
+      const [after = null] = decodeCursor(cursor, isPosition) ?? []
+      const { db, projectId } = context
+      const rows = await db.run(findSubscriptions({ projectId, after, limit: limit + 1 }))
+      return pageOf(rows, { limit, present, position: ({ id }) => [id] })
+    },
   )
 
-  app.delete('/v1/subscriptions/:id', { schema: remove }, async ({ params, context }, reply) => {
-    await removeSubscription(context, params.id)
-    return reply.code(204).send(null)
-  })
+  app.get(
+    '/v1/subscriptions/:id',
+    { schema: read, config: { access: 'read' } },
+    async ({ params, context }) => present(await getSubscription(context, params.id)),
+  )
 
-  app.post('/v1/subscriptions/:id/resume', { schema: resume }, async ({ params, body, context }) =>
-    present(await wakeSubscription(context, params.id, body?.after)),
+  app.patch(
+    '/v1/subscriptions/:id',
+    { schema: edit, config: { access: 'edit' } },
+    async ({ params, body, context }) => present(await changeSubscription(context, params.id, body)),
+  )
+
+  app.delete(
+    '/v1/subscriptions/:id',
+    { schema: remove, config: { access: 'edit' } },
+    async ({ params, context }, reply) => {
+      await removeSubscription(context, params.id)
+      return reply.code(204).send(null)
+    },
+  )
+
+  app.post(
+    '/v1/subscriptions/:id/resume',
+    { schema: resume, config: { access: 'operate' } },
+    async ({ params, body, context }) => present(await wakeSubscription(context, params.id, body?.after)),
   )
 
   app.post(
     '/v1/subscriptions/:id/test',
-    { schema: test },
+    { schema: test, config: { access: 'operate' } },
     async ({ params, context }): Promise<SubscriptionTest> => {
       const tested = await tester.send(await getSubscription(context, params.id))
       const { eventId, isTaken, answer, durationMs, error } = tested

@@ -51,7 +51,7 @@ const pause = {
 const resume = { ...pause, operationId: 'resumeTarget', summary: 'Resume a target', body: NoBody }
 
 export function targetRoutes(app: App): void {
-  app.get('/v1/targets', { schema: list }, async ({ query, context }) => {
+  app.get('/v1/targets', { schema: list, config: { access: 'read' } }, async ({ query, context }) => {
     const { q, state, limit, cursor } = query
     const [after = null] = decodeCursor(cursor, isPosition) ?? []
     const page = { part: q ?? null, state: state ?? null, after, limit: limit + 1 }
@@ -59,22 +59,30 @@ export function targetRoutes(app: App): void {
     return pageOf(views, { limit, present: presentSummary, position: ({ target }) => [target] })
   })
 
-  app.get('/v1/targets/:target', { schema: read }, async ({ params, context }) =>
+  app.get('/v1/targets/:target', { schema: read, config: { access: 'read' } }, async ({ params, context }) =>
     presentTarget(await getTarget(context, params.target)),
   )
 
-  app.patch('/v1/targets/:target', { schema: edit }, async ({ params, body, context }) =>
-    presentTarget(await limitTarget(context, params.target, body)),
+  app.patch(
+    '/v1/targets/:target',
+    { schema: edit, config: { access: 'edit' } },
+    async ({ params, body, context }) => presentTarget(await limitTarget(context, params.target, body)),
   )
 
-  app.post('/v1/targets/:target/pause', { schema: pause }, async ({ params, body, context }) =>
-    presentTarget(
-      await pauseTarget(context, params.target, { isPaused: true, reason: body?.reason ?? null }),
-    ),
+  app.post(
+    '/v1/targets/:target/pause',
+    { schema: pause, config: { access: 'operate' } },
+    async ({ params, body, context }) =>
+      presentTarget(
+        await pauseTarget(context, params.target, { isPaused: true, reason: body?.reason ?? null }),
+      ),
   )
 
-  app.post('/v1/targets/:target/resume', { schema: resume }, async ({ params, context }) =>
-    presentTarget(await pauseTarget(context, params.target, { isPaused: false })),
+  app.post(
+    '/v1/targets/:target/resume',
+    { schema: resume, config: { access: 'operate' } },
+    async ({ params, context }) =>
+      presentTarget(await pauseTarget(context, params.target, { isPaused: false })),
   )
 }
 

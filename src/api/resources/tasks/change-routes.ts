@@ -59,7 +59,7 @@ const unskip = {
 }
 
 export function changeTaskRoutes(app: App): void {
-  app.patch('/v1/tasks/:id', { schema: edit }, async (request, reply) => {
+  app.patch('/v1/tasks/:id', { schema: edit, config: { access: 'edit' } }, async (request, reply) => {
     const { id } = request.params
     await editTask(request.context, {
       id,
@@ -72,7 +72,7 @@ export function changeTaskRoutes(app: App): void {
     return presentTask(row)
   })
 
-  app.delete('/v1/tasks/:id', { schema: remove }, async (request, reply) => {
+  app.delete('/v1/tasks/:id', { schema: remove, config: { access: 'edit' } }, async (request, reply) => {
     await endTask(request.context, request.params.id, 'delete')
     return reply.code(204).send(null)
   })
@@ -81,33 +81,53 @@ export function changeTaskRoutes(app: App): void {
     ...change('pauseTask', 'Pause a task until it is resumed, or until a given time'),
     body: PauseTask.nullish(),
   }
-  app.post('/v1/tasks/:id/pause', { schema: pause }, async ({ params, body, context }) => {
-    await pauseTask(context, params.id, body ?? {})
-    return presentTask(await getTask(context, params.id))
-  })
+  app.post(
+    '/v1/tasks/:id/pause',
+    { schema: pause, config: { access: 'operate' } },
+    async ({ params, body, context }) => {
+      await pauseTask(context, params.id, body ?? {})
+      return presentTask(await getTask(context, params.id))
+    },
+  )
 
   const resume = {
     ...change('resumeTask', 'Resume a task at its next occurrence'),
     body: ResumeTask.nullish(),
   }
-  app.post('/v1/tasks/:id/resume', { schema: resume }, async ({ params, body, context }) => {
-    await resumeTask(context, params.id, body ?? {})
-    return presentTask(await getTask(context, params.id))
-  })
+  app.post(
+    '/v1/tasks/:id/resume',
+    { schema: resume, config: { access: 'operate' } },
+    async ({ params, body, context }) => {
+      await resumeTask(context, params.id, body ?? {})
+      return presentTask(await getTask(context, params.id))
+    },
+  )
 
-  app.post('/v1/tasks/:id/skip-next', { schema: skip }, async ({ params, body, context }) => {
-    await skipNext(context, params.id, body ?? {})
-    return presentTask(await getTask(context, params.id))
-  })
+  app.post(
+    '/v1/tasks/:id/skip-next',
+    { schema: skip, config: { access: 'operate' } },
+    async ({ params, body, context }) => {
+      await skipNext(context, params.id, body ?? {})
+      return presentTask(await getTask(context, params.id))
+    },
+  )
 
-  app.delete('/v1/tasks/:id/skip-next', { schema: unskip }, async ({ params, context }) => {
-    await unskipNext(context, params.id)
-    return presentTask(await getTask(context, params.id))
-  })
+  app.delete(
+    '/v1/tasks/:id/skip-next',
+    { schema: unskip, config: { access: 'operate' } },
+    async ({ params, context }) => {
+      await unskipNext(context, params.id)
+      return presentTask(await getTask(context, params.id))
+    },
+  )
 
   const cancel = change('cancelTask', 'Cancel a task and its current run')
-  app.post('/v1/tasks/:id/cancel', { schema: cancel }, async ({ params, context }) => {
-    await endTask(context, params.id, 'cancel')
-    return presentTask(await getTask(context, params.id))
-  })
+  app.post(
+    '/v1/tasks/:id/cancel',
+    { schema: cancel, config: { access: 'operate' } },
+    async ({ params, context }) => {
+      await endTask(context, params.id, 'cancel')
+      return presentTask(await getTask(context, params.id))
+    },
+  )
 }

@@ -32,7 +32,7 @@ const upsert = {
 }
 
 export function createTaskRoutes(app: App): void {
-  app.post('/v1/tasks', { schema: create }, async (request, reply) => {
+  app.post('/v1/tasks', { schema: create, config: { access: 'edit' } }, async (request, reply) => {
     const { status, body, isReplay } = await createTask(request.context, {
       input: request.body,
       traceparent: traceparentOf(request),
@@ -45,7 +45,7 @@ export function createTaskRoutes(app: App): void {
     return reply.code(status as 201).send(task)
   })
 
-  app.put('/v1/tasks/by-key/:key', { schema: upsert }, async (request, reply) => {
+  app.put('/v1/tasks/by-key/:key', { schema: upsert, config: { access: 'edit' } }, async (request, reply) => {
     const { key } = request.params
     if (request.body.key !== undefined && request.body.key !== key) {
       const detail = `is ${JSON.stringify(request.body.key)}, but the path names ${JSON.stringify(key)}`

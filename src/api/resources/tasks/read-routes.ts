@@ -46,7 +46,7 @@ const readByKey = {
 }
 
 export function readTaskRoutes(app: App): void {
-  app.get('/v1/tasks', { schema: list }, async ({ query, context }) => {
+  app.get('/v1/tasks', { schema: list, config: { access: 'read' } }, async ({ query, context }) => {
     const { q, cursor, limit, include, ...filters } = query
     const before = decodeCursor(cursor, isTaskPosition)?.[0]
     const search = { ...filters, projectId: context.projectId, text: q, before }
@@ -58,17 +58,25 @@ export function readTaskRoutes(app: App): void {
     return { items: tasks.map(presentEnriched), nextCursor, partial }
   })
 
-  app.get('/v1/tasks/:id', { schema: read }, async ({ params, query, context }, reply) => {
-    const row = await getTask(context, params.id)
-    reply.header('etag', etag(row.version))
-    return presentOne(context, row, query.include)
-  })
+  app.get(
+    '/v1/tasks/:id',
+    { schema: read, config: { access: 'read' } },
+    async ({ params, query, context }, reply) => {
+      const row = await getTask(context, params.id)
+      reply.header('etag', etag(row.version))
+      return presentOne(context, row, query.include)
+    },
+  )
 
-  app.get('/v1/tasks/by-key/:key', { schema: readByKey }, async ({ params, query, context }, reply) => {
-    const row = await getTaskByKey(context, params.key)
-    reply.header('etag', etag(row.version))
-    return presentOne(context, row, query.include)
-  })
+  app.get(
+    '/v1/tasks/by-key/:key',
+    { schema: readByKey, config: { access: 'read' } },
+    async ({ params, query, context }, reply) => {
+      const row = await getTaskByKey(context, params.key)
+      reply.header('etag', etag(row.version))
+      return presentOne(context, row, query.include)
+    },
+  )
 }
 
 async function presentOne(context: Context, row: TaskRow, include: readonly Includable[] | undefined) {

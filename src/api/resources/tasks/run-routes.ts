@@ -52,39 +52,51 @@ const listAttempts = {
 }
 
 export function taskRunRoutes(app: App): void {
-  app.post('/v1/tasks/:id/trigger', { schema: trigger }, async (request, reply) => {
-    const { status, body, isReplay } = await triggerTask(request.context, {
-      taskId: request.params.id,
-      override: request.body ?? null,
-      retryOf: null,
-      repeat: idempotencyOf(request),
-      present: presentRun,
-    })
-    const run = body as Run
-    reply.header('location', `/v1/runs/${run.id}`)
-    if (isReplay) reply.header('idempotent-replayed', 'true')
-    return reply.code(status as 201).send(run)
-  })
+  app.post(
+    '/v1/tasks/:id/trigger',
+    { schema: trigger, config: { access: 'operate' } },
+    async (request, reply) => {
+      const { status, body, isReplay } = await triggerTask(request.context, {
+        taskId: request.params.id,
+        override: request.body ?? null,
+        retryOf: null,
+        repeat: idempotencyOf(request),
+        present: presentRun,
+      })
+      const run = body as Run
+      reply.header('location', `/v1/runs/${run.id}`)
+      if (isReplay) reply.header('idempotent-replayed', 'true')
+      return reply.code(status as 201).send(run)
+    },
+  )
 
-  app.get('/v1/tasks/:id/runs', { schema: listRuns }, async ({ params, query, context }) => {
-    const { limit, state, cursor } = query
-    return runsOfOneTask(context, { taskId: params.id, state, from: null, to: null, limit, cursor })
-  })
+  app.get(
+    '/v1/tasks/:id/runs',
+    { schema: listRuns, config: { access: 'read' } },
+    async ({ params, query, context }) => {
+      const { limit, state, cursor } = query
+      return runsOfOneTask(context, { taskId: params.id, state, from: null, to: null, limit, cursor })
+    },
+  )
 
-  app.get('/v1/tasks/:id/attempts', { schema: listAttempts }, async ({ params, query, context }) => {
-    const { db, projectId } = context
-    const { limit } = query
-    const position = decodeCursor(query.cursor, isAttemptPosition)
-    const before = position && { scheduledFor: position[0], runId: position[1], number: position[2] }
-    const { id: taskId } = await getTask(context, params.id)
-    const statement = attemptsOfTask({ projectId, taskId, before, limit: limit + 1 })
-    const rows = await db.snapshot((tx) => tx.run(statement), { inOrder: true })
-    return pageOf(rows, {
-      limit,
-      present: presentAttempt,
-      position: ({ scheduledFor, runId, number }) => [scheduledFor, runId, number],
-    })
-  })
+  app.get(
+    '/v1/tasks/:id/attempts',
+    { schema: listAttempts, config: { access: 'read' } },
+    async ({ params, query, context }) => {
+      const { db, projectId } = context
+      const { limit } = query
+      const position = decodeCursor(query.cursor, isAttemptPosition)
+      const before = position && { scheduledFor: position[0], runId: position[1], number: position[2] }
+      const { id: taskId } = await getTask(context, params.id)
+      const statement = attemptsOfTask({ projectId, taskId, before, limit: limit + 1 })
+      const rows = await db.snapshot((tx) => tx.run(statement), { inOrder: true })
+      return pageOf(rows, {
+        limit,
+        present: presentAttempt,
+        position: ({ scheduledFor, runId, number }) => [scheduledFor, runId, number],
+      })
+    },
+  )
 }
 
 interface RunsOfOneTask {

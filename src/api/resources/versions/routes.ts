@@ -48,35 +48,46 @@ const rollback = {
 }
 
 export function versionRoutes(app: App): void {
-  app.get('/v1/tasks/:id/versions', { schema: list }, async ({ params, query, context }) => {
-    const { limit } = query
-    const [before = null] = decodeCursor(query.cursor, isPosition) ?? []
-    const versions = await listVersions(context, { taskId: params.id, before, limit })
-    return pageOf(versions, {
-      limit,
-      present: presentVersionSummary,
-      position: ({ row }) => [row.version],
-    })
-  })
-
-  app.get('/v1/tasks/:id/versions/:version', { schema: read }, async ({ params, context }) =>
-    presentVersion(await getVersion(context, { taskId: params.id, version: params.version })),
+  app.get(
+    '/v1/tasks/:id/versions',
+    { schema: list, config: { access: 'read' } },
+    async ({ params, query, context }) => {
+      const { limit } = query
+      const [before = null] = decodeCursor(query.cursor, isPosition) ?? []
+      const versions = await listVersions(context, { taskId: params.id, before, limit })
+      return pageOf(versions, {
+        limit,
+        present: presentVersionSummary,
+        position: ({ row }) => [row.version],
+      })
+    },
   )
 
-  app.post('/v1/tasks/:id/rollback', { schema: rollback }, async (request, reply) => {
-    const { id } = request.params
-    const { version, reason = null } = request.body
-    await rollbackTask(request.context, {
-      id,
-      version,
-      reason,
-      expected: expectedVersion(request),
-      by: callerOf(request),
-    })
-    const row = await getTask(request.context, id)
-    reply.header('etag', etag(row.version))
-    return presentTask(row)
-  })
+  app.get(
+    '/v1/tasks/:id/versions/:version',
+    { schema: read, config: { access: 'read' } },
+    async ({ params, context }) =>
+      presentVersion(await getVersion(context, { taskId: params.id, version: params.version })),
+  )
+
+  app.post(
+    '/v1/tasks/:id/rollback',
+    { schema: rollback, config: { access: 'edit' } },
+    async (request, reply) => {
+      const { id } = request.params
+      const { version, reason = null } = request.body
+      await rollbackTask(request.context, {
+        id,
+        version,
+        reason,
+        expected: expectedVersion(request),
+        by: callerOf(request),
+      })
+      const row = await getTask(request.context, id)
+      reply.header('etag', etag(row.version))
+      return presentTask(row)
+    },
+  )
 }
 
 type Position = readonly [version: number]

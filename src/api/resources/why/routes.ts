@@ -26,21 +26,28 @@ const read = {
 const AHEAD_MS = 1_000
 
 export function whyRoutes(app: App): void {
-  app.get('/v1/tasks/:id/why', { schema: read }, async ({ params, query, context }) => {
-    const at = query.at === undefined ? null : instantMs(query.at)
-    const now = context.clock.now()
-    if (at !== null && at > now + AHEAD_MS)
-      throw invalidInput([
-        { pointer: '?at', detail: 'is in the future; give a past instant, or omit it for the current state' },
-      ])
-    const {
-      at: about,
-      isNow,
-      causes,
-    } = await explainTask(context, params.id, at === null ? null : Math.min(at, Math.floor(now)))
-    const [first, ...others] = causes.map(present)
-    return { at: utc(about), isNow, ...(first as ReturnType<typeof present>), also: others }
-  })
+  app.get(
+    '/v1/tasks/:id/why',
+    { schema: read, config: { access: 'read' } },
+    async ({ params, query, context }) => {
+      const at = query.at === undefined ? null : instantMs(query.at)
+      const now = context.clock.now()
+      if (at !== null && at > now + AHEAD_MS)
+        throw invalidInput([
+          {
+            pointer: '?at',
+            detail: 'is in the future; give a past instant, or omit it for the current state',
+          },
+        ])
+      const {
+        at: about,
+        isNow,
+        causes,
+      } = await explainTask(context, params.id, at === null ? null : Math.min(at, Math.floor(now)))
+      const [first, ...others] = causes.map(present)
+      return { at: utc(about), isNow, ...(first as ReturnType<typeof present>), also: others }
+    },
+  )
 }
 
 const INSTANTS = ['scheduledFor', 'since', 'until', 'nextAt'] as const

@@ -9,7 +9,7 @@ import type { App } from '../../app.ts'
 import { parseListBodies } from '../../http/body-parsing.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { ofTheList } from '../../http/validation/compiler.ts'
-import { authenticate } from './routes.ts'
+import { workerFrom } from './routes.ts'
 import { eachOnce, MAX_RUNS_A_REQUEST, ONCE, Receipts, Report, ReportRuns } from './schemas.ts'
 
 const REPORT_LIMIT = 16 * 1024 * 1024
@@ -19,7 +19,6 @@ const MAX_REPORT_VALUES = 500_000
 const complete = {
   operationId: 'completeRuns',
   tags: ['workers'],
-  security: [{ workerToken: [] }],
   summary: 'Report the outcomes of attempts',
   body: ReportRuns,
   response: { 200: Receipts, ...problems(401, 410, 413, 415) },
@@ -35,14 +34,14 @@ export function reportRoutes(app: App, remoteWorkers: RemoteWorkers): void {
   })
   const route = {
     schema: complete,
+    config: { access: 'token' } as const,
     bodyLimit: REPORT_LIMIT,
     validatorCompiler: ofTheList('runs', MAX_RUNS_A_REQUEST),
   }
   app.post('/v1/worker/complete', route, async (request) => {
     const items = await checkedItems(request.body.runs as never, { schema: Report, member: 'runs' })
     if (!eachOnce(items)) throw invalidInput([{ pointer: '/runs', detail: ONCE }])
-    const worker = await authenticate(remoteWorkers, request)
-    const receipts = await remoteWorkers.complete(worker, items.map(reportOf))
+    const receipts = await remoteWorkers.complete(workerFrom(request), items.map(reportOf))
     return {
       runs: receipts.map(({ runId, fence, isRecorded, isPending }) => ({
         runId,

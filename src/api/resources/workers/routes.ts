@@ -1,7 +1,10 @@
 /** The interface of workers of the users' own. It may be asked of a different node each time. */
 
+import assert from 'node:assert/strict'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../../../core/errors.ts'
 import { utc } from '../../../core/values/utc.ts'
+import type { Context } from '../../../operations/context.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
 import type { App } from '../../app.ts'
@@ -18,7 +21,6 @@ import {
 } from './schemas.ts'
 
 const tags = ['workers']
-const security = [{ workerToken: [] }]
 const refusals = problems(401, 410, 413, 415)
 
 const register = {
@@ -32,7 +34,6 @@ const register = {
 const claim = {
   operationId: 'claimRuns',
   tags,
-  security,
   summary: 'Claim runs, waiting until there are some',
   body: ClaimRuns,
   response: { 200: ClaimedRuns, ...refusals },
@@ -41,7 +42,6 @@ const claim = {
 const heartbeat = {
   operationId: 'beatWorker',
   tags,
-  security,
   summary: 'Send a heartbeat and learn which runs to stop',
   body: BeatWorker,
   response: { 200: BeatAnswer, ...refusals },
@@ -50,7 +50,6 @@ const heartbeat = {
 const giveBack = {
   operationId: 'returnRuns',
   tags,
-  security,
   summary: 'Return claimed runs that were not started',
   body: ReturnRuns,
   response: { 200: Done, ...refusals },
@@ -59,7 +58,6 @@ const giveBack = {
 const leave = {
   operationId: 'stopWorker',
   tags,
-  security,
   summary: 'Deregister a worker',
   body: NoBody,
   response: { 200: Done, ...refusals },
@@ -69,60 +67,76 @@ const DEFAULT_CONCURRENCY = 10
 const DEFAULT_WAIT_MS = 20_000
 
 export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
-  const whoAsks = (request: FastifyRequest) => authenticate(remoteWorkers, request)
   // Before the server waits for requests to end: those who wait for work would keep it.
   app.addHook('preClose', async () => remoteWorkers.dismissAll())
 
-  app.post('/v1/worker/register', { schema: register }, async ({ body, ip, context }, reply) => {
-    const welcome = await remoteWorkers.register({
-      projectId: context.projectId,
-      address: ip,
-      name: body.name ?? 'unnamed',
-      version: body.version ?? '',
-      handlers: body.handlers,
-      labels: [...new Set(body.labels ?? [])],
-      queues: body.queues ?? null,
-      concurrency: body.concurrency ?? DEFAULT_CONCURRENCY,
-    })
-    return reply.code(201).send({ ...welcome })
-  })
+  app.post(
+    '/v1/worker/register',
+    { schema: register, config: { access: 'work' } },
+    async ({ body, ip, context }, reply) => {
+      const { projectId, actor } = context
+      const welcome = await remoteWorkers.register({
+        projectId,
+        keyId: actor.kind === 'key' ? actor.id : null,
+        address: ip,
+        name: body.name ?? 'unnamed',
+        version: body.version ?? '',
+        handlers: body.handlers,
+        labels: [...new Set(body.labels ?? [])],
+        queues: queuesOf(body.queues ?? null, context),
+        concurrency: body.concurrency ?? DEFAULT_CONCURRENCY,
+      })
+      return reply.code(201).send({ ...welcome })
+    },
+  )
 
-  app.post('/v1/worker/claim', { schema: claim }, async (request, reply) => {
-    const { waitMs = DEFAULT_WAIT_MS, ...wanted } = request.body
-    const worker = await whoAsks(request)
-    const runs = await remoteWorkers.claim(worker, { ...wanted, waitMs }, untilClosed(reply))
-    return { runs: runs.map((run) => ({ ...run, scheduledFor: utc(run.scheduledFor) })) }
-  })
+  app.post(
+    '/v1/worker/claim',
+    { schema: claim, config: { access: 'token', isLong: true } },
+    async (request, reply) => {
+      const { waitMs = DEFAULT_WAIT_MS, ...wanted } = request.body
+      const runs = await remoteWorkers.claim(workerFrom(request), { ...wanted, waitMs }, untilClosed(reply))
+      return { runs: runs.map((run) => ({ ...run, scheduledFor: utc(run.scheduledFor) })) }
+    },
+  )
 
-  app.post('/v1/worker/heartbeat', { schema: heartbeat }, async (request) => {
+  app.post('/v1/worker/heartbeat', { schema: heartbeat, config: { access: 'token' } }, async (request) => {
+    const worker = workerFrom(request)
     const runs = request.body?.runs?.map(({ runId, fence, progress }) => ({
       runId,
       fence,
       progress: progress ? { fraction: progress.fraction ?? null, message: progress.message ?? null } : null,
     }))
-    const { cancelled, lost } = await remoteWorkers.heartbeat(await whoAsks(request), runs ?? null)
+    const { cancelled, lost } = await remoteWorkers.heartbeat(worker, runs ?? null)
     return { cancelled: [...cancelled], lost: [...lost] }
   })
 
-  app.post('/v1/worker/return', { schema: giveBack }, async (request) => {
-    await remoteWorkers.giveBack(await whoAsks(request), request.body.runs)
+  app.post('/v1/worker/return', { schema: giveBack, config: { access: 'token' } }, async (request) => {
+    await remoteWorkers.giveBack(workerFrom(request), request.body.runs)
     return {}
   })
 
-  app.post('/v1/worker/stop', { schema: leave }, async (request) => {
-    await remoteWorkers.leave(await whoAsks(request))
+  app.post('/v1/worker/stop', { schema: leave, config: { access: 'token' } }, async (request) => {
+    await remoteWorkers.leave(workerFrom(request))
     return {}
   })
 }
 
-const BEARER = /^Bearer +(\S+)$/i
+/** The worker that a request comes from, which authentication has found. */
+export function workerFrom({ worker }: FastifyRequest): RemoteWorker {
+  assert(worker !== null, 'routes of workers have access by token')
+  return worker
+}
 
-/** The worker that a request comes from, by its token. */
-export function authenticate(
-  remoteWorkers: RemoteWorkers,
-  { headers }: FastifyRequest,
-): Promise<RemoteWorker> {
-  return remoteWorkers.authenticate(BEARER.exec(headers.authorization ?? '')?.[1] ?? null)
+/** The queues that a worker claims from: those that it names, as far as its key allows; else all that the key allows. */
+function queuesOf(
+  asked: readonly string[] | null,
+  { reach: { queues: allowed } }: Context,
+): readonly string[] | null {
+  const beyond = asked?.find((queue) => allowed !== null && !allowed.includes(queue))
+  if (beyond !== undefined)
+    throw new Refusal('forbidden', `This API key cannot be used for the queue ${beyond}.`)
+  return asked ?? allowed
 }
 
 /** Fires when whoever asked is no longer there to hear the answer. */

@@ -1,0 +1,195 @@
+/**
+ * Who sends a request, and whether they may. It is decided from the head of the request alone, before its body is read and
+ * before anything is read for the caller. Every route declares the access that it needs, next to its schema:
+ *
+ *     app.get('/v1/tasks', { schema: list, config: { access: 'read' } }, …)
+ *
+ * A route that declares none keeps the server from starting.
+ *
+ * Credentials of each kind are the business of an authenticator. They are asked in order, and the first that finds a
+ * credential of its kind decides: it answers with a principal, or refuses one that is not good with `unauthenticated`.
+ * To accept another kind, such as the session of somebody who has signed in, add an authenticator.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import {
+  type Access,
+  EVERYTHING,
+  type GrantedAccess,
+  NOTHING,
+  OF_ARCHIVED,
+  sees,
+  UNLIMITED,
+} from '../../core/access/role.ts'
+import { Refusal } from '../../core/errors.ts'
+import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
+import type { Principal } from '../../operations/access/principal.ts'
+import { requireAccess } from '../../operations/access/require.ts'
+import { type Actor, type Call, type Context, contextOf, type Facilities } from '../../operations/context.ts'
+import type { KeyBook } from '../../operations/keys/key-book.ts'
+import type { ProjectBook } from '../../operations/projects/project-book.ts'
+import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers.ts'
+import type { App } from '../app.ts'
+import { reasonOf } from './reason.ts'
+import { bearerOf } from './request.ts'
+
+/** Finds credentials of one kind. Null: the request carries none of this kind. */
+export type Authenticator = (request: FastifyRequest) => Principal | null | Promise<Principal | null>
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the caller must be allowed. */
+    access?: Access
+    /** The request may last: it is cut off when the caller's credential ends. */
+    isLong?: boolean
+  }
+
+  interface FastifyRequest {
+    /** What the operations that the request asks for work with. */
+    context: Context
+    /** The worker that the request comes from; null on routes of other access than `token`. */
+    worker: RemoteWorker | null
+  }
+}
+
+export interface AuthenticationOptions {
+  readonly facilities: Facilities
+  readonly keys: KeyBook
+  readonly projects: ProjectBook
+  readonly authenticators: readonly Authenticator[]
+  readonly remoteWorkers: Pick<RemoteWorkers, 'authenticate'>
+}
+
+/** The header by which callers with access to several projects name one. */
+export const PROJECT_HEADER = 'belfry-project'
+
+/** Must be called before the routes are registered: it looks at each of them. */
+export function authenticateRequests(app: App, options: AuthenticationOptions): void {
+  requireDeclarations(app)
+  app.decorateRequest('context')
+  app.decorateRequest('worker', null)
+  app.addHook('onRequest', async (request, reply) => {
+    const { access, isLong = false } = request.is404 ? { access: 'public' as const } : configOf(request)
+    if (access === undefined) throw new Error(`${request.url} declares no access`)
+    const call = await callFor(request, reply, { access, isLong }, options)
+    request.context = contextOf(options.facilities, {
+      ...call,
+      request: { id: request.id, reason: reasonOf(request) },
+    })
+  })
+}
+
+/** Who calls, as the access of the route wants it. What may last ends with the credential. */
+async function callFor(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { access, isLong }: { readonly access: Access; readonly isLong: boolean },
+  options: AuthenticationOptions,
+): Promise<Call> {
+  if (access === 'public') return publicCall(request)
+  if (access === 'token') {
+    const worker = await workerOf(request, options)
+    const { keyId } = worker
+    if (isLong && keyId !== null) cutOff(reply, (end) => options.keys.onEnd(keyId, end))
+    request.worker = worker
+    return workerCall(worker, request)
+  }
+  const principal = await principalOf(request, options)
+  if (isLong && principal.onEnd) cutOff(reply, principal.onEnd)
+  return callOf(principal, request, access, options.projects)
+}
+
+const configOf = (request: FastifyRequest) => request.routeOptions.config
+
+/** Fails the start where a route does not say who may call it. */
+function requireDeclarations(app: App): void {
+  const routes: { readonly method: string | string[]; readonly url: string; readonly config?: object }[] = []
+  app.addHook('onRoute', (route) => void routes.push(route))
+  app.addHook('onReady', async () => {
+    const open = routes.filter(({ config = {} }) => !('access' in config))
+    if (open.length === 0) return
+    throw new Error(`routes without access: ${open.map(({ method, url }) => `${method} ${url}`).join(', ')}`)
+  })
+}
+
+async function principalOf(
+  request: FastifyRequest,
+  { authenticators, keys }: AuthenticationOptions,
+): Promise<Principal> {
+  for (const authenticate of authenticators) {
+    const principal = await authenticate(request)
+    if (principal) return principal
+  }
+  if (await keys.isOpen()) return openPrincipal(request)
+  throw new Refusal('unauthenticated', 'Send an API key in the header Authorization: Bearer <key>.')
+}
+
+const openPrincipal = (request: FastifyRequest): Principal => ({
+  actor: anonymous(request),
+  grant: EVERYTHING,
+  homeProjectId: null,
+  reach: UNLIMITED,
+})
+
+const anonymous = ({ ip }: FastifyRequest): Actor => ({ kind: 'anonymous', address: ip ?? null })
+
+const publicCall = (request: FastifyRequest): Call => ({
+  projectId: DEFAULT_PROJECT_ID,
+  actor: anonymous(request),
+  grant: NOTHING,
+  reach: UNLIMITED,
+})
+
+/** The call that a principal makes: in the project that it names or belongs to, when it may. */
+async function callOf(
+  { actor, grant, homeProjectId, reach }: Principal,
+  request: FastifyRequest,
+  access: GrantedAccess,
+  projects: ProjectBook,
+): Promise<Call> {
+  const name = request.headers[PROJECT_HEADER]
+  const projectId = homeProjectId ?? DEFAULT_PROJECT_ID
+  const project =
+    typeof name === 'string'
+      ? await projects.named(name)
+      : projectId === DEFAULT_PROJECT_ID
+        ? DEFAULT_PROJECT
+        : await projects.withId(projectId)
+  if (!project || !sees(grant, project.id))
+    throw new Refusal('not_found', `Project ${String(name ?? projectId).slice(0, 100)} does not exist.`)
+  requireAccess({ grant, projectId: project.id }, access)
+  if (project.isArchived && !OF_ARCHIVED.has(access))
+    throw new Refusal('project_archived', `Project ${project.name} is archived and can only be read.`)
+  return { projectId: project.id, actor, grant, reach }
+}
+
+/** It cannot be archived, so it need not be looked up. */
+const DEFAULT_PROJECT = { id: DEFAULT_PROJECT_ID, name: 'default', isArchived: false }
+
+/** The worker that a request comes from. Its token is good for as long as the key is that it registered with. */
+async function workerOf(
+  request: FastifyRequest,
+  { remoteWorkers, keys }: AuthenticationOptions,
+): Promise<RemoteWorker> {
+  const worker = await remoteWorkers.authenticate(bearerOf(request))
+  const isGood = worker.keyId === null ? await keys.isOpen() : await keys.isGood(worker.keyId)
+  if (isGood) return worker
+  throw new Refusal(
+    'unknown_token',
+    'The API key that this worker registered with is no longer valid. Register again with a valid key.',
+  )
+}
+
+const workerCall = ({ id, projectId, queues }: RemoteWorker, { ip }: FastifyRequest): Call => ({
+  projectId,
+  actor: { kind: 'worker', id, address: ip ?? null },
+  grant: NOTHING,
+  reach: { ...UNLIMITED, queues },
+})
+
+/** Ends the response when the credential does. Whoever comes again is refused. */
+function cutOff({ raw }: FastifyReply, onEnd: (end: () => void) => () => void): void {
+  raw.once(
+    'close',
+    onEnd(() => raw.destroy()),
+  )
+}

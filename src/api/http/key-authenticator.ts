@@ -1,0 +1,45 @@
+import type { FastifyRequest } from 'fastify'
+import type { Grant } from '../../core/access/role.ts'
+import { Refusal } from '../../core/errors.ts'
+import { isWithin } from '../../core/values/network.ts'
+import type { Principal } from '../../operations/access/principal.ts'
+import type { GoodKey, KeyBook } from '../../operations/keys/key-book.ts'
+import type { Authenticator } from './authentication.ts'
+import { bearerOf } from './request.ts'
+
+/** Finds API keys in the header `Authorization: Bearer`. */
+export const keyAuthenticator =
+  (keys: KeyBook): Authenticator =>
+  async (request) => {
+    const text = bearerOf(request)
+    if (text === null) return null
+    const key = await keys.find(text)
+    if (key) return principalOf(key, request, keys)
+    // Proxies in front of an open server may have credentials of their own.
+    if (await keys.isOpen()) return null
+    throw new Refusal(
+      'unauthenticated',
+      'This API key is not valid: it does not exist, has expired, or was revoked.',
+    )
+  }
+
+function principalOf(key: GoodKey, { ip }: FastifyRequest, keys: KeyBook): Principal {
+  const { id, name, role, projectId, networks, reach } = key
+  if (networks !== null && !isWithin(networks, ip))
+    throw new Refusal('forbidden', `This API key cannot be used from ${ip}.`)
+  keys.noteUse(id)
+  return {
+    actor: { kind: 'key', id, name, role, projectId, address: ip },
+    grant: grantOf(key),
+    homeProjectId: projectId,
+    reach,
+    onEnd: (listener) => keys.onEnd(id, listener),
+  }
+}
+
+const NO_PROJECTS: Grant['projects'] = new Map()
+
+const grantOf = ({ role, projectId }: GoodKey): Grant =>
+  projectId === null
+    ? { installation: role, projects: NO_PROJECTS }
+    : { installation: null, projects: new Map([[projectId, role]]) }

@@ -1,0 +1,106 @@
+/** `belfry key create`: through the API, or on the database of this machine's node, where the first key comes from. */
+import { hostname } from 'node:os'
+import type { z } from 'zod'
+import { CreateApiKey, type NewApiKey } from '../../api/resources/keys/schemas.ts'
+import { invalidInput, REFUSALS, Refusal } from '../../core/errors.ts'
+import { instantMs } from '../../core/task/task.ts'
+import { type MadeKey, storeKey } from '../../operations/keys/keys.ts'
+import { parse } from '../../operations/validation/parse.ts'
+import { knownProjectByName } from '../../store/projects/projects.ts'
+import { type ClientFlags, give, serverFrom } from '../client/output.ts'
+import { facts, printable } from '../client/printed.ts'
+import { RefusedError } from '../client/problem.ts'
+import { namingAll } from '../client/refusal.ts'
+import { configFrom } from '../config-flags.ts'
+import { openSharedDatabase } from '../database.ts'
+import { CliError, EXIT } from '../exit.ts'
+import { onStdout as c } from '../terminal.ts'
+
+interface KeyFlags extends ClientFlags {
+  readonly role: string
+  readonly name?: string
+  readonly expiresAt?: string
+  readonly queue?: readonly string[]
+  readonly network?: readonly string[]
+  readonly dataDir?: string
+  readonly databaseUrl?: string
+}
+
+const HELP = 'belfry key create --help'
+
+export async function createKey(flags: KeyFlags): Promise<void> {
+  const wanted = {
+    name: flags.name ?? flags.role,
+    role: flags.role,
+    project: flags.project,
+    expiresAt: flags.expiresAt,
+    queues: flags.queue,
+    networks: flags.network,
+  }
+  const made = isRemote(flags)
+    ? await namingAll(HELP, () => serverFrom(flags).post<NewApiKey>('/v1/keys', wanted))
+    : await createHere(wanted, flags)
+  give(made, flags, () => {
+    const shown = c.dim('shown only once')
+    const where = flags.project === undefined ? 'every project' : `project ${printable(flags.project)}`
+    return `${c.green('✓')} API key ${printable(wanted.name)} (${flags.role}, ${where}) created\n${facts([
+      ['id', made.id],
+      ['key', `${made.key}  ${shown}`],
+    ])}`
+  })
+}
+
+/** Whoever names a database means it; else whoever names a server or has a key means the API. */
+function isRemote({ server, apiKey, token, dataDir, databaseUrl }: KeyFlags): boolean {
+  const isServer = [server, apiKey, token].some((flag) => flag !== undefined)
+  const isDatabase = dataDir !== undefined || databaseUrl !== undefined
+  if (isServer && isDatabase)
+    throw new CliError(
+      'A key is created either through a server or in a database, and flags for both were given.',
+      'Leave out --server and --api-key, or --data-dir and --database-url.',
+      EXIT.usage,
+    )
+  const { env } = process
+  return (
+    isServer ||
+    (!isDatabase && (env['BELFRY_URL'] ?? env['BELFRY_KEY'] ?? env['BELFRY_KEY_FILE']) !== undefined)
+  )
+}
+
+async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
+  const key = await namingAll(HELP, async () => checked(wanted))
+  const { db, close } = await openSharedDatabase(configFrom({ ...flags }))
+  try {
+    const project = key.project ?? null
+    const [found] = project === null ? [] : await db.run(knownProjectByName(project))
+    if (project !== null && !found)
+      throw new CliError(
+        `Project ${printable(project)} does not exist.`,
+        'Create it first: belfry project create',
+        EXIT.notFound,
+      )
+    return await storeKey(db, {
+      name: key.name,
+      role: key.role,
+      projectId: found?.id ?? null,
+      queues: key.queues ?? null,
+      networks: key.networks ?? null,
+      expiresAt: key.expiresAt == null ? null : instantMs(key.expiresAt),
+      createdBy: `command line on ${hostname()}`,
+    })
+  } catch (error) {
+    throw error instanceof Refusal ? new CliError(error.message, `See ${HELP}`, EXIT.conflict) : error
+  } finally {
+    await close()
+  }
+}
+
+/** What the API would refuse is refused here too, in the same words. */
+function checked(wanted: object): z.output<typeof CreateApiKey> {
+  const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
+  const parsed = parse(CreateApiKey, given, 'body')
+  if (parsed.ok) return parsed.value
+  const { code, message: detail } = invalidInput(parsed.problems)
+  const { status, title } = REFUSALS[code]
+  throw new RefusedError({ title, detail, status, code, errors: parsed.problems })
+}

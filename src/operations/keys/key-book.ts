@@ -1,0 +1,181 @@
+/**
+ * The API keys as this node knows them. What was looked up is good for a second, so that every node obeys a revocation
+ * within two, also when the wake-up that announces it is lost. Requests that last longer than that are told when their
+ * key ends. Uses are noted here and written about once a minute.
+ */
+import { hash, timingSafeEqual } from 'node:crypto'
+import { hashOfKey, isApiKey } from '../../core/access/api-key.ts'
+import { type Reach, UNLIMITED } from '../../core/access/role.ts'
+import { type Network, parseNetwork } from '../../core/values/network.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { Loop } from '../../runtime/loop.ts'
+import type { Service } from '../../runtime/service.ts'
+import { ShortMemory } from '../../runtime/short-memory.ts'
+import { anyKey, findGoodKey, type GoodKeyRow, goodAmong, noteUses } from '../../store/access/api-keys.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { WakeUps } from '../../transport/wake-ups.ts'
+
+export interface KeyBookOptions {
+  readonly db: Queryable
+  readonly wakeUps: WakeUps
+  readonly clock: Clock
+  readonly log: Logger
+  /** A key of the installation that stands in the node's configuration and nowhere else. */
+  readonly adminKey: string | null
+  /** Whether only this machine can reach the server: then it is open until the installation has a key. */
+  readonly isLoopback: boolean
+}
+
+/** A key that is good. */
+export interface GoodKey extends Pick<GoodKeyRow, 'id' | 'name' | 'role' | 'projectId'> {
+  readonly reach: Reach
+  /** Those of its reach. */
+  readonly networks: readonly Network[] | null
+}
+
+/** Half of what a revocation may take; the other half is for reading it. */
+const FRESH_MS = 1_000
+const MAX_KEYS_KNOWN = 10_000
+const NOTE_USES_EVERY_MS = 60_000
+/** Keys checked, or noted, by one statement. */
+const BATCH = 1_000
+
+/** The id of the key from the configuration, which no row has. */
+export const ADMIN_KEY_ID = '00000000-0000-7000-8000-000000000000'
+const ADMIN_KEY: GoodKey = {
+  id: ADMIN_KEY_ID,
+  name: 'BELFRY_ADMIN_KEY',
+  role: 'admin',
+  projectId: null,
+  reach: UNLIMITED,
+  networks: null,
+}
+
+export class KeyBook implements Service {
+  readonly #options: KeyBookOptions
+  readonly #byHash = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
+  readonly #byId = new ShortMemory<boolean>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
+  readonly #adminHash: Buffer | null
+  /** Who wants to know when a key ends, by its id. */
+  readonly #listeners = new Map<string, Set<() => void>>()
+  /** Uses that were not written yet, by the id of the key. */
+  #uses = new Map<string, number>()
+  readonly #watch: Loop
+  readonly #note: Loop
+  /** Null: never looked. Keys are never deleted, so once there was one there always is. */
+  #hasKeys: { readonly value: boolean; readonly readAt: number } | null = null
+
+  constructor(options: KeyBookOptions) {
+    this.#options = options
+    const { adminKey, log, wakeUps } = options
+    this.#adminHash = adminKey === null ? null : digest(adminKey)
+    this.#watch = new Loop({ name: 'key watch', everyMs: FRESH_MS, log, runOnce: () => this.#endRevoked() })
+    this.#note = new Loop({
+      name: 'key uses',
+      everyMs: NOTE_USES_EVERY_MS,
+      log,
+      runOnce: () => this.#writeUses(),
+    })
+    wakeUps.onKeys(() => this.#lookAgain())
+  }
+
+  start(): void {
+    this.#watch.start()
+    this.#note.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#watch.stop(), this.#note.stop()])
+    await this.#writeUses().catch(() => {})
+  }
+
+  /** Whether everybody on this machine may do everything: no key is needed until there is one. */
+  async isOpen(): Promise<boolean> {
+    const { isLoopback } = this.#options
+    return isLoopback && !(await this.hasKeys())
+  }
+
+  /** Whether the installation has any key, or ever had one. */
+  async hasKeys(): Promise<boolean> {
+    if (this.#adminHash !== null) return true
+    const known = this.#hasKeys
+    if (known && (known.value || performance.now() - known.readAt < FRESH_MS)) return known.value
+    const readAt = performance.now()
+    const value = (await this.#options.db.run(anyKey())).length > 0
+    this.#hasKeys = { value, readAt }
+    return value
+  }
+
+  /** The key that was sent; null when it is not good. */
+  find(text: string): GoodKey | null | Promise<GoodKey | null> {
+    const hash = hashOfKey(text)
+    if (this.#adminHash !== null && timingSafeEqual(this.#adminHash, Buffer.from(hash, 'base64')))
+      return ADMIN_KEY
+    return this.#byHash.get(hash, async () => {
+      if (!isApiKey(text)) return null
+      const [row] = await this.#options.db.run(findGoodKey(Buffer.from(hash, 'base64')))
+      return row ? goodKey(row) : null
+    })
+  }
+
+  /** Whether a key is still good that was so before. */
+  isGood(id: string): boolean | Promise<boolean> {
+    if (id === ADMIN_KEY_ID) return this.#adminHash !== null
+    return this.#byId.get(id, async () => (await this.#options.db.run(goodAmong([id]))).length > 0)
+  }
+
+  noteUse(id: string): void {
+    if (id !== ADMIN_KEY_ID) this.#uses.set(id, this.#options.clock.now())
+  }
+
+  /** Calls back once the key is no longer good. Returns how to unsubscribe. */
+  onEnd(id: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(id) ?? new Set()
+    this.#listeners.set(id, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id)
+    }
+  }
+
+  #lookAgain(): void {
+    this.#byHash.forget()
+    this.#byId.forget()
+    if (this.#hasKeys?.value === false) this.#hasKeys = null
+    this.#watch.wake()
+  }
+
+  async #endRevoked(): Promise<undefined> {
+    const watched = [...this.#listeners.keys()].filter((id) => id !== ADMIN_KEY_ID)
+    for (let from = 0; from < watched.length; from += BATCH) {
+      const ids = watched.slice(from, from + BATCH)
+      const good = new Set((await this.#options.db.run(goodAmong(ids))).map(({ id }) => id))
+      for (const id of ids) if (!good.has(id)) this.#end(id)
+    }
+  }
+
+  #end(id: string): void {
+    const listeners = this.#listeners.get(id)
+    this.#listeners.delete(id)
+    for (const listener of listeners ?? []) listener()
+  }
+
+  async #writeUses(): Promise<undefined> {
+    const uses = [...this.#uses].map(([id, at]) => ({ id, at }))
+    this.#uses = new Map()
+    for (let from = 0; from < uses.length; from += BATCH)
+      await this.#options.db.run(noteUses(uses.slice(from, from + BATCH)))
+  }
+}
+
+const goodKey = ({ id, name, role, projectId, ...reach }: GoodKeyRow): GoodKey => ({
+  id,
+  name,
+  role,
+  projectId,
+  reach,
+  networks: reach.networks && reach.networks.flatMap((text) => parseNetwork(text) ?? []),
+})
+
+const digest = (text: string): Buffer => Buffer.from(hash('sha256', text, 'buffer'))

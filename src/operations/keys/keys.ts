@@ -1,0 +1,173 @@
+/** Managing API keys. Nobody makes a key that may do more, in more places, or for longer than their own. */
+import { randomBytes } from 'node:crypto'
+import { hashOfKey, hintOf, makeApiKey } from '../../core/access/api-key.ts'
+import { allows, type Reach, type Role } from '../../core/access/role.ts'
+import { invalidInput, type Problem, Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import { isInside, parseNetwork } from '../../core/values/network.ts'
+import { utc } from '../../core/values/utc.ts'
+import {
+  type ApiKeyRow,
+  insertKey,
+  type KeyScope,
+  listKeys,
+  readKey,
+  revokeKey,
+  rotateKey,
+} from '../../store/access/api-keys.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { knownProjectByName } from '../../store/projects/projects.ts'
+import { type Context, nameOf } from '../context.ts'
+
+/** Good keys that a project, or the installation, may have; enough for one a machine. */
+const MAX_KEYS = 1_000
+
+/** What key is wanted. */
+export interface KeyToMake extends Reach {
+  readonly name: string
+  readonly role: Role
+  /** Null: for the installation. Undefined: for the project of the caller, or the installation when the caller is of it. */
+  readonly project?: string | null | undefined
+}
+
+/** A key that was just made, for the one answer that shows it. */
+export interface MadeKey {
+  readonly id: string
+  readonly key: string
+}
+
+export async function createKey(context: Context, wanted: KeyToMake): Promise<ApiKeyRow & MadeKey> {
+  const { db, reach, clock, wakeUps, actor } = context
+  const projectId = await projectFor(context, wanted.project)
+  const allowed = reachWithin(reach, wanted, clock.now())
+  const made = await storeKey(db, { ...wanted, ...allowed, projectId, createdBy: nameOf(actor) })
+  wakeUps.announceKeys()
+  const scope = { ...scopeOf(context), ...(projectId === null ? {} : { projectId }) }
+  return { ...(await theKey(db, scope, made.id)), ...made }
+}
+
+/** Stores a key whatever its rights: what else there is to decide was decided before. */
+export async function storeKey(
+  db: Queryable,
+  key: Omit<KeyToMake, 'project'> & { readonly projectId: string | null; readonly createdBy: string | null },
+): Promise<MadeKey> {
+  const { text, ...secret } = newSecret()
+  const id = uuidv7()
+  const [made] = await db.run(insertKey({ ...key, ...secret, id }, MAX_KEYS))
+  if (made) return { id, key: text }
+  throw new Refusal(
+    'too_many_keys',
+    `${key.projectId === null ? 'The installation' : 'The project'} has ${MAX_KEYS} valid API keys, which is the limit. Revoke keys that are no longer used.`,
+  )
+}
+
+function newSecret() {
+  const text = makeApiKey(randomBytes)
+  return { text, hash: Buffer.from(hashOfKey(text), 'base64'), hint: hintOf(text) }
+}
+
+/** The project that a new key is for; null for the installation. */
+async function projectFor(
+  { db, grant, projectId }: Context,
+  name: string | null | undefined,
+): Promise<string | null> {
+  if (name === undefined) return grant.installation === null ? projectId : null
+  if (name === null) {
+    if (allows(grant, projectId, 'installation')) return null
+    throw new Refusal('forbidden', 'Keys of the installation need the role admin of the installation.')
+  }
+  const [project] = await db.run(knownProjectByName(name))
+  if (project && allows(grant, project.id, 'administer')) return project.id
+  throw new Refusal('not_found', `Project ${name} does not exist.`)
+}
+
+/** The reach of a new key: what was asked for, as far as the caller's own goes, else the caller's own. */
+function reachWithin(own: Reach, wanted: Reach, now: number): Reach {
+  const problems: Problem[] = []
+  const refuse = (pointer: string, detail: string) => void problems.push({ pointer, detail })
+  const { queues, networks, expiresAt } = wanted
+  const { queues: ownQueues, networks: ownNetworks } = own
+  if (ownQueues !== null && queues?.some((queue) => !ownQueues.includes(queue)))
+    refuse('/queues', `must be among those of your own key: ${ownQueues.join(', ')}`)
+  const within = networksOf(ownNetworks)
+  if (ownNetworks !== null && networksOf(networks).some((network) => !isInside(within, network)))
+    refuse('/networks', `must be within those of your own key: ${ownNetworks.join(', ')}`)
+  if (expiresAt !== null && expiresAt <= now) refuse('/expiresAt', 'must be in the future')
+  if (expiresAt !== null && own.expiresAt !== null && expiresAt > own.expiresAt)
+    refuse('/expiresAt', `must not be later than your own key expires, at ${utc(own.expiresAt)}`)
+  if (problems.length > 0) throw invalidInput(problems)
+  return {
+    queues: queues ?? ownQueues,
+    networks: networks ?? ownNetworks,
+    expiresAt: expiresAt ?? own.expiresAt,
+  }
+}
+
+const networksOf = (texts: readonly string[] | null) =>
+  (texts ?? []).flatMap((text) => parseNetwork(text) ?? [])
+
+/** Keys that the caller manages: those of its project, and for admins of the installation also those of the installation. */
+const scopeOf = ({ projectId, grant }: Context): KeyScope => ({
+  projectId,
+  withInstallation: allows(grant, projectId, 'installation'),
+})
+
+export function findKeys(
+  context: Context,
+  page: { readonly before: string | null; readonly limit: number },
+): Promise<ApiKeyRow[]> {
+  return context.db.run(listKeys(scopeOf(context), page))
+}
+
+export const getKey = (context: Context, id: string): Promise<ApiKeyRow> =>
+  theKey(context.db, scopeOf(context), id)
+
+async function theKey(db: Queryable, scope: KeyScope, id: string): Promise<ApiKeyRow> {
+  const [key] = await db.run(readKey(scope, id))
+  if (!key) throw new Refusal('not_found', `API key ${id} does not exist.`)
+  return key
+}
+
+export async function endKey(context: Context, id: string): Promise<void> {
+  const { db, wakeUps } = context
+  const [revoked] = await db.run(revokeKey(scopeOf(context), id))
+  if (!revoked) throw new Refusal('not_found', `API key ${id} does not exist.`)
+  wakeUps.announceKeys()
+}
+
+/** How a key is replaced. */
+export interface Rotation {
+  /** For how long the old one stays good. */
+  readonly overlapMs: number
+  /** When the new one expires; null: after as long a life as the old one had. */
+  readonly expiresAt: number | null
+}
+
+/** Makes a key of the same rights, and lets the old one end after a while. */
+export async function replaceKey(
+  context: Context,
+  id: string,
+  { overlapMs, expiresAt }: Rotation,
+): Promise<ApiKeyRow & MadeKey> {
+  const { db, reach, clock, wakeUps, actor } = context
+  const scope = scopeOf(context)
+  const old = await theKey(db, scope, id)
+  const now = clock.now()
+  const { expiresAt: ends } = reachWithin(
+    reach,
+    { ...old, expiresAt: expiresAt ?? lifeOf(old, reach, now) },
+    now,
+  )
+  const { text, ...secret } = newSecret()
+  const successor = { ...secret, id: uuidv7(), createdBy: nameOf(actor), expiresAt: ends, overlapMs }
+  const [made] = await db.run(rotateKey(scope, id, successor))
+  if (!made) throw new Refusal('key_ended', `API key ${id} has expired, was revoked, or was rotated before.`)
+  wakeUps.announceKeys()
+  return { ...(await theKey(db, scope, made.id)), key: text }
+}
+
+/** When a successor expires: after as long a life as the old key had, and not after whoever asks for it. */
+function lifeOf({ expiresAt, createdAt }: ApiKeyRow, own: Reach, now: number): number | null {
+  if (expiresAt === null) return own.expiresAt
+  return Math.min(Math.ceil(now + expiresAt - createdAt), own.expiresAt ?? Number.POSITIVE_INFINITY)
+}

@@ -1,0 +1,25 @@
+/** The projects as this node knows them, for finding the one that a request names. What was looked up is good for a second. */
+import { ShortMemory } from '../../runtime/short-memory.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { type KnownProject, knownProject, knownProjectByName } from '../../store/projects/projects.ts'
+
+const FRESH_MS = 1_000
+const MAX_PROJECTS_KNOWN = 10_000
+
+export class ProjectBook {
+  readonly #db: Queryable
+  readonly #byName = new ShortMemory<KnownProject | null>({ freshMs: FRESH_MS, max: MAX_PROJECTS_KNOWN })
+  readonly #byId = new ShortMemory<KnownProject | null>({ freshMs: FRESH_MS, max: MAX_PROJECTS_KNOWN })
+
+  constructor(db: Queryable) {
+    this.#db = db
+  }
+
+  named(name: string): KnownProject | null | Promise<KnownProject | null> {
+    return this.#byName.get(name, async () => (await this.#db.run(knownProjectByName(name)))[0] ?? null)
+  }
+
+  withId(id: string): KnownProject | null | Promise<KnownProject | null> {
+    return this.#byId.get(id, async () => (await this.#db.run(knownProject(id)))[0] ?? null)
+  }
+}

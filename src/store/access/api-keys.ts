@@ -1,0 +1,124 @@
+/** API keys: who they are for, what they allow, and how long. */
+import type { Reach, Role } from '../../core/access/role.ts'
+import { list, part, sql } from '../database/sql.ts'
+
+/** A key as people see it. */
+export interface ApiKeyRow extends Reach {
+  readonly id: string
+  /** Null: a key of the installation. */
+  readonly projectId: string | null
+  readonly projectName: string | null
+  readonly name: string
+  readonly role: Role
+  readonly hint: string
+  readonly createdAt: number
+  readonly createdBy: string | null
+  readonly revokedAt: number | null
+  readonly rotatedTo: string | null
+  readonly lastUsedAt: number | null
+}
+
+/** A key that is good, as far as a request needs to know it. */
+export interface GoodKeyRow extends Reach {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  readonly projectId: string | null
+}
+
+const good = part`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`
+
+export const findGoodKey = (hash: Buffer) => sql<GoodKeyRow>`
+  select k.id, k.name, k.role, k.project_id as "projectId", k.queues, k.networks::text[] as networks, k.expires_at as "expiresAt"
+  from api_key k
+  where k.hash = ${hash} and ${good}`
+
+/** Those of the given keys that are good. */
+export const goodAmong = (ids: readonly string[]) => sql<{ id: string }>`
+  select k.id from api_key k where k.id = any(${list(ids, (id) => id)}::uuid[]) and ${good}`
+
+/** One row when there is any key, be it revoked or expired. */
+export const anyKey = () => sql<{ id: string }>`select id from api_key limit 1`
+
+/** When keys were last used. A later use that was noted before stays. */
+export const noteUses = (uses: readonly { readonly id: string; readonly at: number }[]) => sql`
+  update api_key k set last_used_at = to_timestamp(u.ms / 1000)
+  from unnest(${list(uses, ({ id }) => id)}::uuid[], ${list(uses, ({ at }) => at)}::float8[]) as u(id, ms)
+  where k.id = u.id and (k.last_used_at is null or k.last_used_at < to_timestamp(u.ms / 1000))`
+
+/** A key to be stored. */
+export interface NewApiKey extends Reach {
+  readonly id: string
+  readonly projectId: string | null
+  readonly name: string
+  readonly role: Role
+  readonly hash: Buffer
+  readonly hint: string
+  readonly createdBy: string | null
+}
+
+const texts = (values: readonly string[] | null) => values && list(values, (value) => value)
+
+/** No row: the project, or the installation, has as many good keys as it may have. */
+export const insertKey = (key: NewApiKey, maxKeys: number) => sql<{ createdAt: number }>`
+  insert into api_key (id, project_id, name, role, hash, hint, queues, networks, created_by, expires_at)
+  select ${key.id}::uuid, ${key.projectId}::uuid, ${key.name}, ${key.role}, ${key.hash}::bytea, ${key.hint},
+         ${texts(key.queues)}::text[], ${texts(key.networks)}::text[]::cidr[], ${key.createdBy}, to_timestamp(${key.expiresAt}::float8 / 1000)
+  where (select count(*) from api_key k where k.project_id is not distinct from ${key.projectId}::uuid and ${good}) < ${maxKeys}::integer
+  returning created_at as "createdAt"`
+
+/** Which keys somebody may manage: those of a project, and those of the installation when it is their business. */
+export interface KeyScope {
+  readonly projectId: string
+  readonly withInstallation: boolean
+}
+
+const within = ({ projectId, withInstallation }: KeyScope) =>
+  part`(k.project_id = ${projectId} or (k.project_id is null and ${withInstallation}::boolean))`
+
+const shown = part`
+  k.id, k.project_id as "projectId", p.name as "projectName", k.name, k.role, k.hint, k.queues, k.networks::text[] as networks,
+  k.created_at as "createdAt", k.created_by as "createdBy", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
+  k.rotated_to as "rotatedTo", k.last_used_at as "lastUsedAt"`
+
+/** Newest first. */
+export const listKeys = (scope: KeyScope, { before, limit }: { before: string | null; limit: number }) =>
+  sql<ApiKeyRow>`
+  select ${shown} from api_key k left join project p on p.id = k.project_id
+  where ${within(scope)} and (${before}::uuid is null or k.id < ${before}::uuid)
+  order by k.id desc limit ${limit}`
+
+export const readKey = (scope: KeyScope, id: string) => sql<ApiKeyRow>`
+  select ${shown} from api_key k left join project p on p.id = k.project_id where k.id = ${id} and ${within(scope)}`
+
+/** Ends a key for good; one that has ended already stays as it is. No row: there is none. */
+export const revokeKey = (scope: KeyScope, id: string) => sql<{ id: string }>`
+  update api_key k set revoked_at = coalesce(k.revoked_at, now()) where k.id = ${id} and ${within(scope)} returning k.id`
+
+/** A key that takes the place of another. */
+export interface Successor {
+  readonly id: string
+  readonly hash: Buffer
+  readonly hint: string
+  readonly createdBy: string | null
+  readonly expiresAt: number | null
+  /** For how long the old one is good beside it. */
+  readonly overlapMs: number
+}
+
+/** Makes a key with the rights of another, which ends after the overlap. No row: that one has ended or was rotated before. */
+export const rotateKey = (scope: KeyScope, id: string, successor: Successor) => sql<{ id: string }>`
+  with old as (
+    select k.* from api_key k where k.id = ${id} and ${within(scope)} and ${good} and k.rotated_to is null for update
+  ), made as (
+    insert into api_key (id, project_id, name, role, hash, hint, queues, networks, created_by, expires_at)
+    select ${successor.id}::uuid, project_id, name, role, ${successor.hash}::bytea, ${successor.hint}, queues, networks,
+           ${successor.createdBy}, to_timestamp(${successor.expiresAt}::float8 / 1000)
+    from old
+    returning id
+  )
+  update api_key k
+  set rotated_to = made.id,
+      expires_at = least(k.expires_at, now() + make_interval(secs => ${successor.overlapMs}::float8 / 1000))
+  from made where k.id = ${id}
+  returning made.id`

@@ -1,0 +1,199 @@
+/** API keys: who needs one, what it allows, and how it ends, on two nodes that share a database. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { openEvents } from '../support/event-source.ts'
+import { eventually } from '../support/eventually.ts'
+import { request, startTestNode } from '../support/node.ts'
+
+const database = await createTestDatabase()
+const node = await startTestNode(database, { roles: 'api' })
+const other = await startTestNode(database, { roles: 'api' })
+
+/** What every node obeys a change of keys within. */
+const OBEYED_MS = 2_000
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+const ask = (key: string, method: string, path: string, body?: unknown, headers = {}) =>
+  request(node.url, method, path, body, { ...bearer(key), ...headers })
+
+const opened = await node.request('GET', '/v1/server')
+const first = await node.request('POST', '/v1/keys', { name: 'first', role: 'admin' })
+const firstAt = performance.now()
+const admin: string = first.body.key
+
+const aKey = async (fields: Record<string, unknown>) =>
+  (await ask(admin, 'POST', '/v1/keys', { name: 'test', project: 'default', ...fields })).body
+
+test('a server on loopback is open until the first key exists, and then on every node', async () => {
+  await eventually(async () => (await other.request('GET', '/v1/tasks')).status === 401)
+  const elapsedMs = performance.now() - firstAt
+  const refused = await node.request('GET', '/v1/tasks')
+  const wrong = await ask('bf_wrong', 'GET', '/v1/tasks')
+  const answered = await ask(admin, 'GET', '/v1/server')
+
+  expect(opened.body).toMatchObject({ isLoopbackOnly: true, isOpen: true })
+  expect(first).toMatchObject({ status: 201, body: { role: 'admin', project: null, createdBy: '127.0.0.1' } })
+  expect(admin).toMatch(/^bf_/)
+  expect(elapsedMs).toBeLessThan(OBEYED_MS)
+  expect([refused, wrong]).toMatchObject(
+    Array(2).fill({ status: 401, body: { code: 'unauthenticated', title: 'Authentication required' } }),
+  )
+  expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="belfry"')
+  expect(answered.body).toMatchObject({ isOpen: false })
+})
+
+test('what is public needs no key, and unknown paths tell nothing', async () => {
+  const paths = ['/healthz', '/readyz', '/openapi.json', '/docs/']
+  const answers = await Promise.all(paths.map((path) => fetch(node.url + path)))
+  const unknown = await node.request('GET', '/v1/unknown')
+
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  expect(unknown.status).toBe(404)
+})
+
+test('a refusal comes before the body is read', async () => {
+  const refused = await node.request('POST', '/v1/tasks', 'no JSON at all')
+
+  expect(refused.status).toBe(401)
+})
+
+test('the role decides what a key can do, and the refusal names the role that could', async () => {
+  const task = { action: { type: 'sleep', duration: '0s' }, schedule: { type: 'manual' } }
+  const { key: viewer } = await aKey({ role: 'viewer' })
+  const { key: operator } = await aKey({ role: 'operator' })
+  const { key: editor } = await aKey({ role: 'editor' })
+  const created = await ask(editor, 'POST', '/v1/tasks', task)
+  const path = `/v1/tasks/${created.body.id}`
+
+  const seen = await ask(viewer, 'GET', path)
+  const answers = await Promise.all([
+    ask(viewer, 'POST', `${path}/pause`),
+    ask(operator, 'POST', `${path}/pause`),
+    ask(operator, 'PATCH', path, { name: 'other' }),
+    ask(editor, 'POST', '/v1/keys', { name: 'more', role: 'viewer' }),
+    ask(editor, 'GET', '/v1/nodes'),
+  ])
+
+  expect(seen.status).toBe(200)
+  expect(answers.map(({ status }) => status)).toEqual([403, 200, 403, 403, 403])
+  expect(answers.map(({ body }) => body.code ?? body.state)).toEqual([
+    'forbidden',
+    'paused',
+    'forbidden',
+    'forbidden',
+    'forbidden',
+  ])
+  expect(answers[0]?.body.detail).toBe('This request needs the role operator.')
+  expect(answers[4]?.body.detail).toBe('This request needs the role viewer of the installation.')
+})
+
+test('nobody makes a key that reaches farther than their own', async () => {
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+  const limits = { queues: ['a', 'b'], networks: ['127.0.0.0/8'], expiresAt }
+  const { key } = await aKey({ role: 'admin', ...limits })
+  const make = (fields: Record<string, unknown>) =>
+    ask(key, 'POST', '/v1/keys', { name: 'made', role: 'editor', ...fields })
+
+  const same = await make({})
+  const less = await make({ queues: ['a'], networks: ['127.0.0.1'] })
+  const more = await make({
+    queues: ['c'],
+    networks: ['0.0.0.0/0'],
+    expiresAt: new Date(Date.now() + 7_200_000).toISOString(),
+  })
+  const ofAll = await make({ project: null })
+  const elsewhere = await make({ project: 'elsewhere' })
+
+  expect(same.body).toMatchObject({ project: 'default', ...limits })
+  expect(less.body).toMatchObject({ queues: ['a'], networks: ['127.0.0.1/32'], expiresAt })
+  expect(more.status).toBe(422)
+  expect(more.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+    '/queues',
+    '/networks',
+    '/expiresAt',
+  ])
+  expect(ofAll).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  expect(elsewhere).toMatchObject({ status: 404, body: { code: 'not_found' } })
+})
+
+test('a key that is limited to networks is refused from others', async () => {
+  const { key } = await aKey({ role: 'viewer', networks: ['192.0.2.0/24', '2001:db8::/32'] })
+
+  const refused = await ask(key, 'GET', '/v1/tasks')
+
+  expect(refused).toMatchObject({
+    status: 403,
+    body: { code: 'forbidden', detail: 'This API key cannot be used from 127.0.0.1.' },
+  })
+})
+
+test('a revoked key ends everywhere within two seconds, with its streams and its waiting workers', async () => {
+  const { id, key } = await aKey({ role: 'admin' })
+  const register = { handlers: ['h'] }
+  const { token } = (await ask(key, 'POST', '/v1/worker/register', register)).body
+  const claim = { requestId: randomUUID(), limit: 1, waitMs: 20_000 }
+  const open = [
+    await openEvents(`${node.url}/v1/stream`, bearer(key)),
+    await openEvents(`${other.url}/v1/stream`, bearer(key)),
+    await openEvents(`${other.url}/v1/events`, bearer(key)),
+  ]
+  const waiting = request(other.url, 'POST', '/v1/worker/claim', claim, bearer(token)).then(
+    () => 'answered',
+    () => 'cut off',
+  )
+  await Promise.all(open.map((stream) => stream.next('hello')))
+
+  const revoked = await ask(admin, 'DELETE', `/v1/keys/${id}`)
+  const revokedAt = performance.now()
+  const ends = await Promise.all([...open.map(({ ended }) => ended.catch(() => {})), waiting])
+  const elapsedMs = performance.now() - revokedAt
+  const answers = await Promise.all(
+    [node, other].flatMap(({ url }) => [
+      request(url, 'GET', '/v1/tasks', undefined, bearer(key)),
+      request(url, 'POST', '/v1/worker/heartbeat', {}, bearer(token)),
+    ]),
+  )
+
+  expect(revoked.status).toBe(204)
+  expect(ends.at(-1)).toBe('cut off')
+  expect(elapsedMs).toBeLessThan(OBEYED_MS)
+  expect(answers.map(({ status, body }) => `${status} ${body.code}`)).toEqual([
+    '401 unauthenticated',
+    '401 unknown_token',
+    '401 unauthenticated',
+    '401 unknown_token',
+  ])
+  expect((await ask(admin, 'GET', `/v1/keys/${id}`)).body).toMatchObject({ state: 'revoked' })
+})
+
+test('a rotated key is good beside its successor for the overlap', async () => {
+  const { id, key } = await aKey({ role: 'viewer', queues: ['a'] })
+
+  const rotated = await ask(admin, 'POST', `/v1/keys/${id}/rotate`, { overlap: '1h' })
+  const again = await ask(admin, 'POST', `/v1/keys/${id}/rotate`)
+  const old = await ask(admin, 'GET', `/v1/keys/${id}`)
+  const answers = await Promise.all([key, rotated.body.key].map((one) => ask(one, 'GET', '/v1/tasks')))
+  const atOnce = await ask(admin, 'POST', `/v1/keys/${rotated.body.id}/rotate`, { overlap: '0s' })
+  await eventually(async () => (await ask(rotated.body.key, 'GET', '/v1/tasks')).status === 401)
+
+  expect(rotated).toMatchObject({ status: 201, body: { role: 'viewer', name: 'test', queues: ['a'] } })
+  expect(again).toMatchObject({ status: 409, body: { code: 'key_ended' } })
+  expect(old.body).toMatchObject({ state: 'active', rotatedTo: rotated.body.id })
+  expect(Date.parse(old.body.expiresAt) - Date.now()).toBeGreaterThan(3_500_000)
+  expect(answers.map(({ status }) => status)).toEqual([200, 200])
+  expect((await ask(atOnce.body.key, 'GET', '/v1/tasks')).status).toBe(200)
+})
+
+test('keys are listed without themselves, newest first and page by page', async () => {
+  await aKey({ role: 'viewer', name: 'last' })
+
+  const { body: page } = await ask(admin, 'GET', '/v1/keys?limit=2')
+  const { body: next } = await ask(admin, 'GET', `/v1/keys?limit=2&cursor=${page.nextCursor}`)
+  const text = JSON.stringify([page, next])
+
+  expect(page.items[0]).toMatchObject({ name: 'last', role: 'viewer', project: 'default', state: 'active' })
+  expect(page.items).toHaveLength(2)
+  expect(next.items[0].id < page.items[1].id).toBe(true)
+  expect(text).not.toMatch(/bf_\w{40}/)
+})
