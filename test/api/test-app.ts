@@ -171,6 +171,7 @@ export async function storedIn(db: Database): Promise<string> {
                       (select string_agg(n::text, ',' order by n.id) from node n),
                       (select string_agg(w::text, ',' order by w.id) from remote_worker w),
                       (select string_agg(t::text, ',' order by t.project_id, t.pattern) from target_setting t),
-                      (select string_agg(s::text, ',' order by s.id) from subscription s))) as digest`)
+                      (select string_agg(s::text, ',' order by s.id) from subscription s),
+                      (select string_agg(e::text, ',' order by e.id) from audit_entry e))) as digest`)
   return row?.digest ?? ''
 }

@@ -19,8 +19,8 @@ export interface Change {
     readonly name?: string | null | undefined
   }
   /** What the API showed before and shows now, or only what differs; nothing where there was nothing. Secrets never belong here. */
-  readonly before?: unknown
-  readonly after?: unknown
+  readonly before?: object | null | undefined
+  readonly after?: object | null | undefined
   /** Where the operation has a reason of its own; else it is the one that the request gives. */
   readonly reason?: string | null | undefined
   /** False for what belongs to no project: projects themselves, and keys of the installation. Default true. */
@@ -31,6 +31,17 @@ export interface Change {
 export async function recordChange(tx: Queryable, context: Caller, change: Change): Promise<void> {
   await tx.run(appendEntries([entryOf(context, change)]))
 }
+
+/** A task as entries name it. */
+export const taskSubject = ({
+  id,
+  name,
+  key,
+}: {
+  readonly id: string
+  readonly name: string | null
+  readonly key: string | null
+}) => ({ kind: 'task', id, name: name ?? key }) as const
 
 /** The parts of a context that an entry names. */
 export type Caller = Pick<Context, 'projectId' | 'actor' | 'request'>

@@ -17,6 +17,7 @@ import { inTurns } from '../../runtime/turns.ts'
 import * as backfills from '../../store/backfills/backfills.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { lockRuns, lockTaskRow } from '../../store/tasks/task-statements.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
 import { getTask } from '../tasks/read-tasks.ts'
@@ -98,6 +99,12 @@ export function backfillTask(context: Context, wanted: WantedBackfill): Promise<
       const [stored] = await tx.run(backfills.insertBackfill(asked))
       if (!stored) throw backfillActive((await tx.run(backfills.runningBackfill(taskId)))[0]?.id ?? null)
       const [row] = await tx.run(backfills.findBackfills({ projectId, id: asked.id, limit: 1 }))
+      await recordChange(tx, context, {
+        action: 'backfill.create',
+        subject: { kind: 'backfill', id: asked.id, name: task.name ?? task.key },
+        after: { taskId, version: task.version, occurrences, ...input },
+        reason: input.reason,
+      })
       const answer = { status: 201, body: present(row as NonNullable<typeof row>) }
       if (repeat) await remember(tx, projectId, repeat, answer)
       return answer
@@ -193,6 +200,12 @@ export async function cancelBackfill(context: Context, id: string): Promise<Foun
     await tx.run(lockTaskRow(taskId))
     const [cancelled] = await tx.run(backfills.cancelBackfills({ taskId, id }))
     if (!cancelled) return null
+    await recordChange(tx, context, {
+      action: 'backfill.cancel',
+      subject: { kind: 'backfill', id },
+      before: { taskId, state },
+      after: { taskId, state: 'cancelled' },
+    })
     await tx.run(lockRuns({ taskId, runId: null }))
     return tx.run(backfills.cancelBackfillRuns({ taskId, number: cancelled.number }))
   })

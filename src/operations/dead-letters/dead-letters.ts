@@ -3,6 +3,7 @@
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { instantMs } from '../../core/task/task.ts'
+import { utc } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import {
   type DeadLetter,
@@ -17,6 +18,7 @@ import {
 import { cancelRedrive, findRedrives, insertRedrive, type RedriveRow } from '../../store/history/redrives.ts'
 import { NO_ID, type RunPosition, runsById } from '../../store/history/run-search.ts'
 import type { RunRow } from '../../store/history/runs.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
 /** Failed runs that one look goes through; those among them that were settled are passed over. */
@@ -140,11 +142,36 @@ export async function dismissLetters(
       (tx) => findLetters(tx, { projectId, filter, before: from, limit: MAX_EXAMINED }),
       { inOrder: true },
     )
-    if (letters.length > 0) count += (await db.run(settleDeadLetters({ letters, how: 'dismissed' }))).length
+    if (letters.length > 0) count += await dismiss(context, letters, filter)
     before = next
   }
   return { count, isComplete: before === null }
 }
+
+/** Dismisses some of what a request asks for, all or none, and answers how many were not settled yet. */
+function dismiss(
+  context: Context,
+  letters: readonly DeadLetter[],
+  filter: DeadLetterFilter,
+): Promise<number> {
+  return context.db.transaction(async (tx) => {
+    const { length: count } = await tx.run(settleDeadLetters({ letters, how: 'dismissed' }))
+    if (count > 0)
+      await recordChange(tx, context, {
+        action: 'dead_letter.dismiss',
+        subject: { kind: 'dead_letter', id: null },
+        after: { dismissed: count, filter: shownFilter(filter) },
+      })
+    return count
+  })
+}
+
+/** As the API takes it. */
+const shownFilter = ({ from, to, ...filter }: DeadLetterFilter) => ({
+  ...filter,
+  ...(from === undefined ? {} : { from: utc(from) }),
+  ...(to === undefined ? {} : { to: utc(to) }),
+})
 
 /** Begins to run again what matches. What fails from now on is not meant. */
 export async function beginRedrive(
@@ -155,7 +182,14 @@ export async function beginRedrive(
   const id = uuidv7()
   const meant = filterOf(filter)
   const to = Math.min(meant.to ?? Number.POSITIVE_INFINITY, Math.ceil(clock.now()))
-  await db.run(insertRedrive({ id, projectId, filter: { ...meant, to }, rate: rate ?? RATE }))
+  await db.transaction(async (tx) => {
+    await tx.run(insertRedrive({ id, projectId, filter: { ...meant, to }, rate: rate ?? RATE }))
+    await recordChange(tx, context, {
+      action: 'redrive.create',
+      subject: { kind: 'redrive', id },
+      after: { filter, rate: rate ?? RATE },
+    })
+  })
   return getRedrive(context, id)
 }
 
@@ -167,7 +201,17 @@ export async function getRedrive({ db, projectId }: Context, id: string): Promis
 
 export async function endRedrive(context: Context, id: string): Promise<RedriveRow> {
   const { db, projectId } = context
-  const [cancelled] = await db.run(cancelRedrive({ projectId, id }))
+  const [cancelled] = await db.transaction(async (tx) => {
+    const rows = await tx.run(cancelRedrive({ projectId, id }))
+    if (rows.length > 0)
+      await recordChange(tx, context, {
+        action: 'redrive.cancel',
+        subject: { kind: 'redrive', id },
+        before: { state: 'running' },
+        after: { state: 'cancelled' },
+      })
+    return rows
+  })
   const redrive = await getRedrive(context, id)
   if (!cancelled)
     throw new Refusal('redrive_ended', `Redrive ${id} has already ended with the state ${redrive.state}.`)

@@ -10,6 +10,7 @@ import {
   removeBlackout,
   wakeDeferred,
 } from '../../store/projects/blackouts.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
 /** A blackout to create. */
@@ -27,8 +28,17 @@ export async function createBlackout(context: Context, input: NewBlackout): Prom
   const now = clock.now()
   if (spanAt(rule, now) === null && spanAfter(rule, now) === null) throw isOver()
   const row = { id: uuidv7(), projectId, name: input.name, effect: input.effect ?? 'skip', rule }
-  const [stored] = await db.run(insertBlackout(row))
-  if (!stored) throw tooMany()
+  const stored = await db.transaction(async (tx) => {
+    const [inserted] = await tx.run(insertBlackout(row))
+    if (!inserted) throw tooMany()
+    const { name, effect } = row
+    await recordChange(tx, context, {
+      action: 'blackout.create',
+      subject: { kind: 'blackout', id: row.id, name },
+      after: { name, effect, window: rule },
+    })
+    return inserted
+  })
   wakeUps.announceQueues()
   return { ...row, ...stored }
 }
@@ -46,8 +56,17 @@ export async function getBlackout({ db, projectId }: Context, id: string): Promi
 /** Removes a blackout; what it had put off is looked at again now. */
 export async function endBlackout(context: Context, id: string): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
-  const [removed] = await db.run(removeBlackout({ projectId, id }))
-  if (!removed) throw notThere(id)
+  const removed = await db.transaction(async (tx) => {
+    const [row] = await tx.run(removeBlackout({ projectId, id }))
+    if (!row) throw notThere(id)
+    const { name, effect, rule } = row
+    await recordChange(tx, context, {
+      action: 'blackout.delete',
+      subject: { kind: 'blackout', id, name },
+      before: { name, effect, window: rule },
+    })
+    return row
+  })
   wakeUps.announceQueues()
   const span = removed.effect === 'defer' ? spanAt(removed.rule, clock.now()) : null
   if (span) wakeUps.announceDue(await db.run(wakeDeferred({ projectId, at: span.to })))

@@ -9,10 +9,12 @@ import { formatDuration } from '../../core/values/duration.ts'
 import { type Database, violatedConstraint } from '../../store/database/database.ts'
 import {
   editProject,
+  lockProject,
   type ProjectLimits,
   type ProjectRow,
   readProject,
 } from '../../store/projects/projects.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
 /** The project of this name, with the limits that hold. Callers see their own project only. */
@@ -50,15 +52,25 @@ export async function changeProject(
   const { id: projectId } = await getProject(context, name)
   const toMs = (text: string | null | undefined) => (text == null ? text : durationMs(text))
   const [minPeriodMs, maxAheadMs] = [toMs(limits?.minPeriod), toMs(limits?.maxAhead)]
+  const edit = editProject(projectId, {
+    ...(minPeriodMs === undefined ? {} : { minPeriodMs }),
+    ...(maxAheadMs === undefined ? {} : { maxAheadMs }),
+    ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
+    ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
+  })
   try {
-    await db.run(
-      editProject(projectId, {
-        ...(minPeriodMs === undefined ? {} : { minPeriodMs }),
-        ...(maxAheadMs === undefined ? {} : { maxAheadMs }),
-        ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
-        ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
-      }),
-    )
+    await db.transaction(async (tx) => {
+      await tx.run(lockProject(projectId))
+      const [before] = await tx.run(readProject(projectId))
+      await tx.run(edit)
+      const [after] = await tx.run(readProject(projectId))
+      await recordChange(tx, context, {
+        action: 'project.edit',
+        subject: { kind: 'project', id: projectId, name },
+        before: before && recorded(before),
+        after: after && recorded(after),
+      })
+    })
   } catch (error) {
     if (violatedConstraint(error) !== 'project_limits_leave_room') throw error
     const detail = 'must not be greater than maxAhead'
@@ -69,6 +81,15 @@ export async function changeProject(
   known.get(db)?.delete(projectId)
   return getProject(context, name)
 }
+
+/** What users set of a project. */
+const recorded = ({ minPeriodMs, maxAheadMs, mailFrom, mailReplyTo }: ProjectRow) => ({
+  limits: {
+    minPeriod: minPeriodMs === null ? null : formatDuration(minPeriodMs),
+    maxAhead: maxAheadMs === null ? null : formatDuration(maxAheadMs),
+  },
+  mail: { from: mailFrom, replyTo: mailReplyTo },
+})
 
 /** Limits are asked for with each task that is made. Nodes follow a change that another one made within this time. */
 const KNOWN_FOR_MS = 1_000

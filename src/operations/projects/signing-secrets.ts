@@ -1,16 +1,17 @@
 import { formatSecret, makeSecret } from '../../core/action/webhook-signature.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import { lockProject } from '../../store/projects/projects.ts'
 import {
   addEndpointSecret,
   addSigningSecret,
   listSigningSecrets,
-  lockSecretsOf,
   MAX_LIVE_SECRETS,
   MAX_ORIGINS_WITH_SECRETS,
   removeSigningSecret,
   type SigningSecretRow,
 } from '../../store/projects/signing-secrets.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
 /** A secret that was just made, for the one answer that shows it. */
@@ -36,14 +37,24 @@ export interface SecretToMake {
 
 /** Makes a secret beside the one in use or, with `othersExpireInMs`, in its place. */
 export async function makeSigningSecret(
-  { db, projectId }: Context,
+  context: Context,
   { origin, othersExpireInMs }: SecretToMake,
 ): Promise<MadeSecret> {
+  const { db, projectId } = context
   const secret = makeSecret()
   const toAdd = { id: uuidv7(), projectId, secret, othersExpireInMs }
   const [made] = await db.transaction(async (tx) => {
-    await tx.run(lockSecretsOf(projectId))
-    return tx.run(origin === null ? addSigningSecret(toAdd) : addEndpointSecret({ ...toAdd, origin }))
+    await tx.run(lockProject(projectId))
+    const added = await tx.run(
+      origin === null ? addSigningSecret(toAdd) : addEndpointSecret({ ...toAdd, origin }),
+    )
+    if (added.length > 0)
+      await recordChange(tx, context, {
+        action: 'signing_secret.create',
+        subject: { kind: 'signing_secret', id: toAdd.id, name: origin },
+        after: { origin, othersExpireInMs },
+      })
+    return added
   })
   if (made) return { ...made, origin, expiresAt: null, secret: formatSecret(secret) }
   throw new Refusal(
@@ -64,7 +75,14 @@ function whyNotMade(origin: string | null, live: readonly SigningSecretRow[]): s
   return `${MAX_LIVE_SECRETS} signing secrets are already in use${where}: ${ids}. Revoke one, or wait until it expires.`
 }
 
-export async function revokeSigningSecret({ db, projectId }: Context, id: string): Promise<void> {
-  const [removed] = await db.run(removeSigningSecret(projectId, id))
-  if (!removed) throw new Refusal('not_found', `Signing secret ${id} does not exist.`)
+export async function revokeSigningSecret(context: Context, id: string): Promise<void> {
+  const { db, projectId } = context
+  await db.transaction(async (tx) => {
+    const [removed] = await tx.run(removeSigningSecret(projectId, id))
+    if (!removed) throw new Refusal('not_found', `Signing secret ${id} does not exist.`)
+    await recordChange(tx, context, {
+      action: 'signing_secret.revoke',
+      subject: { kind: 'signing_secret', id },
+    })
+  })
 }

@@ -1,4 +1,8 @@
+import type { AuditAction } from '../../core/audit-log/audit-action.ts'
 import { Refusal } from '../../core/errors.ts'
+import { utcOrNull } from '../../core/values/utc.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { setQueueLimit } from '../../store/queues/gates.ts'
 import {
   findQueue,
@@ -8,6 +12,7 @@ import {
   type QueueRow,
   setQueuePaused,
 } from '../../store/queues/queues.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
 /** One page of the queues, in the order of their names. All statements know an index for what they read. */
@@ -18,8 +23,11 @@ export function readQueues(
   return db.snapshot((tx) => tx.run(listQueues({ projectId, ...page })), { inOrder: true })
 }
 
-export async function getQueue({ db, projectId }: Context, name: string): Promise<QueueRow> {
-  const [queue] = await db.run(findQueue({ projectId, name }))
+export const getQueue = ({ db, projectId }: Context, name: string): Promise<QueueRow> =>
+  readQueue(db, projectId, name)
+
+async function readQueue(tx: Queryable, projectId: string, name: string): Promise<QueueRow> {
+  const [queue] = await tx.run(findQueue({ projectId, name }))
   if (!queue)
     throw new Refusal(
       'not_found',
@@ -30,18 +38,42 @@ export async function getQueue({ db, projectId }: Context, name: string): Promis
 
 /** While a queue is paused its runs come due, wait, and are not started. A queue that nobody has used yet is made. */
 export async function pauseQueue(context: Context, name: string, isPaused: boolean): Promise<QueueRow> {
-  const { db, projectId, wakeUps } = context
-  await db.run(makeQueue({ projectId, name }))
-  await db.run(setQueuePaused({ projectId, name, isPaused }))
-  wakeUps.announceQueues()
-  return getQueue(context, name)
+  const { projectId } = context
+  return changeQueue(context, { action: isPaused ? 'queue.pause' : 'queue.resume', name }, async (tx) => {
+    await tx.run(setQueuePaused({ projectId, name, isPaused }))
+  })
 }
 
 /** Says how many runs of a queue may be in progress at once. What is in progress already goes on and counts. */
 export async function limitQueue(context: Context, name: string, limit: number | null): Promise<QueueRow> {
-  const { db, projectId, wakeUps } = context
-  await db.run(makeQueue({ projectId, name }))
-  await db.run(setQueueLimit({ projectId, name, limit }))
-  wakeUps.announceQueues()
-  return getQueue(context, name)
+  const { projectId } = context
+  return changeQueue(context, { action: 'queue.limit', name }, async (tx) => {
+    await tx.run(setQueueLimit({ projectId, name, limit }))
+  })
 }
+
+/** Makes the queue if need be, which also locks it, and records what the change has made of it. */
+async function changeQueue(
+  context: Context,
+  { action, name }: { action: AuditAction; name: string },
+  change: (tx: Queryable) => Promise<void>,
+): Promise<QueueRow> {
+  const { db, projectId, wakeUps } = context
+  const queue = await withDeadlockRetry(db, async (tx) => {
+    await tx.run(makeQueue({ projectId, name }))
+    const before = await readQueue(tx, projectId, name)
+    await change(tx)
+    const after = await readQueue(tx, projectId, name)
+    const subject = { kind: 'queue', id: name } as const
+    await recordChange(tx, context, { action, subject, before: recorded(before), after: recorded(after) })
+    return after
+  })
+  wakeUps.announceQueues()
+  return queue
+}
+
+/** What users set of a queue. */
+const recorded = ({ pausedAt, concurrencyLimit }: QueueRow) => ({
+  pausedAt: utcOrNull(pausedAt),
+  concurrencyLimit,
+})

@@ -14,6 +14,7 @@ import { readWholeDefinitions } from '../../store/tasks/read-definitions.ts'
 import { readOverrides } from '../../store/tasks/run-overrides.ts'
 import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/tasks/task-statements.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import type { Answer } from '../idempotency.ts'
 import { triggerTask, type WantedRun } from './trigger-task.ts'
@@ -127,6 +128,7 @@ export async function redriveRun(context: Context, letter: RunPosition): Promise
   await repeatRun(context, found, {
     repeat: null,
     present: () => null,
+    isRecorded: false,
     within: async (tx) => {
       const settled = await tx.run(settleDeadLetters({ letters: [letter], how: 'redriven' }))
       if (settled.length === 0) throw new AlreadySettled()
@@ -137,7 +139,7 @@ export async function redriveRun(context: Context, letter: RunPosition): Promise
 async function repeatRun(
   context: Context,
   { run: { id, taskId }, override }: RunWithAttempts,
-  how: Pick<WantedRun, 'repeat' | 'present' | 'within'>,
+  how: Pick<WantedRun, 'repeat' | 'present' | 'within' | 'isRecorded'>,
 ): Promise<Answer> {
   try {
     return await triggerTask(context, { taskId, override, retryOf: id, ...how })
@@ -174,6 +176,13 @@ export async function cancelRun(context: Context, id: string): Promise<RunWithAt
           await tx.run(lockTask(projectId, taskId))
           await tx.run(lockRuns({ taskId, runId: id }))
           const runs = await tx.run(cancelRuns({ taskId, runId: id, nextRunId: uuidv7() }))
+          if (runs.length > 0)
+            await recordChange(tx, context, {
+              action: 'run.cancel',
+              subject: { kind: 'run', id, name: run.taskName },
+              before: { taskId, state: run.state },
+              after: { taskId, state: 'cancelled' },
+            })
           woken.push(...(runs.some(({ wasRunning }) => !wasRunning) ? await tx.run(wakeHeld(taskId)) : []))
           return runs
         })

@@ -1,3 +1,4 @@
+import { maskedOverride } from '../../core/action/masked-action.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
@@ -8,6 +9,7 @@ import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { insertRetry, type RunRow } from '../../store/history/runs.ts'
 import { insertOverride } from '../../store/tasks/run-overrides.ts'
 import { insertManual } from '../../store/tasks/task-statements.ts'
+import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
 import { lockLiving } from '../tasks/settle.ts'
@@ -25,6 +27,8 @@ export interface WantedRun {
   readonly present: (row: RunRow) => unknown
   /** What else becomes true with it, or keeps it from being made. */
   readonly within?: (tx: Queryable) => Promise<void>
+  /** False for a run that is part of a change which has its own entry in the audit log. Default true. */
+  readonly isRecorded?: boolean
 }
 
 /**
@@ -57,6 +61,13 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
       if (override) await tx.run(insertOverride({ runId, override }))
       if (retryOf !== null) await tx.run(insertRetry({ runId, retryOf }))
       await wanted.within?.(tx)
+      if (wanted.isRecorded !== false)
+        await recordChange(tx, context, {
+          ...(retryOf === null
+            ? { action: 'task.trigger', subject: taskSubject({ id: taskId, name, key }) }
+            : { action: 'run.retry', subject: { kind: 'run', id: retryOf, name: name ?? key } }),
+          after: { runId, taskId, ...(override === null ? {} : { override: maskedOverride(override) }) },
+        })
       // Last, because the queue and its gate stay locked until the commit.
       noteLane = await lanes.ensureWithin(tx, [lane])
       return { status: 201, body }

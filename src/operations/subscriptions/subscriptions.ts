@@ -1,18 +1,24 @@
+import { maskedUrl } from '../../core/action/masked-action.ts'
 import { formatSecret, makeSecret } from '../../core/action/webhook-signature.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { formatPosition } from '../../core/run/frontier.ts'
 import type { EventFilter } from '../../core/run/run-event.ts'
 import { durationMs } from '../../core/task/task.ts'
+import { formatDuration } from '../../core/values/duration.ts'
+import { utcOrNull } from '../../core/values/utc.ts'
+import type { Queryable } from '../../store/database/database.ts'
 import {
   deleteSubscription,
   editSubscription,
   findSubscriptions,
   insertSubscription,
+  lockSubscription,
   resumeSubscription,
   type SubscriptionRow,
 } from '../../store/events/subscriptions.ts'
 import { currentPosition } from '../../store/history/current-position.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { positionAfter } from './position-after.ts'
 
@@ -59,19 +65,41 @@ export async function createSubscription(context: Context, input: NewSubscriptio
     secret: input.secret ?? formatSecret(makeSecret()),
     position: formatPosition(position),
   }
-  const [made] = await db.run(insertSubscription(subscription, MAX_SUBSCRIPTIONS))
-  if (!made)
-    throw new Refusal(
-      'too_many_subscriptions',
-      `The project has reached the limit of ${MAX_SUBSCRIPTIONS} subscriptions. Delete one first.`,
-    )
-  return getSubscription(context, id)
+  return db.transaction(async (tx) => {
+    const [made] = await tx.run(insertSubscription(subscription, MAX_SUBSCRIPTIONS))
+    if (!made)
+      throw new Refusal(
+        'too_many_subscriptions',
+        `The project has reached the limit of ${MAX_SUBSCRIPTIONS} subscriptions. Delete one first.`,
+      )
+    const row = await readSubscription(tx, projectId, id)
+    await recordChange(tx, context, {
+      action: 'subscription.create',
+      subject: subjectOf(row),
+      after: { ...recorded(row), position: row.position },
+    })
+    return row
+  })
 }
 
-export async function getSubscription({ db, projectId }: Context, id: string): Promise<SubscriptionRow> {
-  const [row] = await db.run(findSubscriptions({ projectId, id, limit: 1 }))
+export const getSubscription = ({ db, projectId }: Context, id: string): Promise<SubscriptionRow> =>
+  readSubscription(db, projectId, id)
+
+async function readSubscription(tx: Queryable, projectId: string, id: string): Promise<SubscriptionRow> {
+  const [row] = await tx.run(findSubscriptions({ projectId, id, limit: 1 }))
   return row ?? unknown(id)
 }
+
+const subjectOf = ({ id, name }: SubscriptionRow) => ({ kind: 'subscription', id, name }) as const
+
+/** Whoever knows an address may be able to write to it, and entries of the audit log stay: the path is masked. */
+const recorded = ({ name, url, filter, batchSize, giveUpAfterMs }: SubscriptionRow) => ({
+  name,
+  url: maskedUrl(url),
+  filter,
+  batchSize,
+  giveUpAfter: formatDuration(giveUpAfterMs),
+})
 
 function unknown(id: string): never {
   throw new Refusal('not_found', `Subscription ${id} does not exist.`)
@@ -92,13 +120,37 @@ export async function changeSubscription(
     ...(giveUpAfter === undefined ? {} : { giveUpAfterMs: durationMs(giveUpAfter) }),
     ...(secret === undefined ? {} : { secret }),
   }
-  const [changed] = await db.run(editSubscription({ projectId, id }, edit))
-  return changed ? getSubscription(context, id) : unknown(id)
+  return db.transaction(async (tx) => {
+    await tx.run(lockSubscription({ projectId, id }))
+    const before = await readSubscription(tx, projectId, id)
+    await tx.run(editSubscription({ projectId, id }, edit))
+    const after = await readSubscription(tx, projectId, id)
+    await recordChange(tx, context, {
+      action: 'subscription.edit',
+      subject: subjectOf(after),
+      before: recorded(before),
+      after: {
+        ...recorded(after),
+        ...(after.url === before.url ? {} : { hasNewUrl: true }),
+        ...(after.secret === before.secret ? {} : { hasNewSecret: true }),
+      },
+    })
+    return after
+  })
 }
 
-export async function removeSubscription({ db, projectId }: Context, id: string): Promise<void> {
-  const [removed] = await db.run(deleteSubscription({ projectId, id }))
-  if (!removed) unknown(id)
+export async function removeSubscription(context: Context, id: string): Promise<void> {
+  const { db, projectId } = context
+  await db.transaction(async (tx) => {
+    await tx.run(lockSubscription({ projectId, id }))
+    const before = await readSubscription(tx, projectId, id)
+    await tx.run(deleteSubscription({ projectId, id }))
+    await recordChange(tx, context, {
+      action: 'subscription.delete',
+      subject: subjectOf(before),
+      before: recorded(before),
+    })
+  })
 }
 
 /** Goes on where it stopped, or elsewhere, at once. */
@@ -109,6 +161,17 @@ export async function wakeSubscription(
 ): Promise<SubscriptionRow> {
   const { db, projectId } = context
   const position = after === undefined ? null : formatPosition(positionAfter(after, '/after'))
-  const [woken] = await db.run(resumeSubscription({ projectId, id, position }))
-  return woken ? getSubscription(context, id) : unknown(id)
+  return db.transaction(async (tx) => {
+    await tx.run(lockSubscription({ projectId, id }))
+    const before = await readSubscription(tx, projectId, id)
+    await tx.run(resumeSubscription({ projectId, id, position }))
+    const row = await readSubscription(tx, projectId, id)
+    await recordChange(tx, context, {
+      action: 'subscription.resume',
+      subject: subjectOf(row),
+      before: { disabledAt: utcOrNull(before.disabledAt), position: before.position },
+      after: { disabledAt: null, position: row.position },
+    })
+    return row
+  })
 }

@@ -1,4 +1,6 @@
 /** Targets: what is known about them, and what users set for them. */
+
+import type { AuditAction } from '../../core/audit-log/audit-action.ts'
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import {
   type AppliedSettings,
@@ -8,9 +10,11 @@ import {
   type TargetSettings,
   type TargetState,
 } from '../../core/target/target-state.ts'
+import { utcOrNull } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import {
   dropEmptyTargetSetting,
+  findTargetSetting,
   MAX_TARGET_SETTINGS,
   makeTargetSetting,
   readTargetSettings,
@@ -19,6 +23,7 @@ import {
   type TargetLimits,
 } from '../../store/targets/target-settings.ts'
 import { findTarget, listTargets, type TargetRow } from '../../store/targets/targets.ts'
+import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
 /** A target with all that is known about it. */
@@ -77,7 +82,7 @@ export async function limitTarget(
   limits: TargetLimits,
 ): Promise<TargetView> {
   const { projectId } = context
-  await change(context, pattern, ({ rate }) => {
+  await change(context, { action: 'target.limit', pattern }, ({ rate }) => {
     if (typeof limits.burst === 'number' && (limits.rate === undefined ? rate : limits.rate) === null)
       throw invalidInput([{ pointer: '/burst', detail: 'needs a rate, such as 10/s' }])
     return setTargetLimits({ projectId, pattern, ...limits })
@@ -92,24 +97,44 @@ export async function pauseTarget(
   { isPaused, reason = null }: { isPaused: boolean; reason?: string | null },
 ): Promise<TargetView> {
   const { projectId } = context
-  await change(context, pattern, () => setTargetPaused({ projectId, pattern, isPaused, reason }))
+  const action = isPaused ? 'target.pause' : 'target.resume'
+  await change(context, { action, pattern, reason }, () =>
+    setTargetPaused({ projectId, pattern, isPaused, reason }),
+  )
   return viewed(context, pattern)
 }
 
 /** A row that says nothing in the end does not stay. */
 async function change(
-  { db, projectId, wakeUps }: Context,
-  pattern: string,
+  context: Context,
+  { action, pattern, reason }: { action: AuditAction; pattern: string; reason?: string | null },
   statement: (stored: { readonly rate: string | null }) => ReturnType<typeof setTargetLimits>,
 ): Promise<void> {
+  const { db, projectId, wakeUps } = context
   await db.transaction(async (tx) => {
     const [made] = await tx.run(makeTargetSetting({ projectId, pattern }))
     if (!made) throw tooMany()
     await tx.run(statement(made))
+    const [set] = await tx.run(findTargetSetting({ projectId, pattern }))
+    await recordChange(tx, context, {
+      action,
+      subject: { kind: 'target', id: pattern },
+      before: recorded(made),
+      after: set && recorded(set),
+      reason,
+    })
     await tx.run(dropEmptyTargetSetting({ projectId, pattern }))
   })
   wakeUps.announceTargets()
 }
+
+const recorded = ({ limit, rate, burst, pausedAt, pauseReason }: TargetSettings) => ({
+  limit,
+  rate,
+  burst,
+  pausedAt: utcOrNull(pausedAt),
+  pauseReason,
+})
 
 const viewed = ({ db, projectId }: Context, target: string): Promise<TargetView> =>
   db.snapshot((tx) => targetIn(tx, projectId, target))

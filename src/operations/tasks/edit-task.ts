@@ -16,6 +16,7 @@ import { type Queryable, violatedConstraint } from '../../store/database/databas
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
+import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { keepLimits, limitsOf } from '../projects/project.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
@@ -91,6 +92,13 @@ export async function redefine(
     const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
     await tx.run(insertEdit(id, note))
     const { version, updatedAt } = replaced as { version: number; updatedAt: number }
+    await recordChange(tx, context, {
+      action: note.rollbackOf === null ? 'task.edit' : 'task.rollback',
+      subject: taskSubject({ id, ...redefined }),
+      before: { version: task.version },
+      after: { version },
+      reason: note.reason,
+    })
     if (task.pausedAt !== null) {
       await recordPause(tx, { task, projectId, until: updatedAt })
       await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))

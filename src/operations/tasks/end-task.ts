@@ -1,7 +1,9 @@
 import { uuidv7 } from '../../core/ids.ts'
+import { utc } from '../../core/values/utc.ts'
 import { cancelBackfills } from '../../store/backfills/backfills.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
+import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { eraseSecrets } from './erase-secrets.ts'
 import { endOverdue, recordPause } from './pause-task.ts'
@@ -10,11 +12,8 @@ import { haltTask, recordDue } from './settle.ts'
 import { dropSkips } from './skip-next.ts'
 
 /** Ends the task: nothing more is due, what waits is cancelled, what runs is told to stop. */
-export async function endTask(
-  { db, projectId, wakeUps, clock }: Context,
-  id: string,
-  how: 'cancel' | 'delete',
-): Promise<void> {
+export async function endTask(context: Context, id: string, how: 'cancel' | 'delete'): Promise<void> {
+  const { db, projectId, wakeUps, clock } = context
   await withDeadlockRetry(db, async (tx) => {
     const [locked] = await tx.run(changes.lockTask(projectId, id))
     if (!locked) return notFound(id)
@@ -31,6 +30,14 @@ export async function endTask(
     await tx.run(changes.lockRuns({ taskId: id, runId: null }))
     await tx.run(changes.cancelRuns({ taskId: id, runId: null, nextRunId: uuidv7() }))
     if (how === 'delete') await eraseSecrets(tx, id)
+    if (how === 'delete' || task.cancelledAt === null)
+      await recordChange(tx, context, {
+        action: `task.${how}`,
+        subject: taskSubject(task),
+        ...(how === 'delete'
+          ? { before: { version: task.version } }
+          : { before: { cancelledAt: null }, after: { cancelledAt: utc(until) } }),
+      })
   })
   wakeUps.announceCancel()
 }

@@ -8,9 +8,11 @@ import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
 import { nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
+import { utc, utcOrNull } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
+import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
@@ -54,9 +56,17 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
           kind: 'resume',
         }),
       )
+    const record = (pausedAt: number) =>
+      recordChange(tx, context, {
+        action: 'task.pause',
+        subject: taskSubject(task),
+        before: { pausedAt: utcOrNull(task.pausedAt) },
+        after: { pausedAt: utc(pausedAt), resumeAt: utcOrNull(until) },
+        reason: said.reason,
+      })
     if (task.pausedAt !== null) {
       await tx.run(changes.rewordPause(id, said))
-      return
+      return record(task.pausedAt)
     }
     // What makes up for an outage has waited too long to go on waiting for the end of a pause.
     await tx.run(changes.giveUpLate(id))
@@ -65,6 +75,7 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
     const [paused] = await tx.run(changes.markPaused(id, ordinal, said))
     const pausedAt = paused?.pausedAt ?? Number.NEGATIVE_INFINITY
     await recordDue(tx, swept, { task, projectId, reason: 'paused', until: pausedAt })
+    return record(pausedAt)
   })
   if (until !== null) wakeUps.announceDue([{ shard: shardOf(id), at: until }])
 }
@@ -87,6 +98,13 @@ export async function resumeTask(
     if (task.pausedAt === null) return null
     const ends = (await tx.run(changes.sweepDuties(id, ['resume']))).map(({ at }) => at)
     const now = Math.min(Math.floor(clock.now()), ...ends)
+    await recordChange(tx, context, {
+      action: 'task.resume',
+      subject: taskSubject(task),
+      before: { pausedAt: utc(task.pausedAt) },
+      after: { pausedAt: null },
+      reason,
+    })
     return endPause(tx, { task, projectId, now, reason: reason ?? null })
   })
   if (dueAt !== null) wakeUps.announceDue([{ shard: shardOf(id), at: dueAt }])

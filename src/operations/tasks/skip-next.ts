@@ -6,10 +6,12 @@
 
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
+import { utc, utcOrNull } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
+import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay } from './define-task.ts'
 import { haltTask, instantAfter, lockLiving, nextOrdinal, passUntil, writeAhead } from './settle.ts'
@@ -33,17 +35,31 @@ export async function skipNext(context: Context, id: string, wish: SkipOptions):
       passUntil(task.definition, next.at, Number.POSITIVE_INFINITY, wish.count ?? 1),
     )
     await tx.run(changes.markSkipped(id, until, wish.reason ?? null))
+    await recordChange(tx, context, {
+      action: 'task.skip_next',
+      subject: taskSubject(task),
+      before: { skipUntil: utcOrNull(task.skipUntil) },
+      after: { skipUntil: utc(until), count: wish.count ?? 1 },
+      reason: wish.reason,
+    })
     return writeAhead(tx, next, until)
   })
   wakeUps.announceDue([{ shard: shardOf(id), at }])
 }
 
 /** Lets what was to be skipped, and was not yet, run after all. */
-export async function unskipNext({ db, projectId, wakeUps, clock }: Context, id: string): Promise<void> {
+export async function unskipNext(context: Context, id: string): Promise<void> {
+  const { db, projectId, wakeUps, clock } = context
   const at = await withDeadlockRetry(db, async (tx) => {
     const task = await lockLiving(tx, projectId, id)
     if (task.skipUntil === null) return null
     await tx.run(changes.markSkipped(id, null, null))
+    await recordChange(tx, context, {
+      action: 'task.unskip_next',
+      subject: taskSubject(task),
+      before: { skipUntil: utc(task.skipUntil) },
+      after: { skipUntil: null },
+    })
     if (task.pausedAt !== null) return null
     const next = await takeNext(tx, task, projectId, clock.now())
     return next && writeAhead(tx, next, null)

@@ -113,6 +113,10 @@ export const editSubscription = (
   where project_id = ${projectId} and id = ${id}
   returning id`
 
+/** Makes others who change a subscription wait. */
+export const lockSubscription = ({ projectId, id }: { projectId: string; id: string }) => sql<{ id: string }>`
+  select id from subscription where project_id = ${projectId} and id = ${id} for update`
+
 export const deleteSubscription = ({ projectId, id }: { projectId: string; id: string }) => sql<{
   id: string
 }>`

@@ -41,6 +41,9 @@ export const readProject = (id: string) => sql<ProjectRow>`
 export const senderOf = (id: string) => sql<ProjectSender>`
   select mail_from as "mailFrom", mail_reply_to as "mailReplyTo" from project where id = ${id}`
 
+/** Makes others who change the project wait; tasks, which refer to it, do not. */
+export const lockProject = (id: string) => sql`select from project where id = ${id} for no key update`
+
 /** Sets what is named; the rest stays. Limits that together would leave no room violate a constraint. */
 export const editProject = (id: string, edit: Partial<ProjectLimits & ProjectSender>) => sql<{ id: string }>`
   update project set

@@ -29,10 +29,6 @@ export const listSigningSecrets = (projectId: string, origin: string | null) => 
     and (${origin}::text is null or origin = ${origin}::text)
   order by origin collate "C" nulls first, id desc`
 
-/** Makes others who change the secrets of a project wait. It does not hold up tasks, which refer to the project. */
-export const lockSecretsOf = (projectId: string) => sql`
-  select from project where id = ${projectId} for no key update`
-
 /** A secret of the project to add. */
 export interface NewSigningSecret {
   readonly id: string

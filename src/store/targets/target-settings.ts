@@ -18,15 +18,14 @@ export const readTargetSettings = (projectId: string | null = null) => sql<Targe
   order by project_id, pattern`
 
 /** Makes the row of a pattern, for the statements below to change; no row when the project has as many as it may have. */
-export const makeTargetSetting = ({ projectId, pattern }: { projectId: string; pattern: string }) => sql<{
-  rate: string | null
-}>`
+export const makeTargetSetting = ({ projectId, pattern }: { projectId: string; pattern: string }) =>
+  sql<TargetSettingRow>`
   insert into target_setting (project_id, pattern)
   select ${projectId}::uuid, ${pattern}
   where exists (select from target_setting where project_id = ${projectId}::uuid and pattern = ${pattern})
      or (select count(*) from target_setting where project_id = ${projectId}::uuid) < ${MAX_TARGET_SETTINGS}::integer
   on conflict (project_id, pattern) do update set updated_at = now()
-  returning rate`
+  returning ${columns}`
 
 /** A limit and a rate; what is undefined stays as it is. */
 export interface TargetLimits {
@@ -65,6 +64,11 @@ export const setTargetPaused = ({
     paused_at = case when ${isPaused}::boolean then coalesce(paused_at, now()) end,
     pause_reason = case when ${isPaused}::boolean then coalesce(${reason}::text, pause_reason) end
   where project_id = ${projectId} and pattern = ${pattern}`
+
+/** What is set for a pattern. */
+export const findTargetSetting = ({ projectId, pattern }: { projectId: string; pattern: string }) =>
+  sql<TargetSettingRow>`
+  select ${columns} from target_setting where project_id = ${projectId} and pattern = ${pattern}`
 
 /** Removes the row of a pattern that nothing is set for any more. */
 export const dropEmptyTargetSetting = ({ projectId, pattern }: { projectId: string; pattern: string }) => sql`

@@ -1,0 +1,234 @@
+/**
+ * Every route that can change something is called once, successfully, and must leave an entry in the audit log with the id of the
+ * request. The routes are those of the API document: one that is neither called here nor named as an exception fails the test.
+ */
+import { expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { operationsOf } from './document.ts'
+import { createTestApp, type InjectedAnswer } from './test-app.ts'
+
+const { db } = await createTestDatabase()
+const { send } = await createTestApp({ db })
+const READS = ['GET', 'HEAD', 'OPTIONS']
+
+/** Routes that change nothing that a caller decides about, and why. */
+const WITHOUT_ENTRY: Readonly<Record<string, string>> = {
+  'POST /v1/schedules/preview': 'stores nothing',
+  'POST /v1/subscriptions/{id}/test': 'sends one request and stores nothing',
+  'POST /retrieve_all_jobs': 'reads',
+  'POST /get_exec_history': 'reads',
+  'POST /v1/worker/register': 'the work itself: the list of workers shows it',
+  'POST /v1/worker/claim': 'the work itself: history shows it',
+  'POST /v1/worker/heartbeat': 'the work itself',
+  'POST /v1/worker/complete': 'the work itself: history shows it',
+  'POST /v1/worker/return': 'the work itself: history shows it',
+  'POST /v1/worker/stop': 'the work itself: the list of workers shows it',
+}
+
+const action = { type: 'ping', url: 'http://127.0.0.1:1/' }
+const made = async (answer: Promise<InjectedAnswer>): Promise<string> => (await answer).body.id
+const aTask = (fields = {}) =>
+  made(send('POST', '/v1/tasks', { action, schedule: { type: 'every', interval: '1h' }, ...fields }))
+const aSubscription = () => made(send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/' }))
+const aSecret = () => made(send('POST', '/v1/signing-secrets', { origin: 'https://a.example.com' }))
+const aRun = async () => made(send('POST', `/v1/tasks/${await aTask()}/trigger`))
+const RANGE = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T03:00:00Z' }
+const aDailyTask = () =>
+  aTask({ schedule: { type: 'every', interval: '1h', anchor: '2025-01-01T00:00:00Z' } })
+
+async function anEndedRun(): Promise<string> {
+  const id = uuidv7()
+  await db.run(sql`
+    insert into run (run_id, task_id, project_id, scheduled_for, started_at, ended_at, version, ordinal, attempt, kind, state, outcome)
+    values (${id}, ${await aTask()}, ${DEFAULT_PROJECT_ID}, now(), now(), clock_timestamp(), 1, 1, 1, 'occurrence', 'permanently_failed', 'failed')`)
+  return id
+}
+
+/** By route: the action that its entry names, and a call that succeeds. */
+const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Promise<InjectedAnswer>]>> = {
+  'POST /v1/tasks': ['task.create', () => send('POST', '/v1/tasks', { action })],
+  'POST /v1/tasks/bulk': ['task.create', () => send('POST', '/v1/tasks/bulk', { tasks: [{ action }] })],
+  'POST /submit_job': [
+    'task.create',
+    () =>
+      send('POST', '/submit_job', { user_id: 'ann', schedule: '1h', code_location: 'http://127.0.0.1:1/' }),
+  ],
+  'POST /tasks': ['task.create', () => send('POST', '/tasks', { command: '1s' })],
+  'POST /delete_job': [
+    'task.delete',
+    async () => send('POST', '/delete_job', { user_id: 'ann', job_id: await aTask({ owner: 'ann' }) }),
+  ],
+  'PUT /v1/tasks/by-key/{key}': ['task.create', () => send('PUT', '/v1/tasks/by-key/a-key', { action })],
+  'PATCH /v1/tasks/{id}': [
+    'task.edit',
+    async () => send('PATCH', `/v1/tasks/${await aTask()}`, { name: 'another' }),
+  ],
+  'DELETE /v1/tasks/{id}': ['task.delete', async () => send('DELETE', `/v1/tasks/${await aTask()}`)],
+  'POST /v1/tasks/{id}/pause': ['task.pause', async () => send('POST', `/v1/tasks/${await aTask()}/pause`)],
+  'POST /v1/tasks/{id}/resume': [
+    'task.resume',
+    async () => {
+      const id = await aTask()
+      await send('POST', `/v1/tasks/${id}/pause`)
+      return send('POST', `/v1/tasks/${id}/resume`)
+    },
+  ],
+  'POST /v1/tasks/{id}/skip-next': [
+    'task.skip_next',
+    async () => send('POST', `/v1/tasks/${await aTask()}/skip-next`, {}),
+  ],
+  'DELETE /v1/tasks/{id}/skip-next': [
+    'task.unskip_next',
+    async () => {
+      const id = await aTask()
+      await send('POST', `/v1/tasks/${id}/skip-next`, {})
+      return send('DELETE', `/v1/tasks/${id}/skip-next`)
+    },
+  ],
+  'POST /v1/tasks/{id}/cancel': [
+    'task.cancel',
+    async () => send('POST', `/v1/tasks/${await aTask()}/cancel`),
+  ],
+  'POST /v1/tasks/{id}/trigger': [
+    'task.trigger',
+    async () => send('POST', `/v1/tasks/${await aTask()}/trigger`),
+  ],
+  'POST /v1/tasks/{id}/rollback': [
+    'task.rollback',
+    async () => {
+      const id = await aTask()
+      await send('PATCH', `/v1/tasks/${id}`, { name: 'another' })
+      return send('POST', `/v1/tasks/${id}/rollback`, { version: 1 })
+    },
+  ],
+  'POST /v1/tasks/{id}/backfill': [
+    'backfill.create',
+    async () => send('POST', `/v1/tasks/${await aDailyTask()}/backfill`, RANGE),
+  ],
+  'POST /v1/backfills/{id}/cancel': [
+    'backfill.cancel',
+    async () => {
+      const id = await made(send('POST', `/v1/tasks/${await aDailyTask()}/backfill`, RANGE))
+      return send('POST', `/v1/backfills/${id}/cancel`)
+    },
+  ],
+  'POST /v1/runs/{id}/cancel': ['run.cancel', async () => send('POST', `/v1/runs/${await aRun()}/cancel`)],
+  'POST /v1/runs/{id}/retry': ['run.retry', async () => send('POST', `/v1/runs/${await anEndedRun()}/retry`)],
+  'POST /v1/dead-letters/dismiss': [
+    'dead_letter.dismiss',
+    async () => send('POST', '/v1/dead-letters/dismiss', { filter: { runIds: [await anEndedRun()] } }),
+  ],
+  'POST /v1/dead-letters/redrive': [
+    'redrive.create',
+    () => send('POST', '/v1/dead-letters/redrive', { filter: {} }),
+  ],
+  'POST /v1/dead-letters/redrives/{id}/cancel': [
+    'redrive.cancel',
+    async () => {
+      const id = await made(send('POST', '/v1/dead-letters/redrive', { filter: {} }))
+      return send('POST', `/v1/dead-letters/redrives/${id}/cancel`)
+    },
+  ],
+  'PATCH /v1/queues/{name}': [
+    'queue.limit',
+    () => send('PATCH', '/v1/queues/reports', { concurrencyLimit: 2 }),
+  ],
+  'POST /v1/queues/{name}/pause': ['queue.pause', () => send('POST', '/v1/queues/reports/pause')],
+  'POST /v1/queues/{name}/resume': ['queue.resume', () => send('POST', '/v1/queues/reports/resume')],
+  'PATCH /v1/targets/{target}': [
+    'target.limit',
+    () => send('PATCH', '/v1/targets/api.example.com', { limit: 5 }),
+  ],
+  'POST /v1/targets/{target}/pause': [
+    'target.pause',
+    () => send('POST', '/v1/targets/api.example.com/pause'),
+  ],
+  'POST /v1/targets/{target}/resume': [
+    'target.resume',
+    () => send('POST', '/v1/targets/api.example.com/resume'),
+  ],
+  'POST /v1/blackouts': ['blackout.create', () => send('POST', '/v1/blackouts', BLACKOUT)],
+  'DELETE /v1/blackouts/{id}': [
+    'blackout.delete',
+    async () => send('DELETE', `/v1/blackouts/${await made(send('POST', '/v1/blackouts', BLACKOUT))}`),
+  ],
+  'POST /v1/signing-secrets': ['signing_secret.create', () => send('POST', '/v1/signing-secrets', {})],
+  'POST /v1/signing-secrets/rotate': [
+    'signing_secret.create',
+    () => send('POST', '/v1/signing-secrets/rotate', {}),
+  ],
+  'DELETE /v1/signing-secrets/{id}': [
+    'signing_secret.revoke',
+    async () => send('DELETE', `/v1/signing-secrets/${await aSecret()}`),
+  ],
+  'POST /v1/subscriptions': [
+    'subscription.create',
+    () => send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/' }),
+  ],
+  'PATCH /v1/subscriptions/{id}': [
+    'subscription.edit',
+    async () => send('PATCH', `/v1/subscriptions/${await aSubscription()}`, { name: 'another' }),
+  ],
+  'POST /v1/subscriptions/{id}/resume': [
+    'subscription.resume',
+    async () => send('POST', `/v1/subscriptions/${await aSubscription()}/resume`),
+  ],
+  'DELETE /v1/subscriptions/{id}': [
+    'subscription.delete',
+    async () => send('DELETE', `/v1/subscriptions/${await aSubscription()}`),
+  ],
+  'PATCH /v1/projects/{name}': [
+    'project.edit',
+    () => send('PATCH', '/v1/projects/default', { limits: { minPeriod: '1s' } }),
+  ],
+}
+
+const BLACKOUT = {
+  name: 'Night',
+  window: { type: 'range', from: '2099-01-01T00:00:00Z', to: '2099-01-02T00:00:00Z' },
+}
+
+const { body: document } = await send('GET', '/openapi.json')
+const routes = operationsOf(document)
+  .filter(({ method }) => !READS.includes(method))
+  .map(({ method, path }) => `${method} ${path}`)
+
+test('every route that changes something is called below, or is named with a reason why it leaves no entry', () => {
+  const known = [...Object.keys(CHANGES), ...Object.keys(WITHOUT_ENTRY)]
+
+  expect(known.toSorted()).toEqual(routes.toSorted())
+})
+
+test.each(Object.entries(CHANGES))('%s leaves an entry', async (_, [action, call]) => {
+  const { status, headers, text } = await call()
+
+  expect({ status, text }).toMatchObject({ status: expect.toSatisfy((code: number) => code < 300) })
+  const { body } = await send('GET', '/v1/audit-log?scope=all')
+  const of = body.items.filter((e: { requestId: string }) => e.requestId === headers['x-request-id'])
+  expect(of.map((entry: { action: string }) => entry.action)).toEqual([action])
+})
+
+test('what was before and after is told without secrets', async () => {
+  const id = await made(send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/canary-4711' }))
+  await send('PATCH', `/v1/subscriptions/${id}`, {
+    secret: `whsec_${'canary4711canary4711canary4711cana'}==`,
+  })
+  const task = await aTask({
+    action: { type: 'http', url: 'http://127.0.0.1:1/', headers: { authorization: 'canary-4711' } },
+  })
+  await send('PATCH', `/v1/tasks/${task}`, { name: 'another' })
+  await send('POST', `/v1/tasks/${task}/trigger`, { action: { headers: { authorization: 'canary-4711' } } })
+  const { body } = await send('GET', '/v1/audit-log?limit=10')
+
+  const shown = await Promise.all(
+    body.items.map((entry: { id: string }) => send('GET', `/v1/audit-log/${entry.id}`)),
+  )
+
+  expect(shown.map(({ text }) => text).join()).not.toMatch(/canary-?4711/)
+  const [stored] = await db.run(sql<{ found: number }>`
+    select count(*)::integer as found from audit_entry e where e::text ~ 'canary-?4711'`)
+  expect(stored?.found).toBe(0)
+})
