@@ -3,15 +3,26 @@
  * request. The routes are those of the API document: one that is neither called here nor named as an exception fails the test.
  */
 import { expect, test } from 'vitest'
+import { UNLIMITED } from '../../src/core/access/role.ts'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { storeKey } from '../../src/operations/keys/keys.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { operationsOf } from './document.ts'
 import { createTestApp, type InjectedAnswer } from './test-app.ts'
 
 const { db } = await createTestDatabase()
-const { send } = await createTestApp({ db })
+const app = await createTestApp({ db })
+const admin = await storeKey(app.context, {
+  name: 'admin',
+  role: 'admin',
+  projectId: null,
+  createdBy: null,
+  ...UNLIMITED,
+})
+const send = (method: string, url: string, body?: unknown) =>
+  app.send(method, url, body, { authorization: `Bearer ${admin.key}` })
 const READS = ['GET', 'HEAD', 'OPTIONS']
 
 /** Routes that change nothing that a caller decides about, and why. */
@@ -34,6 +45,7 @@ const aTask = (fields = {}) =>
   made(send('POST', '/v1/tasks', { action, schedule: { type: 'every', interval: '1h' }, ...fields }))
 const aSubscription = () => made(send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/' }))
 const aSecret = () => made(send('POST', '/v1/signing-secrets', { origin: 'https://a.example.com' }))
+const aKey = () => made(send('POST', '/v1/keys', A_KEY))
 const aRun = async () => made(send('POST', `/v1/tasks/${await aTask()}/trigger`))
 const RANGE = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T03:00:00Z' }
 const aDailyTask = () =>
@@ -180,12 +192,19 @@ const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Pro
     'subscription.delete',
     async () => send('DELETE', `/v1/subscriptions/${await aSubscription()}`),
   ],
+  'POST /v1/keys': ['key.create', () => send('POST', '/v1/keys', A_KEY)],
+  'POST /v1/keys/{id}/rotate': [
+    'key.rotate',
+    async () => send('POST', `/v1/keys/${await aKey()}/rotate`, {}),
+  ],
+  'DELETE /v1/keys/{id}': ['key.revoke', async () => send('DELETE', `/v1/keys/${await aKey()}`)],
   'PATCH /v1/projects/{name}': [
     'project.edit',
     () => send('PATCH', '/v1/projects/default', { limits: { minPeriod: '1s' } }),
   ],
 }
 
+const A_KEY = { name: 'deploy', role: 'editor' }
 const BLACKOUT = {
   name: 'Night',
   window: { type: 'range', from: '2099-01-01T00:00:00Z', to: '2099-01-02T00:00:00Z' },

@@ -83,7 +83,7 @@ test('entries are found by each filter, in pages, without those of others', asyn
   await recordChange(db, context, {
     action: 'key.create',
     subject: { kind: 'key', id: 'k' },
-    isOfProject: false,
+    projectId: null,
   })
   const actionsOf = (found: { action: string }[]) => found.map(({ action }) => action)
 
@@ -107,7 +107,7 @@ test('an entry of another project is as unknown as none', async () => {
   await recordChange(db, context, {
     action: 'key.create',
     subject: { kind: 'key', id: 'k' },
-    isOfProject: false,
+    projectId: null,
   })
   const [{ id }] = await entries('scope=installation')
 

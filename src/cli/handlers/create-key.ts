@@ -6,6 +6,7 @@ import { invalidInput, REFUSALS, Refusal } from '../../core/errors.ts'
 import { instantMs } from '../../core/task/task.ts'
 import { type MadeKey, storeKey } from '../../operations/keys/keys.ts'
 import { parse } from '../../operations/validation/parse.ts'
+import { INSTALLATION_ID } from '../../store/audit-log/audit-log.ts'
 import { knownProjectByName } from '../../store/projects/projects.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { facts, printable } from '../client/printed.ts'
@@ -79,14 +80,17 @@ async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
         'Create it first: belfry project create',
         EXIT.notFound,
       )
-    return await storeKey(db, {
+    const projectId = found?.id ?? null
+    const part = `command line on ${hostname()}`
+    const caller = { db, projectId: projectId ?? INSTALLATION_ID, actor: { kind: 'system', part } } as const
+    return await storeKey(caller, {
       name: key.name,
       role: key.role,
-      projectId: found?.id ?? null,
+      projectId,
       queues: key.queues ?? null,
       networks: key.networks ?? null,
       expiresAt: key.expiresAt == null ? null : instantMs(key.expiresAt),
-      createdBy: `command line on ${hostname()}`,
+      createdBy: part,
     })
   } catch (error) {
     throw error instanceof Refusal ? new CliError(error.message, `See ${HELP}`, EXIT.conflict) : error

@@ -40,11 +40,10 @@ export interface AuditPage {
 }
 
 export async function readAuditLog(context: Context, { scope, ...query }: AuditQuery): Promise<AuditPage> {
-  const { db } = context
   const { limit } = query
   const whose = projectOf(context, scope)
   const asked = { ...query, projectId: whose, limit: limit + 1, maxExamined: MAX_EXAMINED }
-  return db.snapshot(
+  return context.db.snapshot(
     async (tx) => {
       const found = await tx.run(listEntries(asked))
       const isFull = found.length > limit && whose !== null

@@ -23,8 +23,8 @@ export interface Change {
   readonly after?: object | null | undefined
   /** Where the operation has a reason of its own; else it is the one that the request gives. */
   readonly reason?: string | null | undefined
-  /** False for what belongs to no project: projects themselves, and keys of the installation. Default true. */
-  readonly isOfProject?: boolean
+  /** The project that it concerns where that is not the caller's; null for the installation. */
+  readonly projectId?: string | null | undefined
 }
 
 /** Appends an entry. `tx` is the transaction of the change. */
@@ -47,11 +47,11 @@ export const taskSubject = ({
 export type Caller = Pick<Context, 'projectId' | 'actor' | 'request'>
 
 export function entryOf(context: Caller, change: Change): NewEntry {
-  const { action, subject, before, after, reason, isOfProject = true } = change
+  const { action, subject, before, after, reason, projectId } = change
   const origin = originOf(context)
   return {
     ...origin,
-    projectId: isOfProject ? origin.projectId : INSTALLATION_ID,
+    projectId: projectId === undefined ? origin.projectId : (projectId ?? INSTALLATION_ID),
     reason: reason ?? origin.reason,
     action,
     subjectKind: subject.kind,

@@ -5,7 +5,7 @@ import { allows, type Reach, type Role } from '../../core/access/role.ts'
 import { invalidInput, type Problem, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { isInside, parseNetwork } from '../../core/values/network.ts'
-import { utc } from '../../core/values/utc.ts'
+import { utc, utcOrNull } from '../../core/values/utc.ts'
 import {
   type ApiKeyRow,
   insertKey,
@@ -17,6 +17,7 @@ import {
 } from '../../store/access/api-keys.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { knownProjectByName } from '../../store/projects/projects.ts'
+import { type Caller, recordChange } from '../audit-log/record-change.ts'
 import { type Context, nameOf } from '../context.ts'
 
 /** Good keys that a project, or the installation, may have; enough for one a machine. */
@@ -40,26 +41,45 @@ export async function createKey(context: Context, wanted: KeyToMake): Promise<Ap
   const { db, reach, clock, wakeUps, actor } = context
   const projectId = await projectFor(context, wanted.project)
   const allowed = reachWithin(reach, wanted, clock.now())
-  const made = await storeKey(db, { ...wanted, ...allowed, projectId, createdBy: nameOf(actor) })
+  const made = await storeKey(context, { ...wanted, ...allowed, projectId, createdBy: nameOf(actor) })
   wakeUps.announceKeys()
   const scope = { ...scopeOf(context), ...(projectId === null ? {} : { projectId }) }
   return { ...(await theKey(db, scope, made.id)), ...made }
 }
 
 /** Stores a key whatever its rights: what else there is to decide was decided before. */
-export async function storeKey(
-  db: Queryable,
+export function storeKey(
+  caller: Caller & Pick<Context, 'db'>,
   key: Omit<KeyToMake, 'project'> & { readonly projectId: string | null; readonly createdBy: string | null },
 ): Promise<MadeKey> {
   const { text, ...secret } = newSecret()
   const id = uuidv7()
-  const [made] = await db.run(insertKey({ ...key, ...secret, id }, MAX_KEYS))
-  if (made) return { id, key: text }
-  throw new Refusal(
-    'too_many_keys',
-    `${key.projectId === null ? 'The installation' : 'The project'} has ${MAX_KEYS} valid API keys, which is the limit. Revoke keys that are no longer used.`,
-  )
+  return caller.db.transaction(async (tx) => {
+    const [made] = await tx.run(insertKey({ ...key, ...secret, id }, MAX_KEYS))
+    if (!made)
+      throw new Refusal(
+        'too_many_keys',
+        `${key.projectId === null ? 'The installation' : 'The project'} has ${MAX_KEYS} valid API keys, which is the limit. Revoke keys that are no longer used.`,
+      )
+    const { projectId, name } = key
+    await recordChange(tx, caller, {
+      action: 'key.create',
+      projectId,
+      subject: { kind: 'key', id, name },
+      after: recorded(key),
+    })
+    return { id, key: text }
+  })
 }
+
+/** What a key may do. */
+const recorded = ({ name, role, queues, networks, expiresAt }: Reach & { name: string; role: Role }) => ({
+  name,
+  role,
+  queues,
+  networks,
+  expiresAt: utcOrNull(expiresAt),
+})
 
 function newSecret() {
   const text = makeApiKey(randomBytes)
@@ -130,8 +150,18 @@ async function theKey(db: Queryable, scope: KeyScope, id: string): Promise<ApiKe
 
 export async function endKey(context: Context, id: string): Promise<void> {
   const { db, wakeUps } = context
-  const [revoked] = await db.run(revokeKey(scopeOf(context), id))
-  if (!revoked) throw new Refusal('not_found', `API key ${id} does not exist.`)
+  const scope = scopeOf(context)
+  await db.transaction(async (tx) => {
+    const old = await theKey(tx, scope, id)
+    await tx.run(revokeKey(scope, id))
+    if (old.revokedAt !== null) return
+    await recordChange(tx, context, {
+      action: 'key.revoke',
+      projectId: old.projectId,
+      subject: { kind: 'key', id, name: old.name },
+      before: recorded(old),
+    })
+  })
   wakeUps.announceKeys()
 }
 
@@ -160,10 +190,21 @@ export async function replaceKey(
   )
   const { text, ...secret } = newSecret()
   const successor = { ...secret, id: uuidv7(), createdBy: nameOf(actor), expiresAt: ends, overlapMs }
-  const [made] = await db.run(rotateKey(scope, id, successor))
-  if (!made) throw new Refusal('key_ended', `API key ${id} has expired, was revoked, or was rotated before.`)
+  const made = await db.transaction(async (tx) => {
+    const [rotated] = await tx.run(rotateKey(scope, id, successor))
+    if (!rotated)
+      throw new Refusal('key_ended', `API key ${id} has expired, was revoked, or was rotated before.`)
+    await recordChange(tx, context, {
+      action: 'key.rotate',
+      projectId: old.projectId,
+      subject: { kind: 'key', id, name: old.name },
+      before: { id, expiresAt: utcOrNull(old.expiresAt) },
+      after: { id: rotated.id, expiresAt: utcOrNull(ends), overlapMs },
+    })
+    return theKey(tx, scope, rotated.id)
+  })
   wakeUps.announceKeys()
-  return { ...(await theKey(db, scope, made.id)), key: text }
+  return { ...made, key: text }
 }
 
 /** When a successor expires: after as long a life as the old key had, and not after whoever asks for it. */
