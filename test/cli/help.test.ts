@@ -163,14 +163,6 @@ test.each([
   expect(linesOf(stderr)).toBe(2)
 })
 
-test('a network address is refused while there are no keys', async () => {
-  for (const host of ['0.0.0.0', '::', '127.example.com']) {
-    const { code, stderr } = await runBelfry(['start', '--host', host])
-    expect(code).toBe(2)
-    expect(stderr).toContain(`does not listen on ${host}`)
-  }
-})
-
 test('colours are for terminals, and NO_COLOR wins over everything', async () => {
   const coloured = await runBelfry(['strat'], { env: { FORCE_COLOR: '1' } })
   const plain = await runBelfry(['strat'], { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })

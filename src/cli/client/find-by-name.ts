@@ -10,7 +10,7 @@ interface Named {
 
 /** What somebody means among all there are. Where several are meant, `words` tell them apart. */
 export function theOneNamed<Item extends Named>(
-  noun: 'blackout' | 'subscription' | 'signing-secret',
+  noun: 'blackout' | 'subscription' | 'signing-secret' | 'key',
   ref: string,
   items: readonly Item[],
   words: (item: Item) => string,

@@ -20,6 +20,7 @@ export function addClientFlags(command: Command): Command {
     .option('--json', 'Print JSON')
     .option('--field <name>', 'Print one field of the result, such as retry.limit')
     .option('--server <url>', 'Address of the server (default: BELFRY_URL, else http://127.0.0.1:3369)')
+    .option('--project <name>', 'Project (default: BELFRY_PROJECT, else the project of the API key)')
     .option('--api-key <key>', 'API key (default: BELFRY_KEY, or the file BELFRY_KEY_FILE)')
     .option('--ca-file <file>', "Certificate of the server's private authority (default: BELFRY_CA_FILE)")
     .addOption(new Option('--token <token>').hideHelp())
@@ -30,10 +31,11 @@ export function addClientFlags(command: Command): Command {
 export const addYesFlag = (command: Command): Command =>
   command.option('-y, --yes', 'Do not ask for confirmation')
 
-export const serverFrom = ({ server, apiKey, token, caFile }: ClientFlags): Server =>
+export const serverFrom = ({ server, apiKey, token, caFile, project }: ClientFlags): Server =>
   new Server(serverUrl(server, process.env), {
     key: keyFrom(apiKey ?? token, process.env),
     ca: authorityFrom(caFile, process.env),
+    project: project ?? process.env['BELFRY_PROJECT'] ?? null,
   })
 
 export const write = printOut

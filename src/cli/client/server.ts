@@ -77,6 +77,8 @@ export function authorityFrom(flag: string | undefined, env: NodeJS.ProcessEnv):
 export interface ServerOptions {
   /** The API key, or what a proxy in front of the server knows us by. */
   readonly key?: string | null
+  /** The project to act in; null: the one of the key, else `default`. */
+  readonly project?: string | null
   /** Certificates of the authority that has signed its own, in PEM form. */
   readonly ca?: string | null
 }
@@ -84,13 +86,15 @@ export interface ServerOptions {
 export class Server {
   readonly url: string
   readonly #key: string | null
+  readonly #project: string | null
   readonly #ca: string | null
   #fetch: typeof fetch | undefined
   #offsetMs = 0
 
-  constructor(url: string, { key = null, ca = null }: ServerOptions = {}) {
+  constructor(url: string, { key = null, project = null, ca = null }: ServerOptions = {}) {
     this.url = url
     this.#key = key
+    this.#project = project === '' ? null : project
     this.#ca = ca
   }
 
@@ -144,14 +148,20 @@ export class Server {
       return await this.#fetch(this.url + path, {
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...options,
-        ...(this.#key === null
-          ? {}
-          : { headers: { ...options.headers, authorization: `Bearer ${this.#key}` } }),
+        headers: { ...options.headers, ...this.#credentials() },
         method,
         redirect: 'manual',
       })
     } catch (error) {
       throw this.#unreachable(error)
+    }
+  }
+
+  /** Who asks, and in which project. */
+  #credentials(): Record<string, string> {
+    return {
+      ...(this.#key === null ? {} : { authorization: `Bearer ${this.#key}` }),
+      ...(this.#project === null ? {} : { 'belfry-project': this.#project }),
     }
   }
 

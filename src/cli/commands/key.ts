@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { addClientFlags } from '../client/output.ts'
+import { addClientFlags, addYesFlag } from '../client/output.ts'
 import { addConfigFlags } from '../config-flags.ts'
 
 const HELP = `
@@ -9,6 +9,7 @@ Examples:
   belfry key create --role admin
   belfry key create --role worker --project shop --name invoices
   belfry key list
+  belfry key revoke invoices
 `
 
 const CREATE_HELP = `
@@ -28,6 +29,39 @@ Examples:
   belfry key create --role viewer --expires-at 2027-01-01T00:00:00Z --server https://belfry.example.com
 `
 
+const LIST_HELP = `
+Keys of the project, and of the installation if your key is one of its admins. The key itself is
+shown only when it is created.
+
+Examples:
+  belfry key list
+  belfry key list --project shop --json
+`
+
+const SHOW_HELP = `
+Examples:
+  belfry key show deploy
+  belfry key show 01a1e128-d4 --field lastUsedAt
+`
+
+const ROTATE_HELP = `
+The new key has the same name, role and limits. The old one stays valid for the overlap.
+
+Examples:
+  belfry key rotate deploy
+  belfry key rotate deploy --overlap 7d --field key
+`
+
+const REVOKE_HELP = `
+Within two seconds every node refuses the key, and its streams and workers are cut off.
+
+Examples:
+  belfry key revoke deploy
+  belfry key revoke 01a1e128-d4 --yes
+`
+
+const KEY = 'Id of the key, at least its first 8 characters, or its name'
+
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
 /** Commands for API keys. */
@@ -44,11 +78,30 @@ export function keyCommand(program: Command): void {
     .description('Create an API key and print it once')
     .requiredOption('--role <role>', 'viewer, operator, editor, admin or worker')
     .option('--name <name>', 'What the key is for (default: its role)')
-    .option('--project <name>', 'Valid in this project only')
     .option('--expires-at <time>', 'When the key expires (default: never)')
     .option('--queue <name>', 'Valid for this queue only; can be repeated', several)
     .option('--network <network>', 'Valid from this network only; can be repeated', several)
   addClientFlags(addConfigFlags(create, ['dataDir', 'databaseUrl', 'databasePooling']))
     .addHelpText('after', CREATE_HELP)
     .action(async (flags) => (await import('../handlers/create-key.ts')).createKey(flags))
+  const list = group.command('list').alias('ls').description('List API keys')
+  addClientFlags(list.option('--limit <n>', 'Maximum number of results', '100'))
+    .addHelpText('after', LIST_HELP)
+    .action(async (flags) => (await import('../handlers/keys.ts')).listKeys(flags))
+  addClientFlags(group.command('show').description('Show an API key').argument('<key>', KEY))
+    .addHelpText('after', SHOW_HELP)
+    .action(async (ref, flags) => (await import('../handlers/keys.ts')).showKey(ref, flags))
+  const rotate = group
+    .command('rotate')
+    .description('Replace an API key, keeping the old one valid for a while')
+    .argument('<key>', KEY)
+    .option('--overlap <time>', 'Keep the old key valid for this long (default: 1d)')
+    .option('--expires-at <time>', 'When the new key expires (default: as long as the old one was valid)')
+  addClientFlags(rotate)
+    .addHelpText('after', ROTATE_HELP)
+    .action(async (ref, flags) => (await import('../handlers/keys.ts')).rotateKey(ref, flags))
+  const revoke = group.command('revoke').alias('rm').description('Revoke an API key').argument('<key>', KEY)
+  addClientFlags(addYesFlag(revoke))
+    .addHelpText('after', REVOKE_HELP)
+    .action(async (ref, flags) => (await import('../handlers/keys.ts')).revokeKey(ref, flags))
 }

@@ -9,13 +9,13 @@ import { parse } from '../../operations/validation/parse.ts'
 import { INSTALLATION_ID } from '../../store/audit-log/audit-log.ts'
 import { knownProjectByName } from '../../store/projects/projects.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
-import { facts, printable } from '../client/printed.ts'
+import { printable } from '../client/printed.ts'
 import { RefusedError } from '../client/problem.ts'
 import { namingAll } from '../client/refusal.ts'
 import { configFrom } from '../config-flags.ts'
 import { openSharedDatabase } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
-import { onStdout as c } from '../terminal.ts'
+import { newKeyText } from './keys.ts'
 
 interface KeyFlags extends ClientFlags {
   readonly role: string
@@ -30,10 +30,11 @@ interface KeyFlags extends ClientFlags {
 const HELP = 'belfry key create --help'
 
 export async function createKey(flags: KeyFlags): Promise<void> {
+  const project = flags.project ?? process.env['BELFRY_PROJECT']
   const wanted = {
     name: flags.name ?? flags.role,
     role: flags.role,
-    project: flags.project,
+    project,
     expiresAt: flags.expiresAt,
     queues: flags.queue,
     networks: flags.network,
@@ -42,12 +43,8 @@ export async function createKey(flags: KeyFlags): Promise<void> {
     ? await namingAll(HELP, () => serverFrom(flags).post<NewApiKey>('/v1/keys', wanted))
     : await createHere(wanted, flags)
   give(made, flags, () => {
-    const shown = c.dim('shown only once')
-    const where = flags.project === undefined ? 'every project' : `project ${printable(flags.project)}`
-    return `${c.green('✓')} API key ${printable(wanted.name)} (${flags.role}, ${where}) created\n${facts([
-      ['id', made.id],
-      ['key', `${made.key}  ${shown}`],
-    ])}`
+    const where = project === undefined ? 'every project' : `project ${printable(project)}`
+    return newKeyText(made, `API key ${printable(wanted.name)} (${printable(flags.role)}, ${where}) created`)
   })
 }
 

@@ -175,7 +175,7 @@ const goodKey = ({ id, name, role, projectId, ...reach }: GoodKeyRow): GoodKey =
   role,
   projectId,
   reach,
-  networks: reach.networks && reach.networks.flatMap((text) => parseNetwork(text) ?? []),
+  networks: reach.networks?.flatMap((text) => parseNetwork(text) ?? []) ?? null,
 })
 
 const digest = (text: string): Buffer => Buffer.from(hash('sha256', text, 'buffer'))
