@@ -307,20 +307,28 @@ create table queue (
 create index queue_by_use on queue (used_at);
 
 create table gate (
-  id         bigint not null default nextval('queue_gate'::regclass),
-  project_id uuid not null,
-  queue      text not null,
-  labels     text[] not null default '{}'::text[],
-  key        text,
-  places     integer,
-  held       integer not null default 0,
-  handler    text,
+  id          bigint not null default nextval('queue_gate'::regclass),
+  project_id  uuid not null,
+  queue       text not null,
+  labels      text[] not null default '{}'::text[],
+  key         text,
+  places      integer,
+  held        integer not null default 0,
+  handler     text,
+  rate        text,
+  burst       integer,
+  rate_gap    bigint,
+  rate_window bigint,
+  next_at     timestamptz,
+  taken_at    timestamptz,
   constraint gate_pkey primary key (id),
   constraint gate_project_id_queue_fkey foreign key (project_id, queue) references queue(project_id, name),
+  constraint gate_burst_needs_a_rate check (burst is null or burst > 0 and rate is not null),
   constraint gate_has_places check (places > 0),
   constraint gate_holds_no_less_than_none check (held >= 0),
   constraint gate_of_a_key_has_a_limit check (key is null or places is not null),
-  constraint gate_of_a_queue_comes_first check ((key is null) = (id < 0))
+  constraint gate_of_a_queue_comes_first check ((key is null) = (id < 0)),
+  constraint gate_rate_is_complete check ((num_nonnulls(rate, rate_gap, rate_window) = any (array[0, 3])) and rate_gap > 0 and (rate_window % rate_gap) = 0 and rate_window > 0)
 ) with (fillfactor = 50);
 create index gate_by_queue on gate (project_id, queue);
 create unique index gate_of_queue on gate (project_id, queue) where key is null;

@@ -13,6 +13,7 @@ import { type Database, isRefused, type Queryable } from '../store/database/data
 import { waitingLanes } from '../store/queues/gates.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
+import { RateWait } from '../transport/rate-wait.ts'
 import type { RemoteClaim, RemoteWorker } from '../transport/remote-workers.ts'
 import type { Taking } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
@@ -58,6 +59,7 @@ export class WaitingClaims extends LoopService {
   /** A claim has come since the last look: it does not wait for the pace. */
   #hasNew = false
   #lookedAt = Number.NEGATIVE_INFINITY
+  readonly #rates = new RateWait()
   #isDismissed = false
 
   constructor(options: WaitingClaimsOptions) {
@@ -169,6 +171,7 @@ export class WaitingClaims extends LoopService {
     if (!this.#hasNew && earlyMs > 0) return earlyMs
     this.#hasNew = false
     this.#lookedAt = performance.now()
+    this.#rates.clear()
     const groups = this.#byOffer()
     let isShort = false
     try {
@@ -181,7 +184,7 @@ export class WaitingClaims extends LoopService {
       waiting.wasServed = true
       if (waiting.isOver && !waiting.isBeingMade && !waiting.isAbandoned) void this.#close(waiting)
     }
-    return isShort ? ASK_AGAIN_MS : undefined
+    return this.#rates.orSooner(isShort ? ASK_AGAIN_MS : undefined)
   }
 
   /** Claims by what their workers offer, each group with those first that have the most places free. */
@@ -214,9 +217,12 @@ export class WaitingClaims extends LoopService {
   }
 
   async #lanesFor({ projectId, handlers, labels, queues }: RemoteWorker): Promise<Lanes> {
-    const lanes = await this.#options.db.run(
+    const beganAt = performance.now()
+    const [found] = await this.#options.db.run(
       waitingLanes({ projectId, handlers, labels, queues, limit: MAX_LANES }),
     )
+    const { lanes = [], opensInMs = null } = found ?? {}
+    this.#rates.note(opensInMs, performance.now() - beganAt)
     const upTo = new Map<number, Standing>()
     for (const { id, nextPriority, nextWakeAt } of lanes)
       if (nextPriority !== null && nextWakeAt !== null)

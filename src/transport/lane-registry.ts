@@ -5,11 +5,11 @@ import { registerLanes } from '../store/queues/queues.ts'
 import { registerSideLanes } from '../store/queues/side-lanes.ts'
 
 /**
- * This process makes each lane known once an hour, and when its places change: so a queue counts as used as long as it is, and
+ * This process makes each lane known once an hour, and when its limits change: so a queue counts as used as long as it is, and
  * nothing is remembered of one that was removed.
  */
 export class LaneRegistry {
-  readonly #known: LRUCache<number, number>
+  readonly #known: LRUCache<number, string>
 
   constructor(now: () => number = () => performance.now()) {
     this.#known = new LRUCache({ max: MAX_LANES_KNOWN, ttl: REMEMBERED_MS, ttlResolution: 0, perf: { now } })
@@ -23,13 +23,15 @@ export class LaneRegistry {
 
   /** The same within a transaction. What it answers is called once that is committed. */
   async ensureWithin(tx: Queryable, lanes: readonly Lane[]): Promise<() => void> {
-    const missing = lanes.filter(({ id, gate }) => this.#known.get(id) !== (gate?.places ?? 0))
+    const missing = lanes.filter((lane) => this.#known.get(lane.id) !== limitsOf(lane))
     if (missing.length > 0) await tx.run(registerLanes(missing))
     return () => {
-      for (const { id, gate } of missing) this.#known.set(id, gate?.places ?? 0)
+      for (const lane of missing) this.#known.set(lane.id, limitsOf(lane))
     }
   }
 }
+
+const limitsOf = ({ gate }: Lane): string => (gate ? `${gate.places} ${gate.rate} ${gate.burst}` : '')
 
 /** Makes side lanes known before runs are put there. It remembers them for much less time than they stay unused. */
 export class SideLaneRegistry {

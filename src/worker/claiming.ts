@@ -7,6 +7,7 @@
 import { isRefused, mayHaveBeenCarriedOut } from '../store/database/database.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
+import { RateWait } from '../transport/rate-wait.ts'
 import type { Taking, Work } from '../transport/transport.ts'
 import type { Capacity, Claimed } from './capacity.ts'
 import type { PutAside } from './put-aside.ts'
@@ -71,6 +72,7 @@ export class Claiming {
   #count = 0
   /** Runs in hand that make up for an outage, and until when there are likely to be more. */
   readonly #late = new Set<string>()
+  readonly #rates = new RateWait()
   #lateUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimingOptions) {
@@ -91,7 +93,7 @@ export class Claiming {
   /** Claims what there is room for; answers when to look again, if that is soon. */
   async runOnce(): Promise<number | undefined> {
     try {
-      return await this.#pass()
+      return this.#rates.orSooner(await this.#pass())
     } finally {
       if (this.#options.hand.claimed.length === 0) this.#letGo()
     }
@@ -188,7 +190,10 @@ export class Claiming {
     const { hand, lanes, transport, aside } = this.#options
     const kept = hand.keptLines.filter((line) => hand.places(line) > 0)
     const sides = this.#sides.withFreePlaces()
-    const { gated, strict, upTo } = await lanes.waiting(MAX_WAITING_LANES, [...sides.keys()])
+    const lookedAt = performance.now()
+    const { gated, strict, upTo, opensInMs } = await lanes.waiting(MAX_WAITING_LANES, [...sides.keys()])
+    this.#rates.clear()
+    this.#rates.note(opensInMs, performance.now() - lookedAt)
     const occupied = new Set([...gated, ...strict])
     this.#sides.keepSlots(kept, occupied, aside.linesWaitedFor(occupied))
     const places = hand.places(hand.local)

@@ -20,6 +20,8 @@ export interface WaitingLanes {
   readonly gated: readonly number[]
   readonly strict: readonly number[]
   readonly upTo: ReadonlyMap<number, Standing>
+  /** When a rate allows more to start, if something waits for that. */
+  readonly opensInMs: number | null
 }
 
 /** A lane of runs that wait until there is room in a line. */
@@ -27,13 +29,13 @@ export interface ServedSide {
   readonly id: number
   readonly line: Line
   readonly isStrict: boolean
-  /** Its queue has a limit, so that what waits here is behind a gate. */
+  /** Its queue has a limit or a rate, so that what waits here is behind a gate. */
   readonly isLimited: boolean
 }
 
 /**
  * The lanes that a worker claims from: those whose queue is not paused and that ask for nothing it cannot do.
- * Lanes of a key or of a limited queue are behind gates: they are not known here but asked for as of now.
+ * Lanes of a key or of a queue with a limit or a rate are behind gates: they are not known here but asked for as of now.
  */
 export class ServedLanes {
   readonly #options: ServedLanesOptions
@@ -72,13 +74,14 @@ export class ServedLanes {
   /** Lanes in which something waits for a place of its own, and may have one: the best first, as of now. */
   async waiting(limit: number, sides: readonly number[]): Promise<WaitingLanes> {
     const { db, labels } = this.#options
-    const lanes = await db.run(waitingLanes({ labels, sides, limit }))
+    const [found] = await db.run(waitingLanes({ labels, sides, limit }))
+    const { lanes = [], opensInMs } = found ?? {}
     const idsOf = (isGated: boolean) => lanes.filter((lane) => lane.isGated === isGated).map(({ id }) => id)
     const upTo = new Map<number, Standing>()
     for (const { id, nextPriority, nextWakeAt } of lanes)
       if (nextPriority !== null && nextWakeAt !== null)
         upTo.set(id, { priority: nextPriority, wakeAt: nextWakeAt })
-    return { gated: idsOf(true), strict: idsOf(false), upTo }
+    return { gated: idsOf(true), strict: idsOf(false), upTo, opensInMs: opensInMs ?? null }
   }
 
   /** A queue was changed: what is known is not good enough for the next pass. */

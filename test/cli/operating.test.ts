@@ -107,20 +107,26 @@ test('a schedule is previewed from words or flags, and what is wrong is told by 
 test('a queue is paused, limited, listed and resumed by its name', async () => {
   const paused = await belfry('queue', 'pause', 'reports')
   const limited = await belfry('queue', 'limit', 'reports', '3')
-  const [listed, page, shown, missing, wrong] = await Promise.all([
+  const rated = await belfry('queue', 'limit', 'reports', '--rate', '10/s', '--burst', '20')
+  const [listed, page, shown, missing, wrong, slow, empty] = await Promise.all([
     belfry('queues', 'ls', '--search', 'REPORT'),
     belfry('queue', 'list', '--limit', '1', '--json'),
     belfry('queue', 'show', 'reports'),
     belfry('queue', 'show', 'nothing'),
     belfry('queue', 'limit', 'reports', 'many'),
+    belfry('queue', 'limit', 'reports', '--rate', 'slow'),
+    belfry('queue', 'limit', 'reports'),
   ])
   const resumed = await belfry('queue', 'resume', 'reports')
-  const lifted = await belfry('queue', 'limit', 'reports', 'none', '--json')
+  const lifted = await belfry('queue', 'limit', 'reports', 'none', '--rate', 'none', '--json')
 
   expect(paused.stdout).toBe('✓ queue reports paused; to resume: belfry queue resume reports\n')
   expect(limited.stdout).toBe('✓ queue reports: at most 3 in progress at once\n')
+  expect(rated.stdout).toBe('✓ queue reports: at most 3 in progress at once; rate: 10/s, up to 20 at once\n')
+  expect(slow).toMatchObject({ code: 2, stderr: expect.stringContaining('--rate: must be') })
+  expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('--rate or --burst') })
   expect(listed.stdout).toMatch(
-    /^NAME +STATE +WAITING +OLDEST +RUNNING +LIMIT\nreports +paused +0 +– +0 +3\n$/,
+    /^NAME +STATE +WAITING +OLDEST +RUNNING +LIMIT +RATE\nreports +paused +0 +– +0 +3 +10\/s\n$/,
   )
   expect(JSON.parse(page.stdout)).toMatchObject([{ name: 'default', isPaused: false }])
   expect(page.stderr).toContain('there are more')
@@ -128,7 +134,7 @@ test('a queue is paused, limited, listed and resumed by its name', async () => {
   expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('belfry queue list') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('the limit: must be') })
   expect(resumed.stdout).toBe('✓ queue reports resumed; 0 waiting\n')
-  expect(JSON.parse(lifted.stdout)).toMatchObject({ isPaused: false, concurrencyLimit: null })
+  expect(JSON.parse(lifted.stdout)).toMatchObject({ isPaused: false, concurrencyLimit: null, rate: null })
 })
 
 test('a target is limited, paused, listed and resumed by its name', async () => {

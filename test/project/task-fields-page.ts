@@ -61,6 +61,8 @@ function valueWords(kind: Kind): string {
       return `duration, ${code(kind.min)} to ${code(kind.max)}`
     case 'instant':
       return 'instant'
+    case 'rate':
+      return 'rate such as `10/s`, `100/m` or `1000/h`, up to `1000/s`'
     case 'integer':
       return `integer, ${grouped(kind.min)} to ${grouped(kind.max)}`
     case 'number':

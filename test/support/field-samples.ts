@@ -9,6 +9,8 @@ function sample(kind: Kind): unknown {
       return 'sample'
     case 'duration':
       return '5m'
+    case 'rate':
+      return '20/m'
     case 'instant':
       return '2099-01-01T00:00:00.000Z'
     case 'integer':

@@ -7,7 +7,7 @@ Due runs wait in a queue for a worker. A queue is created when a task first name
 Examples:
   belfry queue list
   belfry queue pause reports
-  belfry queue limit reports 5
+  belfry queue limit reports 5 --rate 10/s
 `
 
 const LIST_HELP = `
@@ -36,11 +36,12 @@ Examples:
 `
 
 const LIMIT_HELP = `
-The limit applies to all workers together. Runs in progress continue when it is lowered.
+The limit and the rate apply to all workers together. Runs in progress continue.
 
 Examples:
   belfry queue limit reports 5
-  belfry queue limit reports none
+  belfry queue limit reports --rate 10/s --burst 20
+  belfry queue limit reports none --rate none
 `
 
 const QUEUE = 'Name of the queue'
@@ -79,9 +80,11 @@ export function queueCommand(program: Command): void {
     .action(async (name, flags) => (await import('../handlers/queues.ts')).resumeQueue(name, flags))
   const limit = group
     .command('limit')
-    .description('Limit how many runs of a queue are in progress at once')
+    .description('Limit how many runs of a queue are in progress, and how many start per second')
     .argument('<queue>', QUEUE)
-    .argument('<n>', 'A number from 1 to 100000, or none')
+    .argument('[n]', 'Runs in progress, from 1 to 100000, or none')
+    .option('--rate <rate>', 'Runs that start, such as 10/s, 100/m or 1000/h, or none')
+    .option('--burst <n>', 'Runs that may start at once, or none for the default')
   addClientFlags(limit)
     .addHelpText('after', LIMIT_HELP)
     .action(async (name, n, flags) => (await import('../handlers/queues.ts')).limitQueue(name, n, flags))

@@ -1,6 +1,7 @@
 import type { Queue } from '../../api/resources/queues/schemas.ts'
+import { rateWords } from '../../core/words/target.ts'
 import { formatDistance } from '../../core/words/time.ts'
-import { readNumber } from '../client/flag-values.ts'
+import { readNumber, usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
 import { cut, facts, printable, table } from '../client/printed.ts'
@@ -10,7 +11,6 @@ import { onStdout as c } from '../terminal.ts'
 const NAME_WIDTH = 40
 /** The server counts what waits up to this. */
 const COUNTED = 10_000
-const WITHOUT_LIMIT = ['none', '']
 
 interface ListFlags extends ClientFlags {
   readonly search?: string
@@ -56,21 +56,42 @@ export async function resumeQueue(name: string, flags: ClientFlags): Promise<voi
   )
 }
 
-export async function limitQueue(name: string, limit: string, flags: ClientFlags): Promise<void> {
-  const server = serverFrom(flags)
-  const concurrencyLimit = WITHOUT_LIMIT.includes(limit) ? null : readNumber(limit)
-  const { data: queue } = await ask(name, 'limit', () =>
-    server.ask<Queue>('PATCH', pathOf(name), { body: { concurrencyLimit } }),
-  )
-  give(queue, flags, () => `${c.green('✓')} queue ${printable(queue.name)}: ${limitWords(queue)}\n`)
+interface LimitFlags extends ClientFlags {
+  readonly rate?: string
+  readonly burst?: string
 }
 
+export async function limitQueue(name: string, limit: string | undefined, flags: LimitFlags): Promise<void> {
+  const { rate, burst } = flags
+  if (limit === undefined && rate === undefined && burst === undefined)
+    throw usage('Give a number of runs, --rate or --burst.', 'belfry queue limit --help')
+  const server = serverFrom(flags)
+  const body = {
+    ...(limit === undefined ? {} : { concurrencyLimit: isNone(limit) ? null : readNumber(limit) }),
+    ...(rate === undefined ? {} : { rate: isNone(rate) ? null : rate }),
+    ...(burst === undefined ? {} : { burst: isNone(burst) ? null : readNumber(burst) }),
+  }
+  const { data: queue } = await ask(name, 'limit', () => server.ask<Queue>('PATCH', pathOf(name), { body }))
+  give(queue, flags, () => {
+    const rated = queue.rate === null ? '' : `; rate: ${rateOf(queue)}`
+    return `${c.green('✓')} queue ${printable(queue.name)}: ${limitWords(queue)}${rated}\n`
+  })
+}
+
+const isNone = (text: string) => text === 'none' || text === ''
+
 const pathOf = (name: string) => `/v1/queues/${encodeURIComponent(name)}`
+
+const PLACES: Readonly<Record<string, string>> = {
+  '/concurrencyLimit': 'the limit',
+  '/rate': '--rate',
+  '/burst': '--burst',
+}
 
 /** What is refused is told by the names of the arguments. */
 const ask = <T>(name: string, verb: string, work: () => Promise<T>): Promise<T> =>
   naming(
-    (pointer) => (pointer === '/concurrencyLimit' ? 'the limit' : `the queue '${printable(name)}'`),
+    (pointer) => PLACES[pointer] ?? `the queue '${printable(name)}'`,
     `belfry queue ${verb} --help`,
     work,
     'To list queues: belfry queue list',
@@ -78,7 +99,7 @@ const ask = <T>(name: string, verb: string, work: () => Promise<T>): Promise<T> 
 
 function queueTable(queues: readonly Queue[], now: number): string {
   return table(
-    ['NAME', 'STATE', 'WAITING', 'OLDEST', 'RUNNING', 'LIMIT'],
+    ['NAME', 'STATE', 'WAITING', 'OLDEST', 'RUNNING', 'LIMIT', 'RATE'],
     queues.map((queue) => [
       cut(printable(queue.name), NAME_WIDTH),
       stateOf(queue),
@@ -86,6 +107,7 @@ function queueTable(queues: readonly Queue[], now: number): string {
       oldestWords(queue, now),
       queue.running === null ? '–' : String(queue.running),
       queue.concurrencyLimit === null ? '–' : String(queue.concurrencyLimit),
+      queue.rate ?? '–',
     ]),
   )
 }
@@ -97,12 +119,15 @@ function queueText(queue: Queue, now: number): string {
       `${waitingWords(queue)}${queue.oldest === null ? '' : `, the oldest ${oldestWords(queue, now)}`}`,
     ],
     ['limit', limitWords(queue)],
+    ['rate', rateOf(queue)],
     ...(queue.running === null ? [] : [['running', String(queue.running)] as const]),
     ...(queue.pausedAt === null
       ? []
       : [['paused', formatDistance(Date.parse(queue.pausedAt), now)] as const]),
   ])}`
 }
+
+const rateOf = ({ rate, burst }: Queue) => rateWords({ limit: rate, burst })
 
 const stateOf = ({ isPaused }: Queue) => (isPaused ? c.yellow('paused') : c.green('open'))
 

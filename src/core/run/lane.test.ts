@@ -9,6 +9,8 @@ const plain = {
   onWorkerLoss: 'retry',
   concurrencyKey: null,
   concurrencyLimit: 1,
+  concurrencyRate: null,
+  concurrencyBurst: null,
 } as const
 
 test('tasks that ask for nothing special share a lane', () => {
@@ -42,7 +44,7 @@ test('tasks with one concurrency key share a lane, whatever else they say about 
   const two = laneOf(DEFAULT_PROJECT_ID, { ...plain, concurrencyKey: 'k', concurrencyLimit: 5 })
 
   expect(one.id).toBe(two.id)
-  expect(two.gate).toEqual({ key: 'k', places: 5 })
+  expect(two.gate).toEqual({ key: 'k', places: 5, rate: null, burst: null })
 })
 
 test('a handler has lanes of its own, whatever its payload, and is never claimed ahead', () => {

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { KeptDefinition } from '../task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../values/default-project.ts'
+import { GATE_FIELDS, gateOf, type LaneGate } from './lane-gate.ts'
 
 export const DEFAULT_QUEUE = 'default'
 
@@ -20,17 +21,23 @@ export interface Lane {
   /** The handler that a worker must offer; null: what Belfry's own workers perform. */
   readonly handler: string | null
   readonly isStrict: boolean
-  /** Only so many runs of the lane may be in progress at once. */
-  readonly gate: { readonly key: string; readonly places: number } | null
+  /** Its runs share a concurrency key. */
+  readonly gate: LaneGate | null
 }
 
 /** The two lanes that exist from the start: the default queue, no labels, claimed ahead or not. */
 export const DEFAULT_LANES = { open: 0, strict: 1 } as const
 
-type LaneFields = 'action' | 'queue' | 'labels' | 'onWorkerLoss' | 'concurrencyKey' | 'concurrencyLimit'
+/** The fields of a task that decide about its lane. */
+export const LANE_FIELDS = ['action', 'queue', 'labels', 'onWorkerLoss', ...GATE_FIELDS] as const
 
-export function laneOf(projectId: string, definition: Pick<KeptDefinition, LaneFields>): Lane {
-  const { queue, onWorkerLoss, concurrencyKey: key } = definition
+export function laneOf(
+  projectId: string,
+  definition: Pick<KeptDefinition, (typeof LANE_FIELDS)[number]>,
+): Lane {
+  const { queue, onWorkerLoss } = definition
+  const gate = gateOf(definition)
+  const key = gate?.key ?? null
   const labels = [...new Set(definition.labels)].sort()
   const handler = definition.action.type === 'handler' ? (definition.action.name ?? null) : null
   const isStrict = onWorkerLoss !== 'retry' || handler !== null
@@ -44,7 +51,6 @@ export function laneOf(projectId: string, definition: Pick<KeptDefinition, LaneF
   const id = isDefault
     ? DEFAULT_LANES[isStrict ? 'strict' : 'open']
     : hashOf(handler === null ? parts : [...parts, handler])
-  const gate = key === null ? null : { key, places: definition.concurrencyLimit }
   return { id, projectId, queue, labels, handler, isStrict, gate }
 }
 

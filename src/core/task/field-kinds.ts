@@ -11,6 +11,8 @@ export type Kind =
   | PatternKind
   | { readonly type: 'duration'; readonly min: string; readonly max: string }
   | { readonly type: 'instant' }
+  /** How often something may start, such as `10/s`. */
+  | { readonly type: 'rate' }
   | { readonly type: 'integer' | 'number'; readonly min: number; readonly max: number }
   | ChoiceKind
   | BooleanKind

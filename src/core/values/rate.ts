@@ -2,6 +2,9 @@
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 const MAX_PER_SECOND = 1_000
+export const FASTEST_RATE = `${MAX_PER_SECOND}/s`
+/** What a burst is unless it is set: as much as a tenth of a second allows, and at least one. */
+export const DEFAULT_BURST_MS = 100
 
 export type ParsedRate =
   | { readonly ok: true; readonly gapMs: number }
@@ -13,8 +16,7 @@ export function parseRate(text: string): ParsedRate {
   if (count === undefined || unit === undefined)
     return { ok: false, reason: 'must be a number per second, minute or hour, such as 10/s, 100/m or 1000/h' }
   const gapMs = (UNIT_MS[unit] ?? 0) / Number(count)
-  if (gapMs < 1_000 / MAX_PER_SECOND)
-    return { ok: false, reason: `must not be more than ${MAX_PER_SECOND}/s` }
+  if (gapMs < 1_000 / MAX_PER_SECOND) return { ok: false, reason: `must not be more than ${FASTEST_RATE}` }
   return { ok: true, gapMs }
 }
 
@@ -24,3 +26,6 @@ export function rateGapMs(text: string): number {
   if (!parsed.ok) throw new Error(`stored rate '${text}' ${parsed.reason}`)
   return parsed.gapMs
 }
+
+/** The same in whole microseconds, as the database counts them. It is rounded up, so that the rate is never exceeded. */
+export const rateGapUs = (text: string): number => Math.ceil(rateGapMs(text) * 1_000)

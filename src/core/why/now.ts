@@ -5,7 +5,7 @@
 import type { BlackoutEffect } from '../policy/blackout-rule.ts'
 import { type NextOwed, nextOwed } from './next-owed.ts'
 import { type AwaitedTarget, targetCauses } from './target-causes.ts'
-import { because, instant, quoted, roughly, type Why } from './why.ts'
+import { because, doubledRate, instant, quoted, roughly, type Why } from './why.ts'
 
 /** A live row of the task. */
 export interface LiveRun {
@@ -26,9 +26,14 @@ export interface Waiting {
   readonly queuePausedAt: number | null
   readonly queueLimit: number | null
   readonly queueHeld: number
+  readonly queueRate: string | null
+  /** When the rate of the queue allows the next start; null when it allows one now. */
+  readonly queueOpensAt: number | null
   readonly key: string | null
   readonly keyLimit: number | null
   readonly keyHeld: number
+  readonly keyRate: string | null
+  readonly keyOpensAt: number | null
   readonly labels: readonly string[]
   /** The handler that a worker of the users' own must offer; null for what nodes perform. */
   readonly handler: string | null
@@ -199,7 +204,7 @@ function blackoutCauses({ blackout, taskId }: NowCase): Why[] {
   ]
 }
 
-/** What keeps the runs of a queue or a key from starting. */
+/** What keeps the runs of a queue or a key from starting. A rate that is reached now says nothing about a run that is not due yet. */
 function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
   const { queue, queuePausedAt, queueLimit, queueHeld, key, keyLimit, keyHeld } = waiting
   const facts = run
@@ -236,7 +241,33 @@ function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
       facts: { ...facts, key, limit: keyLimit, held: keyHeld },
       advice: `Wait for a free slot, or raise the limit: belfry task edit ${taskId} --concurrency-limit ${2 * keyLimit}`,
     })
-  return causes
+  return run ? [...causes, ...rateCauses(waiting, { taskId, who, facts })] : causes
+}
+
+/** Rates that are reached: the one that keeps the run waiting for longest comes first. */
+function rateCauses(
+  waiting: Waiting,
+  { taskId, who, facts }: { readonly taskId: string; readonly who: string; readonly facts: Why['facts'] },
+): Why[] {
+  const { queue, queueRate, queueOpensAt, key, keyRate, keyOpensAt } = waiting
+  const causes: (Why & { readonly until: number })[] = []
+  if (queueRate !== null && queueOpensAt !== null)
+    causes.push({
+      code: 'queue_rate_limited',
+      sentence: `${who}: queue ${queue} is at its rate limit of ${queueRate}; the next start is at ${instant(queueOpensAt)}.`,
+      facts: { ...facts, queue, rate: queueRate, until: queueOpensAt },
+      advice: `Wait, or raise the rate: belfry queue limit ${queue} --rate ${doubledRate(queueRate)}`,
+      until: queueOpensAt,
+    })
+  if (key !== null && keyRate !== null && keyOpensAt !== null)
+    causes.push({
+      code: 'key_rate_limited',
+      sentence: `${who}: concurrency key ${key} is at its rate limit of ${keyRate}; the next start is at ${instant(keyOpensAt)}.`,
+      facts: { ...facts, key, rate: keyRate, until: keyOpensAt },
+      advice: `Wait, or raise the rate: belfry task edit ${taskId} --concurrency-rate ${doubledRate(keyRate)}`,
+      until: keyOpensAt,
+    })
+  return causes.sort((a, b) => b.until - a.until).map(({ until: _, ...cause }) => cause)
 }
 
 /** What keeps a run waiting whose queue is open. */

@@ -1,6 +1,6 @@
 /** What keeps calls to a target from starting. Pure. */
 import type { TargetState } from '../target/target-state.ts'
-import { because, instant, quoted, type Why } from './why.ts'
+import { because, doubledRate, instant, quoted, type Why } from './why.ts'
 
 /** The target that a task calls, as it is now. Instants are epoch milliseconds. */
 export interface AwaitedTarget {
@@ -101,8 +101,6 @@ function rateLimited({ target, rate, ratedBy }: AwaitedTarget, who: string, fact
     code: 'target_rate_limited',
     sentence: `${who}: target ${target} is at its rate limit of ${shown}.`,
     facts: { ...facts, rate: shown },
-    advice: `Wait, or raise the rate: belfry target limit ${quoted(ratedBy ?? target)} --rate ${doubled(shown)}`,
+    advice: `Wait, or raise the rate: belfry target limit ${quoted(ratedBy ?? target)} --rate ${doubledRate(shown)}`,
   }
 }
-
-const doubled = (rate: string): string => rate.replace(/^\d+/, (count) => String(2 * Number(count)))

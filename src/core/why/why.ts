@@ -3,6 +3,8 @@
  * it; docs/reference/why.md explains them one by one. What decides is in now.ts and then.ts.
  */
 
+import { FASTEST_RATE, parseRate } from '../values/rate.ts'
+
 /** The causes. A code never changes its meaning. */
 export const WHY_CODES = [
   'running',
@@ -13,7 +15,9 @@ export const WHY_CODES = [
   'queue_missing',
   'queue_paused',
   'queue_full',
+  'queue_rate_limited',
   'key_full',
+  'key_rate_limited',
   'target_paused',
   'target_circuit_open',
   'target_full',
@@ -103,3 +107,9 @@ export const because = (reason: string | null | undefined): string => (reason ? 
 /** A word of a command as a shell reads it. */
 export const quoted = (word: string): string =>
   /^[\w.:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+
+/** Twice a rate, for advice, if there is such a rate. */
+export function doubledRate(rate: string): string {
+  const doubled = rate.replace(/^\d+/, (count) => String(2 * Number(count)))
+  return parseRate(doubled).ok ? doubled : FASTEST_RATE
+}

@@ -1,9 +1,9 @@
 import type { AuditAction } from '../../core/audit-log/audit-action.ts'
-import { Refusal } from '../../core/errors.ts'
+import { invalidInput, Refusal } from '../../core/errors.ts'
 import { utcOrNull } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import { setQueueLimit } from '../../store/queues/gates.ts'
+import { type QueueRate, setQueueLimit, setQueueRate } from '../../store/queues/gates.ts'
 import {
   findQueue,
   listQueues,
@@ -44,11 +44,24 @@ export async function pauseQueue(context: Context, name: string, isPaused: boole
   })
 }
 
-/** Says how many runs of a queue may be in progress at once. What is in progress already goes on and counts. */
-export async function limitQueue(context: Context, name: string, limit: number | null): Promise<QueueRow> {
+/** What may be set of a queue; what is undefined stays as it is. */
+export interface QueueLimits extends QueueRate {
+  readonly concurrencyLimit?: number | null | undefined
+}
+
+/** Says how many runs of a queue may be in progress at once, and how many may start. What is in progress already goes on and counts. */
+export async function limitQueue(
+  context: Context,
+  name: string,
+  { concurrencyLimit: limit, rate, burst }: QueueLimits,
+): Promise<QueueRow> {
   const { projectId } = context
   return changeQueue(context, { action: 'queue.limit', name }, async (tx) => {
-    await tx.run(setQueueLimit({ projectId, name, limit }))
+    if (limit !== undefined) await tx.run(setQueueLimit({ projectId, name, limit }))
+    if (rate === undefined && burst === undefined) return
+    const [set] = await tx.run(setQueueRate({ projectId, name, rate, burst }))
+    if (typeof burst === 'number' && set?.rate === null)
+      throw invalidInput([{ pointer: '/burst', detail: 'needs a rate, such as 10/s' }])
   })
 }
 
@@ -73,7 +86,9 @@ async function changeQueue(
 }
 
 /** What users set of a queue. */
-const recorded = ({ pausedAt, concurrencyLimit }: QueueRow) => ({
+const recorded = ({ pausedAt, concurrencyLimit, rate, burst }: QueueRow) => ({
   pausedAt: utcOrNull(pausedAt),
   concurrencyLimit,
+  rate,
+  burst,
 })

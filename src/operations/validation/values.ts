@@ -4,6 +4,7 @@ import { isUuid } from '../../core/ids.ts'
 import { parseInstant } from '../../core/schedule/instant.ts'
 import { EARLIEST_INSTANT, LATEST_INSTANT } from '../../core/schedule/zone.ts'
 import { parseDuration } from '../../core/values/duration.ts'
+import { parseRate } from '../../core/values/rate.ts'
 
 export const Uuid = z
   .string()
@@ -52,6 +53,15 @@ export function durationBetween(minMs: number, maxMs: number, range: string) {
     })
     .meta({ example: '30s', description: `A duration such as 10ms, 30s, 5m, 1h30m or 2d; ${range}.` })
 }
+
+/** How often something may start. */
+export const Rate = z
+  .string()
+  .superRefine((text, context) => {
+    const parsed = parseRate(text)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
+  })
+  .meta({ example: '10/s', pattern: '^[1-9]\\d{0,6}/[smh]$' })
 
 /** For requests that say everything with their address: no body, or an empty object. */
 export const NoBody = z.strictObject({}).nullish()

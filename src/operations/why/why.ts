@@ -135,8 +135,12 @@ const NOTHING_WAITS: Omit<Waiting, 'queue' | 'labels' | 'handler' | 'key' | 'isM
   queuePausedAt: null,
   queueLimit: null,
   queueHeld: 0,
+  queueRate: null,
+  queueOpensAt: null,
   keyLimit: null,
   keyHeld: 0,
+  keyRate: null,
+  keyOpensAt: null,
   ahead: 0,
 }
 

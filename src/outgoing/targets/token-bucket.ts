@@ -2,13 +2,12 @@
  * Starts a second, with a burst. What is kept is one instant: when the next start would be due if they were spread evenly. A start
  * may come before that by as much as the burst allows. So nothing has to be refilled, and nothing drifts.
  */
+import { DEFAULT_BURST_MS } from '../../core/values/rate.ts'
 
 /** A timer fires a little late. A start that is late by no more than this does not delay the next, so that the rate is reached. */
 const TIMER_SLACK_MS = 20
 /** Sums of fractions are not exact. */
 const ROUNDING_MS = 1e-6
-/** What a burst is unless it is set: as much as a tenth of a second allows. */
-const DEFAULT_BURST_MS = 100
 
 export class TokenBucket {
   /** Of all nodes together. */

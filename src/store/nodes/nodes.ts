@@ -4,7 +4,7 @@ import { SHARD_COUNT } from '../../core/ids.ts'
 import { LOSS } from '../../core/policy/worker-loss.ts'
 import type { WorkerLossPolicy } from '../../core/task/task.ts'
 import { list, part, sql } from '../database/sql.ts'
-import { freedPlaces } from '../queues/gates.ts'
+import { freedPlaces, returnedPlaces } from '../queues/gates.ts'
 import { queued } from '../ready/put.ts'
 import { UNSTORED } from '../tasks/stored-definition.ts'
 
@@ -187,7 +187,7 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
 export function handBackRuns(runs: readonly HeldRun[]) {
   return sql<{ runId: string }>`
     with before as (
-      select a.run_id, a.gate_id, a.queue_gate_id, i.side
+      select a.run_id, a.gate_id, a.queue_gate_id, a.claimed_at, i.side
       from agenda a
       join unnest(
         ${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[], ${list(runs, (r) => r.side ?? null)}::bigint[])
@@ -199,7 +199,7 @@ export function handBackRuns(runs: readonly HeldRun[]) {
         side = b.side, fence = a.fence + 1, attempt = a.attempt - 1
       from before b where a.run_id = b.run_id
       returning a.run_id, a.lane, a.side, a.priority, a.wake_at
-    ), ${queued(part`from back`)}, ${freedPlaces}
+    ), ${queued(part`from back`)}, ${returnedPlaces}
     select run_id as "runId" from back`
 }
 

@@ -1,10 +1,11 @@
 /**
- * Gates: how many of the runs behind one may be in progress at once. The lane of a concurrency key has a gate,
- * and so has each queue. A place is held exactly as long as a live row names the gate it is one of; `held` is the
+ * Gates: how many of the runs behind one may be in progress at once, and how often they may start. The lane of a concurrency key has
+ * a gate, and so has each queue. A place is held exactly as long as a live row names the gate it is one of; `held` is the
  * number of such rows, and changes in the statement that changes them. Gates are locked in the order of
  * their ids, those of queues first.
  */
-import { list, part, sql } from '../database/sql.ts'
+import { list, type Part, part, reading, sql } from '../database/sql.ts'
+import { gapOf, isLimited, nextAtWithin, startsAhead, windowOf } from './rates.ts'
 
 /** `freed`: the places that the rows of `before` held are free again; the gates are locked in order. */
 export const freedPlaces = part`places as (
@@ -17,7 +18,25 @@ export const freedPlaces = part`places as (
       returning 1
     )`
 
-/** Gates of the queues that have a limit. */
+/**
+ * The same for runs that were never begun. A start that was not made does not count towards a rate, as long as no other claim has
+ * counted on it since.
+ */
+export const returnedPlaces = part`places as (
+      select p.id, claimed_at from before cross join lateral (values (gate_id), (queue_gate_id)) p(id) where p.id is not null
+    ), gates as (
+      select id, taken_at from gate where id in (select id from places) order by id for update
+    ), freed as (
+      update gate g set held = g.held - p.count, next_at = g.next_at - p.unused * g.rate_gap * interval '1 microsecond'
+      from (
+        select gates.id, count(*) as count, count(*) filter (where places.claimed_at >= gates.taken_at) as unused
+        from gates join places on places.id = gates.id group by gates.id
+      ) p
+      where g.id = p.id
+      returning 1
+    )`
+
+/** Gates of the queues whose runs in progress are limited. */
 export const limitedQueues = () => sql<{ id: number }>`
   select id from gate where key is null and places is not null`
 
@@ -30,6 +49,13 @@ export interface WaitingLane {
   /** Where the first lane of the same queue stands that has no turn yet. */
   readonly nextPriority: number | null
   readonly nextWakeAt: string | null
+}
+
+/** What may start of what waits. */
+export interface WaitingLanes {
+  readonly lanes: readonly WaitingLane[]
+  /** When it is worth asking again because the rate of a queue or a key allows more, if something waits for that. */
+  readonly opensInMs: number | null
 }
 
 /** What a worker is able to do, and how many lanes it wants to hear of. */
@@ -60,37 +86,60 @@ export const waitingLanes = ({
   queues = null,
   sides = [],
   limit,
-}: Offer) => sql<WaitingLane>`
-  with recursive occupied(lane, priority, wake_at) as (
-    (select lane, priority, wake_at from ready order by lane, priority, wake_at limit 1)
-    union all
-    select next.lane, next.priority, next.wake_at from occupied o
-    cross join lateral (
-      select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
-    ) next
-  ), open as (
-    select o.lane, o.priority, o.wake_at, l.has_room is not null as keyed, w.id as queue_gate, w.places - w.held as free, l.has_room is not null or w.id is not null as gated,
-           row_number() over (partition by w.id order by o.priority, o.wake_at) as turn
-    from occupied o
-    cross join lateral (
-      select project_id, queue, labels, handler, held < places as has_room, false as strict from gate where id = o.lane
-      union all
-      select project_id, queue, labels, handler, null, strict and not catchup from lane
-      where id = o.lane and (line is null or id = any(${list(sides, (id) => id)}::bigint[]))
-    ) l
-    join queue q on q.project_id = l.project_id and q.name = l.queue
-    left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
-    where coalesce(l.has_room, l.strict or w.id is not null) and (w.id is null or w.held < w.places)
-      and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
-      and case when ${textList(handlers)}::text[] is null then l.handler is null else l.handler = any(${textList(handlers)}::text[]) end
-      and (${projectId}::uuid is null or l.project_id = ${projectId}::uuid)
-      and (${textList(queues)}::text[] is null or l.queue = any(${textList(queues)}::text[]))
+}: Offer) =>
+  reading(
+    sql<{ opensInMs: number | null } & (WaitingLane | { id: null })>`
+      with recursive occupied(lane, priority, wake_at) as (
+        (select lane, priority, wake_at from ready order by lane, priority, wake_at limit 1)
+        union all
+        select next.lane, next.priority, next.wake_at from occupied o
+        cross join lateral (
+          select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
+        ) next
+      ), waiting as (
+        select o.lane, o.priority, o.wake_at, l.keyed, w.id as queue_gate, l.keyed or w.id is not null as gated,
+               least(w.room, (w.rate_window - w.ahead) / w.rate_gap) as queue_free, least(l.room, (l.rate_window - l.ahead) / l.rate_gap) as key_free,
+               greatest(${opensIn(part`l.rate_gap`, part`l.rate_window`, part`l.ahead`)}, ${opensIn(part`w.rate_gap`, part`w.rate_window`, part`w.ahead`)}) as opens_in
+        from occupied o
+        cross join lateral (
+          select project_id, queue, labels, handler, true as keyed, false as strict, places - held as room, rate_gap, rate_window, ${startsAhead} as ahead
+          from gate g where id = o.lane
+          union all
+          select project_id, queue, labels, handler, false, strict and not catchup, null, null, null, null from lane
+          where id = o.lane and (line is null or id = any(${list(sides, (id) => id)}::bigint[]))
+        ) l
+        join queue q on q.project_id = l.project_id and q.name = l.queue
+        left join lateral (
+          select id, places - held as room, rate_gap, rate_window, ${startsAhead} as ahead from gate g
+          where project_id = l.project_id and queue = l.queue and key is null and ${isLimited}
+        ) w on true
+        where (l.keyed or l.strict or w.id is not null)
+          and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
+          and case when ${textList(handlers)}::text[] is null then l.handler is null else l.handler = any(${textList(handlers)}::text[]) end
+          and (${projectId}::uuid is null or l.project_id = ${projectId}::uuid)
+          and (${textList(queues)}::text[] is null or l.queue = any(${textList(queues)}::text[]))
+      ), open as (
+        select *, row_number() over (partition by queue_gate order by priority, wake_at) as turn from waiting
+        where coalesce(least(key_free, queue_free), 1) > 0
+      )
+      select o.lane as id, o.gated as "isGated", o.keyed as "isKeyed", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt",
+             s."opensInMs"
+      from (select min(opens_in)::float8 / 1000 as "opensInMs" from waiting) s
+      left join open o on o.queue_free is null or o.turn <= o.queue_free
+      left join open next on next.queue_gate = o.queue_gate and next.turn = o.queue_free + 1
+      order by o.priority, o.wake_at
+      limit ${limit}`,
+    (rows): WaitingLanes[] => [
+      { lanes: rows.filter((row) => row.id !== null), opensInMs: rows[0]?.opensInMs ?? null },
+    ],
   )
-  select o.lane as id, o.gated as "isGated", o.keyed as "isKeyed", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt"
-  from open o left join open next on next.queue_gate = o.queue_gate and next.turn = o.free + 1
-  where o.free is null or o.turn <= o.free
-  order by o.priority, o.wake_at
-  limit ${limit}`
+
+/**
+ * Microseconds until it is worth asking again, when all that may start now has started: starts are gathered for a while if the burst
+ * allows that, because a claim for each of them would cost too much.
+ */
+const opensIn = (gap: Part, window: Part, ahead: Part): Part =>
+  part`greatest((${ahead} + ${gap} - 1) % ${gap} + 1, least(25000, (${window} - ${gap}) / 2))`
 
 const textList = (words: readonly string[] | null) => words && list(words, (word) => word)
 
@@ -123,6 +172,35 @@ export const setQueueLimit = ({ projectId, name, limit }: QueueLimit) => sql`
   update gate w set places = ${limit}::integer, held = w.held + c.count
   from (select count(*)::integer as count from counted) c
   where w.project_id = ${projectId} and w.queue = ${name} and w.key is null`
+
+/** The rate of a queue: starts, such as `10/s`, and how many may come at once. What is undefined stays as it is. */
+export interface QueueRate {
+  readonly rate?: string | null | undefined
+  readonly burst?: number | null | undefined
+}
+
+/**
+ * Sets or lifts the rate of a queue; answers the rate it has then. A burst goes with its rate. What has started counts, but never for
+ * longer than the burst allows.
+ */
+export const setQueueRate = ({ projectId, name, rate, burst }: QueueRate & Omit<QueueLimit, 'limit'>) => sql<{
+  rate: string | null
+}>`
+  update gate g set rate = r.rate, burst = r.burst, rate_gap = r.gap, rate_window = r.size, next_at = ${nextAtWithin(part`r.size`)}
+  from (
+    select id, rate, burst, gap, ${windowOf(part`gap`, part`burst`)} as size
+    from (
+      select id, rate, gap, case when rate is null then null when ${burst !== undefined}::boolean then ${burst ?? null}::integer else burst end as burst
+      from (
+        select id, burst, case when ${rate !== undefined}::boolean then ${rate ?? null}::text else rate end as rate,
+               case when ${rate !== undefined}::boolean then ${gapOf(rate)}::bigint else rate_gap end as gap
+        from gate where project_id = ${projectId} and queue = ${name} and key is null
+        for update
+      ) stored
+    ) rated
+  ) r
+  where g.id = r.id
+  returning g.rate`
 
 /**
  * Counts those of a worker's runs that hold no place of their queue although it has a limit: they were

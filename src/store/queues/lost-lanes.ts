@@ -1,5 +1,5 @@
 /** Lanes that runs wait in and that are not registered: no worker would find those runs. */
-import type { Lane } from '../../core/run/lane.ts'
+import { LANE_FIELDS, type Lane } from '../../core/run/lane.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { elements, list, reading, sql } from '../database/sql.ts'
 import { type StoredDefinition, wholeDefinition } from '../tasks/stored-definition.ts'
@@ -52,10 +52,9 @@ export const cluesToLanes = (lanes: readonly number[]) =>
   reading(
     sql<Omit<LaneClue, 'definition'> & { definition: StoredDefinition; queue: string | null }>`
       select l.id as lane, first.run_id as "runId", first.task_id as "taskId", first.project_id as "projectId", o.override ->> 'queue' as queue,
-             json_build_object(
-               'action', json_build_object('type', d.definition -> 'action' -> 'type', 'name', d.definition -> 'action' -> 'name'),
-               'queue', d.definition -> 'queue', 'labels', d.definition -> 'labels', 'onWorkerLoss', d.definition -> 'onWorkerLoss',
-               'concurrencyKey', d.definition -> 'concurrencyKey', 'concurrencyLimit', d.definition -> 'concurrencyLimit') as definition
+             (select json_object_agg(
+                       key, case key when 'action' then json_build_object('type', value -> 'type', 'name', value -> 'name') else value end)
+              from json_each(d.definition) where key = any(${list(LANE_FIELDS, (name) => name)}::text[])) as definition
       from unnest(${list(lanes, (id) => id)}::bigint[]) as l(id)
       cross join lateral (
         select a.run_id, a.task_id, a.project_id, a.version from ready r join agenda a on a.run_id = r.run_id and a.state = 'pending'
@@ -87,8 +86,8 @@ export const restoreLanes = (lanes: readonly LostLane[]) => sql`
   with ${laneInput(lanes)}, late as (
     select * from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.isLate)}::boolean[]) as i(id, is_late)
   ), ${usedQueues}, gates as (
-    insert into gate (id, project_id, queue, labels, handler, key, places)
-    select id, project_id, queue, labels, handler, key, places from input cross join locked where key is not null order by id
+    insert into gate (id, project_id, queue, labels, handler, key, places, rate, burst, rate_gap, rate_window)
+    select id, project_id, queue, labels, handler, key, places, rate, burst, gap, size from input cross join locked where key is not null order by id
     on conflict do nothing
   )
   insert into lane (id, project_id, queue, labels, handler, strict, catchup)

@@ -1,15 +1,18 @@
 /** Queues and lanes: registering them, pausing, and how much waits where. */
 import type { Lane } from '../../core/run/lane.ts'
 import { list, part, sql } from '../database/sql.ts'
+import { gapOf, isLimited, nextAtWithin, windowOf } from './rates.ts'
 
 /** `input`: lanes as rows; of two with one id the last. */
 export const laneInput = (lanes: readonly Lane[]) => part`input as materialized (
-    select distinct on (id) id, project_id, queue, array(select jsonb_array_elements_text(labels)) as labels, strict, handler, key, places
+    select distinct on (id) id, project_id, queue, array(select jsonb_array_elements_text(labels)) as labels, strict, handler, key, places, rate, burst, gap, ${windowOf(part`gap`, part`burst`)} as size
     from unnest(${list(lanes, (l) => l.id)}::bigint[], ${list(lanes, (l) => l.projectId)}::uuid[],
                 ${list(lanes, (l) => l.queue)}::text[], ${list(lanes, (l) => JSON.stringify(l.labels))}::jsonb[],
                 ${list(lanes, (l) => l.isStrict)}::boolean[], ${list(lanes, (l) => l.handler)}::text[],
-                ${list(lanes, (l) => l.gate?.key ?? null)}::text[], ${list(lanes, (l) => l.gate?.places ?? null)}::integer[])
-      with ordinality as i(id, project_id, queue, labels, strict, handler, key, places, n)
+                ${list(lanes, (l) => l.gate?.key ?? null)}::text[], ${list(lanes, (l) => l.gate?.places ?? null)}::integer[],
+                ${list(lanes, (l) => l.gate?.rate ?? null)}::text[], ${list(lanes, (l) => l.gate?.burst ?? null)}::integer[],
+                ${list(lanes, (l) => gapOf(l.gate?.rate))}::bigint[])
+      with ordinality as i(id, project_id, queue, labels, strict, handler, key, places, rate, burst, gap, n)
     order by id, n desc
   )`
 
@@ -28,12 +31,13 @@ export const usedQueues = part`queues as (
     insert into gate (project_id, queue) select distinct project_id, queue from input cross join locked on conflict do nothing
   )`
 
-/** Makes lanes, their queues and the gates of both known; a gate gets the number of places that was said last. */
+/** Makes lanes, their queues and the gates of both known; a gate gets the number of places and the rate that were said last. */
 export const registerLanes = (lanes: readonly Lane[]) => sql`
   with ${laneInput(lanes)}, ${usedQueues}, gates as (
-    insert into gate (id, project_id, queue, labels, handler, key, places)
-    select id, project_id, queue, labels, handler, key, places from input cross join locked where key is not null order by id
-    on conflict (id) do update set places = excluded.places
+    insert into gate as g (id, project_id, queue, labels, handler, key, places, rate, burst, rate_gap, rate_window)
+    select id, project_id, queue, labels, handler, key, places, rate, burst, gap, size from input cross join locked where key is not null order by id
+    on conflict (id) do update set places = excluded.places, rate = excluded.rate, burst = excluded.burst, rate_gap = excluded.rate_gap,
+      rate_window = excluded.rate_window, next_at = ${nextAtWithin(part`excluded.rate_window`)}
   )
   insert into lane (id, project_id, queue, labels, handler, strict)
   select id, project_id, queue, labels, handler, strict from input cross join locked where key is null
@@ -48,7 +52,7 @@ export interface ServedLane {
   /** Whose runs wait here, and for room in which line, when it is a side lane. */
   readonly projectId: string
   readonly line: string | null
-  /** Its queue has a limit. Only side lanes of such queues are answered. */
+  /** Its queue has a limit or a rate. Only side lanes of such queues are answered. */
   readonly isLimited: boolean
 }
 
@@ -57,11 +61,11 @@ export interface ServedLane {
  * of limited queues too. Those of handlers are for workers that offer them, and never for ours.
  */
 export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
-  select l.id, l.strict as "isStrict", l.catchup as "isLate", l.project_id as "projectId", l.line, w.id is not null as "isLimited"
+  select l.id, l.strict as "isStrict", l.catchup as "isLate", l.project_id as "projectId", l.line, g.id is not null as "isLimited"
   from lane l join queue q on q.project_id = l.project_id and q.name = l.queue
-  left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
+  left join gate g on g.project_id = l.project_id and g.queue = l.queue and g.key is null and ${isLimited}
   where q.paused_at is null and l.handler is null and l.labels <@ ${list(labels, (label) => label)}::text[]
-    and (w.id is null or l.line is not null)`
+    and (g.id is null or l.line is not null)`
 
 /** A queue as users see it. */
 export interface QueueRow {
@@ -70,6 +74,9 @@ export interface QueueRow {
   readonly concurrencyLimit: number | null
   /** Runs in progress; null without a limit, because then nobody counts them. */
   readonly running: number | null
+  /** Starts, such as `10/s`, and how many may come at once. */
+  readonly rate: string | null
+  readonly burst: number | null
   /** Runs that wait for a worker, counted up to a bound. */
   readonly waiting: number
   readonly oldest: number | null
@@ -81,7 +88,7 @@ export const MAX_WAITING_COUNTED = 10_000
 
 const queueColumns = part`
   select q.name, q.paused_at as "pausedAt", q.created_at as "createdAt", waiting.count as waiting, waiting.oldest,
-         w.places as "concurrencyLimit", case when w.places is not null then w.held end as running`
+         w.places as "concurrencyLimit", case when w.places is not null then w.held end as running, w.rate, w.burst`
 
 /** The lanes of a queue are found by its name, those of its keys too, and what waits in each by its id. */
 const whatWaits = part`

@@ -5,6 +5,7 @@
  */
 import { DEFAULT_QUEUE } from '../../core/run/lane.ts'
 import { list, part, sql } from '../database/sql.ts'
+import { isLimited } from './rates.ts'
 
 /** Names a queue. */
 export interface QueueName {
@@ -14,7 +15,7 @@ export interface QueueName {
 
 /**
  * Locks queues that have not been used for `days`, according to the last complete walk. A node records the use of a queue up to
- * two hours late: it remembers a lane for an hour, and a record is renewed after an hour. Paused and limited queues stay. No queue
+ * two hours late: it remembers a lane for an hour, and a record is renewed after an hour. Paused and limited queues stay, those with a rate too. No queue
  * is removed while a node is alive that does not record use, or before a walk has started after its death.
  */
 export const lockUnusedQueues = ({ days, limit }: { days: number; limit: number }) => sql<QueueName>`
@@ -26,7 +27,7 @@ export const lockUnusedQueues = ({ days, limit }: { days: number; limit: number 
   where q.used_at < now() - make_interval(days => ${days}::integer)
     and q.used_at < (select complete_since from walk) - interval '2 hours'
     and q.name <> ${DEFAULT_QUEUE} and q.paused_at is null
-    and not exists (select from gate where project_id = q.project_id and queue = q.name and key is null and places is not null)
+    and not exists (select from gate g where g.project_id = q.project_id and g.queue = q.name and g.key is null and ${isLimited})
   order by q.used_at limit ${limit}
   for update of q skip locked`
 
@@ -43,7 +44,7 @@ export const renewOccupied = (queues: readonly QueueName[]) => sql<QueueName>`
   with ${input(queues)}
   update queue q set used_at = now() from input i
   where q.project_id = i.project_id and q.name = i.name and (
-    exists (select from gate where project_id = i.project_id and queue = i.name and (held > 0 or (key is null and places is not null)))
+    exists (select from gate g where g.project_id = i.project_id and g.queue = i.name and (g.held > 0 or (g.key is null and ${isLimited})))
     or exists (
       select from (
         select id from lane where project_id = i.project_id and queue = i.name
@@ -64,7 +65,7 @@ export const removeGates = (queues: readonly QueueName[], limit: number) => sql`
   with ${input(queues)}
   delete from gate where id = any(array(
     select g.id from gate g join input i on i.project_id = g.project_id and i.name = g.queue
-    where g.held = 0 and (g.key is not null or g.places is null)
+    where g.held = 0 and (g.key is not null or not ${isLimited})
     limit ${limit} for update of g skip locked))`
 
 /** Removes those of the queues that nothing refers to any more. */

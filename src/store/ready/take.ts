@@ -1,6 +1,7 @@
 /** The taking half of the PostgreSQL transport: claims, which pass one another with skip-locked reads. */
 import type { Claim, ClaimedRun, ClaimRequest, GatedClaimRequest } from '../../core/run/claim.ts'
-import { list, reading, sql } from '../database/sql.ts'
+import { list, part, reading, sql } from '../database/sql.ts'
+import { freeStarts, isLimited, nextAtAfter } from '../queues/rates.ts'
 
 /** What a claim answers: at least one row, without a run when none was taken. */
 type Answer = { readonly isShort: boolean } & (ClaimedRun | { readonly runId: null })
@@ -54,7 +55,7 @@ export const takeReady = ({ workerId, lanes, limit, most }: ClaimRequest) =>
 /**
  * Takes waiting runs off lanes behind gates. The gates' locks come first, those of queues before those of keys,
  * and are held to the end: nobody else can count their places or take from their lanes meanwhile, which makes
- * the limits exact and the order of a key strict. A gate that somebody else has locked is passed over, and no
+ * the limits and the rates exact and the order of a key strict. A gate that somebody else has locked is passed over, and no
  * more gates of keys are locked than runs are wanted. The gates that a run holds places of are those of the lane
  * it waited in, which need not be the lane that an edit has meant it for since.
  */
@@ -64,7 +65,7 @@ export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequ
       with alive as materialized (
         select id from node where id = ${workerId} and dead_at is null for key share
       ), asked as materialized (
-        select i.lane, i.n, i.most, i.last_priority, i.last_wake_at, l.gate_id, w.id as queue_gate_id
+        select i.lane, i.n, i.most, i.last_priority, i.last_wake_at, l.gate_id, g.id as queue_gate_id
         from unnest(
           ${list(lanes, (id) => id)}::bigint[], ${list(lanes, (id) => upTo?.get(id)?.priority ?? null)}::smallint[],
           ${list(lanes, (id) => upTo?.get(id)?.wakeAt ?? null)}::timestamptz[], ${list(lanes, (id) => most?.get(id) ?? limit)}::integer[]
@@ -74,16 +75,16 @@ export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequ
           union all
           select null, project_id, queue from lane where id = i.lane
         ) l
-        left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null and w.places is not null
-        where exists (select from alive) and (l.gate_id is not null or w.id is not null)
+        left join gate g on g.project_id = l.project_id and g.queue = l.queue and g.key is null and ${isLimited}
+        where exists (select from alive) and (l.gate_id is not null or g.id is not null)
       ), queues as materialized (
-        select id, places - held as free from gate
-        where id in (select queue_gate_id from asked) and held < places
-        order by id for update skip locked
+        select g.id, ${freeStarts} as free from gate g
+        where g.id in (select queue_gate_id from asked) and ${freeStarts} > 0
+        order by g.id for update skip locked
       ), keys as materialized (
-        select g.id, g.places - g.held as free
+        select g.id, ${freeStarts} as free
         from asked a join gate g on g.id = a.gate_id
-        where g.held < g.places and (a.queue_gate_id is null or a.queue_gate_id in (select id from queues))
+        where ${freeStarts} > 0 and (a.queue_gate_id is null or a.queue_gate_id in (select id from queues))
         order by a.n limit ${limit} for update of g skip locked
       ), open as materialized (
         select a.lane, a.last_priority, a.last_wake_at, a.gate_id, a.queue_gate_id, w.free as queue_free, least(k.free, w.free, a.most, ${limit}) as free
@@ -114,8 +115,8 @@ export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequ
         where a.run_id = t.run_id and a.state = 'pending'
         returning a.*
       ), counted as (
-        update gate g set held = g.held + p.count
-        from (select p.id, count(*) as count from claimed cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+        update gate g set held = g.held + p.count, next_at = ${nextAtAfter(part`p.count`)}, taken_at = p.first
+        from (select p.id, count(*) as count, min(claimed_at) as first from claimed cross join lateral (values (gate_id), (queue_gate_id)) p(id)
               where p.id is not null group by p.id) p
         where g.id = p.id
       )

@@ -53,6 +53,8 @@ test('what is not stored means the same for ever', () => {
     labels: [],
     concurrencyKey: null,
     concurrencyLimit: 1,
+    concurrencyRate: null,
+    concurrencyBurst: null,
     metadata: {},
     projectId: '00000000-0000-7000-8000-000000000001',
     tracingId: null,

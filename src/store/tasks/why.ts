@@ -6,6 +6,7 @@ import type { LiveRun, Waiting } from '../../core/why/now.ts'
 import type { PastAttempt, PastRun, Pause } from '../../core/why/then.ts'
 import { watchedShards } from '../agenda/shards.ts'
 import { list, sql } from '../database/sql.ts'
+import { nextStartAt } from '../queues/rates.ts'
 
 /** A pause that lasts, as the task has it. */
 export interface PauseNow {
@@ -38,19 +39,21 @@ export const waitingIn = ({
   limit: number
 }) => sql<Waiting>`
   select l.queue, q.paused_at as "queuePausedAt", w.places as "queueLimit", coalesce(w.held, 0) as "queueHeld", l.key, l.places as "keyLimit",
-         l.held as "keyHeld", l.labels, l.handler,
+         l.held as "keyHeld", w.rate as "queueRate", w.opens_at as "queueOpensAt", l.rate as "keyRate", l.opens_at as "keyOpensAt", l.labels, l.handler,
          (select count(*)::integer from (
             select from ready r where r.lane = ${lane}
               and (r.priority, r.wake_at, r.run_id)
                   < (${before?.priority ?? null}::smallint, to_timestamp(${before?.wakeAt ?? null}::float8 / 1000), ${before?.runId ?? null}::uuid)
             limit ${limit}) ahead) as ahead, false as "isMissing"
   from (
-    select project_id, queue, labels, handler, key, places, held from gate where id = ${lane} and key is not null
+    select project_id, queue, labels, handler, key, places, held, rate, ${nextStartAt} as opens_at from gate g where id = ${lane} and key is not null
     union all
-    select project_id, queue, labels, handler, null, null, 0 from lane where id = ${lane}
+    select project_id, queue, labels, handler, null, null, 0, null, null from lane where id = ${lane}
   ) l
   join queue q on q.project_id = l.project_id and q.name = l.queue
-  left join gate w on w.project_id = l.project_id and w.queue = l.queue and w.key is null
+  left join lateral (
+    select places, held, rate, ${nextStartAt} as opens_at from gate g where g.project_id = l.project_id and g.queue = l.queue and g.key is null
+  ) w on true
   limit 1`
 
 /** What a worker must offer. */

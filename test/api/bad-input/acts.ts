@@ -50,6 +50,10 @@ export function acts({ refused, existing }: Refusals): void {
         'is not a known field; the closest match is concurrencyLimit',
       ],
       ['a field it answers with', { concurrencyLimit: 5, running: 0 }, '/running', 'is not a known field'],
+      ['a rate without a unit', { rate: '10' }, '/rate', 'such as 10/s'],
+      ['a rate that is too high', { rate: '1001/s' }, '/rate', 'must not be more than 1000/s'],
+      ['a burst of none', { rate: '10/s', burst: 0 }, '/burst', 'must be at least 1'],
+      ['a burst without a rate', { concurrencyLimit: 5, burst: 2 }, '/burst', 'needs a rate, such as 10/s'],
       ['nothing to change', {}, '', 'must name at least one field to change'],
       ['null', null, '', 'must be an object, not null'],
     ])('refuses %s, and makes no queue', async (_, payload, pointer, says) => {

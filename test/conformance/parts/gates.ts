@@ -117,6 +117,55 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
     })
   })
 
+  describe('of a key with a rate', () => {
+    /** So slow that nothing may start beyond the burst while the test runs. */
+    const aRatedLane = async (burst: number) => {
+      const key = { concurrencyKey: `rated-${burst}`, concurrencyLimit: 100 }
+      const lane = await aLane({ ...key, concurrencyRate: '1/h', concurrencyBurst: burst })
+      const claim = async (limit = 10) => takeGated({ workerId: await aWorker(), lanes: [lane.id], limit })
+      return { ...lane, claim }
+    }
+
+    test('no more runs are taken than its burst, whoever asks, also when they have ended', async () => {
+      const { put, claim } = await aRatedLane(4)
+      await put({ count: 20 })
+
+      const claims = await Promise.all(Array.from({ length: 6 }, () => claim(3)))
+      const rest = await claim()
+      await db.run(endRuns([...claims.flat(), ...rest].map(ending)))
+
+      expect([...claims.flat(), ...rest]).toHaveLength(4)
+      expect(await claim()).toEqual([])
+    })
+
+    test('a run that is handed back has not started, unless others were taken since', async () => {
+      const { put, claim } = await aRatedLane(3)
+      await put({ count: 20 })
+      const [first] = (await claim(1)) as [ClaimedRun]
+      const [second, third] = (await claim(2)) as [ClaimedRun, ClaimedRun]
+
+      await db.run(handBackRuns([first]))
+      expect(await claim()).toEqual([])
+      await db.run(handBackRuns([second, third]))
+      await db.run(handBackRuns([second, third]))
+      await rig.settled()
+
+      expect(await claim()).toHaveLength(2)
+      expect(await claim()).toEqual([])
+    })
+
+    test('a run that is taken back has started', async () => {
+      const { put, claim } = await aRatedLane(1)
+      await put({ count: 2 })
+      const [run] = (await claim()) as [ClaimedRun]
+
+      await db.run(reclaimRuns([run]))
+      await rig.settled()
+
+      expect(await claim()).toEqual([])
+    })
+  })
+
   describe('of a queue with a limit', () => {
     /** A queue, a lane of it without a key and one with. */
     async function aLimitedQueue(limit: number) {

@@ -103,7 +103,7 @@ export function LimitPanel({ target, onClose }: PanelProps) {
         <TextField
           label="Burst"
           description="Calls that may start at once"
-          placeholder="One second of the rate"
+          placeholder="A tenth of a second of the rate"
           inputMode="numeric"
           disabled={fields.rate.trim() === ''}
           value={fields.burst}

@@ -6,21 +6,9 @@ import {
   BACKFILL_STATES,
   MAX_BACKFILL_OCCURRENCES,
 } from '../../../core/policy/backfill.ts'
-import { parseRate } from '../../../core/values/rate.ts'
-import { Instant, isInOrder, Uuid } from '../../../operations/validation/values.ts'
+import { Instant, isInOrder, Rate, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 import { Reason } from '../tasks/schemas.ts'
-
-const Rate = z
-  .string()
-  .superRefine((text, context) => {
-    const parsed = parseRate(text)
-    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
-  })
-  .meta({
-    example: '10/s',
-    description: 'Maximum number of runs started per second, minute or hour, such as 10/s.',
-  })
 
 export const BackfillTask = z
   .strictObject({

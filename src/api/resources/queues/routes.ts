@@ -31,7 +31,7 @@ const read = {
 const edit = {
   operationId: 'editQueue',
   tags,
-  summary: 'Set the concurrency limit of a queue',
+  summary: 'Set the concurrency limit and the rate limit of a queue',
   params,
   body: EditQueue,
   response: { 200: Queue, ...problems(413, 415) },
@@ -66,8 +66,7 @@ export function queueRoutes(app: App): void {
   app.patch(
     '/v1/queues/:name',
     { schema: edit, config: { access: 'edit' } },
-    async ({ params, body, context }) =>
-      present(await limitQueue(context, params.name, body.concurrencyLimit ?? null)),
+    async ({ params, body, context }) => present(await limitQueue(context, params.name, body)),
   )
 
   app.post(

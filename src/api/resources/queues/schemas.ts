@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Rate } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
@@ -16,6 +17,14 @@ export const Queue = z
       .int()
       .nullable()
       .describe('Runs in progress that count towards the limit; null without a limit.'),
+    rate: z
+      .string()
+      .nullable()
+      .describe('Maximum number of starts per second, minute or hour, over all workers; null for no limit.'),
+    burst: z
+      .int()
+      .nullable()
+      .describe('How many runs may start at once after a quiet time; null for the default.'),
     waiting: z.int().describe('Runs that are waiting for a worker, counted up to 10 000.'),
     oldest: Stored.nullable().describe('Due time of the run that has been waiting longest.'),
     createdAt: Stored,
@@ -33,6 +42,20 @@ export const EditQueue = z
       .optional()
       .describe(
         'Maximum number of runs of this queue in progress at once, across all workers. Null removes the limit.',
+      ),
+    rate: Rate.nullable()
+      .optional()
+      .describe(
+        'Maximum number of starts, such as `10/s`, `100/m` or `1000/h`, over all workers. Null removes it.',
+      ),
+    burst: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .nullable()
+      .optional()
+      .describe(
+        'How many runs may start at once after a quiet time. Null: as many as a tenth of a second of the rate, at least 1.',
       ),
   })
   .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MAX_TARGET_CHARACTERS, parseTarget } from '../../../core/target/target-name.ts'
 import { LIMIT_REASONS, TARGET_STATES } from '../../../core/target/target-state.ts'
-import { parseRate } from '../../../core/values/rate.ts'
+import { Rate } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
@@ -102,14 +102,6 @@ export const Target = z
   .meta({ id: 'Target' })
 export type Target = z.output<typeof Target>
 
-const Rate = z
-  .string()
-  .superRefine((text, context) => {
-    const parsed = parseRate(text)
-    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
-  })
-  .meta({ example: '10/s', pattern: '^[1-9]\\d{0,6}/[smh]$' })
-
 export const EditTarget = z
   .strictObject({
     limit: z
@@ -133,7 +125,7 @@ export const EditTarget = z
       .nullable()
       .optional()
       .describe(
-        'How many calls may start at once if none started before. Null: one second of the rate, at least 1.',
+        'How many calls may start at once if none started before. Null: as many as a tenth of a second of the rate, at least 1.',
       ),
   })
   .refine((edit) => Object.keys(edit).length > 0, 'must name at least one field to change')

@@ -5,7 +5,7 @@ import { defaultOf, FIELD_LIST, membersOf } from '../../../core/task/field-list.
 import { type FieldName, TASK_FIELDS, type TaskFields } from '../../../core/task/fields.ts'
 import { durationMs } from '../../../core/task/task.ts'
 import { Action } from '../../../operations/tasks/action-schema.ts'
-import { durationBetween, Instant } from '../../../operations/validation/values.ts'
+import { durationBetween, Instant, Rate } from '../../../operations/validation/values.ts'
 import { Schedule } from '../schedules/schemas.ts'
 
 /** Characters in the name of a member of a JSON object. */
@@ -67,6 +67,8 @@ function given(kind: Kind): z.ZodType {
       return durationBetween(durationMs(kind.min), durationMs(kind.max), `from ${kind.min} to ${kind.max}`)
     case 'instant':
       return Instant
+    case 'rate':
+      return Rate
     case 'integer':
       return z.int().min(kind.min).max(kind.max)
     case 'number':
@@ -105,6 +107,7 @@ function shownValue(kind: Kind): z.ZodType {
     case 'text':
     case 'pattern':
     case 'duration':
+    case 'rate':
       return z.string()
     case 'instant':
       return Stored
