@@ -27,6 +27,8 @@ import { handleErrors, refuse, toRefusal } from './http/errors.ts'
 import { guardHost } from './http/host-guard.ts'
 import { keyAuthenticator } from './http/key-authenticator.ts'
 import { takeLargeBodiesInTurn } from './http/large-bodies.ts'
+import { DatabaseLoad } from './http/load/database-load.ts'
+import { shedLoad } from './http/load/shed-load.ts'
 import { guardLoops } from './http/loop-guard.ts'
 import { guardOrigin } from './http/origin-guard.ts'
 import type { Readiness } from './http/readiness.ts'
@@ -91,6 +93,8 @@ export interface AppOptions {
   readonly log: Logger
   readonly installation: Installation
   readonly connections: ConnectionLimits
+  /** The database is slow when a simple question takes longer than this. */
+  readonly slowDatabaseMs: number
   /** What the server shows that it is; null where it speaks without TLS. */
   readonly certificate: Certificate | null
   /** What is shown to people; null without a built dashboard. */
@@ -109,6 +113,7 @@ export async function createApp({
   log,
   installation,
   connections,
+  slowDatabaseMs,
   certificate,
   dashboard,
 }: AppOptions): Promise<App> {
@@ -127,9 +132,11 @@ export async function createApp({
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
   app.server.maxConnections = connections.maxConnections
+  const load = new DatabaseLoad({ db: facilities.db, slowMs: slowDatabaseMs, log })
   serializeAnswers(app)
   handleErrors(app)
   handleUnknownRoutes(app, dashboard)
+  shedLoad(app, load, { connections: facilities.db.maxConnections, slowMs: slowDatabaseMs })
   parseJsonBodies(app)
   ruleBrowsers(app, { isStrict: certificate !== null && !installation.loopbackOnly })
   if (installation.loopbackOnly) guardHost(app, installation.publicUrl)
@@ -172,7 +179,7 @@ export async function createApp({
   blackoutRoutes(app)
   signingSecretRoutes(app)
   clusterRoutes(app)
-  serverRoutes(app, installation, keys)
+  serverRoutes(app, { installation, keys, load })
   statsRoutes(app)
   projectRoutes(app)
   keyRoutes(app)

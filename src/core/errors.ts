@@ -39,6 +39,7 @@ export const REFUSALS = {
   too_many_workers: { status: 429, title: 'Too many worker registrations' },
   internal: { status: 500, title: 'Internal server error' },
   busy: { status: 503, title: 'Too many large requests' },
+  database_slow: { status: 503, title: 'The database is slow' },
   too_many_streams: { status: 503, title: 'Too many open streams' },
   unavailable: { status: 503, title: 'The database is unavailable' },
   database_read_only: { status: 503, title: 'The database is read-only' },

@@ -37,6 +37,8 @@ export interface Config {
   readonly requestTimeoutMs: number
   /** Connections to the API that may be open at once. */
   readonly maxConnections: number
+  /** The database is slow when a simple question takes longer than this. */
+  readonly slowDatabaseMs: number
   /** Origins whose pages may change things although they are not this server's own: those of proxies in front of it. */
   readonly allowedOrigins: readonly string[]
   /** Where people find the server, when that is not where it listens; an origin. */
@@ -253,6 +255,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   headersTimeoutMs: cadence(10_000, 100, 600_000, 'Time limit for receiving the headers of a request'),
   requestTimeoutMs: cadence(30_000, 100, 3_600_000, 'Time limit for receiving a whole request'),
   maxConnections: cadence(10_000, 1, 1_000_000, 'Maximum number of open connections to the API'),
+  slowDatabaseMs: cadence(500, 50, 60_000, 'Delay of the database from which requests are refused'),
   allowedOrigins: forNetworks(allowedOrigins),
   publicUrl: forNetworks({
     ...text('Address that people use, such as https://belfry.example.com'),

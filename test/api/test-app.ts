@@ -93,6 +93,7 @@ export async function createTestApp(
       databasePlace: '~/.local/share/belfry',
     },
     connections: { headersTimeoutMs: 10_000, requestTimeoutMs: 30_000, maxConnections: 1_000 },
+    slowDatabaseMs: 500,
     certificate: null,
     dashboard: null,
   })

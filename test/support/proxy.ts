@@ -15,6 +15,8 @@ export interface Proxy {
    * client loses its connection.
    */
   loseAnswers(count: number, to: RegExp): void
+  /** Keeps everything that is sent to the database for so long on its way. */
+  slow(ms: number): void
   /** How many answers were lost so far. */
   readonly lostAnswers: number
 }
@@ -30,6 +32,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   let isCut = false
   let toLose = { count: 0, to: /^/ }
   let lostAnswers = 0
+  let slowMs = 0
   const server = createServer((client) => {
     if (isCut) return client.destroy()
     const upstream = connect(target)
@@ -61,7 +64,13 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
         return done()
       },
     })
-    client.pipe(upstream).pipe(answers).pipe(client)
+    const way = new Transform({
+      transform: (asked: Buffer, _, done) => {
+        if (slowMs === 0) done(null, asked)
+        else setTimeout(() => done(null, asked), slowMs)
+      },
+    })
+    client.pipe(way).pipe(upstream).pipe(answers).pipe(client)
     return client
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -90,6 +99,9 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
     },
     loseAnswers: (count, to) => {
       toLose = { count, to }
+    },
+    slow: (ms) => {
+      slowMs = ms
     },
     get lostAnswers() {
       return lostAnswers

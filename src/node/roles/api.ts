@@ -70,6 +70,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
       databasePlace: foundations.databasePlace,
     },
     connections: { ...config, maxConnections: foundations.files.apiConnections },
+    slowDatabaseMs: config.slowDatabaseMs,
     certificate,
     dashboard: readDashboard(foundations.dashboardDir),
   })

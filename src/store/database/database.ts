@@ -73,6 +73,8 @@ export class Database implements Queryable {
   readonly #names = new Map<string, string>()
   /** Opens a transaction, with its settings where the session has none. */
   readonly #begin: string
+  /** Statements that can be under way at once. */
+  readonly maxConnections: number
   /** What PostgreSQL calls the sessions of this pool; null behind a pooler, which shares them with others. */
   readonly sessionName: string | null
 
@@ -87,6 +89,7 @@ export class Database implements Queryable {
     } = options
     const settings = settingsFor(options)
     this.#pooling = pooling
+    this.maxConnections = maxConnections
     this.sessionName = pooling === 'session' ? applicationName : null
     this.#keeps = pooling !== 'session' ? 'none' : keepPlans ? 'all' : 'marked'
     this.#begin = pooling === 'session' ? 'begin' : `begin; ${assign('set local', settings)}`

@@ -3,6 +3,7 @@
 import type { KeyBook } from '../../../operations/keys/key-book.ts'
 import { databaseVersion } from '../../../store/nodes/cluster.ts'
 import type { App } from '../../app.ts'
+import type { DatabaseLoad } from '../../http/load/database-load.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { Server } from './schemas.ts'
 
@@ -30,7 +31,14 @@ const read = {
   response: { 200: Server, ...problems() },
 }
 
-export function serverRoutes(app: App, installation: Installation, keys: KeyBook): void {
+/** What a server tells about itself comes from these. */
+export interface ServerParts {
+  readonly installation: Installation
+  readonly keys: KeyBook
+  readonly load: DatabaseLoad
+}
+
+export function serverRoutes(app: App, { installation, keys, load }: ServerParts): void {
   const { version, loopbackOnly, isEmbedded, databasePlace } = installation
   app.get(
     '/v1/server',
@@ -42,6 +50,7 @@ export function serverRoutes(app: App, installation: Installation, keys: KeyBook
         database: { version: row?.version ?? 'unknown', isEmbedded, place: databasePlace },
         isLoopbackOnly: loopbackOnly,
         isOpen: await keys.isOpen(),
+        load: { databaseDelayMs: load.delayMs, refused: [...load.refused], refusals: load.refusals },
       }
     },
   )

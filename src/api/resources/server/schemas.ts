@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { IMPORTANCES } from '../../http/load/importance.ts'
 
 export const Server = z
   .object({
@@ -14,6 +15,17 @@ export const Server = z
     }),
     isLoopbackOnly: z.boolean().describe('True if the server accepts requests from its own machine only.'),
     isOpen: z.boolean().describe('True if no API key is needed, because none has been created.'),
+    load: z
+      .object({
+        databaseDelayMs: z
+          .int()
+          .describe('How long the last simple statement took, including the wait for a connection.'),
+        refused: z
+          .array(z.enum(IMPORTANCES))
+          .describe('Kinds of requests that this node refuses because the database is slow. Usually empty.'),
+        refusals: z.int().describe('Requests refused for this reason since this node started.'),
+      })
+      .describe('How the database keeps up with the requests to this node.'),
   })
   .meta({
     id: 'Server',
@@ -22,6 +34,7 @@ export const Server = z
       database: { version: '18.4', isEmbedded: true, place: '~/.local/share/belfry' },
       isLoopbackOnly: true,
       isOpen: true,
+      load: { databaseDelayMs: 1, refused: [], refusals: 0 },
     },
   })
 export type Server = z.output<typeof Server>

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { importanceOf } from './importance.ts'
+
+test.each([
+  ['GET', '/v1/tasks', 'browse'],
+  ['HEAD', '/v1/tasks', 'browse'],
+  ['GET', '/v1/stats', 'browse'],
+  ['GET', '/v1/stream', 'browse'],
+  ['GET', '/v1/tasks/:id/runs', 'browse'],
+  ['POST', '/retrieve_all_jobs', 'browse'],
+  ['GET', '/tasks', 'browse'],
+  ['GET', '/v1/tasks/:id', 'read'],
+  ['GET', '/v1/tasks/by-key/:key', 'read'],
+  ['GET', '/v1/tasks/:id/why', 'read'],
+  ['GET', '/v1/server', 'read'],
+  ['POST', '/v1/tasks', 'change'],
+  ['PUT', '/v1/tasks/by-key/:key', 'change'],
+  ['DELETE', '/v1/tasks/:id', 'change'],
+  ['POST', '/tasks', 'change'],
+  ['POST', '/v1/worker/complete', 'vital'],
+  ['GET', '/healthz', 'vital'],
+  ['GET', '/assets/:name', 'vital'],
+  ['GET', '/docs/', 'vital'],
+])('%s %s is of the kind %s', (method, url, importance) => {
+  expect(importanceOf({ method, url })).toBe(importance)
+})
+
+test('a route may say so itself', () => {
+  expect(importanceOf({ method: 'GET', url: '/v1/me', config: { importance: 'change' } })).toBe('change')
+})

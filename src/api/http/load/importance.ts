@@ -1,0 +1,42 @@
+/**
+ * What can wait when the database is slow. The least important requests go first: people who look around can look again,
+ * a program that creates tasks may lose them, and a worker that is not heard loses its runs.
+ *
+ * - `browse`: lists, searches, statistics and streams;
+ * - `read`: one thing by its id;
+ * - `change`: everything that stores something;
+ * - `vital`: workers, probes, and what needs no database. It is never refused.
+ */
+export const IMPORTANCES = ['browse', 'read', 'change', 'vital'] as const
+export type Importance = (typeof IMPORTANCES)[number]
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Where the method and the address of a route do not tell. */
+    importance?: Importance
+  }
+}
+
+interface Route {
+  readonly method: string
+  readonly url: string
+  readonly config?: { readonly importance?: Importance } | undefined
+}
+
+/** Addresses outside /v1 that use the database. */
+const COMPATIBLE = /^\/(tasks|submit_job|retrieve_all_jobs|delete_job|get_exec_history)(\/|$)/
+/** Lists that are asked for with a body. */
+const ASKED_BY_POST = /^\/(retrieve_all_jobs|get_exec_history)$/
+const WORKERS = /^\/v1\/worker\//
+const ENDS_WITH_ID = /\/:\w+$/
+/** Questions about one thing, under an address below it. */
+const ABOUT_ONE = /^\/v1\/(server|schedules\/preview|tasks\/:id\/why)$/
+
+export function importanceOf({ method, url, config }: Route): Importance {
+  if (config?.importance !== undefined) return config.importance
+  if (WORKERS.test(url) || !(url.startsWith('/v1/') || COMPATIBLE.test(url))) return 'vital'
+  if (ASKED_BY_POST.test(url)) return 'browse'
+  if (ABOUT_ONE.test(url)) return 'read'
+  if (method !== 'GET' && method !== 'HEAD') return 'change'
+  return ENDS_WITH_ID.test(url) ? 'read' : 'browse'
+}
