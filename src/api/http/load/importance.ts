@@ -10,13 +10,6 @@
 export const IMPORTANCES = ['browse', 'read', 'change', 'vital'] as const
 export type Importance = (typeof IMPORTANCES)[number]
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Where the method and the address of a route do not tell. */
-    importance?: Importance
-  }
-}
-
 interface Route {
   readonly method: string
   readonly url: string

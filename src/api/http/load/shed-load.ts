@@ -6,6 +6,13 @@ import type { DatabaseLoad } from './database-load.ts'
 import { type Importance, importanceOf } from './importance.ts'
 import { Places } from './places.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How important requests are, where the method and the address of a route do not tell. */
+    importance?: Importance
+  }
+}
+
 /** The part of the connections that each kind may use at once. Changes find two that nothing else uses. */
 const SHARES: Partial<Record<Importance, number>> = { browse: 0.5, read: 0.8 }
 /** Requests of a kind that wait for a place. */
