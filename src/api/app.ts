@@ -32,6 +32,7 @@ import { shedLoad } from './http/load/shed-load.ts'
 import { guardLoops } from './http/loop-guard.ts'
 import { guardOrigin } from './http/origin-guard.ts'
 import type { Readiness } from './http/readiness.ts'
+import { noteRefusedRequests } from './http/refused-requests.ts'
 import { ruleBrowsers, setCommonHeaders } from './http/security-headers.ts'
 import { serializeAnswers } from './http/serialization.ts'
 import { answerUnreadable } from './http/socket-errors.ts'
@@ -135,6 +136,7 @@ export async function createApp({
   const load = new DatabaseLoad({ db: facilities.db, slowMs: slowDatabaseMs, log })
   serializeAnswers(app)
   handleErrors(app)
+  noteRefusedRequests(app, facilities.refusedRequests)
   handleUnknownRoutes(app, dashboard)
   shedLoad(app, load, { connections: facilities.db.maxConnections, slowMs: slowDatabaseMs })
   parseJsonBodies(app)

@@ -2,6 +2,7 @@
 
 import { Readiness } from '../api/http/readiness.ts'
 import { uuidv7 } from '../core/ids.ts'
+import { RefusedRequests } from '../operations/audit-log/refused-requests.ts'
 import type { Facilities } from '../operations/context.ts'
 import { WriteCheck } from '../operations/server/write-check.ts'
 import { NameResolver } from '../outgoing/names/name-resolver.ts'
@@ -57,6 +58,8 @@ export interface Foundations extends NodeOptions {
   /** Wake-ups of other nodes; null where there are none. */
   readonly distant: PostgresWakeUps | null
   readonly facilities: Facilities
+  /** Runs on nodes with the role api. */
+  readonly refusedRequests: RefusedRequests
   readonly readiness: Readiness
   readonly signer: SecretSigner
   readonly ownPorts: OwnPorts
@@ -79,6 +82,7 @@ export function layFoundations(options: NodeOptions): Foundations {
   const distant = isEmbedded ? null : new PostgresWakeUps({ nodeId: id, db: engine, listenUrl, clock, log })
   const wakeUps = distant ?? new LocalWakeUps()
   const writeCheck = new WriteCheck(upkeep)
+  const refusedRequests = new RefusedRequests({ db, clock, log })
   return {
     ...options,
     id,
@@ -89,6 +93,7 @@ export function layFoundations(options: NodeOptions): Foundations {
     wakeUps,
     distant,
     readiness: new Readiness(writeCheck),
+    refusedRequests,
     facilities: {
       db,
       writeCheck,
@@ -99,6 +104,7 @@ export function layFoundations(options: NodeOptions): Foundations {
       shardTakeoverMs: config.shardTakeoverMs,
       misfireGraceMs: config.misfireGraceMs,
       deadNodeMinutes: config.deadNodeMinutes,
+      refusedRequests,
       limits: {
         minPeriodMs: config.minPeriodMs,
         maxAheadMs: config.maxAheadDays === 0 ? null : config.maxAheadDays * DAY_MS,

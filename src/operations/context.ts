@@ -4,6 +4,7 @@ import type { Database } from '../store/database/database.ts'
 import type { ProjectLimits } from '../store/projects/projects.ts'
 import type { LaneRegistry } from '../transport/lane-registry.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
+import type { RefusedRequests } from './audit-log/refused-requests.ts'
 import type { WriteCheck } from './server/write-check.ts'
 
 /** What every call on a node works with: the database, its time, and a way to wake other parts. */
@@ -22,6 +23,8 @@ export interface Facilities {
   readonly misfireGraceMs: number
   /** How long dead nodes are remembered. */
   readonly deadNodeMinutes: number
+  /** Takes requests that are refused for who sent them, for the audit log. */
+  readonly refusedRequests: Pick<RefusedRequests, 'note'>
   /** Limits of projects that set none of their own. */
   readonly limits: ProjectLimits
 }

@@ -6,6 +6,7 @@ import { createApp } from '../../src/api/app.ts'
 import { Readiness } from '../../src/api/http/readiness.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Tester } from '../../src/events/subscriptions/tester.ts'
+import { RefusedRequests } from '../../src/operations/audit-log/refused-requests.ts'
 import { contextOf, systemCall } from '../../src/operations/context.ts'
 import { KeyBook } from '../../src/operations/keys/key-book.ts'
 import { WriteCheck } from '../../src/operations/server/write-check.ts'
@@ -53,6 +54,7 @@ export async function createTestApp(
     leaseMs: 15_000,
   })
   remoteWorkers.start()
+  const refusedRequests = new RefusedRequests({ db, clock, log: silentLogger() })
   const facilities = {
     db,
     writeCheck: new WriteCheck(db),
@@ -63,6 +65,7 @@ export async function createTestApp(
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,
     deadNodeMinutes: 10_080,
+    refusedRequests,
     limits,
   }
   const tester = new Tester({
@@ -133,7 +136,7 @@ export async function createTestApp(
     }
   }
   const context = contextOf(facilities, systemCall('test', DEFAULT_PROJECT_ID))
-  return { app, context, send }
+  return { app, context, send, refusedRequests }
 }
 
 const isRaw = (body: unknown): body is string | Buffer => typeof body === 'string' || Buffer.isBuffer(body)

@@ -73,6 +73,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,
     deadNodeMinutes: 10_080,
+    refusedRequests: { note: () => {} },
     limits: { minPeriodMs: null, maxAheadMs: null },
     ...systemCall('test', DEFAULT_PROJECT_ID),
   }

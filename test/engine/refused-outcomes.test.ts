@@ -76,6 +76,7 @@ const overview = () =>
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,
     deadNodeMinutes: 10_080,
+    refusedRequests: { note: () => {} },
     limits: { minPeriodMs: null, maxAheadMs: null },
     ...systemCall('test', DEFAULT_PROJECT_ID),
   })

@@ -307,6 +307,7 @@ test('other redrives are taken on when one cannot be', async () => {
       shardTakeoverMs: 3_000,
       misfireGraceMs: 10_000,
       deadNodeMinutes: 10_080,
+      refusedRequests: { note: () => {} },
       writeCheck: new WriteCheck(db),
       limits: { minPeriodMs: null, maxAheadMs: null },
     },

@@ -46,6 +46,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the operations that the request asks for work with. */
     context: Context
+    /** Who sends the request, and in which project, as far as it was found out; for requests that are refused. */
+    caller: { readonly actor: Actor; readonly projectId: string | null } | null
     /** The worker that the request comes from; null on routes of other access than `token`. */
     worker: RemoteWorker | null
   }
@@ -67,6 +69,7 @@ export function authenticateRequests(app: App, options: AuthenticationOptions): 
   requireDeclarations(app)
   app.decorateRequest('context')
   app.decorateRequest('worker', null)
+  app.decorateRequest('caller', null)
   app.addHook('onRequest', async (request, reply) => {
     const { access, isLong = false } = request.is404 ? { access: 'public' as const } : configOf(request)
     if (access === undefined) throw new Error(`${request.url} declares no access`)
@@ -94,6 +97,7 @@ async function callFor(
     return workerCall(worker, request)
   }
   const principal = await principalOf(request, options)
+  request.caller = { actor: principal.actor, projectId: null }
   if (isLong && principal.onEnd) cutOff(reply, principal.onEnd)
   return callOf(principal, request, access, options.projects)
 }
@@ -156,6 +160,7 @@ async function callOf(
         : await projects.withId(projectId)
   if (!project || !sees(grant, project.id))
     throw new Refusal('not_found', `Project ${String(name ?? projectId).slice(0, 100)} does not exist.`)
+  request.caller = { actor, projectId: project.id }
   requireAccess({ grant, projectId: project.id }, access)
   if (project.isArchived && !OF_ARCHIVED.has(access))
     throw new Refusal('project_archived', `Project ${project.name} is archived and can only be read.`)

@@ -77,5 +77,5 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
   const redriver = new Redriver({ facilities: { ...facilities, db: connections.delivery }, log })
   const { host, port } = config
   const server = new HttpServer({ app, host, port, onListening: (actual) => ownPorts.add(actual) })
-  return { services: [keys, remoteWorkers, tester, redriver], server, keys }
+  return { services: [foundations.refusedRequests, keys, remoteWorkers, tester, redriver], server, keys }
 }

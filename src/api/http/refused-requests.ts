@@ -1,0 +1,34 @@
+/** Notes requests that are refused for who sent them, for the audit log. */
+import type { FastifyRequest } from 'fastify'
+import { Refusal, type RefusalCode } from '../../core/errors.ts'
+import type { Caller } from '../../operations/audit-log/record-change.ts'
+import type { RefusedRequest, RefusedRequests } from '../../operations/audit-log/refused-requests.ts'
+import { INSTALLATION_ID } from '../../store/audit-log/audit-log.ts'
+import type { App } from '../app.ts'
+import { pathOf } from './errors.ts'
+
+const RECORDED: { readonly [C in RefusalCode]?: RefusedRequest['action'] } = {
+  unauthenticated: 'authentication.failed',
+  unknown_token: 'authentication.failed',
+  forbidden: 'permission.refused',
+  foreign_origin: 'permission.refused',
+}
+
+export function noteRefusedRequests(app: App, refusedRequests: Pick<RefusedRequests, 'note'>): void {
+  app.addHook('onError', async (request, _, error) => {
+    const action = error instanceof Refusal ? RECORDED[error.code] : undefined
+    if (!(error instanceof Refusal) || action === undefined) return
+    const route = `${request.method} ${request.routeOptions.url ?? pathOf(request)}`
+    refusedRequests.note({ action, caller: callerOf(request), route, code: error.code })
+  })
+}
+
+/** Who sent the request, as far as that was found out before it was refused. */
+function callerOf({ id, ip, caller, context }: FastifyRequest): Caller {
+  const known = context ?? caller
+  return {
+    projectId: known?.projectId ?? INSTALLATION_ID,
+    actor: known?.actor ?? { kind: 'anonymous', address: ip ?? null },
+    request: { id, reason: null },
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Requests that were refused for who sent them: without a good credential, or without the permission. They are recorded like
+ * changes, but nobody may fill the disk by being refused. In a minute a few are recorded each for itself, the first of every
+ * sender; the others are counted, and one entry tells how many there were. What cannot be written yet is kept and written
+ * later; only how detailed it is depends on how much there is.
+ */
+import { isIPv6 } from 'node:net'
+import type { AuditAction } from '../../core/audit-log/audit-action.ts'
+import { utc } from '../../core/values/utc.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { LoopService } from '../../runtime/loop-service.ts'
+import { appendEntries, INSTALLATION_ID, type NewEntry } from '../../store/audit-log/audit-log.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { type Caller, entryOf } from './record-change.ts'
+
+const MINUTE_MS = 60_000
+const WRITE_EVERY_MS = 1_000
+/** Entries of a minute for single requests: of one sender, and of all together. */
+const MAX_SINGLE_OF_SENDER = 10
+export const MAX_SINGLE = 60
+/** Senders of a minute that are counted each for itself; the others are counted together. */
+export const MAX_SENDERS = 100
+/** Entries that wait to be written, and that one statement writes. */
+const MAX_WAITING = 1_000
+const BATCH = 200
+const MAX_COUNT = 2_147_483_647
+
+/** A request that was refused, and why. */
+export interface RefusedRequest {
+  readonly action: Extract<AuditAction, 'authentication.failed' | 'signin.failed' | 'permission.refused'>
+  readonly caller: Caller
+  /** What was asked for, such as `DELETE /v1/tasks/:id`. */
+  readonly route: string
+  /** The code of the refusal. */
+  readonly code: string
+}
+
+/** The requests of one sender that have no entry of their own. */
+interface Counted {
+  readonly first: RefusedRequest
+  readonly from: number
+  count: number
+}
+
+export interface RefusedRequestsOptions {
+  readonly db: Queryable
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export class RefusedRequests extends LoopService {
+  readonly #options: RefusedRequestsOptions
+  #minuteEndsAt = 0
+  /** Single entries of this minute, by sender. */
+  #singles = new Map<string, number>()
+  #single = 0
+  #counted = new Map<string, Counted>()
+  #waiting: NewEntry[] = []
+
+  constructor(options: RefusedRequestsOptions) {
+    super({ name: 'refused requests', everyMs: WRITE_EVERY_MS, log: options.log })
+    this.#options = options
+  }
+
+  note(refused: RefusedRequest): void {
+    const sender = senderOf(refused)
+    const ofSender = this.#singles.get(sender) ?? 0
+    if (ofSender < MAX_SINGLE_OF_SENDER && this.#single < MAX_SINGLE && this.#waiting.length < MAX_WAITING) {
+      this.#single++
+      this.#singles.set(sender, ofSender + 1)
+      this.#waiting.push(entryFor(refused, { code: refused.code }))
+      return
+    }
+    const isKnown = this.#counted.has(sender) || this.#counted.size < MAX_SENDERS
+    const counted = isKnown ? refused : withoutSender(refused)
+    this.#count(isKnown ? sender : senderOf(counted), counted)
+  }
+
+  #count(sender: string, refused: RefusedRequest): void {
+    const counted = this.#counted.get(sender)
+    if (counted) counted.count = Math.min(counted.count + 1, MAX_COUNT)
+    else this.#counted.set(sender, { first: refused, from: this.#options.clock.now(), count: 1 })
+  }
+
+  /** Writes what waits. What was counted waits for the end of its minute. */
+  async runOnce(): Promise<number | undefined> {
+    if (performance.now() >= this.#minuteEndsAt) this.#endMinute()
+    const batch = this.#waiting.slice(0, BATCH)
+    if (batch.length === 0) return undefined
+    await this.#options.db.run(appendEntries(batch))
+    this.#waiting.splice(0, batch.length)
+    return this.#waiting.length > 0 ? 0 : undefined
+  }
+
+  /** As long as the database takes nothing, one minute becomes longer. */
+  #endMinute(): void {
+    if (this.#waiting.length > 0 && this.#counted.size > 0) return
+    const until = this.#options.clock.now()
+    for (const { first, from, count } of this.#counted.values())
+      this.#waiting.push({ ...entryFor(first, { from: utc(from), until: utc(until) }), count })
+    this.#counted.clear()
+    this.#singles.clear()
+    this.#single = 0
+    this.#minuteEndsAt = performance.now() + MINUTE_MS
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop()
+    try {
+      while ((await this.runOnce()) === 0);
+      this.#endMinute()
+      while ((await this.runOnce()) === 0);
+    } catch (error) {
+      const counts = [...this.#counted.values()].map(({ count }) => count)
+      const requests = counts.reduce((sum, count) => sum + count, this.#waiting.length)
+      this.#options.log.error({ err: error, requests }, 'refused requests are missing in the audit log')
+    }
+  }
+}
+
+function entryFor({ action, caller, route }: RefusedRequest, after: object): NewEntry {
+  return entryOf(caller, { action, subject: { kind: 'route', id: route }, after })
+}
+
+/** Who is counted together: an actor in a project or, without credentials, an address. */
+function senderOf({ action, caller: { projectId, actor } }: RefusedRequest): string {
+  const who = 'id' in actor ? actor.id : 'address' in actor ? networkOf(actor.address) : actor.part
+  return `${action} ${projectId} ${who}`
+}
+
+/** Whoever has one IPv6 address has all of its network of 64 bits. */
+function networkOf(address: string | null): string {
+  if (address === null || !isIPv6(address) || address.includes('.')) return address ?? ''
+  const [head = '', tail] = address.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
+  return [...groups, ...Array<string>(missing).fill('0')].slice(0, 4).join(':')
+}
+
+/** Stands for all whose addresses are too many to be told apart. */
+const withoutSender = (refused: RefusedRequest): RefusedRequest => ({
+  ...refused,
+  route: '*',
+  caller: { projectId: INSTALLATION_ID, actor: { kind: 'anonymous', address: null } },
+})
