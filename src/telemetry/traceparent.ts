@@ -9,8 +9,12 @@ const ATTEMPT_DIGITS = 4
  */
 export function traceparentFor(created: string | null, runId: string, attempt: number): string {
   const inherited = created === null ? null : TRACEPARENT.exec(created)
-  const digits = runId.replaceAll('-', '')
+  const digits = digitsOf(runId)
   const span =
     digits.slice(-SPAN_DIGITS, -ATTEMPT_DIGITS) + attempt.toString(16).padStart(ATTEMPT_DIGITS, '0')
   return `00-${inherited?.[1] ?? digits}-${span}-${inherited?.[2] ?? '01'}`
 }
+
+/** A UUID without its dashes. */
+const digitsOf = (id: string) =>
+  id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24)

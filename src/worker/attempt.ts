@@ -24,7 +24,9 @@ export class Attempt implements AttemptContext, StopSignal {
   #endHold: (() => void) | undefined
   #endOver: (() => void) | undefined
   #startedAt: number | null = null
-  readonly #listeners = new Set<() => void>()
+  /** Mostly there is one at a time. */
+  #listener: (() => void) | undefined
+  #others: Set<() => void> | undefined
   #traceparent: string | undefined
 
   constructor(work: Work, clock: HoldingClock) {
@@ -88,17 +90,22 @@ export class Attempt implements AttemptContext, StopSignal {
   }
 
   addEventListener(_: 'abort', listener: () => void): void {
-    this.#listeners.add(listener)
+    if (this.#listener === undefined) this.#listener = listener
+    else if (this.#listener !== listener) {
+      this.#others ??= new Set()
+      this.#others.add(listener)
+    }
   }
 
   removeEventListener(_: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener)
+    if (this.#listener === listener) this.#listener = undefined
+    else this.#others?.delete(listener)
   }
 
   stop(reason: StopReason): void {
     const isFirst = this.#stopReason === undefined
     this.#stopReason ??= reason
-    if (isFirst) for (const listener of [...this.#listeners]) listener()
+    if (isFirst) for (const listener of [this.#listener, ...(this.#others ?? [])]) listener?.()
     this.#endHold?.()
     this.#endOver?.()
   }
@@ -124,13 +131,31 @@ export class Attempt implements AttemptContext, StopSignal {
   }
 
   /** Performs the attempt; undefined when it was abandoned before its instant. Only one that is over needs no action. */
-  async perform(executor: Executor, action: Action | undefined): Promise<EndedAttempt | undefined> {
-    if (this.#waitMs() > 0) this.#clock.expect(this.#dueAt)
+  perform(executor: Executor, action: Action | undefined): Promise<EndedAttempt | undefined> {
+    return this.#waitMs() > 0 ? this.#performInTime(executor, action) : this.#performNow(executor, action)
+  }
+
+  async #performInTime(executor: Executor, action: Action | undefined): Promise<EndedAttempt | undefined> {
+    this.#clock.expect(this.#dueAt)
     while (this.#waitMs() > 0 && !this.isOver) await this.#hold()
+    return this.#performNow(executor, action)
+  }
+
+  /** Each promise in a row of them costs every run something, so what is simple is not taken apart. */
+  async #performNow(executor: Executor, action: Action | undefined): Promise<EndedAttempt | undefined> {
     if (this.#isAbandoned) return undefined
     if (this.#stopReason) return this.#ended(this.#stopped(this.#stopReason))
+    if (action === undefined) assert.fail(`run ${this.runId} was begun without its action`)
     this.#startedAt = this.#clock.now()
-    return this.#ended(await this.#execute(executor, action))
+    const limit = setTimeout(stopAtLimit, durationMs(this.work.definition.timeout), this)
+    try {
+      const outcome = await executor.execute(action, this)
+      return this.#ended(this.#stopReason ? this.#stopped(this.#stopReason, outcome) : outcome)
+    } catch (error) {
+      return this.#ended(this.#stopReason ? this.#stopped(this.#stopReason) : failureOf(error))
+    } finally {
+      clearTimeout(limit)
+    }
   }
 
   /** The database's clock was set, perhaps before this attempt began. */
@@ -142,22 +167,6 @@ export class Attempt implements AttemptContext, StopSignal {
     const now = this.#clock.now()
     const startedAt = this.#startedAt
     return { work: this.work, outcome, startedAt, endedAt: Math.max(startedAt ?? now, now) }
-  }
-
-  async #execute(executor: Executor, action: Action | undefined): Promise<Outcome> {
-    assert(action, `run ${this.runId} was begun without its action`)
-    const { timeout } = this.work.definition
-    const limit = setTimeout(() => this.stop('timeout'), durationMs(timeout))
-    try {
-      const outcome = await executor.execute(action, this)
-      return this.#stopReason ? this.#stopped(this.#stopReason, outcome) : outcome
-    } catch (error) {
-      if (this.#stopReason) return this.#stopped(this.#stopReason)
-      const message = error instanceof Error ? error.message : String(error)
-      return { kind: 'failed', retryable: true, error: { code: 'executor_failed', message } }
-    } finally {
-      clearTimeout(limit)
-    }
   }
 
   /** What came before the stop is kept: that a receiver had begun to answer is worth knowing. */
@@ -199,3 +208,11 @@ export class Attempt implements AttemptContext, StopSignal {
     return Math.max(this.work.scheduledFor, this.work.wakeAt)
   }
 }
+
+const stopAtLimit = (attempt: Attempt) => attempt.stop('timeout')
+
+const failureOf = (error: unknown): Outcome => ({
+  kind: 'failed',
+  retryable: true,
+  error: { code: 'executor_failed', message: error instanceof Error ? error.message : String(error) },
+})

@@ -5,7 +5,7 @@ import type { AttemptOutcome } from '../../core/run/run.ts'
 import type { Assurance } from '../../runtime/clock.ts'
 import { behind, CERTAIN } from '../database/assured.ts'
 import { leftAlone } from '../database/left-alone.ts'
-import { list, part, reading, sql } from '../database/sql.ts'
+import { jsonList, list, part, reading, sql } from '../database/sql.ts'
 import { freedPlaces } from '../queues/gates.ts'
 import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
@@ -91,7 +91,7 @@ const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => s
     using unnest(
       ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
       ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
-      ${list(endings, (e) => json(e.output))}::jsonb[])
+      ${jsonList(endings, (e) => json(e.output))}::jsonb[])
       as i(run_id, fence, started_ms, ended_ms, output)
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
       and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited and a.jitter_ms is null
@@ -130,7 +130,7 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
         ${list(endings, (e) => e.runId)}::uuid[], ${list(endings, (e) => e.fence)}::integer[],
         ${list(endings, (e) => e.state)}::run_state[], ${list(endings, (e) => e.outcome)}::text[],
         ${list(endings, (e) => e.startedAt)}::float8[], ${list(endings, (e) => e.endedAt)}::float8[],
-        ${list(endings, (e) => json(e.output))}::jsonb[], ${list(endings, (e) => json(e.error))}::jsonb[],
+        ${jsonList(endings, (e) => json(e.output))}::jsonb[], ${jsonList(endings, (e) => json(e.error))}::jsonb[],
         ${list(endings, (e) => e.nextRunId)}::uuid[])
         as i(run_id, fence, end_state, outcome, started_ms, ended_ms, output, error, next_run_id)
       cross join lateral (
@@ -202,7 +202,7 @@ export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERT
         ${list(retries, (r) => r.runId)}::uuid[], ${list(retries, (r) => r.fence)}::integer[],
         ${list(retries, (r) => r.outcome)}::text[], ${list(retries, (r) => r.startedAt)}::float8[],
         ${list(retries, (r) => r.endedAt)}::float8[], ${list(retries, (r) => r.retryAt)}::float8[],
-        ${list(retries, (r) => json(r.output))}::jsonb[], ${list(retries, (r) => json(r.error))}::jsonb[])
+        ${jsonList(retries, (r) => json(r.output))}::jsonb[], ${jsonList(retries, (r) => json(r.error))}::jsonb[])
         as i(run_id, fence, outcome, started_ms, ended_ms, retry_ms, output, error)
     ), input as materialized (
       select run_id, fence, outcome, started_ms + case when started_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as started_ms,

@@ -70,7 +70,7 @@ test('every JSON text comes back from an array literal byte for byte', async () 
       const rows = await db.run(
         sql<{
           text: string
-        }>`select document::text as text from unnest(${jsonList(texts)}::json[]) as u(document)`,
+        }>`select document::text as text from unnest(${jsonList(texts, (text) => text)}::json[]) as u(document)`,
       )
       expect(rows.map(({ text }) => text)).toEqual(texts)
     }),

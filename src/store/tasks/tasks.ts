@@ -100,7 +100,7 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
     ), input as materialized (
       select * from unnest(
         ${list(tasks, (t) => t.id)}::uuid[], ${list(tasks, (t) => t.key)}::text[], ${list(tasks, (t) => t.name)}::text[], ${list(tasks, (t) => t.owner)}::text[], ${list(tasks, (t) => list(t.tags, (tag) => tag))}::text[], ${list(tasks, (t) => t.definition.action.type)}::text[],
-        ${jsonList(forms)}::json[], ${list(forms, (form) => briefForm(form, 1))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
+        ${jsonList(forms, (form) => form)}::json[], ${list(forms, (form) => briefForm(form, 1))}::json[], ${list(tasks, (t) => t.createdAt)}::float8[], ${list(tasks, (t) => t.shard)}::smallint[], ${list(tasks, (t) => t.lane)}::bigint[], ${list(tasks, (t) => t.definition.priority)}::smallint[], ${list(tasks, (t) => t.first?.runId ?? null)}::uuid[], ${list(tasks, (t) => t.first?.at ?? null)}::float8[],
         ${list(tasks, (t) => t.first?.delayMs ?? null)}::bigint[], ${list(tasks, (t) => t.first?.jitterMs ?? null)}::integer[])
         as i(id, key, name, owner, tags, type, definition, brief, created_ms, shard, lane, priority, run_id, due_ms, delay_ms, jitter_ms)
       where not ${remember !== null}::boolean or exists (select from remembered)

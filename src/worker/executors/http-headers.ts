@@ -1,5 +1,6 @@
 /** The request headers that every call carries; core/reserved-headers.ts keeps users from setting them. */
 
+import { utc } from '../../core/values/utc.ts'
 import type { Signer } from '../../outgoing/signer.ts'
 import type { AttemptContext } from '../executor.ts'
 
@@ -30,7 +31,7 @@ export function attemptHeaders(context: AttemptContext, sending: Sending): strin
     'belfry-task-id',
     context.taskId,
     'belfry-scheduled-for',
-    new Date(context.scheduledFor).toISOString(),
+    utc(context.scheduledFor),
     'belfry-attempt',
     String(context.attempt),
     'belfry-fence',

@@ -46,19 +46,22 @@ export function createHttpExecutor({
     async execute(action, context) {
       const target = targets.get(action.url)
       if (typeof target === 'string') return refused('invalid_url', `the URL ${target}`)
-      const forbidden = Object.keys(headersOf(action)).find(isReservedHeader)
+      const forbidden = forbiddenHeader(action)
       if (forbidden !== undefined) return refused('forbidden_header', `the header ${forbidden} cannot be set`)
 
-      const start = { isElsewhere: false, onlyPublic: false }
-      const hop = { target, method: methodOf(action), body: bodyText(action), ...start }
-      const send = (next: Hop) => client.send(requestOf(action, next, { context, userAgent, signer }))
-      const result = await send(hop)
-      const now = () => context.now()
-      const judging = { host: target.host, expect: expectOf(action), follows: false, now }
-      if (action.type === 'http' && action.followRedirects) {
-        return follow(result, { hop, client, send, limit: action.followRedirects, judging })
+      const sender = { context, userAgent, signer }
+      const hop: Hop = {
+        target,
+        method: methodOf(action),
+        body: bodyText(action),
+        isElsewhere: false,
+        onlyPublic: false,
       }
-      return toOutcome(result, judging)
+      const result = await client.send(requestOf(action, hop, sender))
+      const judging = { host: target.host, expect: expectOf(action), follows: false, context }
+      if (action.type !== 'http' || !action.followRedirects) return toOutcome(result, judging)
+      const send = (next: Hop) => client.send(requestOf(action, next, sender))
+      return follow(result, { hop, client, send, limit: action.followRedirects, judging })
     },
   }
 }
@@ -146,6 +149,11 @@ function methodOf(action: HttpLikeAction): string {
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 const headersOf = (action: HttpLikeAction) => (action.type === 'http' && action.headers) || NO_HEADERS
 
+function forbiddenHeader(action: HttpLikeAction): string | undefined {
+  const headers = headersOf(action)
+  return headers === NO_HEADERS ? undefined : Object.keys(headers).find(isReservedHeader)
+}
+
 /** A string is sent as it is, so JSON that is already text stays what it was; all else becomes JSON. */
 function bodyText(action: HttpLikeAction): string | undefined {
   if (action.type === 'ping' || action.body === undefined) return undefined
@@ -194,6 +202,7 @@ type Expect = readonly (number | string)[]
 
 /** Whether the status is one of those listed: a number, the same as text, or a class such as `2xx`. */
 export function isExpected(status: number, expect: Expect): boolean {
+  if (expect === DEFAULT_EXPECT) return status >= 200 && status < 300
   const text = String(status)
   return expect.some((entry) => {
     const wanted = String(entry).toLowerCase()
@@ -207,8 +216,8 @@ interface Judging {
   readonly expect: Expect
   /** Whether redirects are followed, so that one that comes to be judged leads nowhere. */
   readonly follows: boolean
-  /** The time that a date in an answer is compared with when the answer does not tell its own. */
-  now(): number
+  /** Tells the time that a date in an answer is compared with when the answer does not tell its own. */
+  readonly context: Pick<AttemptContext, 'now'>
 }
 
 function toOutcome(result: HttpResult, judging: Judging): Outcome {
@@ -220,7 +229,7 @@ function toOutcome(result: HttpResult, judging: Judging): Outcome {
 }
 
 function unexpected(response: HttpResponse, judging: Judging): Outcome {
-  const retryAfterMs = retryAfterOf(response, judging.now())
+  const retryAfterMs = retryAfterOf(response, judging.context.now())
   return {
     kind: 'failed',
     error: {
