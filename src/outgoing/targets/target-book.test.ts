@@ -330,3 +330,18 @@ test('a mail server takes few calls at once, unless a setting says otherwise', (
   expect(book.line('p', 'smtp://mail.example.com:587').free).toBe(5)
   expect(book.line('q', 'smtp://mail.example.com:587').free).toBe(20)
 })
+
+test('a line that loses its room by a lower rate is offered when its turn comes', () => {
+  const { book, opened, pass } = aBook()
+  const set = (rate: string) =>
+    book.configure([{ projectId: 'p', pattern: TARGET, limit: null, rate, burst: null, isPaused: false }])
+  const line = book.line('p', TARGET)
+  set('100/s')
+  line.begin()
+
+  set('10/m')
+  expect(line.free).toBe(0)
+  pass(100)
+
+  expect([line.free, opened]).toEqual([1, [line.id]])
+})

@@ -70,7 +70,8 @@ export class TargetBook {
     for (const line of [...this.#shelf]) {
       const had = line.free
       this.#apply(line)
-      if (had === 0) this.#offer(line)
+      // One that has no room any more is looked at when it may have some again.
+      if (had === 0 || line.free === 0) this.#offer(line)
     }
   }
 
