@@ -173,7 +173,7 @@ test('calls that began before it opened say nothing while it is open', () => {
   pass(50)
   line.end(ended('answered', { durationMs: 50 }))
 
-  expect(line.condition).toBe('full')
+  expect([line.condition, line.free]).toEqual(['open', 4])
 })
 
 test('a probe that hangs is given up after half a minute, and its late answer still counts', () => {

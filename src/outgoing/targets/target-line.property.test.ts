@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DEFAULT_CALL_LIMIT } from '../../core/target/target-state.ts'
 import type { CallResultKind } from './call-result.ts'
+import { LEAST_SILENCE_MS } from './hung-calls.ts'
 import type { TargetBook } from './target-book.ts'
 import type { TargetLine } from './target-line.ts'
 import { aBook, call, ended } from './test-support.ts'
@@ -66,6 +68,10 @@ class Play {
   readonly book: TargetBook = this.made.book
   readonly line: TargetLine = this.book.line('p', TARGET)
   readonly begun: number[] = []
+  /** As it was set; calls under way when it is set stay. */
+  ownLimit: number | null = null
+  /** When a circuit closed last. */
+  answersSince = Number.NEGATIVE_INFINITY
 
   take(next: Step): void {
     switch (next.do) {
@@ -80,6 +86,8 @@ class Play {
         break
       case 'set':
         this.book.configure([{ projectId: 'p', pattern: TARGET, burst: null, ...next }])
+        this.ownLimit = Math.max(next.limit ?? 0, this.line.underWay) || null
+        if (next.limit === null) this.ownLimit = null
         break
       case 'learn':
         this.book.learn(next.forMs === null ? [] : [this.shared(next.forMs)])
@@ -93,14 +101,24 @@ class Play {
     this.line.begin()
     this.begun.push(this.made.now())
     expect(before?.isPaused).not.toBe(true)
-    if (!isProbe) expect(this.line.underWay).toBeLessThanOrEqual(before?.limit ?? 500)
-    else expect(this.line.free).toBe(0)
+    if (isProbe) expect(this.line.free).toBe(0)
+    else this.expectWithin(before?.limit ?? 500)
+  }
+
+  /** Calls that hang take no room. Those that began lately do, and those that began since the target was found to answer again. */
+  expectWithin(limit: number): void {
+    const { length } = this.begun
+    expect(length).toBeLessThanOrEqual(this.ownLimit ?? 2 * DEFAULT_CALL_LIMIT)
+    const lately = Math.max(this.answersSince, this.made.now() - LEAST_SILENCE_MS)
+    expect(this.begun.filter((at) => at > lately).length).toBeLessThanOrEqual(limit)
   }
 
   end(which: number, kind: CallResultKind, taskId: string): void {
     const [startedAt] = this.begun.splice(which % Math.max(1, this.begun.length), 1)
     if (startedAt === undefined) return
+    const wasOpen = this.report?.circuit != null
     this.line.end(ended(kind, { taskId, durationMs: Math.round(this.made.now() - startedAt) }))
+    if (wasOpen && this.report?.circuit == null) this.answersSince = this.made.now()
   }
 
   get report() {

@@ -5,6 +5,7 @@ import { Throughput } from '../../runtime/throughput.ts'
 import { AdaptiveLimit } from './adaptive-limit.ts'
 import type { CallResult } from './call-result.ts'
 import { Circuit, type CircuitChange, isNoAnswer } from './circuit.ts'
+import { HungCalls } from './hung-calls.ts'
 import { LatencyHistogram } from './latency.ts'
 import type { LineShelf } from './line-shelf.ts'
 import { RecentCalls } from './recent-calls.ts'
@@ -59,6 +60,8 @@ const MAX_MESSAGE = 500
 const RATE_BUCKET_MS = 100
 /** A probe may take a little longer than most calls do. */
 const PATIENCE_FACTOR = 3
+/** Calls under way at most, of which half hang, as a multiple of the limit where the project has set none. */
+const BESIDE_HUNG_FACTOR = 2
 
 export class Line implements TargetLine {
   readonly id: string
@@ -84,6 +87,7 @@ export class Line implements TargetLine {
   lastError: LineError | null = null
   readonly #host: LineHost
   readonly #throughput: Throughput
+  readonly #hung = new HungCalls()
   /** The latest instant at which a call began that was answered. */
   #answeredFrom = Number.NEGATIVE_INFINITY
 
@@ -106,9 +110,42 @@ export class Line implements TargetLine {
     if (this.isForgotten) this.#host.remember(this)
     if (this.isPaused) return 0
     if (this.circuit !== null && this.circuit.state !== 'closed') return this.#freeForProbe(this.circuit)
-    const room = this.limit.value - this.underWay
-    if (room <= 0) return 0
+    const room = this.#room || this.#roomToFindOut()
+    if (room === 0) return 0
     return this.bucket === null ? room : Math.min(room, this.bucket.free(this.#host.now()))
+  }
+
+  /** Calls that may start within the limit. */
+  get #room(): number {
+    const counted = this.underWay - this.#hung.count
+    return Math.max(0, Math.min(this.limit.value - counted, this.#most - this.underWay))
+  }
+
+  /** A limit that the project has set holds whatever happens. Our own leaves room for others beside calls that hang. */
+  get #most(): number {
+    return this.hasOwnLimit ? this.limit.max : BESIDE_HUNG_FACTOR * this.limit.max
+  }
+
+  #roomToFindOut(): number {
+    const now = this.#host.now()
+    return this.#hung.mayTry(now) && now >= this.#triesAt ? 1 : 0
+  }
+
+  /** When one more call may find out whether those under way hang; infinite when none may. */
+  get #triesAt(): number {
+    if (this.underWay === 0 || this.underWay >= this.#most) return Number.POSITIVE_INFINITY
+    return this.#hung.triesAt(this.#usualMs)
+  }
+
+  /** How long most answers take, and a little longer. */
+  get #usualMs(): number {
+    return (this.latency.percentile(0.95) ?? 0) * PATIENCE_FACTOR
+  }
+
+  /** A full line is looked at again, in case nothing ends. */
+  #watchIfFull(): void {
+    if (this.expectedAt !== Number.POSITIVE_INFINITY || this.isCircuitOpen || this.#room > 0) return
+    this.#host.expectOpening(this, this.#triesAt)
   }
 
   get perSecond(): number {
@@ -123,16 +160,19 @@ export class Line implements TargetLine {
     if (this.isPaused) return 'paused'
     const isProbeDue = this.circuit?.mayProbe(this.#host.now())
     if (this.isCircuitOpen && !isProbeDue) return 'circuit'
-    return this.limit.value > this.underWay || isProbeDue ? 'rate' : 'full'
+    return this.#room > 0 || isProbeDue ? 'rate' : 'full'
   }
 
   begin(): void {
+    const isProbe = this.isCircuitOpen
+    this.#hung.begin(this.#host.now(), this.#room > 0 || isProbe ? 0 : this.underWay)
     this.underWay++
     this.hasBegun = true
     this.usedIn = this.#host.shelf.age
     if (this.isForgotten) this.#host.remember(this)
     if (this.bucket !== null) this.#takeToken(this.bucket)
-    if (this.circuit !== null && this.circuit.state !== 'closed') this.#beginWhileOpen(this.circuit)
+    if (this.circuit !== null && isProbe) this.#beginWhileOpen(this.circuit)
+    this.#watchIfFull()
   }
 
   end(result: CallResult): void {
@@ -143,6 +183,7 @@ export class Line implements TargetLine {
     this.#throughput.count(now)
     const { kind } = result
     if (kind === 'answered' || kind === 'failed') this.#answered(result, underWay, now)
+    this.#hung.ended(now - result.durationMs, this.underWay)
     const isStale = this.#isStale(result, now)
     if (isNoAnswer(result) && !isStale && !this.isCircuitOpen) this.limit.failed(now - result.durationMs, now)
     const isFailure = kind !== 'answered' && kind !== 'neutral'
@@ -152,6 +193,7 @@ export class Line implements TargetLine {
     const startedAt = underWay > 1 ? now - result.durationMs : now
     const change = this.circuit?.end(result, startedAt, now, isStale)
     if (change !== undefined) this.moved(change, now)
+    this.#watchIfFull()
   }
 
   /** Time has passed that the book was asked to watch for. */
@@ -166,12 +208,14 @@ export class Line implements TargetLine {
     const tokenAt = this.bucket?.opensAt(now) ?? now
     if (this.circuit !== null && this.isCircuitOpen && !this.circuit.mayProbe(now))
       return Math.max(this.circuit.changesAt, tokenAt)
-    return tokenAt > now ? tokenAt : Number.POSITIVE_INFINITY
+    const at = Math.max(tokenAt, this.#room > 0 || this.isCircuitOpen ? now : this.#triesAt)
+    return at > now ? at : Number.POSITIVE_INFINITY
   }
 
   /** Follows a change of its circuit. */
   moved(change: CircuitChange, now: number): void {
     if (change === 'closed' || change === 'unlearned') this.limit.ramp(now)
+    if (change === 'closed') this.#hung.know(this.underWay, now)
     this.#host.changed(this, change, now)
     this.#host.opened(this)
   }
@@ -204,7 +248,7 @@ export class Line implements TargetLine {
   }
 
   #beginWhileOpen(circuit: Circuit): void {
-    circuit.begin(this.#host.now(), (this.latency.percentile(0.95) ?? 0) * PATIENCE_FACTOR)
+    circuit.begin(this.#host.now(), this.#usualMs)
     this.#host.expectOpening(this, circuit.changesAt)
   }
 
@@ -219,6 +263,7 @@ export class Line implements TargetLine {
     this.latency.add(durationMs)
     this.limit.answered(durationMs, underWay, now)
     if (now - durationMs > this.#answeredFrom) this.#answeredFrom = now - durationMs
+    if (this.#hung.answered(now - durationMs)) this.limit.ramp(now)
   }
 
   /** An overloaded target says so at once; silence may be that of one path only. */
