@@ -225,10 +225,14 @@ create table project (
   mail_from     text,
   mail_reply_to text,
   archived_at   timestamptz,
+  sweep         text,
+  sweep_after   uuid,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
+  constraint project_default_stays check (archived_at is null or name <> 'default'::text),
   constraint project_limits_are_positive check (min_period_ms > 0 and max_ahead_ms > 0),
-  constraint project_limits_leave_room check (min_period_ms <= max_ahead_ms)
+  constraint project_limits_leave_room check (min_period_ms <= max_ahead_ms),
+  constraint project_sweep check (sweep = any (array['silence'::text, 'restore'::text]))
 );
 
 create table api_key (
@@ -590,6 +594,7 @@ create table task (
   skip_reason   text,
   settled_as_of timestamptz,
   brief         json,
+  archived_at   timestamptz,
   constraint task_pkey primary key (id),
   constraint task_project_id_fkey foreign key (project_id) references project(id),
   constraint task_deleted_is_cancelled check (deleted_at is null or cancelled_at is not null),

@@ -13,7 +13,7 @@ export const REQUEST_TIMEOUT_MS = 15_000
 const ENGINE_CONNECTIONS = 8
 /** An engine statement that takes longer than this is better tried again. */
 const ENGINE_TIMEOUT_MS = 10_000
-/** For subscriptions and redrives, of which a node works on many at once. */
+/** For subscriptions, redrives and archived projects, of which a node works on many at once. */
 const DELIVERY_CONNECTIONS = 3
 /** For reading the database's clock alone: behind another statement a reading would say less about the time. */
 const CLOCK_CONNECTIONS = 1
@@ -86,7 +86,7 @@ export function openConnections(
 /** How many connections a node with these roles opens at most. They are opened when they are needed. */
 export function mostConnections(roles: readonly Role[], { isExternal }: { isExternal: boolean }): number {
   const requests = roles.includes('api') ? REQUEST_CONNECTIONS : 1
-  const delivery = roles.includes('api') || roles.includes('worker') ? DELIVERY_CONNECTIONS : 0
+  const delivery = roles.some((role) => role !== 'scheduler') ? DELIVERY_CONNECTIONS : 0
   const own = CLOCK_CONNECTIONS + HEARTBEAT_CONNECTIONS + (isExternal ? WAKE_UP_CONNECTIONS : 0)
   return requests + ENGINE_CONNECTIONS + roundsOf(roles) + delivery + own
 }

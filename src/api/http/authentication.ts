@@ -39,6 +39,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What the caller must be allowed. */
     access?: Access
+    /** The parameter `name` of the path names the project, instead of a header. */
+    isProjectInPath?: boolean
     /** The request may last: it is cut off when the caller's credential ends. */
     isLong?: boolean
   }
@@ -60,6 +62,9 @@ export interface AuthenticationOptions {
   readonly authenticators: readonly Authenticator[]
   readonly remoteWorkers: Pick<RemoteWorkers, 'authenticate'>
 }
+
+/** Longer names are shown in part. */
+const MAX_NAME_CHARACTERS = 100
 
 /** The header by which callers with access to several projects name one. */
 export const PROJECT_HEADER = 'belfry-project'
@@ -150,21 +155,32 @@ async function callOf(
   access: GrantedAccess,
   projects: ProjectBook,
 ): Promise<Call> {
-  const name = request.headers[PROJECT_HEADER]
+  const name = projectNameIn(request)
   const projectId = homeProjectId ?? DEFAULT_PROJECT_ID
   const project =
-    typeof name === 'string'
+    name !== undefined
       ? await projects.named(name)
       : projectId === DEFAULT_PROJECT_ID
         ? DEFAULT_PROJECT
         : await projects.withId(projectId)
   if (!project || !sees(grant, project.id))
-    throw new Refusal('not_found', `Project ${String(name ?? projectId).slice(0, 100)} does not exist.`)
+    throw new Refusal(
+      'not_found',
+      `Project ${(name ?? projectId).slice(0, MAX_NAME_CHARACTERS)} does not exist.`,
+    )
   request.caller = { actor, projectId: project.id }
   requireAccess({ grant, projectId: project.id }, access)
   if (project.isArchived && !OF_ARCHIVED.has(access))
     throw new Refusal('project_archived', `Project ${project.name} is archived and can only be read.`)
   return { projectId: project.id, actor, grant, reach }
+}
+
+/** The project that a request names, in its path or its header. */
+function projectNameIn(request: FastifyRequest): string | undefined {
+  const named = configOf(request).isProjectInPath
+    ? (request.params as { readonly name?: string }).name
+    : request.headers[PROJECT_HEADER]
+  return typeof named === 'string' ? named : undefined
 }
 
 /** It cannot be archived, so it need not be looked up. */

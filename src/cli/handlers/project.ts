@@ -1,38 +1,125 @@
 import type { Project } from '../../api/resources/projects/schemas.ts'
+import { formatDistance } from '../../core/words/time.ts'
+import { confirm } from '../client/confirm.ts'
 import { usage } from '../client/flag-values.ts'
-import { type ClientFlags, give, serverFrom } from '../client/output.ts'
-import { facts, printable } from '../client/printed.ts'
-import { namingAll } from '../client/refusal.ts'
+import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
+import { readLimit, readPages, remarkMore } from '../client/pages.ts'
+import { facts, printable, table } from '../client/printed.ts'
+import { naming } from '../client/refusal.ts'
+import type { Server } from '../client/server.ts'
 import { onStdout as c } from '../terminal.ts'
 
-/** Limits as they are typed; an empty value takes one away. */
-export interface LimitFlags extends ClientFlags {
+const PATH = '/v1/projects'
+
+/** Settings as they are typed; an empty value takes one away. */
+export interface SettingFlags extends ClientFlags {
   readonly minPeriod?: string
   readonly maxAhead?: string
+  readonly mailFrom?: string
+  readonly mailReplyTo?: string
 }
 
-export async function showProject(flags: ClientFlags): Promise<void> {
-  const project = await serverFrom(flags).get<Project>('/v1/projects/default')
+export async function createProject(name: string, flags: SettingFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const made = await ask('create', () => server.post<Project>(PATH, { name, ...settingsOf(flags) }))
+  give(made, flags, () => `${c.green('✓')} created ${projectText(made)}`)
+}
+
+export async function listProjects(
+  flags: ClientFlags & { readonly search?: string; readonly archived?: boolean; readonly limit: string },
+): Promise<void> {
+  const server = serverFrom(flags)
+  const filter = { q: flags.search, archived: flags.archived ? 'true' : undefined }
+  const listed = await readPages<Project>(server, PATH, filter, readLimit(flags.limit))
+  if (listed.items.length === 0 && !flags.json) return remark('No projects match.\n')
+  give(listed.items, flags, () => projectTable(listed.items, server.now()))
+  remarkMore(listed)
+}
+
+export async function showProject(name: string | undefined, flags: ClientFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const project = await server.get<Project>(pathOf(await theName(name, flags, server)))
   give(project, flags, () => projectText(project))
 }
 
-export async function limitProject(flags: LimitFlags): Promise<void> {
-  const { minPeriod, maxAhead } = flags
-  if (minPeriod === undefined && maxAhead === undefined)
-    throw usage('No limit was given.', 'Add --min-period or --max-ahead, such as --min-period 1m.')
+export async function editProject(name: string | undefined, flags: SettingFlags): Promise<void> {
+  const body = settingsOf(flags)
+  if (Object.keys(body).length === 0)
+    throw usage('No setting was given.', 'Add --min-period, --max-ahead, --mail-from or --mail-reply-to.')
   const server = serverFrom(flags)
-  const limits = { minPeriod: orNone(minPeriod), maxAhead: orNone(maxAhead) }
-  const { data: project } = await namingAll('belfry project limit --help', () =>
-    server.ask<Project>('PATCH', '/v1/projects/default', { body: { limits } }),
-  )
+  const path = pathOf(await theName(name, flags, server))
+  const { data: project } = await ask('edit', () => server.ask<Project>('PATCH', path, { body }))
   give(project, flags, () => `${c.green('✓')} ${projectText(project)}`)
 }
 
-const orNone = (text: string | undefined) => (text === '' ? null : text)
+export async function archiveProject(
+  name: string,
+  flags: ClientFlags & { readonly yes?: boolean },
+): Promise<void> {
+  const server = serverFrom(flags)
+  const shown = printable(name)
+  await confirm(`Archive project ${shown}? Its tasks are paused and its runs cancelled.`, flags)
+  const { data: project } = await server.ask<Project>('DELETE', pathOf(name))
+  const undo = `belfry project restore ${shown}`
+  give(project, flags, () => `${c.green('✓')} project ${shown} archived; to restore it: ${undo}\n`)
+}
 
-function projectText({ name, limits: { minPeriod, maxAhead } }: Project): string {
-  return `project ${printable(name)}\n${facts([
+export async function restoreProject(name: string, flags: ClientFlags): Promise<void> {
+  const project = await serverFrom(flags).post<Project>(`${pathOf(name)}/restore`)
+  give(project, flags, () => `${c.green('✓')} project ${printable(project.name)} restored\n`)
+}
+
+const pathOf = (name: string) => `${PATH}/${encodeURIComponent(name)}`
+
+/** The project that is meant without a name: the one that other commands use. */
+async function theName(name: string | undefined, { project }: ClientFlags, server: Server): Promise<string> {
+  const given = name ?? project ?? process.env['BELFRY_PROJECT']
+  if (given !== undefined) return given
+  const { items } = await readPages<Project>(server, PATH, {}, 2)
+  return items.length === 1 ? (items[0] as Project).name : 'default'
+}
+
+function settingsOf({ minPeriod, maxAhead, mailFrom, mailReplyTo }: SettingFlags) {
+  const limits = given({ minPeriod, maxAhead })
+  const mail = given({ from: mailFrom, replyTo: mailReplyTo })
+  return { ...(limits ? { limits } : {}), ...(mail ? { mail } : {}) }
+}
+
+/** What was typed; an empty value means none. */
+function given(values: Readonly<Record<string, string | undefined>>) {
+  const typed = Object.entries(values).filter(([, value]) => value !== undefined)
+  if (typed.length === 0) return null
+  return Object.fromEntries(typed.map(([name, value]) => [name, value === '' ? null : value]))
+}
+
+const FLAGS: Readonly<Record<string, string>> = {
+  '/name': 'the name',
+  '/limits/minPeriod': '--min-period',
+  '/limits/maxAhead': '--max-ahead',
+  '/mail/from': '--mail-from',
+  '/mail/replyTo': '--mail-reply-to',
+}
+
+const ask = <T>(command: string, work: () => Promise<T>): Promise<T> =>
+  naming((pointer) => FLAGS[pointer] ?? 'the request', `belfry project ${command} --help`, work)
+
+function projectTable(items: readonly Project[], now: number): string {
+  return table(
+    ['NAME', 'MIN PERIOD', 'MAX AHEAD', 'CREATED'],
+    items.map(({ name, limits, createdAt }) => [
+      printable(name),
+      limits.minPeriod,
+      limits.maxAhead ?? '–',
+      formatDistance(Date.parse(createdAt), now),
+    ]),
+  )
+}
+
+function projectText({ name, limits: { minPeriod, maxAhead }, mail, archivedAt }: Project): string {
+  return `project ${printable(name)}${archivedAt === null ? '' : ' (archived)'}\n${facts([
     ['min period', `at least ${minPeriod} between two occurrences of a task`],
     ['max ahead', maxAhead === null ? 'no limit' : `next occurrence at most ${maxAhead} ahead`],
+    ...(mail.from === null ? [] : [['mail from', printable(mail.from)] as const]),
+    ...(mail.replyTo === null ? [] : [['reply to', printable(mail.replyTo)] as const]),
   ])}`
 }

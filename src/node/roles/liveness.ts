@@ -1,5 +1,6 @@
 /** The liveness role: taking runs back from dead nodes, and maintenance. */
 import { Reaper } from '../../liveness/reaper.ts'
+import { Archiver } from '../../maintenance/archiver.ts'
 import { Auditor } from '../../maintenance/audit/auditor.ts'
 import { Expiry } from '../../maintenance/expiry.ts'
 import { Housekeeping } from '../../maintenance/housekeeping.ts'
@@ -18,6 +19,7 @@ export function livenessRole({
   wakeUps,
   clock,
   log,
+  facilities,
 }: Foundations): Service[] {
   const { engine, upkeep } = connections
   const {
@@ -44,6 +46,7 @@ export function livenessRole({
     new Auditor({ db: engine, transport: new PostgresTransport(engine), wakeUps, log }),
     new LaneRepair({ db: engine, wakeUps, log }),
     new Expiry({ db: upkeep, wakeUps, log }),
+    new Archiver({ facilities: { ...facilities, db: connections.delivery }, log }),
     new Overruns({ db: engine, definitions, wakeUps, clock, log, leaseMs }),
   ]
 }

@@ -1,6 +1,7 @@
-/** The project that the caller acts in, the limits it sets for the schedules of its tasks, and who sends their messages. */
+/** Projects, the limits they set for the schedules of their tasks, and who sends their messages. */
 
 import { Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
 import { paceOf } from '../../core/schedule/pace.ts'
 import { triggersOf } from '../../core/schedule/schedule.ts'
 import { MIN_INTERVAL_MS } from '../../core/schedule/validate-schedule.ts'
@@ -9,28 +10,66 @@ import { formatDuration } from '../../core/values/duration.ts'
 import { type Database, violatedConstraint } from '../../store/database/database.ts'
 import {
   editProject,
+  insertProject,
+  listProjects,
   lockProject,
   type ProjectLimits,
+  type ProjectQuery,
   type ProjectRow,
+  type ProjectSender,
   readProject,
 } from '../../store/projects/projects.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
-/** The project of this name, with the limits that hold. Callers see their own project only. */
-export async function getProject(context: Context, name: string): Promise<ProjectRow> {
-  const project = await ownProject(context)
-  if (project.name !== name) throw new Refusal('not_found', `Project ${name} does not exist.`)
-  return project
-}
+/** Projects of an installation. */
+const MAX_PROJECTS = 10_000
 
-/** The caller's project, with the limits that hold: its own, or those that the node was started with. */
-async function ownProject({ db, projectId, limits }: Context): Promise<ProjectRow> {
+/** The project of the context, with the limits that hold: its own, or those that the node was started with. */
+export async function getProject({ db, projectId, limits }: Context): Promise<ProjectRow> {
   const [project] = await db.run(readProject(projectId))
   if (!project) throw new Refusal('not_found', `Project ${projectId} does not exist.`)
-  const minPeriodMs = project.minPeriodMs ?? limits.minPeriodMs
-  const maxAheadMs = project.maxAheadMs ?? limits.maxAheadMs
-  return { ...project, minPeriodMs, maxAheadMs }
+  return withLimits(project, limits)
+}
+
+const withLimits = (project: ProjectRow, { minPeriodMs, maxAheadMs }: ProjectLimits): ProjectRow => ({
+  ...project,
+  minPeriodMs: project.minPeriodMs ?? minPeriodMs,
+  maxAheadMs: project.maxAheadMs ?? maxAheadMs,
+})
+
+/** The projects that exist for the caller, by name. */
+export async function findProjects(
+  { db, grant, limits }: Context,
+  query: Omit<ProjectQuery, 'ids'>,
+): Promise<ProjectRow[]> {
+  const ids = grant.installation === null ? [...grant.projects.keys()] : null
+  return (await db.run(listProjects({ ...query, ids }))).map((row) => withLimits(row, limits))
+}
+
+export async function createProject(context: Context, name: string, edit: ProjectEdit): Promise<ProjectRow> {
+  const { db } = context
+  const id = uuidv7()
+  try {
+    await db.transaction(async (tx) => {
+      const [made] = await tx.run(insertProject({ id, name, maxProjects: MAX_PROJECTS }))
+      if (!made)
+        throw new Refusal('too_many_projects', `There are ${MAX_PROJECTS} projects, which is the limit.`)
+      await tx.run(editProject(id, storedEdit(edit)))
+      const [project] = await tx.run(readProject(id))
+      await recordChange(tx, context, {
+        action: 'project.create',
+        projectId: null,
+        subject: { kind: 'project', id, name },
+        after: project && recorded(project),
+      })
+    })
+  } catch (error) {
+    if (violatedConstraint(error) === 'project_name_key')
+      throw new Refusal('name_in_use', `A project with the name ${name} exists.`)
+    throw refusedLimits(error)
+  }
+  return getProject({ ...context, projectId: id })
 }
 
 /** What is to change; null removes a limit or a sender. Durations are text, such as `10s`. */
@@ -43,43 +82,45 @@ export interface ProjectEdit {
     | undefined
 }
 
-export async function changeProject(
-  context: Context,
-  name: string,
-  { limits, mail }: ProjectEdit,
-): Promise<ProjectRow> {
-  const { db } = context
-  const { id: projectId } = await getProject(context, name)
-  const toMs = (text: string | null | undefined) => (text == null ? text : durationMs(text))
-  const [minPeriodMs, maxAheadMs] = [toMs(limits?.minPeriod), toMs(limits?.maxAhead)]
-  const edit = editProject(projectId, {
-    ...(minPeriodMs === undefined ? {} : { minPeriodMs }),
-    ...(maxAheadMs === undefined ? {} : { maxAheadMs }),
-    ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
-    ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
-  })
+export async function changeProject(context: Context, edit: ProjectEdit): Promise<ProjectRow> {
+  const { db, projectId } = context
   try {
     await db.transaction(async (tx) => {
       await tx.run(lockProject(projectId))
       const [before] = await tx.run(readProject(projectId))
-      await tx.run(edit)
+      await tx.run(editProject(projectId, storedEdit(edit)))
       const [after] = await tx.run(readProject(projectId))
       await recordChange(tx, context, {
         action: 'project.edit',
-        subject: { kind: 'project', id: projectId, name },
+        subject: { kind: 'project', id: projectId, name: after?.name },
         before: before && recorded(before),
         after: after && recorded(after),
       })
     })
   } catch (error) {
-    if (violatedConstraint(error) !== 'project_limits_leave_room') throw error
-    const detail = 'must not be greater than maxAhead'
-    throw new Refusal('invalid_input', `/limits/minPeriod ${detail}.`, {
-      problems: [{ pointer: '/limits/minPeriod', detail }],
-    })
+    throw refusedLimits(error)
   }
   known.get(db)?.delete(projectId)
-  return getProject(context, name)
+  return getProject(context)
+}
+
+function storedEdit({ limits, mail }: ProjectEdit): Partial<ProjectLimits & ProjectSender> {
+  const toMs = (text: string | null | undefined) => (text == null ? text : durationMs(text))
+  const [minPeriodMs, maxAheadMs] = [toMs(limits?.minPeriod), toMs(limits?.maxAhead)]
+  return {
+    ...(minPeriodMs === undefined ? {} : { minPeriodMs }),
+    ...(maxAheadMs === undefined ? {} : { maxAheadMs }),
+    ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
+    ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
+  }
+}
+
+function refusedLimits(error: unknown): unknown {
+  if (violatedConstraint(error) !== 'project_limits_leave_room') return error
+  const detail = 'must not be greater than maxAhead'
+  return new Refusal('invalid_input', `/limits/minPeriod ${detail}.`, {
+    problems: [{ pointer: '/limits/minPeriod', detail }],
+  })
 }
 
 /** What users set of a project. */
@@ -109,7 +150,7 @@ export async function limitsOf(context: Context): Promise<ProjectLimits> {
   known.set(db, ofProjects)
   const found = ofProjects.get(projectId)
   if (found && performance.now() - found.readAt < KNOWN_FOR_MS) return found.limits
-  const limits = ownProject(context)
+  const limits = getProject(context)
   ofProjects.set(projectId, { readAt: performance.now(), limits })
   limits.catch(() => ofProjects.delete(projectId))
   return limits

@@ -122,6 +122,10 @@ export async function endPauseOnTime({ db, wakeUps }: Facilities, runId: string)
     const [task] = await tx.run(changes.lockTask(projectId, duty.taskId))
     const [taken] = await tx.run(changes.takeDuty(runId))
     if (!task || !taken || task.pausedAt === null) return null
+    if (duty.isArchived) {
+      await tx.run(changes.pauseWithProject(task.id))
+      return null
+    }
     const at = await endPause(tx, { task, projectId, now: taken.at, reason: null })
     return at === null ? null : { shard: shardOf(task.id), at }
   })

@@ -1,5 +1,5 @@
 /** Projects: what is decided for all tasks of one. */
-import { sql } from '../database/sql.ts'
+import { list, part, sql } from '../database/sql.ts'
 
 /** How often tasks may be due, and how far ahead; null: no limit of the project's own. */
 export interface ProjectLimits {
@@ -18,6 +18,7 @@ export interface ProjectRow extends ProjectLimits, ProjectSender {
   readonly id: string
   readonly name: string
   readonly createdAt: number
+  readonly archivedAt: number | null
 }
 
 /** A project, as far as a request needs to know the one that it is about. */
@@ -33,10 +34,45 @@ export const knownProject = (id: string) => sql<KnownProject>`
 export const knownProjectByName = (name: string) => sql<KnownProject>`
   select id, name, archived_at is not null as "isArchived" from project where name = ${name}`
 
-export const readProject = (id: string) => sql<ProjectRow>`
-  select id, name, min_period_ms::float8 as "minPeriodMs", max_ahead_ms::float8 as "maxAheadMs",
-         mail_from as "mailFrom", mail_reply_to as "mailReplyTo", created_at as "createdAt"
-  from project where id = ${id}`
+const columns = part`
+  id, name, min_period_ms::float8 as "minPeriodMs", max_ahead_ms::float8 as "maxAheadMs", mail_from as "mailFrom",
+  mail_reply_to as "mailReplyTo", created_at as "createdAt", archived_at as "archivedAt"`
+
+export const readProject = (id: string) => sql<ProjectRow>`select ${columns} from project where id = ${id}`
+
+/** Which projects to list, by name. */
+export interface ProjectQuery {
+  /** Those that the caller has a role in; null: all. */
+  readonly ids: readonly string[] | null
+  readonly isArchived: boolean
+  /** Part of the name. */
+  readonly q: string | null
+  readonly after: string | null
+  readonly limit: number
+}
+
+export const listProjects = ({ ids, isArchived, q, after, limit }: ProjectQuery) => sql<ProjectRow>`
+  select ${columns} from project
+  where (${ids === null}::boolean or id = any(${list(ids ?? [], (id) => id)}::uuid[])) and (archived_at is not null) = ${isArchived}::boolean
+    and (${q}::text is null or position(${q}::text in name) > 0) and (${after}::text is null or name > ${after}::text collate "C")
+  order by name collate "C" limit ${limit}`
+
+/** No row: there are as many projects as there may be. A name that is taken violates `project_name_key`. */
+export const insertProject = ({ id, name, maxProjects }: { id: string; name: string; maxProjects: number }) =>
+  sql<{ id: string }>`
+  insert into project (id, name)
+  select ${id}::uuid, ${name} where (select count(*) from project) < ${maxProjects}::integer
+  returning id`
+
+/** Archives a project; its tasks are silenced afterwards. No row: it is archived already, or is none. */
+export const markProjectArchived = (id: string) => sql<{ archivedAt: number }>`
+  update project set archived_at = now(), sweep = 'silence', sweep_after = null where id = ${id} and archived_at is null
+  returning archived_at as "archivedAt"`
+
+/** The opposite: what was silenced goes on afterwards. */
+export const markProjectRestored = (id: string) => sql<{ id: string }>`
+  update project set archived_at = null, sweep = 'restore', sweep_after = null where id = ${id} and archived_at is not null
+  returning id`
 
 export const senderOf = (id: string) => sql<ProjectSender>`
   select mail_from as "mailFrom", mail_reply_to as "mailReplyTo" from project where id = ${id}`

@@ -147,8 +147,13 @@ export const takeDuty = (runId: string) => sql<{ taskId: string; at: number; kin
 export const resumeDutyOf = (taskId: string) => sql<{ at: number }>`
   select scheduled_for as at from agenda where task_id = ${taskId} and kind = 'resume'`
 
-export const dutyOf = (runId: string) => sql<{ taskId: string; projectId: string }>`
-  select task_id as "taskId", project_id as "projectId" from agenda where run_id = ${runId} and kind in ('resume', 'skip')`
+export const dutyOf = (runId: string) => sql<{ taskId: string; projectId: string; isArchived: boolean }>`
+  select a.task_id as "taskId", a.project_id as "projectId", p.archived_at is not null as "isArchived"
+  from agenda a join project p on p.id = a.project_id where a.run_id = ${runId} and a.kind in ('resume', 'skip')`
+
+/** Lets a pause that would end go on until the project is restored. */
+export const pauseWithProject = (taskId: string) => sql`
+  update task set archived_at = now(), resume_at = null where id = ${taskId} and paused_at is not null`
 
 /** Takes back what makes up for an outage and has not begun, and records each of them as passed over by a pause. */
 export const giveUpLate = (taskId: string) => sql`

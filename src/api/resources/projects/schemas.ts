@@ -3,12 +3,12 @@ import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
 import { MAX_DURATION_MS } from '../../../core/values/duration.ts'
 import { Address } from '../../../operations/tasks/action-schema.ts'
 import { durationBetween } from '../../../operations/validation/values.ts'
+import { Cursor, Limit } from '../../http/schemas/page.ts'
 
+const Stored = z.string().meta({ format: 'date-time' })
 const Period = durationBetween(MIN_INTERVAL_MS, MAX_DURATION_MS, 'from 10ms to 3650d')
 
-export const ProjectName = z.object({
-  name: z.string().describe('Name of the project. Only `default` exists so far.'),
-})
+export const ProjectName = z.object({ name: z.string().describe('Name of the project.') })
 
 export const Project = z
   .object({
@@ -22,25 +22,53 @@ export const Project = z
       from: z.string().nullable().describe('Default sender of emails; null for `--smtp-from`.'),
       replyTo: z.string().nullable().describe('Default reply-to address of emails.'),
     }),
-    createdAt: z.string().meta({ format: 'date-time' }),
+    createdAt: Stored,
+    archivedAt: Stored.nullable().describe('When the project was archived; null if it was not.'),
   })
   .meta({ id: 'Project' })
 export type Project = z.output<typeof Project>
 
+const settings = {
+  limits: z
+    .strictObject({ minPeriod: Period.nullable().optional(), maxAhead: Period.nullable().optional() })
+    .refine((limits) => Object.keys(limits).length > 0, 'must name at least one limit to change')
+    .optional(),
+  mail: z
+    .strictObject({ from: Address.nullable().optional(), replyTo: Address.nullable().optional() })
+    .refine((mail) => Object.keys(mail).length > 0, 'must name from or replyTo')
+    .optional(),
+}
+
 export const EditProject = z
-  .strictObject({
-    limits: z
-      .strictObject({ minPeriod: Period.nullable().optional(), maxAhead: Period.nullable().optional() })
-      .refine((limits) => Object.keys(limits).length > 0, 'must name at least one limit to change')
-      .optional(),
-    mail: z
-      .strictObject({ from: Address.nullable().optional(), replyTo: Address.nullable().optional() })
-      .refine((mail) => Object.keys(mail).length > 0, 'must name from or replyTo')
-      .optional(),
-  })
+  .strictObject(settings)
   .refine((edit) => Object.keys(edit).length > 0, 'must name limits or mail')
   .describe(
     'Null removes a limit or a sender of the project, so that the setting of the server applies. Limits apply to tasks that are created or rescheduled from then on; existing tasks are not affected.',
   )
   .meta({ id: 'EditProject' })
 export type EditProject = z.output<typeof EditProject>
+
+export const CreateProject = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(
+        /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+        'must be 1 to 63 lowercase letters, digits and hyphens, such as web-shop',
+      )
+      .describe('Name of the project, which cannot be changed.')
+      .meta({ example: 'web-shop' }),
+    ...settings,
+  })
+  .meta({ id: 'CreateProject' })
+
+export const ListProjects = z.strictObject({
+  q: z.string().min(1).max(100).optional().describe('Only projects whose name contains this text.'),
+  archived: z.enum(['true', 'false']).default('false').describe('`true` lists archived projects instead.'),
+  limit: Limit,
+  cursor: Cursor,
+})
+
+export const ProjectPage = z
+  .object({ items: z.array(Project), nextCursor: z.string().nullable() })
+  .meta({ id: 'ProjectPage' })
