@@ -3,12 +3,14 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { uuidv7 } from '../../src/core/ids.ts'
 import type { Schedule } from '../../src/core/schedule/schedule.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { utc } from '../../src/core/values/utc.ts'
 import { Tally } from '../../src/maintenance/tally.ts'
 import { MAX_STREAK } from '../../src/operations/overview/failing-tasks.ts'
 import { readStats } from '../../src/operations/overview/stats.ts'
 import { workOut } from '../../src/operations/schedules/forecast.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { saveProgress } from '../../src/store/history/tally.ts'
+import { writeCircuits } from '../../src/store/targets/target-circuits.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { aDefinition, aNode, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -22,7 +24,7 @@ const stats = () => readStats(context)
 const MINUTE_MS = 60_000
 
 beforeEach(async () => {
-  await db.run(sql`truncate agenda, run, attempt, tally, task, task_version, node cascade`)
+  await db.run(sql`truncate agenda, run, attempt, tally, task, task_version, node, target_circuit cascade`)
   await db.run(saveProgress(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - MINUTE_MS))
   await ownShards(db, await aNode(db))
   await db.run(sql`update shard set watched_until = clock_timestamp() + interval '1 minute'`)
@@ -47,6 +49,35 @@ describe('an empty database', () => {
     expect(body.next).toMatchObject({ atLeast: false, isEstimate: false })
     expect(body.lastDay).toMatchObject({ completed: 0, latenessMs: null, isComplete: true })
     expect(body.shards).toEqual({ total: 64, unwatched: 0, unwatchedSince: null })
+  })
+})
+
+describe('circuits', () => {
+  test('that are open are listed once for all nodes, and the verdict names them', async () => {
+    const [one, two] = [await aNode(db), await aNode(db)]
+    const open = (target: string, openedAt: number) => ({
+      ...{ projectId: DEFAULT_PROJECT_ID, target, state: 'open' as const, openedAt },
+      until: Date.now() + 60_000,
+      error: { code: 'connect_refused', message: 'refused', at: openedAt },
+    })
+    const since = Date.now() - 5_000
+    await db.run(writeCircuits(one, [open('https://api.example.com', since)]))
+    await db.run(writeCircuits(two, [open('https://api.example.com', since + 1_000)]))
+
+    const { circuits, verdict } = await stats()
+
+    expect(circuits).toMatchObject({ count: 1, atLeast: false })
+    expect(circuits.items).toMatchObject([
+      {
+        target: 'https://api.example.com',
+        since: utc(since),
+        error: { code: 'connect_refused', message: 'refused' },
+      },
+    ])
+    expect(verdict.isFine).toBe(false)
+    expect(verdict.sentence).toMatch(
+      /^Calls to https:\/\/api\.example\.com wait, because it does not respond\. /,
+    )
   })
 })
 

@@ -8,6 +8,7 @@ import type { Queryable } from '../../store/database/database.ts'
 import { type RefusedRow, refusedNow } from '../../store/database/refused-rows.ts'
 import { failedTasks, type LiveCounts, liveCounts, taskCounts } from '../../store/history/overview.ts'
 import { type ClockStepRow, latestClockStep } from '../../store/nodes/clock-steps.ts'
+import { type OpenCircuit, openCircuitsOf } from '../../store/targets/target-circuits.ts'
 import type { Context } from '../context.ts'
 import { type Forecast, forecast } from '../schedules/forecast.ts'
 import { summariseAudit } from './audit-summary.ts'
@@ -30,6 +31,8 @@ const MAX_FAILED_TASKS = 200
 const RUNS_OF_A_FAILED_TASK = 50
 const MAX_REFUSED = 1_000
 const REFUSED_SHOWN = 10
+const MAX_CIRCUITS = 1_000
+const CIRCUITS_SHOWN = 10
 /** Findings of a day that are counted; there are hardly ever any. */
 export const MAX_FINDINGS_COUNTED = 10_000
 
@@ -64,6 +67,7 @@ export async function readStats(context: Context) {
       missed: day.missed,
       audit: auditOf(present.audit, now),
       refused: refusedOf(present.refused),
+      circuits: circuitsOf(present.circuits),
       clockStep: step && { ...step, agoMs: Math.max(0, now - step.noticedAt) },
     }),
     runs: {
@@ -86,6 +90,7 @@ export async function readStats(context: Context) {
     },
     audit: summariseAudit(present.audit),
     refused: refusedOf(present.refused),
+    circuits: circuitsOf(present.circuits),
     database: { isWritable: trouble === null, code: trouble?.code ?? null, detail: trouble?.detail ?? null },
     clock: { steps: step?.count ?? 0, lastStep: step && { at: utc(step.noticedAt), byMs: step.byMs } },
     nodes: { alive: nodes.filter(({ state }) => state === 'alive').length, quiet, lost },
@@ -113,6 +118,7 @@ interface Present {
   readonly ahead: Forecast
   readonly audit: AuditSummary | undefined
   readonly refused: readonly RefusedRow[]
+  readonly circuits: readonly OpenCircuit[]
   readonly clockStep: ClockStepRow | undefined
 }
 
@@ -143,6 +149,7 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
   )
   const [audit] = await tx.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
   const refused = await tx.run(refusedNow({ projectId, limit: MAX_REFUSED }))
+  const circuits = await tx.run(openCircuitsOf({ projectId, limit: MAX_CIRCUITS }))
   const [clockStep] = await tx.run(latestClockStep())
   return {
     live,
@@ -150,6 +157,7 @@ async function countPresent(tx: Queryable, projectId: string, now: number): Prom
     failing: await failingOf(tx, failed),
     audit,
     refused,
+    circuits,
     clockStep,
     ahead: await forecast(tx, projectId, now),
   }
@@ -162,6 +170,17 @@ const refusedOf = (rows: readonly RefusedRow[]) => ({
     ...row,
     since: utc(firstAt),
     lastTriedAt: utc(lastAt),
+  })),
+})
+
+const circuitsOf = (open: readonly OpenCircuit[]) => ({
+  count: open.length,
+  atLeast: open.length >= MAX_CIRCUITS,
+  items: open.slice(0, CIRCUITS_SHOWN).map(({ target, openedAt, until, error }) => ({
+    target,
+    since: utc(openedAt),
+    nextProbeAt: utc(until),
+    error: error && { code: error.code, message: error.message },
   })),
 })
 

@@ -15,6 +15,7 @@ const fine: Ingredients = {
   missed: 0,
   audit: AUDITED,
   refused: { count: 0, atLeast: false, items: [] },
+  circuits: { count: 0, atLeast: false, items: [] },
   clockStep: null,
 }
 
@@ -46,6 +47,14 @@ test.each([
     'Rows are missing from 2 minutes of history; see GET /v1/findings. ',
   ],
   [{ failing: { count: 2, atLeast: false } }, '2 tasks are failing. '],
+  [
+    { circuits: { count: 1, atLeast: false, items: [{ target: 'https://api.example.com' }] } },
+    'Calls to https://api.example.com wait, because it does not respond. ',
+  ],
+  [
+    { circuits: { count: 2, atLeast: false, items: [{ target: 'https://api.example.com' }] } },
+    'Calls to 2 targets wait, because they do not respond. ',
+  ],
   [
     { refused: { count: 1, atLeast: false, items: [{ operation: 'record' }] } } as const,
     'PostgreSQL rejects 1 write: the outcome of a run cannot be recorded. ',

@@ -19,6 +19,8 @@ export interface Ingredients {
   readonly audit: AuditIngredients
   /** What PostgreSQL refuses to write at present. */
   readonly refused: Counted & { readonly items: readonly { readonly operation: RefusedOperation }[] }
+  /** Targets that are left alone because they do not answer. */
+  readonly circuits: Counted & { readonly items: readonly { readonly target: string }[] }
   /** The latest time within a day that the database's clock was set, and how often it was. */
   readonly clockStep: ClockStep | null
 }
@@ -96,6 +98,8 @@ function troublesOf(it: Ingredients): string[] {
     const by = oldestMs === null ? '' : `, the oldest by ${roughly(oldestMs)}`
     troubles.push(`${more(it.late)}${of(count, 'run')} ${count === 1 ? 'is' : 'are'} late${by}.`)
   }
+  const [circuit] = it.circuits.items
+  if (circuit) troubles.push(circuitsSentence(circuit.target, it.circuits))
   if (it.failing.count > 0)
     troubles.push(
       `${more(it.failing)}${of(it.failing.count, 'task')} ${it.failing.count === 1 ? 'is' : 'are'} failing.`,
@@ -117,6 +121,11 @@ function troublesOf(it: Ingredients): string[] {
     troubles.push(`${of(it.quietNodes, 'node')} ${it.quietNodes === 1 ? 'has' : 'have'} missed heartbeats.`)
   return troubles
 }
+
+const circuitsSentence = (target: string, open: Counted): string =>
+  open.count === 1
+    ? `Calls to ${target} wait, because it does not respond.`
+    : `Calls to ${more(open).toLowerCase()}${of(open.count, 'target')} wait, because they do not respond.`
 
 function stepOf({ byMs, agoMs, count }: ClockStep): string {
   const times = count === 1 ? '' : ` (${of(count, 'time')} in the last 24 hours)`

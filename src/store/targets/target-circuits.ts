@@ -64,6 +64,30 @@ export interface SharedCircuitRow {
   readonly error: CallError | null
 }
 
+/** A circuit that is open, for all nodes together. */
+export interface OpenCircuit {
+  readonly target: string
+  readonly openedAt: number
+  /** When the next probe is due. */
+  readonly until: number
+  readonly error: CallError | null
+}
+
+/** The open circuits of a project, the one that has been open longest first. */
+export const openCircuitsOf = ({
+  projectId,
+  limit,
+}: {
+  projectId: string
+  limit: number
+}) => sql<OpenCircuit>`
+  with ${openCircuits}
+  select * from (
+    select distinct on (target) target, opened_at as "openedAt", until, error from open_circuits
+    where project_id = ${projectId} order by target, opened_at
+  ) c
+  order by "openedAt", target limit ${limit}`
+
 /** A circuit that opened or closed, for all nodes together. */
 export interface CircuitNews {
   readonly target: string

@@ -1,5 +1,8 @@
 /** Changes by others are shown live, without moving the rows that are being read. */
 import { expect, test } from 'vitest'
+import { DEFAULT_PROJECT_ID } from '../../../src/core/values/default-project.ts'
+import { sql } from '../../../src/store/database/sql.ts'
+import { writeCircuits } from '../../../src/store/targets/target-circuits.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import { createTestDatabase } from '../../support/database.ts'
 import { startTestNode } from '../../support/node.ts'
@@ -65,6 +68,26 @@ export async function live({ visit }: TestBrowser): Promise<void> {
     await database.db.run({ text: 'alter table run drop constraint refused_by_test', values: [] })
 
     await page.getByText(/PostgreSQL rejects/).waitFor({ state: 'detached' })
+  })
+
+  test('the overview names a target that does not respond until its circuit closes', async () => {
+    const target = 'https://api.example.com'
+    const [living] = await database.db.run(sql<{ id: string }>`select id from node where dead_at is null`)
+    const told = (state: 'open' | 'closed') =>
+      writeCircuits(living?.id ?? '', [
+        {
+          ...{ projectId: DEFAULT_PROJECT_ID, target, state, openedAt: Date.now() },
+          until: state === 'open' ? Date.now() + 60_000 : null,
+          error: { code: 'connect_refused', message: 'nobody listens', at: Date.now() },
+        },
+      ])
+    await database.db.run(told('open'))
+    const { page } = await visit(`${url}/`)
+
+    await page.getByText(/Calls to https:\S+ wait: it has not responded since .*: nobody listens/).waitFor()
+    await database.db.run(told('closed'))
+
+    await page.getByRole('link', { name: target }).waitFor({ state: 'detached' })
   })
 
   test('the page of a run updates automatically', async () => {

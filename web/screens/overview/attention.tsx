@@ -12,10 +12,11 @@ import classes from './attention.module.css'
 import { count } from './tiles.tsx'
 
 export function Attention({ stats }: { readonly stats: Stats }) {
-  const { database, shards, runs, tasks, nodes, lastDay, refused, clock } = stats
+  const { database, shards, runs, tasks, nodes, lastDay, refused, circuits, clock } = stats
   const isQuiet =
     database.isWritable &&
     refused.count +
+      circuits.count +
       shards.unwatched +
       runs.late.count +
       tasks.failing.count +
@@ -55,6 +56,7 @@ export function Attention({ stats }: { readonly stats: Stats }) {
           )}
         </Item>
       )}
+      <Circuits circuits={circuits} />
       {tasks.failing.items.map(({ taskId, taskName, failures, atLeast, since }) => (
         <Item key={taskId} state="failing">
           <Link to="/tasks/$taskId" params={{ taskId }}>
@@ -136,6 +138,31 @@ function Refused({ refused: { items, ...counted } }: { readonly refused: Stats['
         </Item>
       ))}
       {counted.count > items.length && <Item state="failing">{count(counted)} rejected writes in total</Item>}
+    </>
+  )
+}
+
+/** Targets that are left alone: their runs wait. */
+function Circuits({ circuits: { items, ...counted } }: { readonly circuits: Stats['circuits'] }) {
+  return (
+    <>
+      {items.map(({ target, since, error }) => (
+        <Item key={target} state="pending">
+          Calls to{' '}
+          <Link to="/targets/$target" params={{ target }}>
+            {target}
+          </Link>{' '}
+          wait: it has not responded since <Instant at={since} precision="second" />
+          {error && `: ${error.message}`}
+        </Item>
+      ))}
+      {counted.count > items.length && (
+        <Item state="pending">
+          <Link to="/targets" search={{ state: 'circuit_open' }}>
+            {count(counted)} targets do not respond in total
+          </Link>
+        </Item>
+      )}
     </>
   )
 }

@@ -101,6 +101,21 @@ export const Stats = z
         )
         .describe('The ten that were attempted last.'),
     }).describe('Rows that PostgreSQL rejects. Each is retried once per minute; other work is not affected.'),
+    circuits: Counted.extend({
+      items: z
+        .array(
+          z.object({
+            target: z.string(),
+            since: Stored.describe('When the circuit opened.'),
+            nextProbeAt: Stored.describe('When the next call is attempted.'),
+            error: z
+              .object({ code: z.string(), message: z.string() })
+              .nullable()
+              .describe('The error of the latest call.'),
+          }),
+        )
+        .describe('The ten that have been open longest.'),
+    }).describe('Open circuits: targets that do not respond, whose runs wait.'),
     database: z
       .object({
         isWritable: z.boolean(),
