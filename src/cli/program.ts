@@ -3,6 +3,7 @@
  * called, so that help and version answer at once. The parts of the program are wired together in here.
  */
 import { Command } from 'commander'
+import { auditLogCommand } from './commands/audit-log.ts'
 import { blackoutCommand } from './commands/blackout.ts'
 import { clusterCommands } from './commands/cluster.ts'
 import { deadLetterCommand } from './commands/dead-letter.ts'
@@ -63,6 +64,7 @@ export function createProgram(): Command {
   clusterCommands(program)
   projectCommand(program)
   keyCommand(program)
+  auditLogCommand(program)
   migrateCommand(program)
   doctorCommand(program)
   versionCommand(program)

@@ -46,6 +46,10 @@ const aTask = (fields = {}) =>
 const aSubscription = () => made(send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/' }))
 const aSecret = () => made(send('POST', '/v1/signing-secrets', { origin: 'https://a.example.com' }))
 const aKey = () => made(send('POST', '/v1/keys', A_KEY))
+const aProject = async (name: string) => {
+  await send('POST', '/v1/projects', { name })
+  return name
+}
 const aRun = async () => made(send('POST', `/v1/tasks/${await aTask()}/trigger`))
 const RANGE = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T03:00:00Z' }
 const aDailyTask = () =>
@@ -198,6 +202,19 @@ const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Pro
     async () => send('POST', `/v1/keys/${await aKey()}/rotate`, {}),
   ],
   'DELETE /v1/keys/{id}': ['key.revoke', async () => send('DELETE', `/v1/keys/${await aKey()}`)],
+  'POST /v1/projects': ['project.create', () => send('POST', '/v1/projects', { name: 'created' })],
+  'DELETE /v1/projects/{name}': [
+    'project.archive',
+    async () => send('DELETE', `/v1/projects/${await aProject('archived')}`),
+  ],
+  'POST /v1/projects/{name}/restore': [
+    'project.restore',
+    async () => {
+      const name = await aProject('restored')
+      await send('DELETE', `/v1/projects/${name}`)
+      return send('POST', `/v1/projects/${name}/restore`)
+    },
+  ],
   'PATCH /v1/projects/{name}': [
     'project.edit',
     () => send('PATCH', '/v1/projects/default', { limits: { minPeriod: '1s' } }),

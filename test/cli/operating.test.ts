@@ -336,3 +336,19 @@ test('what ends is followed, over a broken connection, and nothing is left out',
     /^(\d\d:\d\d:\d\d\.\d{3} {2}✓ completed in .* {2}followed {2}[0-9a-f-]{36}\n){3}$/,
   )
 })
+
+test('changes are listed with who made them and why, and shown field by field', async () => {
+  const { id } = await create({ name: 'Audited', action: { type: 'sleep', duration: '1s' } })
+  await belfry('task', 'edit', 'Audited', '--timeout', '5m', '--reason', 'zu kurz für März')
+
+  const listed = await belfry('audit-log', 'list', '--task', 'Audited')
+  const ids = await belfry('audit-log', 'ls', '--task', 'Audited', '--action', 'task.edit', '--field', 'id')
+  const shown = await belfry('audit-log', 'show', ids.stdout.trim())
+  const none = await belfry('audit-log', 'list', '--subject', id, '--action', 'task.delete')
+  const wrong = await belfry('audit-log', 'list', '--action', 'task.paint')
+
+  expect(listed.stdout).toMatch(/task\.edit +task Audited +zu kurz für März[\s\S]*task\.create +task Audited/)
+  expect(shown.stdout).toMatch(/reason +zu kurz für März[\s\S]*timeout\n.*- 20m\n.*\+ 5m/)
+  expect(none).toMatchObject({ code: 0, stderr: expect.stringContaining('No changes found') })
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--action') })
+})

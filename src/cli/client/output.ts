@@ -11,11 +11,15 @@ export interface ClientFlags {
   readonly token?: string
   readonly caFile?: string
   readonly project?: string
+  readonly reason?: string
   readonly json?: boolean
   readonly field?: string
 }
 
 export function addClientFlags(command: Command): Command {
+  // Some commands show a reason elsewhere too, and say so themselves.
+  const hasReason = command.options.some(({ long }) => long === '--reason')
+  if (!hasReason) command.addOption(new Option('--reason <text>', 'Reason for the change').hideHelp())
   return command
     .option('--json', 'Print JSON')
     .option('--field <name>', 'Print one field of the result, such as retry.limit')
@@ -31,11 +35,12 @@ export function addClientFlags(command: Command): Command {
 export const addYesFlag = (command: Command): Command =>
   command.option('-y, --yes', 'Do not ask for confirmation')
 
-export const serverFrom = ({ server, apiKey, token, caFile, project }: ClientFlags): Server =>
+export const serverFrom = ({ server, apiKey, token, caFile, project, reason }: ClientFlags): Server =>
   new Server(serverUrl(server, process.env), {
     key: keyFrom(apiKey ?? token, process.env),
     ca: authorityFrom(caFile, process.env),
     project: project ?? process.env['BELFRY_PROJECT'] ?? null,
+    reason: reason ?? process.env['BELFRY_REASON'] ?? null,
   })
 
 export const write = printOut

@@ -17,11 +17,11 @@ export async function naming<T>(
   }
 }
 
-/** The same where every field has a flag of its name: `/maxAhead` is `--max-ahead`, `/filter/taskId` is `--task-id`. */
+/** The same where every field has a flag of its name: `/maxAhead` is `--max-ahead`, `/filter/taskId` is `--task-id`, `?limit` is `--limit`. */
 export const namingAll = <T>(hint: string, work: () => Promise<T>): Promise<T> =>
   naming(flagOfField, hint, work)
 
 const flagOfField = (pointer: string): string => {
-  const name = pointer.split('/').findLast((part) => /^[a-z]/i.test(part)) ?? ''
+  const name = pointer.split(/[/?]/).findLast((part) => /^[a-z]/i.test(part)) ?? ''
   return name === '' ? 'the request' : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

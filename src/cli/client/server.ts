@@ -79,6 +79,8 @@ export interface ServerOptions {
   readonly key?: string | null
   /** The project to act in; null: the one of the key, else `default`. */
   readonly project?: string | null
+  /** Why something is changed, for the audit log. */
+  readonly reason?: string | null
   /** Certificates of the authority that has signed its own, in PEM form. */
   readonly ca?: string | null
 }
@@ -87,14 +89,16 @@ export class Server {
   readonly url: string
   readonly #key: string | null
   readonly #project: string | null
+  readonly #reason: string | null
   readonly #ca: string | null
   #fetch: typeof fetch | undefined
   #offsetMs = 0
 
-  constructor(url: string, { key = null, project = null, ca = null }: ServerOptions = {}) {
+  constructor(url: string, { key = null, project = null, reason = null, ca = null }: ServerOptions = {}) {
     this.url = url
     this.#key = key
     this.#project = project === '' ? null : project
+    this.#reason = reason === '' ? null : reason
     this.#ca = ca
   }
 
@@ -148,7 +152,7 @@ export class Server {
       return await this.#fetch(this.url + path, {
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...options,
-        headers: { ...options.headers, ...this.#credentials() },
+        headers: { ...options.headers, ...this.#credentials(), ...this.#whyTo(method) },
         method,
         redirect: 'manual',
       })
@@ -163,6 +167,12 @@ export class Server {
       ...(this.#key === null ? {} : { authorization: `Bearer ${this.#key}` }),
       ...(this.#project === null ? {} : { 'belfry-project': this.#project }),
     }
+  }
+
+  /** The reason of a change, as bytes of UTF-8, which is what the server reads. */
+  #whyTo(method: string): Record<string, string> {
+    if (this.#reason === null || method === 'GET') return {}
+    return { 'belfry-reason': Buffer.from(this.#reason).toString('latin1') }
   }
 
   #followClock(answer: Response): void {

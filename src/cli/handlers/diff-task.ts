@@ -1,11 +1,10 @@
 import type { Task } from '../../api/resources/tasks/schemas.ts'
 import type { TaskVersion } from '../../api/resources/versions/schemas.ts'
 import { changesBetween, type FieldChange } from '../../core/task/version-diff.ts'
+import { changeLines } from '../client/change-lines.ts'
 import { findTask, titleOf } from '../client/find-task.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
-import { printable } from '../client/printed.ts'
 import type { Server } from '../client/server.ts'
-import { onStdout as c } from '../terminal.ts'
 
 /** Shows what differs between two versions of a task; the second is the current one when it is not named. */
 export async function diffTask(
@@ -36,12 +35,5 @@ interface Diff {
 function diffText(task: Task, { before, after, changes }: Diff): string {
   const head = `task ${titleOf(task)}, version ${before.version} to ${after.version}`
   if (changes.length === 0) return `${head}: no differences\n`
-  const lines = changes.flatMap(({ field, before: old, after: now }) => [
-    c.bold(printable(field)),
-    ...(old === null ? [] : [c.red(`  - ${shown(old)}`)]),
-    ...(now === null ? [] : [c.green(`  + ${shown(now)}`)]),
-  ])
-  return `${head}\n${lines.join('\n')}\n`
+  return `${head}\n${changeLines(changes).join('\n')}\n`
 }
-
-const shown = (value: unknown) => printable(typeof value === 'string' ? value : JSON.stringify(value))

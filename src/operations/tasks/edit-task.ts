@@ -70,11 +70,12 @@ export interface Redefined extends Omit<changes.TaskEdit, 'id'> {
 /** Makes a new version of a task, which applies from now on; null: it stays as it is. */
 export async function redefine(
   context: Context,
-  { id, expected, note }: Redefinition,
+  { id, expected, note: given }: Redefinition,
   toBe: (task: changes.LockedTask, now: number, tx: Queryable) => Promise<Redefined | null>,
 ): Promise<void> {
   const { db, clock, projectId, wakeUps, lanes } = context
   const limits = await limitsOf(context)
+  const note = { ...given, reason: given.reason ?? context.request?.reason ?? null }
   let key: string | null = null
   let noteLane = () => {}
   const work = withDeadlockRetry(db, async (tx) => {

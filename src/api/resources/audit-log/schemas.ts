@@ -51,6 +51,8 @@ export const AuditEntryWithChanges = z
   })
   .meta({ id: 'AuditEntryWithChanges' })
 
+export type AuditEntryWithChanges = z.output<typeof AuditEntryWithChanges>
+
 export const AuditEntryPage = z
   .object({ items: z.array(AuditEntry), nextCursor: z.string().nullable() })
   .meta({ id: 'AuditEntryPage' })
