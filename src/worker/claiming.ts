@@ -191,14 +191,19 @@ export class Claiming {
     const kept = hand.keptLines.filter((line) => hand.places(line) > 0)
     const sides = this.#sides.withFreePlaces()
     const lookedAt = performance.now()
-    const { gated, strict, upTo, opensInMs } = await lanes.waiting(MAX_WAITING_LANES, [...sides.keys()])
+    const blocked = aside.blocked()
+    const { gated, strict, upTo, opensInMs } = await lanes.waiting({
+      limit: MAX_WAITING_LANES,
+      sides: [...sides.keys()],
+      blocked: [...blocked],
+    })
     this.#rates.clear()
     this.#rates.note(opensInMs, performance.now() - lookedAt)
     const occupied = new Set([...gated, ...strict])
     this.#sides.keepSlots(kept, occupied, aside.linesWaitedFor(occupied))
     const places = hand.places(hand.local)
     const limit = places + this.#freeCalls
-    const open = gated.filter((lane) => !aside.isBlocked(lane))
+    const open = gated.filter((lane) => !blocked.has(lane))
     this.#holdLocally(places)
     const found = [
       await this.#claim({ lanes: open, limit, most: sides }, (request) =>

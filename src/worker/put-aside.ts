@@ -39,13 +39,11 @@ export class PutAside {
     this.#options.giveBack({ runId, fence, sideLane })
   }
 
-  /** Whether the first run of a key waits for room that is not there yet. */
-  isBlocked(lane: number): boolean {
-    const line = this.#blocked.get(lane)
-    if (!line) return false
-    if (this.#options.hand.places(line) === 0) return true
-    this.#blocked.delete(lane)
-    return false
+  /** Lanes of keys whose first run waits for room that is not there yet. */
+  blocked(): ReadonlySet<number> {
+    for (const [lane, line] of this.#blocked)
+      if (this.#options.hand.places(line) > 0) this.#blocked.delete(lane)
+    return new Set(this.#blocked.keys())
   }
 
   /** Forgets keys of which nothing waits any more; answers the lines that the first runs of others wait for. */

@@ -1,6 +1,6 @@
 import type { Standing } from '../core/run/claim.ts'
 import type { Database } from '../store/database/database.ts'
-import { countRunning, limitedQueues, waitingLanes } from '../store/queues/gates.ts'
+import { countRunning, limitedQueues, type Offer, waitingLanes } from '../store/queues/gates.ts'
 import { servedLanes } from '../store/queues/queues.ts'
 import { type Line, LOCAL } from '../transport/local-worker.ts'
 
@@ -72,9 +72,9 @@ export class ServedLanes {
   }
 
   /** Lanes in which something waits for a place of its own, and may have one: the best first, as of now. */
-  async waiting(limit: number, sides: readonly number[]): Promise<WaitingLanes> {
+  async waiting(wanted: Required<Pick<Offer, 'limit' | 'sides' | 'blocked'>>): Promise<WaitingLanes> {
     const { db, labels } = this.#options
-    const [found] = await db.run(waitingLanes({ labels, sides, limit }))
+    const [found] = await db.run(waitingLanes({ labels, ...wanted }))
     const { lanes = [], opensInMs } = found ?? {}
     const idsOf = (isGated: boolean) => lanes.filter((lane) => lane.isGated === isGated).map(({ id }) => id)
     const upTo = new Map<number, Standing>()

@@ -179,17 +179,23 @@ test('a concurrency key and a queue limit hold exactly while their targets hang'
   expect(await heldPlaces(db)).toEqual([])
 })
 
-test('a run of a key that waits for a full target holds no slot, and other keys go on', async () => {
+test.each([
+  ['holds no slot, and other keys go on', {}],
+  ['keeps nothing else of its queue waiting that has one slot', { concurrencyLimit: 1 }],
+  ['keeps nothing else of its queue waiting that has a rate', { rate: '20/s', burst: 1 }],
+])('a run of a key that waits for a full target %s', async (_, limits) => {
   const { db, node, targets } = await aNodeAndTargets()
   const [silent, healthy] = [await targets.open('silent'), await targets.open('healthy')]
   await callAll(node, silent, TARGET_LIMIT)
   await untilUnderWay(silent, TARGET_LIMIT)
-  const waiting = await callAll(node, silent, 3, { concurrencyKey: 'full', concurrencyLimit: 1 })
+  const queue = 'shared'
+  if (Object.keys(limits).length > 0) await node.request('PATCH', `/v1/queues/${queue}`, limits)
+  const waiting = await callAll(node, silent, 3, { queue, concurrencyKey: 'full', concurrencyLimit: 1 })
   await untilWaiting(db, waiting, 3)
   // The first is claimed once, to learn that its target is full.
   await eventually(async () => (await heldPlaces(db)).length === 0)
 
-  const others = await callAll(node, healthy, 3, { concurrencyKey: 'other', concurrencyLimit: 1 })
+  const others = await callAll(node, healthy, 3, { queue, concurrencyKey: 'other', concurrencyLimit: 1 })
   await allEnded(db, others)
   await silent.behave('healthy')
   await silent.release()

@@ -5,6 +5,7 @@
  * have not been fired.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
@@ -78,6 +79,7 @@ export async function redefine(
   const note = { ...given, reason: given.reason ?? context.request?.reason ?? null }
   let key: string | null = null
   let noteLane = () => {}
+  let isGateChanged = false
   const work = withDeadlockRetry(db, async (tx) => {
     const locked = await lockLiving(tx, projectId, id)
     refuseOtherVersion(locked.version, expected)
@@ -89,7 +91,10 @@ export async function redefine(
     const { definition } = redefined
     key = redefined.key
     if (isRetimed) keepLimits(definition, limits, now)
-    noteLane = await lanes.ensureWithin(tx, [laneOf(projectId, definition)])
+    const lane = laneOf(projectId, definition)
+    noteLane = await lanes.ensureWithin(tx, [lane])
+    // What waits for the rate or the limit of the key need not wait until workers look by themselves.
+    isGateChanged = !isDeepStrictEqual(lane.gate, laneOf(projectId, task.definition).gate)
     const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
     await tx.run(insertEdit(id, note))
     const { version, updatedAt } = replaced as { version: number; updatedAt: number }
@@ -113,6 +118,7 @@ export async function redefine(
     throw error
   })
   noteLane()
+  if (isGateChanged) wakeUps.announceQueues()
   const shard = shardOf(id)
   wakeUps.announceDue(due.map((at) => ({ shard, at })))
 }

@@ -69,6 +69,8 @@ export interface Offer {
   readonly queues?: readonly string[] | null
   /** The side lanes that it has room for; it hears of no others. */
   readonly sides?: readonly number[]
+  /** Lanes of keys that it cannot take from yet: they are told, and take no other lane's turn. */
+  readonly blocked?: readonly number[]
   readonly limit: number
 }
 
@@ -85,6 +87,7 @@ export const waitingLanes = ({
   handlers = null,
   queues = null,
   sides = [],
+  blocked = [],
   limit,
 }: Offer) =>
   reading(
@@ -97,7 +100,7 @@ export const waitingLanes = ({
           select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
         ) next
       ), waiting as (
-        select o.lane, o.priority, o.wake_at, l.keyed, w.id as queue_gate, l.keyed or w.id is not null as gated,
+        select o.lane, o.priority, o.wake_at, l.keyed, o.lane = any(${list(blocked, (id) => id)}::bigint[]) as blocked, w.id as queue_gate, l.keyed or w.id is not null as gated,
                least(w.room, (w.rate_window - w.ahead) / w.rate_gap) as queue_free, least(l.room, (l.rate_window - l.ahead) / l.rate_gap) as key_free,
                greatest(${opensIn(part`l.rate_gap`, part`l.rate_window`, part`l.ahead`)}, ${opensIn(part`w.rate_gap`, part`w.rate_window`, part`w.ahead`)}) as opens_in
         from occupied o
@@ -119,14 +122,14 @@ export const waitingLanes = ({
           and (${projectId}::uuid is null or l.project_id = ${projectId}::uuid)
           and (${textList(queues)}::text[] is null or l.queue = any(${textList(queues)}::text[]))
       ), open as (
-        select *, row_number() over (partition by queue_gate order by priority, wake_at) as turn from waiting
+        select *, row_number() over (partition by queue_gate, blocked order by priority, wake_at) as turn from waiting
         where coalesce(least(key_free, queue_free), 1) > 0
       )
       select o.lane as id, o.gated as "isGated", o.keyed as "isKeyed", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt",
              s."opensInMs"
-      from (select min(opens_in)::float8 / 1000 as "opensInMs" from waiting) s
+      from (select min(opens_in)::float8 / 1000 as "opensInMs" from waiting where not blocked) s
       left join open o on o.queue_free is null or o.turn <= o.queue_free
-      left join open next on next.queue_gate = o.queue_gate and next.turn = o.queue_free + 1
+      left join open next on next.queue_gate = o.queue_gate and next.blocked = o.blocked and next.turn = o.queue_free + 1
       order by o.priority, o.wake_at
       limit ${limit}`,
     (rows): WaitingLanes[] => [

@@ -125,6 +125,7 @@ export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequ
       from (select (select count(*) from open) < (select count(*) from asked)
                 or (select count(*) from claimed) < (select count(*) from best)
                 or (exists (select from open) and not exists (select from best)) as "isShort") s
-      left join claimed on true`,
+      left join claimed on true
+      order by priority, wake_at, run_id`,
     claimOf,
   )
