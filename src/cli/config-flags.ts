@@ -36,6 +36,7 @@ function placeholder(key: ConfigKey): string {
       labels: 'list',
       allowedOrigins: 'list',
       trustedProxies: 'list',
+      allowedPrivateNetworks: 'list',
       tlsCert: 'file',
       tlsKey: 'file',
       privateAddresses: 'mode',

@@ -2,11 +2,13 @@
 
 import { Readiness } from '../api/http/readiness.ts'
 import { uuidv7 } from '../core/ids.ts'
+import { type Network, parseNetwork } from '../core/values/network.ts'
 import { RefusedRequests } from '../operations/audit-log/refused-requests.ts'
 import type { Facilities } from '../operations/context.ts'
 import { WriteCheck } from '../operations/server/write-check.ts'
 import { NameResolver } from '../outgoing/names/name-resolver.ts'
 import { OwnPorts } from '../outgoing/own-ports.ts'
+import { StoredProjectNetworks } from '../outgoing/project-networks.ts'
 import { SecretSigner } from '../outgoing/signer.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config } from '../runtime/config.ts'
@@ -66,6 +68,9 @@ export interface Foundations extends NodeOptions {
   readonly resolver: NameResolver
   readonly userAgent: string
   readonly allowPrivateAddresses: boolean
+  /** Networks among those that tasks may reach even if the others may not. */
+  readonly allowedNetworks: readonly Network[]
+  readonly projectNetworks: StoredProjectNetworks
   /** What this node may have open at once. */
   readonly files: FileShare
   readonly subscriptionLeaseMs: number
@@ -105,6 +110,7 @@ export function layFoundations(options: NodeOptions): Foundations {
       misfireGraceMs: config.misfireGraceMs,
       deadNodeMinutes: config.deadNodeMinutes,
       refusedRequests,
+      privateReach: reachesPrivate(config) ? 'all' : config.allowedPrivateNetworks,
       limits: {
         minPeriodMs: config.minPeriodMs,
         maxAheadMs: config.maxAheadDays === 0 ? null : config.maxAheadDays * DAY_MS,
@@ -115,6 +121,8 @@ export function layFoundations(options: NodeOptions): Foundations {
     resolver: new NameResolver(),
     userAgent: `belfry/${version}`,
     allowPrivateAddresses: reachesPrivate(config),
+    allowedNetworks: allowedNetworksOf(config),
+    projectNetworks: new StoredProjectNetworks({ db: engine, log }),
     files: filesOf(options, log),
     subscriptionLeaseMs: LEASES_OF_SUBSCRIPTIONS * config.leaseMs,
   }
@@ -134,6 +142,14 @@ function filesOf({ config, isEmbedded }: NodeOptions, log: Logger): FileShare {
 const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl: string) =>
   databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
 
-/** Whoever can reach a server on loopback is on this machine and reaches what it reaches. */
-const reachesPrivate = ({ privateAddresses, host }: Config) =>
-  privateAddresses === 'auto' ? isLoopback(host) : privateAddresses === 'allow'
+/**
+ * Whoever can reach a server on loopback is on this machine and reaches what it reaches; unless the operator has said
+ * what tasks may reach.
+ */
+const reachesPrivate = ({ privateAddresses, allowedPrivateNetworks, host }: Config) =>
+  privateAddresses === 'auto'
+    ? isLoopback(host) && allowedPrivateNetworks.length === 0
+    : privateAddresses === 'allow'
+
+const allowedNetworksOf = ({ allowedPrivateNetworks }: Config): Network[] =>
+  allowedPrivateNetworks.flatMap((text) => parseNetwork(text) ?? [])

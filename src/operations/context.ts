@@ -27,6 +27,8 @@ export interface Facilities {
   readonly refusedRequests: Pick<RefusedRequests, 'note'>
   /** Limits of projects that set none of their own. */
   readonly limits: ProjectLimits
+  /** Private networks that tasks of this installation may reach. */
+  readonly privateReach: 'all' | readonly string[]
 }
 
 /** Who calls an operation. */

@@ -1,9 +1,11 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { aNameServer } from '../../test/support/name-server.ts'
-import { forbiddenKind } from '../core/action/address.ts'
+import { forbiddenKind, notPrivate } from '../core/action/address.ts'
+import { type Network, parseNetwork } from '../core/values/network.ts'
 import { httpServer, sendBy as send } from '../worker/executors/test-support.ts'
 import { HttpClient } from './http-client.ts'
 import { NameResolver } from './names/name-resolver.ts'
+import { confinementOf } from './project-networks.ts'
 
 const strict = new HttpClient({ allowPrivate: false })
 const lenient = new HttpClient({ allowPrivate: true })
@@ -191,4 +193,56 @@ test('a name is not asked for again between the check and the connection', async
 
   expect(result).toMatchObject({ ok: true, response: { body: 'here' } })
   expect(questions).toHaveLength(2)
+})
+
+const networks = (...texts: string[]) => texts.flatMap((text) => parseNetwork(text) ?? [])
+
+test('of private networks a list allows its own, in whatever way an address is written, and nothing that is never reached', () => {
+  const policy = {
+    allowPrivate: false,
+    allowedNetworks: networks('10.1.0.0/16', '127.0.0.2', 'fc00::/7', '100.64.0.0/10'),
+  }
+  const reached = ['10.1.2.3', '127.0.0.2', 'fd12::1', '::ffff:10.1.2.3', '64:ff9b::10.1.2.3', '1.1.1.1']
+  const notReached = ['10.2.0.1', '127.0.0.1', '192.168.1.1', '100.100.100.200', 'fd00:ec2::254', 'fe80::1']
+
+  expect(reached.filter((address) => forbiddenKind(address, policy) !== undefined)).toEqual([])
+  expect(notReached.filter((address) => forbiddenKind(address, policy) === undefined)).toEqual([])
+})
+
+test.each([
+  '0.0.0.0/0',
+  '8.8.8.8',
+  '169.254.169.254',
+  '169.254.0.0/16',
+  '100.100.100.200',
+  '::/0',
+  'fe80::/10',
+])('%s is no private network that could be allowed', (text) => {
+  expect(notPrivate(networks(text)[0] as Network)).toContain(text)
+})
+
+test('a project that is confined reaches less than others, and uses none of their connections', async () => {
+  const server = await httpServer((_request, response) => response.end())
+  const confined = new Map([
+    ['nowhere', confinementOf([])],
+    ['elsewhere', confinementOf(['10.0.0.0/8', '127.0.0.2'])],
+    ['here', confinementOf(['127.0.0.1/32'])],
+  ])
+  const client = new HttpClient({
+    allowPrivate: false,
+    allowedNetworks: networks('127.0.0.0/8'),
+    projectNetworks: { of: (projectId) => confined.get(projectId) },
+  })
+  onTestFinished(() => client.close())
+  const call = async (projectId: string) => {
+    const result = await send(client, server.url, { projectId })
+    return result.ok ? result.response.status : result.failure.error.code
+  }
+
+  expect(await call('any')).toBe(200)
+  expect(await call('nowhere')).toBe('forbidden_address')
+  expect(await call('elsewhere')).toBe('forbidden_address')
+  expect(await call('here')).toBe(200)
+  expect(await call('any')).toBe(200)
+  expect(server.sockets).toHaveLength(2)
 })

@@ -14,13 +14,14 @@ import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
 import { type AddressPolicy, isPrivateAddress } from '../core/action/address.ts'
 import type { StopSignal } from '../runtime/stop-signal.ts'
-import { guardedConnector } from './address-guard.ts'
+import { type Connector, guardedConnector } from './address-guard.ts'
 import { boundingAnswers } from './answer-bound.ts'
 import { BodyCapture, type CapturedBody } from './body-capture.ts'
 import { describeFailure, type HttpFailure, ProtocolViolation } from './http-failure.ts'
 import { NameResolver } from './names/name-resolver.ts'
-import { OriginPools, type PoolLease } from './origin-pools.ts'
+import { OriginPools, type PoolLease, type Separate } from './origin-pools.ts'
 import { OwnPorts } from './own-ports.ts'
+import { type Confinement, type ProjectNetworks, UNCONFINED } from './project-networks.ts'
 import { Shortage } from './shortage.ts'
 
 export const CONNECT_TIMEOUT_MS = 10_000
@@ -60,6 +61,8 @@ export interface HttpRequest {
   readonly headers: string[]
   readonly body: string | undefined
   readonly signal: StopSignal
+  /** Whose request it is: projects may be confined to some of the private networks. */
+  readonly projectId?: string | undefined
   /** Whether it must not reach loopback and private networks, although the policy would allow it. */
   readonly onlyPublic?: boolean
   /** How long it may take until the first byte is sent; waiting for a free connection counts. */
@@ -84,6 +87,7 @@ export type HttpResult =
 export interface HttpClientOptions extends AddressPolicy {
   /** Where this process itself listens, and is not called. */
   readonly own?: OwnPorts | undefined
+  readonly projectNetworks?: ProjectNetworks | undefined
   /** Shared with everything else in this process that calls names. */
   readonly resolver?: NameResolver | undefined
   readonly connectTimeoutMs?: number
@@ -93,39 +97,52 @@ export interface HttpClientOptions extends AddressPolicy {
   readonly idleConnections?: number | undefined
 }
 
-type PoolsOptions = HttpClientOptions & { readonly resolver: NameResolver }
+type PoolsOptions = Omit<HttpClientOptions, keyof AddressPolicy>
 
 /** Origins of which is remembered where they led; one that is forgotten counts as public. */
 const MAX_KNOWN_ORIGINS = 1_000
+/** Of so many confinements the connectors are kept. */
+const MAX_CONFINEMENTS = 1_000
 
 export class HttpClient {
   readonly #pools: OriginPools
   /** For requests that must not reach what others may. */
   readonly #publicPools: OriginPools
+  readonly #policy: AddressPolicy
+  readonly #projectNetworks: ProjectNetworks
+  /** How those connect who are confined, by the key of their confinement. */
+  readonly #separate = new LRUCache<string, Separate>({ max: MAX_CONFINEMENTS })
+  readonly #connectorFor: (policy: AddressPolicy) => Connector
   readonly #shortage = new Shortage()
   /** Whether all connections to an origin so far have led to private addresses. */
   readonly #isPrivate = new LRUCache<string, boolean>({ max: MAX_KNOWN_ORIGINS })
 
-  constructor({ resolver = new NameResolver(), ...options }: HttpClientOptions) {
-    this.#pools = this.#openPools({ ...options, resolver })
-    this.#publicPools = options.allowPrivate
-      ? this.#openPools({ ...options, resolver, allowPrivate: false })
-      : this.#pools
+  constructor({ allowPrivate, allowedNetworks = [], ...options }: HttpClientOptions) {
+    const { resolver = new NameResolver(), own = new OwnPorts(), connectTimeoutMs } = options
+    const policy = { allowPrivate, allowedNetworks }
+    this.#connectorFor = (judged) =>
+      boundingAnswers(
+        guardedConnector({
+          ...judged,
+          resolver,
+          shortage: this.#shortage,
+          own,
+          timeoutMs: connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+          onConnected: (origin, address) =>
+            this.#isPrivate.set(origin, this.#isPrivate.get(origin) !== false && isPrivateAddress(address)),
+        }),
+      )
+    this.#policy = policy
+    this.#projectNetworks = options.projectNetworks ?? UNCONFINED
+    this.#pools = this.#openPools(policy, options)
+    const reachesPrivate = allowPrivate || allowedNetworks.length > 0
+    this.#publicPools = reachesPrivate ? this.#openPools({ allowPrivate: false }, options) : this.#pools
   }
 
-  #openPools({ allowPrivate, own, resolver, ...limits }: PoolsOptions): OriginPools {
-    const { connectTimeoutMs, bodyIdleTimeoutMs, connectionsPerOrigin, idleConnections } = limits
-    const connector = guardedConnector({
-      allowPrivate,
-      resolver,
-      shortage: this.#shortage,
-      own: own ?? new OwnPorts(),
-      timeoutMs: connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-      onConnected: (origin, address) =>
-        this.#isPrivate.set(origin, this.#isPrivate.get(origin) !== false && isPrivateAddress(address)),
-    })
+  #openPools(policy: AddressPolicy, options: PoolsOptions): OriginPools {
+    const { bodyIdleTimeoutMs, connectionsPerOrigin, idleConnections } = options
     return new OriginPools({
-      connect: boundingAnswers(connector),
+      connect: this.#connectorFor(policy),
       bodyTimeout: bodyIdleTimeoutMs ?? BODY_IDLE_TIMEOUT_MS,
       // A receiver may work for as long as the attempt allows before it answers.
       headersTimeout: 0,
@@ -140,10 +157,25 @@ export class HttpClient {
 
   /** Sends one request and waits for its answer; never rejects for what the far end does. */
   send(request: HttpRequest): Promise<HttpResult> {
-    const pools = request.onlyPublic ? this.#publicPools : this.#pools
     return new Promise((resolve) => {
-      new Call(request, pools.lease(request.target.origin), this.#shortage, resolve).start()
+      new Call(request, this.#leaseFor(request), this.#shortage, resolve).start()
     })
+  }
+
+  #leaseFor({ target: { origin }, projectId, onlyPublic }: HttpRequest): PoolLease {
+    if (onlyPublic) return this.#publicPools.lease(origin)
+    const confinement = projectId === undefined ? undefined : this.#projectNetworks.of(projectId)
+    return this.#pools.lease(origin, confinement && this.#separateFor(confinement))
+  }
+
+  /** Connections that reach less than those of others are not shared with them. */
+  #separateFor({ key, networks }: Confinement): Separate {
+    const known = this.#separate.get(key)
+    if (known) return known
+    const connect = this.#connectorFor({ ...this.#policy, onlyNetworks: networks })
+    const separate = { key, connect }
+    this.#separate.set(key, separate)
+    return separate
   }
 
   /** Whether an origin is known to be in a private network; one that was ever found elsewhere is not. */

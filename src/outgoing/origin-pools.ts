@@ -14,9 +14,19 @@ export interface OriginPoolsOptions extends Client.Options {
   readonly idleConnections?: number | undefined
 }
 
+/** Connections to an origin that are made in another way, and are not for everybody. */
+export interface Separate {
+  /** Who may use them. */
+  readonly key: string
+  readonly connect: NonNullable<Client.Options['connect']>
+}
+
 /** The connections to one origin. */
 interface Origin {
   readonly name: string
+  /** The name, and who may use the connections if not everybody may. */
+  readonly key: string
+  readonly options: Client.Options
   /** Those without a request, the one used last at the end: it is taken first, so that others close when fewer are needed. */
   readonly idle: Connection[]
   /** All of them, also those that are about to connect. */
@@ -88,11 +98,13 @@ export class OriginPools {
     this.#maxIdle = idleConnections ?? MAX_IDLE_CONNECTIONS
   }
 
-  lease(name: string): PoolLease {
-    let origin = this.#origins.get(name)
+  lease(name: string, separate?: Separate): PoolLease {
+    const key = separate === undefined ? name : `${name} ${separate.key}`
+    let origin = this.#origins.get(key)
     if (origin === undefined) {
-      origin = { name, idle: [], open: 0, leases: 0, waiting: new Set() }
-      this.#origins.set(name, origin)
+      const options = separate === undefined ? this.#options : { ...this.#options, connect: separate.connect }
+      origin = { name, key, options, idle: [], open: 0, leases: 0, waiting: new Set() }
+      this.#origins.set(key, origin)
     }
     if (origin.leases++ === 0) this.#unused.delete(origin)
     return new PoolLease(this, origin)
@@ -146,7 +158,7 @@ export class OriginPools {
   }
 
   #open(origin: Origin): Connection {
-    const client = new Client(origin.name, this.#options)
+    const client = new Client(origin.name, origin.options)
     const connection: Connection = { client, origin }
     origin.open++
     this.#clients.add(client)
@@ -178,7 +190,7 @@ export class OriginPools {
   #rest(origin: Origin): void {
     if (origin.idle.length === 0) {
       this.#unused.delete(origin)
-      this.#origins.delete(origin.name)
+      this.#origins.delete(origin.key)
       return
     }
     this.#unused.add(origin)

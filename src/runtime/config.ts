@@ -8,9 +8,10 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { MIN_ADMIN_KEY_CHARACTERS } from '../core/access/api-key.ts'
+import { notPrivate } from '../core/action/address.ts'
 import { parseEmailAddress } from '../core/action/email-address.ts'
 import { parseSmtpUrl } from '../core/action/smtp-url.ts'
-import { networkText, parseNetwork } from '../core/values/network.ts'
+import { type Network, networkText, parseNetwork } from '../core/values/network.ts'
 import { nearest } from '../core/words/nearest.ts'
 import { LOG_LEVELS, type LogLevel } from '../telemetry/log-level.ts'
 import { contradiction, GRACE_IN_TAKEOVERS } from './consistency.ts'
@@ -73,6 +74,8 @@ export interface Config {
   readonly labels: readonly string[]
   /** Whether tasks may reach loopback and private networks; `auto`: when the API listens on loopback. */
   readonly privateAddresses: PrivateAddresses
+  /** Private networks that tasks may reach when they may not reach all of them. */
+  readonly allowedPrivateNetworks: readonly string[]
   /** The mail server that `email` actions go through; null where there is none. */
   readonly smtpUrl: string | null
   /** Who sends where an action does not say. */
@@ -239,6 +242,18 @@ const networks = (help: string): Setting<readonly string[]> => ({
   },
 })
 
+const privateNetworks = (help: string): Setting<readonly string[]> => ({
+  ...networks(help),
+  parse: (value) => {
+    const given = networks('').parse(value)
+    for (const text of given) {
+      const problem = notPrivate(parseNetwork(text) as Network)
+      if (problem !== null) fail(`contains a network that cannot be allowed: ${problem}`)
+    }
+    return given
+  },
+})
+
 function networkOf(value: unknown): string {
   const network = typeof value === 'string' ? parseNetwork(value) : null
   if (network !== null) return networkText(network)
@@ -284,6 +299,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   privateAddresses: forNetworks(
     oneOf(PRIVATE_ADDRESSES, 'auto', 'Requests to private networks: auto, allow, refuse'),
   ),
+  allowedPrivateNetworks: forNetworks(privateNetworks('Private networks that tasks may reach')),
   smtpUrl: {
     ...text('Mail server, such as smtp://user:password@host:587'),
     parse: (value) => {

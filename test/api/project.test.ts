@@ -53,6 +53,34 @@ test('the project says who sends messages, or leaves it to the server', async ()
   expect(after.body.mail).toEqual({ from: null, replyTo: null })
 })
 
+test('the project says which private networks its calls reach, within those of the installation', async () => {
+  const allow = (allowedPrivate: unknown, by = send) =>
+    by('PATCH', '/v1/projects/default', { network: { allowedPrivate } })
+  const { send: narrow } = await createTestApp({ db }, { privateReach: ['10.0.0.0/8'] })
+  const before = await send('GET', '/v1/projects/default')
+  const named = await allow(['10.1.0.0/16', '192.168.1.7'])
+  const inside = await allow(['10.1.0.0/16'], narrow)
+  const outside = await allow(['10.1.0.0/16', '192.168.1.7'], narrow)
+  const wrong = await allow(['8.8.8.8', '169.254.169.254', 'localhost'])
+  const none = await allow([])
+  const after = await allow(null)
+
+  expect(before.body.network).toEqual({ allowedPrivate: null })
+  expect(named.body.network).toEqual({ allowedPrivate: ['10.1.0.0/16', '192.168.1.7/32'] })
+  expect(inside.body.network).toEqual({ allowedPrivate: ['10.1.0.0/16'] })
+  expect(outside).toMatchObject({
+    status: 422,
+    body: {
+      errors: [
+        { pointer: '/network/allowedPrivate/1', detail: expect.stringContaining('allows: 10.0.0.0/8') },
+      ],
+    },
+  })
+  expect(wrong.body.errors).toHaveLength(3)
+  expect(none.body.network).toEqual({ allowedPrivate: [] })
+  expect(after.body.network).toEqual({ allowedPrivate: null })
+})
+
 test.each([
   [
     'a rate',
@@ -148,7 +176,7 @@ test('a task that exists goes on, and is held to the limits when it is reschedul
 })
 
 test.each([
-  [{}, '', 'must name limits or mail'],
+  [{}, '', 'must name limits, mail or network'],
   [{ limits: {} }, '/limits', 'must name at least one limit to change'],
   [{ limits: { minPeriod: '1ms' } }, '/limits/minPeriod', 'must be from 10ms to 3650d'],
   [{ limits: { minPeriod: '2d', maxAhead: '1d' } }, '/limits/minPeriod', 'must not be greater than maxAhead'],

@@ -36,7 +36,12 @@ export async function createTestApp(
   {
     limits = { minPeriodMs: null, maxAheadMs: null },
     allowedOrigins = [],
-  }: { limits?: ProjectLimits; allowedOrigins?: readonly string[] } = {},
+    privateReach = 'all',
+  }: {
+    limits?: ProjectLimits
+    allowedOrigins?: readonly string[]
+    privateReach?: 'all' | readonly string[]
+  } = {},
 ) {
   const [reading] = await db.run(readClock()).catch(() => [])
   const offset = (reading?.now ?? Date.now()) - performance.now()
@@ -67,6 +72,7 @@ export async function createTestApp(
     deadNodeMinutes: 10_080,
     refusedRequests,
     limits,
+    privateReach,
   }
   const tester = new Tester({
     clock,

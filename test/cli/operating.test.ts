@@ -70,15 +70,21 @@ test('limits of the project are set, shown, and taken away', async () => {
   const wrong = await belfry('project', 'limit', '--min-period', 'often')
   const nothing = await belfry('project', 'limit')
   await belfry('project', 'limit', '--min-period', '', '--max-ahead', '')
+  const network = await belfry('project', 'edit', '--private-networks', '10.1.0.0/16, 10.2.3.4')
+  await belfry('project', 'edit', '--private-networks', 'all')
   const shown = await belfry('project', 'show', '--json')
 
+  expect(network.stdout).toMatch(/networks +10\.1\.0\.0\/16, 10\.2\.3\.4\/32\n$/)
   expect(set.stdout).toMatch(
     /^✓ project default\n {2}min period {2}at least 1m between two occurrences of a task\n.* at most 30d ahead\n$/,
   )
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--every: ') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--min-period: ') })
-  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('--min-period 1m') })
-  expect(JSON.parse(shown.stdout).limits).toMatchObject({ maxAhead: null })
+  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('--min-period') })
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    limits: { maxAhead: null },
+    network: { allowedPrivate: null },
+  })
 })
 
 test('a schedule is previewed from words or flags, and what is wrong is told by its flag', async () => {

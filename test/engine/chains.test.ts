@@ -75,6 +75,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
     deadNodeMinutes: 10_080,
     refusedRequests: { note: () => {} },
     limits: { minPeriodMs: null, maxAheadMs: null },
+    privateReach: 'all' as const,
     ...systemCall('test', DEFAULT_PROJECT_ID),
   }
   await editTask(context, {

@@ -78,6 +78,7 @@ const overview = () =>
     deadNodeMinutes: 10_080,
     refusedRequests: { note: () => {} },
     limits: { minPeriodMs: null, maxAheadMs: null },
+    privateReach: 'all' as const,
     ...systemCall('test', DEFAULT_PROJECT_ID),
   })
 

@@ -310,6 +310,7 @@ test('other redrives are taken on when one cannot be', async () => {
       refusedRequests: { note: () => {} },
       writeCheck: new WriteCheck(db),
       limits: { minPeriodMs: null, maxAheadMs: null },
+      privateReach: 'all' as const,
     },
     log: silentLogger(),
   })

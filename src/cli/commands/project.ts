@@ -110,3 +110,4 @@ const withSettings = (command: Command) =>
     .option('--max-ahead <time>', 'Maximum time until the next occurrence')
     .option('--mail-from <address>', 'Sender of emails')
     .option('--mail-reply-to <address>', 'Reply-to address of emails')
+    .option('--private-networks <list>', 'Private networks that calls can reach: a list, none, or all')

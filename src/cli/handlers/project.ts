@@ -17,6 +17,7 @@ export interface SettingFlags extends ClientFlags {
   readonly maxAhead?: string
   readonly mailFrom?: string
   readonly mailReplyTo?: string
+  readonly privateNetworks?: string
 }
 
 export async function createProject(name: string, flags: SettingFlags): Promise<void> {
@@ -45,7 +46,10 @@ export async function showProject(name: string | undefined, flags: ClientFlags):
 export async function editProject(name: string | undefined, flags: SettingFlags): Promise<void> {
   const body = settingsOf(flags)
   if (Object.keys(body).length === 0)
-    throw usage('No setting was given.', 'Add --min-period, --max-ahead, --mail-from or --mail-reply-to.')
+    throw usage(
+      'No setting was given.',
+      'Add --min-period, --max-ahead, --mail-from, --mail-reply-to or --private-networks.',
+    )
   const server = serverFrom(flags)
   const path = pathOf(await theName(name, flags, server))
   const { data: project } = await ask('edit', () => server.ask<Project>('PATCH', path, { body }))
@@ -79,10 +83,18 @@ async function theName(name: string | undefined, { project }: ClientFlags, serve
   return items.length === 1 ? (items[0] as Project).name : 'default'
 }
 
-function settingsOf({ minPeriod, maxAhead, mailFrom, mailReplyTo }: SettingFlags) {
+function settingsOf({ minPeriod, maxAhead, mailFrom, mailReplyTo, privateNetworks }: SettingFlags) {
   const limits = given({ minPeriod, maxAhead })
   const mail = given({ from: mailFrom, replyTo: mailReplyTo })
-  return { ...(limits ? { limits } : {}), ...(mail ? { mail } : {}) }
+  const network =
+    privateNetworks === undefined ? null : { allowedPrivate: networksOf(privateNetworks.trim()) }
+  return { ...(limits ? { limits } : {}), ...(mail ? { mail } : {}), ...(network ? { network } : {}) }
+}
+
+/** `all` leaves it to the installation. */
+function networksOf(text: string): string[] | null {
+  if (text === 'all' || text === '') return null
+  return text === 'none' ? [] : text.split(',').map((network) => network.trim())
 }
 
 /** What was typed; an empty value means none. */
@@ -101,7 +113,11 @@ const FLAGS: Readonly<Record<string, string>> = {
 }
 
 const ask = <T>(command: string, work: () => Promise<T>): Promise<T> =>
-  naming((pointer) => FLAGS[pointer] ?? 'the request', `belfry project ${command} --help`, work)
+  naming(
+    (pointer) => FLAGS[pointer] ?? (pointer.startsWith('/network') ? '--private-networks' : 'the request'),
+    `belfry project ${command} --help`,
+    work,
+  )
 
 function projectTable(items: readonly Project[], now: number): string {
   return table(
@@ -115,11 +131,13 @@ function projectTable(items: readonly Project[], now: number): string {
   )
 }
 
-function projectText({ name, limits: { minPeriod, maxAhead }, mail, archivedAt }: Project): string {
+function projectText({ name, limits: { minPeriod, maxAhead }, mail, network, archivedAt }: Project): string {
+  const networks = network?.allowedPrivate ?? null
   return `project ${printable(name)}${archivedAt === null ? '' : ' (archived)'}\n${facts([
     ['min period', `at least ${minPeriod} between two occurrences of a task`],
     ['max ahead', maxAhead === null ? 'no limit' : `next occurrence at most ${maxAhead} ahead`],
     ...(mail.from === null ? [] : [['mail from', printable(mail.from)] as const]),
     ...(mail.replyTo === null ? [] : [['reply to', printable(mail.replyTo)] as const]),
+    ...(networks === null ? [] : [['networks', printable(networks.join(', ') || 'none')] as const]),
   ])}`
 }

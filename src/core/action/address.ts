@@ -3,11 +3,16 @@
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { holds, isInside, type Network, networkText, parseNetwork } from '../values/network.ts'
 
 /** Which addresses tasks may reach, beyond the public ones. */
 export interface AddressPolicy {
   /** Whether loopback, private, unique-local and carrier-grade NAT addresses may be reached. */
   readonly allowPrivate: boolean
+  /** Networks among those that may be reached even if the others may not. */
+  readonly allowedNetworks?: readonly Network[] | undefined
+  /** Where given, no others among those may be reached. */
+  readonly onlyNetworks?: readonly Network[] | undefined
 }
 
 /** Why the address may not be reached, in a word or two; undefined when it may. */
@@ -18,8 +23,28 @@ export function forbiddenKind(address: string, policy: AddressPolicy): string | 
   const range = parsed.range()
   if (range === 'unicast') return isGlobalUnicast(parsed) ? undefined : 'unassigned'
   const privateKind = PRIVATE_KINDS.get(range)
-  if (privateKind !== undefined) return policy.allowPrivate ? undefined : privateKind
+  if (privateKind !== undefined) return isAllowed(parsed, policy) ? undefined : privateKind
   return range === 'linkLocal' ? 'link-local' : KNOWN_KINDS.has(range) ? range : 'reserved'
+}
+
+function isAllowed(
+  address: Address,
+  { allowPrivate, allowedNetworks, onlyNetworks }: AddressPolicy,
+): boolean {
+  if (!allowPrivate && !holdsAny(allowedNetworks ?? [], address)) return false
+  return onlyNetworks === undefined || holdsAny(onlyNetworks, address)
+}
+
+const holdsAny = (networks: readonly Network[], address: Address) =>
+  networks.some((network) => holds(network, address))
+
+/**
+ * Why a network cannot be one of private addresses that tasks may reach: others they reach anyway, or never. Null when it
+ * can. One that holds a metadata service among others can; the service stays out of reach.
+ */
+export function notPrivate(network: Network): string | null {
+  if (PRIVATE_NETWORKS.some((known) => isInside([known], network)) && !isMetadata(network.base)) return null
+  return `${networkText(network)} is not part of a private network that tasks can reach, such as 10.0.0.0/8 or 192.168.0.0/16`
 }
 
 /** Whether an address is one that only this machine or its own network can reach. */
@@ -41,6 +66,16 @@ const PRIVATE_KINDS: ReadonlyMap<string, string> = new Map([
   ['uniqueLocal', 'private'],
   ['carrierGradeNat', 'private'],
 ])
+/** All that ipaddr.js counts among these kinds. */
+const PRIVATE_NETWORKS = [
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  '::1/128',
+  'fc00::/7',
+].flatMap((text) => parseNetwork(text) ?? [])
 const KNOWN_KINDS: ReadonlySet<string> = new Set(['unspecified', 'multicast', 'broadcast'])
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6

@@ -35,7 +35,8 @@ export const isInside = (networks: readonly Network[], { base, bits }: Network):
 /** One way to write a network, whatever way it was written in. */
 export const networkText = ({ base, bits }: Network): string => `${base.toString()}/${bits}`
 
-const holds = ({ base, bits }: Network, address: Address): boolean =>
+/** For an address that was read already. */
+export const holds = ({ base, bits }: Network, address: Address): boolean =>
   base.kind() === address.kind() && address.match(base, bits)
 
 /** In the ordinary notation only: others are read differently by different programs. */

@@ -1,6 +1,8 @@
+import type { Network } from '../../core/values/network.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
 import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { OwnPorts } from '../../outgoing/own-ports.ts'
+import type { ProjectNetworks } from '../../outgoing/project-networks.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { LeasedWork } from '../../runtime/leased-work.ts'
@@ -28,6 +30,10 @@ export interface DelivererOptions {
   readonly keys: EndpointKeys
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
+  /** Networks among those where they may be even if others may not. */
+  readonly allowedNetworks?: readonly Network[]
+  /** What projects give up of that. */
+  readonly projectNetworks?: ProjectNetworks
   /** Where this process itself listens, and is not called. */
   readonly ownPorts?: OwnPorts
   /** Shared with everything else in this process that calls names. */
@@ -47,10 +53,16 @@ export class Deliverer extends LeasedWork<Held> {
   readonly #aside: SetAside<{ readonly id: string }>
 
   constructor(options: DelivererOptions) {
-    const { db, log, allowPrivateAddresses, ownPorts, resolver } = options
+    const { db, log, allowPrivateAddresses, allowedNetworks, projectNetworks, ownPorts, resolver } = options
     super({ name: 'subscriptions', everyMs: EVERY_MS, mostHeld: MAX_HELD, mostAtOnce: TAKEN_AT_ONCE, log })
     this.#options = options
-    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts, resolver })
+    this.#client = new HttpClient({
+      allowPrivate: allowPrivateAddresses,
+      allowedNetworks,
+      projectNetworks,
+      own: ownPorts,
+      resolver,
+    })
     this.#tail = new HistoryTail({ db, log })
     this.#aside = new SetAside({ operation: 'subscription', db, log, subjectOf: ({ id }) => ({ id }) })
   }

@@ -78,7 +78,7 @@ export async function postEvents(
     ...['webhook-signature', signMessage({ id, timestamp, body }, signedWith)],
     ...['belfry-subscription-id', subscription.id],
   ]
-  const result = await client.send({ target, method: 'POST', headers, body, signal })
+  const result = await client.send({ target, method: 'POST', headers, body, signal, projectId })
   const undelivered = toUndelivered(result, { target, timedOut: signal.aborted, timeoutMs, now })
   return { undelivered, response: result.response }
 }

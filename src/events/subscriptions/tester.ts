@@ -1,8 +1,10 @@
 import { uuidv7 } from '../../core/ids.ts'
 import { type EndedRun, eventOf } from '../../core/run/run-event.ts'
+import type { Network } from '../../core/values/network.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
 import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { OwnPorts } from '../../outgoing/own-ports.ts'
+import type { ProjectNetworks } from '../../outgoing/project-networks.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Service } from '../../runtime/service.ts'
@@ -19,6 +21,10 @@ export interface TesterOptions {
   readonly keys: EndpointKeys
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
+  /** Networks among those where they may be even if others may not. */
+  readonly allowedNetworks?: readonly Network[]
+  /** What projects give up of that. */
+  readonly projectNetworks?: ProjectNetworks
   /** Where this process itself listens, and is not called. */
   readonly ownPorts?: OwnPorts
   /** Shared with everything else in this process that calls names. */
@@ -37,8 +43,14 @@ export class Tester implements SubscriptionTester, Service {
 
   constructor(options: TesterOptions) {
     this.#options = options
-    const { allowPrivateAddresses, ownPorts, resolver } = options
-    this.#client = new HttpClient({ allowPrivate: allowPrivateAddresses, own: ownPorts, resolver })
+    const { allowPrivateAddresses, allowedNetworks, projectNetworks, ownPorts, resolver } = options
+    this.#client = new HttpClient({
+      allowPrivate: allowPrivateAddresses,
+      allowedNetworks,
+      projectNetworks,
+      own: ownPorts,
+      resolver,
+    })
   }
 
   start(): void {}

@@ -40,6 +40,8 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     userAgent: foundations.userAgent,
     keys: foundations.signer,
     allowPrivateAddresses: foundations.allowPrivateAddresses,
+    allowedNetworks: foundations.allowedNetworks,
+    projectNetworks: foundations.projectNetworks,
     ownPorts,
     resolver,
     timeoutMs: Math.floor(foundations.subscriptionLeaseMs / 3),

@@ -21,11 +21,13 @@ export interface WorkerRole {
 export function workerRole(foundations: Foundations): WorkerRole {
   const { id, config, connections, wakeUps, definitions, clock, log, signer, ownPorts, resolver } =
     foundations
-  const { userAgent, allowPrivateAddresses, files } = foundations
+  const { userAgent, allowPrivateAddresses, allowedNetworks, projectNetworks, files } = foundations
   const { engine, delivery } = connections
   const mail = mailOf(config)
   const executor = createExecutors({
     allowPrivateAddresses,
+    allowedNetworks,
+    projectNetworks,
     ownPorts,
     resolver,
     connectionsPerOrigin: files.maxCalls,
@@ -66,6 +68,8 @@ export function workerRole(foundations: Foundations): WorkerRole {
     userAgent,
     keys: signer,
     allowPrivateAddresses,
+    allowedNetworks,
+    projectNetworks,
     ownPorts,
     resolver,
     leaseMs: foundations.subscriptionLeaseMs,

@@ -1,12 +1,13 @@
 /** Projects, the limits they set for the schedules of their tasks, and who sends their messages. */
 
-import { Refusal } from '../../core/errors.ts'
+import { invalidInput, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { paceOf } from '../../core/schedule/pace.ts'
 import { triggersOf } from '../../core/schedule/schedule.ts'
 import { MIN_INTERVAL_MS } from '../../core/schedule/validate-schedule.ts'
 import { durationMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { formatDuration } from '../../core/values/duration.ts'
+import { isInside, type Network, parseNetwork } from '../../core/values/network.ts'
 import { type Database, violatedConstraint } from '../../store/database/database.ts'
 import {
   editProject,
@@ -14,6 +15,7 @@ import {
   listProjects,
   lockProject,
   type ProjectLimits,
+  type ProjectNetwork,
   type ProjectQuery,
   type ProjectRow,
   type ProjectSender,
@@ -55,7 +57,7 @@ export async function createProject(context: Context, name: string, edit: Projec
       const [made] = await tx.run(insertProject({ id, name, maxProjects: MAX_PROJECTS }))
       if (!made)
         throw new Refusal('too_many_projects', `There are ${MAX_PROJECTS} projects, which is the limit.`)
-      await tx.run(editProject(id, storedEdit(edit)))
+      await tx.run(editProject(id, storedEdit(context, edit)))
       const [project] = await tx.run(readProject(id))
       await recordChange(tx, context, {
         action: 'project.create',
@@ -80,6 +82,7 @@ export interface ProjectEdit {
   readonly mail?:
     | { readonly from?: string | null | undefined; readonly replyTo?: string | null | undefined }
     | undefined
+  readonly network?: { readonly allowedPrivate?: readonly string[] | null | undefined } | undefined
 }
 
 export async function changeProject(context: Context, edit: ProjectEdit): Promise<ProjectRow> {
@@ -88,7 +91,7 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
     await db.transaction(async (tx) => {
       await tx.run(lockProject(projectId))
       const [before] = await tx.run(readProject(projectId))
-      await tx.run(editProject(projectId, storedEdit(edit)))
+      await tx.run(editProject(projectId, storedEdit(context, edit)))
       const [after] = await tx.run(readProject(projectId))
       await recordChange(tx, context, {
         action: 'project.edit',
@@ -104,7 +107,10 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
   return getProject(context)
 }
 
-function storedEdit({ limits, mail }: ProjectEdit): Partial<ProjectLimits & ProjectSender> {
+function storedEdit(
+  context: Context,
+  { limits, mail, network }: ProjectEdit,
+): Partial<ProjectLimits & ProjectSender & ProjectNetwork> {
   const toMs = (text: string | null | undefined) => (text == null ? text : durationMs(text))
   const [minPeriodMs, maxAheadMs] = [toMs(limits?.minPeriod), toMs(limits?.maxAhead)]
   return {
@@ -112,6 +118,9 @@ function storedEdit({ limits, mail }: ProjectEdit): Partial<ProjectLimits & Proj
     ...(maxAheadMs === undefined ? {} : { maxAheadMs }),
     ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
     ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
+    ...(network?.allowedPrivate === undefined
+      ? {}
+      : { allowedPrivate: allowedWithin(context, network.allowedPrivate) }),
   }
 }
 
@@ -123,13 +132,32 @@ function refusedLimits(error: unknown): unknown {
   })
 }
 
+/** A project can only give up what the installation allows; every call is held to both. */
+function allowedWithin({ privateReach }: Context, texts: readonly string[] | null): readonly string[] | null {
+  if (texts === null || privateReach === 'all') return texts
+  const allowed = privateReach.flatMap((text) => parseNetwork(text) ?? [])
+  const problems = texts.flatMap((text, i) =>
+    isInside(allowed, parseNetwork(text) as Network)
+      ? []
+      : [
+          {
+            pointer: `/network/allowedPrivate/${i}`,
+            detail: `must be part of the networks that this installation allows: ${privateReach.join(', ') || 'none'}`,
+          },
+        ],
+  )
+  if (problems.length > 0) throw invalidInput(problems)
+  return texts
+}
+
 /** What users set of a project. */
-const recorded = ({ minPeriodMs, maxAheadMs, mailFrom, mailReplyTo }: ProjectRow) => ({
+const recorded = ({ minPeriodMs, maxAheadMs, mailFrom, mailReplyTo, allowedPrivate }: ProjectRow) => ({
   limits: {
     minPeriod: minPeriodMs === null ? null : formatDuration(minPeriodMs),
     maxAhead: maxAheadMs === null ? null : formatDuration(maxAheadMs),
   },
   mail: { from: mailFrom, replyTo: mailReplyTo },
+  network: { allowedPrivate },
 })
 
 /** Limits are asked for with each task that is made. Nodes follow a change that another one made within this time. */

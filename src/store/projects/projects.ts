@@ -13,8 +13,13 @@ export interface ProjectSender {
   readonly mailReplyTo: string | null
 }
 
-/** A project, its limits and its sender. */
-export interface ProjectRow extends ProjectLimits, ProjectSender {
+/** Which private networks the calls of a project may reach; null: all that the installation allows. */
+export interface ProjectNetwork {
+  readonly allowedPrivate: readonly string[] | null
+}
+
+/** A project, its limits, its sender and its networks. */
+export interface ProjectRow extends ProjectLimits, ProjectSender, ProjectNetwork {
   readonly id: string
   readonly name: string
   readonly createdAt: number
@@ -36,9 +41,13 @@ export const knownProjectByName = (name: string) => sql<KnownProject>`
 
 const columns = part`
   id, name, min_period_ms::float8 as "minPeriodMs", max_ahead_ms::float8 as "maxAheadMs", mail_from as "mailFrom",
-  mail_reply_to as "mailReplyTo", created_at as "createdAt", archived_at as "archivedAt"`
+  mail_reply_to as "mailReplyTo", allowed_private as "allowedPrivate", created_at as "createdAt", archived_at as "archivedAt"`
 
 export const readProject = (id: string) => sql<ProjectRow>`select ${columns} from project where id = ${id}`
+
+/** Those that say which private networks their calls may reach. */
+export const confinedProjects = () => sql<{ id: string; allowedPrivate: string[] }>`
+  select id, allowed_private as "allowedPrivate" from project where allowed_private is not null`
 
 /** Which projects to list, by name. */
 export interface ProjectQuery {
@@ -81,11 +90,15 @@ export const senderOf = (id: string) => sql<ProjectSender>`
 export const lockProject = (id: string) => sql`select from project where id = ${id} for no key update`
 
 /** Sets what is named; the rest stays. Limits that together would leave no room violate a constraint. */
-export const editProject = (id: string, edit: Partial<ProjectLimits & ProjectSender>) => sql<{ id: string }>`
+export const editProject = (
+  id: string,
+  edit: Partial<ProjectLimits & ProjectSender & ProjectNetwork>,
+) => sql<{ id: string }>`
   update project set
     min_period_ms = case when ${edit.minPeriodMs !== undefined}::boolean then ${edit.minPeriodMs ?? null}::bigint else min_period_ms end,
     max_ahead_ms = case when ${edit.maxAheadMs !== undefined}::boolean then ${edit.maxAheadMs ?? null}::bigint else max_ahead_ms end,
     mail_from = case when ${edit.mailFrom !== undefined}::boolean then ${edit.mailFrom ?? null} else mail_from end,
-    mail_reply_to = case when ${edit.mailReplyTo !== undefined}::boolean then ${edit.mailReplyTo ?? null} else mail_reply_to end
+    mail_reply_to = case when ${edit.mailReplyTo !== undefined}::boolean then ${edit.mailReplyTo ?? null} else mail_reply_to end,
+    allowed_private = case when ${edit.allowedPrivate !== undefined}::boolean then ${edit.allowedPrivate ?? null}::text[] else allowed_private end
   where id = ${id}
   returning id`

@@ -1,8 +1,10 @@
 import type { Action, HandlerAction } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
+import type { Network } from '../../core/values/network.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
 import { NameResolver } from '../../outgoing/names/name-resolver.ts'
 import type { OwnPorts } from '../../outgoing/own-ports.ts'
+import type { ProjectNetworks } from '../../outgoing/project-networks.ts'
 import type { Signer } from '../../outgoing/signer.ts'
 import type { AttemptContext, Executor } from '../executor.ts'
 import { createEmailExecutor, type Sender } from './email.ts'
@@ -14,6 +16,10 @@ import { SmtpPool, type SmtpPoolOptions } from './smtp-pool.ts'
 export interface ExecutorsOptions {
   /** Whether tasks may reach loopback and private networks. Metadata services stay out of reach. */
   readonly allowPrivateAddresses: boolean
+  /** Networks among those that tasks may reach even if the others may not. */
+  readonly allowedNetworks?: readonly Network[]
+  /** What projects give up of that. */
+  readonly projectNetworks?: ProjectNetworks
   /** Where this process itself listens, and is not called. */
   readonly ownPorts?: OwnPorts
   /** Shared with everything else in this process that calls names. */
@@ -43,6 +49,8 @@ export interface Executors extends Executor {
 
 export function createExecutors({
   allowPrivateAddresses,
+  allowedNetworks,
+  projectNetworks,
   ownPorts,
   resolver = new NameResolver(),
   connectionsPerOrigin,
@@ -54,6 +62,8 @@ export function createExecutors({
 }: ExecutorsOptions): Executors {
   const client = new HttpClient({
     allowPrivate: allowPrivateAddresses,
+    allowedNetworks,
+    projectNetworks,
     own: ownPorts,
     resolver,
     connectionsPerOrigin,

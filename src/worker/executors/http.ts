@@ -173,11 +173,12 @@ function requestOf(action: HttpLikeAction, hop: Hop, { context, userAgent, signe
   const { origin } = target
   const headers = attemptHeaders(context, { userAgent, signer: bySigner, origin, body, now: context.now() })
   addOwnHeaders(headers, action, hop)
-  const { signal } = context
-  if (action.type !== 'http') return { target, method, headers, body, signal }
+  const { signal, projectId } = context
+  if (action.type !== 'http') return { target, method, headers, body, signal, projectId }
   const connectTimeoutMs = limitOf(action.connectTimeout)
   const firstByteTimeoutMs = limitOf(action.firstByteTimeout)
-  return { target, method, headers, body, signal, onlyPublic, connectTimeoutMs, firstByteTimeoutMs }
+  const limits = { onlyPublic, connectTimeoutMs, firstByteTimeoutMs }
+  return { target, method, headers, body, signal, projectId, ...limits }
 }
 
 const limitOf = (duration: string | undefined) => (duration === undefined ? undefined : durationMs(duration))

@@ -33,7 +33,8 @@ export function createSlackExecutor({ client, userAgent }: SlackExecutorOptions)
       const sending = { userAgent, body, signer: UNSIGNED, origin: target.origin, now: context.now() }
       const headers = attemptHeaders(context, sending)
       headers.push('content-type', 'application/json')
-      const result = await client.send({ target, method: 'POST', headers, body, signal: context.signal })
+      const { signal, projectId } = context
+      const result = await client.send({ target, method: 'POST', headers, body, signal, projectId })
       return toOutcome(result, { host: target.host, now: context.now() })
     },
   }

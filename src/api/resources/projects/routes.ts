@@ -129,6 +129,7 @@ function present({ id, name, minPeriodMs, maxAheadMs, createdAt, archivedAt, ...
     name,
     limits: { minPeriod, maxAhead },
     mail,
+    network: { allowedPrivate: row.allowedPrivate && [...row.allowedPrivate] },
     createdAt: utc(createdAt),
     archivedAt: utcOrNull(archivedAt),
   }

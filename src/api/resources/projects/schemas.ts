@@ -1,12 +1,26 @@
 import { z } from 'zod'
+import { notPrivate } from '../../../core/action/address.ts'
 import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
 import { MAX_DURATION_MS } from '../../../core/values/duration.ts'
+import { networkText, parseNetwork } from '../../../core/values/network.ts'
 import { Address } from '../../../operations/tasks/action-schema.ts'
 import { durationBetween } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 const Period = durationBetween(MIN_INTERVAL_MS, MAX_DURATION_MS, 'from 10ms to 3650d')
+
+const MAX_NETWORKS = 100
+
+/** A private network or address, in one way to write it. */
+const PrivateNetwork = z.string().transform((text, { addIssue }) => {
+  const network = parseNetwork(text)
+  const problem =
+    network === null ? 'must be a network such as 10.1.0.0/16, or an address' : notPrivate(network)
+  if (network !== null && problem === null) return networkText(network)
+  addIssue(problem ?? '')
+  return z.NEVER
+})
 
 export const ProjectName = z.object({ name: z.string().describe('Name of the project.') })
 
@@ -21,6 +35,14 @@ export const Project = z
     mail: z.object({
       from: z.string().nullable().describe('Default sender of emails; null for `--smtp-from`.'),
       replyTo: z.string().nullable().describe('Default reply-to address of emails.'),
+    }),
+    network: z.object({
+      allowedPrivate: z
+        .array(z.string())
+        .nullable()
+        .describe(
+          'Private networks that calls of the project can reach; null for all that the installation allows.',
+        ),
     }),
     createdAt: Stored,
     archivedAt: Stored.nullable().describe('When the project was archived; null if it was not.'),
@@ -37,11 +59,15 @@ const settings = {
     .strictObject({ from: Address.nullable().optional(), replyTo: Address.nullable().optional() })
     .refine((mail) => Object.keys(mail).length > 0, 'must name from or replyTo')
     .optional(),
+  network: z
+    .strictObject({ allowedPrivate: z.array(PrivateNetwork).max(MAX_NETWORKS).nullable() })
+    .optional()
+    .describe('An empty list allows no private network. Nodes apply a change within 5 seconds.'),
 }
 
 export const EditProject = z
   .strictObject(settings)
-  .refine((edit) => Object.keys(edit).length > 0, 'must name limits or mail')
+  .refine((edit) => Object.keys(edit).length > 0, 'must name limits, mail or network')
   .describe(
     'Null removes a limit or a sender of the project, so that the setting of the server applies. Limits apply to tasks that are created or rescheduled from then on; existing tasks are not affected.',
   )
