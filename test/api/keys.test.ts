@@ -197,3 +197,38 @@ test('keys are listed without themselves, newest first and page by page', async 
   expect(next.items[0].id < page.items[1].id).toBe(true)
   expect(text).not.toMatch(/bf_\w{40}/)
 })
+
+test('a key that is limited to queues leaves tasks and runs of others alone', async () => {
+  const { key } = await aKey({ role: 'admin', queues: ['a'] })
+  const task = { action: { type: 'sleep', duration: '0s' }, schedule: { type: 'manual' } }
+  const own = (await ask(key, 'POST', '/v1/tasks', { ...task, queue: 'a' })).body.id
+  const foreign = (await ask(admin, 'POST', '/v1/tasks', { ...task, queue: 'b' })).body.id
+
+  const allowed = [
+    await ask(key, 'GET', `/v1/tasks/${foreign}`),
+    await ask(key, 'POST', `/v1/tasks/${own}/trigger`),
+    await ask(key, 'POST', '/v1/queues/a/pause'),
+    await ask(key, 'POST', '/v1/worker/register', { handlers: ['h'], queues: ['a'] }),
+    await ask(key, 'POST', '/v1/worker/register', { handlers: ['h'] }),
+  ]
+  const refused = [
+    await ask(key, 'POST', '/v1/tasks', { ...task, queue: 'b' }),
+    await ask(key, 'POST', '/v1/tasks', task),
+    await ask(key, 'POST', '/v1/tasks/bulk', { tasks: [{ ...task, queue: 'b' }] }),
+    await ask(key, 'PATCH', `/v1/tasks/${own}`, { queue: 'b' }),
+    await ask(key, 'PATCH', `/v1/tasks/${foreign}`, { name: 'mine' }),
+    await ask(key, 'DELETE', `/v1/tasks/${foreign}`),
+    await ask(key, 'POST', `/v1/tasks/${foreign}/pause`),
+    await ask(key, 'POST', `/v1/tasks/${foreign}/trigger`),
+    await ask(key, 'POST', `/v1/tasks/${own}/trigger`, { queue: 'b' }),
+    await ask(key, 'POST', '/v1/queues/b/pause'),
+    await ask(key, 'POST', '/v1/dead-letters/redrive', { filter: {} }),
+    await ask(key, 'POST', '/v1/worker/register', { handlers: ['h'], queues: ['b'] }),
+  ]
+
+  expect(allowed.map(({ status }) => status)).toEqual([200, 201, 200, 201, 201])
+  expect(refused.map(({ status, body }) => `${status} ${body.code}`)).toEqual(
+    refused.map(() => '403 forbidden'),
+  )
+  expect(refused[0]?.body.detail).toContain('This API key cannot be used for the queue b.')
+})

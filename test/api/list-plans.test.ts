@@ -182,7 +182,7 @@ async function expectOverviewByIndex() {
     liveCounts({ projectId, lateAfterMs: 5_000, maxPerShard: perShard }),
     ofShards,
   )
-  await expectByIndex('what nodes hold', heldByNodes(perShard), ofShards)
+  await expectByIndex('what nodes hold', heldByNodes({ projectId: null, maxPerShard: perShard }), ofShards)
   const shards = Array.from({ length: 64 }, (_, id) => id)
   await expectByIndex(
     'what lies ahead',

@@ -121,7 +121,7 @@ test('why is answered in less than 50 ms of work, with a long history', async ()
   const statements = [
     why.liveRuns({ taskId, limit: 200 }),
     why.waitingIn({ lane: 0, before: null, limit: 1_000 }),
-    why.workersFor({ labels: [], handler: null, queue: 'default' }),
+    why.workersFor({ projectId, labels: [], handler: null, queue: 'default' }),
     why.watcherOf(1),
     why.runsUpTo({ taskId, at: Date.now(), limit: 50 }),
   ] as Statement<unknown>[]

@@ -9,7 +9,8 @@ export function ServerLine() {
   const { version, isEmbedded, place } = server.database
   return (
     <p className={classes.line}>
-      Database: {isEmbedded ? `embedded PostgreSQL ${version}, ` : `PostgreSQL ${version} at `}
+      Database: {isEmbedded ? `embedded PostgreSQL ${version}` : `PostgreSQL ${version}`}
+      {place !== null && (isEmbedded ? ', ' : ' at ')}
       <span className={classes.place}>{place}</span>
       {server.isLoopbackOnly && ' · local access only'}
       {server.isOpen && ' · no API key required'}

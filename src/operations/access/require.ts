@@ -10,3 +10,15 @@ export function requireAccess(
   if (!allows(grant, projectId, access))
     throw new Refusal('forbidden', `This request needs the role ${neededRole(access)}.`)
 }
+
+/** Refuses a caller whose key is limited to other queues. */
+export function requireQueue({ reach: { queues } }: Pick<Context, 'reach'>, queue: string): void {
+  if (queues !== null && !queues.includes(queue))
+    throw new Refusal('forbidden', `This API key cannot be used for the queue ${queue}.`)
+}
+
+/** Refuses a caller whose key is limited to queues, for what concerns all of them. */
+export function requireAllQueues({ reach: { queues } }: Pick<Context, 'reach'>): void {
+  if (queues !== null)
+    throw new Refusal('forbidden', 'This request concerns all queues, and this API key is limited to some.')
+}

@@ -16,7 +16,8 @@ import { utc } from '../../core/values/utc.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import * as backfills from '../../store/backfills/backfills.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
-import { lockRuns, lockTaskRow } from '../../store/tasks/task-statements.ts'
+import { lockRuns, lockTask } from '../../store/tasks/task-statements.ts'
+import { requireQueue } from '../access/require.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
@@ -79,7 +80,7 @@ export function backfillTask(context: Context, wanted: WantedBackfill): Promise<
     const { definition, version: counted } = current
     const { occurrences } = await survey(context, { taskId, input, definition, isCounted: true })
     return withDeadlockRetry(db, async (tx) => {
-      const task = await lockLiving(tx, projectId, taskId)
+      const task = await lockLiving(tx, context, taskId)
       if (task.version !== counted) throw changedMeanwhile(task.version)
       const asked: backfills.NewBackfill = {
         ...rangeOf(input),
@@ -194,10 +195,11 @@ export async function getBackfill({ db, projectId }: Context, id: string): Promi
 
 /** Ends a backfill before its time: what waits is cancelled, what runs is told to stop. */
 export async function cancelBackfill(context: Context, id: string): Promise<FoundBackfill> {
-  const { db, wakeUps } = context
+  const { db, wakeUps, projectId } = context
   const { taskId, state } = await getBackfill(context, id)
   const told = await withDeadlockRetry(db, async (tx) => {
-    await tx.run(lockTaskRow(taskId))
+    const [task] = await tx.run(lockTask(projectId, taskId))
+    if (task) requireQueue(context, task.definition.queue)
     const [cancelled] = await tx.run(backfills.cancelBackfills({ taskId, id }))
     if (!cancelled) return null
     await recordChange(tx, context, {

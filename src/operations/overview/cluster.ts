@@ -21,9 +21,16 @@ export interface NodeView extends NodeRow {
   readonly busy: Counted
 }
 
-export async function allNodes({ db, heartbeatMs }: Context): Promise<NodeView[]> {
-  const nodes = await db.run(listNodes(MAX_NODES_LISTED))
-  const held = await db.snapshot((tx) => tx.run(heldByNodes(MAX_EXAMINED_PER_SHARD)), { inOrder: true })
+/** All nodes and workers, with everything that they hold. */
+export const allNodes = (context: Context): Promise<NodeView[]> => nodesOf(context, null)
+
+/** The nodes, which serve every project, and the project's own workers, with what they hold of the project. */
+export const nodesOfProject = (context: Context): Promise<NodeView[]> => nodesOf(context, context.projectId)
+
+async function nodesOf({ db, heartbeatMs }: Context, projectId: string | null): Promise<NodeView[]> {
+  const nodes = await db.run(listNodes({ projectId, limit: MAX_NODES_LISTED }))
+  const query = heldByNodes({ projectId, maxPerShard: MAX_EXAMINED_PER_SHARD })
+  const held = await db.snapshot((tx) => tx.run(query), { inOrder: true })
   const isCut = held[0]?.isCut ?? false
   return nodes.map((node) => {
     const count = held.find(({ nodeId }) => nodeId === node.id)?.runs ?? 0

@@ -12,7 +12,7 @@ import { type OpenCircuit, openCircuitsOf } from '../../store/targets/target-cir
 import type { Context } from '../context.ts'
 import { type Forecast, forecast } from '../schedules/forecast.ts'
 import { summariseAudit } from './audit-summary.ts'
-import { allNodes, allShards, isWatched, type NodeView } from './cluster.ts'
+import { allShards, isWatched, type NodeView, nodesOfProject } from './cluster.ts'
 import { failingOf } from './failing-tasks.ts'
 import { countHistory, outcomesOf, stepsOf } from './history-counts.ts'
 import { verdictOf } from './verdict.ts'
@@ -40,7 +40,7 @@ export async function readStats(context: Context) {
   const { db, clock, projectId, writeCheck } = context
   const trouble = await writeCheck.trouble()
   const now = clock.now()
-  const [nodes, shards] = [await allNodes(context), await allShards(context)]
+  const [nodes, shards] = [await nodesOfProject(context), await allShards(context)]
   const counted = await db.snapshot((tx) => countHistory(tx, { projectId, from: now - DAY_MS, now }))
   const present = await db.snapshot((tx) => countPresent(tx, projectId, now), { inOrder: true })
   const { live, tasks, ahead } = present

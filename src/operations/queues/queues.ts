@@ -12,6 +12,7 @@ import {
   type QueueRow,
   setQueuePaused,
 } from '../../store/queues/queues.ts'
+import { requireQueue } from '../access/require.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
@@ -72,6 +73,7 @@ async function changeQueue(
   change: (tx: Queryable) => Promise<void>,
 ): Promise<QueueRow> {
   const { db, projectId, wakeUps } = context
+  requireQueue(context, name)
   const queue = await withDeadlockRetry(db, async (tx) => {
     await tx.run(makeQueue({ projectId, name }))
     const before = await readQueue(tx, projectId, name)

@@ -14,6 +14,7 @@ import { readWholeDefinitions } from '../../store/tasks/read-definitions.ts'
 import { readOverrides } from '../../store/tasks/run-overrides.ts'
 import { cancelRuns, lockRuns, lockTask, wakeHeld } from '../../store/tasks/task-statements.ts'
 import type { DueHint } from '../../transport/wake-ups.ts'
+import { requireQueue } from '../access/require.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import type { Answer } from '../idempotency.ts'
@@ -173,7 +174,8 @@ export async function cancelRun(context: Context, id: string): Promise<RunWithAt
     run.endedAt !== null
       ? []
       : await withDeadlockRetry(db, async (tx) => {
-          await tx.run(lockTask(projectId, taskId))
+          const [task] = await tx.run(lockTask(projectId, taskId))
+          if (task) requireQueue(context, task.definition.queue)
           await tx.run(lockRuns({ taskId, runId: id }))
           const runs = await tx.run(cancelRuns({ taskId, runId: id, nextRunId: uuidv7() }))
           if (runs.length > 0)

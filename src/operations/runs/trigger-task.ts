@@ -9,6 +9,7 @@ import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { insertRetry, type RunRow } from '../../store/history/runs.ts'
 import { insertOverride } from '../../store/tasks/run-overrides.ts'
 import { insertManual } from '../../store/tasks/task-statements.ts'
+import { requireQueue } from '../access/require.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
@@ -44,9 +45,10 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
   let noteLane = () => {}
   const answer = await answerOnce(context, repeat, () =>
     withDeadlockRetry(db, async (tx) => {
-      const { version, definition, name, key } = await lockLiving(tx, projectId, taskId)
+      const { version, definition, name, key } = await lockLiving(tx, context, taskId)
       const override = wanted.override && overrideOf(definition, wanted.override)
       const performed = override ? applyOverride(definition, override) : definition
+      requireQueue(context, performed.queue)
       const body = wanted.present(
         pendingRun({ id: runId, taskId, taskName: name ?? key, retryOf, at, version }),
       )

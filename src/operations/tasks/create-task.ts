@@ -5,6 +5,7 @@ import type { TaskInput } from '../../core/task/task-input.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import type { ProjectLimits } from '../../store/projects/projects.ts'
 import { insertTasks, type NewTask, type RememberedAnswer, type TaskRow } from '../../store/tasks/tasks.ts'
+import { requireQueue } from '../access/require.ts'
 import { originOf } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember } from '../idempotency.ts'
@@ -65,13 +66,15 @@ export async function storeTasks(db: Queryable, { tasks, pointer, statement }: B
 
 /** From what was asked for to what is stored. */
 export function newTask(
-  { projectId, clock }: Context,
+  context: Context,
   input: TaskInput,
   { traceparent, limits }: { traceparent: string | null; limits: ProjectLimits },
 ): { task: NewTask; lane: Lane } {
+  const { projectId, clock } = context
   const id = uuidv7()
   const now = Math.floor(clock.now())
   const definition = defineTask(input, { now, traceparent, projectId, seed: input.key ?? id })
+  requireQueue(context, definition.queue)
   const lane = laneOf(projectId, definition)
   const first = firstRow(definition, now)
   keepLimits(definition, limits, now)

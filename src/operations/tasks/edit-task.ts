@@ -17,6 +17,7 @@ import { type Queryable, violatedConstraint } from '../../store/database/databas
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
+import { requireQueue } from '../access/require.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { keepLimits, limitsOf } from '../projects/project.ts'
@@ -81,7 +82,7 @@ export async function redefine(
   let noteLane = () => {}
   let isGateChanged = false
   const work = withDeadlockRetry(db, async (tx) => {
-    const locked = await lockLiving(tx, projectId, id)
+    const locked = await lockLiving(tx, context, id)
     refuseOtherVersion(locked.version, expected)
     const now = Math.floor(clock.now())
     const task = await endOverdue(tx, locked, { projectId, now })
@@ -89,6 +90,7 @@ export async function redefine(
     if (change === null) return []
     const { isRetimed, ...redefined } = change
     const { definition } = redefined
+    requireQueue(context, definition.queue)
     key = redefined.key
     if (isRetimed) keepLimits(definition, limits, now)
     const lane = laneOf(projectId, definition)

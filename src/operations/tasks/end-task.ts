@@ -7,16 +7,14 @@ import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { eraseSecrets } from './erase-secrets.ts'
 import { endOverdue, recordPause } from './pause-task.ts'
-import { notFound } from './read-tasks.ts'
-import { haltTask, recordDue } from './settle.ts'
+import { haltTask, lockOwn, recordDue } from './settle.ts'
 import { dropSkips } from './skip-next.ts'
 
 /** Ends the task: nothing more is due, what waits is cancelled, what runs is told to stop. */
 export async function endTask(context: Context, id: string, how: 'cancel' | 'delete'): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
   await withDeadlockRetry(db, async (tx) => {
-    const [locked] = await tx.run(changes.lockTask(projectId, id))
-    if (!locked) return notFound(id)
+    const locked = await lockOwn(tx, context, id)
     const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
     const [ended] = await tx.run(how === 'cancel' ? changes.markCancelled(id) : changes.markDeleted(id))
     const until = ended?.cancelledAt ?? Number.NEGATIVE_INFINITY

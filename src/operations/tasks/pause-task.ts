@@ -39,7 +39,7 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
   if (until !== null && until <= clock.now()) throw inThePast()
   const said = { reason: words.reason ?? null, until }
   await withDeadlockRetry(db, async (tx) => {
-    const locked = await lockLiving(tx, projectId, id)
+    const locked = await lockLiving(tx, context, id)
     const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
     if (task.pausedAt !== null && Object.keys(words).length === 0) return
     await tx.run(changes.sweepDuties(id, ['resume']))
@@ -94,7 +94,7 @@ export async function resumeTask(
 ): Promise<void> {
   const { db, clock, projectId, wakeUps } = context
   const dueAt = await withDeadlockRetry(db, async (tx) => {
-    const task = await lockLiving(tx, projectId, id)
+    const task = await lockLiving(tx, context, id)
     if (task.pausedAt === null) return null
     const ends = (await tx.run(changes.sweepDuties(id, ['resume']))).map(({ at }) => at)
     const now = Math.min(Math.floor(clock.now()), ...ends)

@@ -15,13 +15,25 @@ import type { Steps } from '../../core/values/steps.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
+import { requireQueue } from '../access/require.ts'
+import type { Context } from '../context.ts'
 import { notFound } from './read-tasks.ts'
 
+/** Who changes a task, and where it is. */
+type Changer = Pick<Context, 'projectId' | 'reach'>
+
 /** The task, locked, if it can still change. */
-export async function lockLiving(tx: Queryable, projectId: string, id: string): Promise<changes.LockedTask> {
-  const [task] = await tx.run(changes.lockTask(projectId, id))
-  if (!task) return notFound(id)
+export async function lockLiving(tx: Queryable, changer: Changer, id: string): Promise<changes.LockedTask> {
+  const task = await lockOwn(tx, changer, id)
   refuseEnded(task)
+  return task
+}
+
+/** The task, locked, if the caller may change it. */
+export async function lockOwn(tx: Queryable, changer: Changer, id: string): Promise<changes.LockedTask> {
+  const [task] = await tx.run(changes.lockTask(changer.projectId, id))
+  if (!task) return notFound(id)
+  requireQueue(changer, task.definition.queue)
   return task
 }
 

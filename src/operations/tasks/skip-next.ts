@@ -28,7 +28,7 @@ export interface SkipOptions {
 export async function skipNext(context: Context, id: string, wish: SkipOptions): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
   const at = await withDeadlockRetry(db, async (tx) => {
-    const task = await lockLiving(tx, projectId, id)
+    const task = await lockLiving(tx, context, id)
     const next = await takeNext(tx, task, projectId, clock.now())
     if (next === null) throw nothingAhead(task)
     const { last: until } = await inTurns(
@@ -51,7 +51,7 @@ export async function skipNext(context: Context, id: string, wish: SkipOptions):
 export async function unskipNext(context: Context, id: string): Promise<void> {
   const { db, projectId, wakeUps, clock } = context
   const at = await withDeadlockRetry(db, async (tx) => {
-    const task = await lockLiving(tx, projectId, id)
+    const task = await lockLiving(tx, context, id)
     if (task.skipUntil === null) return null
     await tx.run(changes.markSkipped(id, null, null))
     await recordChange(tx, context, {

@@ -41,7 +41,7 @@ export const whatIsRecorded = (db: Database, waited: Waited): Promise<Recorded> 
       unwatched: await unwatchedThen(tx, waited),
       pausedQueue: await pausedQueue(tx, waited),
       key: await keyThen(tx, lane, waited),
-      workers: at < waited.nodesKnownFrom ? null : await workersThen(tx, lane, at),
+      workers: at < waited.nodesKnownFrom ? null : await workersThen(tx, lane, waited),
     }
   })
 
@@ -86,8 +86,8 @@ async function keyThen(
 async function workersThen(
   tx: Queryable,
   { labels, handler, queue }: Lane,
-  at: number,
+  { projectId, at }: Waited,
 ): Promise<Recorded['workers']> {
-  const [workers] = await tx.run(workersAt({ labels, handler, queue, at }))
+  const [workers] = await tx.run(workersAt({ projectId, labels, handler, queue, at }))
   return workers ? { ...workers, handler, labels } : null
 }

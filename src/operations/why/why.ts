@@ -98,7 +98,9 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
   const [waiting = unknown] = await tx.run(
     store.waitingIn({ lane: pending?.lane ?? ownLane, before: pending ?? null, limit: MAX_AHEAD }),
   )
-  const [workers = { alive: 0, capable: 0, places: 0 }] = await tx.run(store.workersFor(waiting))
+  const [workers = { alive: 0, capable: 0, places: 0 }] = await tx.run(
+    store.workersFor({ ...waiting, projectId }),
+  )
   const shard = shardOf(taskId)
   const [watcher] = await tx.run(store.watcherOf(shard))
   const blackouts = await tx.run(blackoutsAt({ projectId, at: now }))

@@ -31,13 +31,14 @@ export interface NodeRow {
 export const databaseVersion = () =>
   sql<{ version: string }>`select split_part(current_setting('server_version'), ' ', 1) as version`
 
-/** Nodes, living ones first, then those that died last. Dead ones are kept for a week. */
-export const listNodes = (limit: number) => sql<NodeRow>`
+/** Nodes, living ones first, then those that died last. Dead ones are kept for a week. With a project, of workers of users only its own. */
+export const listNodes = ({ projectId, limit }: { projectId: string | null; limit: number }) => sql<NodeRow>`
   select n.id, n.name, n.version, n.roles, n.concurrency, n.started_at as "startedAt", n.beat_at as "beatAt",
          (extract(epoch from clock_timestamp() - n.beat_at) * 1000)::float8 as "silentMs", n.dead_at as "deadAt", n.reason,
          (select count(*)::integer from shard where owner = n.id) as shards,
          case when w.id is not null then jsonb_build_object('handlers', w.handlers, 'labels', w.labels, 'queues', w.queues) end as offers
   from node n left join remote_worker w on w.id = n.id
+  where ${projectId}::uuid is null or w.id is null or w.project_id = ${projectId}::uuid
   order by n.dead_at desc nulls first, n.started_at desc, n.id
   limit ${limit}`
 
@@ -53,12 +54,19 @@ export interface HeldByNode {
  * Runs by who holds them. What runs was due, and most of it before everything that waits, so the beginning of
  * each shard is looked at, and no more of it than the bound: there may be a million waiting behind.
  */
-export const heldByNodes = (maxPerShard: number) => sql<HeldByNode>`
+export const heldByNodes = ({
+  projectId,
+  maxPerShard,
+}: {
+  /** Whose runs; null: everybody's. */
+  projectId: string | null
+  maxPerShard: number
+}) => sql<HeldByNode>`
   with due as materialized (
-    select s.id as shard, a.worker_id
+    select s.id as shard, a.worker_id, a.project_id
     from generate_series(0, ${SHARD_COUNT - 1}::integer) as s(id)
     cross join lateral (
-      select worker_id from agenda
+      select worker_id, project_id from agenda
       where shard = s.id and wake_at <= now() + interval '1 second'
       order by wake_at limit ${maxPerShard}
     ) a
@@ -66,7 +74,8 @@ export const heldByNodes = (maxPerShard: number) => sql<HeldByNode>`
   select held.worker_id as "nodeId", coalesce(held.runs, 0) as runs, cut.is_cut as "isCut"
   from (select coalesce(max(rows), 0) >= ${maxPerShard}::integer as is_cut from (select count(*) as rows from due group by shard) s) cut
   left join (
-    select worker_id, count(*)::integer as runs from due where worker_id is not null group by worker_id
+    select worker_id, count(*)::integer as runs from due
+    where worker_id is not null and (${projectId}::uuid is null or project_id = ${projectId}::uuid) group by worker_id
   ) held on true`
 
 /** A slice of the agenda as people see it. */

@@ -71,7 +71,8 @@ const selectInProgress = ({ projectId, key, at, limit }: KeyAt) => sql<InProgres
     select definition_in_brief(definition, brief, version) as definition from task
     where id = h.task_id and version = v.version and project_id = ${projectId}
     union all
-    select definition_in_brief(definition, brief, version) from task_version where task_id = h.task_id and version = v.version
+    select definition_in_brief(definition, brief, version) from task_version v2 where v2.task_id = h.task_id and v2.version = v.version
+      and exists (select from task t where t.id = h.task_id and t.project_id = ${projectId})
   ) d
   left join run_override o on o.run_id = h.run_id
   where d.definition ->> 'concurrencyKey' = ${key}
@@ -83,7 +84,7 @@ export const overriddenQueue = (runId: string) => sql<{ queue: string | null }>`
   select override ->> 'queue' as queue from run_override where run_id = ${runId}`
 
 /** Workers that were there at an instant: how many, and how many of them offered what is needed. */
-export const workersAt = ({ labels, handler, queue, at }: Needs & { readonly at: number }) => sql<{
+export const workersAt = ({ projectId, labels, handler, queue, at }: Needs & { readonly at: number }) => sql<{
   alive: number
   capable: number
 }>`
@@ -93,5 +94,5 @@ export const workersAt = ({ labels, handler, queue, at }: Needs & { readonly at:
              and (${handler}::text is null or (${handler} = any(r.handlers) and (r.queues is null or ${queue} = any(r.queues)))) as able
     from node n left join remote_worker r on r.id = n.id
     where n.started_at <= to_timestamp(${at}::float8 / 1000) and (n.dead_at is null or n.dead_at > to_timestamp(${at}::float8 / 1000))
-      and case when ${handler}::text is null then 'worker' = any(n.roles) else r.id is not null end
+      and case when ${handler}::text is null then 'worker' = any(n.roles) else r.project_id = ${projectId}::uuid end
   ) w`

@@ -58,6 +58,7 @@ export const waitingIn = ({
 
 /** What a worker must offer. */
 export interface Needs {
+  readonly projectId: string
   readonly labels: readonly string[]
   /** Null: what the workers of Belfry's own nodes perform. */
   readonly handler: string | null
@@ -65,7 +66,7 @@ export interface Needs {
 }
 
 /** Workers that are alive, of nodes or of the users' own, how many of them offer what is needed, and with how many places. */
-export const workersFor = ({ labels, handler, queue }: Needs) => sql<{
+export const workersFor = ({ projectId, labels, handler, queue }: Needs) => sql<{
   alive: number
   capable: number
   places: number
@@ -76,7 +77,7 @@ export const workersFor = ({ labels, handler, queue }: Needs) => sql<{
     select n.concurrency, coalesce(r.labels, n.labels) @> ${list(labels, (label) => label)}::text[]
              and (${handler}::text is null or (${handler} = any(r.handlers) and (r.queues is null or ${queue} = any(r.queues)))) as able
     from node n left join remote_worker r on r.id = n.id
-    where n.dead_at is null and case when ${handler}::text is null then 'worker' = any(n.roles) else r.id is not null end
+    where n.dead_at is null and case when ${handler}::text is null then 'worker' = any(n.roles) else r.project_id = ${projectId}::uuid end
   ) w`
 
 /** Who watches one slice of the agenda. */

@@ -97,6 +97,8 @@ export class EventClients {
   async #serve(client: EventClient, { start, ...wanted }: Follower): Promise<void> {
     const { tail, clock, log } = this.#options
     let position = start === 'now' || start === 'unknown' ? tail.end : start
+    // A place in the middle of a page names a run, which may be somebody else's: the client is not shown those.
+    let shown: EventPosition | null = position
     let spokeAt = performance.now()
     this.#greet(client, position)
     if (start === 'unknown')
@@ -109,12 +111,13 @@ export class EventClients {
         } else {
           if (page.gap) this.#tellGap(client, position, page.gap)
           const told = await this.#tell(client, page, wanted)
+          shown = page.next.at === null ? page.next : null
           if (told === null) return this.#end(client, 'behind')
           if (told > 0) spokeAt = performance.now()
           position = page.next
         }
-        if (performance.now() - spokeAt >= BEAT_MS) {
-          client.send({ id: formatPosition(position) })
+        if (shown !== null && performance.now() - spokeAt >= BEAT_MS) {
+          client.send({ id: formatPosition(shown) })
           spokeAt = performance.now()
         }
         if (!(await client.hasRead())) return this.#end(client, 'behind')

@@ -1,7 +1,13 @@
 /** The processes that share the work, and the slices of it that they watch. */
 
 import { utc } from '../../../core/values/utc.ts'
-import { allNodes, allShards, isWatched, type NodeView } from '../../../operations/overview/cluster.ts'
+import {
+  allNodes,
+  allShards,
+  isWatched,
+  type NodeView,
+  nodesOfProject,
+} from '../../../operations/overview/cluster.ts'
 import type { ShardState } from '../../../store/nodes/cluster.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
@@ -36,7 +42,7 @@ export function clusterRoutes(app: App): void {
   }))
 
   app.get('/v1/workers', { schema: workers, config: { access: 'read' } }, async ({ context }) => {
-    const all = await allNodes(context)
+    const all = await nodesOfProject(context)
     const isWorker = ({ roles }: NodeView) => roles.includes('worker') || roles.includes('remote')
     return { items: all.filter(isWorker).map(presentNode) }
   })

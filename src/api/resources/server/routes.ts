@@ -45,9 +45,11 @@ export function serverRoutes(app: App, { installation, keys, load }: ServerParts
     { schema: read, config: { access: 'read' } },
     async ({ context }): Promise<Server> => {
       const [row] = await context.db.run(databaseVersion())
+      // Where the database is concerns those alone who run it.
+      const place = context.grant.installation === null ? null : databasePlace
       return {
         version,
-        database: { version: row?.version ?? 'unknown', isEmbedded, place: databasePlace },
+        database: { version: row?.version ?? 'unknown', isEmbedded, place },
         isLoopbackOnly: loopbackOnly,
         isOpen: await keys.isOpen(),
         load: { databaseDelayMs: load.delayMs, refused: [...load.refused], refusals: load.refusals },

@@ -9,8 +9,9 @@ export const Server = z
       isEmbedded: z.boolean().describe('True if Belfry starts and stops the database itself.'),
       place: z
         .string()
+        .nullable()
         .describe(
-          'Directory of an embedded database, otherwise host and database name. Never contains a user or a password.',
+          'Directory of an embedded database, otherwise host and database name; null for keys of a project. Never contains a user or a password.',
         ),
     }),
     isLoopbackOnly: z.boolean().describe('True if the server accepts requests from its own machine only.'),

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal } from '../../../core/errors.ts'
 import { utc } from '../../../core/values/utc.ts'
+import { requireQueue } from '../../../operations/access/require.ts'
 import type { Context } from '../../../operations/context.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
@@ -129,14 +129,9 @@ export function workerFrom({ worker }: FastifyRequest): RemoteWorker {
 }
 
 /** The queues that a worker claims from: those that it names, as far as its key allows; else all that the key allows. */
-function queuesOf(
-  asked: readonly string[] | null,
-  { reach: { queues: allowed } }: Context,
-): readonly string[] | null {
-  const beyond = asked?.find((queue) => allowed !== null && !allowed.includes(queue))
-  if (beyond !== undefined)
-    throw new Refusal('forbidden', `This API key cannot be used for the queue ${beyond}.`)
-  return asked ?? allowed
+function queuesOf(asked: readonly string[] | null, context: Context): readonly string[] | null {
+  for (const queue of asked ?? []) requireQueue(context, queue)
+  return asked ?? context.reach.queues
 }
 
 /** Fires when whoever asked is no longer there to hear the answer. */
