@@ -117,6 +117,20 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'nodes', path: () => `/nodes`, ready: heading('64 shards') },
   {
+    name: 'audit log',
+    path: () => `/audit-log?kind=task`,
+    ready: (page) => page.getByRole('region', { name: 'Changes' }).getByText('it takes long').waitFor(),
+  },
+  {
+    name: 'an entry of the audit log',
+    path: () => `/audit-log?action=task.edit`,
+    ready: (page) => page.getByRole('link', { name: 'task.edit' }).waitFor(),
+    open: async (page) => {
+      await page.getByRole('link', { name: 'task.edit' }).click()
+      await page.getByRole('heading', { name: 'Before and after' }).waitFor()
+    },
+  },
+  {
     name: 'targets',
     path: () => `/targets`,
     ready: async (page) => {

@@ -4,6 +4,10 @@
  */
 import type { z } from 'zod'
 import type {
+  AuditEntry as WireAuditEntry,
+  AuditEntryWithChanges as WireAuditEntryWithChanges,
+} from '../../src/api/resources/audit-log/schemas.ts'
+import type {
   BackfillTask as BackfillTaskSchema,
   Backfill as WireBackfill,
   BackfillPreview as WireBackfillPreview,
@@ -100,6 +104,8 @@ export type LetterGroups = z.output<typeof DeadLetterGroupsSchema>
 export type Dismissed = z.output<typeof DismissedSchema>
 export type RedriveForecast = z.output<typeof RedriveForecastSchema>
 export type Redrive = WireRedrive
+export type AuditEntry = WireAuditEntry
+export type AuditEntryWithChanges = WireAuditEntryWithChanges
 export type Target = WireTarget
 export type TargetEdit = z.input<typeof EditTargetSchema>
 

@@ -120,6 +120,12 @@ function useEntries(typed: string): readonly Entry[] {
       go: () => void navigate({ to: '/settings' }),
     },
     {
+      id: 'audit-log',
+      label: 'Audit log: who changed what',
+      icon: 'history',
+      go: () => void navigate({ to: '/audit-log' }),
+    },
+    {
       id: 'failed',
       label: 'Permanently failed runs',
       icon: 'runs',

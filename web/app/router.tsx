@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
+import { type AuditFilters, auditFilters, scopeIn } from '../screens/audit-log/filters.ts'
 import { type LetterSearch, letterSearch } from '../screens/dead-letters/search.ts'
 import { OverviewScreen } from '../screens/overview/overview-screen.tsx'
 import { type RunFilters, runFilters } from '../screens/runs/filters.ts'
@@ -141,6 +142,23 @@ const target = createRoute({
   component: lazyRouteComponent(() => import('../screens/targets/target-screen.tsx'), 'TargetScreen'),
 })
 
+const auditLog = createRoute({
+  getParentRoute: () => root,
+  path: '/audit-log',
+  component: lazyRouteComponent(() => import('../screens/audit-log/audit-log-screen.tsx'), 'AuditLogScreen'),
+  validateSearch: (search): AuditFilters => auditFilters(search),
+})
+
+const auditEntry = createRoute({
+  getParentRoute: () => root,
+  path: '/audit-log/$entryId',
+  component: lazyRouteComponent(
+    () => import('../screens/audit-log/audit-entry-screen.tsx'),
+    'AuditEntryScreen',
+  ),
+  validateSearch: (search): Pick<AuditFilters, 'scope'> => scopeIn(search),
+})
+
 const nodes = createRoute({
   getParentRoute: () => root,
   path: '/nodes',
@@ -180,6 +198,8 @@ export const router = createRouter({
     targets,
     target,
     nodes,
+    auditLog,
+    auditEntry,
     settings,
   ]),
   parseSearch,

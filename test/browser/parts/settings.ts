@@ -64,4 +64,26 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(secret).toMatch(/^whsec_/)
     expect((await node.request('GET', '/v1/subscriptions')).body.items).toEqual([])
   })
+
+  test('a change is found in the audit log, with who made it, why, and what was before', async () => {
+    const { body: task } = await node.request('POST', '/v1/tasks', {
+      name: 'audited',
+      action: { type: 'sleep', duration: '1s' },
+      schedule: { type: 'manual' },
+    })
+    await node.request('PATCH', `/v1/tasks/${task.id}`, { timeout: '5m', reason: 'it takes longer' })
+    const { page } = await visit(`${node.url}/settings`)
+
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    await page.getByLabel('Change', { exact: true }).selectOption('task.edit')
+    await page.getByLabel('ID of task, queue, key …').fill(task.id)
+    await page.waitForURL(new RegExp(`action=task.edit.*subject=${task.id}`))
+    await page.getByText('it takes longer').waitFor()
+    await page.getByRole('link', { name: 'task.edit' }).click()
+
+    const changes = page.getByRole('list', { name: 'Before and after' })
+    expect(await changes.textContent()).toMatch(/timeout20m → 5m/)
+    await page.getByRole('link', { name: 'All its changes' }).click()
+    await page.getByRole('link', { name: 'task.create' }).waitFor()
+  })
 }

@@ -1,5 +1,5 @@
 /** Settings for all tasks of the project: limits, blackouts and subscriptions. */
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import type { SettingsPanel } from '../../app/router.tsx'
 import { useTitle } from '../../components/title.ts'
 import { BlackoutPanel } from './blackout-panel.tsx'
@@ -26,7 +26,10 @@ export function SettingsScreen() {
   const close = () => open(undefined)
   return (
     <div className={classes.screen}>
-      <h1>Settings</h1>
+      <div className={classes.head}>
+        <h1>Settings</h1>
+        <Link to="/audit-log">Audit log</Link>
+      </div>
       <Limits />
       <Blackouts onAdd={() => open('blackout')} />
       <Subscriptions onAdd={() => open('subscription')} />

@@ -1,13 +1,14 @@
 /** What the task was: who changed what, when and why, and the way back. */
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { versionsQuery } from '../../api/versions.ts'
 import type { Task, VersionSummary } from '../../api/wire.ts'
+import { ChangeList } from '../../components/change-list.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Instant } from '../../components/instant.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
-import { ChangeList } from './change-list.tsx'
 import { Rollback } from './panels/rollback.tsx'
 import parts from './parts.module.css'
 import classes from './versions.module.css'
@@ -20,7 +21,15 @@ export function Versions({ task }: { readonly task: Task }) {
   if (query.isError && !query.data)
     return <Failure error={query.error} onRetry={() => void query.refetch()} />
   return (
-    <Panel title="Versions, latest first" flush>
+    <Panel
+      title="Versions, latest first"
+      aside={
+        <Link to="/audit-log" search={{ subject: task.id }}>
+          All changes
+        </Link>
+      }
+      flush
+    >
       <ol className={classes.list} aria-label="Versions">
         {versions.map((version) => (
           <li key={version.version}>

@@ -5,12 +5,12 @@ import { patchTask } from '../../../api/task-cache.ts'
 import { rollbackTask, versionQuery } from '../../../api/versions.ts'
 import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
+import { ChangeList } from '../../../components/change-list.tsx'
 import { differences } from '../../../components/differences.ts'
 import { titleOf } from '../../../components/task-acts.tsx'
 import { ReasonField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
-import { ChangeList } from '../change-list.tsx'
 
 interface RollbackProps {
   readonly task: Task
