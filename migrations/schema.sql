@@ -204,7 +204,9 @@ create table node (
   naming_since  timestamptz,
   named_at      timestamptz,
   renews_queues boolean not null default false,
-  constraint node_pkey primary key (id)
+  secrets       text,
+  constraint node_pkey primary key (id),
+  constraint node_secrets_is_known check (secrets = any (array['ready'::text, 'no_key'::text, 'other_key'::text]))
 );
 
 create table progress (
@@ -287,18 +289,6 @@ create table blackout (
   constraint blackout_effect_is_known check (effect = any (array['skip'::text, 'defer'::text]))
 );
 create index blackout_by_project on blackout (project_id, id) where removed_at is null;
-
-create table endpoint_signing_secret (
-  id         uuid not null,
-  project_id uuid not null,
-  origin     text not null,
-  secret     bytea not null,
-  created_at timestamptz not null default now(),
-  expires_at timestamptz,
-  constraint endpoint_signing_secret_pkey primary key (id),
-  constraint endpoint_signing_secret_project_id_fkey foreign key (project_id) references project(id)
-);
-create index endpoint_signing_secret_by_origin on endpoint_signing_secret (project_id, origin);
 
 create table queue (
   project_id uuid not null,
@@ -461,6 +451,51 @@ create table run_retry (
 );
 create index run_retry_by_origin on run_retry (retry_of, run_id);
 
+create table secret (
+  project_id uuid not null,
+  name       text not null,
+  version    integer not null default 1,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint secret_pkey primary key (project_id, name),
+  constraint secret_project_id_fkey foreign key (project_id) references project(id),
+  constraint secret_version_is_positive check (version > 0)
+);
+
+create table secrets_key (
+  fingerprint text not null,
+  created_at  timestamptz not null default now(),
+  constraint secrets_key_pkey primary key (fingerprint)
+);
+
+create table endpoint_signing_secret (
+  id         uuid not null,
+  project_id uuid not null,
+  origin     text not null,
+  secret     bytea not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  key_id     text,
+  constraint endpoint_signing_secret_pkey primary key (id),
+  constraint endpoint_signing_secret_key_id_fkey foreign key (key_id) references secrets_key(fingerprint),
+  constraint endpoint_signing_secret_project_id_fkey foreign key (project_id) references project(id)
+);
+create index endpoint_signing_secret_by_origin on endpoint_signing_secret (project_id, origin);
+
+create table secret_version (
+  project_id  uuid not null,
+  name        text not null,
+  version     integer not null,
+  value       bytea not null,
+  key_id      text not null,
+  created_at  timestamptz not null default now(),
+  replaced_at timestamptz,
+  constraint secret_version_pkey primary key (project_id, name, version),
+  constraint secret_version_belongs_to_a_secret foreign key (project_id, name) references secret(project_id, name) on delete cascade,
+  constraint secret_version_key_id_fkey foreign key (key_id) references secrets_key(fingerprint)
+);
+create index secret_version_replaced on secret_version (replaced_at) where replaced_at is not null;
+
 create table shard (
   id            smallint not null,
   owner         uuid,
@@ -475,7 +510,9 @@ create table signing_secret (
   secret     bytea not null,
   created_at timestamptz not null default now(),
   expires_at timestamptz,
+  key_id     text,
   constraint signing_secret_pkey primary key (id),
+  constraint signing_secret_key_id_fkey foreign key (key_id) references secrets_key(fingerprint),
   constraint signing_secret_project_id_fkey foreign key (project_id) references project(id)
 );
 create index signing_secret_by_project on signing_secret (project_id, id);
@@ -504,7 +541,9 @@ create table subscription (
   last_error       jsonb,
   disabled_at      timestamptz,
   held             jsonb not null default '[]'::jsonb,
+  key_id           text,
   constraint subscription_pkey primary key (id),
+  constraint subscription_key_id_fkey foreign key (key_id) references secrets_key(fingerprint),
   constraint subscription_project_id_fkey foreign key (project_id) references project(id),
   constraint subscription_batch_is_positive check (batch_size > 0),
   constraint subscription_disabled_has_a_reason check (disabled_at is null or last_error is not null)
@@ -651,6 +690,15 @@ create table backfill (
 create index backfill_by_end on backfill (ended_at) where ended_at is not null;
 create unique index backfill_one_at_a_time on backfill (task_id) where state = 'running'::text;
 create index backfill_to_look_at on backfill (look_at) where state = 'running'::text;
+
+create table secret_use (
+  project_id uuid not null,
+  name       text not null,
+  task_id    uuid not null,
+  constraint secret_use_pkey primary key (project_id, name, task_id),
+  constraint secret_use_task_id_fkey foreign key (task_id) references task(id)
+);
+create index secret_use_by_task on secret_use (task_id);
 
 create table task_edit (
   task_id     uuid not null,

@@ -76,6 +76,7 @@ function newTask(at: number, definition: Partial<TaskDefinition>): NewTask {
       ...TASK_DEFAULTS,
       projectId: DEFAULT_PROJECT_ID,
       traceparent: null,
+      secrets: null,
       ...definition,
     },
   }

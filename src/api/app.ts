@@ -60,6 +60,7 @@ import { projectRoutes } from './resources/projects/routes.ts'
 import { queueRoutes } from './resources/queues/routes.ts'
 import { runRoutes } from './resources/runs/routes.ts'
 import { scheduleRoutes } from './resources/schedules/routes.ts'
+import { secretRoutes } from './resources/secrets/routes.ts'
 import { type Installation, serverRoutes } from './resources/server/routes.ts'
 import { signingSecretRoutes } from './resources/signing-secrets/routes.ts'
 import { streamRoutes } from './resources/stream/routes.ts'
@@ -179,6 +180,7 @@ export async function createApp({
   queueRoutes(app)
   targetRoutes(app)
   blackoutRoutes(app)
+  secretRoutes(app)
   signingSecretRoutes(app)
   clusterRoutes(app)
   serverRoutes(app, { installation, keys, load })

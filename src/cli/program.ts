@@ -15,6 +15,7 @@ import { projectCommand } from './commands/project.ts'
 import { queueCommand } from './commands/queue.ts'
 import { runCommand } from './commands/run.ts'
 import { scheduleCommand } from './commands/schedule.ts'
+import { secretCommand } from './commands/secret.ts'
 import { signingSecretCommand } from './commands/signing-secret.ts'
 import { startCommand } from './commands/start.ts'
 import { subscriptionCommand } from './commands/subscription.ts'
@@ -60,6 +61,7 @@ export function createProgram(): Command {
   blackoutCommand(program)
   queueCommand(program)
   targetCommand(program)
+  secretCommand(program)
   signingSecretCommand(program)
   clusterCommands(program)
   projectCommand(program)

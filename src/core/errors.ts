@@ -32,6 +32,9 @@ export const REFUSALS = {
   too_many_subscriptions: { status: 409, title: 'Too many subscriptions' },
   too_many_target_settings: { status: 409, title: 'Too many targets with settings' },
   too_many_secrets: { status: 409, title: 'Too many signing secrets' },
+  too_many_stored_secrets: { status: 409, title: 'Too many secrets' },
+  secret_in_use: { status: 409, title: 'Tasks use the secret' },
+  older_nodes: { status: 409, title: 'Nodes of an older release are running' },
   version_mismatch: { status: 412, title: 'The task has changed since it was read' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
   unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
@@ -47,6 +50,7 @@ export const REFUSALS = {
   unavailable: { status: 503, title: 'The database is unavailable' },
   database_read_only: { status: 503, title: 'The database is read-only' },
   database_full: { status: 503, title: 'The database has run out of disk space' },
+  secrets_unavailable: { status: 503, title: 'The node cannot encrypt secrets' },
   database_overloaded: { status: 503, title: 'The database is out of resources' },
 } as const
 

@@ -13,6 +13,8 @@ import { SecretSigner } from '../outgoing/signer.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config } from '../runtime/config.ts'
 import { type FileShare, fileWarning, openFileLimit, shareFiles } from '../runtime/open-files.ts'
+import { KeySource } from '../secrets/key-source.ts'
+import { Vault } from '../secrets/vault.ts'
 import type { Database } from '../store/database/database.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { Definitions } from '../transport/definitions.ts'
@@ -38,6 +40,8 @@ export interface NodeOptions {
   readonly databasePlace: string
   /** Whether the database is embedded: then no other node is on it, and none must be told what happens here. */
   readonly isEmbedded: boolean
+  /** Where the node may make a key for secrets: in the data directory of its own database. */
+  readonly ownKeyFile: string | null
   readonly version: string
   /** Where the built dashboard lies. */
   readonly dashboardDir: string
@@ -64,6 +68,7 @@ export interface Foundations extends NodeOptions {
   readonly refusedRequests: RefusedRequests
   readonly readiness: Readiness
   readonly signer: SecretSigner
+  readonly vault: Vault
   readonly ownPorts: OwnPorts
   readonly resolver: NameResolver
   readonly userAgent: string
@@ -88,6 +93,12 @@ export function layFoundations(options: NodeOptions): Foundations {
   const wakeUps = distant ?? new LocalWakeUps()
   const writeCheck = new WriteCheck(upkeep)
   const refusedRequests = new RefusedRequests({ db, clock, log })
+  const source = new KeySource({
+    keys: config.secretsKey,
+    file: config.secretsKeyFile,
+    ownFile: options.ownKeyFile,
+  })
+  const vault = new Vault({ db: engine, log, source, nodeId: id, labels: config.labels })
   return {
     ...options,
     id,
@@ -105,6 +116,7 @@ export function layFoundations(options: NodeOptions): Foundations {
       clock,
       wakeUps,
       lanes: new LaneRegistry(),
+      vault,
       heartbeatMs: config.heartbeatMs,
       shardTakeoverMs: config.shardTakeoverMs,
       misfireGraceMs: config.misfireGraceMs,
@@ -116,6 +128,7 @@ export function layFoundations(options: NodeOptions): Foundations {
         maxAheadMs: config.maxAheadDays === 0 ? null : config.maxAheadDays * DAY_MS,
       },
     },
+    vault,
     signer: new SecretSigner({ db: engine, clock, log }),
     ownPorts: new OwnPorts(),
     resolver: new NameResolver(),

@@ -43,6 +43,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   // Services stop last first: a stopping node answers requests until its runs have ended.
   const services: Service[] = [
     ...presence(foundations, work?.worker ?? null),
+    foundations.vault,
     ...(api || work ? [foundations.signer, foundations.projectNetworks] : []),
     ...(api?.services ?? []),
     server,

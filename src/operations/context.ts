@@ -1,5 +1,6 @@
 import { EVERYTHING, type Grant, type Reach, type Role, UNLIMITED } from '../core/access/role.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Vault } from '../secrets/vault.ts'
 import type { Database } from '../store/database/database.ts'
 import type { ProjectLimits } from '../store/projects/projects.ts'
 import type { LaneRegistry } from '../transport/lane-registry.ts'
@@ -15,6 +16,8 @@ export interface Facilities {
   readonly clock: Clock
   readonly wakeUps: WakeUps
   readonly lanes: LaneRegistry
+  /** The keys that secrets are encrypted with. */
+  readonly vault: Vault
   /** How often nodes send a heartbeat. */
   readonly heartbeatMs: number
   /** A shard whose owner is silent for longer than this is unwatched. */

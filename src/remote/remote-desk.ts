@@ -15,6 +15,7 @@ import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import { judge, type Verdict } from '../outcomes/verdict.ts'
 import { type HoldingClock, holdMs } from '../runtime/clock.ts'
 import type { Service } from '../runtime/service.ts'
+import type { Vault } from '../secrets/vault.ts'
 import { countWithin } from '../store/database/by-bytes.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
 import { beatNaming } from '../store/nodes/named-runs.ts'
@@ -53,6 +54,7 @@ import type { WakeUps } from '../transport/wake-ups.ts'
 import { gone } from './claim-book.ts'
 import { Naming } from './naming.ts'
 import { RegistrationRate } from './registration-rate.ts'
+import { RemoteSecrets, redactedReport } from './remote-secrets.ts'
 import { agrees, outcomeOf } from './report.ts'
 import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
 import { WaitingClaims } from './waiting-claims.ts'
@@ -67,6 +69,7 @@ export interface RemoteDeskOptions {
   readonly claimEveryMs: number
   readonly heartbeatMs: number
   readonly leaseMs: number
+  readonly vault: Vault
 }
 
 const MAX_WORKERS_KNOWN = 10_000
@@ -92,12 +95,15 @@ export class RemoteDesk implements RemoteWorkers, Service {
   readonly #beingWritten = new Set<string>()
   readonly #rate = new RegistrationRate()
   readonly #naming: Naming
+  readonly #secrets: RemoteSecrets
   #limits = { readAt: Number.NEGATIVE_INFINITY, exist: false }
 
   constructor(options: RemoteDeskOptions) {
     this.#options = options
     const { db, transportOn, wakeUps, clock, log, claimEveryMs: everyMs } = options
-    this.#claims = new WaitingClaims({ db, transportOn, wakeUps, log, everyMs })
+    this.#secrets = new RemoteSecrets(options.vault)
+    const labelsOf = (worker: RemoteWorker) => this.#secrets.labelsOf(worker)
+    this.#claims = new WaitingClaims({ db, transportOn, wakeUps, log, everyMs, labelsOf })
     this.#naming = new Naming(options)
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
   }
@@ -169,10 +175,8 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const held = await this.#heldOf(worker, runs)
     const inHand = runs.filter((run) => held.has(run))
     await this.#naming.hear([...held.values()])
-    const told = inHand.flatMap(({ runId, fence, progress }) =>
-      progress ? { runId, fence, ...progress } : [],
-    )
-    if (told.length > 0) await db.run(saveProgress(told))
+    const told = inHand.filter(({ progress }) => progress)
+    if (told.length > 0) await db.run(saveProgress(await this.#progressOf(told, held)))
     if (inHand.length > 0 && (await this.#areQueuesLimited()))
       await db.run(countRunning({ workerId: worker.id, runIds: inHand.map(({ runId }) => runId) }))
     return {
@@ -192,6 +196,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     })
     const works = await this.#worksOf(ours.map(({ row }) => row))
     const byRun = new Map(works.map((work) => [work.runId, work]))
+    const redactors = await this.#secrets.redactorsFor(works)
     const lost: (HeldWork & Work)[] = []
     const written = new Set<RemoteReport>()
     for (const { report, row } of ours) {
@@ -199,7 +204,8 @@ export class RemoteDesk implements RemoteWorkers, Service {
       if (!work || this.#beingWritten.has(row.runId) || this.#writer.keeps(row.runId)) continue
       written.add(report)
       if (report.outcome === 'lost') lost.push(work)
-      else this.#write(row.runId, this.#verdictOn(report, work, row))
+      else
+        this.#write(row.runId, this.#verdictOn(redactedReport(report, redactors.get(row.runId)), work, row))
     }
     await this.#takeBack(lost)
     const { dropped } = this.#writer
@@ -339,10 +345,42 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const large = works.filter(({ definition }) => isLarge(definition.action))
     const read = large.length === 0 ? [] : await this.#options.definitions.whole(large)
     const actions = new Map(large.map(({ runId }, i) => [runId, read[i]?.action]))
-    return works.flatMap((work) => {
+    const given: RemoteRun[] = []
+    for (const work of works) {
       const { action } = work.definition
       const whole = isLarge(action) ? actions.get(work.runId) : action
-      return whole ? [presentRun(work, whole)] : []
+      if (!whole) continue
+      const filled = work.definition.secrets === null ? whole : await this.#fill(work, whole)
+      if (filled) given.push(presentRun(work, filled))
+    }
+    return given
+  }
+
+  /** The action with the values of its secrets; without them the run is not given away, and ends or goes back. */
+  async #fill(work: Work, action: Action): Promise<Action | undefined> {
+    const filled = await this.#secrets.fill(work, action)
+    if (!filled.failure) return filled.action
+    const { failure: outcome } = filled
+    if (outcome.retryable) {
+      await this.#options.db.run(handBackRuns([work]))
+      this.#options.wakeUps.announceReady()
+      return undefined
+    }
+    const now = this.#options.clock.now()
+    this.#write(work.runId, judge({ work, outcome, startedAt: now, endedAt: now }, Math.random, uuidv7))
+    await this.#untilWritten([work.runId])
+    return undefined
+  }
+
+  /** Progress as it is shown, without secrets. */
+  async #progressOf(told: readonly RemoteStatus[], held: ReadonlyMap<RemoteStatus, HeldWork>) {
+    const rows = told.flatMap((status) => held.get(status) ?? [])
+    const works = (await this.#secrets.areInUse()) ? await this.#worksOf(rows) : []
+    const redactors = await this.#secrets.redactorsFor(works)
+    return told.flatMap(({ runId, fence, progress }) => {
+      if (!progress) return []
+      const { fraction, message } = progress
+      return { runId, fence, fraction, message: message && (redactors.get(runId)?.text(message) ?? message) }
     })
   }
 

@@ -25,6 +25,8 @@ export interface WaitingClaimsOptions {
   readonly transportOn: (db: Queryable) => Taking
   readonly wakeUps: WakeUps
   readonly log: Logger
+  /** What a worker offers, as seen from here. */
+  labelsOf(worker: RemoteWorker): readonly string[]
   /** How often ready is looked into when nothing was said about it. */
   readonly everyMs: number
 }
@@ -216,7 +218,9 @@ export class WaitingClaims extends LoopService {
     return false
   }
 
-  async #lanesFor({ projectId, handlers, labels, queues }: RemoteWorker): Promise<Lanes> {
+  async #lanesFor(worker: RemoteWorker): Promise<Lanes> {
+    const { projectId, handlers, queues } = worker
+    const labels = this.#options.labelsOf(worker)
     const beganAt = performance.now()
     const [found] = await this.#options.db.run(
       waitingLanes({ projectId, handlers, labels, queues, limit: MAX_LANES }),

@@ -11,6 +11,7 @@ import { MIN_ADMIN_KEY_CHARACTERS } from '../core/access/api-key.ts'
 import { notPrivate } from '../core/action/address.ts'
 import { parseEmailAddress } from '../core/action/email-address.ts'
 import { parseSmtpUrl } from '../core/action/smtp-url.ts'
+import { parseKeyRing } from '../core/secret/key-ring.ts'
 import { type Network, networkText, parseNetwork } from '../core/values/network.ts'
 import { nearest } from '../core/words/nearest.ts'
 import { LOG_LEVELS, type LogLevel } from '../telemetry/log-level.ts'
@@ -80,6 +81,10 @@ export interface Config {
   readonly smtpUrl: string | null
   /** Who sends where an action does not say. */
   readonly smtpFrom: string | null
+  /** Keys that secrets are encrypted with, the first of them; null: from a file. */
+  readonly secretsKey: string | null
+  /** A file of such keys, which is read again when it changes. Null: the data directory of the embedded database has one. */
+  readonly secretsKeyFile: string | null
   /** Which defaults the cadences below have. */
   readonly preset: PresetName
   readonly heartbeatMs: number
@@ -316,6 +321,14 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       return parsed?.ok ? (value as string) : fail(parsed?.reason ?? 'must be a string')
     },
   },
+  secretsKey: forNetworks({
+    ...text('Keys that encrypt secrets: 32 random bytes each, in base64'),
+    parse: (value) => {
+      const read = typeof value === 'string' ? parseKeyRing(value) : null
+      return read?.ok ? (value as string) : fail(read?.reason ?? 'must be a string')
+    },
+  }),
+  secretsKeyFile: forNetworks(text('File with the keys that encrypt secrets')),
   preset: oneOf(PRESET_NAMES, 'default', 'Set of tuning defaults, such as minute-cron'),
   heartbeatMs: cadence(5_000, 10, 600_000, 'Interval of heartbeats of a node'),
   leaseMs: cadence(15_000, 50, 3_600_000, 'Time without a heartbeat after which a node is dead'),
@@ -424,12 +437,14 @@ const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLo
 
 /** Values that nobody may see. */
 const SECRETS: readonly ConfigKey[] = ['adminKey', 'databaseUrl', 'databaseDirectUrl', 'smtpUrl']
+/** What an error message does not repeat. Keys have a setting of their own for files. */
+const UNTOLD: readonly ConfigKey[] = [...SECRETS, 'secretsKey']
 
 function parse(key: ConfigKey, { value, name }: { value: unknown; name: string }): unknown {
   try {
     return SETTINGS[key].parse(value)
   } catch (error) {
-    const shown = SECRETS.includes(key) ? '…' : String(value).slice(0, 100)
+    const shown = UNTOLD.includes(key) ? '…' : String(value).slice(0, 100)
     throw new ConfigError(`${name} is '${shown}'; it ${(error as Error).message}.`)
   }
 }

@@ -58,6 +58,10 @@ export class Attempt implements AttemptContext, StopSignal {
     return this.work.definition.projectId
   }
 
+  get secrets(): readonly string[] | null {
+    return this.work.definition.secrets
+  }
+
   get tracingId(): string | null {
     return this.work.definition.tracingId
   }

@@ -13,6 +13,8 @@ export interface AttemptContext {
   readonly fence: number
   /** Whose run it is. */
   readonly projectId: string
+  /** Names of the secrets that its action refers to; null where it refers to none. */
+  readonly secrets: readonly string[] | null
   /** The id that the user gave to the task, to follow it by. */
   readonly tracingId: string | null
   /** W3C trace context that continues the trace the task was created in, or starts one. */

@@ -65,7 +65,7 @@ async function aWorker({ losesFirst, execute }: { losesFirst: boolean; execute: 
     clock: steadyClock(() => Date.now() + time.passedMs),
     log: silentLogger(),
     concurrency: 10,
-    labels: [],
+    labels: () => [],
     claimEveryMs: 20,
     claimAhead: 0,
     cancelEveryMs: 1_000,

@@ -26,7 +26,7 @@ async function aStartedRun() {
 }
 
 test('a lane of a limited queue is not served until the limit is lifted', async () => {
-  const lanes = new ServedLanes({ workerId, db, labels: [] })
+  const lanes = new ServedLanes({ workerId, db, labels: () => [] })
   const served = async () => {
     lanes.forget()
     await lanes.refresh(() => [])
@@ -41,7 +41,7 @@ test('a lane of a limited queue is not served until the limit is lifted', async 
 })
 
 test('what a worker started before it noticed a limit is counted once it has, and once only', async () => {
-  const lanes = new ServedLanes({ workerId, db, labels: [] })
+  const lanes = new ServedLanes({ workerId, db, labels: () => [] })
   await lanes.refresh(() => [])
   await limitDefault(3)
   const early = await aStartedRun()

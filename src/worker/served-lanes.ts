@@ -12,7 +12,8 @@ const LATE_START_MS = 15_000
 export interface ServedLanesOptions {
   readonly workerId: string
   readonly db: Database
-  readonly labels: readonly string[]
+  /** What the worker can do as things are. */
+  labels(): readonly string[]
 }
 
 /** Lanes in which something waits for a place of its own. */
@@ -74,7 +75,7 @@ export class ServedLanes {
   /** Lanes in which something waits for a place of its own, and may have one: the best first, as of now. */
   async waiting(wanted: Required<Pick<Offer, 'limit' | 'sides' | 'blocked'>>): Promise<WaitingLanes> {
     const { db, labels } = this.#options
-    const [found] = await db.run(waitingLanes({ labels, ...wanted }))
+    const [found] = await db.run(waitingLanes({ labels: labels(), ...wanted }))
     const { lanes = [], opensInMs } = found ?? {}
     const idsOf = (isGated: boolean) => lanes.filter((lane) => lane.isGated === isGated).map(({ id }) => id)
     const upTo = new Map<number, Standing>()
@@ -100,7 +101,7 @@ export class ServedLanes {
     if (age < STALE_MS) return STALE_MS - age
     const { db, labels, workerId } = this.#options
     this.#readAt = now
-    const lanes = await db.run(servedLanes(labels))
+    const lanes = await db.run(servedLanes(labels()))
     const limited = new Set((await db.run(limitedQueues())).map(({ id }) => id))
     const known = this.#limited ?? limited
     this.#limited = limited

@@ -65,7 +65,7 @@ async function startWorker(options: Partial<WorkerOptions> = {}) {
     clock: steadyClock(),
     log: silentLogger(),
     concurrency: 10,
-    labels: [],
+    labels: () => [],
     claimEveryMs: 1_000,
     claimAhead: 4_000,
     cancelEveryMs: 1_000,

@@ -52,7 +52,7 @@ export interface WorkerOptions {
   /** The mail server, as a target; null where there is none. */
   readonly smtpTarget: string | null
   /** What this worker can do beyond the ordinary; tasks may ask for it. */
-  readonly labels: readonly string[]
+  labels(): readonly string[]
   /** How often ready is looked into when nothing was said about it. */
   readonly claimEveryMs: number
   /** However fast it works, a worker takes on no more than this ahead. */
@@ -69,9 +69,14 @@ const NO_ROOM: Room = { free: 0, ahead: 0 }
 /** A worker that ends so many soon has a place free, and then finds out what still waits in ready. */
 const BRISK_PER_SECOND = 20
 
+/** What a node lacks and another may have: sockets, the key of a secret. */
+const OWN_SHORTAGES: readonly string[] = ['worker_exhausted', 'secrets_unavailable']
+
 /** With details it has followed a redirect before, and counts. */
 const isOwnShortage = (outcome: Outcome) =>
-  outcome.kind === 'failed' && outcome.error.code === 'worker_exhausted' && outcome.error.detail === undefined
+  outcome.kind === 'failed' &&
+  OWN_SHORTAGES.includes(outcome.error.code) &&
+  outcome.error.detail === undefined
 
 export class Worker implements Service, LocalWorker {
   readonly #options: WorkerOptions
@@ -90,9 +95,9 @@ export class Worker implements Service, LocalWorker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    const { db, wakeUps, log, labels, nodeId, clock, claimEveryMs, cancelEveryMs } = options
+    const { db, wakeUps, log, nodeId, clock, claimEveryMs, cancelEveryMs } = options
     const { concurrency, maxCalls, targets, smtpTarget, claimAhead, transport, definitions } = options
-    this.#lanes = new ServedLanes({ workerId: nodeId, db, labels })
+    this.#lanes = new ServedLanes({ workerId: nodeId, db, labels: () => options.labels() })
     this.#large = new LargeActions({ definitions, log })
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
     this.#returns = new Returns({
@@ -272,6 +277,13 @@ export class Worker implements Service, LocalWorker {
     if (line.hasBacklog || line.isSlotKept) this.#pulling.wake()
   }
 
+  /** What it can do has changed: lanes are chosen anew. */
+  labelsChanged(): void {
+    this.#lanes.forget()
+    this.#claiming.hasBacklog = true
+    this.#pulling.wake()
+  }
+
   doubt(): void {
     this.#returns.doubt()
   }
@@ -325,7 +337,7 @@ export class Worker implements Service, LocalWorker {
     this.#claiming.forget(work.runId)
     line.calls?.end(resultOf(work.taskId, ended))
     this.#capacity.ended(line)
-    if (ended && isOwnShortage(ended.outcome)) this.#postpone(work)
+    if (ended && isOwnShortage(ended.outcome)) this.#postpone(work, ended.outcome)
     else if (ended) this.#settle(attempt, ended)
     this.#freed(line)
   }
@@ -369,8 +381,9 @@ export class Worker implements Service, LocalWorker {
   }
 
   /** Nothing was sent, for want of something that is this node's own: the run goes back as it came, for any node to take. */
-  #postpone(work: Work): void {
-    this.#options.log.warn({ task: work.taskId, run: work.runId }, 'attempt postponed: no sockets left')
+  #postpone(work: Work, outcome: Outcome): void {
+    const why = 'error' in outcome ? outcome.error.message : ''
+    this.#options.log.warn({ task: work.taskId, run: work.runId }, `attempt postponed: ${why}`)
     this.#returns.addUnbegun([heldOf(work)])
     this.#pulling.wake()
   }

@@ -22,6 +22,7 @@ import { LaneRegistry } from '../../src/transport/lane-registry.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { steadyClock } from '../support/clock.ts'
+import { aVault } from '../support/vault.ts'
 
 export interface InjectedAnswer {
   readonly status: number
@@ -47,6 +48,8 @@ export async function createTestApp(
   const offset = (reading?.now ?? Date.now()) - performance.now()
   const clock = steadyClock(() => performance.now() + offset)
   const wakeUps = new LocalWakeUps()
+  const vault = aVault(db)
+  await vault.runOnce().catch(() => {})
   const remoteWorkers = new RemoteDesk({
     db,
     transportOn: (queryable) => new PostgresTransport(queryable),
@@ -57,6 +60,7 @@ export async function createTestApp(
     claimEveryMs: 1_000,
     heartbeatMs: 5_000,
     leaseMs: 15_000,
+    vault,
   })
   remoteWorkers.start()
   const refusedRequests = new RefusedRequests({ db, clock, log: silentLogger() })
@@ -66,6 +70,7 @@ export async function createTestApp(
     clock,
     wakeUps,
     lanes: new LaneRegistry(),
+    vault,
     heartbeatMs: 5_000,
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,
@@ -176,6 +181,9 @@ export async function storedIn(db: Database): Promise<string> {
                       (select string_agg(b::text, ',' order by b.id) from backfill b),
                       (select string_agg(s::text, ',' order by s.id) from signing_secret s),
                       (select string_agg(s::text, ',' order by s.id) from endpoint_signing_secret s),
+                      (select string_agg(s::text, ',' order by s.project_id, s.name) from secret s),
+                      (select string_agg(s::text, ',' order by s.project_id, s.name, s.version) from secret_version s),
+                      (select string_agg(u::text, ',' order by u.task_id, u.name) from secret_use u),
                       (select string_agg(i::text, ',' order by i.key) from idempotency i),
                       (select string_agg(q::text, ',' order by q.project_id, q.name) from queue q),
                       (select string_agg(n::text, ',' order by n.id) from node n),

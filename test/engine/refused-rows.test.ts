@@ -34,6 +34,7 @@ import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { anEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { aVault } from '../support/vault.ts'
 
 const OTHERS = 100
 const clock = { now: () => Date.now() }
@@ -303,6 +304,7 @@ test('other redrives are taken on when one cannot be', async () => {
       db,
       ...parts,
       lanes: new LaneRegistry(),
+      vault: aVault(db),
       heartbeatMs: 5_000,
       shardTakeoverMs: 3_000,
       misfireGraceMs: 10_000,

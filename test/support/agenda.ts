@@ -21,6 +21,7 @@ export function aDefinition(changes: Partial<TaskDefinition> = {}): TaskDefiniti
     ...TASK_DEFAULTS,
     projectId: DEFAULT_PROJECT_ID,
     traceparent: null,
+    secrets: null,
     ...changes,
   }
 }

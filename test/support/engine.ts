@@ -39,7 +39,14 @@ export async function anEngine(
     ...anyTargets(),
     transport: new PostgresTransport(db),
     executor: { execute },
-    ...{ concurrency: 10, labels: [], graceMs: 0, claimEveryMs: 1_000, claimAhead: 0, cancelEveryMs: 1_000 },
+    ...{
+      concurrency: 10,
+      labels: () => [],
+      graceMs: 0,
+      claimEveryMs: 1_000,
+      claimAhead: 0,
+      cancelEveryMs: 1_000,
+    },
   })
   const leases = new ShardLeases({ ...parts, beatMs: 60_000, takeoverMs: 60_000 })
   const scheduler = new Scheduler({

@@ -27,6 +27,7 @@ export async function startTestNode(
     databaseUrl: database.url,
     databasePlace: 'the test database',
     isEmbedded: false,
+    ownKeyFile: null,
     version: '0.0.0-test',
     dashboardDir: DASHBOARD,
     log: silentLogger(),

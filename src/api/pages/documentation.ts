@@ -41,6 +41,7 @@ export function documentation(version: string) {
       { name: 'queues', description: 'Named groups of runs that wait for a worker.' },
       { name: 'targets', description: 'Servers that calls go to: limits, rates, pauses and circuits.' },
       { name: 'blackouts', description: 'Windows in which no schedule fires.' },
+      { name: 'secrets', description: 'Named values that tasks refer to and no response contains.' },
       { name: 'signing secrets', description: 'Secrets that sign outgoing requests.' },
       { name: 'overview', description: 'State of the whole system.' },
       { name: 'audit log', description: 'Who changed what.' },

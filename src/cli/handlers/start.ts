@@ -1,4 +1,5 @@
 /** `belfry start`: brings one node up, says where it is, and serves until it is asked to end. */
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CertificateError, readCertificate } from '../../api/http/tls/certificate.ts'
@@ -29,6 +30,8 @@ import { tryWakeUps } from '../wake-ups.ts'
 
 /** The built dashboard lies beside the built program. */
 const DASHBOARD = fileURLToPath(new URL('./web', import.meta.url))
+/** In the data directory, unless another place is set. */
+const KEY_FILE = 'secrets.key'
 /** For the embedded database to shut down after a second Ctrl-C. */
 const ABORT_MS = 5_000
 
@@ -71,6 +74,7 @@ export async function start(config: Config): Promise<void> {
     databaseUrl: database.url,
     databasePlace: database.embedded ? shownPath(database.embedded.dataDir) : shownUrl(database.url),
     isEmbedded: database.embedded !== null,
+    ownKeyFile: database.embedded && join(database.embedded.dataDir, KEY_FILE),
     version: VERSION,
     dashboardDir: DASHBOARD,
     log,

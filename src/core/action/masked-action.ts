@@ -3,7 +3,7 @@
 import type { RunOverride } from '../run/run-override.ts'
 import { readUrl } from '../values/read-url.ts'
 import type { Action } from './action.ts'
-import { hasSecretUrl, isSecretHeader, MASK } from './secret-rule.ts'
+import { hasSecretUrl, isOnlyReference, isSecretHeader, MASK } from './secret-rule.ts'
 
 /** The mask of a secret that another version of the task has otherwise. */
 const CHANGED_MASK = `${MASK} (changed)`
@@ -41,7 +41,7 @@ const maskedHeaders = (headers: Headers, before: Headers = headers): Headers =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,
-      isSecretHeader(name) ? MASK + changeOf(value, before[name]) : value,
+      isSecretHeader(name) && !isOnlyReference(value) ? MASK + changeOf(value, before[name]) : value,
     ]),
   )
 

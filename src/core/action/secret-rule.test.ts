@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasSecretUrl, isSecretHeader } from './secret-rule.ts'
+import { hasSecretUrl, isOnlyReference, isSecretHeader } from './secret-rule.ts'
 
 test.each([
   'Authorization',
@@ -25,4 +25,27 @@ test('the address of a message to Slack is a secret, whatever sends it', () => {
   expect(hasSecretUrl({ type: 'webhook', url })).toBe(true)
   expect(hasSecretUrl({ type: 'slack', url: 'https://chat.example.com/hook/x', text: '' })).toBe(true)
   expect(hasSecretUrl({ type: 'webhook', url: 'https://example.com/hooks.slack.com' })).toBe(false)
+})
+
+test('what only refers to secrets is no secret itself', () => {
+  expect(isOnlyReference('Bearer {{secret.TOKEN}}')).toBe(true)
+  expect(isOnlyReference('{{secret.A}}{{secret.B}}')).toBe(true)
+  expect(isOnlyReference('Bearer abc{{secret.TOKEN}}')).toBe(false)
+  expect(isOnlyReference('Bearer abc')).toBe(false)
+  expect(
+    hasSecretUrl({ type: 'slack', url: 'https://hooks.slack.com/services/{{secret.SLACK}}', text: '' }),
+  ).toBe(false)
+  expect(
+    hasSecretUrl({ type: 'slack', url: 'https://hooks.slack.com/services/T0/B0/{{secret.SLACK}}', text: '' }),
+  ).toBe(false)
+  expect(
+    hasSecretUrl({ type: 'slack', url: 'https://hooks.slack.com/services/{{secret.SLACK}}/xyz', text: '' }),
+  ).toBe(true)
+  expect(
+    hasSecretUrl({
+      type: 'slack',
+      url: 'https://hooks.slack.com/services/T0/xyz?a={{secret.SLACK}}',
+      text: '',
+    }),
+  ).toBe(true)
 })

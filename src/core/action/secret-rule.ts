@@ -1,5 +1,6 @@
 /** Which parts of an action are secrets. Answers show a mask in their place; deleting a task erases them. */
 
+import { hasReference, isReference, replaceReferences } from '../secret/secret-reference.ts'
 import { readUrl } from '../values/read-url.ts'
 import type { Action } from './action.ts'
 
@@ -35,12 +36,22 @@ const SECRET_WORD = new RegExp(`(^|[^a-z0-9])(${SECRET_WORDS.join('|')})([^a-z0-
 export const isSecretHeader = (name: string): boolean =>
   SECRET_WORD.test(name) && name.toLowerCase() !== 'idempotency-key'
 
+/** What stands before a secret in a header without being one. */
+const SCHEME = /^(bearer|basic|token|apikey|api-key)? *$/i
+
+/** Whether a header holds nothing secret itself: it refers to secrets that are stored elsewhere. */
+export const isOnlyReference = (value: string): boolean =>
+  hasReference(value) && SCHEME.test(replaceReferences(value, () => ''))
+
+/** Whether the part of an address that makes it a secret is stored elsewhere. */
+const endsInReference = (url: string): boolean => isReference(/\/([^/?#]*)[?#]?[^/]*$/.exec(url)?.[1] ?? '')
+
 /** Hosts on which whoever knows the path of an address can write to a channel. */
 const WEBHOOK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com'])
 
 /** Whether all of an action's URL but its origin is a secret. */
 export function hasSecretUrl(action: Action): action is Extract<Action, { url: string }> {
-  if (!('url' in action)) return false
+  if (!('url' in action) || endsInReference(action.url)) return false
   return (
     action.type === 'slack' ||
     (/hooks/i.test(action.url) && WEBHOOK_HOSTS.has(readUrl(action.url)?.hostname ?? ''))

@@ -1,5 +1,6 @@
 /** Which addresses an HTTP action may name: http and https, no user or password inside. */
 
+import { hasReference, replaceReferences } from '../secret/secret-reference.ts'
 import { readUrl } from '../values/read-url.ts'
 import { neverReached } from './address.ts'
 
@@ -25,7 +26,7 @@ export function parseTargetUrl(text: string): TargetUrl {
  * far as it can be read from the address; names are looked up, and addresses that depend on a setting decided, before each request.
  */
 export function parseWantedUrl(text: string): TargetUrl {
-  const target = parseTargetUrl(text)
+  const target = hasReference(text) ? parseReferring(text) : parseTargetUrl(text)
   const kind = target.ok ? neverReached(target.url) : undefined
   if (!target.ok || kind === undefined) return target
   return {
@@ -33,3 +34,22 @@ export function parseWantedUrl(text: string): TargetUrl {
     reason: `must not point to ${target.url.hostname}, which is ${kind}; requests to such addresses are always refused`,
   }
 }
+
+/**
+ * An address that refers to secrets. Where it leads must not depend on them: the target, its limits and the address guard are
+ * known before any value is. So it is read with two different values, which must lead to one origin.
+ */
+function parseReferring(text: string): TargetUrl {
+  const [one, other] = [withValue(text, 'a'), withValue(text, 'b')]
+  const isSame = one.ok && other.ok && one.url.origin === other.url.origin
+  if (isSame) return one
+  if (!one.ok && !hasReference(text.replace(/^([^:/?#\\]*:[/\\]*[^/?#\\]*).*$/s, '$1'))) return one
+  return {
+    ok: false,
+    reason:
+      'must not contain a secret in its scheme, user name, host or port; secrets can only stand in the path or query',
+  }
+}
+
+const withValue = (text: string, value: string): TargetUrl =>
+  parseTargetUrl(replaceReferences(text, () => value))

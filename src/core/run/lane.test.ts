@@ -6,6 +6,7 @@ const plain = {
   action: { type: 'sleep', duration: '0s' },
   queue: 'default',
   labels: [],
+  secrets: null,
   onWorkerLoss: 'retry',
   concurrencyKey: null,
   concurrencyLimit: 1,
@@ -63,4 +64,14 @@ test('a handler has lanes of its own, whatever its payload, and is never claimed
     laneOf(DEFAULT_PROJECT_ID, { ...resize, concurrencyKey: 'resize' }),
   ]
   expect(others.map(({ id }) => id)).not.toContain(lane.id)
+})
+
+test('runs that refer to secrets wait for workers that can read them', () => {
+  const lane = laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['gpu'], secrets: ['API_KEY'] })
+
+  expect(lane.labels).toEqual(['belfry:secrets', 'gpu'])
+  expect(lane.id).not.toBe(laneOf(DEFAULT_PROJECT_ID, { ...plain, labels: ['gpu'] }).id)
+  expect(laneOf(DEFAULT_PROJECT_ID, { ...plain, secrets: ['A'] }).id).toBe(
+    laneOf(DEFAULT_PROJECT_ID, { ...plain, secrets: ['B', 'C'] }).id,
+  )
 })

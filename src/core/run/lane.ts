@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { SECRETS_LABEL } from '../secret/secrets-label.ts'
 import type { KeptDefinition } from '../task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../values/default-project.ts'
 import { GATE_FIELDS, gateOf, type LaneGate } from './lane-gate.ts'
@@ -29,7 +30,7 @@ export interface Lane {
 export const DEFAULT_LANES = { open: 0, strict: 1 } as const
 
 /** The fields of a task that decide about its lane. */
-export const LANE_FIELDS = ['action', 'queue', 'labels', 'onWorkerLoss', ...GATE_FIELDS] as const
+export const LANE_FIELDS = ['action', 'queue', 'labels', 'secrets', 'onWorkerLoss', ...GATE_FIELDS] as const
 
 export function laneOf(
   projectId: string,
@@ -38,7 +39,8 @@ export function laneOf(
   const { queue, onWorkerLoss } = definition
   const gate = gateOf(definition)
   const key = gate?.key ?? null
-  const labels = [...new Set(definition.labels)].sort()
+  const asked = definition.secrets ? [...definition.labels, SECRETS_LABEL] : definition.labels
+  const labels = [...new Set(asked)].sort()
   const handler = definition.action.type === 'handler' ? (definition.action.name ?? null) : null
   const isStrict = onWorkerLoss !== 'retry' || handler !== null
   const isDefault =

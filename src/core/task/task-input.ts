@@ -36,7 +36,7 @@ function withMembers(before: Values, given: Values): Values {
 }
 
 /** What is settled about a definition, whatever was asked for; its action and schedule as they are stored. */
-type Settled = Pick<TaskDefinition, 'action' | 'schedule' | 'anchorAt' | 'seed'>
+type Settled = Pick<TaskDefinition, 'action' | 'schedule' | 'anchorAt' | 'seed' | 'secrets'>
 type Origin = Pick<TaskDefinition, 'projectId' | 'traceparent'>
 
 const BY_NAME = new Map<string, Setting>(DEFINITION_FIELDS.map((field) => [field.name, field]))
@@ -50,6 +50,7 @@ const BLANK = {
   seed: null,
   projectId: '',
   traceparent: null,
+  secrets: null,
 } as unknown as TaskDefinition
 
 /** The definition of a task to be made. */

@@ -46,6 +46,8 @@ export interface TaskDefinition extends DefinedFields {
   readonly projectId: string
   /** W3C trace context of the request that created the task; its runs continue that trace. */
   readonly traceparent: string | null
+  /** Names of the secrets that its action refers to; null where it refers to none. */
+  readonly secrets: readonly string[] | null
 }
 
 /** What to do with missed occurrences, and with how many. */

@@ -60,6 +60,7 @@ const aCase = (changes: Partial<NowCase> = {}): NowCase => ({
     isMissing: false,
   },
   target: null,
+  secrets: null,
   workers: { alive: 1, capable: 1, places: 10 },
   watcher: { shard: 1, isWatched: true, watchedUntil: NOW },
   blackout: null,
@@ -152,4 +153,19 @@ test('advice is a command that can be typed as it stands', () => {
     'To resume the queue: belfry queue resume reports',
     'Wait for a free slot, or raise the limit: belfry queue limit reports 4',
   ])
+})
+
+test('a task that refers to secrets tells what is missing, and who would have to read them', () => {
+  const live = [run({ state: 'pending' })]
+
+  expect(codes(aCase({ live, secrets: { missing: [], isReadable: false } }))[0]).toBe('no_secrets_key')
+  const ahead = aCase({
+    live: [run({ wakeAt: NOW + S })],
+    secrets: { missing: ['A', 'B'], isReadable: true },
+  })
+  expect(whyNow(ahead)[1]).toMatchObject({
+    code: 'secret_missing',
+    sentence: 'The task uses the secrets A, B, which do not exist; its runs fail.',
+    advice: 'To set it: belfry secret set A',
+  })
 })

@@ -4,6 +4,7 @@
  */
 import type { BlackoutEffect } from '../policy/blackout-rule.ts'
 import { type NextOwed, nextOwed } from './next-owed.ts'
+import { type AwaitedSecrets, keyCauses, missingCauses } from './secret-causes.ts'
 import { type AwaitedTarget, targetCauses } from './target-causes.ts'
 import { because, doubledRate, instant, quoted, roughly, type Why } from './why.ts'
 
@@ -72,6 +73,8 @@ export interface NowCase extends NextOwed {
   readonly waiting: Waiting
   /** What its calls go to; null where it calls nobody. */
   readonly target: AwaitedTarget | null
+  /** The secrets that it refers to; null where it refers to none. */
+  readonly secrets: AwaitedSecrets | null
   readonly workers: Workers
   readonly watcher: Watcher
   /** The blackout of the project that is in force. */
@@ -104,6 +107,8 @@ export function whyNow(it: NowCase): Why[] {
     ...blackoutCauses(it),
     ...queueCauses(it, null),
     ...targetCauses(it.target, null),
+    ...missingCauses(it.secrets),
+    ...keyCauses(it.secrets, 'The next run would wait', {}),
     ...workerCauses(it, null),
     ...watcherCauses(it),
   ]
@@ -181,7 +186,12 @@ function activeCause(it: NowCase, run: LiveRun): Why[] {
         },
       ]
     case 'pending': {
-      const held = [...queueCauses(it, run), ...targetCauses(it.target, run), ...workerCauses(it, run)]
+      const held = [
+        ...queueCauses(it, run),
+        ...targetCauses(it.target, run),
+        ...keyCauses(it.secrets, `Run ${run.runId} is due and waiting`, { ...facts, since: run.wakeAt }),
+        ...workerCauses(it, run),
+      ]
       return held.slice(0, 1)
     }
     default:

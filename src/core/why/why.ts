@@ -22,6 +22,8 @@ export const WHY_CODES = [
   'target_circuit_open',
   'target_full',
   'target_rate_limited',
+  'secret_missing',
+  'no_secrets_key',
   'no_worker',
   'no_capable_worker',
   'workers_busy',
@@ -76,6 +78,8 @@ export interface WhyFacts {
   readonly reason?: string
   readonly count?: number
   readonly name?: string
+  /** Secrets that it refers to. */
+  readonly secrets?: readonly string[]
 }
 
 /** One cause. */

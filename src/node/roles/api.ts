@@ -34,6 +34,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     claimEveryMs: config.claimEveryMs,
     heartbeatMs: config.heartbeatMs,
     leaseMs: config.leaseMs,
+    vault: foundations.vault,
   })
   const tester = new Tester({
     clock,

@@ -7,6 +7,7 @@ import type { Config } from '../../runtime/config.ts'
 import { senderOf } from '../../store/projects/projects.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import { createExecutors, type MailOptions } from '../../worker/executors/executors.ts'
+import { withSecrets } from '../../worker/executors/with-secrets.ts'
 import { TargetExchange } from '../../worker/target-exchange.ts'
 import { Worker } from '../../worker/worker.ts'
 import type { Foundations } from '../foundations.ts'
@@ -21,10 +22,10 @@ export interface WorkerRole {
 export function workerRole(foundations: Foundations): WorkerRole {
   const { id, config, connections, wakeUps, definitions, clock, log, signer, ownPorts, resolver } =
     foundations
-  const { userAgent, allowPrivateAddresses, allowedNetworks, projectNetworks, files } = foundations
+  const { userAgent, allowPrivateAddresses, allowedNetworks, projectNetworks, files, vault } = foundations
   const { engine, delivery } = connections
   const mail = mailOf(config)
-  const executor = createExecutors({
+  const executors = createExecutors({
     allowPrivateAddresses,
     allowedNetworks,
     projectNetworks,
@@ -37,6 +38,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     mail,
     senderOf: async (projectId) => (await engine.run(senderOf(projectId)))[0],
   })
+  const executor = withSecrets(executors, vault)
   const book: TargetBook = new TargetBook({
     nodes: () => targets.workers,
     onOpen: (line) => worker.opened(line),
@@ -55,12 +57,13 @@ export function workerRole(foundations: Foundations): WorkerRole {
     maxCalls: files.maxCalls,
     targets: book,
     smtpTarget: mail && smtpTargetOf(mail.server),
-    labels: config.labels,
+    labels: () => vault.labels,
     claimEveryMs: config.claimEveryMs,
     claimAhead: config.claimAhead,
     cancelEveryMs: config.cancelEveryMs,
     graceMs: config.shutdownGraceMs,
   })
+  vault.onChange(() => worker.labelsChanged())
   const deliverer = new Deliverer({
     db: delivery,
     clock,

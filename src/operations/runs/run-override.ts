@@ -3,6 +3,7 @@
 import { unmaskedOverride } from '../../core/action/unmasked-action.ts'
 import { invalidInput, MAX_PROBLEMS } from '../../core/errors.ts'
 import { applyOverride, OVERRIDABLE, type RunOverride } from '../../core/run/run-override.ts'
+import { secretNamesOf } from '../../core/secret/secret-reference.ts'
 import type { TaskDefinition } from '../../core/task/task.ts'
 import { defined } from '../../core/task/task-input.ts'
 import { jsonPointer } from '../../core/values/json-pointer.ts'
@@ -30,8 +31,17 @@ export function overrideOf(definition: TaskDefinition, asked: WantedOverride): R
     throw invalidInput(
       parsed.problems.map((problem) => ({ ...problem, pointer: `/action${problem.pointer}` })),
     )
+  refuseOtherSecrets(definition, performed)
   refuseShrinking(performed.retry)
   return unmasked
+}
+
+/** Whoever may only trigger a task must not make it send secrets that its definition does not refer to. */
+function refuseOtherSecrets({ secrets }: TaskDefinition, { action }: TaskDefinition): void {
+  const others = (secretNamesOf(action) ?? []).filter((name) => !secrets?.includes(name))
+  if (others.length === 0) return
+  const detail = `refers to the secret ${others[0]}, which the task itself does not refer to`
+  throw invalidInput([{ pointer: '/action', detail }])
 }
 
 /** Without what names nothing to change. */

@@ -3,6 +3,7 @@ import { HTTP_METHODS, MAX_REDIRECTS } from '../../core/action/action.ts'
 import { hasControlCharacters, parseEmailAddress } from '../../core/action/email-address.ts'
 import { isReservedHeader } from '../../core/action/reserved-headers.ts'
 import { parseWantedUrl } from '../../core/action/target-url.ts'
+import { isReference } from '../../core/secret/secret-reference.ts'
 import { durationBetween } from '../validation/values.ts'
 
 const MAX_BODY_CHARACTERS = 256 * 1024
@@ -125,8 +126,18 @@ export const Address = z
   })
   .meta({ example: 'Ada <ada@example.com>' })
 
+/** An address, or a secret that is one: that is found out when the message is sent. */
+const OwnAddress = z
+  .string()
+  .max(500)
+  .superRefine((text, context) => {
+    const parsed = isReference(text) ? ({ ok: true } as const) : parseEmailAddress(text)
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: parsed.reason })
+  })
+  .meta({ example: 'Ada <ada@example.com>' })
+
 /** One address, or a list of them. */
-const Addresses = z.union([Address, z.array(Address).min(1).max(MAX_RECIPIENTS)])
+const Addresses = z.union([OwnAddress, z.array(OwnAddress).min(1).max(MAX_RECIPIENTS)])
 const countOf = (addresses: string | readonly string[] | undefined) =>
   addresses === undefined ? 0 : typeof addresses === 'string' ? 1 : addresses.length
 
@@ -136,8 +147,8 @@ export const EmailAction = z
     to: Addresses.describe(`Up to ${MAX_RECIPIENTS} recipients, including cc and bcc.`),
     cc: Addresses.optional(),
     bcc: Addresses.optional(),
-    from: Address.optional().describe('Default: the sender configured for the project or the server.'),
-    replyTo: Address.optional(),
+    from: OwnAddress.optional().describe('Default: the sender configured for the project or the server.'),
+    replyTo: OwnAddress.optional(),
     subject: z
       .string()
       .min(1)

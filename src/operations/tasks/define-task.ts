@@ -10,6 +10,7 @@ import { delayMs, firstOccurrence, jitterOf, nextOccurrence } from '../../core/s
 import { type Schedule, type Trigger, usesSeed } from '../../core/schedule/schedule.ts'
 import { parseWords, type WordsOptions } from '../../core/schedule/words/parse-words.ts'
 import { spellZone } from '../../core/schedule/zone-names.ts'
+import { secretNamesOf } from '../../core/secret/secret-reference.ts'
 import { durationMs, instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { definedBy, editedBy, type TaskEdit, type TaskInput } from '../../core/task/task-input.ts'
 import { utc } from '../../core/values/utc.ts'
@@ -29,8 +30,10 @@ export function defineTask(
 ): TaskDefinition {
   const startAt = input.startAt ?? utc(now)
   const schedule = givenSchedule(input.schedule, now) ?? { type: 'once', at: startAt }
+  const action = withStoredSecrets(input.action, null)
   const definition = definedBy(input, {
-    action: withStoredSecrets(input.action, null),
+    action,
+    secrets: secretNamesOf(action),
     schedule,
     anchorAt: startAt,
     seed: usesSeed(schedule) || input.jitter != null ? seed : null,
@@ -47,8 +50,10 @@ export function redefineTask(
   { now, seed }: Pick<DefineOptions, 'now' | 'seed'>,
 ): TaskDefinition {
   const schedule = givenSchedule(edit.schedule, now) ?? before.schedule
+  const action = edit.action === undefined ? before.action : withStoredSecrets(edit.action, before.action)
   const after = editedBy(before, edit, {
-    action: edit.action === undefined ? before.action : withStoredSecrets(edit.action, before.action),
+    action,
+    secrets: edit.action === undefined ? before.secrets : secretNamesOf(action),
     schedule,
     // A grid keeps its phase unless the edit gives it a new start.
     anchorAt: edit.startAt ?? before.anchorAt,

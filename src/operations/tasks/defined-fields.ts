@@ -4,7 +4,7 @@ import type { VersionRow } from '../../store/tasks/task-versions.ts'
 
 /** All that a user decided in a version, under the names that requests have for it. With `before`, changed secrets are marked. */
 export function definedFields({ key, name, owner, tags, definition }: VersionRow, before?: Action) {
-  const { traceparent: _, anchorAt: __, seed: ___, projectId: ____, ...fields } = definition
+  const { traceparent: _, anchorAt: __, seed: ___, projectId: ____, secrets: _____, ...fields } = definition
   const action = maskedAction(definition.action, before)
   return { key, name, owner, tags, ...fields, action, labels: [...fields.labels] }
 }

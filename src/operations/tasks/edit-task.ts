@@ -15,6 +15,7 @@ import { isRetiming, type TaskEdit } from '../../core/task/task-input.ts'
 import { changesBetween } from '../../core/task/version-diff.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
+import { replaceSecretUses } from '../../store/secrets/secrets.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
 import { requireQueue } from '../access/require.ts'
@@ -99,6 +100,8 @@ export async function redefine(
     isGateChanged = !isDeepStrictEqual(lane.gate, laneOf(projectId, task.definition).gate)
     const [replaced] = await tx.run(changes.replaceDefinition({ id, ...redefined }))
     await tx.run(insertEdit(id, note))
+    if (task.definition.secrets || definition.secrets)
+      await tx.run(replaceSecretUses(projectId, { taskId: id, names: definition.secrets ?? [] }))
     const { version, updatedAt } = replaced as { version: number; updatedAt: number }
     await recordChange(tx, context, {
       action: note.rollbackOf === null ? 'task.edit' : 'task.rollback',

@@ -2,6 +2,7 @@ import { uuidv7 } from '../../core/ids.ts'
 import { utc } from '../../core/values/utc.ts'
 import { cancelBackfills } from '../../store/backfills/backfills.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
+import { replaceSecretUses } from '../../store/secrets/secrets.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
@@ -27,7 +28,10 @@ export async function endTask(context: Context, id: string, how: 'cancel' | 'del
     await tx.run(cancelBackfills({ taskId: id, id: null }))
     await tx.run(changes.lockRuns({ taskId: id, runId: null }))
     await tx.run(changes.cancelRuns({ taskId: id, runId: null, nextRunId: uuidv7() }))
-    if (how === 'delete') await eraseSecrets(tx, id)
+    if (how === 'delete') {
+      await eraseSecrets(tx, id)
+      if (task.definition.secrets) await tx.run(replaceSecretUses(projectId, { taskId: id, names: [] }))
+    }
     if (how === 'delete' || task.cancelledAt === null)
       await recordChange(tx, context, {
         action: `task.${how}`,

@@ -1,6 +1,7 @@
 /** What history tells about what a run waited for at an instant that has passed. */
 import { shardOf } from '../../core/ids.ts'
 import { type Lane, laneOf } from '../../core/run/lane.ts'
+import { withoutSecretsLabel } from '../../core/secret/secrets-label.ts'
 import { NOTHING_RECORDED, type Recorded } from '../../core/why/recorded.ts'
 import type { PastRun } from '../../core/why/then.ts'
 import { unwatchedAt } from '../../store/agenda/shards.ts'
@@ -88,6 +89,7 @@ async function workersThen(
   { labels, handler, queue }: Lane,
   { projectId, at }: Waited,
 ): Promise<Recorded['workers']> {
-  const [workers] = await tx.run(workersAt({ projectId, labels, handler, queue, at }))
-  return workers ? { ...workers, handler, labels } : null
+  const needed = withoutSecretsLabel(labels)
+  const [workers] = await tx.run(workersAt({ projectId, labels: needed, handler, queue, at }))
+  return workers ? { ...workers, handler, labels: needed } : null
 }

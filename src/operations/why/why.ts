@@ -3,14 +3,18 @@
 import { shardOf } from '../../core/ids.ts'
 import { inForce } from '../../core/policy/blackout.ts'
 import { laneOf } from '../../core/run/lane.ts'
+import { withoutSecretsLabel } from '../../core/secret/secrets-label.ts'
 import { type Waiting, whyNow } from '../../core/why/now.ts'
 import { NOTHING_RECORDED } from '../../core/why/recorded.ts'
+import type { AwaitedSecrets } from '../../core/why/secret-causes.ts'
 import { type ThenCase, waiterAt, wasOpen, whyThen } from '../../core/why/then.ts'
 import type { Why } from '../../core/why/why.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { occurrenceBefore, pastVersions } from '../../store/history/ledger.ts'
 import { historyBegin } from '../../store/history/run-search.ts'
 import { blackoutsAt } from '../../store/projects/blackouts.ts'
+import { isRoleReady } from '../../store/secrets/keys.ts'
+import { missingSecrets } from '../../store/secrets/secrets.ts'
 import { latestOccurrence } from '../../store/tasks/task-statements.ts'
 import { findTasks, type TaskRow } from '../../store/tasks/tasks.ts'
 import * as store from '../../store/tasks/why.ts'
@@ -98,8 +102,9 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
   const [waiting = unknown] = await tx.run(
     store.waitingIn({ lane: pending?.lane ?? ownLane, before: pending ?? null, limit: MAX_AHEAD }),
   )
+  const needs = { ...waiting, labels: withoutSecretsLabel(waiting.labels) }
   const [workers = { alive: 0, capable: 0, places: 0 }] = await tx.run(
-    store.workersFor({ ...waiting, projectId }),
+    store.workersFor({ ...needs, projectId }),
   )
   const shard = shardOf(taskId)
   const [watcher] = await tx.run(store.watcherOf(shard))
@@ -117,8 +122,9 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
     resumeAt: pause?.resumeAt ?? null,
     live,
     last: last && { runId: last.runId, state: last.state, endedAt: last.endedAt ?? now },
-    waiting,
+    waiting: needs,
     target: await awaitedTarget(tx, { projectId, definition, line: pending?.line ?? null }),
+    secrets: definition.secrets && (await awaitedSecrets(tx, task, handler)),
     workers,
     watcher: {
       shard,
@@ -131,6 +137,18 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
     ordinal: Math.max(pause?.nextOrdinal ?? 1, latest?.nextOrdinal ?? 1),
     historyFrom,
   })
+}
+
+/** Of the names that a task refers to those that are missing, and whether somebody can read the others. */
+async function awaitedSecrets(
+  tx: Queryable,
+  { projectId, definition: { secrets } }: TaskRow,
+  handler: string | null,
+): Promise<AwaitedSecrets> {
+  const missing = (await tx.run(missingSecrets(projectId, secrets ?? []))).map(({ name }) => name)
+  // A remote worker is given the values by the api node that it talks to.
+  const [ready] = await tx.run(isRoleReady(handler === null ? 'worker' : 'api'))
+  return { missing, isReadable: ready?.isReady ?? false }
 }
 
 const NOTHING_WAITS: Omit<Waiting, 'queue' | 'labels' | 'handler' | 'key' | 'isMissing'> = {

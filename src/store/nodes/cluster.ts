@@ -1,7 +1,9 @@
 /** Who is there, what each of them holds, and who watches which slice of the agenda: for people to look at. */
+
 import { SHARD_COUNT } from '../../core/ids.ts'
 import { watchedShards } from '../agenda/shards.ts'
 import { sql } from '../database/sql.ts'
+import type { SecretsState } from '../secrets/keys.ts'
 
 /** A node as people see it. */
 export interface NodeRow {
@@ -17,6 +19,8 @@ export interface NodeRow {
   readonly deadAt: number | null
   /** How it died: it was stopped in order, or the others lost sight of it. */
   readonly reason: 'stopped' | 'lost' | null
+  /** How it stands with the keys of secrets; null for remote workers and older releases. */
+  readonly secrets: SecretsState | null
   /** Slices of the agenda that it watches. */
   readonly shards: number
   /** What a worker of a user offers; null for other nodes. */
@@ -34,7 +38,7 @@ export const databaseVersion = () =>
 /** Nodes, living ones first, then those that died last. Dead ones are kept for a week. With a project, of workers of users only its own. */
 export const listNodes = ({ projectId, limit }: { projectId: string | null; limit: number }) => sql<NodeRow>`
   select n.id, n.name, n.version, n.roles, n.concurrency, n.started_at as "startedAt", n.beat_at as "beatAt",
-         (extract(epoch from clock_timestamp() - n.beat_at) * 1000)::float8 as "silentMs", n.dead_at as "deadAt", n.reason,
+         (extract(epoch from clock_timestamp() - n.beat_at) * 1000)::float8 as "silentMs", n.dead_at as "deadAt", n.reason, n.secrets,
          (select count(*)::integer from shard where owner = n.id) as shards,
          case when w.id is not null then jsonb_build_object('handlers', w.handlers, 'labels', w.labels, 'queues', w.queues) end as offers
   from node n left join remote_worker w on w.id = n.id

@@ -20,8 +20,8 @@ export interface NewNode {
 }
 
 export const insertNode = (node: NewNode) => sql`
-  insert into node (id, name, version, roles, concurrency, labels, renews_queues)
-  values (${node.id}, ${node.name}, ${node.version}, ${node.roles}::text[], ${node.concurrency}, ${node.labels ?? []}::text[], true)`
+  insert into node (id, name, version, roles, concurrency, labels, renews_queues, secrets)
+  values (${node.id}, ${node.name}, ${node.version}, ${node.roles}::text[], ${node.concurrency}, ${node.labels ?? []}::text[], true, 'no_key')`
 
 /** Beats once. No row means that this node was declared dead and must stop what it is doing. */
 export const beat = (nodeId: string) => sql<{ beat: number; now: number }>`

@@ -59,5 +59,6 @@ test('what is not stored means the same for ever', () => {
     projectId: '00000000-0000-7000-8000-000000000001',
     tracingId: null,
     traceparent: null,
+    secrets: null,
   })
 })

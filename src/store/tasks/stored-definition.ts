@@ -9,7 +9,7 @@ import type { TaskDefinition } from '../../core/task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 
 /** What a member means that is not stored, of those that belong to a definition and are no field of a task. */
-const UNSTORED_MEMBERS = { seed: null, projectId: DEFAULT_PROJECT_ID, traceparent: null }
+const UNSTORED_MEMBERS = { seed: null, projectId: DEFAULT_PROJECT_ID, traceparent: null, secrets: null }
 
 /**
  * What a member means that is not stored. These values are part of the stored form and never change, also

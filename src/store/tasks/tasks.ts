@@ -3,6 +3,7 @@ import type { TaskDefinition, TaskState } from '../../core/task/task.ts'
 import { type EntryOrigin, entryId } from '../audit-log/audit-log.ts'
 import { MAX_PAGE_BYTES, type PageRow } from '../database/page-bytes.ts'
 import { jsonList, keepingPlan, list, part, reading, sql } from '../database/sql.ts'
+import { type SecretUse, secretUses } from '../secrets/secrets.ts'
 import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
 
 /** The run of a task that is pending, running or retrying, if there is one. */
@@ -89,6 +90,7 @@ export interface TasksToInsert {
 export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
   const { projectId } = origin
   const forms = tasks.map(({ definition }) => storedForm(definition))
+  const uses = usesOf(tasks)
   const statement = sql<{ stored: number }>`
     with remembered as (
       insert into idempotency (project_id, key, fingerprint, status, answer)
@@ -120,11 +122,15 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
       select ${entryId}, c.at, ${projectId}::uuid, ${origin.actorKind}, ${origin.actorId}, ${origin.actorName}, ${origin.address},
              ${origin.requestId}::uuid, ${origin.reason}, 'task.create', 'task', input.id::text, coalesce(input.name, input.key), '{"version":1}'
       from input cross join (select clock_timestamp() as at) c
-    )
+    )${uses.length === 0 ? part`` : part`, ${secretUses(projectId, uses)}`}
     select count(*)::integer as stored from stored`
   // It only inserts: there is one plan, however many tasks there are.
   return keepingPlan(statement, 'always')
 }
+
+/** The secrets that tasks refer to: most refer to none. */
+const usesOf = (tasks: readonly NewTask[]): SecretUse[] =>
+  tasks.flatMap(({ id: taskId, definition: { secrets } }) => (secrets ? { taskId, names: secrets } : []))
 
 /** Remembers an answer within a transaction; no row means that the key was answered already. */
 export const rememberAnswer = (

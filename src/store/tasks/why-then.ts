@@ -61,7 +61,7 @@ const selectInProgress = ({ projectId, key, at, limit }: KeyAt) => sql<InProgres
   )
   select distinct on (h.run_id) h.run_id as "runId",
          json_build_object('action', json_build_object('type', d.definition #> '{action,type}', 'name', d.definition #> '{action,name}'),
-                           'queue', coalesce(o.override -> 'queue', d.definition -> 'queue'), 'labels', d.definition -> 'labels',
+                           'queue', coalesce(o.override -> 'queue', d.definition -> 'queue'), 'labels', d.definition -> 'labels', 'secrets', d.definition -> 'secrets',
                            'concurrencyKey', d.definition -> 'concurrencyKey') as definition
   from (select * from ended union all select * from tried union all select * from live) h
   cross join lateral (

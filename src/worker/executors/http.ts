@@ -44,7 +44,7 @@ export function createHttpExecutor({
   const targets = new Targets()
   return {
     async execute(action, context) {
-      const target = targets.get(action.url)
+      const target = targets.get(action.url, context)
       if (typeof target === 'string') return refused('invalid_url', `the URL ${target}`)
       const forbidden = forbiddenHeader(action)
       if (forbidden !== undefined) return refused('forbidden_header', `the header ${forbidden} cannot be set`)
@@ -115,14 +115,14 @@ const MAX_TARGETS = 1_000
 export class Targets {
   readonly #known = new LRUCache<string, Target>({ max: MAX_TARGETS })
 
-  /** Where the address leads, or why it leads nowhere. */
-  get(address: string): Target | string {
+  /** Where the address leads, or why it leads nowhere. One that holds the value of a secret is not kept. */
+  get(address: string, { secrets }: Pick<AttemptContext, 'secrets'>): Target | string {
     const known = this.#known.get(address)
     if (known) return known
     const parsed = parseTargetUrl(address)
     if (!parsed.ok) return parsed.reason
     const target = targetOf(parsed.url)
-    this.#known.set(address, target)
+    if (secrets === null) this.#known.set(address, target)
     return target
   }
 }

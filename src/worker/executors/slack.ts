@@ -21,7 +21,7 @@ export function createSlackExecutor({ client, userAgent }: SlackExecutorOptions)
   const targets = new Targets()
   return {
     async execute({ url, text, blocks }, context) {
-      const target = targets.get(url)
+      const target = targets.get(url, context)
       if (typeof target === 'string')
         return {
           kind: 'failed',

@@ -66,6 +66,7 @@ export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContex
   attempt: 2,
   fence: 7,
   projectId: DEFAULT_PROJECT_ID,
+  secrets: null,
   tracingId: null,
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   now: () => Date.now(),

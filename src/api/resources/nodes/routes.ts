@@ -65,6 +65,7 @@ function presentNode(node: NodeView): Node {
     busy: node.busy,
     offers: node.offers,
     shards: node.shards,
+    secrets: node.secrets,
     startedAt: utc(node.startedAt),
     beatAt: utc(node.beatAt),
     deadAt: node.deadAt === null ? null : utc(node.deadAt),

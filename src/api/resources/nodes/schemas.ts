@@ -44,6 +44,12 @@ export const Node = z
       .nullable()
       .describe('What a remote worker provides; null for other nodes.'),
     shards: z.int().describe('Number of shards that the node watches.'),
+    secrets: z
+      .enum(['ready', 'no_key', 'other_key'])
+      .nullable()
+      .describe(
+        'Whether the node can read secrets: it holds all keys in use, none, or others. Null for remote workers and older releases.',
+      ),
     startedAt: Stored,
     beatAt: Stored.describe('Time of the last heartbeat.'),
     deadAt: Stored.nullable(),
@@ -62,6 +68,7 @@ export const Node = z
       busy: { count: 3, atLeast: false },
       offers: null,
       shards: 64,
+      secrets: 'ready',
       startedAt: '2026-11-16T08:00:00.000Z',
       beatAt: '2026-11-16T09:00:00.000Z',
       deadAt: null,

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { SECRET_NAME, SECRET_NAME_RULE } from '../../../core/secret/secret-reference.ts'
+import { Uuid } from '../../../operations/validation/values.ts'
+import { Cursor, Limit } from '../../http/schemas/page.ts'
+
+const Stored = z.string().meta({ format: 'date-time' })
+const MAX_VALUE_CHARACTERS = 32_768
+
+export const SecretName = z.string().regex(SECRET_NAME, SECRET_NAME_RULE).meta({ example: 'API_TOKEN' })
+
+/** Half of a surrogate pair has no bytes of its own: what would be sent is not what was given. */
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
+
+export const SetSecret = z
+  .strictObject({
+    value: z
+      .string()
+      .min(1)
+      .max(MAX_VALUE_CHARACTERS)
+      .refine((value) => !LONE_SURROGATE.test(value), 'must be valid Unicode')
+      .describe(
+        'The value. No response ever contains it. Values of fewer than six characters are not removed from captured output.',
+      ),
+  })
+  .meta({ id: 'SetSecret' })
+
+const fields = {
+  name: SecretName,
+  version: z.int().describe('Increases each time the secret is set.'),
+  createdAt: Stored,
+  updatedAt: Stored.describe('When the current value was set.'),
+}
+
+export const Secret = z.object(fields).meta({ id: 'Secret' })
+export type Secret = z.output<typeof Secret>
+
+export const SecretInUse = z
+  .object({
+    ...fields,
+    usedBy: z
+      .array(z.object({ id: Uuid, name: z.string().nullable(), key: z.string().nullable() }))
+      .describe('Tasks that refer to the secret and can still run; at most 100.'),
+    hasMoreUsers: z.boolean().describe('More tasks refer to the secret than are listed.'),
+  })
+  .meta({ id: 'SecretInUse' })
+export type SecretInUse = z.output<typeof SecretInUse>
+
+export const SecretList = z
+  .object({ items: z.array(Secret), nextCursor: z.string().nullable() })
+  .meta({ id: 'SecretList' })
+
+export const ReadSecrets = z.strictObject({
+  limit: Limit,
+  cursor: Cursor,
+})
+
+export const DeleteSecret = z.strictObject({
+  force: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('true deletes the secret although tasks use it; their runs then fail.'),
+})
+
+export const KeyRotation = z
+  .object({
+    key: z
+      .string()
+      .describe('Fingerprint of the key that everything is encrypted with now.')
+      .meta({ example: '5f1d0c2ab37e9684' }),
+    encrypted: z.int().describe('Values that were encrypted with it just now.'),
+    unreadable: z
+      .int()
+      .describe('Values that are encrypted with a key that this node does not hold, or are damaged.'),
+    retired: z
+      .array(z.string())
+      .describe('Fingerprints of keys that nothing is encrypted with any more. They can be removed.'),
+  })
+  .meta({ id: 'KeyRotation' })
+export type KeyRotation = z.output<typeof KeyRotation>

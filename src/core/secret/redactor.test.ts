@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Redactor } from './redactor.ts'
+
+const SECRET = 'p4ss/w"ord+é\\ 1'
+const one = new Redactor([['API', SECRET]])
+
+describe('what an attempt leaves behind', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  test.each([
+    ['as it is', SECRET],
+    ['in base64', base64(SECRET)],
+    ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
+    ['behind a user name in base64', base64(`ada:${SECRET}`).slice(6)],
+    ['in hexadecimal', Buffer.from(SECRET).toString('hex')],
+    ['in a URL', encodeURIComponent(SECRET)],
+    ['in a URL with small letters', encodeURIComponent(SECRET).toLowerCase()],
+    ['in a form', new URLSearchParams({ a: SECRET }).toString().slice(2)],
+    ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
+    ['in JSON inside of JSON', JSON.stringify(JSON.stringify(SECRET).slice(1, -1)).slice(1, -1)],
+    ['in JSON inside of a URL', encodeURIComponent(JSON.stringify(SECRET).slice(1, -1))],
+    [
+      'in JSON that escapes everything',
+      [...SECRET].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+    ],
+    ['in a URL that escapes everything', [...Buffer.from(SECRET)].map((b) => `%${b.toString(16)}`).join('')],
+  ])('does not tell a secret %s', (_, written) => {
+    expect(one.text(`before ${written} after`)).toMatch(/^before [\w:=]{0,4}\[secret API\][\w=]{0,3} after$/)
+  })
+
+  test('keeps everything else as it was', () => {
+    expect(one.text('{{secret.API}} %zz \\u12 100% p4ss/w')).toBe(
+      '{{secret.API}} %zz \\u12 100% [secret API]',
+    )
+    expect(one.text('p4ss/ and nothing else')).toBe('p4ss/ and nothing else')
+    expect(new Redactor([]).text(SECRET)).toBe(SECRET)
+    expect(new Redactor([['PIN', '12345']]).text('12345')).toBe('12345')
+  })
+
+  test('does not tell the beginning of a secret where it was cut', () => {
+    expect(one.text(`echo ${SECRET.slice(0, -1)}`)).toBe('echo [secret API]')
+    expect(one.text(`echo ${JSON.stringify(SECRET).slice(1, -4)}`)).toBe('echo [secret API]')
+  })
+
+  test('tells overlapping secrets by the name of the first', () => {
+    const two = new Redactor([
+      ['A', 'abcdefgh'],
+      ['B', 'efghijkl'],
+    ])
+    expect(two.text('-abcdefghijkl- efghijkl')).toBe('-[secret A]- [secret B]')
+  })
+
+  test('does not tell a line of a secret with several', () => {
+    const pem = new Redactor([
+      ['PEM', '-----BEGIN KEY-----\nMIIBVgIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----\n'],
+    ])
+    expect(pem.text('line 2: MIIBVgIBADANBg!')).toBe('line 2: [secret PEM]!')
+  })
+
+  test('is searched in names, lists and numbers too', () => {
+    const redactor = new Redactor([['PIN', '123456']])
+    expect(redactor.value({ a: [123456, 7, null, true], 'b 123456': { c: 'x123456y' } })).toEqual({
+      a: ['[secret PIN]', 7, null, true],
+      'b [secret PIN]': { c: 'x[secret PIN]y' },
+    })
+  })
+})
+
+const values = fc.string({ unit: fc.constantFrom(...'ab%\\"/+é 🦉1n'), minLength: 6, maxLength: 12 })
+const noise = fc.string({ unit: fc.constantFrom(...'ab%\\"u0+é 🦉1n'), maxLength: 40 })
+const writings = fc.constantFrom<(text: string) => string>(
+  (text) => text,
+  encodeURIComponent,
+  (text) => JSON.stringify(text).slice(1, -1),
+  (text) => encodeURIComponent(JSON.stringify(text).slice(1, -1)),
+)
+
+test('in pieces of any size the same is told as of the whole', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(noise, values, writings), { minLength: 1, maxLength: 6 }),
+      fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 20 }),
+      (parts, sizes) => {
+        const redactor = new Redactor(parts.slice(0, 2).map(([, value], i) => [`S${i}`, value]))
+        const text = parts.map(([before, value, write]) => before + write(value)).join('')
+        const bytes = Buffer.from(text)
+        const stream = redactor.stream()
+        const told: Buffer[] = []
+        for (let at = 0, n = 0; at < bytes.length; n++) {
+          const size = sizes[n % sizes.length] as number
+          told.push(stream.push(bytes.subarray(at, at + size)))
+          at += size
+        }
+        told.push(stream.end())
+        expect(Buffer.concat(told).toString()).toBe(redactor.text(text))
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('no secret of six characters is told, whatever stands around it', () => {
+  fc.assert(
+    fc.property(
+      noise,
+      fc.string({ minLength: 6, maxLength: 20 }),
+      noise,
+      writings,
+      (before, value, after, write) => {
+        const told = new Redactor([['S', value]]).text(before + write(value) + after)
+        fc.pre(!'[secret S]'.includes(value))
+        expect(told.replaceAll('[secret S]', '\u0000')).not.toContain(value)
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('a stream that is nothing but a secret is told in bounded memory', () => {
+  const stream = new Redactor([['A', 'aaaaaa']]).stream()
+  let told = 0
+  for (let i = 0; i < 40; i++) told += stream.push(Buffer.alloc(16 * 1024, 'a')).length
+
+  expect(told).toBeGreaterThan(0)
+  expect(stream.end().toString()).not.toContain('aaaaaa')
+})

@@ -1,0 +1,331 @@
+/**
+ * Takes the values of secrets out of what an attempt leaves behind: `[secret NAME]` stands in their place. A value is found as it is, in
+ * base64 at any position, in hexadecimal, and wherever any of its characters are written as in a URL or in a JSON string, also one in
+ * the other. Text that ends in the beginning of a value, because it was cut there, loses that as well.
+ */
+
+/** Shorter values are not looked for: they would be found in everything. */
+export const MIN_CHARACTERS = 6
+
+/** What is looked for, as bytes, and whose it is. */
+interface Pattern {
+  readonly name: string
+  readonly bytes: Buffer
+}
+
+/** A stretch of the text that is to go. */
+interface Found {
+  readonly name: string
+  readonly start: number
+  readonly end: number
+}
+
+export type NamedValue = readonly [name: string, value: string]
+
+export class Redactor {
+  readonly #patterns: readonly Pattern[]
+  /** As many bytes as a value can take up, however it is written. */
+  readonly longest: number
+
+  constructor(secrets: Iterable<NamedValue>) {
+    const patterns = [...secrets].flatMap(([name, value]) => patternsOf(name, value))
+    this.#patterns = patterns.sort((a, b) => b.bytes.length - a.bytes.length)
+    this.longest = (this.#patterns[0]?.bytes.length ?? 0) * MAX_GROWTH
+  }
+
+  text(text: string): string {
+    if (text.length < MIN_CHARACTERS || this.#patterns.length === 0) return text
+    const bytes = Buffer.from(text)
+    const found = [...this.find(bytes), ...this.findCut(bytes)]
+    return found.length === 0 ? text : blanked(bytes, clustersOf(found)).toString()
+  }
+
+  /** The same for everything in a value of JSON. */
+  value(value: unknown): unknown {
+    if (typeof value === 'string') return this.text(value)
+    if (typeof value === 'number') {
+      const text = String(value)
+      const kept = this.text(text)
+      return kept === text ? value : kept
+    }
+    if (Array.isArray(value)) return value.map((item) => this.value(item))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [this.text(name), this.value(member)]),
+    )
+  }
+
+  /** For what comes in pieces: a value that is cut in two is found all the same. */
+  stream(): RedactingStream {
+    return new RedactingStream(this)
+  }
+
+  /** Every stretch that is a whole value. */
+  find(bytes: Buffer): Found[] {
+    return readingsOf(bytes).flatMap((reading) =>
+      this.#patterns.flatMap((pattern) => occurrences(reading, pattern)),
+    )
+  }
+
+  /** What is left of a value that the end of the text cuts off. */
+  findCut(bytes: Buffer): Found[] {
+    return readingsOf(bytes).flatMap((reading) =>
+      this.#patterns.flatMap((pattern) => beginningAtEnd(reading, pattern)),
+    )
+  }
+}
+
+/** Text in pieces. What may be the beginning of a value waits for the next piece. */
+export class RedactingStream {
+  readonly #redactor: Redactor
+  #kept: Buffer = Buffer.alloc(0)
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor
+  }
+
+  /** Takes a piece; answers what can be told of all that came so far. */
+  push(chunk: Buffer): Buffer {
+    const all = Buffer.concat([this.#kept, chunk])
+    const { longest } = this.#redactor
+    if (longest === 0) return all
+    const clusters = clustersOf(this.#redactor.find(all))
+    let cut = beforeEscape(all, Math.max(0, all.length - longest))
+    const across = clusters.find(({ start, end }) => start < cut && end > cut)
+    if (across) cut = across.start
+    // A stretch that never ends, or nothing but escapes, is told in parts.
+    if (all.length - cut > longest + MAX_WAITING_BYTES) cut = across?.end ?? all.length - longest
+    this.#kept = all.subarray(cut)
+    return blanked(
+      all.subarray(0, cut),
+      clusters.filter(({ end }) => end <= cut),
+    )
+  }
+
+  /** The rest. */
+  end(): Buffer {
+    const rest = this.#kept
+    this.#kept = Buffer.alloc(0)
+    return blanked(rest, clustersOf([...this.#redactor.find(rest), ...this.#redactor.findCut(rest)]))
+  }
+}
+
+/** Bytes that a stream keeps at most, beyond what a value may take up. */
+const MAX_WAITING_BYTES = 32 * 1024
+
+/** A byte is at most an escape of six characters, each of them percent-encoded. */
+const MAX_GROWTH = 18
+
+/** No escape is longer than this: two halves of a character in JSON, each percent-encoded. */
+const MAX_ESCAPE = 36
+const BACKSLASH = 0x5c
+const PERCENT = 0x25
+const PLUS = 0x2b
+const SPACE = 0x20
+
+/** The nearest place at or before `cut` that is not inside of an escape. */
+function beforeEscape(bytes: Buffer, cut: number): number {
+  let at = cut
+  for (let i = at - 1; i >= 0 && i >= at - MAX_ESCAPE; i--)
+    if (bytes[i] === BACKSLASH || bytes[i] === PERCENT) at = i
+  return at
+}
+
+function patternsOf(name: string, value: string): Pattern[] {
+  const whole = Buffer.from(value)
+  // What has several lines may be told line by line.
+  const lines = /[\r\n]/.test(value) ? value.split(/[\r\n]+/).map((line) => line.trim()) : []
+  const texts = [value, ...lines].filter((text) => text.length >= MIN_CHARACTERS)
+  if (value.length < MIN_CHARACTERS) return []
+  const forms = [
+    ...texts.map((text) => Buffer.from(text)),
+    Buffer.from(whole.toString('hex')),
+    Buffer.from(whole.toString('hex').toUpperCase()),
+    ...base64Forms(whole).map((form) => Buffer.from(form)),
+  ]
+  const distinct = new Map(forms.map((bytes) => [bytes.toString('latin1'), bytes]))
+  return [...distinct.values()].map((bytes) => ({ name, bytes }))
+}
+
+/** Three bytes are four characters: what a value looks like depends on where among three it begins. */
+function base64Forms(value: Buffer): string[] {
+  return [0, 1, 2].flatMap((offset) => {
+    const encoded = Buffer.concat([Buffer.alloc(offset), value]).toString('base64')
+    const begin = Math.ceil((offset * 8) / 6)
+    // The last character depends on what follows, unless nothing does.
+    const certain = Math.floor(((offset + value.length) * 8) / 6)
+    const forms = [
+      encoded.slice(begin, certain),
+      encoded.slice(begin),
+      encoded.slice(begin).replace(/=+$/, ''),
+    ]
+    return forms.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')])
+  })
+}
+
+/** The text as it reads once escapes are undone, and where in the text each byte begins. */
+interface Reading {
+  readonly bytes: Buffer
+  /** One more than there are bytes; null where nothing was undone. */
+  readonly starts: Int32Array | null
+}
+
+function readingsOf(bytes: Buffer): Reading[] {
+  const plain: Reading = { bytes, starts: null }
+  const readings = [plain]
+  const first = [unescapedUrl(plain, false), unescapedJson(plain)]
+  for (const reading of first) {
+    if (!reading) continue
+    readings.push(reading)
+    for (const second of [unescapedUrl(reading, false), unescapedJson(reading)])
+      if (second) readings.push(second)
+  }
+  const form = unescapedUrl(plain, true)
+  if (form) readings.push(form)
+  return readings
+}
+
+/** As forms write it, a plus sign is a space. Undefined where there is nothing to undo. */
+function unescapedUrl({ bytes, starts }: Reading, isForm: boolean): Reading | undefined {
+  if (!bytes.includes(isForm ? PLUS : PERCENT)) return undefined
+  const out = new Builder(bytes.length, starts)
+  for (let i = 0; i < bytes.length; ) {
+    const byte = bytes[i] as number
+    const decoded = byte === PERCENT ? hexAt(bytes, i + 1, 2) : undefined
+    out.add(decoded ?? (isForm && byte === PLUS ? SPACE : byte), i)
+    i += decoded === undefined ? 1 : 3
+  }
+  return out.end(bytes.length)
+}
+
+const JSON_ESCAPES: Readonly<Record<string, number>> = {
+  b: 8,
+  t: 9,
+  n: 10,
+  f: 12,
+  r: 13,
+  '"': 34,
+  '/': 47,
+  '\\': 92,
+}
+const UNICODE_ESCAPE = 6
+
+function unescapedJson({ bytes, starts }: Reading): Reading | undefined {
+  if (!bytes.includes(BACKSLASH)) return undefined
+  const out = new Builder(bytes.length, starts)
+  for (let i = 0; i < bytes.length; ) {
+    const byte = bytes[i] as number
+    const unit = byte === BACKSLASH ? unicodeAt(bytes, i) : undefined
+    if (unit !== undefined) {
+      const low = unicodeAt(bytes, i + UNICODE_ESCAPE)
+      const isPair = isHigh(unit) && low !== undefined && isLow(low)
+      const text = isPair ? String.fromCharCode(unit, low) : String.fromCharCode(unit)
+      for (const each of Buffer.from(text)) out.add(each, i)
+      i += isPair ? 2 * UNICODE_ESCAPE : UNICODE_ESCAPE
+      continue
+    }
+    const next = byte === BACKSLASH ? JSON_ESCAPES[String.fromCharCode(bytes[i + 1] ?? 0)] : undefined
+    out.add(next ?? byte, i)
+    i += next === undefined ? 1 : 2
+  }
+  return out.end(bytes.length)
+}
+
+const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00
+const isLow = (unit: number) => unit >= 0xdc00 && unit < 0xe000
+
+/** The number that `\uXXXX` stands for. */
+const unicodeAt = (bytes: Buffer, at: number): number | undefined =>
+  bytes[at] === BACKSLASH && bytes[at + 1] === 0x75 ? hexAt(bytes, at + 2, 4) : undefined
+
+function hexAt(bytes: Buffer, at: number, digits: number): number | undefined {
+  if (at + digits > bytes.length) return undefined
+  let number = 0
+  for (let i = at; i < at + digits; i++) {
+    const digit = hexDigit(bytes[i] as number)
+    if (digit === undefined) return undefined
+    number = number * 16 + digit
+  }
+  return number
+}
+
+function hexDigit(byte: number): number | undefined {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : undefined
+}
+
+/** Bytes as they are undone, with the places they came from. Undoing an escape never makes text longer. */
+class Builder {
+  readonly #bytes: Buffer
+  readonly #starts: Int32Array
+  readonly #before: Int32Array | null
+  #length = 0
+
+  constructor(most: number, before: Int32Array | null) {
+    this.#bytes = Buffer.alloc(most)
+    this.#starts = new Int32Array(most + 1)
+    this.#before = before
+  }
+
+  add(byte: number, from: number): void {
+    this.#bytes[this.#length] = byte
+    this.#starts[this.#length++] = this.#before ? (this.#before[from] as number) : from
+  }
+
+  end(from: number): Reading {
+    this.#starts[this.#length] = this.#before ? (this.#before[from] as number) : from
+    return { bytes: this.#bytes.subarray(0, this.#length), starts: this.#starts }
+  }
+}
+
+const placeOf = ({ starts }: Reading, at: number): number => (starts ? (starts[at] as number) : at)
+
+/** Every place where the pattern stands. Places that overlap are one, and are leapt over together. */
+function occurrences(reading: Reading, { name, bytes: wanted }: Pattern): Found[] {
+  const { bytes } = reading
+  const found: Found[] = []
+  for (let at = bytes.indexOf(wanted); at >= 0; ) {
+    let last = at
+    for (let next = last; ; last = next) {
+      next = bytes.lastIndexOf(wanted, last + wanted.length - 1)
+      if (next <= last) break
+    }
+    const end = last + wanted.length
+    found.push({ name, start: placeOf(reading, at), end: placeOf(reading, end) })
+    at = bytes.indexOf(wanted, end)
+  }
+  return found
+}
+
+function beginningAtEnd(reading: Reading, { name, bytes: wanted }: Pattern): Found[] {
+  const { bytes } = reading
+  for (let length = Math.min(wanted.length - 1, bytes.length); length >= MIN_CHARACTERS; length--) {
+    const at = bytes.length - length
+    if (bytes[at] !== wanted[0] || wanted.compare(bytes, at, bytes.length, 0, length) !== 0) continue
+    return [{ name, start: placeOf(reading, at), end: placeOf(reading, bytes.length) }]
+  }
+  return []
+}
+
+/** What overlaps goes together, by the name of what begins first and is longest. */
+function clustersOf(found: readonly Found[]): Found[] {
+  const clusters: Found[] = []
+  for (const each of [...found].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = clusters.at(-1)
+    if (!last || each.start >= last.end) clusters.push(each)
+    else if (each.end > last.end) clusters[clusters.length - 1] = { ...last, end: each.end }
+  }
+  return clusters
+}
+
+function blanked(bytes: Buffer, clusters: readonly Found[]): Buffer {
+  if (clusters.length === 0) return bytes
+  const parts: Buffer[] = []
+  let from = 0
+  for (const { name, start, end } of clusters) {
+    parts.push(bytes.subarray(from, start), Buffer.from(`[secret ${name}]`))
+    from = end
+  }
+  return Buffer.concat([...parts, bytes.subarray(from)])
+}

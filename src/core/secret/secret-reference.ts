@@ -1,0 +1,61 @@
+/**
+ * References to secrets, `{{secret.NAME}}`, in the texts of an action. Any other `{{` is text like everything else. The names that an action
+ * refers to are worked out once, when its task is defined, so that a run without a reference costs nothing.
+ */
+import type { Action } from '../action/action.ts'
+
+export const SECRET_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/
+export const SECRET_NAME_RULE =
+  'must be 1 to 100 letters, digits, underscores or dashes, and must not start with a digit or a dash'
+
+const OPENING = '{{secret.'
+const REFERENCE = /\{\{secret\.([A-Za-z_][A-Za-z0-9_-]{0,99})\}\}/g
+const ONLY_REFERENCE = /^\{\{secret\.[A-Za-z_][A-Za-z0-9_-]{0,99}\}\}$/
+
+/** A reference as it is written. */
+export const referenceTo = (name: string): string => `${OPENING}${name}}}`
+
+/** Whether a text refers to a secret. */
+export const hasReference = (text: string): boolean => text.includes(OPENING) && text.search(REFERENCE) >= 0
+
+/** Whether a text is one reference and nothing else. */
+export const isReference = (text: string): boolean => ONLY_REFERENCE.test(text)
+
+/** The text with something in place of each reference. */
+export const replaceReferences = (text: string, by: (name: string) => string): string =>
+  text.includes(OPENING) ? text.replace(REFERENCE, (_, name: string) => by(name)) : text
+
+/** The names that an action refers to, in order and each once; null where it refers to none, as most do. */
+export function secretNamesOf(action: Action): readonly string[] | null {
+  const names = new Set<string>()
+  for (const text of textsOf(action)) {
+    if (!text.includes(OPENING)) continue
+    for (const [, name] of text.matchAll(REFERENCE)) if (name !== undefined) names.add(name)
+  }
+  return names.size === 0 ? null : [...names].sort()
+}
+
+/** Every text of an action in which a reference is replaced. What is no string is told as JSON. */
+function textsOf(action: Action): readonly string[] {
+  switch (action.type) {
+    case 'ping':
+      return [action.url]
+    case 'webhook':
+      return [action.url, jsonOf(action.body)]
+    case 'http':
+      return [action.url, jsonOf(action.body), ...Object.values(action.headers ?? {})]
+    case 'slack':
+      return [action.url, action.text ?? '', jsonOf(action.blocks)]
+    case 'email': {
+      const { to, cc = [], bcc = [], from = '', replyTo = '', subject, text = '', html = '' } = action
+      return [...[to].flat(), ...[cc].flat(), ...[bcc].flat(), from, replyTo, subject, text, html] as string[]
+    }
+    case 'handler':
+      return [jsonOf(action.payload)]
+    case 'sleep':
+      return []
+  }
+}
+
+const jsonOf = (value: unknown): string =>
+  value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)

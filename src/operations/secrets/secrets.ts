@@ -1,0 +1,120 @@
+/** Secrets of a project: written by whoever may edit, read by nobody. Only attempts are given their values. */
+import { Refusal } from '../../core/errors.ts'
+import { secretBinding } from '../../secrets/vault.ts'
+import { closeToOlderBuilds, olderNodes, useKey } from '../../store/secrets/keys.ts'
+import {
+  deleteSecret,
+  findSecret,
+  insertSecretVersion,
+  listSecrets,
+  lockSecret,
+  nextSecretVersion,
+  type SecretRow,
+  type SecretUser,
+  tasksUsing,
+} from '../../store/secrets/secrets.ts'
+import { recordChange } from '../audit-log/record-change.ts'
+import type { Context } from '../context.ts'
+
+export const MAX_SECRETS = 1_000
+/** Tasks that are named as users of a secret. */
+const MAX_USERS = 100
+/** Tasks that a refusal names. */
+const MAX_NAMED = 5
+
+/** A secret that was written. */
+export interface WrittenSecret extends SecretRow {
+  readonly isNew: boolean
+}
+
+/** Makes a secret, or a new version of it. From then on attempts that begin are given the new value. */
+export async function setSecret(context: Context, name: string, value: string): Promise<WrittenSecret> {
+  const { db, projectId, vault } = context
+  const ring = vault.requireRing()
+  const [closed] = await db.run(closeToOlderBuilds())
+  if (!closed) throw await olderNodesAlive(context)
+  const written = await db.transaction(async (tx) => {
+    await tx.run(useKey(ring.first.fingerprint))
+    const [row] = await tx.run(nextSecretVersion({ projectId, name, most: MAX_SECRETS }))
+    if (!row)
+      throw new Refusal(
+        'too_many_stored_secrets',
+        `The project has reached the limit of ${MAX_SECRETS} secrets. Delete one that is not used.`,
+      )
+    const { version } = row
+    const { sealed, keyId } = ring.seal(Buffer.from(value), secretBinding({ projectId, name, version }))
+    await tx.run(insertSecretVersion({ projectId, name, version, value: sealed, keyId }))
+    const before = version === 1 ? {} : { before: { version: version - 1 } }
+    await recordChange(tx, context, {
+      action: 'secret.set',
+      subject: subjectOf(name),
+      ...before,
+      after: { version },
+    })
+    return { ...row, isNew: version === 1 }
+  })
+  vault.forget()
+  return written
+}
+
+async function olderNodesAlive({ db }: Context): Promise<Refusal> {
+  const nodes = (await db.run(olderNodes())).map(({ name, version }) => `${name} (${version})`)
+  return new Refusal(
+    'older_nodes',
+    `Nodes of an older release, which cannot read secrets, are running: ${nodes.join(', ')}. Upgrade or stop them first.`,
+  )
+}
+
+export const readAllSecrets = (
+  { db, projectId }: Context,
+  page: { readonly after: string | null; readonly limit: number },
+): Promise<SecretRow[]> => db.run(listSecrets({ projectId, ...page }))
+
+/** A secret, and the tasks that refer to it. */
+export interface SecretInUse extends SecretRow {
+  readonly usedBy: readonly SecretUser[]
+  /** There are more than those. */
+  readonly hasMoreUsers: boolean
+}
+
+export async function getSecret({ db, projectId }: Context, name: string): Promise<SecretInUse> {
+  const [row] = await db.run(findSecret({ projectId, name }))
+  if (!row) return unknown(name)
+  const users = await db.run(tasksUsing({ projectId, name, limit: MAX_USERS + 1 }))
+  return { ...row, usedBy: users.slice(0, MAX_USERS), hasMoreUsers: users.length > MAX_USERS }
+}
+
+/** Deletes a secret with all its values. Tasks that refer to it keep it, unless the caller insists. */
+export async function removeSecret(
+  context: Context,
+  name: string,
+  { isForced }: { readonly isForced: boolean },
+): Promise<void> {
+  const { db, projectId, vault } = context
+  await db.transaction(async (tx) => {
+    const [row] = await tx.run(lockSecret({ projectId, name }))
+    if (!row) return unknown(name)
+    const users = isForced ? [] : await tx.run(tasksUsing({ projectId, name, limit: MAX_NAMED + 1 }))
+    if (users.length > 0) throw inUse(name, users)
+    await tx.run(deleteSecret({ projectId, name }))
+    const before = { version: row.version }
+    await recordChange(tx, context, { action: 'secret.delete', subject: subjectOf(name), before })
+  })
+  vault.forget()
+}
+
+const subjectOf = (name: string) => ({ kind: 'secret', id: name, name }) as const
+
+function inUse(name: string, users: readonly SecretUser[]): Refusal {
+  const named = users.slice(0, MAX_NAMED).map((task) => `${task.name ?? task.key ?? task.id}`)
+  const more = users.length > MAX_NAMED ? ' and others' : ''
+  return new Refusal(
+    'secret_in_use',
+    `Tasks use the secret ${name}: ${named.join(', ')}${more}. Change them first, or delete it anyway with force=true; their runs then fail.`,
+    { extra: { taskIds: users.slice(0, MAX_NAMED).map(({ id }) => id) } },
+  )
+}
+
+function unknown(name: string): never {
+  throw new Refusal('not_found', `Secret ${name} does not exist.`)
+}

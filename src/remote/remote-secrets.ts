@@ -1,0 +1,75 @@
+/**
+ * Secrets of runs that remote workers perform. The api node that gives a run away puts the values into its payload, for that one attempt, and
+ * the node that takes its report takes them out of it again.
+ */
+import type { Action } from '../core/action/action.ts'
+import { Refusal } from '../core/errors.ts'
+import type { Outcome } from '../core/run/outcome.ts'
+import { filledAction } from '../core/secret/filled-action.ts'
+import { Redactor } from '../core/secret/redactor.ts'
+import { offeredLabels } from '../core/secret/secrets-label.ts'
+import { secretFailure } from '../secrets/secret-outcomes.ts'
+import type { Vault } from '../secrets/vault.ts'
+import type { RemoteReport, RemoteWorker } from '../transport/remote-workers.ts'
+import type { Work } from '../transport/transport.ts'
+
+/** An action with its values, or what the attempt comes to without them. */
+export type Filled =
+  | { readonly action: Action; readonly failure?: undefined }
+  | { readonly failure: Outcome & { readonly kind: 'failed' } }
+
+export class RemoteSecrets {
+  readonly #vault: Vault
+
+  constructor(vault: Vault) {
+    this.#vault = vault
+  }
+
+  /** What a worker offers through this node. */
+  labelsOf({ labels }: Pick<RemoteWorker, 'labels'>): readonly string[] {
+    return offeredLabels(labels, this.#vault.isReady)
+  }
+
+  /** The action of a run as its worker is given it. */
+  async fill({ definition: { projectId, secrets } }: Work, action: Action): Promise<Filled> {
+    if (secrets === null) return { action }
+    const read = await this.#vault.read(projectId, secrets)
+    if (!read.ok) return { failure: secretFailure(read) }
+    return { action: filledAction(action, (name) => read.values.get(name) ?? '') }
+  }
+
+  /** Whether anything is encrypted in this installation: where nothing is, no run refers to a secret that exists. */
+  areInUse(): Promise<boolean> {
+    return this.#vault.isInUse()
+  }
+
+  /** Take values out of what workers tell about runs, by run; nothing for runs that refer to none. */
+  async redactorsFor(works: readonly Work[]): Promise<ReadonlyMap<string, Redactor>> {
+    const redactors = new Map<string, Redactor>()
+    for (const { runId, definition } of works) {
+      const { projectId, secrets } = definition
+      if (secrets === null) continue
+      if (!this.#vault.isReady && (await this.areInUse())) throw unredactable()
+      redactors.set(runId, new Redactor(await this.#vault.readEvery(projectId, secrets)))
+    }
+    return redactors
+  }
+}
+
+const unredactable = () =>
+  new Refusal(
+    'secrets_unavailable',
+    'This node lacks the secrets key, without which it cannot remove secrets from the report. Send it to another node, or again later.',
+  )
+
+/** The report without the values. */
+export function redactedReport(report: RemoteReport, redactor: Redactor | undefined): RemoteReport {
+  if (redactor === undefined) return report
+  const { result, error, log } = report
+  return {
+    ...report,
+    result: redactor.value(result),
+    error: redactor.value(error) as RemoteReport['error'],
+    log: redactor.value(log) as RemoteReport['log'],
+  }
+}

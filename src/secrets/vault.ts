@@ -1,0 +1,216 @@
+/**
+ * The keys of a node, and what it reads with them. The database knows the fingerprints of all keys in use: a node that does not hold all
+ * of them says so, in its log and in the list of nodes, and stops offering to run what refers to secrets. It notices by itself when
+ * its file of keys, or the keys in use, change.
+ */
+import { LRUCache } from 'lru-cache'
+import { Refusal } from '../core/errors.ts'
+import type { KeyRing } from '../core/secret/key-ring.ts'
+import type { NamedValue } from '../core/secret/redactor.ts'
+import { offeredLabels } from '../core/secret/secrets-label.ts'
+import { LoopService } from '../runtime/loop-service.ts'
+import type { Queryable } from '../store/database/database.ts'
+import { keysInUse, noteSecretsState, type SecretsState } from '../store/secrets/keys.ts'
+import { readEverySecret, readSecrets, type StoredVersion } from '../store/secrets/secrets.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { KeySource } from './key-source.ts'
+
+export interface VaultOptions {
+  readonly db: Queryable
+  readonly log: Logger
+  readonly source: KeySource
+  /** The node whose row tells how it stands; null where there is none. */
+  readonly nodeId: string | null
+  /** What the node offers besides. */
+  readonly labels: readonly string[]
+}
+
+/** How often keys are compared with those in use, and a file of keys is looked at. */
+export const CHECK_KEYS_EVERY_MS = 2_000
+/** A new value of a secret is used by all nodes after this time. */
+export const VALUES_KEPT_MS = 1_000
+const MAX_VALUES_KEPT = 1_000
+
+/** The values of some secrets, or why they cannot be told. */
+export type ReadValues =
+  | { readonly ok: true; readonly values: ReadonlyMap<string, string> }
+  | { readonly ok: false; readonly reason: 'missing' | 'damaged'; readonly name: string }
+  /** This node does not hold the key: another one may. */
+  | { readonly ok: false; readonly reason: 'no_key' }
+
+export class Vault extends LoopService {
+  readonly #options: VaultOptions
+  readonly #listeners: (() => void)[] = []
+  readonly #kept = new LRUCache<string, Promise<ReadValues>>({ max: MAX_VALUES_KEPT, ttl: VALUES_KEPT_MS })
+  #ring: KeyRing | null = null
+  #state: SecretsState = 'no_key'
+  #missing: readonly string[] = []
+  #isNoted = false
+  #isInUse = false
+  #warnedOf: string | null = null
+
+  constructor(options: VaultOptions) {
+    super({ name: 'secrets keys', everyMs: CHECK_KEYS_EVERY_MS, log: options.log })
+    this.#options = options
+  }
+
+  /** It knows how it stands before its start is over. Keys that cannot be read are a reason not to start. */
+  override async start(): Promise<void> {
+    await this.runOnce()
+    super.start()
+  }
+
+  get state(): SecretsState {
+    return this.#state
+  }
+
+  /** Whether this node can read every secret. */
+  get isReady(): boolean {
+    return this.#state === 'ready'
+  }
+
+  /** Whether anything in the database is encrypted. Once something was, it is taken to be so. */
+  async isInUse(): Promise<boolean> {
+    this.#isInUse ||= (await this.#options.db.run(keysInUse())).length > 0
+    return this.#isInUse
+  }
+
+  /** The labels that the node offers as things are. */
+  get labels(): readonly string[] {
+    return offeredLabels(this.#options.labels, this.isReady)
+  }
+
+  /** Calls back when the state has changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Reads keys and fingerprints anew; tests call this instead of waiting. */
+  async runOnce(): Promise<undefined> {
+    const { db, source } = this.#options
+    const inUse = (await db.run(keysInUse())).map(({ fingerprint }) => fingerprint)
+    this.#isInUse ||= inUse.length > 0
+    let keys = await source.read()
+    // With keys in use and none here, the file was lost: a new one would hide that.
+    if (keys.ring === null && inUse.length === 0 && (await source.make())) keys = await source.read()
+    this.#warnOfOpenFile(keys.openTo)
+    this.#ring = keys.ring
+    this.#missing = inUse.filter((fingerprint) => !keys.ring?.holds(fingerprint))
+    await this.#enter(keys.ring === null ? 'no_key' : this.#missing.length > 0 ? 'other_key' : 'ready')
+  }
+
+  /** The ring to encrypt with; refuses where what it encrypts could not be read with the rest. */
+  requireRing(): KeyRing {
+    if (this.#ring !== null && this.isReady) return this.#ring
+    throw new Refusal('secrets_unavailable', `${this.#sentence()} ${ADVICE}`)
+  }
+
+  /** The ring, for what has to be read as far as possible. */
+  get ring(): KeyRing | null {
+    return this.#ring
+  }
+
+  /** The values of secrets as they are now, or were a moment ago. */
+  async read(projectId: string, names: readonly string[]): Promise<ReadValues> {
+    const key = JSON.stringify([projectId, ...names])
+    const kept = this.#kept.get(key)
+    if (kept) return kept
+    const reading = this.#read(projectId, names)
+    this.#kept.set(key, reading)
+    reading.then(
+      ({ ok }) => ok || this.#kept.delete(key),
+      () => this.#kept.delete(key),
+    )
+    return reading
+  }
+
+  /** A secret was changed here: what is kept of it is out of date. */
+  forget(): void {
+    this.#kept.clear()
+  }
+
+  /** Every value that attempts in progress may have been given, for taking them out of what they tell. */
+  async readEvery(projectId: string, names: readonly string[]): Promise<NamedValue[]> {
+    const rows = await this.#options.db.run(readEverySecret(projectId, names))
+    return rows.flatMap((row): NamedValue[] => {
+      const opened = this.#open(row)
+      return opened?.ok ? [[row.name, opened.value.toString()]] : []
+    })
+  }
+
+  async #read(projectId: string, names: readonly string[]): Promise<ReadValues> {
+    if (this.#ring === null) return { ok: false, reason: 'no_key' }
+    const rows = await this.#options.db.run(readSecrets(projectId, names))
+    const values = new Map<string, string>()
+    for (const row of rows) {
+      const opened = this.#open(row)
+      if (opened?.ok) values.set(row.name, opened.value.toString())
+      else if (opened?.reason === 'damaged') return { ok: false, reason: 'damaged', name: row.name }
+      else return this.#lacksKey(row)
+    }
+    const name = names.find((each) => !values.has(each))
+    return name === undefined ? { ok: true, values } : { ok: false, reason: 'missing', name }
+  }
+
+  #open({ projectId, name, version, value, keyId }: StoredVersion) {
+    return this.#ring?.open({ keyId, sealed: value }, secretBinding({ projectId, name, version }))
+  }
+
+  /** A key came into use since the last look: until it is here, the node offers nothing that may need it. */
+  async #lacksKey({ keyId }: StoredVersion): Promise<ReadValues> {
+    this.#missing = [keyId]
+    await this.#enter('other_key')
+    return { ok: false, reason: 'no_key' }
+  }
+
+  async #enter(state: SecretsState): Promise<void> {
+    const hasChanged = state !== this.#state || !this.#isNoted
+    this.#state = state
+    if (!hasChanged) return
+    for (const listener of this.#listeners) listener()
+    this.#tell()
+    const { db, nodeId } = this.#options
+    if (nodeId !== null) await db.run(noteSecretsState({ nodeId, state, labels: this.labels }))
+    this.#isNoted = true
+  }
+
+  #tell(): void {
+    const { log } = this.#options
+    if (this.#state === 'ready') log.debug({ key: this.#ring?.first.fingerprint }, 'secrets can be read')
+    else if (this.#missing.length > 0)
+      log.warn(
+        { missingKeys: this.#missing },
+        `${this.#sentence()} Runs that use secrets wait for another node.`,
+      )
+  }
+
+  #sentence(): string {
+    if (this.#ring === null)
+      return this.#missing.length > 0
+        ? 'This node has no key to read secrets with, and secrets are in use.'
+        : 'This node has no key to encrypt secrets with.'
+    return `This node has another secrets key: it lacks ${this.#missing.join(', ')}.`
+  }
+
+  #warnOfOpenFile(path: string | null): void {
+    if (path !== null && path !== this.#warnedOf)
+      this.#options.log.warn(
+        { path },
+        'other users of this machine can read the file of secrets keys; its mode should be 0600',
+      )
+    this.#warnedOf = path
+  }
+}
+
+const ADVICE = 'Set BELFRY_SECRETS_KEY or --secrets-key-file to the same keys on every node.'
+
+/** What the value of a secret is authenticated as. */
+export const secretBinding = ({
+  projectId,
+  name,
+  version,
+}: Pick<StoredVersion, 'projectId' | 'name' | 'version'>) => ['secret', projectId, name, version] as const
+
+/** The same for a secret that signs requests, and for that of a subscription. */
+export const signingBinding = (projectId: string, id: string) => ['signing', projectId, id] as const
+export const subscriptionBinding = (projectId: string, id: string) => ['subscription', projectId, id] as const

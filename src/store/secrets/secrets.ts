@@ -1,0 +1,144 @@
+/** Secrets of projects: their names, their values as they are encrypted, and which tasks refer to them. */
+import { list, part, sql } from '../database/sql.ts'
+
+/** A secret as users see it. */
+export interface SecretRow {
+  readonly name: string
+  readonly version: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+const columns = part`name, version, created_at as "createdAt", updated_at as "updatedAt"`
+
+/** Makes a secret, or the next version of it; no row when the project has as many as it may. */
+export const nextSecretVersion = ({
+  projectId,
+  name,
+  most,
+}: {
+  projectId: string
+  name: string
+  most: number
+}) => sql<SecretRow>`
+  insert into secret (project_id, name)
+  select ${projectId}::uuid, ${name}
+  where exists (select from secret where project_id = ${projectId}::uuid and name = ${name})
+     or (select count(*) from secret where project_id = ${projectId}::uuid) < ${most}::integer
+  on conflict (project_id, name) do update set version = secret.version + 1, updated_at = now()
+  returning ${columns}`
+
+/** A value, encrypted. */
+export interface StoredVersion {
+  readonly projectId: string
+  readonly name: string
+  readonly version: number
+  readonly value: Buffer
+  readonly keyId: string
+}
+
+/** Stores the value of a version; the one before counts as replaced. */
+export const insertSecretVersion = ({ projectId, name, version, value, keyId }: StoredVersion) => sql`
+  with replaced as (
+    update secret_version set replaced_at = now()
+    where project_id = ${projectId} and name = ${name} and replaced_at is null and version < ${version}::integer
+  )
+  insert into secret_version (project_id, name, version, value, key_id)
+  values (${projectId}, ${name}, ${version}, ${value}, ${keyId})`
+
+/** Which secrets to read, in the order of their names. */
+export interface SecretPage {
+  readonly projectId: string
+  /** Only those after this name. */
+  readonly after: string | null
+  readonly limit: number
+}
+
+export const listSecrets = ({ projectId, after, limit }: SecretPage) => sql<SecretRow>`
+  select ${columns} from secret
+  where project_id = ${projectId} and name > ${after ?? ''}
+  order by name limit ${limit}`
+
+/** Names one secret. */
+export interface SecretKey {
+  readonly projectId: string
+  readonly name: string
+}
+
+export const findSecret = ({ projectId, name }: SecretKey) => sql<SecretRow>`
+  select ${columns} from secret where project_id = ${projectId} and name = ${name}`
+
+/** The secret, locked until the commit. */
+export const lockSecret = ({ projectId, name }: SecretKey) => sql<SecretRow>`
+  select ${columns} from secret where project_id = ${projectId} and name = ${name} for update`
+
+export const deleteSecret = ({ projectId, name }: SecretKey) => sql<{ name: string }>`
+  delete from secret where project_id = ${projectId} and name = ${name} returning name`
+
+/** A task that refers to a secret. */
+export interface SecretUser {
+  readonly id: string
+  readonly name: string | null
+  readonly key: string | null
+}
+
+/** Tasks that refer to a secret and may still run: neither deleted nor cancelled, and not finished. */
+export const tasksUsing = ({
+  projectId,
+  name,
+  limit,
+}: SecretKey & { readonly limit: number }) => sql<SecretUser>`
+  select t.id, t.name, t.key
+  from secret_use u join task t on t.id = u.task_id
+  where u.project_id = ${projectId} and u.name = ${name} and t.deleted_at is null and t.cancelled_at is null
+    and (t.paused_at is not null or exists (select from agenda where task_id = t.id)
+         or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual')
+  order by u.task_id limit ${limit}`
+
+/** A task, and the secrets that it refers to. */
+export interface SecretUse {
+  readonly taskId: string
+  readonly names: readonly string[]
+}
+
+/** `used`: which of the tasks to be stored refer to which secrets. */
+export const secretUses = (projectId: string, uses: readonly SecretUse[]) => part`used as (
+      insert into secret_use (project_id, name, task_id)
+      select ${projectId}::uuid, name, task_id
+      from unnest(${list(pairsOf(uses), ([name]) => name)}::text[], ${list(pairsOf(uses), ([, taskId]) => taskId)}::uuid[]) as u(name, task_id)
+      where exists (select from input)
+    )`
+
+const pairsOf = (uses: readonly SecretUse[]): (readonly [string, string])[] =>
+  uses.flatMap(({ taskId, names }) => names.map((name) => [name, taskId] as const))
+
+/** Replaces what a task refers to; without names it refers to nothing. */
+export const replaceSecretUses = (projectId: string, { taskId, names }: SecretUse) => sql`
+  with gone as (
+    delete from secret_use where task_id = ${taskId} and not (name = any(${list(names, (name) => name)}::text[]))
+  )
+  insert into secret_use (project_id, name, task_id)
+  select ${projectId}, name, ${taskId} from unnest(${list(names, (name) => name)}::text[]) as u(name)
+  on conflict do nothing`
+
+/** The values of some secrets as they are now, encrypted; nothing of those that do not exist. */
+export const readSecrets = (projectId: string, names: readonly string[]) => sql<StoredVersion>`
+  select v.project_id as "projectId", v.name, v.version, v.value, v.key_id as "keyId"
+  from secret s join secret_version v on v.project_id = s.project_id and v.name = s.name and v.version = s.version
+  where s.project_id = ${projectId} and s.name = any(${list(names, (name) => name)}::text[])`
+
+/** Every value of some secrets that an attempt may have been given that is still in progress, the newest first. */
+export const readEverySecret = (projectId: string, names: readonly string[]) => sql<StoredVersion>`
+  select project_id as "projectId", name, version, value, key_id as "keyId" from secret_version
+  where project_id = ${projectId} and name = any(${list(names, (name) => name)}::text[])
+  order by name, version desc limit 200`
+
+/** Which of some names no secret of the project has. */
+export const missingSecrets = (projectId: string, names: readonly string[]) => sql<{ name: string }>`
+  select name from unnest(${list(names, (name) => name)}::text[]) as u(name)
+  where not exists (select from secret s where s.project_id = ${projectId} and s.name = u.name)
+  order by name`
+
+/** Forgets values that were replaced longer ago than any attempt lasts. */
+export const forgetReplacedSecrets = (olderThanHours: number) => sql`
+  delete from secret_version where replaced_at < now() - make_interval(hours => ${olderThanHours}::integer)`

@@ -1,0 +1,51 @@
+/**
+ * Gives actions the values of the secrets that they refer to, at the moment their attempt begins, and takes the values out of
+ * everything that the attempt leaves behind. An action without references passes through as it is.
+ */
+import type { Action } from '../../core/action/action.ts'
+import type { Outcome } from '../../core/run/outcome.ts'
+import { filledAction, UnusableSecret } from '../../core/secret/filled-action.ts'
+import { Redactor } from '../../core/secret/redactor.ts'
+import { redacted, secretFailure, unusable } from '../../secrets/secret-outcomes.ts'
+import type { Vault } from '../../secrets/vault.ts'
+import type { AttemptContext, Executor } from '../executor.ts'
+import type { Executors } from './executors.ts'
+
+export const withSecrets = (executors: Executors, vault: Pick<Vault, 'read'>): Executors => ({
+  execute: (action, context) =>
+    context.secrets === null
+      ? executors.execute(action, context)
+      : executeFilled(action, context, { executors, vault, names: context.secrets }),
+  close: () => executors.close(),
+})
+
+/** The database does not answer: the run goes back, and is taken again when it does. */
+const UNREAD = { ok: false, reason: 'no_database' } as const
+
+interface Filling {
+  readonly executors: Executor
+  readonly vault: Pick<Vault, 'read'>
+  readonly names: readonly string[]
+}
+
+async function executeFilled(
+  action: Action,
+  context: AttemptContext,
+  { executors, vault, names }: Filling,
+): Promise<Outcome> {
+  const read = await vault.read(context.projectId, names).catch(() => UNREAD)
+  if (!read.ok) return secretFailure(read)
+  const redactor = new Redactor(read.values)
+  try {
+    const filled = filledAction(action, (name) => read.values.get(name) ?? '')
+    return redacted(await executors.execute(filled, context), redactor)
+  } catch (error) {
+    if (error instanceof UnusableSecret) return unusable(error)
+    const message = error instanceof Error ? error.message : String(error)
+    return {
+      kind: 'failed',
+      retryable: true,
+      error: { code: 'executor_failed', message: redactor.text(message) },
+    }
+  }
+}

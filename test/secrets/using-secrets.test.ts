@@ -1,0 +1,176 @@
+/** Secrets as runs use them: values reach the receivers of their attempts, and nothing else. */
+import { expect, test } from 'vitest'
+import { newKey } from '../../src/core/secret/key-ring.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { aManualTask, startTestNode } from '../support/node.ts'
+import { aWorker } from '../support/remote-worker.ts'
+import { startSharedSink } from '../support/sink.ts'
+
+const CANARY = 'canary/7d1f "über" +ö'
+const database = await createTestDatabase()
+const { db } = database
+const secretsKey = newKey()
+const node = await startTestNode(database, { secretsKey })
+/** It tells everything that it was told, in every form. */
+const sink = await startSharedSink(({ path, headers, body }) => ({
+  status: path.startsWith('/fails') ? 500 : 200,
+  headers: { 'content-type': 'text/plain', 'x-echo': encodeURIComponent(String(headers['x-token'] ?? '')) },
+  body: JSON.stringify({ path, headers, body, base64: Buffer.from(`x${path}${body}`).toString('base64') }),
+}))
+
+const trigger = async (taskId: string): Promise<string> =>
+  (await node.request('POST', `/v1/tasks/${taskId}/trigger`, {})).body.id
+const ended = (runId: string) =>
+  eventually(async () => {
+    const { body } = await node.request('GET', `/v1/runs/${runId}`)
+    return body.endedAt !== null && body
+  })
+const runOf = async (action: object) =>
+  ended(await trigger(await aManualTask(node, { action, retry: { limit: 3 } })))
+const set = (name: string, value: string) => node.request('PUT', `/v1/secrets/${name}`, { value })
+const lastHit = (path: string) => sink.hits.findLast((hit) => hit.path.startsWith(path))
+
+test('a request carries the values, and what is kept of it does not', async () => {
+  await set('TOKEN', CANARY)
+  await set('PATH', 'services/T0+1')
+  const headers = { 'x-token': 'secret-free', 'x-ascii': '{{secret.PATH}}' }
+  const run = await runOf({
+    type: 'http',
+    url: `${sink.url}/echo/{{secret.PATH}}?t={{secret.TOKEN}}&l={{literal}}`,
+    method: 'POST',
+    headers,
+    body: { token: '{{secret.TOKEN}}', other: '{{ secret.TOKEN }}' },
+  })
+
+  expect(lastHit('/echo')).toMatchObject({
+    path: `/echo/services%2FT0%2B1?t=${encodeURIComponent(CANARY)}&l={{literal}}`,
+    headers: { 'x-ascii': 'services/T0+1', 'content-type': 'application/json' },
+    body: JSON.stringify({ token: CANARY, other: '{{ secret.TOKEN }}' }),
+  })
+  expect(run.state).toBe('completed')
+  const kept = JSON.stringify(run.attempts)
+  expect(kept).toContain('[secret TOKEN]')
+  expect(kept).toContain('[secret PATH]')
+  for (const form of [CANARY, 'canary', encodeURIComponent(CANARY), 'services/T0+1', 'services%2FT0%2B1'])
+    expect(kept).not.toContain(form)
+})
+
+test('a failure tells no secret either, and a new value is used by the next attempt', async () => {
+  await set('ROTATED', 'canary-first')
+  const id = await aManualTask(node, {
+    action: { type: 'ping', url: `${sink.url}/fails/{{secret.ROTATED}}` },
+    retry: { limit: 1, initial: '1s', max: '1s' },
+  })
+  const runId = await trigger(id)
+  await eventually(async () => lastHit('/fails/canary-first'))
+  await set('ROTATED', 'canary-second')
+
+  const run = await ended(runId)
+
+  expect(run).toMatchObject({ state: 'permanently_failed' })
+  expect(JSON.stringify(run)).not.toContain('canary')
+  expect(sink.hits.filter(({ path }) => path.startsWith('/fails')).map(({ path }) => path)).toEqual([
+    '/fails/canary-first',
+    '/fails/canary-second',
+  ])
+})
+
+test('a missing secret fails the attempt once, with a reason, and sends nothing', async () => {
+  const id = await aManualTask(node, {
+    action: { type: 'ping', url: `${sink.url}/missing/{{secret.NOT_THERE}}` },
+  })
+  const why = (await node.request('GET', `/v1/tasks/${id}/why`)).body
+
+  const run = await ended(await trigger(id))
+
+  expect(run).toMatchObject({
+    state: 'permanently_failed',
+    attempts: [
+      { error: { code: 'secret_missing', message: expect.stringContaining('belfry secret set NOT_THERE') } },
+    ],
+  })
+  expect(lastHit('/missing')).toBeUndefined()
+  expect(JSON.stringify(why)).toContain('secret_missing')
+})
+
+test('a value that a header cannot hold fails the attempt, and tells nothing of it', async () => {
+  await set('LINES', 'canary-line\r\nx-injected: yes')
+
+  const run = await runOf({
+    type: 'http',
+    url: `${sink.url}/lines`,
+    method: 'GET',
+    headers: { 'x-a': '{{secret.LINES}}' },
+  })
+
+  expect(run).toMatchObject({
+    state: 'permanently_failed',
+    attempts: [{ error: { code: 'secret_unusable' } }],
+  })
+  expect(JSON.stringify(run)).not.toContain('canary-line')
+  expect(lastHit('/lines')).toBeUndefined()
+})
+
+test('a Slack address keeps its secret part as a secret', async () => {
+  await set('SLACK', 'T000/B000/canary')
+
+  const run = await runOf({
+    type: 'slack',
+    url: `${sink.url}/hook/{{secret.SLACK}}`,
+    text: 'hi {{secret.SLACK}}',
+  })
+
+  expect(lastHit('/hook/T000%2FB000%2Fcanary')?.body).toBe('{"text":"hi T000/B000/canary"}')
+  expect(JSON.stringify(run)).not.toContain('B000')
+})
+
+test('a remote worker is given the values for its attempt, and its reports are kept without them', async () => {
+  await set('HANDLED', CANARY)
+  const id = await aManualTask(node, {
+    action: { type: 'handler', name: 'greet', payload: { token: '{{secret.HANDLED}}', n: 1 } },
+  })
+  const worker = await aWorker(node.url, { handlers: ['greet'], labels: ['belfry:secrets'] })
+  const runId = await trigger(id)
+  const [given] = await worker.claim(1)
+  if (!given) throw new Error('nothing was given')
+  expect(given.payload).toEqual({ token: CANARY, n: 1 })
+  // What was current when the attempt began is looked for, although another value is now.
+  await set('HANDLED', 'another-value')
+  const status = { runId, fence: given.fence, progress: { fraction: 0.5, message: `at ${CANARY}` } }
+  await worker.say('heartbeat', { runs: [status] })
+  const [progress] = await db.run(
+    sql<{ message: string }>`select message from progress where run_id = ${runId}`,
+  )
+  const report = {
+    runId,
+    fence: given.fence,
+    outcome: 'completed',
+    result: { echo: JSON.stringify({ token: CANARY }) },
+    log: [{ at: new Date().toISOString(), level: 'info', message: `got ${CANARY}` }],
+  }
+
+  const first = await worker.say('complete', { runs: [report] })
+  const again = await worker.say('complete', { runs: [report] })
+
+  expect(progress?.message).toBe('at [secret HANDLED]')
+  expect([first.body, again.body]).toMatchObject(Array(2).fill({ runs: [{ recorded: true }] }))
+  const run = await ended(runId)
+  expect(run.state).toBe('completed')
+  expect(JSON.stringify(run)).toContain('[secret HANDLED]')
+  expect(JSON.stringify(run)).not.toContain('canary')
+})
+
+test('a handler whose secret is missing fails without being given to a worker', async () => {
+  const id = await aManualTask(node, {
+    action: { type: 'handler', name: 'lost', payload: '{{secret.NOWHERE}}' },
+  })
+  const worker = await aWorker(node.url, { handlers: ['lost'] })
+  const runId = await trigger(id)
+
+  const claimed = worker.claim(1, { waitMs: 5_000 })
+
+  expect(await ended(runId)).toMatchObject({ attempts: [{ error: { code: 'secret_missing' } }] })
+  expect(await claimed).toEqual([])
+})
