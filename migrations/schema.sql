@@ -219,43 +219,56 @@ create table progress (
 ) with (fillfactor = 50);
 
 create table project (
-  id              uuid not null,
-  name            text not null,
-  created_at      timestamptz not null default now(),
-  min_period_ms   bigint,
-  max_ahead_ms    bigint,
-  mail_from       text,
-  mail_reply_to   text,
-  archived_at     timestamptz,
-  sweep           text,
-  sweep_after     uuid,
-  allowed_private text[],
+  id                uuid not null,
+  name              text not null,
+  created_at        timestamptz not null default now(),
+  min_period_ms     bigint,
+  max_ahead_ms      bigint,
+  mail_from         text,
+  mail_reply_to     text,
+  archived_at       timestamptz,
+  sweep             text,
+  sweep_after       uuid,
+  allowed_private   text[],
+  request_rate      text,
+  run_rate          text,
+  max_running       integer,
+  max_tasks         integer,
+  max_payload_bytes integer,
+  max_stored_bytes  bigint,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_default_stays check (archived_at is null or name <> 'default'::text),
   constraint project_limits_are_positive check (min_period_ms > 0 and max_ahead_ms > 0),
   constraint project_limits_leave_room check (min_period_ms <= max_ahead_ms),
-  constraint project_sweep check (sweep = any (array['silence'::text, 'restore'::text]))
+  constraint project_sweep check (sweep = any (array['silence'::text, 'restore'::text])),
+  constraint project_uses_something check (max_running > 0 and max_tasks >= 0 and max_payload_bytes > 0 and max_stored_bytes >= 0)
 );
 
 create table api_key (
-  id           uuid not null,
-  project_id   uuid,
-  name         text not null,
-  role         text not null,
-  hash         bytea not null,
-  hint         text not null,
-  queues       text[],
-  networks     cidr[],
-  created_at   timestamptz not null default now(),
-  created_by   text,
-  expires_at   timestamptz,
-  revoked_at   timestamptz,
-  rotated_to   uuid,
-  last_used_at timestamptz,
+  id                uuid not null,
+  project_id        uuid,
+  name              text not null,
+  role              text not null,
+  hash              bytea not null,
+  hint              text not null,
+  queues            text[],
+  networks          cidr[],
+  created_at        timestamptz not null default now(),
+  created_by        text,
+  expires_at        timestamptz,
+  revoked_at        timestamptz,
+  rotated_to        uuid,
+  last_used_at      timestamptz,
+  request_rate      text,
+  min_period_ms     bigint,
+  max_ahead_ms      bigint,
+  max_payload_bytes integer,
   constraint api_key_pkey primary key (id),
   constraint api_key_hash_key unique (hash),
   constraint api_key_project_id_fkey foreign key (project_id) references project(id),
+  constraint api_key_limits_are_positive check (min_period_ms > 0 and max_ahead_ms > 0 and max_payload_bytes > 0),
+  constraint api_key_limits_leave_room check (min_period_ms <= max_ahead_ms),
   constraint api_key_role check (role = any (array['viewer'::text, 'operator'::text, 'editor'::text, 'admin'::text, 'worker'::text]))
 );
 create index api_key_of_project on api_key (project_id, id);
@@ -289,6 +302,16 @@ create table blackout (
   constraint blackout_effect_is_known check (effect = any (array['skip'::text, 'defer'::text]))
 );
 create index blackout_by_project on blackout (project_id, id) where removed_at is null;
+
+create table project_use (
+  project_id uuid not null,
+  tasks      bigint not null default 0,
+  bytes      bigint not null default 0,
+  counted_at timestamptz,
+  since      timestamptz not null default now(),
+  constraint project_use_pkey primary key (project_id),
+  constraint project_use_project_id_fkey foreign key (project_id) references project(id)
+);
 
 create table queue (
   project_id uuid not null,
@@ -405,6 +428,12 @@ create table remote_worker (
   constraint remote_worker_pkey primary key (id),
   constraint remote_worker_id_fkey foreign key (id) references node(id) on delete cascade,
   constraint remote_worker_project_id_fkey foreign key (project_id) references project(id)
+) with (fillfactor = 50);
+
+create table request_quota (
+  id      uuid not null,
+  next_at timestamptz not null,
+  constraint request_quota_pkey primary key (id)
 ) with (fillfactor = 50);
 
 create table run (
@@ -649,6 +678,7 @@ create index task_cancelled_by_age on task (project_id, id) where cancelled_at i
 create index task_of_owner on task (project_id, owner, id) where owner is not null and deleted_at is null;
 create index task_paused_by_age on task (project_id, id) where paused_at is not null and cancelled_at is null;
 create index task_that_goes_on on task (id) where cancelled_at is null and paused_at is null and settled_as_of is distinct from updated_at and (coalesce((definition -> 'schedule'::text) ->> 'type'::text, ''::text) <> all (array['once'::text, 'manual'::text]));
+create index task_that_is_manual on task (project_id, id) where cancelled_at is null and ((definition -> 'schedule'::text) ->> 'type'::text) = 'manual'::text;
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;
 create index task_with_a_duty on task (id) where cancelled_at is null and (resume_at is not null or skip_until is not null);
 

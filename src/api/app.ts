@@ -12,6 +12,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { uuidv7 } from '../core/ids.ts'
 import type { Facilities } from '../operations/context.ts'
 import type { KeyBook } from '../operations/keys/key-book.ts'
+import { RequestQuotas } from '../operations/limits/request-quotas.ts'
 import { ProjectBook } from '../operations/projects/project-book.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
@@ -33,6 +34,7 @@ import { guardLoops } from './http/loop-guard.ts'
 import { guardOrigin } from './http/origin-guard.ts'
 import type { Readiness } from './http/readiness.ts'
 import { noteRefusedRequests } from './http/refused-requests.ts'
+import { limitRequests } from './http/request-limits.ts'
 import { ruleBrowsers, setCommonHeaders } from './http/security-headers.ts'
 import { serializeAnswers } from './http/serialization.ts'
 import { answerUnreadable } from './http/socket-errors.ts'
@@ -147,13 +149,9 @@ export async function createApp({
   answerOtherOrigins(app, installation.allowedOrigins)
   guardOrigin(app, ownOrigins(installation))
   showPages(app, dashboard)
-  authenticateRequests(app, {
-    facilities,
-    keys,
-    projects: new ProjectBook(facilities.db),
-    authenticators,
-    remoteWorkers,
-  })
+  const projects = new ProjectBook(facilities.db)
+  authenticateRequests(app, { facilities, keys, projects, authenticators, remoteWorkers })
+  limitRequests(app, { quotas: new RequestQuotas({ db: facilities.db, log }), projects })
   takeLargeBodiesInTurn(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))

@@ -1,8 +1,8 @@
 import { EVERYTHING, type Grant, type Reach, type Role, UNLIMITED } from '../core/access/role.ts'
+import type { ScheduleLimits } from '../core/limits/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Database } from '../store/database/database.ts'
-import type { ProjectLimits } from '../store/projects/projects.ts'
 import type { LaneRegistry } from '../transport/lane-registry.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import type { RefusedRequests } from './audit-log/refused-requests.ts'
@@ -29,7 +29,7 @@ export interface Facilities {
   /** Takes requests that are refused for who sent them, for the audit log. */
   readonly refusedRequests: Pick<RefusedRequests, 'note'>
   /** Limits of projects that set none of their own. */
-  readonly limits: ProjectLimits
+  readonly limits: ScheduleLimits
   /** Private networks that tasks of this installation may reach. */
   readonly privateReach: 'all' | readonly string[]
 }

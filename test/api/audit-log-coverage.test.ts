@@ -197,6 +197,10 @@ const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Pro
     async () => send('DELETE', `/v1/subscriptions/${await aSubscription()}`),
   ],
   'POST /v1/keys': ['key.create', () => send('POST', '/v1/keys', A_KEY)],
+  'PATCH /v1/keys/{id}': [
+    'key.edit',
+    async () => send('PATCH', `/v1/keys/${await aKey()}`, { limits: { requestRate: '10/s' } }),
+  ],
   'POST /v1/keys/{id}/rotate': [
     'key.rotate',
     async () => send('POST', `/v1/keys/${await aKey()}/rotate`, {}),

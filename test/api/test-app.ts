@@ -4,6 +4,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { afterAll } from 'vitest'
 import { createApp } from '../../src/api/app.ts'
 import { Readiness } from '../../src/api/http/readiness.ts'
+import type { ScheduleLimits } from '../../src/core/limits/limits.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Tester } from '../../src/events/subscriptions/tester.ts'
 import { RefusedRequests } from '../../src/operations/audit-log/refused-requests.ts'
@@ -15,7 +16,6 @@ import { RemoteDesk } from '../../src/remote/remote-desk.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { readClock } from '../../src/store/nodes/nodes.ts'
-import type { ProjectLimits } from '../../src/store/projects/projects.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { Definitions } from '../../src/transport/definitions.ts'
 import { LaneRegistry } from '../../src/transport/lane-registry.ts'
@@ -39,7 +39,7 @@ export async function createTestApp(
     allowedOrigins = [],
     privateReach = 'all',
   }: {
-    limits?: ProjectLimits
+    limits?: ScheduleLimits
     allowedOrigins?: readonly string[]
     privateReach?: 'all' | readonly string[]
   } = {},

@@ -21,7 +21,7 @@ export async function naming<T>(
 export const namingAll = <T>(hint: string, work: () => Promise<T>): Promise<T> =>
   naming(flagOfField, hint, work)
 
-const flagOfField = (pointer: string): string => {
+export const flagOfField = (pointer: string): string => {
   const name = pointer.split(/[/?]/).findLast((part) => /^[a-z]/i.test(part)) ?? ''
   return name === '' ? 'the request' : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addKeyLimitFlags } from '../client/limit-flags.ts'
 import { addClientFlags, addYesFlag } from '../client/output.ts'
 import { addConfigFlags } from '../config-flags.ts'
 
@@ -44,6 +45,14 @@ Examples:
   belfry key show 01a1e128-d4 --field lastUsedAt
 `
 
+const LIMIT_HELP = `
+A key may be stricter than its project. An empty value removes a limit.
+
+Examples:
+  belfry key limit deploy --request-rate 10/s
+  belfry key limit deploy --request-rate '' --max-payload-bytes 65536
+`
+
 const ROTATE_HELP = `
 The new key has the same name, role and limits. The old one stays valid for the overlap.
 
@@ -81,7 +90,7 @@ export function keyCommand(program: Command): void {
     .option('--expires-at <time>', 'When the key expires (default: never)')
     .option('--queue <name>', 'Valid for this queue only; can be repeated', several)
     .option('--network <network>', 'Valid from this network only; can be repeated', several)
-  addClientFlags(addConfigFlags(create, ['dataDir', 'databaseUrl', 'databasePooling']))
+  addClientFlags(addConfigFlags(addKeyLimitFlags(create), ['dataDir', 'databaseUrl', 'databasePooling']))
     .addHelpText('after', CREATE_HELP)
     .action(async (flags) => (await import('../handlers/create-key.ts')).createKey(flags))
   const list = group.command('list').alias('ls').description('List API keys')
@@ -91,6 +100,10 @@ export function keyCommand(program: Command): void {
   addClientFlags(group.command('show').description('Show an API key').argument('<key>', KEY))
     .addHelpText('after', SHOW_HELP)
     .action(async (ref, flags) => (await import('../handlers/keys.ts')).showKey(ref, flags))
+  const limit = group.command('limit').description('Limit what an API key may use').argument('<key>', KEY)
+  addClientFlags(addKeyLimitFlags(limit))
+    .addHelpText('after', LIMIT_HELP)
+    .action(async (ref, flags) => (await import('../handlers/keys.ts')).limitKey(ref, flags))
   const rotate = group
     .command('rotate')
     .description('Replace an API key, keeping the old one valid for a while')

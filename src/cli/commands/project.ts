@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addProjectLimitFlags } from '../client/limit-flags.ts'
 import { addClientFlags, addYesFlag } from '../client/output.ts'
 
 const HELP = `
@@ -33,11 +34,11 @@ Examples:
 `
 
 const EDIT_HELP = `
-Limits apply to tasks that are created or rescheduled from now on; existing tasks are not
-affected. An empty value removes a limit or an address.
+Limits are set by admins of the installation. They apply to what is created, changed or requested
+from now on; existing tasks are not affected. An empty value removes a limit or an address.
 
 Examples:
-  belfry project edit shop --min-period 1m
+  belfry project edit shop --request-rate 100/s --max-tasks 10000
   belfry project edit shop --max-ahead '' --mail-from shop@example.com
 `
 
@@ -105,9 +106,7 @@ export function projectCommand(program: Command): void {
 }
 
 const withSettings = (command: Command) =>
-  command
-    .option('--min-period <time>', 'Minimum time between two occurrences of a task')
-    .option('--max-ahead <time>', 'Maximum time until the next occurrence')
+  addProjectLimitFlags(command)
     .option('--mail-from <address>', 'Sender of emails')
     .option('--mail-reply-to <address>', 'Reply-to address of emails')
     .option('--private-networks <list>', 'Private networks that calls can reach: a list, none, or all')

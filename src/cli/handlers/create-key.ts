@@ -3,11 +3,13 @@ import { hostname } from 'node:os'
 import type { z } from 'zod'
 import { CreateApiKey, type NewApiKey } from '../../api/resources/keys/schemas.ts'
 import { invalidInput, REFUSALS, Refusal } from '../../core/errors.ts'
+import { editFrom, type KeyLimits, NO_KEY_LIMITS } from '../../core/limits/limits.ts'
 import { instantMs } from '../../core/task/task.ts'
 import { type MadeKey, storeKey } from '../../operations/keys/keys.ts'
 import { parse } from '../../operations/validation/parse.ts'
 import { INSTALLATION_ID } from '../../store/audit-log/audit-log.ts'
 import { knownProjectByName } from '../../store/projects/projects.ts'
+import { type LimitFlags, limitsFrom } from '../client/limit-flags.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { printable } from '../client/printed.ts'
 import { RefusedError } from '../client/problem.ts'
@@ -17,7 +19,7 @@ import { openSharedDatabase } from '../database.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { newKeyText } from './keys.ts'
 
-interface KeyFlags extends ClientFlags {
+interface KeyFlags extends ClientFlags, LimitFlags {
   readonly role: string
   readonly name?: string
   readonly expiresAt?: string
@@ -38,6 +40,7 @@ export async function createKey(flags: KeyFlags): Promise<void> {
     expiresAt: flags.expiresAt,
     queues: flags.queue,
     networks: flags.network,
+    limits: limitsFrom(flags) ?? undefined,
   }
   const made = isRemote(flags)
     ? await namingAll(HELP, () => serverFrom(flags).post<NewApiKey>('/v1/keys', wanted))
@@ -86,6 +89,7 @@ async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
       projectId,
       queues: key.queues ?? null,
       networks: key.networks ?? null,
+      limits: key.limits ? { ...NO_KEY_LIMITS, ...editFrom<KeyLimits>(key.limits) } : null,
       expiresAt: key.expiresAt == null ? null : instantMs(key.expiresAt),
       createdBy: part,
     })

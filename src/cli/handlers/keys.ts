@@ -2,6 +2,8 @@ import type { ApiKey, NewApiKey } from '../../api/resources/keys/schemas.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
 import { theOneNamed } from '../client/find-by-name.ts'
+import { usage } from '../client/flag-values.ts'
+import { type LimitFlags, limitFacts, limitsFrom } from '../client/limit-flags.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
 import { cut, facts, printable, table } from '../client/printed.ts'
@@ -27,6 +29,17 @@ export async function showKey(ref: string, flags: ClientFlags): Promise<void> {
   const server = serverFrom(flags)
   const key = await findKey(server, ref)
   give(key, flags, () => keyText(key, server.now()))
+}
+
+export async function limitKey(ref: string, flags: ClientFlags & LimitFlags): Promise<void> {
+  const limits = limitsFrom(flags)
+  if (!limits) throw usage('No limit was given.', 'Add one, such as --request-rate 10/s.')
+  const server = serverFrom(flags)
+  const { id } = await findKey(server, ref)
+  const { data: key } = await namingAll('belfry key limit --help', () =>
+    server.ask<ApiKey>('PATCH', `${PATH}/${id}`, { body: { limits } }),
+  )
+  give(key, flags, () => `${c.green('✓')} ${keyText(key, server.now())}`)
 }
 
 export async function rotateKey(
@@ -95,6 +108,7 @@ function keyText(key: ApiKey, now: number): string {
     ['state', key.rotatedTo === null ? state : `${state}, rotated to ${key.rotatedTo}`],
     ['queues', queues?.map(printable).join(', ') ?? 'all'],
     ['networks', networks?.join(', ') ?? 'all'],
+    ...limitFacts(key.limits ?? {}),
     ['created', `${distance(key.createdAt, now)}${createdBy === null ? '' : ` by ${printable(createdBy)}`}`],
     ['last used', distance(key.lastUsedAt, now)],
     ['expires', distance(key.expiresAt, now)],

@@ -2,19 +2,18 @@ import type { Project } from '../../api/resources/projects/schemas.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
 import { usage } from '../client/flag-values.ts'
+import { type LimitFlags, limitFacts, limitsFrom } from '../client/limit-flags.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
 import { facts, printable, table } from '../client/printed.ts'
-import { naming } from '../client/refusal.ts'
+import { flagOfField, naming } from '../client/refusal.ts'
 import type { Server } from '../client/server.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const PATH = '/v1/projects'
 
 /** Settings as they are typed; an empty value takes one away. */
-export interface SettingFlags extends ClientFlags {
-  readonly minPeriod?: string
-  readonly maxAhead?: string
+export interface SettingFlags extends ClientFlags, LimitFlags {
   readonly mailFrom?: string
   readonly mailReplyTo?: string
   readonly privateNetworks?: string
@@ -48,7 +47,7 @@ export async function editProject(name: string | undefined, flags: SettingFlags)
   if (Object.keys(body).length === 0)
     throw usage(
       'No setting was given.',
-      'Add --min-period, --max-ahead, --mail-from, --mail-reply-to or --private-networks.',
+      'Add a limit, such as --request-rate 100/s, or --mail-from or --private-networks.',
     )
   const server = serverFrom(flags)
   const path = pathOf(await theName(name, flags, server))
@@ -83,8 +82,8 @@ async function theName(name: string | undefined, { project }: ClientFlags, serve
   return items.length === 1 ? (items[0] as Project).name : 'default'
 }
 
-function settingsOf({ minPeriod, maxAhead, mailFrom, mailReplyTo, privateNetworks }: SettingFlags) {
-  const limits = given({ minPeriod, maxAhead })
+function settingsOf({ mailFrom, mailReplyTo, privateNetworks, ...flags }: SettingFlags) {
+  const limits = limitsFrom(flags)
   const mail = given({ from: mailFrom, replyTo: mailReplyTo })
   const network =
     privateNetworks === undefined ? null : { allowedPrivate: networksOf(privateNetworks.trim()) }
@@ -106,15 +105,14 @@ function given(values: Readonly<Record<string, string | undefined>>) {
 
 const FLAGS: Readonly<Record<string, string>> = {
   '/name': 'the name',
-  '/limits/minPeriod': '--min-period',
-  '/limits/maxAhead': '--max-ahead',
   '/mail/from': '--mail-from',
   '/mail/replyTo': '--mail-reply-to',
 }
 
 const ask = <T>(command: string, work: () => Promise<T>): Promise<T> =>
   naming(
-    (pointer) => FLAGS[pointer] ?? (pointer.startsWith('/network') ? '--private-networks' : 'the request'),
+    (pointer) =>
+      FLAGS[pointer] ?? (pointer.startsWith('/network') ? '--private-networks' : flagOfField(pointer)),
     `belfry project ${command} --help`,
     work,
   )
@@ -131,11 +129,11 @@ function projectTable(items: readonly Project[], now: number): string {
   )
 }
 
-function projectText({ name, limits: { minPeriod, maxAhead }, mail, network, archivedAt }: Project): string {
+function projectText({ name, limits, use, mail, network, archivedAt }: Project): string {
+  const used = { maxTasks: use?.tasks, maxStoredBytes: use?.storedBytes, requestRate: use?.requests }
   const networks = network?.allowedPrivate ?? null
   return `project ${printable(name)}${archivedAt === null ? '' : ' (archived)'}\n${facts([
-    ['min period', `at least ${minPeriod} between two occurrences of a task`],
-    ['max ahead', maxAhead === null ? 'no limit' : `next occurrence at most ${maxAhead} ahead`],
+    ...limitFacts(limits, used),
     ...(mail.from === null ? [] : [['mail from', printable(mail.from)] as const]),
     ...(mail.replyTo === null ? [] : [['reply to', printable(mail.replyTo)] as const]),
     ...(networks === null ? [] : [['networks', printable(networks.join(', ') || 'none')] as const]),

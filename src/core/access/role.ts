@@ -1,4 +1,5 @@
 /** Roles, and what each of them allows. One pure function decides; every route says which access it needs. */
+import type { KeyLimits } from '../limits/limits.ts'
 
 export const ROLES = ['viewer', 'operator', 'editor', 'admin', 'worker'] as const
 /** What a key or a person may do, in one project or in the whole installation. */
@@ -102,6 +103,7 @@ export interface Reach {
   /** Networks that requests must come from, such as 10.0.0.0/8. */
   readonly networks: readonly string[] | null
   readonly expiresAt: number | null
+  readonly limits: KeyLimits | null
 }
 
-export const UNLIMITED: Reach = { queues: null, networks: null, expiresAt: null }
+export const UNLIMITED: Reach = { queues: null, networks: null, expiresAt: null, limits: null }

@@ -38,6 +38,7 @@ export const AUDIT_ACTIONS = [
   'project.archive',
   'project.restore',
   'key.create',
+  'key.edit',
   'key.rotate',
   'key.revoke',
   'secret.set',

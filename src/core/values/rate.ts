@@ -11,12 +11,12 @@ export type ParsedRate =
   | { readonly ok: false; readonly reason: string }
 
 /** The time from one beginning to the next that a rate asks for. */
-export function parseRate(text: string): ParsedRate {
+export function parseRate(text: string, maxPerSecond = MAX_PER_SECOND): ParsedRate {
   const [, count, unit] = /^([1-9]\d{0,6})\/([smh])$/.exec(text) ?? []
   if (count === undefined || unit === undefined)
     return { ok: false, reason: 'must be a number per second, minute or hour, such as 10/s, 100/m or 1000/h' }
   const gapMs = (UNIT_MS[unit] ?? 0) / Number(count)
-  if (gapMs < 1_000 / MAX_PER_SECOND) return { ok: false, reason: `must not be more than ${FASTEST_RATE}` }
+  if (gapMs < 1_000 / maxPerSecond) return { ok: false, reason: `must not be more than ${maxPerSecond}/s` }
   return { ok: true, gapMs }
 }
 

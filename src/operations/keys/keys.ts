@@ -4,6 +4,13 @@ import { hashOfKey, hintOf, makeApiKey } from '../../core/access/api-key.ts'
 import { allows, type Reach, type Role } from '../../core/access/role.ts'
 import { invalidInput, type Problem, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import {
+  editFrom,
+  inWords,
+  type KeyLimits,
+  type LimitsEdit,
+  NO_KEY_LIMITS,
+} from '../../core/limits/limits.ts'
 import { isInside, parseNetwork } from '../../core/values/network.ts'
 import { utc, utcOrNull } from '../../core/values/utc.ts'
 import {
@@ -11,14 +18,17 @@ import {
   insertKey,
   type KeyScope,
   listKeys,
+  lockKey,
   readKey,
   revokeKey,
   rotateKey,
+  setKeyLimits,
 } from '../../store/access/api-keys.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { knownProjectByName } from '../../store/projects/projects.ts'
 import { type Caller, recordChange } from '../audit-log/record-change.ts'
 import { type Context, nameOf } from '../context.ts'
+import { limitsWithin, refuseNoRoom } from './key-limits.ts'
 
 /** Good keys that a project, or the installation, may have; enough for one a machine. */
 const MAX_KEYS = 1_000
@@ -73,11 +83,19 @@ export function storeKey(
 }
 
 /** What a key may do. */
-const recorded = ({ name, role, queues, networks, expiresAt }: Reach & { name: string; role: Role }) => ({
+const recorded = ({
   name,
   role,
   queues,
   networks,
+  expiresAt,
+  limits,
+}: Reach & { name: string; role: Role }) => ({
+  name,
+  role,
+  queues,
+  networks,
+  limits: limits && inWords(limits),
   expiresAt: utcOrNull(expiresAt),
 })
 
@@ -115,11 +133,14 @@ function reachWithin(own: Reach, wanted: Reach, now: number): Reach {
   if (expiresAt !== null && expiresAt <= now) refuse('/expiresAt', 'must be in the future')
   if (expiresAt !== null && own.expiresAt !== null && expiresAt > own.expiresAt)
     refuse('/expiresAt', `must not be later than your own key expires, at ${utc(own.expiresAt)}`)
+  const limits = limitsWithin(own.limits, wanted.limits, (problem) => void problems.push(problem))
   if (problems.length > 0) throw invalidInput(problems)
+  if (limits) refuseNoRoom(limits)
   return {
     queues: queues ?? ownQueues,
     networks: networks ?? ownNetworks,
     expiresAt: expiresAt ?? own.expiresAt,
+    limits,
   }
 }
 
@@ -146,6 +167,36 @@ async function theKey(db: Queryable, scope: KeyScope, id: string): Promise<ApiKe
   const [key] = await db.run(readKey(scope, id))
   if (!key) throw new Refusal('not_found', `API key ${id} does not exist.`)
   return key
+}
+
+/** Changes the limits of a key. All nodes follow within a second. */
+export async function limitKey(
+  context: Context,
+  id: string,
+  edit: LimitsEdit<KeyLimits>,
+): Promise<ApiKeyRow> {
+  const { db, reach, wakeUps } = context
+  const scope = scopeOf(context)
+  await db.transaction(async (tx) => {
+    const [key] = await tx.run(lockKey(scope, id))
+    const before = key && (await theKey(tx, scope, id))
+    if (!before) throw new Refusal('not_found', `API key ${id} does not exist.`)
+    const problems: Problem[] = []
+    const wanted = { ...(before.limits ?? NO_KEY_LIMITS), ...editFrom<KeyLimits>(edit) }
+    const limits = limitsWithin(reach.limits, wanted, (problem) => void problems.push(problem))
+    if (problems.length > 0) throw invalidInput(problems)
+    if (limits) refuseNoRoom(limits)
+    await tx.run(setKeyLimits(id, limits ?? NO_KEY_LIMITS))
+    await recordChange(tx, context, {
+      action: 'key.edit',
+      projectId: before.projectId,
+      subject: { kind: 'key', id, name: before.name },
+      before: recorded(before),
+      after: recorded({ ...before, limits }),
+    })
+  })
+  wakeUps.announceKeys()
+  return theKey(db, scope, id)
 }
 
 export async function endKey(context: Context, id: string): Promise<void> {

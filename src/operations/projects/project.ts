@@ -1,20 +1,17 @@
-/** Projects, the limits they set for the schedules of their tasks, and who sends their messages. */
+/** Projects, their limits, and who sends their messages. */
 
+import { allows } from '../../core/access/role.ts'
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
-import { paceOf } from '../../core/schedule/pace.ts'
-import { triggersOf } from '../../core/schedule/schedule.ts'
-import { MIN_INTERVAL_MS } from '../../core/schedule/validate-schedule.ts'
-import { durationMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
-import { formatDuration } from '../../core/values/duration.ts'
+import { editFrom, inWords, type LimitsEdit, type ProjectLimits } from '../../core/limits/limits.ts'
 import { isInside, type Network, parseNetwork } from '../../core/values/network.ts'
-import { type Database, violatedConstraint } from '../../store/database/database.ts'
+import { violatedConstraint } from '../../store/database/database.ts'
+import { forgetUse } from '../../store/limits/project-use.ts'
 import {
   editProject,
   insertProject,
   listProjects,
   lockProject,
-  type ProjectLimits,
   type ProjectNetwork,
   type ProjectQuery,
   type ProjectRow,
@@ -23,6 +20,8 @@ import {
 } from '../../store/projects/projects.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
+import { limitsStorage } from '../limits/admit-tasks.ts'
+import { forgetLimits, withDefaults } from '../limits/task-limits.ts'
 
 /** Projects of an installation. */
 const MAX_PROJECTS = 10_000
@@ -31,14 +30,8 @@ const MAX_PROJECTS = 10_000
 export async function getProject({ db, projectId, limits }: Context): Promise<ProjectRow> {
   const [project] = await db.run(readProject(projectId))
   if (!project) throw new Refusal('not_found', `Project ${projectId} does not exist.`)
-  return withLimits(project, limits)
+  return withDefaults(project, limits)
 }
-
-const withLimits = (project: ProjectRow, { minPeriodMs, maxAheadMs }: ProjectLimits): ProjectRow => ({
-  ...project,
-  minPeriodMs: project.minPeriodMs ?? minPeriodMs,
-  maxAheadMs: project.maxAheadMs ?? maxAheadMs,
-})
 
 /** The projects that exist for the caller, by name. */
 export async function findProjects(
@@ -46,7 +39,7 @@ export async function findProjects(
   query: Omit<ProjectQuery, 'ids'>,
 ): Promise<ProjectRow[]> {
   const ids = grant.installation === null ? [...grant.projects.keys()] : null
-  return (await db.run(listProjects({ ...query, ids }))).map((row) => withLimits(row, limits))
+  return (await db.run(listProjects({ ...query, ids }))).map((row) => withDefaults(row, limits))
 }
 
 export async function createProject(context: Context, name: string, edit: ProjectEdit): Promise<ProjectRow> {
@@ -76,9 +69,7 @@ export async function createProject(context: Context, name: string, edit: Projec
 
 /** What is to change; null removes a limit or a sender. Durations are text, such as `10s`. */
 export interface ProjectEdit {
-  readonly limits?:
-    | { readonly minPeriod?: string | null | undefined; readonly maxAhead?: string | null | undefined }
-    | undefined
+  readonly limits?: LimitsEdit<ProjectLimits> | undefined
   readonly mail?:
     | { readonly from?: string | null | undefined; readonly replyTo?: string | null | undefined }
     | undefined
@@ -86,13 +77,16 @@ export interface ProjectEdit {
 }
 
 export async function changeProject(context: Context, edit: ProjectEdit): Promise<ProjectRow> {
-  const { db, projectId } = context
+  const { db, projectId, grant } = context
+  if (edit.limits !== undefined && !allows(grant, projectId, 'installation'))
+    throw new Refusal('forbidden', 'The limits of a project are set by admins of the installation.')
   try {
     await db.transaction(async (tx) => {
       await tx.run(lockProject(projectId))
       const [before] = await tx.run(readProject(projectId))
       await tx.run(editProject(projectId, storedEdit(context, edit)))
       const [after] = await tx.run(readProject(projectId))
+      if (after && !limitsStorage(after)) await tx.run(forgetUse(projectId))
       await recordChange(tx, context, {
         action: 'project.edit',
         subject: { kind: 'project', id: projectId, name: after?.name },
@@ -103,7 +97,7 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
   } catch (error) {
     throw refusedLimits(error)
   }
-  known.get(db)?.delete(projectId)
+  forgetLimits(db)
   return getProject(context)
 }
 
@@ -111,11 +105,8 @@ function storedEdit(
   context: Context,
   { limits, mail, network }: ProjectEdit,
 ): Partial<ProjectLimits & ProjectSender & ProjectNetwork> {
-  const toMs = (text: string | null | undefined) => (text == null ? text : durationMs(text))
-  const [minPeriodMs, maxAheadMs] = [toMs(limits?.minPeriod), toMs(limits?.maxAhead)]
   return {
-    ...(minPeriodMs === undefined ? {} : { minPeriodMs }),
-    ...(maxAheadMs === undefined ? {} : { maxAheadMs }),
+    ...editFrom<ProjectLimits>(limits ?? {}),
     ...(mail?.from === undefined ? {} : { mailFrom: mail.from }),
     ...(mail?.replyTo === undefined ? {} : { mailReplyTo: mail.replyTo }),
     ...(network?.allowedPrivate === undefined
@@ -151,73 +142,20 @@ function allowedWithin({ privateReach }: Context, texts: readonly string[] | nul
 }
 
 /** What users set of a project. */
-const recorded = ({ minPeriodMs, maxAheadMs, mailFrom, mailReplyTo, allowedPrivate }: ProjectRow) => ({
-  limits: {
-    minPeriod: minPeriodMs === null ? null : formatDuration(minPeriodMs),
-    maxAhead: maxAheadMs === null ? null : formatDuration(maxAheadMs),
-  },
-  mail: { from: mailFrom, replyTo: mailReplyTo },
-  network: { allowedPrivate },
+const recorded = (row: ProjectRow) => ({
+  limits: inWords(projectLimits(row)),
+  mail: { from: row.mailFrom, replyTo: row.mailReplyTo },
+  network: { allowedPrivate: row.allowedPrivate },
 })
 
-/** Limits are asked for with each task that is made. Nodes follow a change that another one made within this time. */
-const KNOWN_FOR_MS = 1_000
-
-interface KnownLimits {
-  readonly readAt: number
-  readonly limits: Promise<ProjectLimits>
-}
-
-/** By project. */
-const known = new WeakMap<Database, Map<string, KnownLimits>>()
-
-/** The limits of the project, as they were at most a second ago. */
-export async function limitsOf(context: Context): Promise<ProjectLimits> {
-  const { db, projectId } = context
-  const ofProjects = known.get(db) ?? new Map<string, KnownLimits>()
-  known.set(db, ofProjects)
-  const found = ofProjects.get(projectId)
-  if (found && performance.now() - found.readAt < KNOWN_FOR_MS) return found.limits
-  const limits = getProject(context)
-  ofProjects.set(projectId, { readAt: performance.now(), limits })
-  limits.catch(() => ofProjects.delete(projectId))
-  return limits
-}
-
-/** Refuses a definition that is due more often, or further ahead, than its project allows. */
-export function keepLimits(definition: TaskDefinition, limits: ProjectLimits, now: number): void {
-  const { minPeriodMs, maxAheadMs } = limits
-  const { schedule } = definition
-  if (schedule.type === 'manual' || !isLimited(definition, limits)) return
-  const plan = planOf(definition)
-  const { shortestMs, longestMs, first } = paceOf(plan, now)
-  const place = 'interval' in schedule ? '/schedule/interval' : '/schedule'
-  const least = minPeriodMs ?? MIN_INTERVAL_MS
-  if (shortestMs !== null && shortestMs < least)
-    throw beyond(place, `is due every ${formatDuration(shortestMs)}`, { minPeriod: formatDuration(least) })
-  if (maxAheadMs === null) return
-  const maxAhead = formatDuration(maxAheadMs)
-  if (longestMs !== null && longestMs > maxAheadMs)
-    throw beyond(place, `is due ${formatDuration(longestMs)} apart`, { maxAhead })
-  const distance = first === null ? 0 : first - now
-  const at =
-    schedule.type === 'once' ? '/schedule/at' : definition.startAt === null ? '/schedule' : '/startAt'
-  if (distance > maxAheadMs) throw beyond(at, `is first due in ${formatDuration(distance)}`, { maxAhead })
-}
-
-/** Whether there is anything to measure: a single wall-clock trigger is never due twice in a second. */
-function isLimited({ schedule }: TaskDefinition, { minPeriodMs, maxAheadMs }: ProjectLimits): boolean {
-  const isPlain = triggersOf(schedule).length < 2 && schedule.type !== 'dates'
-  return maxAheadMs !== null || !isPlain || (minPeriodMs !== null && minPeriodMs > MIN_INTERVAL_MS)
-}
-
-function beyond(pointer: string, is: string, limit: Readonly<Record<string, string>>): Refusal {
-  const [[name, value] = ['', '']] = Object.entries(limit)
-  const allowed =
-    name === 'minPeriod' ? `at most one occurrence every ${value}` : `occurrences at most ${value} ahead`
-  const detail = `${is}; the project allows ${allowed} (limits.${name})`
-  return new Refusal('beyond_limits', `${pointer} ${detail}.`, {
-    problems: [{ pointer, detail }],
-    extra: { limit },
-  })
-}
+/** The limits of a project, without the rest of it. */
+export const projectLimits = (row: ProjectLimits): ProjectLimits => ({
+  minPeriodMs: row.minPeriodMs,
+  maxAheadMs: row.maxAheadMs,
+  requestRate: row.requestRate,
+  maxPayloadBytes: row.maxPayloadBytes,
+  runRate: row.runRate,
+  maxRunning: row.maxRunning,
+  maxTasks: row.maxTasks,
+  maxStoredBytes: row.maxStoredBytes,
+})

@@ -20,9 +20,10 @@ import {
   type Repeatable,
   remember,
 } from '../idempotency.ts'
-import { limitsOf } from '../projects/project.ts'
+import { admitTasks, limitsStorage } from '../limits/admit-tasks.ts'
+import { limitsOf, type TaskLimits } from '../limits/task-limits.ts'
 import { checkedItems, type ListItem } from '../validation/checked-items.ts'
-import { type Batch, batchOf, newTask, rowOf, storeTasks } from './create-task.ts'
+import { type Batch, batchOf, newTask, rowOf, storageOf, storeTasks } from './create-task.ts'
 
 /** Tasks as they were sent: nothing has been checked yet. */
 export interface CreateManyRequest {
@@ -56,13 +57,16 @@ export async function createManyTasks(context: Context, request: CreateManyReque
   const isLong = sizes.reduce((sum, size) => sum + size, 0) > MAX_ANSWERED_AT_ONCE_BYTES
   let hints: DueHint[] = []
   const answer = await answerOnce(context, repeat, async () => {
-    const tasks = await made(context, inputs, traceparent)
+    const limits = await limitsOf(context)
+    const tasks = await made(context, inputs, { traceparent, limits })
+    const use = limitsStorage(limits.project) ? storageOf(tasks) : null
     hints = tasks.flatMap(({ shard, first }) =>
       first ? { shard, at: first.at + (first.jitterMs ?? 0) } : [],
     )
-    return withDeadlockRetry(context.db, (tx) =>
-      storeAll(context, tx, { tasks, ends, repeat, present, isLong }),
-    )
+    return withDeadlockRetry(context.db, async (tx) => {
+      if (use) await admitTasks(tx, context, limits.project, use)
+      return storeAll(context, tx, { tasks, ends, repeat, present, isLong })
+    })
   })
   if (!answer.isReplay) context.wakeUps.announceDue(hints)
   return answer
@@ -75,9 +79,8 @@ export async function createManyTasks(context: Context, request: CreateManyReque
 async function made(
   context: Context,
   inputs: readonly TaskInput[],
-  traceparent: string | null,
+  { traceparent, limits }: { readonly traceparent: string | null; readonly limits: TaskLimits },
 ): Promise<NewTask[]> {
-  const limits = await limitsOf(context)
   const made = await mapInTurns(inputs, (input, i) =>
     locate(i, () => newTask(context, input, { traceparent, limits })),
   )

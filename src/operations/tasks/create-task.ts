@@ -3,13 +3,13 @@ import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { type Lane, laneOf } from '../../core/run/lane.ts'
 import type { TaskInput } from '../../core/task/task-input.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
-import type { ProjectLimits } from '../../store/projects/projects.ts'
 import { insertTasks, type NewTask, type RememberedAnswer, type TaskRow } from '../../store/tasks/tasks.ts'
 import { requireQueue } from '../access/require.ts'
 import { originOf } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember } from '../idempotency.ts'
-import { keepLimits, limitsOf } from '../projects/project.ts'
+import { limitsStorage, withRoom } from '../limits/admit-tasks.ts'
+import { bytesOf, keepLimits, limitsOf, type TaskLimits } from '../limits/task-limits.ts'
 import { defineTask, firstRow } from './define-task.ts'
 
 /** A task to create, and what the request that asks for it brings along. */
@@ -25,16 +25,26 @@ export interface CreateRequest {
 export function createTask(context: Context, request: CreateRequest): Promise<Answer> {
   const { input, traceparent, repeat, present } = request
   return answerOnce(context, repeat, async () => {
-    const { task, lane } = newTask(context, input, { traceparent, limits: await limitsOf(context) })
+    const limits = await limitsOf(context)
+    const { task, lane } = newTask(context, input, { traceparent, limits })
     const answer = { status: 201, body: present(rowOf(task)) }
     await context.lanes.ensure(context.db, [lane])
     const remembered = repeat && toRemember(repeat, answer)
-    await storeTasks(context.db, batchOf(context, { tasks: [task], remembered, pointer: () => '' }))
+    const batch = batchOf(context, { tasks: [task], remembered, pointer: () => '' })
+    if (limitsStorage(limits.project))
+      await withRoom(context, limits.project, storageOf(batch.tasks), (tx) => storeTasks(tx, batch))
+    else await storeTasks(context.db, batch)
     if (task.first)
       context.wakeUps.announceDue([{ shard: task.shard, at: task.first.at + (task.first.jitterMs ?? 0) }])
     return answer
   })
 }
+
+/** What tasks add to what their project has stored. */
+export const storageOf = (tasks: readonly NewTask[]) => ({
+  tasks: tasks.length,
+  bytes: tasks.reduce((sum, { definition }) => sum + bytesOf(definition), 0),
+})
 
 /** Tasks to store together. The lanes of their runs are registered before. */
 interface Stored {
@@ -68,7 +78,7 @@ export async function storeTasks(db: Queryable, { tasks, pointer, statement }: B
 export function newTask(
   context: Context,
   input: TaskInput,
-  { traceparent, limits }: { traceparent: string | null; limits: ProjectLimits },
+  { traceparent, limits }: { traceparent: string | null; limits: TaskLimits },
 ): { task: NewTask; lane: Lane } {
   const { projectId, clock } = context
   const id = uuidv7()
@@ -77,7 +87,7 @@ export function newTask(
   requireQueue(context, definition.queue)
   const lane = laneOf(projectId, definition)
   const first = firstRow(definition, now)
-  keepLimits(definition, limits, now)
+  keepLimits(definition, limits, { now })
   const task = {
     id,
     projectId,

@@ -21,7 +21,8 @@ import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
 import { requireQueue } from '../access/require.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
-import { keepLimits, limitsOf } from '../projects/project.ts'
+import { admitEdit, limitsStorage } from '../limits/admit-tasks.ts'
+import { keepLimits, limitsOf } from '../limits/task-limits.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
 import { endOverdue, recordPause } from './pause-task.ts'
@@ -93,7 +94,9 @@ export async function redefine(
     const { definition } = redefined
     requireQueue(context, definition.queue)
     key = redefined.key
-    if (isRetimed) keepLimits(definition, limits, now)
+    keepLimits(definition, limits, { now, isRetimed })
+    if (limitsStorage(limits.project))
+      await admitEdit(tx, context, limits.project, { id, before: task.definition, after: definition })
     const lane = laneOf(projectId, definition)
     noteLane = await lanes.ensureWithin(tx, [lane])
     // What waits for the rate or the limit of the key need not wait until workers look by themselves.

@@ -1,5 +1,6 @@
 /** API keys: who they are for, what they allow, and how long. */
 import type { Reach, Role } from '../../core/access/role.ts'
+import type { KeyLimits } from '../../core/limits/limits.ts'
 import { list, part, sql } from '../database/sql.ts'
 
 /** A key as people see it. */
@@ -26,10 +27,13 @@ export interface GoodKeyRow extends Reach {
   readonly projectId: string | null
 }
 
+const limits = part`case when num_nonnulls(k.request_rate, k.min_period_ms, k.max_ahead_ms, k.max_payload_bytes) > 0 then jsonb_build_object(
+    'requestRate', k.request_rate, 'minPeriodMs', k.min_period_ms, 'maxAheadMs', k.max_ahead_ms, 'maxPayloadBytes', k.max_payload_bytes) end as limits`
+
 const good = part`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`
 
 export const findGoodKey = (hash: Buffer) => sql<GoodKeyRow>`
-  select k.id, k.name, k.role, k.project_id as "projectId", k.queues, k.networks::text[] as networks, k.expires_at as "expiresAt"
+  select k.id, k.name, k.role, k.project_id as "projectId", k.queues, k.networks::text[] as networks, k.expires_at as "expiresAt", ${limits}
   from api_key k
   where k.hash = ${hash} and ${good}`
 
@@ -61,9 +65,10 @@ const texts = (values: readonly string[] | null) => values && list(values, (valu
 
 /** No row: the project, or the installation, has as many good keys as it may have. */
 export const insertKey = (key: NewApiKey, maxKeys: number) => sql<{ createdAt: number }>`
-  insert into api_key (id, project_id, name, role, hash, hint, queues, networks, created_by, expires_at)
+  insert into api_key (id, project_id, name, role, hash, hint, queues, networks, created_by, expires_at, request_rate, min_period_ms, max_ahead_ms, max_payload_bytes)
   select ${key.id}::uuid, ${key.projectId}::uuid, ${key.name}, ${key.role}, ${key.hash}::bytea, ${key.hint},
-         ${texts(key.queues)}::text[], ${texts(key.networks)}::text[]::cidr[], ${key.createdBy}, to_timestamp(${key.expiresAt}::float8 / 1000)
+         ${texts(key.queues)}::text[], ${texts(key.networks)}::text[]::cidr[], ${key.createdBy}, to_timestamp(${key.expiresAt}::float8 / 1000),
+         ${key.limits?.requestRate ?? null}, ${key.limits?.minPeriodMs ?? null}::bigint, ${key.limits?.maxAheadMs ?? null}::bigint, ${key.limits?.maxPayloadBytes ?? null}::integer
   where (select count(*) from api_key k where k.project_id is not distinct from ${key.projectId}::uuid and ${good}) < ${maxKeys}::integer
   returning created_at as "createdAt"`
 
@@ -77,7 +82,7 @@ const within = ({ projectId, withInstallation }: KeyScope) =>
   part`(k.project_id = ${projectId} or (k.project_id is null and ${withInstallation}::boolean))`
 
 const shown = part`
-  k.id, k.project_id as "projectId", p.name as "projectName", k.name, k.role, k.hint, k.queues, k.networks::text[] as networks,
+  k.id, k.project_id as "projectId", p.name as "projectName", k.name, k.role, k.hint, k.queues, k.networks::text[] as networks, ${limits},
   k.created_at as "createdAt", k.created_by as "createdBy", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
   k.rotated_to as "rotatedTo", k.last_used_at as "lastUsedAt"`
 
@@ -90,6 +95,15 @@ export const listKeys = (scope: KeyScope, { before, limit }: { before: string | 
 
 export const readKey = (scope: KeyScope, id: string) => sql<ApiKeyRow>`
   select ${shown} from api_key k left join project p on p.id = k.project_id where k.id = ${id} and ${within(scope)}`
+
+/** Makes others who change the key wait; no row when there is none. */
+export const lockKey = (scope: KeyScope, id: string) => sql<{ id: string }>`
+  select k.id from api_key k where k.id = ${id} and ${within(scope)} for update`
+
+export const setKeyLimits = (id: string, limits: KeyLimits) => sql`
+  update api_key set request_rate = ${limits.requestRate}, min_period_ms = ${limits.minPeriodMs}::bigint,
+    max_ahead_ms = ${limits.maxAheadMs}::bigint, max_payload_bytes = ${limits.maxPayloadBytes}::integer
+  where id = ${id}`
 
 /** Ends a key for good; one that has ended already stays as it is. No row: there is none. */
 export const revokeKey = (scope: KeyScope, id: string) => sql<{ id: string }>`
@@ -111,9 +125,9 @@ export const rotateKey = (scope: KeyScope, id: string, successor: Successor) => 
   with old as (
     select k.* from api_key k where k.id = ${id} and ${within(scope)} and ${good} and k.rotated_to is null for update
   ), made as (
-    insert into api_key (id, project_id, name, role, hash, hint, queues, networks, created_by, expires_at)
+    insert into api_key (id, project_id, name, role, hash, hint, queues, networks, created_by, expires_at, request_rate, min_period_ms, max_ahead_ms, max_payload_bytes)
     select ${successor.id}::uuid, project_id, name, role, ${successor.hash}::bytea, ${successor.hint}, queues, networks,
-           ${successor.createdBy}, to_timestamp(${successor.expiresAt}::float8 / 1000)
+           ${successor.createdBy}, to_timestamp(${successor.expiresAt}::float8 / 1000), request_rate, min_period_ms, max_ahead_ms, max_payload_bytes
     from old
     returning id
   )

@@ -1,11 +1,6 @@
 /** Projects: what is decided for all tasks of one. */
+import type { ProjectLimits } from '../../core/limits/limits.ts'
 import { list, part, sql } from '../database/sql.ts'
-
-/** How often tasks may be due, and how far ahead; null: no limit of the project's own. */
-export interface ProjectLimits {
-  readonly minPeriodMs: number | null
-  readonly maxAheadMs: number | null
-}
 
 /** Who sends messages, and who gets the answers, where a task does not say; null: as the server is set up. */
 export interface ProjectSender {
@@ -31,16 +26,20 @@ export interface KnownProject {
   readonly id: string
   readonly name: string
   readonly isArchived: boolean
+  readonly requestRate: string | null
 }
 
-export const knownProject = (id: string) => sql<KnownProject>`
-  select id, name, archived_at is not null as "isArchived" from project where id = ${id}`
+const known = part`id, name, archived_at is not null as "isArchived", request_rate as "requestRate"`
+
+export const knownProject = (id: string) => sql<KnownProject>`select ${known} from project where id = ${id}`
 
 export const knownProjectByName = (name: string) => sql<KnownProject>`
-  select id, name, archived_at is not null as "isArchived" from project where name = ${name}`
+  select ${known} from project where name = ${name}`
 
 const columns = part`
-  id, name, min_period_ms::float8 as "minPeriodMs", max_ahead_ms::float8 as "maxAheadMs", mail_from as "mailFrom",
+  id, name, min_period_ms::float8 as "minPeriodMs", max_ahead_ms::float8 as "maxAheadMs",
+  request_rate as "requestRate", max_payload_bytes as "maxPayloadBytes", run_rate as "runRate", max_running as "maxRunning",
+  max_tasks as "maxTasks", max_stored_bytes::float8 as "maxStoredBytes", mail_from as "mailFrom",
   mail_reply_to as "mailReplyTo", allowed_private as "allowedPrivate", created_at as "createdAt", archived_at as "archivedAt"`
 
 export const readProject = (id: string) => sql<ProjectRow>`select ${columns} from project where id = ${id}`
@@ -97,6 +96,12 @@ export const editProject = (
   update project set
     min_period_ms = case when ${edit.minPeriodMs !== undefined}::boolean then ${edit.minPeriodMs ?? null}::bigint else min_period_ms end,
     max_ahead_ms = case when ${edit.maxAheadMs !== undefined}::boolean then ${edit.maxAheadMs ?? null}::bigint else max_ahead_ms end,
+    request_rate = case when ${edit.requestRate !== undefined}::boolean then ${edit.requestRate ?? null} else request_rate end,
+    max_payload_bytes = case when ${edit.maxPayloadBytes !== undefined}::boolean then ${edit.maxPayloadBytes ?? null}::integer else max_payload_bytes end,
+    run_rate = case when ${edit.runRate !== undefined}::boolean then ${edit.runRate ?? null} else run_rate end,
+    max_running = case when ${edit.maxRunning !== undefined}::boolean then ${edit.maxRunning ?? null}::integer else max_running end,
+    max_tasks = case when ${edit.maxTasks !== undefined}::boolean then ${edit.maxTasks ?? null}::integer else max_tasks end,
+    max_stored_bytes = case when ${edit.maxStoredBytes !== undefined}::boolean then ${edit.maxStoredBytes ?? null}::bigint else max_stored_bytes end,
     mail_from = case when ${edit.mailFrom !== undefined}::boolean then ${edit.mailFrom ?? null} else mail_from end,
     mail_reply_to = case when ${edit.mailReplyTo !== undefined}::boolean then ${edit.mailReplyTo ?? null} else mail_reply_to end,
     allowed_private = case when ${edit.allowedPrivate !== undefined}::boolean then ${edit.allowedPrivate ?? null}::text[] else allowed_private end

@@ -1,9 +1,10 @@
 /** API keys: what programs authenticate with. */
 
 import { z } from 'zod'
+import { editFrom, inWords, type KeyLimits, NO_KEY_LIMITS } from '../../../core/limits/limits.ts'
 import { durationMs, instantMs } from '../../../core/task/task.ts'
 import { utc } from '../../../core/values/utc.ts'
-import { createKey, endKey, findKeys, getKey, replaceKey } from '../../../operations/keys/keys.ts'
+import { createKey, endKey, findKeys, getKey, limitKey, replaceKey } from '../../../operations/keys/keys.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
 import type { ApiKeyRow } from '../../../store/access/api-keys.ts'
 import type { App } from '../../app.ts'
@@ -15,6 +16,7 @@ import {
   ApiKeyPage,
   ApiKey as ApiKeySchema,
   CreateApiKey,
+  EditApiKey,
   ListApiKeys,
   NewApiKey,
   RotateApiKey,
@@ -51,6 +53,16 @@ const read = {
   response: { 200: ApiKeySchema, ...problems(404) },
 }
 
+const edit = {
+  operationId: 'editKey',
+  tags,
+  summary: 'Change the limits of an API key',
+  description: 'What is not named stays; null removes a limit. All nodes follow within two seconds.',
+  params: byId,
+  body: EditApiKey,
+  response: { 200: ApiKeySchema, ...problems(404, 413, 415) },
+}
+
 const rotate = {
   operationId: 'rotateKey',
   tags,
@@ -75,11 +87,12 @@ export function keyRoutes(app: App): void {
     '/v1/keys',
     { schema: create, config: { access: 'administer' } },
     async ({ body, context }, reply) => {
-      const { expiresAt, queues = null, networks = null, ...wanted } = body
+      const { expiresAt, queues = null, networks = null, limits, ...wanted } = body
       const { key, ...row } = await createKey(context, {
         ...wanted,
         queues,
         networks,
+        limits: limits ? { ...NO_KEY_LIMITS, ...editFrom<KeyLimits>(limits) } : null,
         expiresAt: msOf(expiresAt),
       })
       reply.header('location', `/v1/keys/${row.id}`)
@@ -97,6 +110,13 @@ export function keyRoutes(app: App): void {
 
   app.get('/v1/keys/:id', { schema: read, config: { access: 'administer' } }, async ({ params, context }) =>
     present(await getKey(context, params.id), context.clock.now()),
+  )
+
+  app.patch(
+    '/v1/keys/:id',
+    { schema: edit, config: { access: 'administer', isUncounted: true } },
+    async ({ params, body, context }) =>
+      present(await limitKey(context, params.id, body.limits), context.clock.now()),
   )
 
   app.post(
@@ -139,6 +159,7 @@ function present(row: ApiKeyRow, now: number): ApiKey {
     hint,
     queues: queues && [...queues],
     networks: networks && [...networks],
+    limits: row.limits && inWords(row.limits),
     createdAt: utc(row.createdAt),
     createdBy,
     expiresAt: utcOf(row.expiresAt),

@@ -3,6 +3,7 @@ import { ROLES } from '../../../core/access/role.ts'
 import { parseNetwork } from '../../../core/values/network.ts'
 import { durationBetween, Instant, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
+import { EditKeyLimits, KeyLimits } from '../projects/limit-schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
 const MONTH_MS = 30 * 86_400_000
@@ -48,6 +49,9 @@ const fields = {
   hint: z.string().describe('First characters of the key.').meta({ example: 'bf_4kQ9z' }),
   queues: Queues.nullable(),
   networks: z.array(z.string()).nullable().describe('Networks that requests with the key must come from.'),
+  limits: KeyLimits.nullable().describe(
+    'Limits of the key itself, beside those of its project; null for none.',
+  ),
   createdAt: Stored,
   createdBy: z.string().nullable().describe('Key, person or address that created the key.'),
   expiresAt: Stored.nullable(),
@@ -83,8 +87,11 @@ export const CreateApiKey = z
     expiresAt: Instant.nullish().describe('When the key expires. Default: never.'),
     queues: Queues.nullish(),
     networks: Networks.nullish(),
+    limits: EditKeyLimits.nullish().describe('Limits of the key itself. Default: none.'),
   })
   .meta({ id: 'CreateApiKey' })
+
+export const EditApiKey = z.strictObject({ limits: EditKeyLimits }).meta({ id: 'EditApiKey' })
 
 export const RotateApiKey = z
   .strictObject({

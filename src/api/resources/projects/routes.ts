@@ -1,13 +1,17 @@
 import type { Access } from '../../../core/access/role.ts'
+import { inWords } from '../../../core/limits/limits.ts'
 import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
 import { formatDuration } from '../../../core/values/duration.ts'
 import { utc, utcOrNull } from '../../../core/values/utc.ts'
+import type { Context } from '../../../operations/context.ts'
+import { readUse } from '../../../operations/limits/read-use.ts'
 import { archiveProject, restoreProject } from '../../../operations/projects/archive-project.ts'
 import {
   changeProject,
   createProject,
   findProjects,
   getProject,
+  projectLimits,
 } from '../../../operations/projects/project.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
 import type { ProjectRow } from '../../../store/projects/projects.ts'
@@ -38,7 +42,7 @@ const list = {
 const read = {
   operationId: 'getProject',
   tags,
-  summary: 'Read a project: its limits and the sender of its messages',
+  summary: 'Read a project: its limits, what it uses of them, and the sender of its messages',
   params: ProjectName,
   response: { 200: Project, ...problems(404) },
 }
@@ -77,7 +81,7 @@ export function projectRoutes(app: App): void {
     const { name, ...edit } = request.body
     const project = await createProject(request.context, name, edit)
     reply.header('location', `/v1/projects/${name}`)
-    return reply.code(201).send(present(project))
+    return reply.code(201).send(await shown(request.context, project))
   })
 
   app.get('/v1/projects', { schema: list, config: { access: 'read' } }, async ({ query, context }) => {
@@ -88,11 +92,11 @@ export function projectRoutes(app: App): void {
   })
 
   app.get('/v1/projects/:name', { schema: read, config: named('read') }, async ({ context }) =>
-    present(await getProject(context)),
+    shown(context, await getProject(context)),
   )
 
   app.patch('/v1/projects/:name', { schema: edit, config: named('administer') }, async ({ body, context }) =>
-    present(await changeProject(context, body)),
+    shown(context, await changeProject(context, body)),
   )
 
   app.delete(
@@ -100,7 +104,7 @@ export function projectRoutes(app: App): void {
     { schema: archive, config: named('installation') },
     async ({ context }) => {
       await archiveProject(context)
-      return present(await getProject(context))
+      return shown(context, await getProject(context))
     },
   )
 
@@ -109,26 +113,32 @@ export function projectRoutes(app: App): void {
     { schema: restore, config: named('installation') },
     async ({ context }) => {
       await restoreProject(context)
-      return present(await getProject(context))
+      return shown(context, await getProject(context))
     },
   )
 }
 
-/** The path names the project that the request is about. */
-const named = (access: Access) => ({ access, isProjectInPath: true })
+/** The path names the project that the request is about. Whoever has used up a limit can still read and change it. */
+const named = (access: Access) => ({ access, isProjectInPath: true, isUncounted: true })
 
 const isPosition = (value: unknown): value is readonly [name: string] =>
   Array.isArray(value) && value.length === 1 && typeof value[0] === 'string'
 
-function present({ id, name, minPeriodMs, maxAheadMs, createdAt, archivedAt, ...row }: ProjectRow): Project {
-  const minPeriod = formatDuration(minPeriodMs ?? MIN_INTERVAL_MS)
-  const maxAhead = maxAheadMs === null ? null : formatDuration(maxAheadMs)
-  const mail = { from: row.mailFrom, replyTo: row.mailReplyTo }
+/** A project by itself, with what it uses. */
+const shown = async (context: Context, row: ProjectRow): Promise<Project> => ({
+  ...present(row),
+  use: await readUse({ ...context, projectId: row.id }, row),
+})
+
+function present(row: ProjectRow): Project {
+  const { id, name, mailFrom, mailReplyTo, createdAt, archivedAt } = row
+  const { runRate: _rate, maxRunning: _running, ...limits } = inWords(projectLimits(row))
   return {
     id,
     name,
-    limits: { minPeriod, maxAhead },
-    mail,
+    limits: { ...limits, minPeriod: limits.minPeriod ?? formatDuration(MIN_INTERVAL_MS) },
+    use: null,
+    mail: { from: mailFrom, replyTo: mailReplyTo },
     network: { allowedPrivate: row.allowedPrivate && [...row.allowedPrivate] },
     createdAt: utc(createdAt),
     archivedAt: utcOrNull(archivedAt),

@@ -1,14 +1,11 @@
 import { z } from 'zod'
 import { notPrivate } from '../../../core/action/address.ts'
-import { MIN_INTERVAL_MS } from '../../../core/schedule/validate-schedule.ts'
-import { MAX_DURATION_MS } from '../../../core/values/duration.ts'
 import { networkText, parseNetwork } from '../../../core/values/network.ts'
 import { Address } from '../../../operations/tasks/action-schema.ts'
-import { durationBetween } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
+import { EditProjectLimits, ProjectLimits, ProjectUse } from './limit-schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
-const Period = durationBetween(MIN_INTERVAL_MS, MAX_DURATION_MS, 'from 10ms to 3650d')
 
 const MAX_NETWORKS = 100
 
@@ -28,10 +25,10 @@ export const Project = z
   .object({
     id: z.string(),
     name: z.string(),
-    limits: z.object({
-      minPeriod: z.string().describe('Minimum time between two occurrences of a task.'),
-      maxAhead: z.string().nullable().describe('Maximum time until the next occurrence; null for no limit.'),
-    }),
+    limits: ProjectLimits,
+    use: ProjectUse.nullable().describe(
+      'What is used of the limits that are set, counted within the last seconds. Null in lists.',
+    ),
     mail: z.object({
       from: z.string().nullable().describe('Default sender of emails; null for `--smtp-from`.'),
       replyTo: z.string().nullable().describe('Default reply-to address of emails.'),
@@ -51,10 +48,7 @@ export const Project = z
 export type Project = z.output<typeof Project>
 
 const settings = {
-  limits: z
-    .strictObject({ minPeriod: Period.nullable().optional(), maxAhead: Period.nullable().optional() })
-    .refine((limits) => Object.keys(limits).length > 0, 'must name at least one limit to change')
-    .optional(),
+  limits: EditProjectLimits.optional(),
   mail: z
     .strictObject({ from: Address.nullable().optional(), replyTo: Address.nullable().optional() })
     .refine((mail) => Object.keys(mail).length > 0, 'must name from or replyTo')
@@ -69,7 +63,7 @@ export const EditProject = z
   .strictObject(settings)
   .refine((edit) => Object.keys(edit).length > 0, 'must name limits, mail or network')
   .describe(
-    'Null removes a limit or a sender of the project, so that the setting of the server applies. Limits apply to tasks that are created or rescheduled from then on; existing tasks are not affected.',
+    'Null removes a limit or a sender of the project, so that the setting of the server applies. Limits can be changed by admins of the installation. They apply to what is created, changed or requested from then on; existing tasks are not affected.',
   )
   .meta({ id: 'EditProject' })
 export type EditProject = z.output<typeof EditProject>

@@ -1,0 +1,75 @@
+/**
+ * Holds requests to the rates of their project and their key, before their bodies are read. Answers say what is left in the
+ * fields of draft-ietf-httpapi-ratelimit-headers. What workers send by their tokens is not counted, nor are public routes
+ * and those by which an admin reads and changes the limits.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../../core/errors.ts'
+import type {
+  QuotaDecision,
+  QuotaState,
+  QuotaSubject,
+  RequestQuotas,
+} from '../../operations/limits/request-quotas.ts'
+import type { ProjectBook } from '../../operations/projects/project-book.ts'
+import type { App } from '../app.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The request does not count towards the rates of its project and its key. */
+    isUncounted?: boolean
+  }
+}
+
+/** Must be called after `authenticateRequests`: the caller is known then. */
+export function limitRequests(
+  app: App,
+  { quotas, projects }: { readonly quotas: RequestQuotas; readonly projects: ProjectBook },
+): void {
+  app.addHook('onReady', async () => quotas.start())
+  app.addHook('onClose', async () => quotas.stop())
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isCounted(request)) return
+    const { projectId, actor, reach } = request.context
+    const project = await projects.withId(projectId)
+    const keyRate = actor.kind === 'key' ? reach.limits?.requestRate : null
+    if (!project?.requestRate && !keyRate) return
+    const subjects: QuotaSubject[] = []
+    if (actor.kind === 'key' && keyRate) subjects.push({ kind: 'key', id: actor.id, rate: keyRate })
+    if (project?.requestRate) subjects.push({ kind: 'project', id: projectId, rate: project.requestRate })
+    tell(reply, await quotas.take(subjects))
+  })
+}
+
+function isCounted(request: FastifyRequest): boolean {
+  if (request.is404) return false
+  const { access, isUncounted } = request.routeOptions.config
+  return access !== 'public' && access !== 'token' && !isUncounted
+}
+
+function tell(reply: FastifyReply, { refusedBy, states }: QuotaDecision): void {
+  reply.header('ratelimit-policy', states.map(policyOf).join(', '))
+  reply.header('ratelimit', states.map(stateOf).join(', '))
+  if (refusedBy) throw rateLimited(refusedBy, states)
+}
+
+const policyOf = ({ kind, policy }: QuotaState) => `"${kind}";q=${policy.burst};w=${policy.windowSeconds}`
+
+/** `r` is what is left, `t` when there will be more: at once where something is left. */
+const stateOf = ({ kind, remaining, opensInMs }: QuotaState) =>
+  `"${kind}";r=${remaining};t=${Math.ceil(opensInMs / 1_000)}`
+
+const OWNERS = { project: 'The project', key: 'This API key' } as const
+const ADMINS = { project: 'an admin of the installation', key: 'an admin of the project' } as const
+
+function rateLimited({ kind, rate }: QuotaSubject, states: readonly QuotaState[]): Refusal {
+  const opensInMs = Math.max(...states.filter((state) => state.kind === kind).map((state) => state.opensInMs))
+  return new Refusal(
+    'rate_limited',
+    `${OWNERS[kind]} has used up its limit of ${rate} requests (limits.requestRate). Send fewer requests, or ask ${ADMINS[kind]} to raise the limit.`,
+    {
+      extra: { limit: { requestRate: rate }, limitOf: kind },
+      retryAfterSeconds: Math.max(1, Math.ceil(opensInMs / 1_000)),
+    },
+  )
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import { LeasedQuota, type QuotaAnswer, type QuotaPolicy, type QuotaQuestion } from './leased-quota.ts'
+
+/** A bucket as the database keeps it, and nodes that ask it with some delay, on a clock that the test moves. */
+class Simulation {
+  now = 0
+  readonly nodes: LeasedQuota[]
+  questions = 0
+  readonly #policy: QuotaPolicy
+  #nextAt = 0
+  readonly #answers: { at: number; deliver: () => void }[] = []
+
+  constructor(policy: QuotaPolicy, nodes: number) {
+    this.#policy = policy
+    this.nodes = Array.from({ length: nodes }, () => new LeasedQuota(policy, 0))
+  }
+
+  /** One request on a node. It counts as admitted or refused once that is decided. */
+  request(node: number): { admitted: boolean | null } {
+    const result: { admitted: boolean | null } = { admitted: null }
+    const quota = this.nodes[node] as LeasedQuota
+    const taking = quota.take(this.now)
+    if (taking === 'unknown')
+      this.#ask(quota, 1, () => (result.admitted = quota.retake(this.now) === 'taken'))
+    else {
+      result.admitted = taking === 'taken'
+      if (quota.shouldAsk(this.now)) this.#ask(quota, 0, () => {})
+    }
+    return result
+  }
+
+  /** Lets time pass. */
+  pass(ms: number): void {
+    this.now += ms
+    for (const quota of this.nodes) if (quota.shouldAsk(this.now)) this.#ask(quota, 0, () => {})
+    for (const due of this.#answers.filter(({ at }) => at <= this.now)) {
+      this.#answers.splice(this.#answers.indexOf(due), 1)
+      due.deliver()
+    }
+  }
+
+  #ask(quota: LeasedQuota, waiting: number, then: () => void): void {
+    const question = quota.ask(this.now, waiting)
+    const answer = this.#lease(question)
+    this.questions++
+    const deliver = () => {
+      quota.answer(answer, question.wanted, this.now)
+      then()
+    }
+    this.#answers.push({ at: this.now + 2, deliver })
+  }
+
+  #lease({ owed, wanted }: QuotaQuestion): QuotaAnswer {
+    const { gapMs, burst } = this.#policy
+    const ahead = Math.max(0, Math.max(0, this.#nextAt - this.now) + owed * gapMs)
+    const granted = Math.max(0, Math.min(wanted, Math.floor(burst - ahead / gapMs + 1e-6)))
+    this.#nextAt = this.now + ahead + granted * gapMs
+    const left = burst - ahead / gapMs - granted
+    return { granted, left, opensInMs: Math.max(0, (1 - left) * gapMs) }
+  }
+}
+
+/** Sends requests to nodes in turn, so many a second, and tells how many were let through. */
+function send(simulation: Simulation, { perSecond, seconds }: { perSecond: number; seconds: number }) {
+  const sent: { admitted: boolean | null }[] = []
+  for (let ms = 0, owed = 0; ms < seconds * 1_000; ms++) {
+    for (owed += perSecond / 1_000; owed >= 1; owed--)
+      sent.push(simulation.request(sent.length % simulation.nodes.length))
+    simulation.pass(1)
+  }
+  simulation.pass(5)
+  return { sent: sent.length, admitted: sent.filter(({ admitted }) => admitted).length }
+}
+
+describe('over three nodes', () => {
+  const policy = { gapMs: 5, burst: 200 }
+
+  test('no request is refused below the limit, and few questions are asked', () => {
+    const simulation = new Simulation(policy, 3)
+
+    const { sent, admitted } = send(simulation, { perSecond: 190, seconds: 20 })
+
+    expect(admitted).toBe(sent)
+    expect(simulation.questions).toBeLessThan(sent / 3)
+  })
+
+  test.each([300, 2_000, 20_000])('%i requests a second come down to the limit', (perSecond) => {
+    const simulation = new Simulation(policy, 3)
+    send(simulation, { perSecond, seconds: 3 })
+
+    const { admitted } = send(simulation, { perSecond, seconds: 10 })
+
+    expect(admitted).toBeGreaterThan(10 * 200 * 0.97)
+    expect(admitted).toBeLessThan(10 * 200 * 1.03)
+  })
+
+  test('what was lent to the first requests is deducted afterwards', () => {
+    const simulation = new Simulation(policy, 3)
+
+    const { admitted } = send(simulation, { perSecond: 5_000, seconds: 5 })
+
+    expect(admitted).toBeLessThanOrEqual(200 + 5 * 200 + 5)
+  })
+})
+
+test('what a node has and does not use is given back, so that another can have it', () => {
+  const simulation = new Simulation({ gapMs: 1_000, burst: 4 }, 2)
+  simulation.request(0)
+  simulation.pass(600)
+  simulation.pass(5)
+
+  const burst = [1, 2, 3].map(() => {
+    const result = simulation.request(1)
+    simulation.pass(5)
+    return result
+  })
+
+  expect(burst.map(({ admitted }) => admitted)).toEqual([true, true, true])
+})
+
+test('a rare request is let through at once, and an empty quota says when it opens', () => {
+  const quota = new LeasedQuota({ gapMs: 60_000, burst: 1 }, 0)
+
+  expect(quota.take(0)).toBe('taken')
+  const question = quota.ask(0, 0)
+  quota.answer({ granted: 0, left: 0, opensInMs: 60_000 }, 1, 1)
+
+  expect(question).toEqual({ owed: 1, wanted: 0 })
+  expect(quota.take(10)).toBe('refused')
+  expect(quota.opensInMs(10)).toBe(59_991)
+  expect(quota.take(60_002)).toBe('taken')
+})
+
+test('requests are not counted while the database does not answer', () => {
+  const quota = new LeasedQuota({ gapMs: 1_000, burst: 1 }, 0)
+  quota.take(0)
+  quota.ask(0, 0)
+
+  quota.noAnswer(10)
+
+  expect(quota.take(500)).toBe('taken')
+  expect(quota.shouldAsk(500)).toBe(false)
+  expect(quota.shouldAsk(1_100)).toBe(true)
+})

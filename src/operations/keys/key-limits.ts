@@ -1,0 +1,47 @@
+/** Limits of keys: what a key is given, which is never more than its maker has, and how an admin changes it. */
+import { type Problem, Refusal } from '../../core/errors.ts'
+import { inWords, type KeyLimits, NO_KEY_LIMITS } from '../../core/limits/limits.ts'
+import { ratePolicy } from '../../core/limits/rate-policy.ts'
+
+/** Which of two values of each limit is the stricter one: the greater value, where that is so. */
+const IS_STRICTER: { readonly [K in keyof KeyLimits]: (a: never, b: never) => boolean } = {
+  minPeriodMs: (a: number, b: number) => a > b,
+  maxAheadMs: (a: number, b: number) => a < b,
+  requestRate: (a: string, b: string) => ratePolicy(a).gapMs > ratePolicy(b).gapMs,
+  maxPayloadBytes: (a: number, b: number) => a < b,
+}
+
+/** The limits of a new key: those that were asked for, and those of its maker where nothing was; null for none. */
+export function limitsWithin(
+  own: KeyLimits | null,
+  wanted: KeyLimits | null,
+  refuse: (problem: Problem) => void,
+): KeyLimits | null {
+  if (own === null) return orNone(wanted)
+  const shown: Readonly<Record<string, unknown>> = inWords(own)
+  const limits: Record<string, unknown> = { ...(wanted ?? NO_KEY_LIMITS) }
+  for (const name of Object.keys(IS_STRICTER) as (keyof KeyLimits)[]) {
+    if (own[name] === null) continue
+    if (limits[name] === null) limits[name] = own[name]
+    const pointer = name.replace(/Ms$/, '')
+    if (IS_STRICTER[name](own[name] as never, limits[name] as never))
+      refuse({
+        pointer: `/limits/${pointer}`,
+        detail: `must not exceed that of your own key: ${shown[pointer]}`,
+      })
+  }
+  return limits as unknown as KeyLimits
+}
+
+/** Limits that limit nothing are none. */
+export const orNone = (limits: KeyLimits | null): KeyLimits | null =>
+  limits !== null && Object.values(limits).some((value) => value !== null) ? limits : null
+
+/** Refuses limits that no schedule could meet. */
+export function refuseNoRoom({ minPeriodMs, maxAheadMs }: KeyLimits): void {
+  if (minPeriodMs === null || maxAheadMs === null || minPeriodMs <= maxAheadMs) return
+  const detail = 'must not be greater than maxAhead'
+  throw new Refusal('invalid_input', `/limits/minPeriod ${detail}.`, {
+    problems: [{ pointer: '/limits/minPeriod', detail }],
+  })
+}

@@ -1,0 +1,99 @@
+/** Keeps projects within the number of tasks, and the bytes of their definitions, that they may have. */
+import { Refusal } from '../../core/errors.ts'
+import type { ProjectLimits } from '../../core/limits/limits.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
+import { addUse, countUse, isLiving, lockUse, noteUse, type Use } from '../../store/limits/project-use.ts'
+import type { Context } from '../context.ts'
+import { bytesOf } from './task-limits.ts'
+
+/** Limits of what may be stored. */
+export type StorageLimits = Pick<ProjectLimits, 'maxTasks' | 'maxStoredBytes'>
+
+export const limitsStorage = ({ maxTasks, maxStoredBytes }: StorageLimits): boolean =>
+  maxTasks !== null || maxStoredBytes !== null
+
+/** Counting that took longer than this is not repeated at once: what it found holds for so many times as long. */
+const SLOW_COUNT_MS = 20
+const COUNTED_FOR = 20
+const LONGEST_MS = 5_000
+
+/** What was refused a moment ago, after counting for long, by project. */
+const refused = new Map<string, { readonly use: Use; readonly until: number }>()
+
+/**
+ * Makes room for tasks in the transaction that stores them, or refuses them. Others who store tasks in the project wait
+ * until that has ended.
+ */
+export async function admitTasks(
+  tx: Queryable,
+  { projectId }: Pick<Context, 'projectId'>,
+  { maxTasks, maxStoredBytes }: StorageLimits,
+  added: Use,
+): Promise<void> {
+  const limits = { maxTasks, maxStoredBytes }
+  const [found] = await tx.run(addUse({ projectId, ...added, ...limits }))
+  if (found) return
+  const before = refused.get(projectId)
+  if (before && before.until > performance.now()) refuseBeyond(before.use, added, limits)
+  await tx.run(lockUse(projectId))
+  const startedAt = performance.now()
+  const [counted] = await tx.run(countUse(projectId, maxStoredBytes !== null))
+  const tookMs = performance.now() - startedAt
+  const use = { tasks: Number(counted?.tasks ?? 0), bytes: Number(counted?.bytes ?? 0) }
+  if (tookMs > SLOW_COUNT_MS) {
+    const until = performance.now() + Math.min(COUNTED_FOR * tookMs, LONGEST_MS)
+    refused.set(projectId, { use, until })
+  } else refused.delete(projectId)
+  refuseBeyond(use, added, limits)
+  await tx.run(noteUse({ projectId, tasks: use.tasks + added.tasks, bytes: use.bytes + added.bytes }))
+}
+
+/** Stores tasks in a transaction that makes room for them first. */
+export const withRoom = <T>(
+  context: Pick<Context, 'db' | 'projectId'>,
+  limits: StorageLimits,
+  added: Use,
+  store: (tx: Queryable) => Promise<T>,
+): Promise<T> =>
+  withDeadlockRetry(context.db, async (tx) => {
+    await admitTasks(tx, context, limits, added)
+    return store(tx)
+  })
+
+function refuseBeyond(use: Use, added: Use, { maxTasks, maxStoredBytes }: StorageLimits): void {
+  const isMany = maxTasks !== null && added.tasks > 0 && use.tasks + added.tasks > maxTasks
+  if (isMany) {
+    const more = added.tasks === 1 ? '' : ` and ${added.tasks} would be added`
+    throw new Refusal(
+      'too_many_tasks',
+      `The project has ${counted(use.tasks)}${more}; its limit is ${maxTasks} (limits.maxTasks). Cancel or delete tasks, or ask an admin of the installation to raise the limit.`,
+      { extra: { limit: { maxTasks }, current: use.tasks } },
+    )
+  }
+  if (maxStoredBytes === null || added.bytes === 0 || use.bytes + added.bytes <= maxStoredBytes) return
+  throw new Refusal(
+    'too_much_stored',
+    `The definitions of the project's tasks take ${use.bytes} bytes and ${added.bytes} would be added; the limit is ${maxStoredBytes} (limits.maxStoredBytes). Cancel or delete tasks, or ask an admin of the installation to raise the limit.`,
+    { extra: { limit: { maxStoredBytes }, current: use.bytes } },
+  )
+}
+
+const counted = (tasks: number) =>
+  `${tasks} task${tasks === 1 ? '' : 's'} that ${tasks === 1 ? 'has' : 'have'} not ended`
+
+/** Makes room for what an edit adds: a longer definition, and a task that had finished and goes on again. */
+export async function admitEdit(
+  tx: Queryable,
+  context: Pick<Context, 'projectId'>,
+  limits: StorageLimits,
+  { id, before, after }: { readonly id: string; readonly before: Definition; readonly after: Definition },
+): Promise<void> {
+  const [task] = await tx.run(isLiving(id))
+  const wasLiving = task?.isLiving !== false
+  const longer = bytesOf(after) - (wasLiving ? bytesOf(before) : 0)
+  const added = { tasks: wasLiving ? 0 : 1, bytes: Math.max(0, longer) }
+  if (added.tasks > 0 || added.bytes > 0) await admitTasks(tx, context, limits, added)
+}
+
+type Definition = Parameters<typeof bytesOf>[0]

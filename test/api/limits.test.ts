@@ -1,0 +1,164 @@
+/** What projects and keys may use: requests, tasks, bytes. Two nodes share one database. */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Database } from '../../src/store/database/database.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { createTestApp } from './test-app.ts'
+
+const { db, url } = await createTestDatabase()
+const other = new Database({
+  url,
+  applicationName: 'other node',
+  maxConnections: 5,
+  statementTimeoutMs: 30_000,
+})
+const { send } = await createTestApp({ db })
+const { send: sendToOther } = await createTestApp({ db: other })
+afterAll(() => other.close())
+const nodes = [send, sendToOther]
+
+const NONE = { requestRate: null, maxPayloadBytes: null, maxTasks: null, maxStoredBytes: null }
+const limit = (limits: Record<string, unknown>) => send('PATCH', '/v1/projects/default', { limits })
+const known = async (limits: Record<string, unknown>) => {
+  const answer = await limit(limits)
+  expect(answer.status).toBe(200)
+  // The other node has read the limits at most a second ago.
+  await db.run(sql`update project_use set since = now() - interval '1 minute'`)
+}
+const action = { type: 'sleep', duration: '0s' }
+const later = { type: 'once', at: '2099-01-01T00:00:00Z' }
+const create = (task: Record<string, unknown> = {}, node = send) =>
+  node('POST', '/v1/tasks', { action, schedule: later, ...task })
+
+beforeEach(async () => {
+  await db.run(sql`delete from agenda`)
+  await db.run(sql`update task set cancelled_at = now(), deleted_at = now()`)
+  await db.run(sql`delete from request_quota`)
+})
+afterEach(() => limit(NONE))
+
+describe('tasks', () => {
+  test('twenty clients on two nodes create exactly as many as the project may have', async () => {
+    await limit({ maxTasks: 10 })
+    await eventually(async () => {
+      const refused = await sendToOther('POST', '/v1/tasks/bulk', { tasks: Array(11).fill({ action }) })
+      return refused.body.code === 'too_many_tasks'
+    })
+
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, client) => nodes[client % 2] ?? send).flatMap((node) => [
+        create({}, node),
+        create({ schedule: { type: 'manual' } }, node),
+      ]),
+    )
+
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)
+    const refused = answers.filter(({ status }) => status !== 201)
+    expect(new Set(refused.map(({ body }) => body.code))).toEqual(new Set(['too_many_tasks']))
+    expect(refused.at(-1)?.body).toMatchObject({ status: 409, limit: { maxTasks: 10 }, current: 10 })
+    expect(refused.at(-1)?.body.detail).toContain('ask an admin of the installation')
+    await eventually(async () => (await send('GET', '/v1/projects/default')).body.use.tasks === 10)
+  })
+
+  test('a task that ended makes room, and one that goes on again takes it', async () => {
+    await known({ maxTasks: 2 })
+    const [first, second] = [(await create()).body, (await create({ schedule: { type: 'manual' } })).body]
+    const third = await create()
+
+    await send('DELETE', `/v1/tasks/${first.id}`)
+    const fourth = await create()
+    await db.run(sql`delete from agenda where task_id = ${fourth.body.id}`)
+    const fifth = await create()
+    const revived = await send('PATCH', `/v1/tasks/${fourth.body.id}`, {
+      schedule: { type: 'once', at: '2098-01-01T00:00:00Z' },
+    })
+    const paused = await send('POST', `/v1/tasks/${fifth.body.id}/pause`)
+    const sixth = await create()
+    const renamed = await send('PATCH', `/v1/tasks/${second.id}`, { name: 'the same task' })
+
+    expect([third, fourth, fifth, paused, sixth, renamed].map(({ status }) => status)).toEqual([
+      409, 201, 201, 200, 409, 200,
+    ])
+    expect(revived).toMatchObject({ status: 409, body: { code: 'too_many_tasks' } })
+  })
+
+  test('a bulk creates all of its tasks or none', async () => {
+    await known({ maxTasks: 5 })
+
+    const six = await send('POST', '/v1/tasks/bulk', { tasks: Array(6).fill({ action, schedule: later }) })
+    const five = await send('POST', '/v1/tasks/bulk', { tasks: Array(5).fill({ action, schedule: later }) })
+    const one = await create()
+
+    expect([six, five, one].map(({ status }) => status)).toEqual([409, 201, 409])
+    expect(six.body.detail).toContain('The project has 0 tasks that have not ended and 6 would be added')
+  })
+})
+
+test('definitions are limited one by one and together', async () => {
+  const long = { metadata: { text: 'x'.repeat(2_000) } }
+  await known({ maxPayloadBytes: 1_000, maxStoredBytes: 1_500 })
+
+  const small = await create({ metadata: { text: 'x'.repeat(700) } })
+  const large = await create(long)
+  const second = await create({ metadata: { text: 'x'.repeat(700) } })
+  const grown = await send('PATCH', `/v1/tasks/${small.body.id}`, long)
+  await known({ maxPayloadBytes: null })
+  const grownTogether = await send('PATCH', `/v1/tasks/${small.body.id}`, long)
+  const shrunk = await send('PATCH', `/v1/tasks/${small.body.id}`, { metadata: {} })
+  const again = await create({ metadata: { text: 'x'.repeat(700) } })
+
+  expect(small.status).toBe(201)
+  expect(large).toMatchObject({
+    status: 422,
+    body: { code: 'beyond_limits', limit: { maxPayloadBytes: 1_000 } },
+  })
+  expect(large.body.detail).toMatch(/^The task has a definition of 2\d\d\d bytes; the project allows/)
+  expect(second).toMatchObject({
+    status: 409,
+    body: { code: 'too_much_stored', limit: { maxStoredBytes: 1_500 } },
+  })
+  expect(grown.body.code).toBe('beyond_limits')
+  expect(grownTogether.body.code).toBe('too_much_stored')
+  expect([shrunk.status, again.status]).toEqual([200, 201])
+})
+
+describe('requests', () => {
+  const list = (node = send, headers = {}) => node('GET', '/v1/tasks?limit=1', undefined, headers)
+
+  test('no request is counted without a limit', async () => {
+    const answer = await list()
+
+    expect(answer.headers).not.toHaveProperty('ratelimit')
+    expect(await db.run(sql`select from request_quota`)).toHaveLength(0)
+  })
+
+  test('come down to the rate over both nodes, and say what is left', async () => {
+    await limit({ requestRate: '20/h' })
+    const answers: Awaited<ReturnType<typeof list>>[] = []
+    const isCounted = async (node: typeof send) => {
+      const answer = await list(node)
+      if ('ratelimit' in answer.headers) answers.push(answer)
+      return 'ratelimit' in answer.headers
+    }
+    for (const node of nodes) await eventually(() => isCounted(node))
+
+    for (let i = 0; i < 30; i++) await isCounted(nodes[i % 2] ?? send)
+    const health = await send('GET', '/healthz')
+    const project = await send('GET', '/v1/projects/default')
+
+    const admitted = answers.filter(({ status }) => status === 200)
+    expect(admitted.length).toBeGreaterThanOrEqual(18)
+    expect(admitted.length).toBeLessThanOrEqual(22)
+    expect(admitted[0]?.headers).toMatchObject({
+      'ratelimit-policy': '"project";q=20;w=3600',
+      ratelimit: expect.stringMatching(/^"project";r=1\d;t=0$/),
+    })
+    const refused = answers.at(-1)
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', limitOf: 'project' } })
+    expect(refused?.headers['ratelimit']).toMatch(/^"project";r=0;t=\d+$/)
+    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(1)
+    expect(health.headers).not.toHaveProperty('ratelimit')
+    expect(project).toMatchObject({ status: 200, body: { use: { requests: 20 } } })
+  })
+})
