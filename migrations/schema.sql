@@ -121,6 +121,24 @@ create table audit_walk (
   constraint audit_walk_pkey primary key (name)
 ) with (fillfactor = 50);
 
+create table circuit_event (
+  id         uuid not null default gen_random_uuid(),
+  project_id uuid not null,
+  target     text not null,
+  line_id    uuid not null,
+  number     integer not null,
+  event      text not null,
+  at         timestamptz not null default clock_timestamp(),
+  opened_at  timestamptz not null,
+  until      timestamptz,
+  error      jsonb,
+  constraint circuit_event_pkey primary key (id),
+  constraint circuit_event_in_order unique (project_id, target, number),
+  constraint circuit_event_kind check (event = any (array['opened'::text, 'closed'::text])),
+  constraint circuit_event_until check ((event = 'opened'::text) = (until is not null))
+);
+create index circuit_event_by_time on circuit_event (at, id);
+
 create table clock_step (
   id         uuid not null,
   node_id    uuid not null,

@@ -15,14 +15,16 @@ import {
   readSnapshot,
   searchBetween,
 } from '../core/run/frontier.ts'
-import type { EndedRun } from '../core/run/run-event.ts'
+import { type HistoryEvent, streamOf } from '../core/run/history-event.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
 import { currentPosition } from '../store/history/current-position.ts'
 import {
+  circuitEvents,
   currentSnapshot,
   endedRuns,
   endsBetween,
   endsOfTransactions,
+  type FoundPlace,
   lateEnds,
   markTransactions,
 } from '../store/history/ended-runs.ts'
@@ -51,9 +53,9 @@ const MAX_EMPTY_STRETCHES = 50
 
 /** Some of history after a position, and the position behind it. */
 export interface HistoryPage {
-  readonly rows: readonly EndedRun[]
+  readonly rows: readonly HistoryEvent[]
   /** Where each of the rows stands, for whoever stops in the middle. */
-  positionAt(row: EndedRun): EventPosition
+  positionAt(row: HistoryEvent): EventPosition
   readonly next: EventPosition
   /** History before this instant is gone, and some of it was asked for; or it is another history. */
   readonly gap: Gap | null
@@ -70,7 +72,7 @@ export interface Gap {
 interface Look {
   readonly from: Frontier
   readonly to: Frontier
-  readonly rows: readonly EndedRun[]
+  readonly rows: readonly HistoryEvent[]
 }
 
 export interface HistoryTailOptions {
@@ -193,7 +195,7 @@ export class HistoryTail {
   }
 
   async #look(from: Frontier, isCurrent: () => boolean): Promise<void> {
-    const rows: EndedRun[] = []
+    const rows: HistoryEvent[] = []
     let position: EventPosition = { from, to: null, at: null }
     let to: Frontier | null = null
     do {
@@ -232,11 +234,11 @@ function pageOf({ to, rows }: Look, from: Frontier): HistoryPage {
   }
 }
 
-/** Some of history behind a position, as it is read from the database; of one task or of all. */
+/** Some of history behind a position, as it is read from the database; of one stream or of all. */
 export async function readPage(
   db: Database,
   position: EventPosition,
-  taskId: string | null = null,
+  stream: string | null = null,
 ): Promise<HistoryPage> {
   const [mark] = position.to === null ? await db.run(markTransactions()) : []
   return db.snapshot(async (tx) => {
@@ -247,19 +249,27 @@ export async function readPage(
     const { from, gap } = withoutGap(position, { snapshot, beginMs: begin?.at ?? 0 })
     const to = (gap === null ? position.to : null) ?? nextFrontier(from, snapshot, mark?.us ?? from.fromUs)
     const at = gap === null ? position.at : null
-    const places = await nextPlaces(tx, { from, to, at, taskId })
-    const rows =
-      places.found.length === 0 ? [] : await tx.run(endedRuns({ places: places.found, xmax: to.xmax }))
+    const places = await nextPlaces(tx, { from, to, at, stream })
+    const rows = await eventsAt(tx, places.found, to.xmax)
     return {
       rows: rows.filter(
         (row) =>
-          !hasSeen(from, row.xid) && hasSeen(to, row.xid) && (taskId === null || row.taskId === taskId),
+          !hasSeen(from, row.xid) && hasSeen(to, row.xid) && (stream === null || streamOf(row) === stream),
       ),
       positionAt: ({ us, id }) => ({ from, to, at: { us, id } }),
       next: places.at === null ? { from: to, to: null, at: null } : { from, to, at: places.at },
       gap,
     }
   })
+}
+
+/** The events at some places, in order. */
+async function eventsAt(tx: Queryable, found: readonly FoundPlace[], xmax: number): Promise<HistoryEvent[]> {
+  const [circuits, ends] = [found.filter((one) => one.isCircuit), found.filter((one) => !one.isCircuit)]
+  const runs = ends.length === 0 ? [] : await tx.run(endedRuns({ places: ends, xmax }))
+  if (circuits.length === 0) return runs
+  const changes = await tx.run(circuitEvents({ places: circuits, xmax }))
+  return [...runs, ...changes].sort((a, b) => (isAfter(a, b) ? 1 : -1))
 }
 
 /** A position that history still has, or the nearest one. */
@@ -278,16 +288,16 @@ function withoutGap(
 
 /** Places of a page, and how far they reach; null when that is all. */
 interface Places {
-  readonly found: readonly Place[]
+  readonly found: readonly FoundPlace[]
   readonly at: Place | null
 }
 
-/** What to look for: all that became visible between two frontiers and stands behind a place, or what of it is of a task. */
+/** What to look for: all that became visible between two frontiers and stands behind a place, or what of it is of one stream. */
 interface Between {
   readonly from: Frontier
   readonly to: Frontier
   readonly at: Place | null
-  readonly taskId: string | null
+  readonly stream: string | null
 }
 
 async function nextPlaces(tx: Queryable, between: Between): Promise<Places> {
@@ -305,7 +315,7 @@ async function nextPlaces(tx: Queryable, between: Between): Promise<Places> {
 }
 
 /** What ended long before it was stored, or was stored by a transaction that took long. */
-async function strayPlaces(tx: Queryable, { from, to, at: after }: Between): Promise<Place[]> {
+async function strayPlaces(tx: Queryable, { from, to, at: after }: Between): Promise<FoundPlace[]> {
   const { fromUs: untilUs, long } = searchBetween(from, to)
   const storedFromUs = Math.min(untilUs, ...from.pending.map((p) => p.fromUs))
   const query = { untilUs, after, limit: PAGE_ROWS }
@@ -319,14 +329,14 @@ async function strayPlaces(tx: Queryable, { from, to, at: after }: Between): Pro
 /** Stretch after stretch until something is found, or nothing is left. */
 async function mainPlaces(
   tx: Queryable,
-  { from, to, at, taskId }: Between,
+  { from, to, at, stream }: Between,
   { fromUs, limit }: { fromUs: number; limit: number },
 ): Promise<Places> {
   let beginUs = at === null ? fromUs : Math.max(fromUs, at.us)
   let stretchUs = FIRST_STRETCH_US
   for (let i = 0; i < MAX_EMPTY_STRETCHES; i++) {
     const untilUs = to.fromUs - beginUs <= NEAR_US ? null : beginUs + stretchUs
-    const found = await tx.run(endsBetween({ from, to, fromUs: beginUs, untilUs, after: at, limit, taskId }))
+    const found = await tx.run(endsBetween({ from, to, fromUs: beginUs, untilUs, after: at, limit, stream }))
     const last = found.at(-1)
     if (last && found.length >= limit) return { found, at: last }
     if (untilUs === null) return { found, at: null }

@@ -17,7 +17,7 @@ import { forgetNames } from '../store/nodes/named-runs.ts'
 import { forgetNodes, forgetUnusedWorkers } from '../store/nodes/nodes.ts'
 import { forgetProgress } from '../store/nodes/remote-workers.ts'
 import { removeSideLanes } from '../store/queues/side-lanes.ts'
-import { forgetCircuits } from '../store/targets/target-circuits.ts'
+import { forgetCircuitEvents, forgetCircuits } from '../store/targets/target-circuits.ts'
 import { forgetTargetReports } from '../store/targets/target-reports.ts'
 import { forgetOverrides } from '../store/tasks/run-overrides.ts'
 import { forgetAnswers } from '../store/tasks/tasks.ts'
@@ -83,6 +83,7 @@ export class Housekeeping extends LoopService {
     await db.run(removeSideLanes({ minutes: SIDE_LANES_KEPT_MINUTES, limit: MAX_SIDE_LANES_REMOVED }))
     await db.run(forgetTargetReports())
     await db.run(forgetCircuits())
+    await db.run(forgetCircuitEvents(historyDays))
     await db.run(forgetFindings(historyDays))
     await db.run(forgetClockSteps(historyDays))
     await db.run(forgetUnwatched(historyDays))

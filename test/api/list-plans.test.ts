@@ -239,13 +239,13 @@ async function expectEventsByIndex(ids: readonly string[]) {
   const from = { xmax: 3, fromUs: 0, pending: [] }
   const to = { xmax, fromUs: now * 1_000, pending: [] }
   const after = { us: (now - 2 * DAY_MS) * 1_000 + 1_000, id: NO_ID }
-  const query = { from, to, after: null, limit: LIMIT, taskId: null }
+  const query = { from, to, after: null, limit: LIMIT, stream: null }
   const latest = endsBetween({ ...query, fromUs: (now - 20_000) * 1_000, untilUs: null })
   await expectByIndex('what has just ended', latest, stretch)
   const back = { fromUs: (now - 2 * DAY_MS) * 1_000, untilUs: (now - 2 * DAY_MS + 5_000) * 1_000 }
   await expectByIndex('what ended two days ago', endsBetween({ ...query, ...back, after }), stretch)
   const [row] = await db.run(sql<{ taskId: string }>`select task_id as "taskId" from run limit 1`)
-  const ofTask = endsBetween({ ...query, ...back, after, taskId: row?.taskId ?? null })
+  const ofTask = endsBetween({ ...query, ...back, after, stream: row?.taskId ?? null })
   // By the index of its task or by that of instants: at worst all that the busiest task did in one partition.
   const ofTaskInADay = { rows: stretch.rows, pages: Math.ceil(RUNS / 3 / DAYS / 8) + stretch.pages }
   await expectByIndex('what of a task ended two days ago', ofTask, ofTaskInADay)

@@ -172,6 +172,12 @@ test('a circuit of a dead node does not count and is forgotten', async () => {
   expect((await send('GET', path(target))).status).toBe(404)
   await db.run(forgetCircuits())
   expect(await db.run(sql`select from target_circuit where node_id = ${node}`)).toEqual([])
+  expect(
+    await db.run(sql`select number, event from circuit_event where target = ${target} order by number`),
+  ).toEqual([
+    { number: 1, event: 'opened' },
+    { number: 2, event: 'closed' },
+  ])
 })
 
 test('a limit and a rate can be set, read back, and removed again', async () => {

@@ -64,6 +64,7 @@ export function subscriptionCommand(program: Command): void {
     .description('Send a webhook to a URL when runs end')
     .argument('<url>', 'URL that receives the events')
     .option('--name <name>', 'Name of the subscription')
+    .option('--event <about>', 'Events of runs (default) or circuits; repeatable', collect)
     .option(
       '--state <state>',
       'Only completed, permanently_failed, cancelled or skipped; repeatable',

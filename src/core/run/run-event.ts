@@ -47,8 +47,8 @@ export interface EndedRun {
   readonly tracingId: string | null
 }
 
-/** Which events somebody wants: of each list one must match, and an absent list matches everything. */
-export interface EventFilter {
+/** Which runs somebody wants to hear of: of each list one must match, and an absent list matches everything. */
+export interface RunFilter {
   readonly states?: readonly EndedRunState[] | undefined
   readonly taskIds?: readonly string[] | undefined
   readonly tags?: readonly string[] | undefined
@@ -57,7 +57,7 @@ export interface EventFilter {
   readonly owners?: readonly string[] | undefined
 }
 
-export function isWanted(run: EndedRun, filter: EventFilter): boolean {
+export function isWantedRun(run: EndedRun, filter: RunFilter): boolean {
   const { states, taskIds, tags, types, queues, owners } = filter
   return (
     (states === undefined || states.includes(run.state)) &&
@@ -110,14 +110,11 @@ export interface RunEvent {
   }
 }
 
-/** Stable for ever: whoever is told twice recognises it. */
-export const eventIdOf = (runId: string): string => `${runId}.ended`
-
-export function eventOf(run: EndedRun): RunEvent {
+export function runEventOf(run: EndedRun): RunEvent {
   const { coversUntil, startedAt } = run
   return {
     specversion: '1.0',
-    id: eventIdOf(run.id),
+    id: `${run.id}.ended`,
     source: `/projects/${run.projectId}`,
     type: `belfry.run.${run.state}`,
     subject: run.taskId,

@@ -14,7 +14,13 @@ import {
   isBehind,
   parsePosition,
 } from '../../core/run/frontier.ts'
-import { type EndedRun, eventIdOf, isWanted } from '../../core/run/run-event.ts'
+import {
+  eventOf,
+  type HistoryEvent,
+  isCircuitEvent,
+  isWanted,
+  streamOf,
+} from '../../core/run/history-event.ts'
 import type { HttpClient } from '../../outgoing/http-client.ts'
 import type { EndpointKeys } from '../../outgoing/signer.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -166,16 +172,16 @@ export class Delivery {
       (run) => run.projectId === subscription.projectId && isWanted(run, this.#settings.filter),
     )
     const lanes = this.#lanesOf(wanted)
-    const taken = new Set<EndedRun>()
+    const taken = new Set<HistoryEvent>()
     let count = 0
     const positionBefore = (index: number) =>
-      index === 0 ? start : page.positionAt(wanted[index - 1] as EndedRun)
-    const isDealtWith = (run: EndedRun) => taken.has(run) || this.#held.has(run.taskId)
+      index === 0 ? start : page.positionAt(wanted[index - 1] as HistoryEvent)
+    const isDealtWith = (run: HistoryEvent) => taken.has(run) || this.#held.has(streamOf(run))
     const advance = () => {
       for (let run = wanted[count]; run && isDealtWith(run); run = wanted[count]) count++
       this.#position = positionBefore(count)
     }
-    const deliver = async (all: readonly EndedRun[]): Promise<void> => {
+    const deliver = async (all: readonly HistoryEvent[]): Promise<void> => {
       const message = all.filter((run) => !isDealtWith(run))
       const [first] = message
       if (!first || this.#isOver) return
@@ -204,21 +210,21 @@ export class Delivery {
   }
 
   /** What goes one after another, in messages; single events of different tasks do not wait for one another. */
-  #lanesOf(wanted: readonly EndedRun[]): EndedRun[][][] {
+  #lanesOf(wanted: readonly HistoryEvent[]): HistoryEvent[][][] {
     const { batchSize } = this.#settings
     if (batchSize > 1) {
-      const rest = wanted.filter(({ taskId }) => !this.#held.has(taskId))
-      const batches: EndedRun[][] = []
+      const rest = wanted.filter((event) => !this.#held.has(streamOf(event)))
+      const batches: HistoryEvent[][] = []
       for (let i = 0; i < rest.length; i += batchSize) batches.push(rest.slice(i, i + batchSize))
       return [batches]
     }
-    const byTask = new Map<string, EndedRun[][]>()
-    for (const run of wanted) {
-      const lane = byTask.get(run.taskId)
-      if (lane) lane.push([run])
-      else byTask.set(run.taskId, [[run]])
+    const byStream = new Map<string, HistoryEvent[][]>()
+    for (const event of wanted) {
+      const lane = byStream.get(streamOf(event))
+      if (lane) lane.push([event])
+      else byStream.set(streamOf(event), [[event]])
     }
-    return [...byTask.values()]
+    return [...byStream.values()]
   }
 
   /** Tells held tasks that are due, beside everything else. */
@@ -269,22 +275,23 @@ export class Delivery {
     return { now: this.#options.clock.now(), giveUpAfterMs: this.#settings.giveUpAfterMs }
   }
 
-  #noteTaken(runs: readonly EndedRun[]): void {
+  #noteTaken(runs: readonly HistoryEvent[]): void {
     this.#failing.clear()
     this.#isSuspect = false
     this.#unsaved += runs.length
     const last = runs.at(-1)
-    if (last) this.#lastEvent = { id: eventIdOf(last.id), at: last.endedAt }
+    if (last) this.#lastEvent = { id: eventOf(last).id, at: Math.floor(last.us / 1_000) }
   }
 
   /** One task is held for it, unless it is the receiver that fails. */
-  #noteRefused({ taskId }: EndedRun, failure: Undelivered, position: EventPosition): void {
-    this.#failing.add(taskId)
+  #noteRefused(event: HistoryEvent, failure: Undelivered, position: EventPosition): void {
+    this.#failing.add(streamOf(event))
     if (failure.isFinal || this.#failing.size >= FAILING_TASKS || this.#held.isFull) {
       this.#failure ??= failure
       this.#held.dropUnsaved()
     } else if (!this.#isOver) {
-      const held = this.#held.hold(taskId, position, this.#options.clock.now())
+      const target = isCircuitEvent(event) ? event.target : null
+      const held = this.#held.hold({ taskId: streamOf(event), target }, position, this.#options.clock.now())
       this.#held.noteFailure(held, failure, this.#patience)
     }
   }
@@ -293,7 +300,7 @@ export class Delivery {
     this.#broken ??= error
   }
 
-  async #post(runs: readonly EndedRun[]): Promise<Undelivered | null> {
+  async #post(runs: readonly HistoryEvent[]): Promise<Undelivered | null> {
     const { client, clock, userAgent, subscription, keys, leaseMs } = this.#options
     // A message must be answered while nobody else may deliver, or a later one could overtake it.
     const timeoutMs = Math.floor(leaseMs / 3)

@@ -60,9 +60,10 @@ export class HeldTasks {
   }
 
   /** Begins to tell a task by itself, from a position on. */
-  hold(taskId: string, position: EventPosition, now: number): Held {
+  hold({ taskId, target }: Pick<HeldTask, 'taskId' | 'target'>, position: EventPosition, now: number): Held {
     const held: Held = {
       taskId,
+      ...(target ? { target } : {}),
       position,
       failures: 0,
       failingSince: Math.floor(now),

@@ -2,7 +2,7 @@
 
 import { parseTargetUrl } from '../../core/action/target-url.ts'
 import { parseSecret, type SigningKey, signingKey, signMessage } from '../../core/action/webhook-signature.ts'
-import { type EndedRun, eventIdOf, eventOf } from '../../core/run/run-event.ts'
+import { eventOf, type HistoryEvent } from '../../core/run/history-event.ts'
 import {
   type HttpClient,
   type HttpResponse,
@@ -35,8 +35,14 @@ export interface Sender {
 }
 
 /** Sends events as one message; null when it was taken. */
-export async function sendMessage(runs: readonly EndedRun[], sender: Sender): Promise<Undelivered | null> {
-  const { undelivered } = await postEvents({ id: messageIdOf(runs), events: runs.map(eventOf) }, sender)
+export async function sendMessage(
+  told: readonly HistoryEvent[],
+  sender: Sender,
+): Promise<Undelivered | null> {
+  const events = told.map(eventOf)
+  const [only] = events
+  const id = only && events.length === 1 ? only.id : batchIdOf(told)
+  const { undelivered } = await postEvents({ id, events }, sender)
   return undelivered
 }
 
@@ -87,10 +93,8 @@ const SINGLE_TYPE = 'application/cloudevents+json'
 const BATCH_TYPE = 'application/cloudevents-batch+json'
 
 /** Stable for the same events: whoever is told twice recognises it. */
-function messageIdOf(runs: readonly EndedRun[]): string {
-  const [first, last] = [runs[0]?.id ?? '', runs.at(-1)?.id ?? '']
-  return runs.length === 1 ? eventIdOf(first) : `${first}.${last}.${runs.length}.ended`
-}
+const batchIdOf = (told: readonly HistoryEvent[]): string =>
+  `${told[0]?.id ?? ''}.${told.at(-1)?.id ?? ''}.${told.length}.ended`
 
 function keysOf(secret: string): readonly SigningKey[] {
   const parsed = parseSecret(secret)

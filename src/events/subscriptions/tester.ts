@@ -1,5 +1,5 @@
 import { uuidv7 } from '../../core/ids.ts'
-import { type EndedRun, eventOf } from '../../core/run/run-event.ts'
+import { type EndedRun, runEventOf } from '../../core/run/run-event.ts'
 import type { Network } from '../../core/values/network.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
 import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
@@ -63,7 +63,7 @@ export class Tester implements SubscriptionTester, Service {
     const { clock, userAgent, keys, timeoutMs } = this.#options
     const now = clock.now()
     const id = `${uuidv7()}.test`
-    const event = { ...eventOf(sampleOf(subscription, Math.floor(now))), id, type: 'belfry.test' }
+    const event = { ...runEventOf(sampleOf(subscription, Math.floor(now))), id, type: 'belfry.test' }
     const beganAt = performance.now()
     const { undelivered, response } = await postEvents(
       { id, events: [event] },

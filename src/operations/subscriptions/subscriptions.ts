@@ -3,7 +3,7 @@ import { formatSecret, makeSecret } from '../../core/action/webhook-signature.ts
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { formatPosition } from '../../core/run/frontier.ts'
-import type { EventFilter } from '../../core/run/run-event.ts'
+import type { EventFilter } from '../../core/run/history-event.ts'
 import { durationMs } from '../../core/task/task.ts'
 import { formatDuration } from '../../core/values/duration.ts'
 import { utcOrNull } from '../../core/values/utc.ts'

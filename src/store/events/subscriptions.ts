@@ -1,5 +1,5 @@
 /** Subscriptions: who is told by webhook how runs end, how far they were told, and who tells them. */
-import type { EventFilter } from '../../core/run/run-event.ts'
+import type { EventFilter } from '../../core/run/history-event.ts'
 import { list, sql } from '../database/sql.ts'
 
 /** Why a subscription is not delivered to. */
@@ -37,6 +37,8 @@ export interface SubscriptionRow {
 /** A task whose events are not taken while those of others are. */
 export interface HeldTask {
   readonly taskId: string
+  /** Where it is no task but the circuit of a target: which. Then `taskId` only tells it apart. */
+  readonly target?: string | null
   /** How far it was told. */
   readonly position: string
   /** In a row; none once it is taken again and comes after the others. */

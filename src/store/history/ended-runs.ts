@@ -8,6 +8,7 @@
  */
 import type { Frontier, Place, Search } from '../../core/run/frontier.ts'
 import type { EndedRun } from '../../core/run/run-event.ts'
+import type { CircuitEventRow } from '../../core/target/circuit-event.ts'
 import { errorBytes } from '../database/page-bytes.ts'
 import { list, sql } from '../database/sql.ts'
 
@@ -28,24 +29,49 @@ export interface EndsQuery {
   /** Only what stands behind this. */
   readonly after: Place | null
   readonly limit: number
-  /** Only those of one task; null for all. */
-  readonly taskId: string | null
+  /** Only those of one stream, such as a task; null for all. */
+  readonly stream: string | null
 }
 
 const pendingOf = (frontier: Frontier) => list(frontier.pending, ({ xid }) => xid)
 
-/** Ends in a stretch of time that became visible between two frontiers, in order. */
-export const endsBetween = ({ from, to, fromUs, untilUs, after, limit, taskId }: EndsQuery) => sql<Place>`
-  select r.run_id as id, (extract(epoch from r.ended_at) * 1000000)::bigint as us from run r
+/** Where an event stands: that of a run that ended, or of a circuit. */
+export interface FoundPlace extends Place {
+  readonly isCircuit: boolean
+}
+
+/** Ends, and circuits that opened or closed, in a stretch of time that became visible between two frontiers, in order. */
+export const endsBetween = ({
+  from,
+  to,
+  fromUs,
+  untilUs,
+  after,
+  limit,
+  stream,
+}: EndsQuery) => sql<FoundPlace>`
+  (select r.run_id as id, (extract(epoch from r.ended_at) * 1000000)::bigint as us, false as "isCircuit" from run r
   cross join lateral (select ${to.xmax}::bigint - ((${to.xmax}::bigint - r.xmin::text::bigint) & 4294967295) as xid) x
   where r.ended_at >= to_timestamp(${fromUs}::float8 / 1000000)
     and r.ended_at < coalesce(to_timestamp(${untilUs}::float8 / 1000000), 'infinity')
     and (${after?.id ?? null}::uuid is null
          or (r.ended_at, r.run_id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
-    and (${taskId}::uuid is null or r.task_id = ${taskId}::uuid)
+    and (${stream}::uuid is null or r.task_id = ${stream}::uuid)
     and (x.xid >= ${from.xmax}::bigint or x.xid = any(${pendingOf(from)}::bigint[]))
     and x.xid < ${to.xmax}::bigint and not x.xid = any(${pendingOf(to)}::bigint[])
-  order by r.ended_at, r.run_id limit ${limit}`
+  order by r.ended_at, r.run_id limit ${limit})
+  union all
+  (select e.id, (extract(epoch from e.at) * 1000000)::bigint as us, true from circuit_event e
+  cross join lateral (select ${to.xmax}::bigint - ((${to.xmax}::bigint - e.xmin::text::bigint) & 4294967295) as xid) x
+  where e.at >= to_timestamp(${fromUs}::float8 / 1000000)
+    and e.at < coalesce(to_timestamp(${untilUs}::float8 / 1000000), 'infinity')
+    and (${after?.id ?? null}::uuid is null
+         or (e.at, e.id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
+    and (${stream}::uuid is null or e.line_id = ${stream}::uuid)
+    and (x.xid >= ${from.xmax}::bigint or x.xid = any(${pendingOf(from)}::bigint[]))
+    and x.xid < ${to.xmax}::bigint and not x.xid = any(${pendingOf(to)}::bigint[])
+  order by e.at, e.id limit ${limit})
+  order by us, id limit ${limit}`
 
 /** Ends before a stretch of time that may have become visible while their like were looked for in it. */
 export interface StraysQuery {
@@ -60,8 +86,8 @@ export const lateEnds = ({
   untilUs,
   after,
   limit,
-}: StraysQuery & { storedFromUs: number }) => sql<Place>`
-  select run_id as id, (extract(epoch from ended_at) * 1000000)::bigint as us from late_end
+}: StraysQuery & { storedFromUs: number }) => sql<FoundPlace>`
+  select run_id as id, (extract(epoch from ended_at) * 1000000)::bigint as us, false as "isCircuit" from late_end
   where stored_at >= to_timestamp(${storedFromUs}::float8 / 1000000) and ended_at < to_timestamp(${untilUs}::float8 / 1000000)
     and (${after?.id ?? null}::uuid is null
          or (ended_at, run_id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
@@ -74,13 +100,21 @@ export const endsOfTransactions = ({
   untilUs,
   after,
   limit,
-}: StraysQuery & { long: NonNullable<Search['long']>; xmax: number }) => sql<Place>`
-  select r.run_id as id, (extract(epoch from r.ended_at) * 1000000)::bigint as us from run r
+}: StraysQuery & { long: NonNullable<Search['long']>; xmax: number }) => sql<FoundPlace>`
+  (select r.run_id as id, (extract(epoch from r.ended_at) * 1000000)::bigint as us, false as "isCircuit" from run r
   where r.ended_at >= to_timestamp(${fromUs}::float8 / 1000000) and r.ended_at < to_timestamp(${untilUs}::float8 / 1000000)
     and (${after?.id ?? null}::uuid is null
          or (r.ended_at, r.run_id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
     and ${xmax}::bigint - ((${xmax}::bigint - r.xmin::text::bigint) & 4294967295) = any(${list(xids, (xid) => xid)}::bigint[])
-  order by r.ended_at, r.run_id limit ${limit}`
+  order by r.ended_at, r.run_id limit ${limit})
+  union all
+  (select e.id, (extract(epoch from e.at) * 1000000)::bigint as us, true from circuit_event e
+  where e.at >= to_timestamp(${fromUs}::float8 / 1000000) and e.at < to_timestamp(${untilUs}::float8 / 1000000)
+    and (${after?.id ?? null}::uuid is null
+         or (e.at, e.id) > (to_timestamp(${after?.us ?? null}::float8 / 1000000), ${after?.id ?? null}::uuid))
+    and ${xmax}::bigint - ((${xmax}::bigint - e.xmin::text::bigint) & 4294967295) = any(${list(xids, (xid) => xid)}::bigint[])
+  order by e.at, e.id limit ${limit})
+  order by us, id limit ${limit}`
 
 /** Errors that are longer than this are told by their code and the beginning of their message. */
 const MAX_ERROR_BYTES = 4_096
@@ -107,6 +141,21 @@ export const endedRuns = ({ places, xmax }: { places: readonly Place[]; xmax: nu
   join task t on t.id = r.task_id
   cross join lateral (select definition_in_brief(t.definition, t.brief, t.version) as definition) d
   order by r.ended_at, r.run_id`
+
+/** Circuits that opened or closed, by where they stand, in order. */
+export const circuitEvents = ({
+  places,
+  xmax,
+}: {
+  places: readonly Place[]
+  xmax: number
+}) => sql<CircuitEventRow>`
+  select e.id, e.project_id as "projectId", e.target, e.line_id as "lineId", i.us,
+         ${xmax}::bigint - ((${xmax}::bigint - e.xmin::text::bigint) & 4294967295) as xid,
+         e.event, e.opened_at as "openedAt", e.until, e.error
+  from unnest(${list(places, ({ id }) => id)}::uuid[], ${list(places, ({ us }) => us)}::bigint[]) as i(id, us)
+  join circuit_event e on e.id = i.id
+  order by e.at, e.id`
 
 /** Forgets ends that were stored late once history has forgotten them. */
 export const forgetLateEnds = (olderThanDays: number) => sql`

@@ -34,6 +34,13 @@ export const openCircuits = part`open_circuits as not materialized (
     where c.state = 'open' and c.until > clock_timestamp() - make_interval(secs => ${OVERDUE_SECONDS}::integer)
   )`
 
+/** The calls of a project to a target `t`, as one id. */
+const lineId = part`md5(t.project_id::text || ' ' || t.target)::uuid`
+
+/** The number of the next event of a line `t`. */
+const nextNumber = part`1 + coalesce((
+      select max(number) from circuit_event e where e.project_id = t.project_id and e.target = t.target), 0)`
+
 /** Stores what became of circuits of a node; of each no more than its latest change. A circuit that others hold open is still open. */
 export const writeCircuits = (nodeId: string, changes: readonly CircuitChange[]) => sql<StoredChange>`
   with ${openCircuits}, input as materialized (
@@ -47,13 +54,21 @@ export const writeCircuits = (nodeId: string, changes: readonly CircuitChange[])
     from input order by project_id, target
     on conflict (project_id, target, node_id) do update set state = excluded.state, opened_at = excluded.opened_at,
       until = excluded.until, error = excluded.error, changed_at = clock_timestamp()
-  )
-  select i.project_id as "projectId", i.target,
+  ), told as materialized (
+    select i.*,
          case when exists (select from open_circuits c where c.project_id = i.project_id and c.target = i.target and c.node_id <> ${nodeId}::uuid) then null
               when i.state = 'closed' then 'closed'
               when exists (select from open_circuits c where c.project_id = i.project_id and c.target = i.target) then null
               else 'opened' end as event
-  from input i`
+    from input i
+  ), recorded as (
+    insert into circuit_event (project_id, target, line_id, number, event, opened_at, until, error)
+    select t.project_id, t.target, ${lineId}, ${nextNumber}, t.event, to_timestamp(t.opened_at / 1000),
+           case when t.event = 'opened' then to_timestamp(t.until / 1000) end, t.error
+    from told t where t.event is not null order by t.project_id, t.target
+    on conflict on constraint circuit_event_in_order do nothing
+  )
+  select project_id as "projectId", target, event from told`
 
 /** An open circuit, for other nodes. */
 export interface SharedCircuitRow {
@@ -123,8 +138,22 @@ export const circuitsChangedSince = ({
   select target, is_open as "isOpen", at, until, error from news
   where at >= to_timestamp(${since}::float8 / 1000) order by at desc, target limit ${limit}`
 
-/** Forgets circuits that are closed for long, and those of dead nodes. */
+/** Forgets circuits that are closed for long, and those of dead nodes: what only these had open is told as closed. */
 export const forgetCircuits = () => sql`
-  delete from target_circuit c
-  where (c.state = 'closed' and c.changed_at < clock_timestamp() - make_interval(mins => ${CLOSED_KEPT_MINUTES}::integer))
-     or not exists (select from node where id = c.node_id and dead_at is null)`
+  with ${openCircuits}, gone as (
+    delete from target_circuit c
+    where (c.state = 'closed' and c.changed_at < clock_timestamp() - make_interval(mins => ${CLOSED_KEPT_MINUTES}::integer))
+       or not exists (select from node where id = c.node_id and dead_at is null)
+    returning c.project_id, c.target, c.state, c.opened_at, c.error
+  )
+  insert into circuit_event (project_id, target, line_id, number, event, opened_at, error)
+  select t.project_id, t.target, ${lineId}, ${nextNumber}, 'closed', min(t.opened_at), null
+  from gone t
+  where t.state = 'open' and not exists (select from open_circuits c where c.project_id = t.project_id and c.target = t.target)
+    and 'opened' = (select event from circuit_event e where e.project_id = t.project_id and e.target = t.target order by number desc limit 1)
+  group by t.project_id, t.target
+  on conflict on constraint circuit_event_in_order do nothing`
+
+/** Forgets events of circuits that are older than history. */
+export const forgetCircuitEvents = (olderThanDays: number) => sql`
+  delete from circuit_event where at < now() - make_interval(days => ${olderThanDays}::integer)`

@@ -4,6 +4,7 @@ import '@mantine/core/styles/Popover.css'
 import '@mantine/core/styles/Pill.css'
 import '@mantine/core/styles/PillsInput.css'
 import { useState } from 'react'
+import { EVENT_SUBJECTS, type EventSubject } from '../../../src/core/run/history-event.ts'
 import { ENDED_STATES } from '../../../src/core/run/run-event.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { createSubscription, subscriptionsQuery } from '../../api/settings.ts'
@@ -21,24 +22,32 @@ import classes from './settings.module.css'
 
 type State = (typeof ENDED_STATES)[number]
 
+const SUBJECT_WORDS: Readonly<Record<EventSubject, string>> = {
+  runs: 'Runs that end',
+  circuits: 'Circuits that open or close',
+}
+
 interface Fields {
   readonly name: string
   readonly url: string
+  readonly events: readonly EventSubject[]
   readonly states: readonly State[]
   readonly tags: string
 }
 
-const START = (): Fields => ({ name: '', url: '', states: [], tags: '' })
+const START = (): Fields => ({ name: '', url: '', events: ['runs'], states: [], tags: '' })
 
 export function SubscriptionPanel({ onClose }: { readonly onClose: () => void }) {
   const { fields, change, isFound, startOver, forget } = useKeptFields('subscription', START)
-  const { name, url, states, tags } = fields
+  const { name, url, events, states, tags } = fields
   const [secret, setSecret] = useState<string | null>(null)
   const wanted = tags.split(',').flatMap((tag) => tag.trim() || [])
+  const isAboutCircuits = events.includes('circuits')
   const input: SubscriptionInput = {
     ...given('name', name),
     url: url.trim(),
     filter: {
+      ...(isAboutCircuits ? { events: [...events] } : {}),
       ...(states.length === 0 ? {} : { states: [...states] }),
       ...(wanted.length === 0 ? {} : { tags: wanted }),
     },
@@ -59,13 +68,20 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
       title="New subscription"
       onClose={close}
       effects={[
-        `Belfry posts an event to this URL for each run that ends${states.length === 0 ? '' : ` ${states.map((state) => LOOKS[state].word).join(' or ')}`}${wanted.length === 0 ? '' : `, of tasks tagged ${wanted.join(' or ')}`}, from now on.`,
+        ...(isAboutCircuits
+          ? ['Belfry posts an event to this URL when the circuit of a target opens or closes, from now on.']
+          : []),
+        ...(!events.includes('runs')
+          ? []
+          : [
+              `Belfry posts an event to this URL for each run that ends${states.length === 0 ? '' : ` ${states.map((state) => LOOKS[state].word).join(' or ')}`}${wanted.length === 0 ? '' : `, of tasks tagged ${wanted.join(' or ')}`}, from now on.`,
+            ]),
         'Delivery is at least once and in order for each task. Failed deliveries are retried for a day; then the subscription is disabled.',
         'The signing secret is shown once, in the next step.',
       ]}
       twin={{ method: 'POST', path: '/v1/subscriptions', body: input }}
       button="Subscribe"
-      isReady={url.trim() !== ''}
+      isReady={url.trim() !== '' && events.length > 0}
       act={go}
     >
       {isFound && <Found onStartOver={startOver} />}
@@ -78,6 +94,14 @@ export function SubscriptionPanel({ onClose }: { readonly onClose: () => void })
         data-autofocus
       />
       <TextField label="Name" maxLength={200} value={name} onText={(typed) => change({ name: typed })} />
+      <MultiSelect
+        label="Events"
+        data={EVENT_SUBJECTS.map((value) => ({ value, label: SUBJECT_WORDS[value] }))}
+        value={[...events]}
+        onChange={(chosen) => change({ events: chosen as EventSubject[] })}
+        withScrollArea={false}
+        comboboxProps={{ transitionProps: { duration: 0 }, withinPortal: false }}
+      />
       <MultiSelect
         label="Run states"
         placeholder={states.length === 0 ? 'Any' : ''}

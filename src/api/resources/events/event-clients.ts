@@ -3,13 +3,13 @@
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
 import { type EventPosition, formatPosition, parsePosition } from '../../../core/run/frontier.ts'
-import { type EndedRun, type EventFilter, eventOf, isWanted } from '../../../core/run/run-event.ts'
+import { type EventFilter, eventOf, type HistoryEvent, isWanted } from '../../../core/run/history-event.ts'
 import { utc } from '../../../core/values/utc.ts'
 import type { HistoryPage, HistoryTail } from '../../../events/history-tail.ts'
 import { positionAfter } from '../../../operations/subscriptions/position-after.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
-import { EventClient } from './event-client.ts'
+import { EventClient, type EventText } from './event-client.ts'
 import type { EventsEnd, EventsGap, EventsHello } from './schemas.ts'
 
 export const MAX_EVENT_STREAMS = 500
@@ -44,6 +44,9 @@ export function startOf({
   return positionAfter(after, '?after')
 }
 
+/** An event as text. */
+type EventBody = Required<Pick<EventText, 'event' | 'data'>>
+
 export interface EventClientsOptions {
   readonly tail: HistoryTail
   readonly clock: Clock
@@ -56,7 +59,7 @@ export class EventClients {
   readonly #options: EventClientsOptions
   readonly #open = new Set<EventClient>()
   /** What goes to many is made into text once. */
-  readonly #texts = new WeakMap<EndedRun, string>()
+  readonly #texts = new WeakMap<HistoryEvent, EventBody>()
   #expected = 0
   #isClosed = false
 
@@ -149,22 +152,21 @@ export class EventClients {
     page: HistoryPage,
     { projectId, filter }: Pick<Follower, 'projectId' | 'filter'>,
   ): Promise<number | null> {
-    const wanted = page.rows.filter((run) => run.projectId === projectId && isWanted(run, filter))
-    for (const run of wanted) {
+    const wanted = page.rows.filter((event) => event.projectId === projectId && isWanted(event, filter))
+    for (const event of wanted) {
       if (client.mustRead && !(await client.hasRead())) return null
-      client.send({
-        event: `belfry.run.${run.state}`,
-        id: formatPosition(page.positionAt(run)),
-        data: this.#textOf(run),
-      })
+      client.send({ id: formatPosition(page.positionAt(event)), ...this.#bodyOf(event) })
     }
     return wanted.length
   }
 
-  #textOf(run: EndedRun): string {
-    const text = this.#texts.get(run) ?? JSON.stringify(eventOf(run))
-    this.#texts.set(run, text)
-    return text
+  #bodyOf(event: HistoryEvent): EventBody {
+    const known = this.#texts.get(event)
+    if (known) return known
+    const document = eventOf(event)
+    const body = { event: document.type, data: JSON.stringify(document) }
+    this.#texts.set(event, body)
+    return body
   }
 
   #end(client: EventClient, reason: EventsEnd['reason']): void {

@@ -1,6 +1,6 @@
 /** Following what ends: completion events as server-sent events, from any point of history on. */
 import { z } from 'zod'
-import type { EventFilter } from '../../../core/run/run-event.ts'
+import { EVENT_SUBJECTS, type EventFilter } from '../../../core/run/history-event.ts'
 import { HistoryTail } from '../../../events/history-tail.ts'
 import type { Facilities } from '../../../operations/context.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
@@ -19,7 +19,7 @@ const events = {
   tags: ['events'],
   summary: 'Stream events of runs as they end',
   description:
-    'Server-sent events with CloudEvents 1.0 as data: one event for each run that ends, delivered at least once, in order for each task. The first event is `hello`; ' +
+    'Server-sent events with CloudEvents 1.0 as data: one event for each run that ends and, if requested, for each circuit of a target that opens or closes, delivered at least once, in order for each task and target. The first event is `hello`; ' +
     '`gap` means that requested history was deleted; `end` means that the server closes the stream. A request with `Last-Event-ID`, to any node, continues ' +
     'where the stream stopped, for as long as history is kept.',
   querystring: WatchEvents,
@@ -59,9 +59,10 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
   )
 }
 
-function filterOf({ state, taskId, tag, type, queue, owner }: WatchEvents): EventFilter {
+function filterOf({ events, state, taskId, tag, type, queue, owner }: WatchEvents): EventFilter {
   const only = <T>(value: T | undefined) => (value === undefined ? undefined : [value])
   return {
+    events: events === 'all' ? EVENT_SUBJECTS : only(events),
     states: only(state),
     taskIds: only(taskId?.toLowerCase()),
     tags: only(tag),

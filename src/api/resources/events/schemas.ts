@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ACTION_TYPES } from '../../../core/action/action.ts'
+import { EVENT_SUBJECTS } from '../../../core/run/history-event.ts'
 import { ENDED_STATES } from '../../../core/run/run-event.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
 import { QueueName } from '../tasks/schemas.ts'
@@ -16,6 +17,12 @@ export const WatchEvents = z.strictObject({
     .describe(
       'Start after the event with this id, or with the runs that ended at or after this timestamp. ' +
         '`Last-Event-ID` takes precedence.',
+    ),
+  events: z
+    .enum([...EVENT_SUBJECTS, 'all'])
+    .optional()
+    .describe(
+      'What the events are about: `runs` that end (default), `circuits` of targets that open or close, or `all`. The other filters apply to runs.',
     ),
   state: z.enum(ENDED_STATES).optional().describe('Only runs that ended in this state.'),
   taskId: Uuid.optional().describe('Only runs of this task.'),

@@ -210,7 +210,8 @@ function present(row: SubscriptionRow): Subscription {
     ...failure,
     disabledAt: utcOrNull(disabledAt),
     held: row.held.map((task) => ({
-      taskId: task.taskId,
+      taskId: task.target ? null : task.taskId,
+      target: task.target ?? null,
       failingSince: utc(task.failingSince),
       failures: task.failures,
       retryAt: utcOrNull(task.retryAt),

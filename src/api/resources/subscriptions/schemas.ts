@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ACTION_TYPES } from '../../../core/action/action.ts'
 import { parseWantedUrl } from '../../../core/action/target-url.ts'
 import { parseSecret } from '../../../core/action/webhook-signature.ts'
+import { EVENT_SUBJECTS } from '../../../core/run/history-event.ts'
 import { ENDED_STATES } from '../../../core/run/run-event.ts'
 import { durationBetween, Uuid } from '../../../operations/validation/values.ts'
 import { Cursor, Limit } from '../../http/schemas/page.ts'
@@ -16,6 +17,9 @@ const some = <T extends z.ZodType>(item: T) => z.array(item).min(1).max(MAX_WANT
 
 export const EventFilter = z
   .strictObject({
+    events: some(z.enum(EVENT_SUBJECTS)).describe(
+      'What the events are about: `runs` that end (default), `circuits` of targets that open or close. The other lists apply to runs.',
+    ),
     states: some(z.enum(ENDED_STATES)),
     taskIds: some(Uuid),
     tags: some(z.string().min(1).max(100)),
@@ -24,7 +28,7 @@ export const EventFilter = z
     owners: some(z.string().min(1).max(200)),
   })
   .describe(
-    'Which events to send: for each given list, one value must match. An empty filter matches all events.',
+    'Which events to send: for each given list, one value must match. An empty filter matches all events of runs.',
   )
   .meta({ id: 'EventFilter' })
 
@@ -111,7 +115,8 @@ const fields = {
   held: z
     .array(
       z.object({
-        taskId: Uuid,
+        taskId: Uuid.nullable().describe('Null for events of a target.'),
+        target: z.string().nullable().describe('The target whose circuit the events are about.'),
         failingSince: Stored,
         failures: z.int().describe('Consecutive failures; 0 once deliveries succeed again.'),
         retryAt: Stored.nullable().describe('Time of the next attempt; null if there is none.'),
