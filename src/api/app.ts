@@ -37,7 +37,9 @@ import { noteRefusedRequests } from './http/refused-requests.ts'
 import { limitRequests } from './http/request-limits.ts'
 import { ruleBrowsers, setCommonHeaders } from './http/security-headers.ts'
 import { serializeAnswers } from './http/serialization.ts'
+import { SlowReaders } from './http/slow-readers.ts'
 import { answerUnreadable } from './http/socket-errors.ts'
+import { limitStreams } from './http/stream-limit.ts'
 import type { Certificate } from './http/tls/certificate.ts'
 import { handleUnknownRoutes } from './http/unknown-routes.ts'
 import { validatorCompiler } from './http/validation/compiler.ts'
@@ -136,12 +138,15 @@ export async function createApp({
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
   app.server.maxConnections = connections.maxConnections
+  const slowReaders = new SlowReaders(app.server, connections.responseTimeoutMs)
+  app.addHook('onClose', async () => slowReaders.stop())
   const load = new DatabaseLoad({ db: facilities.db, slowMs: slowDatabaseMs, log })
   serializeAnswers(app)
   handleErrors(app)
   noteRefusedRequests(app, facilities.refusedRequests)
   handleUnknownRoutes(app, dashboard)
   shedLoad(app, load, { connections: facilities.db.maxConnections, slowMs: slowDatabaseMs })
+  limitStreams(app, connections.maxStreams)
   parseJsonBodies(app)
   ruleBrowsers(app, { isStrict: certificate !== null && !installation.loopbackOnly })
   if (installation.loopbackOnly) guardHost(app, installation.publicUrl)

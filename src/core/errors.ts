@@ -45,6 +45,8 @@ export const REFUSALS = {
   beyond_limits: { status: 422, title: 'The task exceeds a limit' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used for a different request' },
   rate_limited: { status: 429, title: 'Too many requests' },
+  stream_limit: { status: 429, title: 'You have too many open streams' },
+  headers_too_large: { status: 431, title: 'The request headers are too large' },
   too_many_workers: { status: 429, title: 'Too many worker registrations' },
   internal: { status: 500, title: 'Internal server error' },
   busy: { status: 503, title: 'Too many large requests' },

@@ -37,6 +37,12 @@ export interface Config {
   readonly headersTimeoutMs: number
   /** And all of a request within this. */
   readonly requestTimeoutMs: number
+  /** Bytes that the head of a request may have. */
+  readonly maxHeaderBytes: number
+  /** A response has to be taken within this time. */
+  readonly responseTimeoutMs: number
+  /** Streams that one caller may have open on a node. */
+  readonly maxStreams: number
   /** Connections to the API that may be open at once. */
   readonly maxConnections: number
   /** The database is slow when a simple question takes longer than this. */
@@ -274,6 +280,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   port: whole(3369, 0, 65_535, 'Port to listen on; 0 picks a free one'),
   headersTimeoutMs: cadence(10_000, 100, 600_000, 'Time limit for receiving the headers of a request'),
   requestTimeoutMs: cadence(30_000, 100, 3_600_000, 'Time limit for receiving a whole request'),
+  maxHeaderBytes: cadence(16_384, 4_096, 1_048_576, 'Maximum size of the headers of a request'),
+  responseTimeoutMs: cadence(120_000, 100, 3_600_000, 'Time limit for a client to receive a response'),
+  maxStreams: cadence(100, 1, 10_000, 'Maximum number of open streams of one caller'),
   maxConnections: cadence(10_000, 1, 1_000_000, 'Maximum number of open connections to the API'),
   slowDatabaseMs: cadence(500, 50, 60_000, 'Delay of the database from which requests are refused'),
   allowedOrigins: forNetworks(allowedOrigins),

@@ -1,8 +1,10 @@
 /** Clients that take their time, or more connections than there are. */
 import { once } from 'node:events'
+import { get } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 
 const node = await startTestNode(await createTestDatabase(), {
@@ -10,6 +12,9 @@ const node = await startTestNode(await createTestDatabase(), {
   headersTimeoutMs: 200,
   requestTimeoutMs: 600,
   maxConnections: 3,
+  maxHeaderBytes: 4_096,
+  responseTimeoutMs: 400,
+  maxStreams: 2,
 })
 
 async function open(): Promise<Socket> {
@@ -30,6 +35,15 @@ async function heard(socket: Socket): Promise<string> {
   return text
 }
 
+/** Begins to follow a stream. */
+function follow(path: string): Promise<{ status: number; end: () => void }> {
+  return new Promise((resolve, reject) => {
+    const request = get(node.url + path, { agent: false }, ({ statusCode = 0 }) =>
+      resolve({ status: statusCode, end: () => request.destroy() }),
+    ).on('error', reject)
+  })
+}
+
 test.each([
   ['a head that does not end', 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n'],
   [
@@ -46,6 +60,42 @@ test.each([
 
   clearInterval(drip)
   expect(answer).toMatch(/^HTTP\/1\.1 400 .*was not received in time/s)
+})
+
+test('headers that are too large are refused as such', async () => {
+  const socket = await open()
+  socket.write(`GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-long: ${'x'.repeat(5_000)}\r\n\r\n`)
+
+  expect(await heard(socket)).toMatch(/^HTTP\/1\.1 431 .*"code":"headers_too_large"/s)
+})
+
+test('a client that does not take its answers loses its connection', async () => {
+  const socket = await open()
+  socket.pause()
+  // More than what the system takes off our hands.
+  socket.write('GET /docs/js/scalar.js HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(8))
+
+  // Who does not read learns of the end by writing.
+  const drip = setInterval(() => socket.write('\r\n'), 50)
+  const [error] = await once(socket, 'error', { signal: AbortSignal.timeout(20_000) })
+
+  clearInterval(drip)
+  expect((error as NodeJS.ErrnoException).code).toMatch(/ECONNRESET|EPIPE/)
+  expect(socket.bytesRead).toBeLessThan(8 * 1024 * 1024)
+})
+
+test('a caller has so many streams and no more, of all kinds together', async () => {
+  const first = await follow('/v1/stream')
+  const second = await follow('/v1/events')
+  const third = await follow('/v1/stream')
+  first.end()
+  const fourth = await eventually(async () => {
+    const opened = await follow('/v1/stream')
+    return opened.status === 200 && opened
+  })
+
+  expect([first.status, second.status, third.status]).toEqual([200, 200, 429])
+  for (const { end } of [second, third, fourth]) end()
 })
 
 test('a connection beyond the most is closed, and there is room again when another ends', async () => {

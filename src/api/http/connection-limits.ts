@@ -7,8 +7,14 @@ export interface ConnectionLimits {
   readonly headersTimeoutMs: number
   /** And all of it, its body included, after this. */
   readonly requestTimeoutMs: number
+  /** Bytes of the head of a request. */
+  readonly maxHeaderBytes: number
+  /** An answer has to be taken within this time. */
+  readonly responseTimeoutMs: number
   /** Open at once; what comes beyond is closed. */
   readonly maxConnections: number
+  /** Streams that one caller may have open. */
+  readonly maxStreams: number
 }
 
 /** Node looks for requests that are late this often: a quarter of the time that they have, and each second at least. */
@@ -19,12 +25,17 @@ type ServerOptions = Pick<FastifyHttpOptions<RawServerDefault>, 'requestTimeout'
 
 /** What Fastify makes its server with. With a certificate it speaks TLS, and a handshake is part of the head. */
 export function serverOptions(
-  { headersTimeoutMs, requestTimeoutMs }: ConnectionLimits,
+  { headersTimeoutMs, requestTimeoutMs, maxHeaderBytes }: ConnectionLimits,
   certificate: Certificate | null,
 ): ServerOptions {
   const headersTimeout = Math.min(headersTimeoutMs, requestTimeoutMs)
   const connectionsCheckingInterval = Math.min(LONGEST_PAUSE_MS, Math.ceil(headersTimeout / CHECKS))
-  const http = { headersTimeout, requestTimeout: requestTimeoutMs, connectionsCheckingInterval }
+  const http = {
+    headersTimeout,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval,
+    maxHeaderSize: maxHeaderBytes,
+  }
   if (certificate === null) return { requestTimeout: requestTimeoutMs, http }
   const https = { ...http, ...secureOptions(certificate), handshakeTimeout: headersTimeout }
   // Fastify's types tell the two servers apart, and nothing here does.

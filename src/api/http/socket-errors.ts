@@ -1,5 +1,6 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { Refusal } from '../../core/errors.ts'
+import { REFUSALS, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { PROBLEM_TYPE, problemDocument } from './errors.ts'
 import { BROWSER_RULES } from './security-headers.ts'
@@ -11,7 +12,8 @@ export function answerUnreadable(error: Error & { code?: string }, socket: Socke
   if (!/^(HPE|ERR_HTTP)_/.test(error.code ?? '')) return void socket.destroy()
   // Browsers open connections ahead of need. An answer to nothing would be taken for that to the first request.
   if (socket.bytesRead === 0) return void socket.destroy()
-  const refusal = new Refusal('malformed_request', reasonOf(error.code))
+  const refusal = refusalOf(error.code)
+  const { status } = REFUSALS[refusal.code]
   const body = JSON.stringify(problemDocument(refusal, { path: '', requestId: uuidv7() }))
   if (socket.writable) {
     const headers = {
@@ -21,18 +23,18 @@ export function answerUnreadable(error: Error & { code?: string }, socket: Socke
       ...BROWSER_RULES,
     }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.write(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`)
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
   }
   socket.destroySoon()
 }
 
-function reasonOf(code: string | undefined): string {
+function refusalOf(code: string | undefined): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return 'The headers are too long.'
+      return new Refusal('headers_too_large', 'The headers are larger than --max-header-bytes allows.')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return 'The request was not received in time.'
+      return new Refusal('malformed_request', 'The request was not received in time.')
     default:
-      return 'The request is not valid HTTP.'
+      return new Refusal('malformed_request', 'The request is not valid HTTP.')
   }
 }

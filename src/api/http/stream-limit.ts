@@ -1,0 +1,41 @@
+/** How many streams one caller may have open on a node, so that one program in a loop leaves some to the others. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../../core/errors.ts'
+import type { Actor } from '../../operations/context.ts'
+import type { App } from '../app.ts'
+
+/** Must be called before the routes are registered: it looks at each of them. Claims of workers are bounded by the workers. */
+export function limitStreams(app: App, maxPerCaller: number): void {
+  const open = new Map<string, number>()
+
+  const enter = async ({ context }: FastifyRequest, reply: FastifyReply) => {
+    const caller = callerOf(context.actor)
+    const count = open.get(caller) ?? 0
+    if (count >= maxPerCaller) throw tooMany(maxPerCaller)
+    open.set(caller, count + 1)
+    reply.raw.once('close', () => leave(caller))
+  }
+  const leave = (caller: string) => {
+    const count = open.get(caller) ?? 0
+    if (count > 1) open.set(caller, count - 1)
+    else open.delete(caller)
+  }
+
+  app.addHook('onRoute', (route) => {
+    const { isLong = false, access } = route.config ?? {}
+    if (isLong && access !== 'token') route.preHandler = [enter, ...[route.preHandler ?? []].flat()]
+  })
+}
+
+/** A key or a person counts once, wherever they come from; those who are neither count by their address. */
+function callerOf(actor: Actor): string {
+  if (actor.kind === 'system') return actor.part
+  return actor.kind === 'anonymous' ? `address ${actor.address}` : `${actor.kind} ${actor.id}`
+}
+
+const tooMany = (limit: number) =>
+  new Refusal(
+    'stream_limit',
+    `You have ${limit} open streams on this node, which is the limit. Close one, or share a stream between parts of your program.`,
+    { retryAfterSeconds: 5 },
+  )
