@@ -227,6 +227,19 @@ create table node (
   constraint node_secrets_is_known check (secrets = any (array['ready'::text, 'no_key'::text, 'other_key'::text]))
 );
 
+create table person (
+  id           uuid not null,
+  issuer       text not null,
+  subject      text not null,
+  email        text,
+  name         text,
+  groups       text[] not null,
+  created_at   timestamptz not null default now(),
+  signed_in_at timestamptz not null default now(),
+  constraint person_pkey primary key (id),
+  constraint person_of_issuer unique (issuer, subject)
+);
+
 create table progress (
   run_id   uuid not null,
   fence    integer not null,
@@ -320,6 +333,22 @@ create table blackout (
   constraint blackout_effect_is_known check (effect = any (array['skip'::text, 'defer'::text]))
 );
 create index blackout_by_project on blackout (project_id, id) where removed_at is null;
+
+create table member (
+  id         uuid not null,
+  project_id uuid,
+  kind       text not null,
+  who        text not null,
+  role       text not null,
+  created_at timestamptz not null default now(),
+  created_by text,
+  constraint member_pkey primary key (id),
+  constraint member_who unique nulls not distinct (project_id, kind, who),
+  constraint member_project_id_fkey foreign key (project_id) references project(id),
+  constraint member_kind check (kind = any (array['email'::text, 'group'::text])),
+  constraint member_role check (role = any (array['viewer'::text, 'operator'::text, 'editor'::text, 'admin'::text]))
+);
+create index member_by_who on member (kind, who);
 
 create table project_use (
   project_id uuid not null,
@@ -542,6 +571,22 @@ create table secret_version (
   constraint secret_version_key_id_fkey foreign key (key_id) references secrets_key(fingerprint)
 );
 create index secret_version_replaced on secret_version (replaced_at) where replaced_at is not null;
+
+create table session (
+  id         uuid not null,
+  token_hash bytea not null,
+  person_id  uuid,
+  key_hash   bytea,
+  created_at timestamptz not null default now(),
+  seen_at    timestamptz not null default now(),
+  constraint session_pkey primary key (id),
+  constraint session_token_hash_key unique (token_hash),
+  constraint session_person_id_fkey foreign key (person_id) references person(id) on delete cascade,
+  constraint session_of_somebody check ((person_id is null) <> (key_hash is null))
+);
+create index session_by_seen_at on session (seen_at);
+create index session_of_key on session (key_hash) where key_hash is not null;
+create index session_of_person on session (person_id) where person_id is not null;
 
 create table shard (
   id            smallint not null,

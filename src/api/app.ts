@@ -37,6 +37,7 @@ import { noteRefusedRequests } from './http/refused-requests.ts'
 import { limitRequests } from './http/request-limits.ts'
 import { ruleBrowsers, setCommonHeaders } from './http/security-headers.ts'
 import { serializeAnswers } from './http/serialization.ts'
+import { sessionAuthenticator } from './http/session-authenticator.ts'
 import { SlowReaders } from './http/slow-readers.ts'
 import { answerUnreadable } from './http/socket-errors.ts'
 import { limitStreams } from './http/stream-limit.ts'
@@ -58,6 +59,8 @@ import { healthRoutes } from './resources/health/routes.ts'
 import { idRoutes } from './resources/ids/routes.ts'
 import { keyRoutes } from './resources/keys/routes.ts'
 import { ledgerRoutes } from './resources/ledger/routes.ts'
+import { meRoutes } from './resources/me/routes.ts'
+import { memberRoutes } from './resources/members/routes.ts'
 import { clusterRoutes } from './resources/nodes/routes.ts'
 import { statsRoutes } from './resources/overview/routes.ts'
 import { projectRoutes } from './resources/projects/routes.ts'
@@ -66,6 +69,7 @@ import { runRoutes } from './resources/runs/routes.ts'
 import { scheduleRoutes } from './resources/schedules/routes.ts'
 import { secretRoutes } from './resources/secrets/routes.ts'
 import { type Installation, serverRoutes } from './resources/server/routes.ts'
+import { type SignInOptions, signInRoutes } from './resources/sign-in/routes.ts'
 import { signingSecretRoutes } from './resources/signing-secrets/routes.ts'
 import { streamRoutes } from './resources/stream/routes.ts'
 import { subscriptionRoutes } from './resources/subscriptions/routes.ts'
@@ -91,6 +95,8 @@ export type App = FastifyInstance<
 export interface AppOptions {
   readonly facilities: Facilities
   readonly keys: KeyBook
+  /** How people sign in. */
+  readonly people: Pick<SignInOptions, 'sessions' | 'provider'>
   readonly readiness: Readiness
   /** Attends to workers of the users' own. */
   readonly remoteWorkers: RemoteWorkers
@@ -113,6 +119,7 @@ const MAX_PARAM_CHARACTERS = 8_192
 export async function createApp({
   facilities,
   keys,
+  people,
   readiness,
   remoteWorkers,
   tester,
@@ -123,7 +130,11 @@ export async function createApp({
   certificate,
   dashboard,
 }: AppOptions): Promise<App> {
-  const authenticators: readonly Authenticator[] = [keyAuthenticator(keys)]
+  const { publicUrl } = installation
+  const authenticators: readonly Authenticator[] = [
+    keyAuthenticator(keys),
+    sessionAuthenticator({ sessions: people.sessions, keys, publicUrl }),
+  ]
   const app: App = fastify({
     loggerInstance: quieter(log),
     logController: new LogController({ disableRequestLogging: true }),
@@ -152,7 +163,7 @@ export async function createApp({
   if (installation.loopbackOnly) guardHost(app, installation.publicUrl)
   guardLoops(app)
   answerOtherOrigins(app, installation.allowedOrigins)
-  guardOrigin(app, ownOrigins(installation))
+  guardOrigin(app, { ownOrigins: ownOrigins(installation), publicUrl })
   showPages(app, dashboard)
   const projects = new ProjectBook(facilities.db)
   authenticateRequests(app, { facilities, keys, projects, authenticators, remoteWorkers })
@@ -190,6 +201,9 @@ export async function createApp({
   statsRoutes(app)
   projectRoutes(app)
   keyRoutes(app)
+  meRoutes(app)
+  memberRoutes(app)
+  signInRoutes(app, { ...people, keys, publicUrl })
   findingRoutes(app)
   auditLogRoutes(app)
   streamRoutes(app, facilities, log)

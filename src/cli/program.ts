@@ -10,6 +10,8 @@ import { deadLetterCommand } from './commands/dead-letter.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
 import { keyCommand } from './commands/key.ts'
+import { loginCommands } from './commands/login.ts'
+import { memberCommand } from './commands/member.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { projectCommand } from './commands/project.ts'
 import { queueCommand } from './commands/queue.ts'
@@ -67,6 +69,8 @@ export function createProgram(): Command {
   projectCommand(program)
   keyCommand(program)
   auditLogCommand(program)
+  memberCommand(program)
+  loginCommands(program)
   migrateCommand(program)
   doctorCommand(program)
   versionCommand(program)

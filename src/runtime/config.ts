@@ -17,6 +17,7 @@ import { nearest } from '../core/words/nearest.ts'
 import { LOG_LEVELS, type LogLevel } from '../telemetry/log-level.ts'
 import { contradiction, GRACE_IN_TAKEOVERS } from './consistency.ts'
 import { PRESET_NAMES, PRESETS, type PresetName } from './presets.ts'
+import { parseIssuer, parseScopes } from './sign-in-settings.ts'
 
 export const ROLES = ['api', 'scheduler', 'worker', 'liveness'] as const
 export type Role = (typeof ROLES)[number]
@@ -58,6 +59,18 @@ export interface Config {
   readonly tlsKey: string | null
   /** A key of the installation with the role admin, which is stored nowhere else. Null: none. */
   readonly adminKey: string | null
+  /** The provider that people sign in with; null without one. */
+  readonly oidcIssuer: string | null
+  readonly oidcClientId: string | null
+  /** Null: a public client, which has none. */
+  readonly oidcClientSecret: string | null
+  readonly oidcScopes: readonly string[]
+  /** The claim that lists the groups of a person. */
+  readonly oidcGroupsClaim: string
+  /** A session that is not used for this long ends. */
+  readonly sessionIdleMinutes: number
+  /** And each ends this long after signing in. */
+  readonly sessionMaxHours: number
   /** Where the embedded database lives. Null: the platform's place for user data. */
   readonly dataDir: string | null
   /** The user that the embedded database runs as when Belfry is root. Null: the owner of the data, or one that exists. */
@@ -297,6 +310,24 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   tlsCert: forNetworks(text('File with the TLS certificate and its chain')),
   tlsKey: forNetworks(text('File with the private key of the certificate')),
   adminKey: forNetworks(adminKey),
+  oidcIssuer: forNetworks({
+    ...text('OpenID Connect provider, such as https://login.example.com'),
+    parse: parseIssuer,
+  }),
+  oidcClientId: forNetworks(text('Client id of Belfry at the provider')),
+  oidcClientSecret: forNetworks(text('Client secret of Belfry at the provider')),
+  oidcScopes: forNetworks({
+    default: ['openid', 'profile', 'email'],
+    help: 'Scopes to request from the provider',
+    parse: parseScopes,
+  }),
+  oidcGroupsClaim: forNetworks({
+    ...text('Claim that lists the groups of a person'),
+    default: 'groups',
+    parse: (value) => text('').parse(value) as string,
+  }),
+  sessionIdleMinutes: cadence(720, 5, 525_600, 'Minutes without use after which a session ends'),
+  sessionMaxHours: cadence(168, 1, 8_760, 'Hours after signing in at which a session ends'),
   dataDir: text('Directory of the embedded database'),
   runAs: text('User to run the embedded database as, when started as root'),
   databaseUrl: databaseAddress('PostgreSQL to use instead of the embedded one'),
@@ -378,6 +409,7 @@ const OTHER_VARIABLES = [
   'BELFRY_KEY',
   'BELFRY_KEY_FILE',
   'BELFRY_PROJECT',
+  'BELFRY_PROFILE',
   'BELFRY_TOKEN',
   'BELFRY_TOKEN_FILE',
   'BELFRY_CA_FILE',
@@ -445,7 +477,13 @@ export const variableOf = (key: ConfigKey) => `BELFRY_${snake(key).toUpperCase()
 const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** Values that nobody may see. */
-const SECRETS: readonly ConfigKey[] = ['adminKey', 'databaseUrl', 'databaseDirectUrl', 'smtpUrl']
+const SECRETS: readonly ConfigKey[] = [
+  'adminKey',
+  'oidcClientSecret',
+  'databaseUrl',
+  'databaseDirectUrl',
+  'smtpUrl',
+]
 /** What an error message does not repeat. Keys have a setting of their own for files. */
 const UNTOLD: readonly ConfigKey[] = [...SECRETS, 'secretsKey']
 

@@ -57,7 +57,12 @@ interface Origin {
 
 /** What contradicts what, in a sentence that says what would be right; undefined when nothing does. */
 export function contradiction(config: Config, origin: Origin): string | undefined {
-  return withoutDatabase(config, origin) ?? halfACertificate(config, origin) ?? outOfRatio(config, origin)
+  return (
+    withoutDatabase(config, origin) ??
+    halfACertificate(config, origin) ??
+    incompleteSignIn(config, origin) ??
+    outOfRatio(config, origin)
+  )
 }
 
 function withoutDatabase(config: Config, { flagOf }: Origin): string | undefined {
@@ -75,6 +80,21 @@ function halfACertificate({ tlsCert, tlsKey }: Config, { flagOf }: Origin): stri
   const [given, missing] =
     tlsKey === null ? (['tlsCert', 'tlsKey'] as const) : (['tlsKey', 'tlsCert'] as const)
   return `${flagOf(given)} is given without ${flagOf(missing)}; TLS needs both.`
+}
+
+/** A provider needs to know who asks and where people come back to; without one the rest means nothing. */
+function incompleteSignIn(config: Config, { flagOf, isGiven }: Origin): string | undefined {
+  if (config.oidcIssuer === null) {
+    const idle = (['oidcClientId', 'oidcClientSecret', 'oidcScopes', 'oidcGroupsClaim'] as const).find(
+      isGiven,
+    )
+    return idle === undefined ? undefined : `${flagOf(idle)} is given without ${flagOf('oidcIssuer')}.`
+  }
+  if (config.oidcClientId === null)
+    return `${flagOf('oidcIssuer')} is given without ${flagOf('oidcClientId')}: register Belfry at the provider, which assigns the id.`
+  if (config.publicUrl === null)
+    return `${flagOf('oidcIssuer')} is given without ${flagOf('publicUrl')}, the address at which people open the dashboard.`
+  return undefined
 }
 
 function outOfRatio(config: Config, { flagOf, isGiven }: Origin): string | undefined {

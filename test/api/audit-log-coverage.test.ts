@@ -46,6 +46,13 @@ const aTask = (fields = {}) =>
 const aSubscription = () => made(send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/' }))
 const aSecret = () => made(send('POST', '/v1/signing-secrets', { origin: 'https://a.example.com' }))
 const aKey = () => made(send('POST', '/v1/keys', A_KEY))
+const aMember = (path: string) => made(send('POST', path, { group: `group-${uuidv7()}`, role: 'viewer' }))
+/** The cookie of a session, as the browser of the dashboard sends it. */
+const aSession = async () => {
+  const { headers } = await send('POST', '/auth/sign-in', { key: admin.key })
+  const [cookie = ''] = String(headers['set-cookie']).split(';')
+  return { cookie, 'sec-fetch-site': 'same-origin' }
+}
 const aProject = async (name: string) => {
   await send('POST', '/v1/projects', { name })
   return name
@@ -206,6 +213,28 @@ const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Pro
     async () => send('POST', `/v1/keys/${await aKey()}/rotate`, {}),
   ],
   'DELETE /v1/keys/{id}': ['key.revoke', async () => send('DELETE', `/v1/keys/${await aKey()}`)],
+  'POST /v1/members': ['member.set', () => send('POST', '/v1/members', { group: 'a', role: 'viewer' })],
+  'DELETE /v1/members/{id}': [
+    'member.remove',
+    async () => send('DELETE', `/v1/members/${await aMember('/v1/members')}`),
+  ],
+  'POST /v1/installation/members': [
+    'member.set',
+    () => send('POST', '/v1/installation/members', { group: 'a', role: 'viewer' }),
+  ],
+  'DELETE /v1/installation/members/{id}': [
+    'member.remove',
+    async () => send('DELETE', `/v1/installation/members/${await aMember('/v1/installation/members')}`),
+  ],
+  'POST /auth/sign-in': ['signin.succeeded', () => send('POST', '/auth/sign-in', { key: admin.key })],
+  'POST /auth/sign-out': [
+    'session.end',
+    async () => app.send('POST', '/auth/sign-out', undefined, await aSession()),
+  ],
+  'POST /auth/sign-out-everywhere': [
+    'session.end',
+    async () => app.send('POST', '/auth/sign-out-everywhere', undefined, await aSession()),
+  ],
   'POST /v1/projects': ['project.create', () => send('POST', '/v1/projects', { name: 'created' })],
   'DELETE /v1/projects/{name}': [
     'project.archive',

@@ -11,6 +11,7 @@ import { RefusedRequests } from '../../src/operations/audit-log/refused-requests
 import { contextOf, systemCall } from '../../src/operations/context.ts'
 import { KeyBook } from '../../src/operations/keys/key-book.ts'
 import { WriteCheck } from '../../src/operations/server/write-check.ts'
+import { SessionBook } from '../../src/operations/sessions/session-book.ts'
 import { UNSIGNED } from '../../src/outgoing/signer.ts'
 import { RemoteDesk } from '../../src/remote/remote-desk.ts'
 import type { Database } from '../../src/store/database/database.ts'
@@ -90,9 +91,13 @@ export async function createTestApp(
   readiness.enter('serving')
   const keys = new KeyBook({ db, wakeUps, clock, log: silentLogger(), adminKey: null, isLoopback: true })
   keys.start()
+  const rules = { idleMinutes: 720, maxHours: 168, issuer: null }
+  const sessions = new SessionBook({ db, wakeUps, log: silentLogger(), rules })
+  sessions.start()
   const app = await createApp({
     facilities,
     keys,
+    people: { sessions, provider: null },
     readiness,
     remoteWorkers,
     tester,
@@ -121,6 +126,7 @@ export async function createTestApp(
   afterAll(async () => {
     await app.close()
     await keys.stop()
+    await sessions.stop()
     await remoteWorkers.stop()
     await tester.stop()
   })

@@ -1,5 +1,6 @@
 /** Asks the server. Whatever goes wrong, also on the way there, is an `ApiError` with a problem document. */
 import { serverNow, setServerNow } from '../time/clock.ts'
+import { goToSignIn } from './signed-out.ts'
 import type { FieldProblem, Problem } from './wire.ts'
 
 /** Longer than the server takes for anything, so that it is the server that answers. */
@@ -53,7 +54,12 @@ export async function ask<T>(method: string, path: string, options: RequestOptio
   }
   followServerClock(answer)
   const text = await answer.text()
-  if (!answer.ok) throw new ApiError(readProblem(answer, text))
+  if (!answer.ok) {
+    const problem = readProblem(answer, text)
+    if (problem.code !== 'unauthenticated' || path.startsWith('/auth/')) throw new ApiError(problem)
+    goToSignIn()
+    return new Promise<never>(() => {}) // Whoever asked goes on waiting: the page is about to be another one.
+  }
   return { data: (text === '' ? null : JSON.parse(text)) as T, etag: answer.headers.get('etag') }
 }
 

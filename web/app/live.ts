@@ -6,6 +6,7 @@ import { useEffect, useSyncExternalStore } from 'react'
 import type { Changes, Hello, Reload } from '../../src/api/resources/stream/schemas.ts'
 import { applyChanges } from '../api/apply-changes.ts'
 import { ApiError } from '../api/client.ts'
+import { meQuery } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
 import { setServerNow } from '../time/clock.ts'
 
@@ -54,7 +55,10 @@ function open(): void {
     if (state === 'live') setState('catching-up')
     patience ??= setTimeout(() => setState('offline'), PATIENCE_MS)
     // The browser opens a broken stream again by itself, but not one that was refused.
-    if (stream?.readyState === EventSource.CLOSED) reopening = setTimeout(open, REOPEN_MS)
+    if (stream?.readyState !== EventSource.CLOSED) return
+    reopening = setTimeout(open, REOPEN_MS)
+    // It does not say why. If nobody is signed in any more, this request leads to where one can.
+    void queryClient.invalidateQueries({ queryKey: meQuery.queryKey })
   }
 }
 

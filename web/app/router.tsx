@@ -6,6 +6,8 @@ import {
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
+import { isSignInFailure, type SignInFailure } from '../../src/core/access/sign-in-failure.ts'
+import { returnPath } from '../../src/core/values/return-path.ts'
 import { type AuditFilters, auditFilters, scopeIn } from '../screens/audit-log/filters.ts'
 import { type LetterSearch, letterSearch } from '../screens/dead-letters/search.ts'
 import { OverviewScreen } from '../screens/overview/overview-screen.tsx'
@@ -13,6 +15,7 @@ import { type RunFilters, runFilters } from '../screens/runs/filters.ts'
 import { type TargetFilters, targetFilters } from '../screens/targets/filters.ts'
 import { type TaskFilters, taskFilters } from '../screens/tasks/filters.ts'
 import { Broken, NothingHere } from './broken.tsx'
+import { Frame } from './frame.tsx'
 import {
   choiceIn,
   parseSearch,
@@ -22,10 +25,9 @@ import {
   stringifySearch,
   textIn,
 } from './search.ts'
-import { Shell } from './shell.tsx'
 
 const root = createRootRoute({
-  component: Shell,
+  component: Frame,
   notFoundComponent: NothingHere,
   errorComponent: Broken,
   validateSearch: sharedSearch,
@@ -69,7 +71,7 @@ const newTask = createRoute({
 })
 
 /** Panels that open over the settings. */
-export const SETTINGS_PANELS = ['blackout', 'subscription'] as const
+export const SETTINGS_PANELS = ['blackout', 'subscription', 'member'] as const
 export type SettingsPanel = (typeof SETTINGS_PANELS)[number]
 
 export const TASK_TABS = ['runs', 'upcoming', 'ledger', 'backfills', 'versions', 'definition'] as const
@@ -185,8 +187,19 @@ const settings = createRoute({
   },
 })
 
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: lazyRouteComponent(() => import('../screens/sign-in/sign-in-screen.tsx'), 'SignInScreen'),
+  validateSearch: ({ error, return: path }): { error?: SignInFailure; return?: string } => ({
+    ...(isSignInFailure(error) ? { error } : {}),
+    ...(returnPath(path) === '/' ? {} : { return: returnPath(path) }),
+  }),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
+    signIn,
     overview,
     tasks,
     newTask,

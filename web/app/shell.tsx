@@ -7,8 +7,10 @@ import {
   useMantineColorScheme,
 } from '@mantine/core'
 import { Notifications } from '@mantine/notifications'
+import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
+import { meQuery } from '../api/me.ts'
 import { Hatching } from '../components/hatching.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { myZone, ZONE_MODES, type ZoneMode } from '../time/zone.ts'
@@ -22,6 +24,8 @@ const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ defa
 const ShortcutList = lazy(() =>
   import('./shortcut-list.tsx').then(({ ShortcutList }) => ({ default: ShortcutList })),
 )
+
+const UserMenu = lazy(() => import('./user-menu.tsx').then(({ UserMenu }) => ({ default: UserMenu })))
 
 const PLACES = [
   { to: '/', label: 'Overview', icon: 'overview' },
@@ -76,6 +80,7 @@ export function Shell() {
               <Icon name="search" />
             </ActionIcon>
             <SchemeSwitch />
+            <SignedIn />
             <NewTaskButton />
           </div>
         </div>
@@ -90,6 +95,17 @@ export function Shell() {
         {open === 'shortcuts' && <ShortcutList onClose={close} />}
       </Suspense>
     </>
+  )
+}
+
+/** Whoever is signed in, and how to leave. On a server without keys nobody is. */
+function SignedIn() {
+  const { data: me } = useQuery(meQuery)
+  if (!me || me.kind === 'anonymous') return null
+  return (
+    <Suspense>
+      <UserMenu me={me} />
+    </Suspense>
   )
 }
 

@@ -103,6 +103,7 @@ async function callFor(
   }
   const principal = await principalOf(request, options)
   request.caller = { actor: principal.actor, projectId: null }
+  if (access === 'self') return selfCall(principal)
   if (isLong && principal.onEnd) cutOff(reply, principal.onEnd)
   return callOf(principal, request, access, options.projects)
 }
@@ -146,6 +147,14 @@ const publicCall = (request: FastifyRequest): Call => ({
   actor: anonymous(request),
   grant: NOTHING,
   reach: UNLIMITED,
+})
+
+/** Whoever asks who they are need not be anybody in a project. */
+const selfCall = ({ actor, grant, homeProjectId, reach }: Principal): Call => ({
+  projectId: homeProjectId ?? DEFAULT_PROJECT_ID,
+  actor,
+  grant,
+  reach,
 })
 
 /** The call that a principal makes: in the project that it names or belongs to, when it may. */

@@ -14,7 +14,7 @@ export const keyAuthenticator =
     const text = bearerOf(request)
     if (text === null) return null
     const key = await keys.find(text)
-    if (key) return principalOf(key, request, keys)
+    if (key) return principalOfKey(key, request, keys)
     // Proxies in front of an open server may have credentials of their own.
     if (await keys.isOpen()) return null
     throw new Refusal(
@@ -23,7 +23,8 @@ export const keyAuthenticator =
     )
   }
 
-function principalOf(key: GoodKey, { ip }: FastifyRequest, keys: KeyBook): Principal {
+/** Whoever shows a key, in whichever way. */
+export function principalOfKey(key: GoodKey, { ip }: FastifyRequest, keys: KeyBook): Principal {
   const { id, name, role, projectId, networks, reach } = key
   if (networks !== null && !isWithin(networks, ip))
     throw new Refusal('forbidden', `This API key cannot be used from ${ip}.`)

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
 import type { App } from '../app.ts'
+import { cookieOf } from './session-cookie.ts'
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MAX_SHOWN_CHARACTERS = 200
@@ -12,13 +13,29 @@ const MAX_SHOWN_CHARACTERS = 200
  * operator has named may read the answer. Scheme and host are those that the browser has used, as far as a proxy
  * that is believed tells them.
  */
-export function guardOrigin(app: App, allowedOrigins: readonly string[]): void {
+export function guardOrigin(app: App, { ownOrigins, publicUrl }: OriginRules): void {
   app.addHook('onRequest', async (request) => {
     if (READS.has(request.method)) return
-    const foreign = foreignOrigin(request, allowedOrigins)
+    const foreign = foreignOrigin(request, ownOrigins)
     if (foreign !== undefined) throw refusalOf(foreign)
+    if (actsBySession(request, publicUrl) && !saysItIsOurs(request)) throw refusalOf(null)
   })
 }
+
+/** What tells our own pages from others. */
+export interface OriginRules {
+  /** Whose pages may change things, besides those of the address that a request came to. */
+  readonly ownOrigins: readonly string[]
+  readonly publicUrl: string | null
+}
+
+/** A cookie comes along whoever has made the browser send the request; a key has to be known. */
+const actsBySession = (request: FastifyRequest, publicUrl: string | null): boolean =>
+  request.headers.authorization === undefined && cookieOf(request, 'belfry', publicUrl) !== null
+
+/** What says nothing is no browser, or hides what it does: neither may use a session. What it says was found to be true before. */
+const saysItIsOurs = ({ headers }: FastifyRequest): boolean =>
+  headers.origin !== undefined || headers['sec-fetch-site'] === 'same-origin'
 
 /** On whose behalf a browser sends the request when that is not our own page; null when it does not say whose. */
 function foreignOrigin(request: FastifyRequest, allowed: readonly string[]): string | null | undefined {

@@ -16,18 +16,25 @@ const RECORDED: { readonly [C in RefusalCode]?: RefusedRequest['action'] } = {
 
 export function noteRefusedRequests(app: App, refusedRequests: Pick<RefusedRequests, 'note'>): void {
   app.addHook('onError', async (request, _, error) => {
-    const action = error instanceof Refusal ? RECORDED[error.code] : undefined
+    const action = error instanceof Refusal ? actionFor(error.code, request) : undefined
     if (!(error instanceof Refusal) || action === undefined) return
     const route = `${request.method} ${request.routeOptions.url ?? pathOf(request)}`
-    refusedRequests.note({ action, caller: callerOf(request), route, code: error.code })
+    refusedRequests.note({ action, caller: callerOf(request, action), route, code: error.code })
   })
 }
 
+/** A key that is refused where people sign in was a try to do so. */
+const actionFor = (
+  code: RefusalCode,
+  { routeOptions }: FastifyRequest,
+): RefusedRequest['action'] | undefined =>
+  code === 'unauthenticated' && routeOptions.url === '/auth/sign-in' ? 'signin.failed' : RECORDED[code]
+
 /** Who sent the request, as far as that was found out before it was refused. */
-function callerOf({ id, ip, caller, context }: FastifyRequest): Caller {
+function callerOf({ id, ip, caller, context }: FastifyRequest, action: RefusedRequest['action']): Caller {
   const known = context ?? caller
   return {
-    projectId: known?.projectId ?? INSTALLATION_ID,
+    projectId: action === 'signin.failed' ? INSTALLATION_ID : (known?.projectId ?? INSTALLATION_ID),
     actor: known?.actor ?? { kind: 'anonymous', address: ip ?? null },
     request: { id, reason: null },
   }

@@ -47,6 +47,8 @@ export function documentation(version: string) {
       { name: 'audit log', description: 'Who changed what.' },
       { name: 'projects', description: 'Limits and senders that apply to all tasks of a project.' },
       { name: 'keys', description: 'API keys and their roles.' },
+      { name: 'members', description: 'People and groups who can sign in, and their roles.' },
+      { name: 'sign-in', description: 'Sessions at the dashboard.' },
       { name: 'cluster', description: 'Nodes, workers and shards.' },
       {
         name: 'workers',
@@ -65,7 +67,7 @@ export const describeRoute: typeof jsonSchemaTransform = (input) => {
   const { access } = input.route.config ?? {}
   if (access === undefined || access === 'public') return { schema, url }
   const credential = access === 'token' ? 'workerToken' : 'apiKey'
-  const needs = access === 'token' ? '' : `Requires the role ${neededRole(access)}.`
+  const needs = access === 'token' || access === 'self' ? '' : `Requires the role ${neededRole(access)}.`
   const description = [schema?.['description'], needs].filter(Boolean).join('\n\n')
   const described = { ...schema, security: [{ [credential]: [] }], 'x-belfry-access': access }
   return { schema: description === '' ? described : { ...described, description }, url }

@@ -2,13 +2,11 @@
 import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../exit.ts'
 import { printErr, printOut } from '../terminal.ts'
-import { authorityFrom, keyFrom, Server, serverUrl } from './server.ts'
+import { type ConnectionFlags, connectionFrom } from './connection.ts'
+import { authorityFrom, Server } from './server.ts'
 
 /** Flags that every command of the client has. */
-export interface ClientFlags {
-  readonly server?: string
-  readonly apiKey?: string
-  readonly token?: string
+export interface ClientFlags extends ConnectionFlags {
   readonly caFile?: string
   readonly project?: string
   readonly reason?: string
@@ -26,6 +24,7 @@ export function addClientFlags(command: Command): Command {
     .option('--server <url>', 'Address of the server (default: BELFRY_URL, else http://127.0.0.1:3369)')
     .option('--project <name>', 'Project (default: BELFRY_PROJECT, else the project of the API key)')
     .option('--api-key <key>', 'API key (default: BELFRY_KEY, or the file BELFRY_KEY_FILE)')
+    .option('--profile <name>', 'Profile of belfry login (default: BELFRY_PROFILE, else default)')
     .option('--ca-file <file>', "Certificate of the server's private authority (default: BELFRY_CA_FILE)")
     .addOption(new Option('--token <token>').hideHelp())
     .helpOption('-h, --help', 'Show this help')
@@ -35,13 +34,15 @@ export function addClientFlags(command: Command): Command {
 export const addYesFlag = (command: Command): Command =>
   command.option('-y, --yes', 'Do not ask for confirmation')
 
-export const serverFrom = ({ server, apiKey, token, caFile, project, reason }: ClientFlags): Server =>
-  new Server(serverUrl(server, process.env), {
-    key: keyFrom(apiKey ?? token, process.env),
-    ca: authorityFrom(caFile, process.env),
-    project: project ?? process.env['BELFRY_PROJECT'] ?? null,
-    reason: reason ?? process.env['BELFRY_REASON'] ?? null,
+export function serverFrom(flags: ClientFlags): Server {
+  const { url, key } = connectionFrom(flags, process.env)
+  return new Server(url, {
+    key,
+    ca: authorityFrom(flags.caFile, process.env),
+    project: flags.project ?? process.env['BELFRY_PROJECT'] ?? null,
+    reason: flags.reason ?? process.env['BELFRY_REASON'] ?? null,
   })
+}
 
 export const write = printOut
 

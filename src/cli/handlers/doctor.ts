@@ -56,6 +56,7 @@ async function examine(config: Config): Promise<Finding[]> {
       : await examineExternal(config, config.databaseUrl)),
     await examinePort(config),
     ...(await examineCertificate(config)),
+    ...(await examineProvider(config)),
   ]
 }
 
@@ -78,6 +79,23 @@ async function examineCertificate({ tlsCert: certFile, tlsKey: keyFile }: Config
     return [{ check, status: 'ok', text: `for ${names}, valid until ${until}` }]
   } catch (error) {
     return [problem(check, error)]
+  }
+}
+
+/** Only that it answers: whether it knows Belfry is seen when somebody signs in. */
+async function examineProvider(config: Config): Promise<Finding[]> {
+  if (config.oidcIssuer === null) return []
+  const check = 'sign-in'
+  const { providerFrom } = await import('../../operations/people/openid-provider.ts')
+  try {
+    const provider = providerFrom(config)
+    await provider?.begin()
+    return [
+      { check, status: 'ok', text: `${config.oidcIssuer} answers; it must know ${provider?.redirectUrl}` },
+    ]
+  } catch (error) {
+    const reason = (error as Error).message
+    return [{ check, status: 'problem', text: `${config.oidcIssuer} cannot be used: ${reason}` }]
   }
 }
 

@@ -9,6 +9,7 @@ export type Role = (typeof ROLES)[number]
  * What a route needs:
  *
  * - `public` nothing: health, the dashboard's files, the API reference, signing in;
+ * - `self` seeing who one is: any valid credential, whatever its role;
  * - `read` seeing what a project holds;
  * - `operate` acting on tasks and runs as they are: pause, trigger, retry, cancel;
  * - `edit` changing what a project holds;
@@ -20,6 +21,7 @@ export type Role = (typeof ROLES)[number]
  */
 export const ACCESSES = [
   'public',
+  'self',
   'read',
   'operate',
   'edit',
@@ -32,7 +34,7 @@ export const ACCESSES = [
 export type Access = (typeof ACCESSES)[number]
 
 /** Access that a role gives. */
-export type GrantedAccess = Exclude<Access, 'public' | 'token'>
+export type GrantedAccess = Exclude<Access, 'public' | 'self' | 'token'>
 
 /** What somebody may do: a role in the installation, which counts in every project, and roles in projects. */
 export interface Grant {

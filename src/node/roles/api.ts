@@ -6,6 +6,8 @@ import { readDashboard } from '../../api/pages/dashboard-files.ts'
 import { Tester } from '../../events/subscriptions/tester.ts'
 import { Redriver } from '../../maintenance/redriver.ts'
 import { KeyBook } from '../../operations/keys/key-book.ts'
+import { providerFrom } from '../../operations/people/openid-provider.ts'
+import { SessionBook } from '../../operations/sessions/session-book.ts'
 import { RemoteDesk } from '../../remote/remote-desk.ts'
 import type { Service } from '../../runtime/service.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
@@ -53,12 +55,15 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     clock,
     log,
     adminKey: config.adminKey,
-    isLoopback: isLoopback(config.host),
+    // Whoever has set up a provider means that people sign in.
+    isLoopback: isLoopback(config.host) && config.oidcIssuer === null,
   })
+  const people = peopleOf(foundations)
   if (!isLoopback(config.host) && !(await keys.hasKeys())) throw new OpenHostError(config.host)
   const app = await createApp({
     facilities,
     keys,
+    people,
     readiness: foundations.readiness,
     remoteWorkers,
     tester,
@@ -80,5 +85,17 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
   const redriver = new Redriver({ facilities: { ...facilities, db: connections.delivery }, log })
   const { host, port } = config
   const server = new HttpServer({ app, host, port, onListening: (actual) => ownPorts.add(actual) })
-  return { services: [foundations.refusedRequests, keys, remoteWorkers, tester, redriver], server, keys }
+  const services = [foundations.refusedRequests, keys, people.sessions, remoteWorkers, tester, redriver]
+  return { services, server, keys }
+}
+
+/** How people sign in: through the provider, where there is one, and with keys. */
+function peopleOf({ config, connections, wakeUps, log }: Foundations) {
+  const provider = providerFrom(config)
+  const rules = {
+    idleMinutes: config.sessionIdleMinutes,
+    maxHours: config.sessionMaxHours,
+    issuer: provider?.issuer ?? null,
+  }
+  return { provider, sessions: new SessionBook({ db: connections.engine, wakeUps, log, rules }) }
 }

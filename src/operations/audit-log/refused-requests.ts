@@ -4,8 +4,8 @@
  * sender; the others are counted, and one entry tells how many there were. What cannot be written yet is kept and written
  * later; only how detailed it is depends on how much there is.
  */
-import { isIPv6 } from 'node:net'
 import type { AuditAction } from '../../core/audit-log/audit-action.ts'
+import { senderNetwork } from '../../core/values/sender-network.ts'
 import { utc } from '../../core/values/utc.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { LoopService } from '../../runtime/loop-service.ts'
@@ -125,17 +125,8 @@ function entryFor({ action, caller, route }: RefusedRequest, after: object): New
 
 /** Who is counted together: an actor in a project or, without credentials, an address. */
 function senderOf({ action, caller: { projectId, actor } }: RefusedRequest): string {
-  const who = 'id' in actor ? actor.id : 'address' in actor ? networkOf(actor.address) : actor.part
+  const who = 'id' in actor ? actor.id : 'address' in actor ? senderNetwork(actor.address) : actor.part
   return `${action} ${projectId} ${who}`
-}
-
-/** Whoever has one IPv6 address has all of its network of 64 bits. */
-function networkOf(address: string | null): string {
-  if (address === null || !isIPv6(address) || address.includes('.')) return address ?? ''
-  const [head = '', tail] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
-  return [...groups, ...Array<string>(missing).fill('0')].slice(0, 4).join(':')
 }
 
 /** Stands for all whose addresses are too many to be told apart. */

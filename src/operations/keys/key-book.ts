@@ -110,10 +110,14 @@ export class KeyBook implements Service {
   /** The key that was sent; null when it is not good. */
   find(text: string): GoodKey | null | Promise<GoodKey | null> {
     const hash = hashOfKey(text)
-    if (this.#adminHash !== null && timingSafeEqual(this.#adminHash, Buffer.from(hash, 'base64')))
-      return ADMIN_KEY
+    if (this.#isAdminKey(hash)) return ADMIN_KEY
+    return isApiKey(text) ? this.findByHash(hash) : null
+  }
+
+  /** The key with this hash, in base64, which was found good before; null when it no longer is. */
+  findByHash(hash: string): GoodKey | null | Promise<GoodKey | null> {
+    if (this.#isAdminKey(hash)) return ADMIN_KEY
     return this.#byHash.get(hash, async () => {
-      if (!isApiKey(text)) return null
       const [row] = await this.#options.db.run(findGoodKey(Buffer.from(hash, 'base64')))
       return row ? goodKey(row) : null
     })
@@ -137,6 +141,10 @@ export class KeyBook implements Service {
       listeners.delete(listener)
       if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id)
     }
+  }
+
+  #isAdminKey(hash: string): boolean {
+    return this.#adminHash !== null && timingSafeEqual(this.#adminHash, Buffer.from(hash, 'base64'))
   }
 
   #lookAgain(): void {

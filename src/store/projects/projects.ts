@@ -82,6 +82,9 @@ export const markProjectRestored = (id: string) => sql<{ id: string }>`
   update project set archived_at = null, sweep = 'restore', sweep_after = null where id = ${id} and archived_at is not null
   returning id`
 
+export const namesOfProjects = (ids: readonly string[]) => sql<{ id: string; name: string }>`
+  select id, name from project where id = any(${list(ids, (id) => id)}::uuid[])`
+
 export const senderOf = (id: string) => sql<ProjectSender>`
   select mail_from as "mailFrom", mail_reply_to as "mailReplyTo" from project where id = ${id}`
 

@@ -1,10 +1,12 @@
-/** Settings for all tasks of the project: limits, blackouts and subscriptions. */
+/** Settings for all tasks of the project: limits, blackouts, subscriptions and members. */
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import type { SettingsPanel } from '../../app/router.tsx'
 import { useTitle } from '../../components/title.ts'
 import { BlackoutPanel } from './blackout-panel.tsx'
 import { Blackouts } from './blackouts.tsx'
 import { Limits } from './limits.tsx'
+import { MemberPanel } from './member-panel.tsx'
+import { Members } from './members.tsx'
 import classes from './settings.module.css'
 import { SubscriptionPanel } from './subscription-panel.tsx'
 import { Subscriptions } from './subscriptions.tsx'
@@ -33,8 +35,10 @@ export function SettingsScreen() {
       <Limits />
       <Blackouts onAdd={() => open('blackout')} />
       <Subscriptions onAdd={() => open('subscription')} />
+      <Members onAdd={() => open('member')} />
       {panel === 'blackout' && <BlackoutPanel onClose={close} />}
       {panel === 'subscription' && <SubscriptionPanel onClose={close} />}
+      {panel === 'member' && <MemberPanel onClose={close} />}
     </div>
   )
 }

@@ -1,0 +1,208 @@
+/**
+ * Signing in at the dashboard. The browser is sent to the provider and comes back; what has to be known then, it keeps in a
+ * cookie of its own for some minutes, so any node can finish what another began. What goes wrong on the way leads to the
+ * sign-in page, with a code that it has words for.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { SignInFailure } from '../../../core/access/sign-in-failure.ts'
+import { Refusal } from '../../../core/errors.ts'
+import { returnPath } from '../../../core/values/return-path.ts'
+import type { KeyBook } from '../../../operations/keys/key-book.ts'
+import { FailedSignIns } from '../../../operations/people/failed-sign-ins.ts'
+import {
+  CALLBACK_PATH,
+  type OpenIdProvider,
+  SignInError,
+  type StartedSignIn,
+} from '../../../operations/people/openid-provider.ts'
+import {
+  refuseTooMany,
+  signInPerson,
+  signInWithKey,
+  signOut,
+  signOutEverywhere,
+} from '../../../operations/people/sign-in.ts'
+import type { SessionBook } from '../../../operations/sessions/session-book.ts'
+import { INSTALLATION_ID } from '../../../store/audit-log/audit-log.ts'
+import type { App } from '../../app.ts'
+import { problems } from '../../http/schemas/problem-document.ts'
+import { cookieOf, setCookie } from '../../http/session-cookie.ts'
+import { SignedOut, SignInMethods, SignInWithKey } from './schemas.ts'
+
+export interface SignInOptions {
+  readonly keys: KeyBook
+  readonly sessions: SessionBook
+  /** Null: people sign in with keys only. */
+  readonly provider: OpenIdProvider | null
+  readonly publicUrl: string | null
+}
+
+const tags = ['sign-in']
+const SIGN_IN_PAGE = '/sign-in'
+/** How long somebody may take at the provider. */
+const STARTED_SECONDS = 900
+
+const methods = {
+  operationId: 'getSignInMethods',
+  tags,
+  summary: 'Show how people can sign in at the dashboard',
+  response: { 200: SignInMethods, ...problems() },
+}
+
+const withKey = {
+  operationId: 'signInWithKey',
+  tags,
+  summary: 'Begin a session with an API key',
+  description: 'The session is a cookie for browsers. Programs send the key with each request instead.',
+  body: SignInWithKey,
+  response: {
+    204: z.null().describe('The session has begun; its token is in the cookie `belfry` or `__Host-belfry`.'),
+    ...problems(413, 415, 429),
+  },
+}
+
+const out = {
+  operationId: 'signOut',
+  tags,
+  summary: 'End the session of this browser',
+  response: { 204: z.null().describe('The session has ended, if there was one.'), ...problems() },
+}
+
+const everywhere = {
+  operationId: 'signOutEverywhere',
+  tags,
+  summary: 'End all sessions of the person, or of the API key, that is signed in',
+  response: { 200: SignedOut, ...problems() },
+}
+
+const config = { access: 'public' } as const
+
+export function signInRoutes(app: App, { keys, sessions, provider, publicUrl }: SignInOptions): void {
+  const failures = new FailedSignIns()
+  const sessionOf = (request: FastifyRequest) => {
+    const token = cookieOf(request, 'belfry', publicUrl)
+    return token === null ? null : sessions.find(token)
+  }
+  const keep = (request: FastifyRequest, reply: FastifyReply, token: string) =>
+    setCookie(
+      request,
+      reply,
+      { name: 'belfry', value: token, maxAgeSeconds: sessions.maxAgeSeconds },
+      publicUrl,
+    )
+  const forget = (request: FastifyRequest, reply: FastifyReply) =>
+    setCookie(request, reply, { name: 'belfry', value: '', maxAgeSeconds: 0 }, publicUrl)
+
+  app.get('/auth/methods', { schema: methods, config }, async () => ({
+    isOpen: await keys.isOpen(),
+    openid: provider && { name: provider.name },
+  }))
+
+  app.get('/auth/login', { schema: { hide: true }, config }, async (request, reply) => {
+    const path = returnPath((request.query as { return?: unknown }).return)
+    if (provider === null) return toSignInPage(reply, 'not_configured', path)
+    try {
+      const { url, started } = await provider.begin()
+      const value = write({ ...started, path })
+      setCookie(request, reply, { name: 'belfry-sign-in', value, maxAgeSeconds: STARTED_SECONDS }, publicUrl)
+      return redirect(reply, url)
+    } catch (error) {
+      return toSignInPage(reply, tell(error, request), path)
+    }
+  })
+
+  app.get(CALLBACK_PATH, { schema: { hide: true }, config }, async (request, reply) => {
+    const started = read(cookieOf(request, 'belfry-sign-in', publicUrl))
+    // Another session may be under way, and is not to be ended by a link that somebody else has made.
+    if (provider === null || started === null) return toSignInPage(reply, 'expired', '/')
+    const path = returnPath(started.path)
+    refuseTooMany(failures.waitSeconds(request.ip ?? null, request.context.clock.now()))
+    try {
+      const identity = await provider.finish(queryOf(request), started)
+      const { token } = await signInPerson(request.context, sessions, identity)
+      setCookies(request, reply, token)
+      return redirect(reply, path)
+    } catch (error) {
+      const failure = tell(error, request)
+      noteFailure(request, failures, failure)
+      return toSignInPage(reply, failure, path)
+    }
+  })
+
+  /** The new session, and the end of what was needed to begin it. */
+  const setCookies = (request: FastifyRequest, reply: FastifyReply, token: string) => {
+    keep(request, reply, token)
+    setCookie(request, reply, { name: 'belfry-sign-in', value: '', maxAgeSeconds: 0 }, publicUrl)
+  }
+
+  app.post('/auth/sign-in', { schema: withKey, config }, async (request, reply) => {
+    const { body, context } = request
+    const { token } = await signInWithKey(context, body.key, { keys, sessions, failures })
+    keep(request, reply, token)
+    return reply.code(204).send(null)
+  })
+
+  app.post('/auth/sign-out', { schema: out, config }, async (request, reply) => {
+    const session = await sessionOf(request)
+    if (session) await signOut(request.context, sessions, session)
+    forget(request, reply)
+    return reply.code(204).send(null)
+  })
+
+  app.post('/auth/sign-out-everywhere', { schema: everywhere, config }, async (request, reply) => {
+    const session = await sessionOf(request)
+    if (!session) throw new Refusal('unauthenticated', 'Your session has ended. Sign in again.')
+    const ended = await signOutEverywhere(request.context, sessions, session)
+    forget(request, reply)
+    return reply.send({ sessions: ended })
+  })
+}
+
+function toSignInPage(reply: FastifyReply, failure: SignInFailure, path: string): FastifyReply {
+  const query = new URLSearchParams({ error: failure, ...(path === '/' ? {} : { return: path }) })
+  return redirect(reply, `${SIGN_IN_PAGE}?${query}`)
+}
+
+/** Addresses on this way hold codes and states; no page behind them may learn them. */
+const redirect = (reply: FastifyReply, url: string): FastifyReply =>
+  reply.header('referrer-policy', 'no-referrer').redirect(url, 303)
+
+/** What went wrong is for the log; the page gets a code. */
+function tell(error: unknown, request: FastifyRequest): SignInFailure {
+  if (!(error instanceof SignInError)) throw error
+  const { failure, message } = error
+  request.log.warn({ failure, reason: message }, 'sign-in failed')
+  return failure
+}
+
+/** For the audit log, and against those who try and try. */
+function noteFailure({ context, ip }: FastifyRequest, failures: FailedSignIns, failure: SignInFailure): void {
+  failures.note(ip ?? null, context.clock.now())
+  const caller = { ...context, projectId: INSTALLATION_ID }
+  const route = `GET ${CALLBACK_PATH}`
+  context.refusedRequests.note({ action: 'signin.failed', caller, route, code: failure })
+}
+
+interface Started extends StartedSignIn {
+  readonly path: string
+}
+
+const write = (started: Started): string => Buffer.from(JSON.stringify(started)).toString('base64url')
+
+function read(cookie: string | null): Started | null {
+  try {
+    const { state, nonce, verifier, path } = JSON.parse(Buffer.from(cookie ?? '', 'base64url').toString())
+    const isWhole = [state, nonce, verifier, path].every((part) => typeof part === 'string' && part !== '')
+    return isWhole ? { state, nonce, verifier, path } : null
+  } catch {
+    return null
+  }
+}
+
+/** The query as it was sent, question mark included. */
+function queryOf({ raw }: FastifyRequest): string {
+  const url = raw.url ?? ''
+  const start = url.indexOf('?')
+  return start === -1 ? '' : url.slice(start)
+}

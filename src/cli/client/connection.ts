@@ -1,0 +1,47 @@
+/**
+ * Which server a command talks to, and with which key. Flags come before variables, variables before profiles, and profiles
+ * before the default. A key of a profile goes to the server of that profile and to no other.
+ */
+import { CliError, EXIT } from '../exit.ts'
+import { DEFAULT_PROFILE, type Profile, profileName, readProfiles } from './profiles.ts'
+import { DEFAULT_SERVER, keyFrom, SERVER_VARIABLE, serverUrl } from './server.ts'
+
+/** What the flags of a command say about the server. */
+export interface ConnectionFlags {
+  readonly server?: string
+  readonly apiKey?: string
+  readonly token?: string
+  readonly profile?: string
+}
+
+/** A server, and how it knows us. */
+export interface Connection {
+  readonly url: string
+  /** Null without one. */
+  readonly key: string | null
+}
+
+export function connectionFrom(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Connection {
+  const isNamed = flags.profile !== undefined
+  // A profile that is named by a flag stands above all variables.
+  const variables = isNamed ? {} : env
+  const key = keyFrom(flags.apiKey ?? flags.token, variables)
+  const isPlaced = flags.server !== undefined || (variables[SERVER_VARIABLE] ?? '') !== ''
+  if (isPlaced && key !== null && !isNamed) return { url: serverUrl(flags.server, variables), key }
+  const profile = profileOf(flags, env)
+  const url = isPlaced ? serverUrl(flags.server, variables) : (profile?.server ?? DEFAULT_SERVER)
+  return { url, key: key ?? (profile?.server === url ? profile.key : null) }
+}
+
+/** The profile that is meant; null when none is named and there is no default one. */
+function profileOf({ profile: flag }: ConnectionFlags, env: NodeJS.ProcessEnv): Profile | null {
+  const name = profileName(flag, env)
+  const profile = readProfiles().get(name ?? DEFAULT_PROFILE) ?? null
+  if (profile === null && name !== null)
+    throw new CliError(
+      `The profile '${name}' does not exist.`,
+      `To create it: belfry login --profile ${name} --server ${DEFAULT_SERVER}`,
+      EXIT.notFound,
+    )
+  return profile
+}

@@ -1,0 +1,17 @@
+/** Why a sign-in through the provider did not work. The address of the sign-in page holds the code, so it carries no text of others. */
+export const SIGN_IN_FAILURES = {
+  provider_unreachable:
+    'The identity provider does not respond. Try again in a moment, or sign in with an API key.',
+  provider_refused:
+    'The identity provider refused the request of Belfry. An administrator finds the reason in the server log.',
+  denied: 'The identity provider did not let you in.',
+  invalid_response:
+    'The response of the identity provider is not valid. Try again; if this repeats, an administrator finds the reason in the server log.',
+  expired: 'This sign-in took too long, or was started in another browser or tab. Sign in again.',
+  not_configured: 'Signing in with a company account is not configured on this server.',
+} as const
+
+export type SignInFailure = keyof typeof SIGN_IN_FAILURES
+
+export const isSignInFailure = (text: unknown): text is SignInFailure =>
+  typeof text === 'string' && Object.hasOwn(SIGN_IN_FAILURES, text)

@@ -1,0 +1,152 @@
+/** Signing in and out at the dashboard. Each of them is in the audit log; what fails is recorded with all refused requests. */
+import { hashOfKey } from '../../core/access/api-key.ts'
+import { Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import { isWithin } from '../../core/values/network.ts'
+import { findPerson, type Identity, savePerson } from '../../store/access/people.ts'
+import type { Holder, SessionRow } from '../../store/access/sessions.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { recordChange } from '../audit-log/record-change.ts'
+import type { Actor, Context } from '../context.ts'
+import type { GoodKey, KeyBook } from '../keys/key-book.ts'
+import type { SessionBook } from '../sessions/session-book.ts'
+import type { FailedSignIns } from './failed-sign-ins.ts'
+
+/** A session that was just begun. */
+export interface BegunSession {
+  /** What the browser keeps; it is stored nowhere else. */
+  readonly token: string
+}
+
+/** Begins a session of a person whom the provider has just described. */
+export async function signInPerson(
+  context: Context,
+  sessions: SessionBook,
+  identity: Identity,
+): Promise<BegunSession> {
+  return context.db.transaction(async (tx) => {
+    const [person] = await tx.run(savePerson(uuidv7(), identity))
+    if (!person) throw new Error('the person was not stored')
+    const { id } = person
+    const name = identity.email ?? identity.name ?? identity.subject
+    const actor = { kind: 'person', id, name, address: addressOf(context) } as const
+    return begin(tx, context, { sessions, holder: { personId: id, keyHash: null }, actor })
+  })
+}
+
+/** What signing in with a key needs. */
+export interface KeySignIn {
+  readonly keys: KeyBook
+  readonly sessions: SessionBook
+  readonly failures: FailedSignIns
+}
+
+/** Begins a session of whoever knows a key. It ends with the key. */
+export async function signInWithKey(
+  context: Context,
+  key: string,
+  { keys, sessions, failures }: KeySignIn,
+): Promise<BegunSession> {
+  const address = addressOf(context)
+  refuseTooMany(failures.waitSeconds(address, context.clock.now()))
+  const found = await keys.find(key)
+  if (!found || !isUsableFrom(found, address)) {
+    failures.note(address, context.clock.now())
+    throw new Refusal(
+      'unauthenticated',
+      'This API key is not valid here: it does not exist, has expired, was revoked, or is limited to other networks.',
+    )
+  }
+  if (found.role === 'worker')
+    throw new Refusal('forbidden', 'API keys with the role worker cannot sign in to the dashboard.')
+  const { id, name, role, projectId } = found
+  return context.db.transaction((tx) =>
+    begin(tx, context, {
+      sessions,
+      holder: { personId: null, keyHash: hashOfKey(key) },
+      actor: { kind: 'key', id, name, role, projectId, address },
+    }),
+  )
+}
+
+const isUsableFrom = ({ networks }: GoodKey, address: string | null): boolean =>
+  networks === null || (address !== null && isWithin(networks, address))
+
+/** Whoever has failed often does not get as far as the provider either. */
+export function refuseTooMany(waitSeconds: number): void {
+  if (waitSeconds === 0) return
+  throw new Refusal(
+    'too_many_sign_ins',
+    `Too many failed sign-ins from this address. Try again in ${waitSeconds} s.`,
+    { retryAfterSeconds: waitSeconds },
+  )
+}
+
+/** Sessions belong to no project, and are not worth naming. */
+const SESSION = { subject: { kind: 'session', id: null }, projectId: null } as const
+
+const addressOf = ({ actor }: Context): string | null => ('address' in actor ? actor.address : null)
+
+interface Beginning {
+  readonly sessions: SessionBook
+  readonly holder: Holder
+  readonly actor: Actor
+}
+
+async function begin(
+  tx: Queryable,
+  context: Context,
+  { sessions, holder, actor }: Beginning,
+): Promise<BegunSession> {
+  const { id, token } = await sessions.begin(tx, holder)
+  await recordChange(tx, { ...context, actor }, { ...ofSession(id), action: 'signin.succeeded' })
+  return { token }
+}
+
+const ofSession = (id: string) => ({ subject: { kind: 'session', id }, projectId: null }) as const
+
+export async function signOut(
+  context: Context,
+  sessions: SessionBook,
+  { id, personId }: SessionRow,
+): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    const actor = await actorOf(tx, context, personId)
+    if (await sessions.end(tx, id))
+      await recordChange(tx, { ...context, actor }, { ...ofSession(id), action: 'session.end' })
+  })
+  sessions.announce()
+}
+
+/** Ends all sessions of the same person, or all that were begun with the same key. Answers how many there were. */
+export async function signOutEverywhere(
+  context: Context,
+  sessions: SessionBook,
+  holder: Holder,
+): Promise<number> {
+  const ended = await context.db.transaction(async (tx) => {
+    const actor = await actorOf(tx, context, holder.personId)
+    const count = await sessions.endAll(tx, holder)
+    if (count > 0)
+      await recordChange(
+        tx,
+        { ...context, actor },
+        { ...SESSION, action: 'session.end', after: { sessions: count } },
+      )
+    return count
+  })
+  sessions.announce()
+  return ended
+}
+
+/** Who signs out; that of a key is known by the address only. */
+async function actorOf(tx: Queryable, context: Context, personId: string | null): Promise<Actor> {
+  const [person] = personId === null ? [] : await tx.run(findPerson(personId))
+  if (!person) return context.actor
+  return {
+    kind: 'person',
+    id: person.id,
+    name: person.email ?? person.name,
+    address: addressOf(context),
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * The sessions as this node knows them. What was looked up is good for a second, so that every node obeys a sign-out, the
+ * removal of a member or the end of a session within two. Requests that last longer than that are told when their session
+ * ends or allows something else. Uses are noted here and written about once a minute.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import { uuidv7 } from '../../core/ids.ts'
+import { Loop } from '../../runtime/loop.ts'
+import type { Service } from '../../runtime/service.ts'
+import { ShortMemory } from '../../runtime/short-memory.ts'
+import {
+  deleteEnded,
+  endSession,
+  endSessionsBeyond,
+  endSessionsOf,
+  goodSessions,
+  type Holder,
+  insertSession,
+  noteSeen,
+  type SessionRow,
+  type SessionRules,
+} from '../../store/access/sessions.ts'
+import type { Database, Queryable } from '../../store/database/database.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { WakeUps } from '../../transport/wake-ups.ts'
+
+export interface SessionBookOptions {
+  readonly db: Database
+  readonly wakeUps: WakeUps
+  readonly log: Logger
+  readonly rules: SessionRules
+}
+
+/** Half of what a sign-out may take; the other half is for reading it. */
+const FRESH_MS = 1_000
+const MAX_SESSIONS_KNOWN = 10_000
+const NOTE_SEEN_EVERY_MS = 60_000
+const DELETE_ENDED_EVERY_MS = 600_000
+/** Sessions checked, noted or deleted by one statement. */
+const BATCH = 1_000
+/** Of one person, or with one key. Whoever signs in once more is signed out where it was the longest time ago. */
+const MAX_SESSIONS = 100
+const TOKEN_BYTES = 32
+const TOKEN = /^[\w-]{43}$/
+
+export class SessionBook implements Service {
+  readonly #options: SessionBookOptions
+  readonly #byHash = new ShortMemory<SessionRow | null>({ freshMs: FRESH_MS, max: MAX_SESSIONS_KNOWN })
+  /** Who wants to know when a session changes, by the hash of its token, with what the session allowed then. */
+  readonly #watched = new Map<string, { readonly seen: string; readonly listeners: Set<() => void> }>()
+  #used = new Set<string>()
+  readonly #loops: readonly Loop[]
+  readonly #watch: Loop
+
+  constructor(options: SessionBookOptions) {
+    this.#options = options
+    const { log, wakeUps } = options
+    this.#watch = new Loop({
+      name: 'session watch',
+      everyMs: FRESH_MS,
+      log,
+      runOnce: () => this.#tellChanged(),
+    })
+    this.#loops = [
+      this.#watch,
+      new Loop({
+        name: 'session uses',
+        everyMs: NOTE_SEEN_EVERY_MS,
+        log,
+        runOnce: () => this.#writeUses(),
+      }),
+      new Loop({
+        name: 'ended sessions',
+        everyMs: DELETE_ENDED_EVERY_MS,
+        log,
+        runOnce: () => this.deleteEnded(),
+      }),
+    ]
+    wakeUps.onKeys(() => this.#lookAgain())
+  }
+
+  start(): void {
+    for (const loop of this.#loops) loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()))
+    await this.#writeUses().catch(() => {})
+  }
+
+  /** How long after signing in a session ends, for the cookie. */
+  get maxAgeSeconds(): number {
+    return this.#options.rules.maxHours * 3_600
+  }
+
+  /** The session of a token; null when it is not good. */
+  find(token: string): SessionRow | null | Promise<SessionRow | null> {
+    if (!TOKEN.test(token)) return null
+    const tokenHash = hashOf(token)
+    return this.#byHash.get(tokenHash, async () => {
+      const { db, rules } = this.#options
+      const [row] = await db.run(goodSessions([tokenHash], rules))
+      return row ?? null
+    })
+  }
+
+  noteUse({ id }: SessionRow): void {
+    this.#used.add(id)
+  }
+
+  /** Calls back once the session has ended, or allows something else than now. Returns how to unsubscribe. */
+  onChange(session: SessionRow, listener: () => void): () => void {
+    const { tokenHash } = session
+    const watched = this.#watched.get(tokenHash) ?? { seen: shapeOf(session), listeners: new Set() }
+    watched.listeners.add(listener)
+    this.#watched.set(tokenHash, watched)
+    return () => {
+      watched.listeners.delete(listener)
+      if (watched.listeners.size === 0 && this.#watched.get(tokenHash) === watched)
+        this.#watched.delete(tokenHash)
+    }
+  }
+
+  /** Begins a session and answers its token, which is stored nowhere. */
+  async begin(tx: Queryable, holder: Holder): Promise<{ readonly id: string; readonly token: string }> {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url')
+    const id = uuidv7()
+    await tx.run(insertSession({ id, tokenHash: hashOf(token), ...holder }))
+    await tx.run(endSessionsBeyond(holder, MAX_SESSIONS))
+    return { id, token }
+  }
+
+  /** Answers whether there was one to end. */
+  async end(tx: Queryable, id: string): Promise<boolean> {
+    return (await tx.run(endSession(id))).length > 0
+  }
+
+  /** Ends all sessions of a person, or all with a key; answers how many there were. */
+  async endAll(tx: Queryable, holder: Holder): Promise<number> {
+    return (await tx.run(endSessionsOf(holder))).length
+  }
+
+  /** To be called once what was changed is committed. */
+  announce(): void {
+    this.#options.wakeUps.announceKeys()
+  }
+
+  /** One pass of removing sessions that have ended by themselves. */
+  async deleteEnded(): Promise<undefined> {
+    const { db, rules } = this.#options
+    let deleted = BATCH
+    while (deleted === BATCH) deleted = (await db.run(deleteEnded(rules, BATCH))).length
+  }
+
+  #lookAgain(): void {
+    this.#byHash.forget()
+    this.#watch.wake()
+  }
+
+  async #tellChanged(): Promise<undefined> {
+    const { db, rules } = this.#options
+    const hashes = [...this.#watched.keys()]
+    for (let from = 0; from < hashes.length; from += BATCH) {
+      const asked = hashes.slice(from, from + BATCH)
+      const rows = await db.run(goodSessions(asked, rules))
+      const shapes = new Map(rows.map((row) => [row.tokenHash, shapeOf(row)]))
+      for (const tokenHash of asked) {
+        const watched = this.#watched.get(tokenHash)
+        if (!watched || watched.seen === shapes.get(tokenHash)) continue
+        this.#watched.delete(tokenHash)
+        for (const listener of watched.listeners) listener()
+      }
+    }
+  }
+
+  async #writeUses(): Promise<undefined> {
+    const ids = [...this.#used]
+    this.#used = new Set()
+    for (let from = 0; from < ids.length; from += BATCH)
+      await this.#options.db.run(noteSeen(ids.slice(from, from + BATCH)))
+  }
+}
+
+const hashOf = (token: string): string => hash('sha256', token, 'base64')
+
+/** What a request of the session was allowed by. */
+const shapeOf = ({ id, roles }: SessionRow): string => `${id} ${JSON.stringify(roles)}`

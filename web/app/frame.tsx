@@ -1,0 +1,27 @@
+/** What a page stands in: the frame with all places, unless nobody is signed in yet, or nothing may be seen. */
+import { useQuery } from '@tanstack/react-query'
+import { Outlet, useLocation } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { type Me, meQuery } from '../api/me.ts'
+import { Shell } from './shell.tsx'
+
+const NoRole = lazy(() => import('./no-role.tsx').then(({ NoRole }) => ({ default: NoRole })))
+
+export function Frame() {
+  const isSigningIn = useLocation({ select: ({ pathname }) => pathname === '/sign-in' })
+  return isSigningIn ? <Outlet /> : <Inside />
+}
+
+function Inside() {
+  const { data: me } = useQuery(meQuery)
+  if (me && !hasRole(me))
+    return (
+      <Suspense>
+        <NoRole me={me} />
+      </Suspense>
+    )
+  return <Shell />
+}
+
+const hasRole = ({ installationRole, projects }: Me): boolean =>
+  installationRole !== null || projects.length > 0
