@@ -8,6 +8,7 @@ import { DEFAULT_PROJECT_ID as projectId } from '../core/values/default-project.
 import { aBook, call } from '../outgoing/targets/test-support.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { type Statement, sql } from '../store/database/sql.ts'
+import { openCircuitsOf } from '../store/targets/target-circuits.ts'
 import {
   dropEmptyTargetSetting,
   makeTargetSetting,
@@ -128,6 +129,36 @@ test('others wait for the probe of the node that opened a circuit', async () => 
   b.pass(1_000)
   await b.exchange.runOnce()
   expect(line.condition).toBe('open')
+})
+
+test('others wait while a probe is under way, and probe themselves where its node has nothing to probe with', async () => {
+  const [a, b] = [await aMember(), await aMember()]
+  const target = 'https://unprobed.example'
+  fail(a.book, target)
+  await a.exchange.runOnce()
+  const line = b.book.line(projectId, target)
+  const both = async (ms: number) => {
+    for (const { pass, exchange } of [a, b]) {
+      pass(ms)
+      await exchange.runOnce()
+    }
+    return line.free
+  }
+
+  expect(await both(6_000)).toBe(0)
+  a.book.line(projectId, target).begin()
+  expect(await both(1_500)).toBe(0)
+  expect(await both(10_000)).toBe(0)
+  a.book.line(projectId, target).end({ taskId: 'task-0', kind: 'unreachable', durationMs: 11_500 })
+  expect(await both(1_000)).toBe(0)
+  expect(await both(10_900)).toBe(0)
+  expect(await both(200)).toBe(1)
+
+  call(line, 'answered')
+  expect(await both(2_000)).toBe(4)
+  call(a.book.line(projectId, target), 'answered')
+  await both(0)
+  expect(await db.run(openCircuitsOf({ projectId, limit: 10 }))).toEqual([])
 })
 
 test('a node that calls nothing writes nothing, and one that does writes what changed', async () => {

@@ -8,6 +8,7 @@ import type { TargetBook } from '../outgoing/targets/target-book.ts'
 import type { CircuitTransition } from '../outgoing/targets/transitions.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { LoopService } from '../runtime/loop-service.ts'
+import { mapInTurns } from '../runtime/turns.ts'
 import type { Queryable } from '../store/database/database.ts'
 import { type CircuitChange, writeCircuits } from '../store/targets/target-circuits.ts'
 import { readTargetKnowledge, type TargetKnowledge } from '../store/targets/target-knowledge.ts'
@@ -19,7 +20,7 @@ import { TargetReports } from './target-reports.ts'
 export interface TargetExchangeOptions {
   readonly nodeId: string
   readonly db: Queryable
-  readonly book: Pick<TargetBook, 'configure' | 'learn' | 'drainTransitions' | 'report'>
+  readonly book: Pick<TargetBook, 'configure' | 'learn' | 'drainTransitions' | 'reports'>
   readonly wakeUps: WakeUps
   readonly clock: Clock
   readonly log: Logger
@@ -35,8 +36,10 @@ const READ_WHILE_OPEN_MS = 1_000
 const REPORT_EVERY_MS = 2_000
 /** A node reports no more targets than this, those with most to tell. */
 const MAX_REPORTED = 1_000
-/** Other nodes wait for the probe of the one that opened a circuit: what is shared stays open for them until it is read again. */
-const UNTIL_READ_AGAIN_MS = 2 * READ_WHILE_OPEN_MS
+/** Other nodes wait so long for the probe of the one that opened a circuit. If it has nothing to probe with, they do it themselves. */
+const WAIT_FOR_PROBE_MS = 2 * READ_WHILE_OPEN_MS
+/** Reports that one statement writes. */
+const REPORTS_AT_ONCE = 200
 
 export class TargetExchange extends LoopService {
   readonly #options: Required<TargetExchangeOptions>
@@ -147,14 +150,13 @@ export class TargetExchange extends LoopService {
 
   #learn({ circuits }: TargetKnowledge): void {
     if (circuits.length === 0 && !this.#areOpenElsewhere) return
-    const { book, bookNow } = this.#options
+    const { book } = this.#options
     const offsetMs = this.#offsetMs()
-    const leastUntil = bookNow() + UNTIL_READ_AGAIN_MS
     book.learn(
       circuits.map((circuit) => ({
         ...circuit,
         openedAt: circuit.openedAt - offsetMs,
-        until: Math.max(leastUntil, circuit.until - offsetMs),
+        until: circuit.until - offsetMs + WAIT_FOR_PROBE_MS,
       })),
     )
   }
@@ -162,10 +164,11 @@ export class TargetExchange extends LoopService {
   async #report(now: number): Promise<void> {
     const { db, nodeId, book } = this.#options
     this.#reportedAt = now
-    const lines = this.#reports.changed(book.report(MAX_REPORTED), { now, offsetMs: this.#offsetMs() })
-    if (lines.length === 0) return
+    const reports = await mapInTurns(book.reports(MAX_REPORTED), (report) => report)
+    const lines = await this.#reports.changed(reports, { now, offsetMs: this.#offsetMs() })
     try {
-      await db.run(writeTargetReports(nodeId, lines))
+      for (let i = 0; i < lines.length; i += REPORTS_AT_ONCE)
+        await db.run(writeTargetReports(nodeId, lines.slice(i, i + REPORTS_AT_ONCE)))
     } catch (error) {
       this.#reports.forget()
       throw error

@@ -2,6 +2,7 @@
 import { type CallError, joined, type LineState, type TargetState } from '../core/target/target-state.ts'
 import type { LineCondition } from '../outgoing/targets/target-line.ts'
 import type { TargetReport } from '../outgoing/targets/target-report.ts'
+import { mapInTurns } from '../runtime/turns.ts'
 import type { ReportedLine } from '../store/targets/target-reports.ts'
 
 /** What is not idle is written again after this time, so that it still counts. */
@@ -16,23 +17,22 @@ interface Written {
 export class TargetReports {
   #written = new Map<string, Written>()
 
-  /** Lines to write now. They count as written: if writing fails, call `forget`. */
-  changed(
+  /** Lines to write now. They count as written: if writing fails, call `forget`. Many of them take some time, so others have their turns. */
+  async changed(
     reports: readonly TargetReport[],
     { now, offsetMs }: { now: number; offsetMs: number },
-  ): ReportedLine[] {
+  ): Promise<ReportedLine[]> {
     const written = new Map<string, Written>()
-    const changed: ReportedLine[] = []
-    for (const [key, lines] of byTarget(reports)) {
+    const changed = await mapInTurns(byTarget(reports), ([key, lines]) => {
       const text = JSON.stringify(lines)
       const isIdle = lines.every(isIdleLine)
       const before = this.#written.get(key)
       const isKnown = before?.text === text && (isIdle || now - before.at < RENEW_MS)
       written.set(key, isKnown ? before : { text, at: now })
-      if (!isKnown) changed.push(reportedLine(lines, isIdle, offsetMs))
-    }
+      return isKnown ? [] : [reportedLine(lines, isIdle, offsetMs)]
+    })
     this.#written = written
-    return changed
+    return changed.flat()
   }
 
   forget(): void {

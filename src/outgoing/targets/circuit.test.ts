@@ -124,7 +124,7 @@ test('after five seconds exactly one probe goes, and its answer closes it', () =
 
   expect(line).toMatchObject({ free: 4, condition: 'open' })
   expect(opened).toEqual([line.id, line.id])
-  expect(book.drainTransitions().map(({ change }) => change)).toEqual(['opened', 'closed'])
+  expect(book.drainTransitions().map(({ change }) => change)).toEqual(['opened', 'probing', 'closed'])
   expect(book.drainTransitions()).toEqual([])
 })
 
@@ -188,7 +188,12 @@ test('a probe that hangs is given up after half a minute, and its late answer st
   line.end(ended('answered', { durationMs: 40_000 }))
 
   expect(line.condition).toBe('open')
-  expect(book.drainTransitions().map(({ change }) => change)).toEqual(['opened', 'reopened', 'closed'])
+  expect(book.drainTransitions().map(({ change }) => change)).toEqual([
+    'opened',
+    'probing',
+    'reopened',
+    'closed',
+  ])
 })
 
 test('a target that usually takes minutes is given that time to answer a probe', () => {

@@ -29,8 +29,8 @@ const ROUNDING_MS = 1_000
 const MAX_DOUBLINGS = 10
 
 export type CircuitState = 'closed' | 'open' | 'probing'
-/** `unlearned`: closed again, after only another node had opened it. */
-export type CircuitChange = 'opened' | 'reopened' | 'closed' | 'unlearned' | 'probe_due'
+/** `unlearned`: closed again, after only another node had opened it. `probing`: a probe begins of what this node opened itself. */
+export type CircuitChange = 'opened' | 'reopened' | 'probing' | 'closed' | 'unlearned' | 'probe_due'
 type CallError = NonNullable<CallResult['error']>
 
 export class Circuit {
@@ -93,12 +93,13 @@ export class Circuit {
   }
 
   /** A call begins while the circuit is not closed: the probe, if one is due. */
-  begin(now: number, patienceMs: number): void {
-    if (!this.mayProbe(now)) return
+  begin(now: number, patienceMs: number): 'probing' | undefined {
+    if (!this.mayProbe(now)) return undefined
     this.#state = 'probing'
     this.#probeAt = now
     this.#firstProbeAt = Math.min(this.#firstProbeAt, now)
     this.#giveUpAt = now + Math.max(PROBE_PATIENCE_MS, Math.min(patienceMs, MAX_OPEN_MS))
+    return this.#isLearned ? undefined : 'probing'
   }
 
   /** A call ended. `isStale`: the target has answered a call that began later, so this one says nothing new. */

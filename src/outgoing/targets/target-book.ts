@@ -98,10 +98,15 @@ export class TargetBook {
     return this.#transitions.drain()
   }
 
-  /** All lines with anything to tell, or those that have most. */
-  report(limit = Number.POSITIVE_INFINITY): readonly TargetReport[] {
+  /** All lines with anything to tell. */
+  report(): readonly TargetReport[] {
+    return [...this.reports(Number.POSITIVE_INFINITY)]
+  }
+
+  /** Those that have most to tell. Each report is made when it is asked for: thousands of them take some time. */
+  *reports(limit: number): Iterable<TargetReport> {
     const now = this.#now()
-    return mostTelling(this.#shelf, now, limit).map((line) => reportOf(line, now))
+    for (const line of mostTelling(this.#shelf, now, limit)) yield reportOf(line, now)
   }
 
   /** Offers what has come to have room. The timer calls it, and so do tests. */

@@ -248,7 +248,9 @@ export class Line implements TargetLine {
   }
 
   #beginWhileOpen(circuit: Circuit): void {
-    circuit.begin(this.#host.now(), this.#usualMs)
+    const now = this.#host.now()
+    const change = circuit.begin(now, this.#usualMs)
+    if (change !== undefined) this.#host.changed(this, change, now)
     this.#host.expectOpening(this, circuit.changesAt)
   }
 

@@ -16,14 +16,14 @@ export interface SharedCircuit {
   readonly error: CallError | null
 }
 
-/** A circuit that opened here, stays open because its probe failed, or closed. */
+/** A circuit that opened here, is probed, stays open because its probe failed, or closed. */
 export interface CircuitTransition {
   readonly projectId: string
   readonly target: string
-  readonly change: 'opened' | 'reopened' | 'closed'
+  readonly change: 'opened' | 'reopened' | 'probing' | 'closed'
   readonly at: number
   readonly openedAt: number
-  /** When the next probe is due; null once it is closed. */
+  /** When the next probe is due, or the one under way is given up; null once it is closed. */
   readonly until: number | null
   readonly error: CallError | null
 }
@@ -34,7 +34,7 @@ export class Transitions {
   add({ projectId, target, circuit }: Line, change: CircuitChange, at: number): void {
     if (circuit === null || change === 'probe_due' || change === 'unlearned') return
     const { openedAt, error } = circuit
-    const until = change === 'closed' ? null : circuit.until
+    const until = change === 'closed' ? null : circuit.changesAt
     if (this.#kept.length >= MAX_KEPT) this.#kept.splice(0, MAX_KEPT / 10)
     this.#kept.push({ projectId, target, change, at, openedAt, until, error })
   }

@@ -7,7 +7,7 @@ import { list, part, sql } from '../database/sql.ts'
 
 /** Closed circuits are kept for those who watch. */
 const CLOSED_KEPT_MINUTES = 10
-/** A probe takes at most this long. An open circuit that its node has not renewed by then does not count. */
+/** An open circuit that its node has not renewed so long after its probe was due does not count: that node has nothing to probe with. */
 const OVERDUE_SECONDS = 35
 
 /** A circuit that a node opened, keeps open after a probe that failed, or closed. */
@@ -138,11 +138,12 @@ export const circuitsChangedSince = ({
   select target, is_open as "isOpen", at, until, error from news
   where at >= to_timestamp(${since}::float8 / 1000) order by at desc, target limit ${limit}`
 
-/** Forgets circuits that are closed for long, and those of dead nodes: what only these had open is told as closed. */
+/** Forgets circuits that are closed for long, those of dead nodes, and those that do not count any more: they are told as closed. */
 export const forgetCircuits = () => sql`
   with ${openCircuits}, gone as (
     delete from target_circuit c
     where (c.state = 'closed' and c.changed_at < clock_timestamp() - make_interval(mins => ${CLOSED_KEPT_MINUTES}::integer))
+       or (c.state = 'open' and c.until <= clock_timestamp() - make_interval(secs => ${OVERDUE_SECONDS}::integer))
        or not exists (select from node where id = c.node_id and dead_at is null)
     returning c.project_id, c.target, c.state, c.opened_at, c.error
   )
