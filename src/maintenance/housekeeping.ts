@@ -12,6 +12,7 @@ import { dropPartitions, ensurePartitions, summariseHistory } from '../store/his
 import { forgetRedrives } from '../store/history/redrives.ts'
 import { forgetRetries } from '../store/history/runs.ts'
 import { forgetTallies } from '../store/history/tally.ts'
+import { forgetQuotas } from '../store/limits/request-quotas.ts'
 import { forgetClockSteps } from '../store/nodes/clock-steps.ts'
 import { forgetNames } from '../store/nodes/named-runs.ts'
 import { forgetNodes, forgetUnusedWorkers } from '../store/nodes/nodes.ts'
@@ -22,6 +23,7 @@ import { forgetTargetReports } from '../store/targets/target-reports.ts'
 import { forgetOverrides } from '../store/tasks/run-overrides.ts'
 import { forgetAnswers } from '../store/tasks/tasks.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { recountProjectGates } from './project-gates.ts'
 import { UnusedQueues } from './unused-queues.ts'
 
 /** Drops are spread out, so that whoever waits for one waits for one only. */
@@ -38,6 +40,10 @@ const UNUSED_KEPT_MINUTES = 10
 const MAX_UNUSED_FORGOTTEN = 20_000
 /** Progress that one pass forgets; the rest waits for the next. */
 const MAX_PROGRESS_FORGOTTEN = 100_000
+
+/** A quota that was not used for so long is full, whatever its rate. */
+const QUOTAS_KEPT_MINUTES = 120
+const MAX_QUOTAS_FORGOTTEN = 10_000
 
 export interface HousekeepingOptions {
   readonly db: Database
@@ -91,6 +97,8 @@ export class Housekeeping extends LoopService {
     await db.run(forgetSettled(historyDays))
     await db.run(forgetRedrives(historyDays))
     await db.run(forgetRefused(historyDays))
+    await db.run(forgetQuotas(QUOTAS_KEPT_MINUTES, MAX_QUOTAS_FORGOTTEN))
+    await recountProjectGates({ db, log })
     const [result] = await db.run(dropPartitions(historyDays))
     if (result?.dropped) log.info({ partitions: result.dropped, historyDays }, 'old history deleted')
     const [old] = await db.run(dropAuditPartitions(auditDays))

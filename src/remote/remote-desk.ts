@@ -31,7 +31,8 @@ import {
   storedAmong,
   workHeldBy,
 } from '../store/nodes/remote-workers.ts'
-import { countRunning, limitedQueues } from '../store/queues/gates.ts'
+import { countRunning, limitedGates } from '../store/queues/gates.ts'
+import { countRunningOfProjects } from '../store/queues/project-gates.ts'
 import { LARGE_BYTES } from '../store/tasks/stored-definition.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { traceparentFor } from '../telemetry/traceparent.ts'
@@ -177,8 +178,11 @@ export class RemoteDesk implements RemoteWorkers, Service {
     await this.#naming.hear([...held.values()])
     const told = inHand.filter(({ progress }) => progress)
     if (told.length > 0) await db.run(saveProgress(await this.#progressOf(told, held)))
-    if (inHand.length > 0 && (await this.#areQueuesLimited()))
-      await db.run(countRunning({ workerId: worker.id, runIds: inHand.map(({ runId }) => runId) }))
+    if (inHand.length > 0 && (await this.#areQueuesLimited())) {
+      const counted = { workerId: worker.id, runIds: inHand.map(({ runId }) => runId) }
+      await db.run(countRunning(counted))
+      await db.run(countRunningOfProjects(counted))
+    }
     return {
       cancelled: inHand.filter((run) => held.get(run)?.isCancelled).map(({ runId }) => runId),
       lost: runs.filter((run) => !held.has(run)).map(({ runId }) => runId),
@@ -397,7 +401,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
   async #areQueuesLimited(): Promise<boolean> {
     const now = performance.now()
     if (now - this.#limits.readAt < LIMITS_STALE_MS) return this.#limits.exist
-    const limited = await this.#options.db.run(limitedQueues())
+    const limited = await this.#options.db.run(limitedGates())
     this.#limits = { readAt: now, exist: limited.length > 0 }
     return this.#limits.exist
   }

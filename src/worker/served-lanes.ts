@@ -1,6 +1,7 @@
 import type { Standing } from '../core/run/claim.ts'
 import type { Database } from '../store/database/database.ts'
-import { countRunning, limitedQueues, type Offer, waitingLanes } from '../store/queues/gates.ts'
+import { countRunning, limitedGates, type Offer, waitingLanes } from '../store/queues/gates.ts'
+import { countRunningOfProjects } from '../store/queues/project-gates.ts'
 import { servedLanes } from '../store/queues/queues.ts'
 import { type Line, LOCAL } from '../transport/local-worker.ts'
 
@@ -30,7 +31,7 @@ export interface ServedSide {
   readonly id: number
   readonly line: Line
   readonly isStrict: boolean
-  /** Its queue has a limit or a rate, so that what waits here is behind a gate. */
+  /** Its queue or its project has a limit or a rate, so that what waits here is behind a gate. */
   readonly isLimited: boolean
 }
 
@@ -44,7 +45,7 @@ export class ServedLanes {
   #open: number[] = []
   #late: number[] = []
   #sides: ServedSide[] = []
-  #limited: ReadonlySet<number> | undefined
+  #limited: ReadonlySet<string> | undefined
   #countUntil = Number.NEGATIVE_INFINITY
   #readAt = Number.NEGATIVE_INFINITY
 
@@ -102,7 +103,7 @@ export class ServedLanes {
     const { db, labels, workerId } = this.#options
     this.#readAt = now
     const lanes = await db.run(servedLanes(labels()))
-    const limited = new Set((await db.run(limitedQueues())).map(({ id }) => id))
+    const limited = new Set((await db.run(limitedGates())).map(({ id }) => id))
     const known = this.#limited ?? limited
     this.#limited = limited
     const own = lanes.filter(({ line, isLimited }) => line === null && !isLimited)
@@ -116,7 +117,10 @@ export class ServedLanes {
     if ([...limited].some((gate) => !known.has(gate))) this.#countUntil = now + LATE_START_MS
     if (now > this.#countUntil) return STALE_MS
     const runIds = runsInHand()
-    if (runIds.length > 0) await db.run(countRunning({ workerId, runIds }))
+    if (runIds.length > 0) {
+      await db.run(countRunning({ workerId, runIds }))
+      await db.run(countRunningOfProjects({ workerId, runIds }))
+    }
     return STALE_MS
   }
 }

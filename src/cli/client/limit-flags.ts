@@ -18,6 +18,8 @@ export const addProjectLimitFlags = (command: Command): Command =>
   addKeyLimitFlags(command)
     .option('--max-tasks <n>', 'Maximum number of tasks that have not ended')
     .option('--max-stored-bytes <n>', 'Maximum size of their definitions together')
+    .option('--run-rate <rate>', 'Maximum number of runs that start, such as 10/s')
+    .option('--max-running <n>', 'Maximum number of runs in progress at once')
 
 /** How each limit is read and told. */
 const LIMITS: {

@@ -130,7 +130,12 @@ function projectTable(items: readonly Project[], now: number): string {
 }
 
 function projectText({ name, limits, use, mail, network, archivedAt }: Project): string {
-  const used = { maxTasks: use?.tasks, maxStoredBytes: use?.storedBytes, requestRate: use?.requests }
+  const used = {
+    maxTasks: use?.tasks,
+    maxStoredBytes: use?.storedBytes,
+    requestRate: use?.requests,
+    maxRunning: use?.running,
+  }
   const networks = network?.allowedPrivate ?? null
   return `project ${printable(name)}${archivedAt === null ? '' : ' (archived)'}\n${facts([
     ...limitFacts(limits, used),

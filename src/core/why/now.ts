@@ -30,6 +30,10 @@ export interface Waiting {
   readonly queueRate: string | null
   /** When the rate of the queue allows the next start; null when it allows one now. */
   readonly queueOpensAt: number | null
+  readonly projectLimit: number | null
+  readonly projectHeld: number
+  readonly projectRate: string | null
+  readonly projectOpensAt: number | null
   readonly key: string | null
   readonly keyLimit: number | null
   readonly keyHeld: number
@@ -214,9 +218,10 @@ function blackoutCauses({ blackout, taskId }: NowCase): Why[] {
   ]
 }
 
-/** What keeps the runs of a queue or a key from starting. A rate that is reached now says nothing about a run that is not due yet. */
+/** What keeps the runs of a project, a queue or a key from starting. A rate that is reached now says nothing about a run that is not due yet. */
 function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
-  const { queue, queuePausedAt, queueLimit, queueHeld, key, keyLimit, keyHeld } = waiting
+  const { queue, queuePausedAt, queueLimit, queueHeld, key, keyLimit, keyHeld, projectLimit, projectHeld } =
+    waiting
   const facts = run
     ? { runId: run.runId, runState: run.state, scheduledFor: run.scheduledFor, since: run.wakeAt }
     : {}
@@ -229,6 +234,13 @@ function queueCauses({ waiting, taskId }: NowCase, run: LiveRun | null): Why[] {
       facts: { ...facts, queue },
       advice:
         'Nodes with the role liveness restore it within seconds. If this lasts, start one: belfry start --roles liveness',
+    })
+  if (projectLimit !== null && projectHeld >= projectLimit)
+    causes.push({
+      code: 'project_full',
+      sentence: `${who}: the project is at its limit of ${projectLimit} runs in progress.`,
+      facts: { ...facts, limit: projectLimit, held: projectHeld },
+      advice: `Wait for a free slot, or ask an admin of the installation to raise the limit: belfry project edit --max-running ${2 * projectLimit}`,
     })
   if (queuePausedAt !== null)
     causes.push({
@@ -259,8 +271,16 @@ function rateCauses(
   waiting: Waiting,
   { taskId, who, facts }: { readonly taskId: string; readonly who: string; readonly facts: Why['facts'] },
 ): Why[] {
-  const { queue, queueRate, queueOpensAt, key, keyRate, keyOpensAt } = waiting
+  const { queue, queueRate, queueOpensAt, key, keyRate, keyOpensAt, projectRate, projectOpensAt } = waiting
   const causes: (Why & { readonly until: number })[] = []
+  if (projectRate !== null && projectOpensAt !== null)
+    causes.push({
+      code: 'project_rate_limited',
+      sentence: `${who}: the project is at its limit of ${projectRate} starts; the next start is at ${instant(projectOpensAt)}.`,
+      facts: { ...facts, rate: projectRate, until: projectOpensAt },
+      advice: `Wait, or ask an admin of the installation to raise the limit: belfry project edit --run-rate ${doubledRate(projectRate)}`,
+      until: projectOpensAt,
+    })
   if (queueRate !== null && queueOpensAt !== null)
     causes.push({
       code: 'queue_rate_limited',

@@ -12,6 +12,8 @@ export const WHY_CODES = [
   'retry_wait',
   'overlap',
   'blackout',
+  'project_full',
+  'project_rate_limited',
   'queue_missing',
   'queue_paused',
   'queue_full',

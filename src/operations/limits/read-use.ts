@@ -5,6 +5,7 @@ import { ShortMemory } from '../../runtime/short-memory.ts'
 import type { Database } from '../../store/database/database.ts'
 import { countUse, type Use } from '../../store/limits/project-use.ts'
 import { aheadOf } from '../../store/limits/request-quotas.ts'
+import { readProjectGate } from '../../store/queues/project-gates.ts'
 import type { Context } from '../context.ts'
 import { limitsStorage } from './admit-tasks.ts'
 
@@ -13,6 +14,7 @@ export interface ProjectUse {
   readonly tasks: number | null
   readonly storedBytes: number | null
   readonly requests: number | null
+  readonly running: number | null
 }
 
 /** Counting takes a look at all live runs. */
@@ -26,6 +28,7 @@ export async function readUse(context: Context, limits: ProjectLimits): Promise<
     tasks: limits.maxTasks === null || !use ? null : Number(use.tasks),
     storedBytes: limits.maxStoredBytes === null || !use ? null : Number(use.bytes),
     requests: limits.requestRate === null ? null : await requestsUsed(context, limits.requestRate),
+    running: limits.maxRunning === null ? null : await running(context),
   }
 }
 
@@ -40,6 +43,11 @@ async function counted(
     `${projectId} ${withBytes}`,
     async () => (await db.run(countUse(projectId, withBytes)))[0],
   )
+}
+
+async function running({ db, projectId }: Context): Promise<number> {
+  const [gate] = await db.run(readProjectGate(projectId))
+  return gate?.running ?? 0
 }
 
 async function requestsUsed({ db, projectId }: Context, rate: string): Promise<number> {

@@ -6,6 +6,7 @@ import { uuidv7 } from '../../core/ids.ts'
 import { editFrom, inWords, type LimitsEdit, type ProjectLimits } from '../../core/limits/limits.ts'
 import { isInside, type Network, parseNetwork } from '../../core/values/network.ts'
 import { violatedConstraint } from '../../store/database/database.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { forgetUse } from '../../store/limits/project-use.ts'
 import {
   editProject,
@@ -18,6 +19,7 @@ import {
   type ProjectSender,
   readProject,
 } from '../../store/projects/projects.ts'
+import { makeProjectGate, setProjectGate } from '../../store/queues/project-gates.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { limitsStorage } from '../limits/admit-tasks.ts'
@@ -52,6 +54,10 @@ export async function createProject(context: Context, name: string, edit: Projec
         throw new Refusal('too_many_projects', `There are ${MAX_PROJECTS} projects, which is the limit.`)
       await tx.run(editProject(id, storedEdit(context, edit)))
       const [project] = await tx.run(readProject(id))
+      if (project && (project.runRate ?? project.maxRunning) !== null) {
+        await tx.run(makeProjectGate(id))
+        await tx.run(setProjectGate({ ...project, projectId: id }))
+      }
       await recordChange(tx, context, {
         action: 'project.create',
         projectId: null,
@@ -80,13 +86,17 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
   const { db, projectId, grant } = context
   if (edit.limits !== undefined && !allows(grant, projectId, 'installation'))
     throw new Refusal('forbidden', 'The limits of a project are set by admins of the installation.')
+  const { runRate, maxRunning } = edit.limits ?? {}
+  const limitsRuns = runRate !== undefined || maxRunning !== undefined
+  if (limitsRuns) await db.run(makeProjectGate(projectId))
   try {
-    await db.transaction(async (tx) => {
+    await withDeadlockRetry(db, async (tx) => {
       await tx.run(lockProject(projectId))
       const [before] = await tx.run(readProject(projectId))
       await tx.run(editProject(projectId, storedEdit(context, edit)))
       const [after] = await tx.run(readProject(projectId))
       if (after && !limitsStorage(after)) await tx.run(forgetUse(projectId))
+      if (after && limitsRuns) await tx.run(setProjectGate({ ...after, projectId }))
       await recordChange(tx, context, {
         action: 'project.edit',
         subject: { kind: 'project', id: projectId, name: after?.name },
@@ -98,6 +108,7 @@ export async function changeProject(context: Context, edit: ProjectEdit): Promis
     throw refusedLimits(error)
   }
   forgetLimits(db)
+  if (limitsRuns) context.wakeUps.announceQueues()
   return getProject(context)
 }
 

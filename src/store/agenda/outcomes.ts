@@ -6,7 +6,7 @@ import type { Assurance } from '../../runtime/clock.ts'
 import { behind, CERTAIN } from '../database/assured.ts'
 import { leftAlone } from '../database/left-alone.ts'
 import { jsonList, list, part, reading, sql } from '../database/sql.ts'
-import { freedPlaces } from '../queues/gates.ts'
+import { freedBy, freedPlaces } from '../queues/gates.ts'
 import { nextOfChain } from './chain.ts'
 import { wokenByEnds } from './woken.ts'
 
@@ -94,7 +94,7 @@ const deletePlain = (endings: readonly PlainEnding[], assurance: Assurance) => s
       ${jsonList(endings, (e) => json(e.output))}::jsonb[])
       as i(run_id, fence, started_ms, ended_ms, output)
     where a.run_id = i.run_id and a.fence = i.fence and a.state = 'running'
-      and a.gate_id is null and a.queue_gate_id is null and a.delay_ms is null and a.cancel_at is null and not a.awaited and a.jitter_ms is null
+      and a.gate_id is null and a.queue_gate_id is null and a.holds_project_place is null and a.delay_ms is null and a.cancel_at is null and not a.awaited and a.jitter_ms is null
       and i.ended_ms >= (select date_part('epoch', statement_timestamp()) * 1000 - ${LATE_END_MS}::integer)
     returning a.run_id, a.task_id, a.project_id, a.worker_id, a.scheduled_for, a.version, a.ordinal, a.ordinal_base, a.fence, a.late_ms, a.attempt,
               a.losses, a.kind, i.output,
@@ -160,15 +160,7 @@ export function endRuns(endings: readonly Ending[], assurance: Assurance = CERTA
     ), noted as (
       insert into late_end (run_id, ended_at)
       select run_id, ended_at from ended where ended_at < statement_timestamp() - ${LATE_END_MS}::integer * interval '1 millisecond'
-    ), places as (
-      select p.id, count(*) as count from ended cross join lateral (values (gate_id), (queue_gate_id)) p(id)
-      where p.id is not null group by p.id
-    ), gates as (
-      select id from gate where id in (select id from places) order by id for update
-    ), freed as (
-      update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
-      returning 1
-    ), ${wokenByEnds}
+    ), ${freedBy(part`ended`)}, ${wokenByEnds}
     select (select count(*)::integer from ended) as ended, exists (select from freed) as "hasFreedGates",
            coalesce((select jsonb_agg(jsonb_build_object('shard', shard, 'at', floor(extract(epoch from wake_at) * 1000)))
                      from (select * from next_of_chain union all select * from woken) due), '[]') as following`
@@ -210,13 +202,13 @@ export function retryRuns(retries: readonly Retry[], assurance: Assurance = CERT
              retry_ms + case when retry_ms > (select assured_ms from behind) then (select ms from behind) else 0 end as retry_ms, output, error
       from given
     ), before as (
-      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id, a.queue_gate_id
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, a.gate_id, a.queue_gate_id, a.project_id, a.holds_project_place
       from agenda a join input i on a.run_id = i.run_id
       where a.fence = i.fence and a.state = 'running' and a.cancel_at is null
       for update of a
     ), waiting as (
       update agenda a set state = 'retrying', wake_at = to_timestamp(i.retry_ms / 1000), worker_id = null, claimed_at = null,
-        gate_id = null, queue_gate_id = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000) - coalesce(a.jitter_ms, 0))
+        gate_id = null, queue_gate_id = null, holds_project_place = null, late_ms = coalesce(a.late_ms, floor(extract(epoch from to_timestamp(i.started_ms / 1000) - a.scheduled_for) * 1000) - coalesce(a.jitter_ms, 0))
       from input i
       where a.run_id = i.run_id and a.run_id in (select run_id from before)
       returning a.run_id, a.shard

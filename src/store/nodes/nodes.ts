@@ -162,7 +162,7 @@ export interface BegunRun extends HeldRun {
 export function reclaimRuns(runs: readonly BegunRun[]) {
   return sql<{ runId: string }>`
     with before as (
-      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, to_timestamp(i.started_ms / 1000) as started_at, a.gate_id, a.queue_gate_id
+      select a.run_id, a.task_id, a.worker_id, a.attempt, a.fence, to_timestamp(i.started_ms / 1000) as started_at, a.gate_id, a.queue_gate_id, a.project_id, a.holds_project_place
       from agenda a
       join unnest(
         ${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[], ${list(runs, (r) => r.startedAt ?? null)}::float8[])
@@ -170,7 +170,7 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
       where a.fence = i.fence and a.state = 'running'
       for update of a
     ), back as (
-      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null,
+      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null, holds_project_place = null,
         side = null, fence = a.fence + 1, losses = a.losses + 1
       from before b where a.run_id = b.run_id
       returning a.run_id, a.lane, a.side, a.priority, a.wake_at
@@ -187,7 +187,7 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
 export function handBackRuns(runs: readonly HeldRun[]) {
   return sql<{ runId: string }>`
     with before as (
-      select a.run_id, a.gate_id, a.queue_gate_id, a.claimed_at, i.side
+      select a.run_id, a.gate_id, a.queue_gate_id, a.project_id, a.holds_project_place, a.claimed_at, i.side
       from agenda a
       join unnest(
         ${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[], ${list(runs, (r) => r.side ?? null)}::bigint[])
@@ -195,7 +195,7 @@ export function handBackRuns(runs: readonly HeldRun[]) {
       where a.fence = i.fence and a.state = 'running'
       for update of a
     ), back as (
-      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null,
+      update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null, holds_project_place = null,
         side = b.side, fence = a.fence + 1, attempt = a.attempt - 1
       from before b where a.run_id = b.run_id
       returning a.run_id, a.lane, a.side, a.priority, a.wake_at

@@ -123,7 +123,7 @@ export interface RemoteWork extends HeldWork {
 export const workHeldBy = ({ workerId, runIds }: { workerId: string; runIds: readonly string[] }) =>
   sql<HeldWork>`
   select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", claimed_at as "claimedAt",
-         fence, attempt, losses, cancel_at is not null as "isCancelled", cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace"
+         fence, attempt, losses, cancel_at is not null as "isCancelled", cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id, holds_project_place) > 0 as "holdsPlace"
   from agenda
   where run_id = any(${list(runIds, (id) => id)}::uuid[]) and worker_id = ${workerId} and state = 'running'
     and exists (select from node where id = ${workerId} and dead_at is null)`
@@ -147,7 +147,7 @@ export const workOfRemotes = (leaseMs: number) => sql<RemoteWork>`
   cross join lateral (
     select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor",
            wake_at as "wakeAt", claimed_at as "claimedAt", fence, attempt, losses, cancel_at is not null as "isCancelled",
-           cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id) > 0 as "holdsPlace", worker_id
+           cancel_at as "cancelledAt", num_nonnulls(gate_id, queue_gate_id, holds_project_place) > 0 as "holdsPlace", worker_id
     from agenda
     where shard = s.id and wake_at <= now() + interval '1 second' and state = 'running'
   ) a

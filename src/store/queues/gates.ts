@@ -1,22 +1,42 @@
 /**
  * Gates: how many of the runs behind one may be in progress at once, and how often they may start. The lane of a concurrency key has
- * a gate, and so has each queue. A place is held exactly as long as a live row names the gate it is one of; `held` is the
+ * a gate, and so has each queue; project-gates.ts has those of projects. A place is held exactly as long as a live row names the gate it is one of; `held` is the
  * number of such rows, and changes in the statement that changes them. Gates are locked in the order of
  * their ids, those of queues first.
  */
 import { list, type Part, part, reading, sql } from '../database/sql.ts'
 import { gapOf, isLimited, nextAtWithin, startsAhead, windowOf } from './rates.ts'
 
-/** `freed`: the places that the rows of `before` held are free again; the gates are locked in order. */
-export const freedPlaces = part`places as (
-      select p.id, count(*) as count from before cross join lateral (values (gate_id), (queue_gate_id)) p(id)
+/**
+ * `freed`: the places that the rows of `before` held are free again; the gates are locked in order, those of projects last.
+ * The rows have the columns `gate_id`, `queue_gate_id`, `project_id` and `holds_project_place` of the agenda.
+ */
+export const freedBy = (before: Part): Part => part`places as (
+      select p.id, count(*) as count from ${before} cross join lateral (values (gate_id), (queue_gate_id)) p(id)
       where p.id is not null group by p.id
     ), gates as (
       select id from gate where id in (select id from places) order by id for update
-    ), freed as (
+    ), freed_gates as (
       update gate g set held = g.held - p.count from gates join places p on p.id = gates.id where g.id = gates.id
       returning 1
+    ), ${lockedProjects(before)}, freed_projects as (
+      update project_gate g set held = greatest(0, g.held - p.count)
+      from project_gates l join project_places p on p.project_id = l.project_id where g.project_id = l.project_id
+      returning 1
+    ), freed as (
+      select 1 from freed_gates union all select 1 from freed_projects
     )`
+
+/** `project_places` and `project_gates`: gates of projects that rows hold places of, locked once the other gates are. */
+const lockedProjects = (before: Part): Part => part`project_places as (
+      select project_id, count(*) as count from ${before} where holds_project_place group by project_id
+    ), project_gates as (
+      select project_id, taken_at from project_gate
+      where project_id in (select project_id from project_places) and (select count(*) from freed_gates) >= 0
+      order by project_id for update
+    )`
+
+export const freedPlaces = freedBy(part`before`)
 
 /**
  * The same for runs that were never begun. A start that was not made does not count towards a rate, as long as no other claim has
@@ -26,7 +46,7 @@ export const returnedPlaces = part`places as (
       select p.id, claimed_at from before cross join lateral (values (gate_id), (queue_gate_id)) p(id) where p.id is not null
     ), gates as (
       select id, taken_at from gate where id in (select id from places) order by id for update
-    ), freed as (
+    ), freed_gates as (
       update gate g set held = g.held - p.count, next_at = g.next_at - p.unused * g.rate_gap * interval '1 microsecond'
       from (
         select gates.id, count(*) as count, count(*) filter (where places.claimed_at >= gates.taken_at) as unused
@@ -34,11 +54,23 @@ export const returnedPlaces = part`places as (
       ) p
       where g.id = p.id
       returning 1
+    ), ${lockedProjects(part`before`)}, freed_projects as (
+      update project_gate g set held = greatest(0, g.held - p.count), next_at = g.next_at - p.unused * g.rate_gap * interval '1 microsecond'
+      from (
+        select l.project_id, count(*) as count, count(*) filter (where b.claimed_at >= l.taken_at) as unused
+        from project_gates l join before b on b.project_id = l.project_id and b.holds_project_place group by l.project_id
+      ) p
+      where g.project_id = p.project_id
+      returning 1
+    ), freed as (
+      select 1 from freed_gates union all select 1 from freed_projects
     )`
 
-/** Gates of the queues whose runs in progress are limited. */
-export const limitedQueues = () => sql<{ id: number }>`
-  select id from gate where key is null and places is not null`
+/** Gates of the queues and projects whose runs in progress are limited. */
+export const limitedGates = () => sql<{ id: string }>`
+  select id::text as id from gate where key is null and places is not null
+  union all
+  select project_id::text from project_gate where places is not null`
 
 /** A lane whose runs are claimed only into a free place, and something waits in it. */
 export interface WaitingLane {
@@ -100,9 +132,11 @@ export const waitingLanes = ({
           select lane, priority, wake_at from ready where lane > o.lane order by lane, priority, wake_at limit 1
         ) next
       ), waiting as (
-        select o.lane, o.priority, o.wake_at, l.keyed, o.lane = any(${list(blocked, (id) => id)}::bigint[]) as blocked, w.id as queue_gate, l.keyed or w.id is not null as gated,
+        select o.lane, o.priority, o.wake_at, l.keyed, o.lane = any(${list(blocked, (id) => id)}::bigint[]) as blocked, w.id as queue_gate, l.keyed or w.id is not null or p.project_id is not null as gated,
+               least(p.room, (p.rate_window - p.ahead) / p.rate_gap) as project_free,
                least(w.room, (w.rate_window - w.ahead) / w.rate_gap) as queue_free, least(l.room, (l.rate_window - l.ahead) / l.rate_gap) as key_free,
-               greatest(${opensIn(part`l.rate_gap`, part`l.rate_window`, part`l.ahead`)}, ${opensIn(part`w.rate_gap`, part`w.rate_window`, part`w.ahead`)}) as opens_in
+               greatest(${opensIn(part`l.rate_gap`, part`l.rate_window`, part`l.ahead`)}, ${opensIn(part`w.rate_gap`, part`w.rate_window`, part`w.ahead`)},
+                        ${opensIn(part`p.rate_gap`, part`p.rate_window`, part`p.ahead`)}) as opens_in
         from occupied o
         cross join lateral (
           select project_id, queue, labels, handler, true as keyed, false as strict, places - held as room, rate_gap, rate_window, ${startsAhead} as ahead
@@ -116,14 +150,18 @@ export const waitingLanes = ({
           select id, places - held as room, rate_gap, rate_window, ${startsAhead} as ahead from gate g
           where project_id = l.project_id and queue = l.queue and key is null and ${isLimited}
         ) w on true
-        where (l.keyed or l.strict or w.id is not null)
+        left join lateral (
+          select project_id, places - held as room, rate_gap, rate_window, ${startsAhead} as ahead from project_gate g
+          where g.project_id = l.project_id and ${isLimited}
+        ) p on true
+        where (l.keyed or l.strict or w.id is not null or p.project_id is not null)
           and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
           and case when ${textList(handlers)}::text[] is null then l.handler is null else l.handler = any(${textList(handlers)}::text[]) end
           and (${projectId}::uuid is null or l.project_id = ${projectId}::uuid)
           and (${textList(queues)}::text[] is null or l.queue = any(${textList(queues)}::text[]))
       ), open as (
         select *, row_number() over (partition by queue_gate, blocked order by priority, wake_at) as turn from waiting
-        where coalesce(least(key_free, queue_free), 1) > 0
+        where coalesce(least(key_free, queue_free, project_free), 1) > 0
       )
       select o.lane as id, o.gated as "isGated", o.keyed as "isKeyed", next.priority as "nextPriority", next.wake_at::text as "nextWakeAt",
              s."opensInMs"
@@ -142,7 +180,7 @@ export const waitingLanes = ({
  * allows that, because a claim for each of them would cost too much.
  */
 const opensIn = (gap: Part, window: Part, ahead: Part): Part =>
-  part`greatest((${ahead} + ${gap} - 1) % ${gap} + 1, least(25000, (${window} - ${gap}) / 2))`
+  part`case when ${gap} is not null then greatest((${ahead} + ${gap} - 1) % ${gap} + 1, least(25000, (${window} - ${gap}) / 2)) end`
 
 const textList = (words: readonly string[] | null) => words && list(words, (word) => word)
 

@@ -52,7 +52,7 @@ export interface ServedLane {
   /** Whose runs wait here, and for room in which line, when it is a side lane. */
   readonly projectId: string
   readonly line: string | null
-  /** Its queue has a limit or a rate. Only side lanes of such queues are answered. */
+  /** Its queue or its project has a limit or a rate. Only side lanes of such queues are answered. */
   readonly isLimited: boolean
 }
 
@@ -61,11 +61,12 @@ export interface ServedLane {
  * of limited queues too. Those of handlers are for workers that offer them, and never for ours.
  */
 export const servedLanes = (labels: readonly string[]) => sql<ServedLane>`
-  select l.id, l.strict as "isStrict", l.catchup as "isLate", l.project_id as "projectId", l.line, g.id is not null as "isLimited"
+  select l.id, l.strict as "isStrict", l.catchup as "isLate", l.project_id as "projectId", l.line, (g.id is not null or p.project_id is not null) as "isLimited"
   from lane l join queue q on q.project_id = l.project_id and q.name = l.queue
   left join gate g on g.project_id = l.project_id and g.queue = l.queue and g.key is null and ${isLimited}
+  left join project_gate p on p.project_id = l.project_id and (p.places is not null or p.rate_gap is not null)
   where q.paused_at is null and l.handler is null and l.labels <@ ${list(labels, (label) => label)}::text[]
-    and (g.id is null or l.line is not null)`
+    and ((g.id is null and p.project_id is null) or l.line is not null)`
 
 /** A queue as users see it. */
 export interface QueueRow {

@@ -53,7 +53,7 @@ export const takeReady = ({ workerId, lanes, limit, most }: ClaimRequest) =>
   )
 
 /**
- * Takes waiting runs off lanes behind gates. The gates' locks come first, those of queues before those of keys,
+ * Takes waiting runs off lanes behind gates. The gates' locks come first, those of projects before those of queues and keys,
  * and are held to the end: nobody else can count their places or take from their lanes meanwhile, which makes
  * the limits and the rates exact and the order of a key strict. A gate that somebody else has locked is passed over, and no
  * more gates of keys are locked than runs are wanted. The gates that a run holds places of are those of the lane
@@ -65,7 +65,7 @@ export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequ
       with alive as materialized (
         select id from node where id = ${workerId} and dead_at is null for key share
       ), asked as materialized (
-        select i.lane, i.n, i.most, i.last_priority, i.last_wake_at, l.gate_id, g.id as queue_gate_id
+        select i.lane, i.n, i.most, i.last_priority, i.last_wake_at, l.gate_id, g.id as queue_gate_id, p.project_id as gated_project
         from unnest(
           ${list(lanes, (id) => id)}::bigint[], ${list(lanes, (id) => upTo?.get(id)?.priority ?? null)}::smallint[],
           ${list(lanes, (id) => upTo?.get(id)?.wakeAt ?? null)}::timestamptz[], ${list(lanes, (id) => most?.get(id) ?? limit)}::integer[]
@@ -76,25 +76,35 @@ export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequ
           select null, project_id, queue from lane where id = i.lane
         ) l
         left join gate g on g.project_id = l.project_id and g.queue = l.queue and g.key is null and ${isLimited}
-        where exists (select from alive) and (l.gate_id is not null or g.id is not null)
+        left join project_gate p on p.project_id = l.project_id and (p.places is not null or p.rate_gap is not null)
+        where exists (select from alive) and (l.gate_id is not null or g.id is not null or p.project_id is not null)
+      ), projects as materialized (
+        select g.project_id, ${freeStarts} as free from project_gate g
+        where g.project_id in (select gated_project from asked) and ${freeStarts} > 0
+        order by g.project_id for update skip locked
       ), queues as materialized (
         select g.id, ${freeStarts} as free from gate g
-        where g.id in (select queue_gate_id from asked) and ${freeStarts} > 0
+        where g.id in (select queue_gate_id from asked where gated_project is null or gated_project in (select project_id from projects)) and ${freeStarts} > 0
         order by g.id for update skip locked
       ), keys as materialized (
         select g.id, ${freeStarts} as free
         from asked a join gate g on g.id = a.gate_id
         where ${freeStarts} > 0 and (a.queue_gate_id is null or a.queue_gate_id in (select id from queues))
+          and (a.gated_project is null or a.gated_project in (select project_id from projects))
         order by a.n limit ${limit} for update of g skip locked
       ), open as materialized (
-        select a.lane, a.last_priority, a.last_wake_at, a.gate_id, a.queue_gate_id, w.free as queue_free, least(k.free, w.free, a.most, ${limit}) as free
+        select a.lane, a.last_priority, a.last_wake_at, a.gate_id, a.queue_gate_id, w.free as queue_free, a.gated_project, p.free as project_free,
+               least(k.free, w.free, p.free, a.most, ${limit}) as free
         from asked a
         left join keys k on k.id = a.gate_id
         left join queues w on w.id = a.queue_gate_id
+        left join projects p on p.project_id = a.gated_project
         where (a.gate_id is null or k.id is not null) and (a.queue_gate_id is null or w.id is not null)
+          and (a.gated_project is null or p.project_id is not null)
       ), best as materialized (
         select place from (
-          select next.*, o.queue_free,
+          select waiting.*, row_number() over (partition by gated_project order by priority, wake_at, run_id) as project_turn from (
+          select next.*, o.queue_free, o.gated_project, o.project_free,
                  row_number() over (partition by o.queue_gate_id order by next.priority, next.wake_at, next.run_id) as turn
           from open o
           cross join lateral (
@@ -102,15 +112,18 @@ export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequ
             where lane = o.lane and (o.last_priority is null or (priority, wake_at) <= (o.last_priority, o.last_wake_at))
             order by priority, wake_at, run_id limit o.free
           ) next
-        ) waiting
-        where queue_free is null or turn <= queue_free
+          ) waiting
+          where queue_free is null or turn <= queue_free
+        ) fair
+        where project_free is null or project_turn <= project_free
         order by priority, wake_at, run_id
         limit ${limit}
       ), taken as (
         delete from ready where ctid = any(array(select place from best)) returning run_id, lane
       ), claimed as (
         update agenda a set state = 'running', worker_id = ${workerId}, claimed_at = clock_timestamp(), fence = a.fence + 1,
-          attempt = a.attempt + 1, gate_id = o.gate_id, queue_gate_id = o.queue_gate_id
+          attempt = a.attempt + 1, gate_id = o.gate_id, queue_gate_id = o.queue_gate_id,
+          holds_project_place = case when o.gated_project is not null then true end
         from taken t join open o on o.lane = t.lane
         where a.run_id = t.run_id and a.state = 'pending'
         returning a.*
@@ -119,6 +132,10 @@ export const takeGated = ({ workerId, lanes, limit, most, upTo }: GatedClaimRequ
         from (select p.id, count(*) as count, min(claimed_at) as first from claimed cross join lateral (values (gate_id), (queue_gate_id)) p(id)
               where p.id is not null group by p.id) p
         where g.id = p.id
+      ), counted_projects as (
+        update project_gate g set held = g.held + p.count, next_at = ${nextAtAfter(part`p.count`)}, taken_at = p.first
+        from (select project_id, count(*) as count, min(claimed_at) as first from claimed where holds_project_place group by project_id) p
+        where g.project_id = p.project_id
       )
       select run_id as "runId", task_id as "taskId", version, nullif(kind, 'occurrence') as kind, scheduled_for as "scheduledFor", wake_at as "wakeAt", fence, attempt, losses, lane, side,
              cancel_at is not null as "isCancelled", true as "holdsPlace", "isShort"

@@ -39,7 +39,8 @@ export const waitingIn = ({
   limit: number
 }) => sql<Waiting>`
   select l.queue, q.paused_at as "queuePausedAt", w.places as "queueLimit", coalesce(w.held, 0) as "queueHeld", l.key, l.places as "keyLimit",
-         l.held as "keyHeld", w.rate as "queueRate", w.opens_at as "queueOpensAt", l.rate as "keyRate", l.opens_at as "keyOpensAt", l.labels, l.handler,
+         l.held as "keyHeld", w.rate as "queueRate", w.opens_at as "queueOpensAt", l.rate as "keyRate", l.opens_at as "keyOpensAt", p.places as "projectLimit", coalesce(p.held, 0) as "projectHeld",
+         p.rate as "projectRate", p.opens_at as "projectOpensAt", l.labels, l.handler,
          (select count(*)::integer from (
             select from ready r where r.lane = ${lane}
               and (r.priority, r.wake_at, r.run_id)
@@ -54,6 +55,9 @@ export const waitingIn = ({
   left join lateral (
     select places, held, rate, ${nextStartAt} as opens_at from gate g where g.project_id = l.project_id and g.queue = l.queue and g.key is null
   ) w on true
+  left join lateral (
+    select places, held, rate, ${nextStartAt} as opens_at from project_gate g where g.project_id = l.project_id
+  ) p on true
   limit 1`
 
 /** What a worker must offer. */

@@ -1,11 +1,12 @@
 /** No more at once than there are places: behind a key, and of a queue with a limit. */
 
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { ClaimedRun } from '../../../src/core/run/claim.ts'
 import { DEFAULT_PROJECT_ID } from '../../../src/core/values/default-project.ts'
 import { endRuns, retryRuns } from '../../../src/store/agenda/outcomes.ts'
 import { declareDead, handBackRuns, reclaimRuns } from '../../../src/store/nodes/nodes.ts'
 import { setQueueLimit } from '../../../src/store/queues/gates.ts'
+import { makeProjectGate, readProjectGate, setProjectGate } from '../../../src/store/queues/project-gates.ts'
 import { type Bench, ending, idsOf, retry, type Waiting } from '../bench.ts'
 
 export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGated }: Bench): void {
@@ -163,6 +164,53 @@ export function gates({ db, rig, aLane, aGatedLane, aWorker, claimGated, takeGat
       await rig.settled()
 
       expect(await claim()).toEqual([])
+    })
+  })
+
+  describe('of a project with a limit', () => {
+    const limitProject = (maxRunning: number | null) =>
+      db.run(setProjectGate({ projectId: DEFAULT_PROJECT_ID, maxRunning, runRate: null }))
+    const heldByProject = async () =>
+      (await db.run(readProjectGate(DEFAULT_PROJECT_ID))).map(({ running }) => running)
+
+    afterEach(() => limitProject(null))
+
+    test('no more runs are taken than it has places, over all queues and keys and whoever asks; every end of a lease frees one', async () => {
+      await db.run(makeProjectGate(DEFAULT_PROJECT_ID))
+      await limitProject(1_000)
+      // Tests before this one may have left runs in progress, which count.
+      const [before = 0] = await heldByProject()
+      await limitProject(before + 3)
+      const [open, other] = [await aLane(), await aLane()]
+      const keyed = await aLane({ queue: other.queue, concurrencyKey: 'key', concurrencyLimit: 2 })
+      await db.run(setQueueLimit({ projectId: DEFAULT_PROJECT_ID, name: other.queue, limit: 2 }))
+      const lanes = [open.id, other.id, keyed.id]
+      const now = Date.now()
+      const best = [...(await open.put({ dueAt: now - 9_000 })), ...(await keyed.put({ dueAt: now - 8_000 }))]
+      for (const lane of [open, other, keyed]) await lane.put({ count: 4, dueAt: now - 1_000 })
+      const workers = await Promise.all(Array.from({ length: 4 }, aWorker))
+      const takeAll = async () =>
+        (await Promise.all(workers.map((workerId) => takeGated({ workerId, lanes, limit: 10 })))).flat()
+
+      const first = await takeAll()
+      expect(first).toHaveLength(3)
+      expect(idsOf(first)).toEqual(expect.arrayContaining(idsOf(best)))
+      expect(await takeAll()).toEqual([])
+      await db.run(retryRuns(first.slice(0, 1).map(retry)))
+      await db.run(reclaimRuns(first.slice(1, 2)))
+      await db.run(handBackRuns(first.slice(2)))
+      expect(await heldByProject()).toEqual([before])
+
+      for (let round = 0, left = 13; left > 0; round++) {
+        expect(round).toBeLessThan(20)
+        const claimed = await takeAll()
+        expect(await heldByProject()).toEqual([before + claimed.length])
+        expect(claimed.length).toBeGreaterThan(0)
+        expect(claimed.length).toBeLessThanOrEqual(3)
+        await db.run(endRuns(claimed.map(ending)))
+        left -= claimed.length
+      }
+      expect(await heldByProject()).toEqual([before])
     })
   })
 

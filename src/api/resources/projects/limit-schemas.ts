@@ -6,6 +6,9 @@ import { MAX_DURATION_MS } from '../../../core/values/duration.ts'
 import { parseRate } from '../../../core/values/rate.ts'
 import { durationBetween } from '../../../operations/validation/values.ts'
 
+/** The rate of a gate. */
+const MAX_RUNS_PER_SECOND = 1_000
+const MAX_RUNNING = 1_000_000
 const MAX_TASKS = 1_000_000_000
 const MAX_BYTES = 2_147_483_647
 const MAX_STORED_BYTES = Number.MAX_SAFE_INTEGER
@@ -29,6 +32,9 @@ const DOCS = {
   maxPayloadBytes: 'Maximum size of the definition of one task, in bytes.',
   maxTasks: 'Maximum number of tasks that have not finished and are neither cancelled nor deleted.',
   maxStoredBytes: 'Maximum size of the definitions of these tasks together, in bytes.',
+  runRate:
+    'Maximum number of runs that start per second, minute or hour, over all workers, such as `10/s`. As many as a tenth of a second allows may start at once, at least 1.',
+  maxRunning: 'Maximum number of runs in progress at once, over all workers.',
 }
 
 /** The limits that a key can have. */
@@ -43,6 +49,8 @@ const projectFields = {
   ...keyFields,
   maxTasks: z.int().min(0).max(MAX_TASKS).nullable(),
   maxStoredBytes: z.int().min(0).max(MAX_STORED_BYTES).nullable(),
+  runRate: rate(MAX_RUNS_PER_SECOND).nullable(),
+  maxRunning: z.int().min(1).max(MAX_RUNNING).nullable(),
 }
 
 type Fields = Readonly<Record<string, z.ZodType>>
@@ -77,6 +85,8 @@ export const ProjectLimits = z
     minPeriod: z.string().describe(DOCS.minPeriod),
     maxTasks: z.int().nullable().describe(`${DOCS.maxTasks} Null for no limit.`),
     maxStoredBytes: z.int().nullable().describe(`${DOCS.maxStoredBytes} Null for no limit.`),
+    runRate: z.string().nullable().describe(`${DOCS.runRate} Null for no limit.`),
+    maxRunning: z.int().nullable().describe(`${DOCS.maxRunning} Null for no limit.`),
   })
   .meta({ id: 'ProjectLimits' })
 export const EditProjectLimits = toSet(projectFields).meta({ id: 'EditProjectLimits' })
@@ -92,6 +102,7 @@ export const ProjectUse = z
       .int()
       .nullable()
       .describe('Requests of the current `requestRate` window that are used up; null without that limit.'),
+    running: z.int().nullable().describe('Runs in progress; null without `maxRunning`.'),
   })
   .describe('What is used of the limits that are set, counted within the last seconds.')
   .meta({ id: 'ProjectUse' })

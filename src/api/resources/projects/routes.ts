@@ -132,7 +132,7 @@ const shown = async (context: Context, row: ProjectRow): Promise<Project> => ({
 
 function present(row: ProjectRow): Project {
   const { id, name, mailFrom, mailReplyTo, createdAt, archivedAt } = row
-  const { runRate: _rate, maxRunning: _running, ...limits } = inWords(projectLimits(row))
+  const limits = inWords(projectLimits(row))
   return {
     id,
     name,

@@ -1,0 +1,17 @@
+import type { Database } from '../store/database/database.ts'
+import { heldProjectGates, lockProjectGate, recountProjectGate } from '../store/queues/project-gates.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+/**
+ * Counts the places of projects again that limit their runs. A node of a release that does not know of these places ends runs
+ * without giving theirs back, and would stop a project for good.
+ */
+export async function recountProjectGates({ db, log }: { db: Database; log: Logger }): Promise<void> {
+  for (const { projectId } of await db.run(heldProjectGates())) {
+    const wrong = await db.transaction(async (tx) => {
+      await tx.run(lockProjectGate(projectId))
+      return tx.run(recountProjectGate(projectId))
+    })
+    if (wrong.length > 0) log.warn({ projectId }, 'runs in progress of a project were counted again')
+  }
+}
