@@ -96,9 +96,9 @@ const code = (text: string) => `\`${text}\``
 const grouped = (value: number) => value.toLocaleString('en').replaceAll(',', ' ')
 
 /** Columns as wide as their widest cell. */
-function table(rows: readonly Row[]): string {
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+/** A table as the formatter writes it. */
+export function table([head, ...body]: readonly [Row, ...Row[]]): string {
+  const widths = head.map((_, column) => Math.max(...[head, ...body].map((row) => row[column]?.length ?? 0)))
   const line = (row: Row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
-  const [head = HEAD, ...body] = rows
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n')
 }

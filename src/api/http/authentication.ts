@@ -10,7 +10,7 @@
  * credential of its kind decides: it answers with a principal, or refuses one that is not good with `unauthenticated`.
  * To accept another kind, such as the session of somebody who has signed in, add an authenticator.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import {
   type Access,
   EVERYTHING,
@@ -35,6 +35,13 @@ import { bearerOf } from './request.ts'
 /** Finds credentials of one kind. Null: the request carries none of this kind. */
 export type Authenticator = (request: FastifyRequest) => Principal | null | Promise<Principal | null>
 
+/** A route and the access that it needs. */
+export interface AccessedRoute {
+  readonly method: string
+  readonly url: string
+  readonly access: Access
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What the caller must be allowed. */
@@ -43,6 +50,11 @@ declare module 'fastify' {
     isProjectInPath?: boolean
     /** The request may last: it is cut off when the caller's credential ends. */
     isLong?: boolean
+  }
+
+  interface FastifyInstance {
+    /** Every route, and what its caller must be allowed. */
+    accessTable: AccessedRoute[]
   }
 
   interface FastifyRequest {
@@ -110,14 +122,17 @@ async function callFor(
 
 const configOf = (request: FastifyRequest) => request.routeOptions.config
 
-/** Fails the start where a route does not say who may call it. */
+/** Lists the routes, and fails the start where one does not say who may call it. */
 function requireDeclarations(app: App): void {
-  const routes: { readonly method: string | string[]; readonly url: string; readonly config?: object }[] = []
-  app.addHook('onRoute', (route) => void routes.push(route))
+  const declared: RouteOptions[] = []
+  app.addHook('onRoute', (route) => void declared.push(route))
+  app.decorate('accessTable', [] as AccessedRoute[])
   app.addHook('onReady', async () => {
-    const open = routes.filter(({ config = {} }) => !('access' in config))
-    if (open.length === 0) return
-    throw new Error(`routes without access: ${open.map(({ method, url }) => `${method} ${url}`).join(', ')}`)
+    for (const { method, url, config } of declared) {
+      if (config?.access === undefined)
+        throw new Error(`the route ${String(method)} ${url} declares no access`)
+      for (const one of [method].flat()) app.accessTable.push({ method: one, url, access: config.access })
+    }
   })
 }
 
