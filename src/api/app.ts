@@ -165,7 +165,7 @@ export async function createApp({
   answerOtherOrigins(app, installation.allowedOrigins)
   guardOrigin(app, { ownOrigins: ownOrigins(installation), publicUrl })
   showPages(app, dashboard)
-  const projects = new ProjectBook(facilities.db)
+  const projects = new ProjectBook(facilities)
   authenticateRequests(app, { facilities, keys, projects, authenticators, remoteWorkers })
   limitRequests(app, { quotas: new RequestQuotas({ db: facilities.db, log }), projects })
   takeLargeBodiesInTurn(app)

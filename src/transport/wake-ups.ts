@@ -23,14 +23,14 @@ export interface WakeUps {
   announceTargets(): void
   /** A user asked that running attempts be stopped. */
   announceCancel(): void
-  /** Keys were created, revoked or changed. */
-  announceKeys(): void
+  /** Keys were created, revoked or changed, or projects created, archived or restored. */
+  announceAccess(): void
   onDue(listener: (hints: readonly DueHint[]) => void): void
   onReady(listener: () => void): void
   onQueues(listener: () => void): void
   onTargets(listener: () => void): void
   onCancel(listener: () => void): void
-  onKeys(listener: () => void): void
+  onAccess(listener: () => void): void
 }
 
 /** Wake-ups within one process: enough when it is the only one. */
@@ -62,7 +62,7 @@ export class LocalWakeUps implements WakeUps {
     for (const listener of this.#cancel) listener()
   }
 
-  announceKeys(): void {
+  announceAccess(): void {
     for (const listener of this.#keys) listener()
   }
 
@@ -86,7 +86,7 @@ export class LocalWakeUps implements WakeUps {
     this.#cancel.push(listener)
   }
 
-  onKeys(listener: () => void): void {
+  onAccess(listener: () => void): void {
     this.#keys.push(listener)
   }
 }

@@ -178,6 +178,15 @@ const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Pro
     'blackout.delete',
     async () => send('DELETE', `/v1/blackouts/${await made(send('POST', '/v1/blackouts', BLACKOUT))}`),
   ],
+  'PUT /v1/secrets/{name}': ['secret.set', () => send('PUT', '/v1/secrets/TOKEN', { value: 'a value' })],
+  'DELETE /v1/secrets/{name}': [
+    'secret.delete',
+    async () => {
+      await send('PUT', '/v1/secrets/OLD', { value: 'a value' })
+      return send('DELETE', '/v1/secrets/OLD')
+    },
+  ],
+  'POST /v1/secrets-key/rotate': ['encryption_key.rotate', () => send('POST', '/v1/secrets-key/rotate')],
   'POST /v1/signing-secrets': ['signing_secret.create', () => send('POST', '/v1/signing-secrets', {})],
   'POST /v1/signing-secrets/rotate': [
     'signing_secret.create',

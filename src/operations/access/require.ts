@@ -17,6 +17,10 @@ export function requireQueue({ reach: { queues } }: Pick<Context, 'reach'>, queu
     throw new Refusal('forbidden', `This API key cannot be used for the queue ${queue}.`)
 }
 
+/** Refuses a caller whose key is limited to other queues than that of a task. */
+export const requireQueueOf = (caller: Pick<Context, 'reach'>, { queue }: { readonly queue: string }): void =>
+  requireQueue(caller, queue)
+
 /** Refuses a caller whose key is limited to queues, for what concerns all of them. */
 export function requireAllQueues({ reach: { queues } }: Pick<Context, 'reach'>): void {
   if (queues !== null)

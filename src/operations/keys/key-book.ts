@@ -77,7 +77,7 @@ export class KeyBook implements Service {
       log,
       runOnce: () => this.#writeUses(),
     })
-    wakeUps.onKeys(() => this.#lookAgain())
+    wakeUps.onAccess(() => this.#lookAgain())
   }
 
   start(): void {

@@ -52,7 +52,7 @@ export async function createKey(context: Context, wanted: KeyToMake): Promise<Ap
   const projectId = await projectFor(context, wanted.project)
   const allowed = reachWithin(reach, wanted, clock.now())
   const made = await storeKey(context, { ...wanted, ...allowed, projectId, createdBy: nameOf(actor) })
-  wakeUps.announceKeys()
+  wakeUps.announceAccess()
   const scope = { ...scopeOf(context), ...(projectId === null ? {} : { projectId }) }
   return { ...(await theKey(db, scope, made.id)), ...made }
 }
@@ -195,7 +195,7 @@ export async function limitKey(
       after: recorded({ ...before, limits }),
     })
   })
-  wakeUps.announceKeys()
+  wakeUps.announceAccess()
   return theKey(db, scope, id)
 }
 
@@ -213,7 +213,7 @@ export async function endKey(context: Context, id: string): Promise<void> {
       before: recorded(old),
     })
   })
-  wakeUps.announceKeys()
+  wakeUps.announceAccess()
 }
 
 /** How a key is replaced. */
@@ -254,7 +254,7 @@ export async function replaceKey(
     })
     return theKey(tx, scope, rotated.id)
   })
-  wakeUps.announceKeys()
+  wakeUps.announceAccess()
   return { ...made, key: text }
 }
 

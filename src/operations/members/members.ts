@@ -59,7 +59,7 @@ export async function setMember(
       })
     return { member, isNew: before === undefined }
   })
-  context.wakeUps.announceKeys()
+  context.wakeUps.announceAccess()
   return saved
 }
 
@@ -75,7 +75,7 @@ export async function removeMember(context: Context, scope: MemberScope, id: str
       projectId,
     })
   })
-  context.wakeUps.announceKeys()
+  context.wakeUps.announceAccess()
 }
 
 const told = ({ kind, who, role }: MemberRow) => ({ [kind]: who, role })

@@ -45,6 +45,7 @@ export async function archiveProject(context: Context): Promise<void> {
     if (archived)
       await record(tx, context, 'project.archive', { before: null, after: utc(archived.archivedAt) })
   })
+  context.wakeUps.announceAccess()
 }
 
 export async function restoreProject(context: Context): Promise<void> {
@@ -55,6 +56,7 @@ export async function restoreProject(context: Context): Promise<void> {
     if (restored && before?.archivedAt != null)
       await record(tx, context, 'project.restore', { before: utc(before.archivedAt), after: null })
   })
+  context.wakeUps.announceAccess()
 }
 
 async function record(

@@ -1,7 +1,11 @@
-/** The projects as this node knows them, for finding the one that a request names. What was looked up is good for a second. */
+/**
+ * The projects as this node knows them, for finding the one that a request names. What was looked up is good for a second, and
+ * forgotten at once when a project is created, archived or restored.
+ */
 import { ShortMemory } from '../../runtime/short-memory.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { type KnownProject, knownProject, knownProjectByName } from '../../store/projects/projects.ts'
+import type { WakeUps } from '../../transport/wake-ups.ts'
 
 const FRESH_MS = 1_000
 const MAX_PROJECTS_KNOWN = 10_000
@@ -11,8 +15,12 @@ export class ProjectBook {
   readonly #byName = new ShortMemory<KnownProject | null>({ freshMs: FRESH_MS, max: MAX_PROJECTS_KNOWN })
   readonly #byId = new ShortMemory<KnownProject | null>({ freshMs: FRESH_MS, max: MAX_PROJECTS_KNOWN })
 
-  constructor(db: Queryable) {
+  constructor({ db, wakeUps }: { readonly db: Queryable; readonly wakeUps: WakeUps }) {
     this.#db = db
+    wakeUps.onAccess(() => {
+      this.#byName.forget()
+      this.#byId.forget()
+    })
   }
 
   named(name: string): KnownProject | null | Promise<KnownProject | null> {

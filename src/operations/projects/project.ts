@@ -70,6 +70,7 @@ export async function createProject(context: Context, name: string, edit: Projec
       throw new Refusal('name_in_use', `A project with the name ${name} exists.`)
     throw refusedLimits(error)
   }
+  context.wakeUps.announceAccess()
   return getProject({ ...context, projectId: id })
 }
 

@@ -76,7 +76,7 @@ export class SessionBook implements Service {
         runOnce: () => this.deleteEnded(),
       }),
     ]
-    wakeUps.onKeys(() => this.#lookAgain())
+    wakeUps.onAccess(() => this.#lookAgain())
   }
 
   start(): void {
@@ -142,7 +142,7 @@ export class SessionBook implements Service {
 
   /** To be called once what was changed is committed. */
   announce(): void {
-    this.#options.wakeUps.announceKeys()
+    this.#options.wakeUps.announceAccess()
   }
 
   /** One pass of removing sessions that have ended by themselves. */

@@ -4,7 +4,7 @@ import { type Lane, laneOf } from '../../core/run/lane.ts'
 import type { TaskInput } from '../../core/task/task-input.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import { insertTasks, type NewTask, type RememberedAnswer, type TaskRow } from '../../store/tasks/tasks.ts'
-import { requireQueue } from '../access/require.ts'
+import { requireQueueOf } from '../access/require.ts'
 import { originOf } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember } from '../idempotency.ts'
@@ -84,7 +84,7 @@ export function newTask(
   const id = uuidv7()
   const now = Math.floor(clock.now())
   const definition = defineTask(input, { now, traceparent, projectId, seed: input.key ?? id })
-  requireQueue(context, definition.queue)
+  requireQueueOf(context, definition)
   const lane = laneOf(projectId, definition)
   const first = firstRow(definition, now)
   keepLimits(definition, limits, { now })

@@ -18,7 +18,7 @@ import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { replaceSecretUses } from '../../store/secrets/secrets.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
-import { requireQueue } from '../access/require.ts'
+import { requireQueueOf } from '../access/require.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { admitEdit, limitsStorage } from '../limits/admit-tasks.ts'
@@ -92,7 +92,7 @@ export async function redefine(
     if (change === null) return []
     const { isRetimed, ...redefined } = change
     const { definition } = redefined
-    requireQueue(context, definition.queue)
+    requireQueueOf(context, definition)
     key = redefined.key
     keepLimits(definition, limits, { now, isRetimed })
     if (limitsStorage(limits.project))

@@ -15,7 +15,7 @@ import type { Steps } from '../../core/values/steps.ts'
 import { inTurns } from '../../runtime/turns.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
-import { requireQueue } from '../access/require.ts'
+import { requireQueueOf } from '../access/require.ts'
 import type { Context } from '../context.ts'
 import { notFound } from './read-tasks.ts'
 
@@ -33,7 +33,7 @@ export async function lockLiving(tx: Queryable, changer: Changer, id: string): P
 export async function lockOwn(tx: Queryable, changer: Changer, id: string): Promise<changes.LockedTask> {
   const [task] = await tx.run(changes.lockTask(changer.projectId, id))
   if (!task) return notFound(id)
-  requireQueue(changer, task.definition.queue)
+  requireQueueOf(changer, task.definition)
   return task
 }
 

@@ -110,8 +110,8 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#sendSoon()
   }
 
-  announceKeys(): void {
-    this.#local.announceKeys()
+  announceAccess(): void {
+    this.#local.announceAccess()
     this.#keys = true
     this.#sendSoon()
   }
@@ -136,8 +136,8 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#local.onCancel(listener)
   }
 
-  onKeys(listener: () => void): void {
-    this.#local.onKeys(listener)
+  onAccess(listener: () => void): void {
+    this.#local.onAccess(listener)
   }
 
   #gather(hints: readonly DueHint[]): void {
@@ -240,7 +240,7 @@ export class PostgresWakeUps implements WakeUps, Service {
     this.#local.announceTargets()
     this.#local.announceReady()
     this.#local.announceCancel()
-    this.#local.announceKeys()
+    this.#local.announceAccess()
   }
 
   /** A connection that was cut off without a word would be silent for ever, and nobody would know. */
@@ -272,6 +272,6 @@ export class PostgresWakeUps implements WakeUps, Service {
     if (message.targets) this.#local.announceTargets()
     if (message.ready) this.#local.announceReady()
     if (message.cancel) this.#local.announceCancel()
-    if (message.keys) this.#local.announceKeys()
+    if (message.keys) this.#local.announceAccess()
   }
 }
