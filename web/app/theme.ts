@@ -36,10 +36,12 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#565d66',
     '--mantine-color-body': '#fbfbfd',
     '--mantine-color-placeholder': '#6a717a',
+    '--mantine-color-error': '#c22b2b',
   },
   dark: {
     '--mantine-color-dimmed': '#a9b1ba',
     '--mantine-color-body': '#15171c',
     '--mantine-color-placeholder': '#98a0a9',
+    '--mantine-color-error': '#ff8585',
   },
 })

@@ -11,7 +11,14 @@ import classes from './user-menu.module.css'
 export function UserMenu({ me }: { readonly me: Me }) {
   const name = nameOf(me)
   return (
-    <Menu withinPortal={false} transitionProps={{ duration: 0 }} position="bottom-end" returnFocus>
+    <Menu
+      withinPortal={false}
+      transitionProps={{ duration: 0 }}
+      position="bottom-end"
+      returnFocus
+      // It would stand among the entries, where nothing but entries may.
+      withInitialFocusPlaceholder={false}
+    >
       <Menu.Target>
         <ActionIcon variant="default" size="lg" aria-label={`Signed in as ${name}`} title={name}>
           <Icon name={me.kind === 'key' ? 'key' : 'person'} />

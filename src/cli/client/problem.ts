@@ -64,7 +64,8 @@ function hintFor({ status, code, runId }: Problem): string {
   if (code === 'too_many_blackouts')
     return 'To list them: belfry blackout list. To remove one: belfry blackout remove NAME'
   if (code === 'task_ended') return 'Create a new task: belfry task create --help'
-  if (code === 'unauthenticated') return 'Pass an API key with --api-key or BELFRY_KEY.'
+  if (code === 'unauthenticated')
+    return 'Log in with belfry login, or pass an API key with --api-key or BELFRY_KEY.'
   if (code === 'forbidden') return 'Use an API key with that role, or ask an admin of the project.'
   if (status === 404) return 'To see what exists: belfry task list, belfry run list'
   if (code.startsWith('database_')) return 'Fix this and try again.'

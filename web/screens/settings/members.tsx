@@ -59,7 +59,7 @@ interface MemberRowProps {
 function MemberRow({ member, onRemove }: MemberRowProps) {
   const { email, role, createdAt, createdBy } = member
   return (
-    <li className={classes.row}>
+    <li className={`${classes.row} ${classes.member}`}>
       <div className={classes.main}>
         <strong className={classes.words}>{whoOf(member)}</strong>
         <span className={classes.small}>{email === null ? 'Group' : 'Person'}</span>

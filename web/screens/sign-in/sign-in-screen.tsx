@@ -39,7 +39,7 @@ export function SignInScreen() {
         {!methods && !error && <Bones count={2} />}
         {methods?.openid && (
           <>
-            <Button component="a" href={loginAddress(path)} size="md" fullWidth>
+            <Button component="a" href={loginAddress(path)} fullWidth>
               Sign in with your company account
             </Button>
             <p className={classes.small}>Continues at {methods.openid.name}</p>

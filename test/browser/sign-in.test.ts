@@ -1,0 +1,128 @@
+/** Signing in at the dashboard, in a real browser and at a real provider. */
+import { expect, test } from 'vitest'
+import { sql } from '../../src/store/database/sql.ts'
+import { startBalancer } from '../support/balancer.ts'
+import { PHONE, startBrowser, violationsOf } from '../support/browser.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { startIdentityProvider } from '../support/identity-provider.ts'
+import { request, startTestNode } from '../support/node.ts'
+
+const ADMIN_KEY = 'an-admin-key-for-tests-of-enough-characters'
+const { visit } = await startBrowser()
+const database = await createTestDatabase()
+// The address has to be known before the node that answers there.
+const balancer = await startBalancer()
+const provider = await startIdentityProvider(() => [`${balancer.url}/auth/callback`])
+provider.accounts['ada'] = {
+  email: 'ada@example.com',
+  email_verified: true,
+  name: 'Ada Lovelace',
+  groups: ['dev'],
+}
+provider.accounts['bob'] = { email: 'bob@example.com', email_verified: true, name: 'Bob', groups: [] }
+const node = await startTestNode(database, { adminKey: ADMIN_KEY, ...provider.flagsFor(balancer.url) })
+balancer.servers.push(node.url)
+const asAdmin = (method: string, path: string, body?: unknown) =>
+  request(balancer.url, method, path, body, { authorization: `Bearer ${ADMIN_KEY}` })
+await asAdmin('POST', '/v1/members', { group: 'dev', role: 'editor' })
+
+/** Refusals until somebody is signed in, streams that end, and what the pages of the provider load. */
+const EXPECTED =
+  /401|404|asks elsewhere|ERR_(ABORTED|NAME_NOT_RESOLVED|INTERNET_DISCONNECTED|INCOMPLETE_CHUNKED_ENCODING)/
+
+const open = (path: string, more: object = {}) =>
+  visit(balancer.url + path, { colorScheme: 'light', expected: EXPECTED, ...more })
+
+test('a company account leads in, back to the address, and out again', async () => {
+  const { page } = await open('/tasks?tz=utc')
+
+  await page.getByRole('heading', { name: 'Sign in to Belfry' }).waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  await page.getByRole('link', { name: 'Sign in with your company account' }).click()
+  await page.getByPlaceholder('Enter any login').fill('ada')
+  await page.getByPlaceholder('and password').fill('any')
+  await page.getByRole('button', { name: 'Sign-in' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { name: 'Tasks' }).waitFor()
+  expect(new URL(page.url()).search).toBe('?tz=utc')
+
+  await page.getByRole('button', { name: 'Signed in as ada@example.com' }).click()
+  await page.getByText('Ada Lovelace').waitFor()
+  await page.getByText('editor of default').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
+  await page.getByRole('heading', { name: 'Sign in to Belfry' }).waitFor()
+  await page.goto(`${balancer.url}/tasks`)
+  await page.getByRole('heading', { name: 'Sign in to Belfry' }).waitFor()
+})
+
+test('a session that ends in the middle of work costs no word of it', async () => {
+  const { page } = await open('/tasks/new')
+  const key = async () => {
+    await page.getByRole('textbox', { name: 'API key' }).fill(ADMIN_KEY)
+    await page.getByRole('button', { name: 'Sign in with this key' }).click()
+  }
+  await page.getByRole('textbox', { name: 'API key' }).fill('bf_wrong')
+  await page.getByRole('button', { name: 'Sign in with this key' }).click()
+  await page.getByText('This API key is not valid here').waitFor()
+  await key()
+  await page.getByLabel('Name', { exact: true }).fill('written before the end')
+  await page.getByText('Sleep', { exact: true }).click()
+
+  await database.db.run(sql`delete from session`)
+  await page.getByRole('heading', { name: 'Sign in to Belfry' }).waitFor()
+  await key()
+
+  await page.getByRole('heading', { name: 'New task' }).waitFor()
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('written before the end')
+})
+
+test('members are added and removed in the settings, and whoever has no role is told whom to ask', async () => {
+  const bob = await open('/', { viewport: PHONE, colorScheme: 'dark' })
+  await bob.page.getByRole('link', { name: 'Sign in with your company account' }).click()
+  await bob.page.getByPlaceholder('Enter any login').fill('bob')
+  await bob.page.getByPlaceholder('and password').fill('any')
+  await bob.page.getByRole('button', { name: 'Sign-in' }).click()
+  await bob.page.getByRole('button', { name: 'Continue' }).click()
+  await bob.page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
+  await bob.page.getByText('belfry member add bob@example.com --role viewer').waitFor()
+  expect(await violationsOf(bob.page)).toEqual([])
+
+  const { page } = await open('/settings')
+  await page.getByRole('textbox', { name: 'API key' }).fill(ADMIN_KEY)
+  await page.getByRole('button', { name: 'Sign in with this key' }).click()
+  const members = page.getByRole('list', { name: 'Members' })
+  await members.getByText('dev').waitFor()
+  await page.getByRole('button', { name: 'Add member' }).click()
+  const panel = page.getByRole('dialog', { name: 'Add member' })
+  await panel.getByText('Person', { exact: true }).click()
+  await panel.getByLabel('Email address').fill('bob@example.com')
+  await panel.getByRole('button', { name: 'Add member' }).click()
+  await members.getByText('bob@example.com').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+
+  await bob.page.getByRole('button', { name: 'Try again' }).click()
+  await bob.page.getByRole('navigation', { name: 'Main' }).waitFor()
+  await members.getByRole('button', { name: 'Remove bob@example.com' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
+  await members.getByText('bob@example.com').waitFor({ state: 'detached' })
+  await bob.page.reload()
+  await bob.page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
+})
+
+test('while the provider is down its page says so, and a key still leads in', async () => {
+  await provider.stop()
+  const down = await startTestNode(database, {
+    roles: 'api',
+    adminKey: ADMIN_KEY,
+    ...provider.flagsFor(balancer.url),
+  })
+  balancer.servers.splice(0, 1, down.url)
+  const { page } = await open('/sign-in?return=/runs')
+
+  await page.getByRole('link', { name: 'Sign in with your company account' }).click()
+  await page.getByRole('alert').getByText('The identity provider does not respond.').waitFor()
+  await page.getByRole('textbox', { name: 'API key' }).fill(ADMIN_KEY)
+  await page.getByRole('button', { name: 'Sign in with this key' }).click()
+  await page.getByRole('heading', { name: 'Runs' }).waitFor()
+})
