@@ -34,7 +34,9 @@ test('a server beyond loopback needs a key first, which the command that it name
   expect(created.code).toBe(0)
   expect(belfry.stdout).toContain('Ready. API key required.')
   expect(anonymous.code).toBe(4)
-  expect(anonymous.stderr).toContain('try:   Log in with belfry login, or pass an API key with --api-key or BELFRY_KEY.')
+  expect(anonymous.stderr).toContain(
+    'try:   Log in with belfry login, or pass an API key with --api-key or BELFRY_KEY.',
+  )
 
   const beside = await runBelfry(['key', 'create', '--role', 'viewer', '--name', 'look', '--json', ...here])
   const remote = await runBelfry(
