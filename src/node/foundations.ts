@@ -129,7 +129,7 @@ export function layFoundations(options: NodeOptions): Foundations {
       },
     },
     vault,
-    signer: new SecretSigner({ db: engine, clock, log }),
+    signer: new SecretSigner({ db: engine, clock, log, vault }),
     ownPorts: new OwnPorts(),
     resolver: new NameResolver(),
     userAgent: `belfry/${version}`,

@@ -3,6 +3,7 @@
  * there are no secrets it costs a look at an empty map.
  */
 import {
+  parseSecret,
   type SignedMessage,
   type SigningKey,
   signingKey,
@@ -10,8 +11,10 @@ import {
 } from '../core/action/webhook-signature.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { LoopService } from '../runtime/loop-service.ts'
+import { openSigning, openSubscription, type StoredSecret } from '../secrets/signing.ts'
+import type { Vault } from '../secrets/vault.ts'
 import type { Queryable } from '../store/database/database.ts'
-import { liveSecrets } from '../store/projects/signing-secrets.ts'
+import { type LiveSecret, liveSecrets } from '../store/projects/signing-secrets.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** In whose name a request is sent, and where. */
@@ -27,8 +30,21 @@ export interface Signer {
   sign(to: Recipient, message: SignedMessage): string | undefined
 }
 
+/** A subscription with its secret, as it is stored. */
+export interface SubscriptionSecret extends StoredSecret<string> {
+  readonly id: string
+  readonly projectId: string
+}
+
+function keysIn(secret: string): readonly SigningKey[] {
+  const parsed = parseSecret(secret)
+  return parsed.ok ? [signingKey(parsed.secret)] : []
+}
+
 /** Knows the keys of origins, for those who sign with keys of their own too. */
 export interface EndpointKeys {
+  /** The key of a subscription itself. Throws where this node cannot read it. */
+  ofSubscription(subscription: SubscriptionSecret): readonly SigningKey[]
   /** The keys that are bound to the origin and in use. */
   boundTo(recipient: Recipient): readonly SigningKey[]
 }
@@ -36,19 +52,26 @@ export interface EndpointKeys {
 const NO_KEYS: readonly SigningKey[] = []
 
 /** For what is not signed. */
-export const UNSIGNED: Signer & EndpointKeys = { sign: () => undefined, boundTo: () => NO_KEYS }
+export const UNSIGNED: Signer & EndpointKeys = {
+  sign: () => undefined,
+  boundTo: () => NO_KEYS,
+  ofSubscription: ({ secret }) => keysIn(secret),
+}
 
 export interface SecretSignerOptions {
   readonly db: Queryable
   readonly clock: Clock
   readonly log: Logger
+  /** Reads the secrets that are encrypted. */
+  readonly vault: Vault
 }
 
 /** How often secrets are read: by then every worker knows a new one, and has forgotten one that was revoked. */
 export const READ_SECRETS_EVERY_MS = 5_000
 
 interface Key {
-  readonly key: SigningKey
+  /** Null: it cannot be read here. */
+  readonly key: SigningKey | null
   readonly expiresAt: number | null
 }
 
@@ -73,13 +96,23 @@ export class SecretSigner extends LoopService implements Signer, EndpointKeys {
   /** Reads the secrets anew; tests call this instead of waiting. */
   async runOnce(): Promise<undefined> {
     const keys = new Map<string, KeysByOrigin>()
-    for (const { projectId, origin, secret, expiresAt } of await this.#options.db.run(liveSecrets())) {
+    for (const stored of await this.#options.db.run(liveSecrets())) {
+      const { projectId, origin, expiresAt } = stored
       const ofProject = keys.get(projectId) ?? new Map<string | null, Key[]>()
       keys.set(projectId, ofProject)
       const known = ofProject.get(origin) ?? []
-      ofProject.set(origin, [...known, { key: signingKey(secret), expiresAt }])
+      ofProject.set(origin, [...known, { key: this.#read(stored), expiresAt }])
     }
     this.#keys = keys
+  }
+
+  #read(stored: LiveSecret): SigningKey | null {
+    try {
+      return signingKey(openSigning(this.#options.vault, stored))
+    } catch (error) {
+      this.#options.log.error({ err: error, secret: stored.id }, 'a signing secret cannot be read')
+      return null
+    }
   }
 
   sign(to: Recipient, message: SignedMessage): string | undefined {
@@ -87,6 +120,10 @@ export class SecretSigner extends LoopService implements Signer, EndpointKeys {
     const bound = this.boundTo(to)
     const keys = bound.length > 0 ? bound : this.#inUse(to.projectId, null)
     return keys.length === 0 ? undefined : signMessage(message, keys)
+  }
+
+  ofSubscription(subscription: SubscriptionSecret): readonly SigningKey[] {
+    return keysIn(openSubscription(this.#options.vault, subscription))
   }
 
   boundTo({ projectId, origin }: Recipient): readonly SigningKey[] {
@@ -97,6 +134,12 @@ export class SecretSigner extends LoopService implements Signer, EndpointKeys {
     const keys = this.#keys.get(projectId)?.get(origin)
     if (keys === undefined) return NO_KEYS
     const now = this.#options.clock.now()
-    return keys.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ key }) => key)
+    return keys
+      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+      .map(({ key }) => {
+        if (key === null)
+          throw new Error('The request was not sent: this node cannot read the secret to sign it with.')
+        return key
+      })
   }
 }

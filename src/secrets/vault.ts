@@ -10,7 +10,12 @@ import type { NamedValue } from '../core/secret/redactor.ts'
 import { offeredLabels } from '../core/secret/secrets-label.ts'
 import { LoopService } from '../runtime/loop-service.ts'
 import type { Queryable } from '../store/database/database.ts'
-import { keysInUse, noteSecretsState, type SecretsState } from '../store/secrets/keys.ts'
+import {
+  keysInUse,
+  noteSecretsState,
+  type SecretsState,
+  signingSecretsStored,
+} from '../store/secrets/keys.ts'
 import { readEverySecret, readSecrets, type StoredVersion } from '../store/secrets/secrets.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { KeySource } from './key-source.ts'
@@ -47,6 +52,7 @@ export class Vault extends LoopService {
   #missing: readonly string[] = []
   #isNoted = false
   #isInUse = false
+  #isSigningSealed = false
   #warnedOf: string | null = null
 
   constructor(options: VaultOptions) {
@@ -80,6 +86,11 @@ export class Vault extends LoopService {
     return offeredLabels(this.#options.labels, this.isReady)
   }
 
+  /** Whether this node can sign as projects ask for. Where it cannot, it must send nothing. */
+  get canSign(): boolean {
+    return this.isReady || !this.#isSigningSealed
+  }
+
   /** Calls back when the state has changed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
@@ -95,6 +106,8 @@ export class Vault extends LoopService {
     if (keys.ring === null && inUse.length === 0 && (await source.make())) keys = await source.read()
     this.#warnOfOpenFile(keys.openTo)
     this.#ring = keys.ring
+    const [signing] = await db.run(signingSecretsStored())
+    this.#isSigningSealed = signing?.isSealed ?? false
     this.#missing = inUse.filter((fingerprint) => !keys.ring?.holds(fingerprint))
     await this.#enter(keys.ring === null ? 'no_key' : this.#missing.length > 0 ? 'other_key' : 'ready')
   }
@@ -178,10 +191,13 @@ export class Vault extends LoopService {
     const { log } = this.#options
     if (this.#state === 'ready') log.debug({ key: this.#ring?.first.fingerprint }, 'secrets can be read')
     else if (this.#missing.length > 0)
-      log.warn(
-        { missingKeys: this.#missing },
-        `${this.#sentence()} Runs that use secrets wait for another node.`,
-      )
+      log.warn({ missingKeys: this.#missing }, `${this.#sentence()} ${this.#consequence()}`)
+  }
+
+  #consequence(): string {
+    return this.canSign
+      ? 'Runs that use secrets wait for another node.'
+      : 'It cannot sign requests either, so it performs no runs.'
   }
 
   #sentence(): string {

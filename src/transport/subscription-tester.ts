@@ -7,7 +7,7 @@ import type { SubscriptionRow } from '../store/events/subscriptions.ts'
 /** A subscription that is tried out. */
 export type TestedSubscription = Pick<
   SubscriptionRow,
-  'id' | 'projectId' | 'name' | 'url' | 'batchSize' | 'secret'
+  'id' | 'projectId' | 'name' | 'url' | 'batchSize' | 'secret' | 'keyId'
 >
 
 /** What became of the event. */

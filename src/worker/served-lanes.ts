@@ -13,8 +13,8 @@ const LATE_START_MS = 15_000
 export interface ServedLanesOptions {
   readonly workerId: string
   readonly db: Database
-  /** What the worker can do as things are. */
-  labels(): readonly string[]
+  /** What the worker can do as things are; null while it may not perform anything. */
+  labels(): readonly string[] | null
 }
 
 /** Lanes in which something waits for a place of its own. */
@@ -25,6 +25,8 @@ export interface WaitingLanes {
   /** When a rate allows more to start, if something waits for that. */
   readonly opensInMs: number | null
 }
+
+const NOTHING_WAITS: WaitingLanes = { gated: [], strict: [], upTo: new Map(), opensInMs: null }
 
 /** A lane of runs that wait until there is room in a line. */
 export interface ServedSide {
@@ -75,8 +77,10 @@ export class ServedLanes {
 
   /** Lanes in which something waits for a place of its own, and may have one: the best first, as of now. */
   async waiting(wanted: Required<Pick<Offer, 'limit' | 'sides' | 'blocked'>>): Promise<WaitingLanes> {
-    const { db, labels } = this.#options
-    const [found] = await db.run(waitingLanes({ labels: labels(), ...wanted }))
+    const { db } = this.#options
+    const labels = this.#options.labels()
+    if (labels === null) return NOTHING_WAITS
+    const [found] = await db.run(waitingLanes({ labels, ...wanted }))
     const { lanes = [], opensInMs } = found ?? {}
     const idsOf = (isGated: boolean) => lanes.filter((lane) => lane.isGated === isGated).map(({ id }) => id)
     const upTo = new Map<number, Standing>()
@@ -102,7 +106,8 @@ export class ServedLanes {
     if (age < STALE_MS) return STALE_MS - age
     const { db, labels, workerId } = this.#options
     this.#readAt = now
-    const lanes = await db.run(servedLanes(labels()))
+    const offered = labels()
+    const lanes = offered === null ? [] : await db.run(servedLanes(offered))
     const limited = new Set((await db.run(limitedGates())).map(({ id }) => id))
     const known = this.#limited ?? limited
     this.#limited = limited

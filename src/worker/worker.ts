@@ -52,7 +52,7 @@ export interface WorkerOptions {
   /** The mail server, as a target; null where there is none. */
   readonly smtpTarget: string | null
   /** What this worker can do beyond the ordinary; tasks may ask for it. */
-  labels(): readonly string[]
+  labels(): readonly string[] | null
   /** How often ready is looked into when nothing was said about it. */
   readonly claimEveryMs: number
   /** However fast it works, a worker takes on no more than this ahead. */

@@ -9,6 +9,7 @@ import { createTestApp } from '../api/test-app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode, type TestNode } from '../support/node.ts'
+import { aVault } from '../support/vault.ts'
 import { type Peer, type Received, startPeer } from './peer.ts'
 
 const aReceiver = () => startPeer<Received>('./receiver-process.mjs')
@@ -135,7 +136,7 @@ test('events are signed with the secret of their subscription and those of the o
 test('requests are signed with the secrets of the project once the last one of their origin is gone', async () => {
   const { db } = await createTestDatabase()
   let now = Date.now()
-  const signer = new SecretSigner({ db, clock: { now: () => now }, log: silentLogger() })
+  const signer = new SecretSigner({ db, clock: { now: () => now }, log: silentLogger(), vault: aVault(db) })
   const message = { id: 'a', timestamp: '1', body: '' }
   const bound = { projectId: DEFAULT_PROJECT_ID, origin: ORIGIN }
   await db.run(sql`
@@ -159,7 +160,7 @@ const ORIGIN = 'https://example.com'
 test('a secret is used until it expires, and no secret of another project ever', async () => {
   const { db } = await createTestDatabase()
   let now = Date.now()
-  const signer = new SecretSigner({ db, clock: { now: () => now }, log: silentLogger() })
+  const signer = new SecretSigner({ db, clock: { now: () => now }, log: silentLogger(), vault: aVault(db) })
   const message = { id: 'a', timestamp: '1', body: '' }
   const to = (projectId: string) => ({ projectId, origin: ORIGIN })
   const other = uuidv7()

@@ -6,6 +6,7 @@ import type { Database } from '../../src/store/database/database.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { whenDone } from './cleanup.ts'
 import { type Answer, request } from './request.ts'
+import { TEST_KEY } from './vault.ts'
 
 export { type Answer, request } from './request.ts'
 
@@ -20,7 +21,12 @@ export async function startTestNode(
   database: { url: string; db: Database },
   flags: Record<string, unknown> = {},
 ): Promise<TestNode> {
-  const config = readConfig({ flags: { port: 0, ...flags }, env: {}, file: null, cwd: '/' })
+  const config = readConfig({
+    flags: { port: 0, secretsKey: TEST_KEY, ...flags },
+    env: {},
+    file: null,
+    cwd: '/',
+  })
   const node = await startNode({
     config,
     db: database.db,

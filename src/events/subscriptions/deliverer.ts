@@ -28,6 +28,8 @@ export interface DelivererOptions {
   readonly log: Logger
   readonly userAgent: string
   readonly keys: EndpointKeys
+  /** Whether this node can sign what it sends; it sends nothing otherwise. */
+  canSign(): boolean
   /** Whether receivers may be on loopback or in private networks. */
   readonly allowPrivateAddresses: boolean
   /** Networks among those where they may be even if others may not. */
@@ -73,6 +75,7 @@ export class Deliverer extends LeasedWork<Held> {
   }
 
   protected async lease(limit: number): Promise<Held[]> {
+    if (!this.#options.canSign()) return []
     const { db, leaseMs } = this.#options
     const held: Held[] = []
     const unheld = await db.run(unheldSubscriptions({ limit, except: this.#aside.restingIds }))

@@ -1,7 +1,7 @@
 /** What a subscription's receiver is sent, and what its answer means. */
 
 import { parseTargetUrl } from '../../core/action/target-url.ts'
-import { parseSecret, type SigningKey, signingKey, signMessage } from '../../core/action/webhook-signature.ts'
+import { signMessage } from '../../core/action/webhook-signature.ts'
 import { eventOf, type HistoryEvent } from '../../core/run/history-event.ts'
 import {
   type HttpClient,
@@ -28,7 +28,7 @@ export interface Sender {
   readonly userAgent: string
   readonly subscription: Pick<SubscriptionRow, 'id' | 'projectId'>
   readonly keys: EndpointKeys
-  readonly settings: Pick<DeliverySettings, 'url' | 'batchSize' | 'secret'>
+  readonly settings: Pick<DeliverySettings, 'url' | 'batchSize' | 'secret' | 'keyId'>
   readonly timeoutMs: number
   /** The database's time: receivers compare it with theirs. */
   readonly now: number
@@ -65,7 +65,7 @@ export async function postEvents(
   { id, events }: Message,
   { client, userAgent, subscription, keys, settings, timeoutMs, now }: Sender,
 ): Promise<Posted> {
-  const { url, batchSize, secret } = settings
+  const { url, batchSize, secret, keyId } = settings
   const target = targetAt(url)
   if (target === null) {
     const error = { code: 'invalid_url', message: 'the URL is not valid' }
@@ -75,8 +75,9 @@ export async function postEvents(
   const body = JSON.stringify(batchSize > 1 ? events : events[0])
   const timestamp = String(Math.floor(now / 1_000))
   const { projectId } = subscription
+  const own = keys.ofSubscription({ ...subscription, secret, keyId })
   // Receivers may verify with either: the subscription's own secret, or one that all their callers here share.
-  const signedWith = [...keysOf(secret), ...keys.boundTo({ projectId, origin: target.origin })]
+  const signedWith = [...own, ...keys.boundTo({ projectId, origin: target.origin })]
   const headers = [
     ...['user-agent', userAgent, 'accept-encoding', 'identity'],
     ...['content-type', batchSize > 1 ? BATCH_TYPE : SINGLE_TYPE],
@@ -95,11 +96,6 @@ const BATCH_TYPE = 'application/cloudevents-batch+json'
 /** Stable for the same events: whoever is told twice recognises it. */
 const batchIdOf = (told: readonly HistoryEvent[]): string =>
   `${told[0]?.id ?? ''}.${told.at(-1)?.id ?? ''}.${told.length}.ended`
-
-function keysOf(secret: string): readonly SigningKey[] {
-  const parsed = parseSecret(secret)
-  return parsed.ok ? [signingKey(parsed.secret)] : []
-}
 
 function targetAt(address: string): Target | null {
   const parsed = parseTargetUrl(address)

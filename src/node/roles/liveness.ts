@@ -5,6 +5,7 @@ import { Auditor } from '../../maintenance/audit/auditor.ts'
 import { Expiry } from '../../maintenance/expiry.ts'
 import { Housekeeping } from '../../maintenance/housekeeping.ts'
 import { LaneRepair } from '../../maintenance/lane-repair.ts'
+import { SigningSealer } from '../../maintenance/signing-sealer.ts'
 import { Tally } from '../../maintenance/tally.ts'
 import { Overruns } from '../../remote/overruns.ts'
 import type { Service } from '../../runtime/service.ts'
@@ -14,6 +15,7 @@ import type { Foundations } from '../foundations.ts'
 export function livenessRole({
   id,
   config,
+  vault,
   connections,
   definitions,
   wakeUps,
@@ -43,6 +45,7 @@ export function livenessRole({
     }),
     new Housekeeping({ db: upkeep, log, historyDays, auditDays, deadNodeMinutes, unusedQueueDays, everyMs }),
     new Tally({ db: upkeep, log }),
+    new SigningSealer({ db: engine, vault, log }),
     new Auditor({ db: engine, transport: new PostgresTransport(engine), wakeUps, log }),
     new LaneRepair({ db: engine, wakeUps, log }),
     new Expiry({ db: upkeep, wakeUps, log }),

@@ -1,6 +1,7 @@
 import { formatSecret, makeSecret } from '../../core/action/webhook-signature.ts'
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import { sealSigning } from '../../secrets/signing.ts'
 import { lockProject } from '../../store/projects/projects.ts'
 import {
   addEndpointSecret,
@@ -11,6 +12,7 @@ import {
   removeSigningSecret,
   type SigningSecretRow,
 } from '../../store/projects/signing-secrets.ts'
+import { noteKey } from '../../store/secrets/keys.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
@@ -40,11 +42,14 @@ export async function makeSigningSecret(
   context: Context,
   { origin, othersExpireInMs }: SecretToMake,
 ): Promise<MadeSecret> {
-  const { db, projectId } = context
+  const { db, projectId, vault } = context
   const secret = makeSecret()
-  const toAdd = { id: uuidv7(), projectId, secret, othersExpireInMs }
+  const id = uuidv7()
+  const stored = await sealSigning(vault, db, { id, projectId }, secret)
+  const toAdd = { id, projectId, ...stored, othersExpireInMs }
   const [made] = await db.transaction(async (tx) => {
     await tx.run(lockProject(projectId))
+    if (stored.keyId !== null) await tx.run(noteKey(stored.keyId))
     const added = await tx.run(
       origin === null ? addSigningSecret(toAdd) : addEndpointSecret({ ...toAdd, origin }),
     )

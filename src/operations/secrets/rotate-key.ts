@@ -5,7 +5,7 @@
 import type { Binding, KeyRing } from '../../core/secret/key-ring.ts'
 import { secretBinding, signingBinding, subscriptionBinding } from '../../secrets/vault.ts'
 import { type Database, sqlState } from '../../store/database/database.ts'
-import { forgetUnusedKeys, useKey } from '../../store/secrets/keys.ts'
+import { forgetUnusedKeys, noteKey } from '../../store/secrets/keys.ts'
 import {
   type Resealed,
   replaceSealed,
@@ -66,7 +66,7 @@ export async function sealAll(
       sum.unreadable += rows.length - resealed.length
       if (resealed.length > 0)
         sum.encrypted += await db.transaction(async (tx) => {
-          await tx.run(useKey(ring.first.fingerprint))
+          await tx.run(noteKey(ring.first.fingerprint))
           return (await tx.run(replaceSealed(table, resealed))).length
         })
       after = last.id

@@ -7,6 +7,7 @@ import type { EventFilter } from '../../core/run/history-event.ts'
 import { durationMs } from '../../core/task/task.ts'
 import { formatDuration } from '../../core/values/duration.ts'
 import { utcOrNull } from '../../core/values/utc.ts'
+import { sealSubscription } from '../../secrets/signing.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import {
   deleteSubscription,
@@ -18,6 +19,7 @@ import {
   type SubscriptionRow,
 } from '../../store/events/subscriptions.ts'
 import { currentPosition } from '../../store/history/current-position.ts'
+import { noteKey } from '../../store/secrets/keys.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { positionAfter } from './position-after.ts'
@@ -50,8 +52,10 @@ function plainFilter(filter: EventFilter | undefined): EventFilter {
 }
 
 export async function createSubscription(context: Context, input: NewSubscription): Promise<SubscriptionRow> {
-  const { db, projectId } = context
+  const { db, projectId, vault } = context
   const id = uuidv7()
+  const secret = input.secret ?? formatSecret(makeSecret())
+  const stored = await sealSubscription(vault, db, { id, projectId }, secret)
   const position =
     input.after === undefined ? await currentPosition(db) : positionAfter(input.after, '/after')
   const subscription = {
@@ -62,10 +66,11 @@ export async function createSubscription(context: Context, input: NewSubscriptio
     filter: plainFilter(input.filter),
     batchSize: input.batchSize ?? BATCH_SIZE,
     giveUpAfterMs: durationMs(input.giveUpAfter ?? GIVE_UP_AFTER),
-    secret: input.secret ?? formatSecret(makeSecret()),
+    ...stored,
     position: formatPosition(position),
   }
   return db.transaction(async (tx) => {
+    if (stored.keyId !== null) await tx.run(noteKey(stored.keyId))
     const [made] = await tx.run(insertSubscription(subscription, MAX_SUBSCRIPTIONS))
     if (!made)
       throw new Refusal(
@@ -78,7 +83,7 @@ export async function createSubscription(context: Context, input: NewSubscriptio
       subject: subjectOf(row),
       after: { ...recorded(row), position: row.position },
     })
-    return row
+    return { ...row, secret }
   })
 }
 
@@ -110,19 +115,21 @@ export async function changeSubscription(
   id: string,
   input: SubscriptionSettings,
 ): Promise<SubscriptionRow> {
-  const { db, projectId } = context
+  const { db, projectId, vault } = context
   const { name, url, filter, batchSize, giveUpAfter, secret } = input
+  const stored = secret === undefined ? null : await sealSubscription(vault, db, { id, projectId }, secret)
   const edit = {
     ...(name === undefined ? {} : { name }),
     ...(url === undefined ? {} : { url }),
     ...(filter === undefined ? {} : { filter: plainFilter(filter) }),
     ...(batchSize === undefined ? {} : { batchSize }),
     ...(giveUpAfter === undefined ? {} : { giveUpAfterMs: durationMs(giveUpAfter) }),
-    ...(secret === undefined ? {} : { secret }),
+    ...stored,
   }
   return db.transaction(async (tx) => {
     await tx.run(lockSubscription({ projectId, id }))
     const before = await readSubscription(tx, projectId, id)
+    if (stored?.keyId) await tx.run(noteKey(stored.keyId))
     await tx.run(editSubscription({ projectId, id }, edit))
     const after = await readSubscription(tx, projectId, id)
     await recordChange(tx, context, {

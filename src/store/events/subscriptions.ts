@@ -18,7 +18,9 @@ export interface SubscriptionRow {
   readonly filter: EventFilter
   readonly batchSize: number
   readonly giveUpAfterMs: number
+  /** As it is stored: encrypted with a key and in base64, or plain without one. */
   readonly secret: string
+  readonly keyId: string | null
   readonly createdAt: number
   readonly updatedAt: number
   readonly position: string
@@ -57,6 +59,7 @@ export interface SubscriptionSettings {
   readonly batchSize: number
   readonly giveUpAfterMs: number
   readonly secret: string
+  readonly keyId: string | null
 }
 
 /** A subscription to make, and where it begins. */
@@ -68,9 +71,9 @@ export interface NewSubscription extends SubscriptionSettings {
 
 /** Makes a subscription unless the project has as many as it may. */
 export const insertSubscription = (s: NewSubscription, most: number) => sql<{ id: string }>`
-  insert into subscription (id, project_id, name, url, filter, batch_size, give_up_after_ms, secret, position)
+  insert into subscription (id, project_id, name, url, filter, batch_size, give_up_after_ms, secret, key_id, position)
   select ${s.id}::uuid, ${s.projectId}::uuid, ${s.name}, ${s.url}, ${JSON.stringify(s.filter)}::jsonb, ${s.batchSize}::integer, ${s.giveUpAfterMs}::bigint,
-         ${s.secret}, ${s.position}
+         ${s.secret}, ${s.keyId}::text, ${s.position}
   where (select count(*) from subscription where project_id = ${s.projectId}) < ${most}::integer
   returning id`
 
@@ -86,7 +89,7 @@ export const findSubscriptions = ({
   after?: string | null
   limit: number
 }) => sql<SubscriptionRow>`
-  select id, project_id as "projectId", name, url, filter, batch_size as "batchSize", give_up_after_ms as "giveUpAfterMs", secret,
+  select id, project_id as "projectId", name, url, filter, batch_size as "batchSize", give_up_after_ms as "giveUpAfterMs", secret, key_id as "keyId",
          created_at as "createdAt", updated_at as "updatedAt", position, fence, delivered, last_event_id as "lastEventId",
          last_event_at as "lastEventAt", failing_since as "failingSince", failures, case when isfinite(retry_at) then retry_at end as "retryAt",
          last_error as "lastError", disabled_at as "disabledAt", held
@@ -110,6 +113,7 @@ export const editSubscription = (
     batch_size = coalesce(${edit.batchSize ?? null}::integer, batch_size),
     give_up_after_ms = coalesce(${edit.giveUpAfterMs ?? null}::bigint, give_up_after_ms),
     secret = coalesce(${edit.secret ?? null}, secret),
+    key_id = case when ${edit.secret ?? null}::text is null then key_id else ${edit.keyId ?? null}::text end,
     retry_at = '-infinity', updated_at = now(), held = try_held_again(held),
     fence = fence + case when held = '[]' and failures = 0 then 0 else 1 end
   where project_id = ${projectId} and id = ${id}
@@ -148,6 +152,7 @@ export type LeasedSubscription = Pick<
   | 'filter'
   | 'batchSize'
   | 'secret'
+  | 'keyId'
   | 'position'
   | 'fence'
   | 'failures'
@@ -158,7 +163,7 @@ export type LeasedSubscription = Pick<
 /** What may change while a subscription is delivered. */
 export type DeliverySettings = Pick<
   SubscriptionRow,
-  'url' | 'filter' | 'batchSize' | 'secret' | 'failures' | 'giveUpAfterMs'
+  'url' | 'filter' | 'batchSize' | 'secret' | 'keyId' | 'failures' | 'giveUpAfterMs'
 >
 
 /** Subscriptions that are to be delivered and that nobody delivers, but for the named ones. */
@@ -185,7 +190,7 @@ export const leaseSubscriptions = ({
     select id from subscription
     where id = any(${list(subscriptions, ({ id }) => id)}::uuid[]) and disabled_at is null and leased_until <= now() and retry_at <= now()
     for update skip locked))
-  returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, position, fence, failures, holder,
+  returning id, project_id as "projectId", url, filter, batch_size as "batchSize", secret, key_id as "keyId", position, fence, failures, holder,
             give_up_after_ms as "giveUpAfterMs", held`
 
 /** What was delivered since the last time this was said. */
@@ -228,7 +233,7 @@ export const saveDelivered = ({
                         and now() - failing_since >= give_up_after_ms * interval '1 millisecond' then now() end,
     leased_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
   where id = ${id} and fence = ${fence} and disabled_at is null
-  returning url, filter, batch_size as "batchSize", secret, failures, give_up_after_ms as "giveUpAfterMs"`
+  returning url, filter, batch_size as "batchSize", secret, key_id as "keyId", failures, give_up_after_ms as "giveUpAfterMs"`
 
 /** The latest error of tasks that are held, as it is stored. */
 function errorOf(held: readonly HeldTask[] | null): string | null {

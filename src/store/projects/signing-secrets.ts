@@ -33,7 +33,9 @@ export const listSigningSecrets = (projectId: string, origin: string | null) => 
 export interface NewSigningSecret {
   readonly id: string
   readonly projectId: string
+  /** As it is stored: encrypted with a key, or plain without one. */
   readonly secret: Buffer
+  readonly keyId: string | null
   /** After how long those that are in use are no longer; null leaves them as they are. */
   readonly othersExpireInMs: number | null
 }
@@ -46,13 +48,14 @@ export const addSigningSecret = ({
   id,
   projectId,
   secret,
+  keyId,
   othersExpireInMs,
 }: NewSigningSecret) => sql<AddedSecret>`
   with expired as (
     delete from signing_secret where project_id = ${projectId} and expires_at <= now()
   ), added as (
-    insert into signing_secret (id, project_id, secret)
-    select ${id}, ${projectId}, ${secret}
+    insert into signing_secret (id, project_id, secret, key_id)
+    select ${id}, ${projectId}, ${secret}, ${keyId}::text
     where (select count(*) from signing_secret where project_id = ${projectId} and (expires_at is null or expires_at > now())) < ${MAX_LIVE_SECRETS}
     returning id, created_at
   ), replaced as (
@@ -73,6 +76,7 @@ export const addEndpointSecret = ({
   projectId,
   origin,
   secret,
+  keyId,
   othersExpireInMs,
 }: NewEndpointSecret) => sql<AddedSecret>`
   with expired as (
@@ -81,8 +85,8 @@ export const addEndpointSecret = ({
     select id, origin, expires_at from endpoint_signing_secret
     where project_id = ${projectId} and (expires_at is null or expires_at > now())
   ), added as (
-    insert into endpoint_signing_secret (id, project_id, origin, secret)
-    select ${id}, ${projectId}, ${origin}, ${secret}
+    insert into endpoint_signing_secret (id, project_id, origin, secret, key_id)
+    select ${id}, ${projectId}, ${origin}, ${secret}, ${keyId}::text
     where (select count(*) from live where origin = ${origin}) < ${MAX_LIVE_SECRETS}
       and (select count(distinct origin) from live where origin <> ${origin}) < ${MAX_ORIGINS_WITH_SECRETS}
     returning id, created_at
@@ -109,17 +113,20 @@ export const removeSigningSecret = (projectId: string, id: string) => sql<{ id: 
 
 /** A secret with what only those who sign may know. */
 export interface LiveSecret {
+  readonly id: string
   readonly projectId: string
   readonly origin: string | null
   readonly secret: Buffer
+  /** The key that it is encrypted with; null where it is not. */
+  readonly keyId: string | null
   readonly expiresAt: number | null
 }
 
 /** All secrets in use, of each project and each origin the newest first. */
 export const liveSecrets = () => sql<LiveSecret>`
-  select project_id as "projectId", origin, secret, expires_at as "expiresAt"
-  from (select id, project_id, null as origin, secret, expires_at from signing_secret
+  select id, project_id as "projectId", origin, secret, key_id as "keyId", expires_at as "expiresAt"
+  from (select id, project_id, null as origin, secret, key_id, expires_at from signing_secret
         union all
-        select id, project_id, origin, secret, expires_at from endpoint_signing_secret) s
+        select id, project_id, origin, secret, key_id, expires_at from endpoint_signing_secret) s
   where expires_at is null or expires_at > now()
   order by project_id, id desc`

@@ -12,7 +12,7 @@ export const keysInUse = () => sql<{ fingerprint: string }>`
   select fingerprint from secrets_key order by created_at, fingerprint`
 
 /** Notes that a key is in use. The row stays locked until the commit, so that nobody takes it for unused meanwhile. */
-export const useKey = (fingerprint: string) => sql`
+export const noteKey = (fingerprint: string) => sql`
   insert into secrets_key (fingerprint) values (${fingerprint})
   on conflict (fingerprint) do update set fingerprint = excluded.fingerprint`
 
@@ -52,3 +52,18 @@ export const closeToOlderBuilds = () => sql<{ oldest: number }>`
 /** Whether a living node with the role can read every secret. */
 export const isRoleReady = (role: string) => sql<{ isReady: boolean }>`
   select exists (select from node where dead_at is null and secrets = 'ready' and ${role} = any(roles)) as "isReady"`
+
+/** Whether every living node can read what is encrypted; then older builds are kept out from now on. No row otherwise. */
+export const closeForSealing = () => sql<{ oldest: number }>`
+  update compatibility set oldest_migration = greatest(oldest_migration, ${SECRETS_MIGRATION}::integer)
+  where not exists (select from node where dead_at is null and secrets is distinct from 'ready' and roles <> '{remote}')
+  returning oldest_migration as oldest`
+
+/** Which secrets that sign there are: encrypted, and plain. */
+export const signingSecretsStored = () => sql<{ isSealed: boolean; isPlain: boolean }>`
+  select exists (select from signing_secret where key_id is not null)
+      or exists (select from endpoint_signing_secret where key_id is not null)
+      or exists (select from subscription where key_id is not null) as "isSealed",
+         exists (select from signing_secret where key_id is null)
+      or exists (select from endpoint_signing_secret where key_id is null)
+      or exists (select from subscription where key_id is null) as "isPlain"`

@@ -1,0 +1,40 @@
+import { sealAll } from '../operations/secrets/rotate-key.ts'
+import { LoopService } from '../runtime/loop-service.ts'
+import type { Vault } from '../secrets/vault.ts'
+import type { Database } from '../store/database/database.ts'
+import { closeForSealing, signingSecretsStored } from '../store/secrets/keys.ts'
+import type { Logger } from '../telemetry/logger.ts'
+
+export interface SigningSealerOptions {
+  readonly db: Database
+  readonly vault: Vault
+  readonly log: Logger
+}
+
+const EVERY_MS = 10_000
+
+/**
+ * Encrypts secrets that sign and that were stored before there were keys, once every living node can read them so. From then on builds
+ * that know no secrets cannot use the database. Several nodes may do so at once: a row is replaced only as it was read.
+ */
+export class SigningSealer extends LoopService {
+  readonly #options: SigningSealerOptions
+
+  constructor(options: SigningSealerOptions) {
+    super({ name: 'signing secrets to encrypt', everyMs: EVERY_MS, log: options.log })
+    this.#options = options
+  }
+
+  async runOnce(): Promise<undefined> {
+    const { db, vault, log } = this.#options
+    const { ring } = vault
+    if (!vault.isReady || ring === null) return undefined
+    const [stored] = await db.run(signingSecretsStored())
+    if (!stored?.isPlain) return undefined
+    const [closed] = await db.run(closeForSealing())
+    if (!closed) return undefined
+    const { encrypted } = await sealAll(db, ring, { plainOnly: true })
+    if (encrypted > 0) log.info({ encrypted }, 'signing secrets encrypted')
+    return undefined
+  }
+}
