@@ -15,21 +15,13 @@ import {
   readSnapshot,
   searchBetween,
 } from '../core/run/frontier.ts'
-import { type HistoryEvent, streamOf } from '../core/run/history-event.ts'
+import { type EventSource, type HistoryEvent, streamOf } from '../core/run/history-event.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
 import { currentPosition } from '../store/history/current-position.ts'
-import {
-  circuitEvents,
-  currentSnapshot,
-  endedRuns,
-  endsBetween,
-  endsOfTransactions,
-  type FoundPlace,
-  lateEnds,
-  markTransactions,
-} from '../store/history/ended-runs.ts'
-import { historyBegin, NO_ID } from '../store/history/run-search.ts'
+import { currentSnapshot, markTransactions } from '../store/history/ended-runs.ts'
+import { NO_ID } from '../store/history/run-search.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { TAIL_SOURCES, type TailPlace, type TailSource } from './tail-source.ts'
 
 /** How often the database is asked, at most; and never so often that it takes more than a fifth of the time. */
 const EVERY_MS = 250
@@ -78,11 +70,14 @@ interface Look {
 export interface HistoryTailOptions {
   readonly db: Database
   readonly log: Logger
+  /** Default history. */
+  readonly source?: EventSource
 }
 
 export class HistoryTail {
   readonly #db: Database
   readonly #log: Logger
+  readonly #source: EventSource
   /** What the latest looks found, each beginning where the one before ended. */
   #looks: Look[] = []
   #kept = 0
@@ -92,9 +87,10 @@ export class HistoryTail {
   #timer: NodeJS.Timeout | undefined
   readonly #waiting = new Set<() => void>()
 
-  constructor({ db, log }: HistoryTailOptions) {
+  constructor({ db, log, source = 'history' }: HistoryTailOptions) {
     this.#db = db
     this.#log = log
+    this.#source = source
   }
 
   /** Begins to follow; resolves once there is a position that everything to come is behind. */
@@ -127,11 +123,15 @@ export class HistoryTail {
     const front = this.#front
     if (position.to === null && front !== null) {
       if (covers(position.from, front))
-        return (await this.#isOfAnother(position.from)) ? readPage(this.#db, position) : null
+        return (await this.#isOfAnother(position.from)) ? this.#read(position) : null
       const look = this.#looks.findLast((look) => covers(position.from, look.from))
       if (look) return pageOf(look, position.from)
     }
-    return readPage(this.#db, position)
+    return this.#read(position)
+  }
+
+  #read(position: EventPosition): Promise<HistoryPage> {
+    return readPage(this.#db, position, { source: this.#source })
   }
 
   /**
@@ -189,7 +189,7 @@ export class HistoryTail {
       if (this.#front !== null) await this.#look(this.#front, () => this.#begun === begun)
       pauseMs = Math.max(EVERY_MS, (performance.now() - startedAt) * PAUSE_PER_MS)
     } catch (error) {
-      this.#log.warn({ err: error }, 'cannot read ended runs; retrying')
+      this.#log.warn({ err: error }, 'cannot read events; retrying')
     }
     if (this.#begun === begun) this.#lookIn(Math.min(LONGEST_PAUSE_MS, pauseMs))
   }
@@ -199,7 +199,7 @@ export class HistoryTail {
     let position: EventPosition = { from, to: null, at: null }
     let to: Frontier | null = null
     do {
-      const page: HistoryPage = await readPage(this.#db, position)
+      const page: HistoryPage = await this.#read(position)
       rows.push(...page.rows)
       position = page.next
       to = position.to ?? position.from
@@ -238,19 +238,20 @@ function pageOf({ to, rows }: Look, from: Frontier): HistoryPage {
 export async function readPage(
   db: Database,
   position: EventPosition,
-  stream: string | null = null,
+  { source: of = 'history', stream = null }: { source?: EventSource; stream?: string | null } = {},
 ): Promise<HistoryPage> {
+  const source = TAIL_SOURCES[of]
   const [mark] = position.to === null ? await db.run(markTransactions()) : []
   return db.snapshot(async (tx) => {
     const isOld = (position.to?.fromUs ?? mark?.us ?? 0) - position.from.fromUs > SURELY_KEPT_US
-    const [begin] = isOld ? await tx.run(historyBegin()) : []
+    const [begin] = isOld ? await tx.run(source.begin()) : []
     const [seen] = await tx.run(currentSnapshot())
     const snapshot = seen?.snapshot ?? ''
     const { from, gap } = withoutGap(position, { snapshot, beginMs: begin?.at ?? 0 })
     const to = (gap === null ? position.to : null) ?? nextFrontier(from, snapshot, mark?.us ?? from.fromUs)
     const at = gap === null ? position.at : null
-    const places = await nextPlaces(tx, { from, to, at, stream })
-    const rows = await eventsAt(tx, places.found, to.xmax)
+    const places = await nextPlaces(tx, { source, from, to, at, stream })
+    const rows = await source.eventsAt(tx, places.found, to.xmax)
     return {
       rows: rows.filter(
         (row) =>
@@ -261,15 +262,6 @@ export async function readPage(
       gap,
     }
   })
-}
-
-/** The events at some places, in order. */
-async function eventsAt(tx: Queryable, found: readonly FoundPlace[], xmax: number): Promise<HistoryEvent[]> {
-  const [circuits, ends] = [found.filter((one) => one.isCircuit), found.filter((one) => !one.isCircuit)]
-  const runs = ends.length === 0 ? [] : await tx.run(endedRuns({ places: ends, xmax }))
-  if (circuits.length === 0) return runs
-  const changes = await tx.run(circuitEvents({ places: circuits, xmax }))
-  return [...runs, ...changes].sort((a, b) => (isAfter(a, b) ? 1 : -1))
 }
 
 /** A position that history still has, or the nearest one. */
@@ -288,12 +280,13 @@ function withoutGap(
 
 /** Places of a page, and how far they reach; null when that is all. */
 interface Places {
-  readonly found: readonly FoundPlace[]
+  readonly found: readonly TailPlace[]
   readonly at: Place | null
 }
 
 /** What to look for: all that became visible between two frontiers and stands behind a place, or what of it is of one stream. */
 interface Between {
+  readonly source: TailSource
   readonly from: Frontier
   readonly to: Frontier
   readonly at: Place | null
@@ -315,12 +308,12 @@ async function nextPlaces(tx: Queryable, between: Between): Promise<Places> {
 }
 
 /** What ended long before it was stored, or was stored by a transaction that took long. */
-async function strayPlaces(tx: Queryable, { from, to, at: after }: Between): Promise<FoundPlace[]> {
+async function strayPlaces(tx: Queryable, { source, from, to, at: after }: Between): Promise<TailPlace[]> {
   const { fromUs: untilUs, long } = searchBetween(from, to)
   const storedFromUs = Math.min(untilUs, ...from.pending.map((p) => p.fromUs))
   const query = { untilUs, after, limit: PAGE_ROWS }
-  const late = await tx.run(lateEnds({ ...query, storedFromUs }))
-  const slow = long === null ? [] : await tx.run(endsOfTransactions({ ...query, long, xmax: to.xmax }))
+  const late = source.late === null ? [] : await tx.run(source.late({ ...query, storedFromUs }))
+  const slow = long === null ? [] : await tx.run(source.ofTransactions({ ...query, long, xmax: to.xmax }))
   const known = new Set(late.map(({ id }) => id))
   const all = [...late, ...slow.filter(({ id }) => !known.has(id))]
   return all.sort((a, b) => (isAfter(a, b) ? 1 : -1)).slice(0, PAGE_ROWS)
@@ -329,14 +322,16 @@ async function strayPlaces(tx: Queryable, { from, to, at: after }: Between): Pro
 /** Stretch after stretch until something is found, or nothing is left. */
 async function mainPlaces(
   tx: Queryable,
-  { from, to, at, stream }: Between,
+  { source, from, to, at, stream }: Between,
   { fromUs, limit }: { fromUs: number; limit: number },
 ): Promise<Places> {
   let beginUs = at === null ? fromUs : Math.max(fromUs, at.us)
   let stretchUs = FIRST_STRETCH_US
   for (let i = 0; i < MAX_EMPTY_STRETCHES; i++) {
     const untilUs = to.fromUs - beginUs <= NEAR_US ? null : beginUs + stretchUs
-    const found = await tx.run(endsBetween({ from, to, fromUs: beginUs, untilUs, after: at, limit, stream }))
+    const found = await tx.run(
+      source.between({ from, to, fromUs: beginUs, untilUs, after: at, limit, stream }),
+    )
     const last = found.at(-1)
     if (last && found.length >= limit) return { found, at: last }
     if (untilUs === null) return { found, at: null }

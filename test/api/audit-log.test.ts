@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
+import { INSTALLATION_ID } from '../../src/core/audit-log/audit-entry.ts'
+import { frontierAt } from '../../src/core/run/frontier.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { recordChange } from '../../src/operations/audit-log/record-change.ts'
-import { INSTALLATION_ID } from '../../src/store/audit-log/audit-log.ts'
+import { listEntries } from '../../src/store/audit-log/audit-log.ts'
 import { dropAuditPartitions, ensureAuditPartitions } from '../../src/store/audit-log/audit-partitions.ts'
+import { entriesBetween } from '../../src/store/audit-log/followed-entries.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { planOf } from '../support/plan.ts'
 import { createTestApp } from './test-app.ts'
 
 const { db } = await createTestDatabase()
@@ -98,8 +102,9 @@ test('entries are found by each filter, in pages, without those of others', asyn
   expect(actionsOf(await entries('scope=installation'))).toEqual(['key.create'])
   expect(actionsOf(await entries('scope=all&limit=2'))).toEqual(['key.create', 'queue.resume'])
   expect(actionsOf(await entries('action=key.create'))).toEqual([])
-  const [{ at }] = await entries('action=queue.limit')
-  expect(actionsOf(await entries(`subject=reports&to=${at}`))).toEqual(['queue.pause'])
+  const [{ at }] = await entries('action=queue.pause')
+  expect(await entries(`subject=reports&to=${at}`)).toEqual([])
+  expect(await entries(`subject=reports&from=${at}`)).toHaveLength(3)
   expect(await entries(`subject=reports&from=${new Date(Date.now() + 60_000).toISOString()}`)).toEqual([])
 })
 
@@ -139,6 +144,28 @@ test('a search behind many other entries ends page by page, each of them bounded
   } while (cursor !== '')
 
   expect({ pages, found }).toEqual({ pages: 3, found: 1 })
+})
+
+test('every filter is found by an index, however many other entries there are', async () => {
+  await db.run(sql`
+    insert into audit_entry (id, at, project_id, actor_kind, actor_id, action, subject_kind, subject_id)
+    select gen_random_uuid(), now() - n * interval '1 second', ${DEFAULT_PROJECT_ID}, 'key', 'busy', 'task.create', 'task', n::text
+    from generate_series(1, 100000) n`)
+  const asked = { projectId: DEFAULT_PROJECT_ID, limit: 51, maxExamined: 10_000 }
+  const now = Date.now() * 1_000
+  const [from, to] = [frontierAt(now - 20_000_000), { ...frontierAt(now), xmax: Number.MAX_SAFE_INTEGER }]
+  const between = { from, to, fromUs: now - 20_000_000, untilUs: null, after: null, limit: 500, stream: null }
+
+  const listed = [{}, { subject: 'reports' }, { actor: 'test' }, { action: 'key.create' as const }]
+  const plans = await Promise.all(
+    listed.map((filter) =>
+      db.snapshot((tx) => planOf(tx, listEntries({ ...asked, ...filter })), { inOrder: true }),
+    ),
+  )
+  const followed = await db.snapshot((tx) => planOf(tx, entriesBetween(between)))
+
+  for (const plan of plans) expect(plan.rows).toBeLessThanOrEqual(500)
+  expect([...plans, followed].flatMap(({ tablesRead }) => tablesRead)).toEqual([])
 })
 
 test('partitions are made ahead and dropped when all of their entries are old; what has none is kept', async () => {

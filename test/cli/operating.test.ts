@@ -352,9 +352,27 @@ test('changes are listed with who made them and why, and shown field by field', 
   const shown = await belfry('audit-log', 'show', ids.stdout.trim())
   const none = await belfry('audit-log', 'list', '--subject', id, '--action', 'task.delete')
   const wrong = await belfry('audit-log', 'list', '--action', 'task.paint')
+  const following = launch(
+    [
+      'audit-log',
+      'list',
+      '--follow',
+      '--since',
+      '1h',
+      '--task',
+      'Audited',
+      '--action',
+      'task.edit',
+      '--json',
+    ],
+    { env: { BELFRY_URL: node.url } },
+  )
+  const followed = await eventually(async () => following.stdout.includes('zu kurz') && following.stdout)
+  following.child.kill('SIGINT')
 
   expect(listed.stdout).toMatch(/task\.edit +task Audited +zu kurz für März[\s\S]*task\.create +task Audited/)
   expect(shown.stdout).toMatch(/reason +zu kurz für März[\s\S]*timeout\n.*- 20m\n.*\+ 5m/)
+  expect(JSON.parse(followed)).toMatchObject({ action: 'task.edit', subject: { id } })
   expect(none).toMatchObject({ code: 0, stderr: expect.stringContaining('No changes found') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--action') })
 })

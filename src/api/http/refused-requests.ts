@@ -1,9 +1,9 @@
 /** Notes requests that are refused for who sent them, for the audit log. */
 import type { FastifyRequest } from 'fastify'
+import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { Refusal, type RefusalCode } from '../../core/errors.ts'
 import type { Caller } from '../../operations/audit-log/record-change.ts'
 import type { RefusedRequest, RefusedRequests } from '../../operations/audit-log/refused-requests.ts'
-import { INSTALLATION_ID } from '../../store/audit-log/audit-log.ts'
 import type { App } from '../app.ts'
 import { pathOf } from './errors.ts'
 

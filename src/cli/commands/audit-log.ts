@@ -19,6 +19,7 @@ Examples:
   belfry audit-log list --since 2h
   belfry audit-log list --task morning
   belfry audit-log list --action key.create --scope all --json
+  belfry audit-log list --follow --actor 10.1.2.3
 `
 
 const SHOW_HELP = `
@@ -47,9 +48,13 @@ export function auditLogCommand(program: Command): void {
     .option('--from <instant>', 'Only changes at or after this time')
     .option('--to <instant>', 'Only changes before this time')
     .option('--limit <n>', 'Maximum number of results', '50')
+    .option('-f, --follow', 'Print changes as they are made, from now on or from --since')
   addClientFlags(list)
     .addHelpText('after', LIST_HELP)
-    .action(async (flags) => (await import('../handlers/audit-log.ts')).listAuditLog(flags))
+    .action(async (flags) => {
+      const { followAuditLog, listAuditLog } = await import('../handlers/audit-log.ts')
+      await (flags.follow ? followAuditLog(flags) : listAuditLog(flags))
+    })
   const show = scoped(group.command('show <id>').description('Show a change, field by field'))
   addClientFlags(show)
     .addHelpText('after', SHOW_HELP)

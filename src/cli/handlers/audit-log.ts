@@ -1,13 +1,16 @@
 import type { AuditEntry, AuditEntryWithChanges } from '../../api/resources/audit-log/schemas.ts'
-import { formatDistance } from '../../core/words/time.ts'
+import { formatClock, formatDistance } from '../../core/words/time.ts'
 import { changeLines } from '../client/change-lines.ts'
+import { follow } from '../client/event-stream.ts'
 import { findTask } from '../client/find-task.ts'
 import { instantAgo } from '../client/instant-flag.ts'
-import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
+import { type ClientFlags, give, remark, serverFrom, write } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
 import { cut, facts, printable, table } from '../client/printed.ts'
 import { namingAll } from '../client/refusal.ts'
+import { machineZone } from '../client/schedule-flags.ts'
 import { queryOf, type Server } from '../client/server.ts'
+import { onLost, tellAside } from './events.ts'
 
 const PATH = '/v1/audit-log'
 const NAME_WIDTH = 40
@@ -35,6 +38,39 @@ export async function listAuditLog(flags: AuditFlags): Promise<void> {
   if (listed.items.length === 0 && !flags.json) return remark('No changes found.\n')
   give(listed.items, flags, () => entryTable(listed.items, server.now()))
   remarkMore(listed)
+}
+
+/** Prints entries as they are recorded, until it is stopped. */
+export async function followAuditLog(flags: AuditFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const { action, scope, from, subject, subjectKind, actor } = await filterOf(server, flags)
+  const path = `/v1/events${queryOf({ events: 'audit-log', action, scope, after: from })}`
+  const isMeant = (entry: AuditEntry) =>
+    (subject === undefined || entry.subject.id === subject) &&
+    (subjectKind === undefined || entry.subject.kind === subjectKind) &&
+    (actor === undefined || entry.actor.id === actor)
+  for await (const event of follow(server, path, { onLost })) {
+    if (!event.event.startsWith('belfry.audit.')) {
+      tellAside(event)
+      continue
+    }
+    const { entry } = (JSON.parse(event.data) as { data: { entry: AuditEntry } }).data
+    if (!isMeant(entry)) continue
+    if (flags.json) write(`${JSON.stringify(entry)}\n`)
+    else give(entry, flags, () => entryLine(entry))
+  }
+}
+
+function entryLine(entry: AuditEntry): string {
+  const words = [
+    formatClock(Date.parse(entry.at), machineZone()),
+    entry.action,
+    subjectWords(entry),
+    actorWords(entry),
+    ...(entry.reason === null ? [] : [`“${printable(entry.reason)}”`]),
+    entry.id,
+  ]
+  return `${words.join('  ')}\n`
 }
 
 async function filterOf(server: Server, flags: AuditFlags) {

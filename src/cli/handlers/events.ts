@@ -52,13 +52,14 @@ function readCount(text: string): number {
   throw usage(`--count is '${text}'; it must be a whole number of at least 1.`)
 }
 
-function onLost(error: unknown, againMs: number): void {
+/** Says that the connection was lost, and that this is no harm. */
+export function onLost(error: unknown, againMs: number): void {
   const why = error instanceof Error && error.message !== '' ? `: ${error.message}` : ''
   remark(onStderr.dim(`Connection lost${why}\nReconnecting in ${againMs / 1_000} s; no events are lost.\n`))
 }
 
 /** What the server says about the stream itself. */
-function tellAside({ event, data }: ServerEvent): void {
+export function tellAside({ event, data }: ServerEvent): void {
   if (event !== 'gap') return
   const { reason, from } = JSON.parse(data) as { reason: string; from: string }
   remark(`${onStderr.yellow('!')} Events before ${from} may be missing (${reason}).\n`)

@@ -55,6 +55,7 @@ export interface SubscribeFlags extends ClientFlags {
   readonly name?: string
   readonly task?: readonly string[]
   readonly event?: readonly string[]
+  readonly action?: readonly string[]
   readonly state?: readonly string[]
   readonly tag?: readonly string[]
   readonly type?: readonly string[]
@@ -67,10 +68,11 @@ export interface SubscribeFlags extends ClientFlags {
 
 export async function createSubscription(url: string, flags: SubscribeFlags): Promise<void> {
   const server = serverFrom(flags)
-  const { name, giveUpAfter, after, event, state, tag, type, queue, owner } = flags
+  const { name, giveUpAfter, after, event, action, state, tag, type, queue, owner } = flags
   const tasks = await Promise.all((flags.task ?? []).map((ref) => findTask(server, ref)))
   const filter = {
     events: event,
+    actions: action,
     states: state,
     taskIds: tasks.length === 0 ? undefined : tasks.map(({ id }) => id),
     tags: tag,

@@ -1,28 +1,50 @@
-/** All that is told of history: runs that ended, and circuits of targets that opened or closed. */
+/**
+ * All that is told: runs that ended, circuits of targets that opened or closed, and entries of the audit log. The first two are
+ * history and can be followed together; the audit log is followed by itself.
+ */
+import type { AuditAction } from '../audit-log/audit-action.ts'
+import { type AuditEvent, auditEventOf, type RecordedEntry } from '../audit-log/audit-event.ts'
 import { type CircuitEvent, type CircuitEventRow, circuitEventOf } from '../target/circuit-event.ts'
 import { type EndedRun, isWantedRun, type RunEvent, type RunFilter, runEventOf } from './run-event.ts'
 
 /** What events are about. */
-export const EVENT_SUBJECTS = ['runs', 'circuits'] as const
+export const EVENT_SUBJECTS = ['runs', 'circuits', 'audit-log'] as const
 export type EventSubject = (typeof EVENT_SUBJECTS)[number]
 
-export type HistoryEvent = EndedRun | CircuitEventRow
+/** What is followed. */
+export type EventSource = 'history' | 'audit-log'
 
-/** Which events somebody wants. Unless it says so, those of runs; the other lists are about runs alone. */
+export type HistoryEvent = EndedRun | CircuitEventRow | RecordedEntry
+
+/** Which events somebody wants. Unless it says so, those of runs. */
 export interface EventFilter extends RunFilter {
   readonly events?: readonly EventSubject[] | undefined
+  /** Kinds of changes, of the audit log alone. The other lists are about runs alone. */
+  readonly actions?: readonly AuditAction[] | undefined
 }
 
-export const isCircuitEvent = (event: HistoryEvent): event is CircuitEventRow => 'lineId' in event
+export const sourceOf = ({ events }: EventFilter): EventSource =>
+  events?.includes('audit-log') ? 'audit-log' : 'history'
 
-/** Events of one stream are told in order: those of a task, and those of a project's calls to a target. */
-export const streamOf = (event: HistoryEvent): string => (isCircuitEvent(event) ? event.lineId : event.taskId)
+export const isCircuitEvent = (event: HistoryEvent): event is CircuitEventRow => 'lineId' in event
+const isAuditEntry = (event: HistoryEvent): event is RecordedEntry => 'action' in event
+
+/** Events of one stream are told in order: those of a task, those of a project's calls to a target, and all of the audit log. */
+export function streamOf(event: HistoryEvent): string {
+  if (isAuditEntry(event)) return 'audit-log'
+  return isCircuitEvent(event) ? event.lineId : event.taskId
+}
 
 export function isWanted(event: HistoryEvent, filter: EventFilter): boolean {
-  if (isCircuitEvent(event)) return filter.events?.includes('circuits') === true
-  return filter.events?.includes('runs') !== false && isWantedRun(event, filter)
+  const { events, actions } = filter
+  if (isAuditEntry(event))
+    return sourceOf(filter) === 'audit-log' && actions?.includes(event.action) !== false
+  if (isCircuitEvent(event)) return events?.includes('circuits') === true
+  return events?.includes('runs') !== false && isWantedRun(event, filter)
 }
 
 /** An event as it is sent. Its id is stable for ever: whoever is told twice recognises it. */
-export const eventOf = (event: HistoryEvent): RunEvent | CircuitEvent =>
-  isCircuitEvent(event) ? circuitEventOf(event) : runEventOf(event)
+export function eventOf(event: HistoryEvent): RunEvent | CircuitEvent | AuditEvent {
+  if (isAuditEntry(event)) return auditEventOf(event)
+  return isCircuitEvent(event) ? circuitEventOf(event) : runEventOf(event)
+}

@@ -1,3 +1,4 @@
+import { type EventSource, sourceOf } from '../../core/run/history-event.ts'
 import type { Network } from '../../core/values/network.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
 import type { NameResolver } from '../../outgoing/names/name-resolver.ts'
@@ -51,7 +52,7 @@ type Held = LeasedSubscription & { readonly leasedAt: number }
 export class Deliverer extends LeasedWork<Held> {
   readonly #options: DelivererOptions
   readonly #client: HttpClient
-  readonly #tail: HistoryTail
+  readonly #tails: { readonly [S in EventSource]: HistoryTail }
   readonly #aside: SetAside<{ readonly id: string }>
 
   constructor(options: DelivererOptions) {
@@ -65,7 +66,10 @@ export class Deliverer extends LeasedWork<Held> {
       own: ownPorts,
       resolver,
     })
-    this.#tail = new HistoryTail({ db, log })
+    this.#tails = {
+      history: new HistoryTail({ db, log }),
+      'audit-log': new HistoryTail({ db, log, source: 'audit-log' }),
+    }
     this.#aside = new SetAside({ operation: 'subscription', db, log, subjectOf: ({ id }) => ({ id }) })
   }
 
@@ -90,7 +94,8 @@ export class Deliverer extends LeasedWork<Held> {
 
   protected work(subscription: Held, stopping: AbortSignal): Promise<void> {
     const { db, clock, userAgent, keys, leaseMs } = this.#options
-    const parts = { db, clock, userAgent, keys, leaseMs, tail: this.#tail, client: this.#client }
+    const tail = this.#tails[sourceOf(subscription.filter)]
+    const parts = { db, clock, userAgent, keys, leaseMs, tail, client: this.#client }
     return new Delivery({ ...parts, subscription, leasedAt: subscription.leasedAt, stopping }).run()
   }
 }

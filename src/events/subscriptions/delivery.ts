@@ -19,6 +19,7 @@ import {
   type HistoryEvent,
   isCircuitEvent,
   isWanted,
+  sourceOf,
   streamOf,
 } from '../../core/run/history-event.ts'
 import type { HttpClient } from '../../outgoing/http-client.ts'
@@ -286,7 +287,9 @@ export class Delivery {
   /** One task is held for it, unless it is the receiver that fails. */
   #noteRefused(event: HistoryEvent, failure: Undelivered, position: EventPosition): void {
     this.#failing.add(streamOf(event))
-    if (failure.isFinal || this.#failing.size >= FAILING_TASKS || this.#held.isFull) {
+    // The audit log is one sequence: what is not taken of it holds up the rest.
+    const isSequence = sourceOf(this.#settings.filter) === 'audit-log'
+    if (failure.isFinal || isSequence || this.#failing.size >= FAILING_TASKS || this.#held.isFull) {
       this.#failure ??= failure
       this.#held.dropUnsaved()
     } else if (!this.#isOver) {
@@ -340,7 +343,8 @@ export class Delivery {
     const { id, fence } = subscription
     const askedAt = performance.now()
     const [held] = await db.run(saveDelivered({ id, fence, leaseMs, ...progress }))
-    if (!held) throw new LeaseLost()
+    // Whoever follows another source from now on begins anew.
+    if (!held || sourceOf(held.filter) !== sourceOf(this.#settings.filter)) throw new LeaseLost()
     this.#settings = held
     this.#leasedUntil = askedAt + leaseMs
   }

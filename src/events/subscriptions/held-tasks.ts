@@ -163,7 +163,7 @@ export function readHeld(
   { taskId, position }: Held,
   others: EventPosition,
 ): Promise<HistoryPage> | null {
-  if (position.to !== null) return readPage(db, position, taskId)
+  if (position.to !== null) return readPage(db, position, { stream: taskId })
   if (covers(position.from, others.from)) return null
-  return readPage(db, { from: position.from, to: others.from, at: null }, taskId)
+  return readPage(db, { from: position.from, to: others.from, at: null }, { stream: taskId })
 }

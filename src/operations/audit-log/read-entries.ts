@@ -1,11 +1,10 @@
 /** Reading the audit log. */
+import { type EntryRow, INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { Refusal } from '../../core/errors.ts'
 import { changesBetween, type FieldChange } from '../../core/task/version-diff.ts'
 import {
   type EntryQuery,
-  type EntryRow,
   findEntry,
-  INSTALLATION_ID,
   lastExaminedEntry,
   listEntries,
 } from '../../store/audit-log/audit-log.ts'
@@ -27,7 +26,7 @@ export interface AuditQuery extends Omit<EntryQuery, 'projectId' | 'maxExamined'
 }
 
 /** The project that a scope means; null for all. */
-function projectOf(context: Context, scope: AuditScope): string | null {
+export function auditProjectOf(context: Context, scope: AuditScope): string | null {
   if (scope !== 'project') requireAccess(context, 'installation')
   return { project: context.projectId, installation: INSTALLATION_ID, all: null }[scope]
 }
@@ -41,7 +40,7 @@ export interface AuditPage {
 
 export async function readAuditLog(context: Context, { scope, ...query }: AuditQuery): Promise<AuditPage> {
   const { limit } = query
-  const whose = projectOf(context, scope)
+  const whose = auditProjectOf(context, scope)
   const asked = { ...query, projectId: whose, limit: limit + 1, maxExamined: MAX_EXAMINED }
   return context.db.snapshot(
     async (tx) => {
@@ -71,7 +70,7 @@ export async function getAuditEntry(
   { id, scope }: { id: string; scope: AuditScope },
 ): Promise<ComparedEntry> {
   const { db } = context
-  const [row] = await db.run(findEntry({ projectId: projectOf(context, scope), id }))
+  const [row] = await db.run(findEntry({ projectId: auditProjectOf(context, scope), id }))
   if (!row) throw new Refusal('not_found', `Audit log entry ${id} does not exist.`)
   return { row, changes: await changesOf(db, row) }
 }

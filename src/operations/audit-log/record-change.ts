@@ -1,12 +1,8 @@
 /** Recording changes in the audit log, in the transaction that makes them: there is never one without the other. */
 import type { AuditAction, AuditSubject } from '../../core/audit-log/audit-action.ts'
+import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { recordedValue } from '../../core/audit-log/recorded-value.ts'
-import {
-  appendEntries,
-  type EntryOrigin,
-  INSTALLATION_ID,
-  type NewEntry,
-} from '../../store/audit-log/audit-log.ts'
+import { appendEntries, type EntryOrigin, type NewEntry } from '../../store/audit-log/audit-log.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import type { Actor, Context } from '../context.ts'
 

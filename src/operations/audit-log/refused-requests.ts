@@ -5,11 +5,12 @@
  * later; only how detailed it is depends on how much there is.
  */
 import type { AuditAction } from '../../core/audit-log/audit-action.ts'
+import { INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { senderNetwork } from '../../core/values/sender-network.ts'
 import { utc } from '../../core/values/utc.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { LoopService } from '../../runtime/loop-service.ts'
-import { appendEntries, INSTALLATION_ID, type NewEntry } from '../../store/audit-log/audit-log.ts'
+import { appendEntries, type NewEntry } from '../../store/audit-log/audit-log.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type Caller, entryOf } from './record-change.ts'

@@ -3,7 +3,7 @@ import { formatSecret, makeSecret } from '../../core/action/webhook-signature.ts
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { formatPosition } from '../../core/run/frontier.ts'
-import type { EventFilter } from '../../core/run/history-event.ts'
+import { type EventFilter, sourceOf } from '../../core/run/history-event.ts'
 import { durationMs } from '../../core/task/task.ts'
 import { formatDuration } from '../../core/values/duration.ts'
 import { utcOrNull } from '../../core/values/utc.ts'
@@ -20,6 +20,7 @@ import {
 } from '../../store/events/subscriptions.ts'
 import { currentPosition } from '../../store/history/current-position.ts'
 import { noteKey } from '../../store/secrets/keys.ts'
+import { requireAccess } from '../access/require.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { positionAfter } from './position-after.ts'
@@ -53,6 +54,7 @@ function plainFilter(filter: EventFilter | undefined): EventFilter {
 
 export async function createSubscription(context: Context, input: NewSubscription): Promise<SubscriptionRow> {
   const { db, projectId, vault } = context
+  requireSource(context, input.filter)
   const id = uuidv7()
   const secret = input.secret ?? formatSecret(makeSecret())
   const stored = await sealSubscription(vault, db, { id, projectId }, secret)
@@ -85,6 +87,11 @@ export async function createSubscription(context: Context, input: NewSubscriptio
     })
     return { ...row, secret }
   })
+}
+
+/** Only who may read the audit log may decide where it is sent. */
+function requireSource(context: Context, filter: EventFilter | undefined): void {
+  if (sourceOf(filter ?? {}) === 'audit-log') requireAccess(context, 'administer')
 }
 
 export const getSubscription = ({ db, projectId }: Context, id: string): Promise<SubscriptionRow> =>
@@ -130,6 +137,7 @@ export async function changeSubscription(
     await tx.run(lockSubscription({ projectId, id }))
     const before = await readSubscription(tx, projectId, id)
     if (stored?.keyId) await tx.run(noteKey(stored.keyId))
+    for (const wanted of [before.filter, edit.filter]) requireSource(context, wanted)
     await tx.run(editSubscription({ projectId, id }, edit))
     const after = await readSubscription(tx, projectId, id)
     await recordChange(tx, context, {

@@ -1,10 +1,8 @@
 /** The audit log: entries are appended in the transaction of their change, and read in pages, the latest first. */
 import type { AuditAction, AuditSubject } from '../../core/audit-log/audit-action.ts'
+import { type EntryRow, INSTALLATION_ID } from '../../core/audit-log/audit-entry.ts'
 import { leastUuidAt } from '../../core/ids.ts'
-import { keepingPlan, list, part, sql } from '../database/sql.ts'
-
-/** Stands for the project of what belongs to none: the installation's own keys, projects themselves, failed sign-ins. */
-export const INSTALLATION_ID = '00000000-0000-0000-0000-000000000000'
+import { keepingPlan, list, type Part, part, sql } from '../database/sql.ts'
 
 /** Whose change it is, by which request, and why. */
 export interface EntryOrigin {
@@ -54,28 +52,6 @@ export const appendEntries = (entries: readonly NewEntry[]) =>
     'always',
   )
 
-/** An entry as it is read. */
-export interface EntryRow {
-  readonly id: string
-  readonly at: number
-  readonly projectId: string
-  /** Null for entries of the installation. */
-  readonly projectName: string | null
-  readonly actorKind: string
-  readonly actorId: string | null
-  readonly actorName: string | null
-  readonly address: string | null
-  readonly requestId: string | null
-  readonly action: AuditAction
-  readonly subjectKind: AuditSubject
-  readonly subjectId: string | null
-  readonly subjectName: string | null
-  readonly count: number
-  readonly before: unknown
-  readonly after: unknown
-  readonly reason: string | null
-}
-
 /** Which entries to read. */
 export interface EntryQuery {
   /** Of one project or of the installation itself; null for all. */
@@ -94,7 +70,8 @@ export interface EntryQuery {
   readonly maxExamined: number
 }
 
-const columns = part`
+/** Columns of an entry `e`. */
+export const entryColumns = part`
   e.id, e.at, e.project_id as "projectId", (select name from project where id = e.project_id) as "projectName",
   e.actor_kind as "actorKind", e.actor_id as "actorId", e.actor_name as "actorName", e.address, e.request_id as "requestId",
   e.action, e.subject_kind as "subjectKind", e.subject_id as "subjectId", e.subject_name as "subjectName", e.count,
@@ -105,7 +82,7 @@ const columns = part`
  * than `maxExamined` is looked at.
  */
 export const listEntries = (q: EntryQuery) => sql<EntryRow>`
-  select ${columns} from ${examined(q)} e
+  select ${entryColumns} from ${examined(q)} e
   where (${q.subject ?? null}::text is null or e.subject_id = ${q.subject ?? null})
     and (${q.actor ?? null}::text is null or e.actor_id = ${q.actor ?? null})
     and (${q.action ?? null}::text is null or e.action = ${q.action ?? null})
@@ -117,42 +94,52 @@ export const lastExaminedEntry = (q: EntryQuery) => sql<{ id: string }>`
   select max(id::text)::uuid as id from (
     select project_id, min(id::text) as id, count(*) as entries from ${examined(q)} e group by project_id
   ) p
-  where entries = ${q.maxExamined}
+  where entries = ${examinedAtMost(q)}
   having count(*) > 0`
 
-/** The latest entries of each project asked for, up to a bound. */
-const examined = (q: EntryQuery) => part`(
-  select found.* from ${scope(q.projectId)}
-  cross join lateral (
+/** The latest entries of each project asked for, up to a bound: of one project they keep their order. */
+const examined = (q: EntryQuery) =>
+  q.projectId === null
+    ? part`(select found.* from ${everywhere} cross join lateral (${latestOf(q, part`scope.id`)}) found)`
+    : part`(${latestOf(q, part`${q.projectId}::uuid`)})`
+
+const latestOf = (q: EntryQuery, project: Part) => part`
     select * from audit_entry
-    where project_id = scope.id ${byIndex(q)}
+    where project_id = ${project} ${byIndex(q)}
       and id >= ${leastUuidAt(q.from ?? 0)}::uuid
       and id < least(${q.to === undefined ? GREATEST_ID : leastUuidAt(q.to)}::uuid, ${q.before ?? GREATEST_ID}::uuid)
-    order by id desc limit ${q.maxExamined}
-  ) found)`
+    order by id desc limit ${examinedAtMost(q)}`
 
 const GREATEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** These have no place in the index of actions. */
+const FREQUENT: ReadonlySet<string> = new Set(['task.create', 'task.trigger'])
 
 /** The filter that an index is made for. */
 function byIndex({ subject, actor, action }: EntryQuery) {
   if (subject !== undefined) return part`and subject_id = ${subject}`
   if (actor !== undefined) return part`and actor_id = ${actor}`
-  if (action === undefined) return part``
-  return action === 'task.create' || action === 'task.trigger'
-    ? part`and action = ${action}`
-    : part`and action = ${action} and action not in ('task.create', 'task.trigger')`
+  if (action === undefined || FREQUENT.has(action)) return part``
+  return part`and action = ${action} and action not in ('task.create', 'task.trigger')`
 }
 
-/** Projects as rows of `scope`: one of them, or all and the installation itself. */
-const scope = (projectId: string | null) => part`(
-    select ${projectId}::uuid as id where ${projectId}::uuid is not null
+/** Where the index answers everything, what it gives is the page. */
+function examinedAtMost({ subject, actor, action, subjectKind, limit, maxExamined }: EntryQuery): number {
+  const filters = [subject, actor, action, subjectKind].filter((filter) => filter !== undefined)
+  const isIndexed =
+    subject !== undefined || actor !== undefined || (action !== undefined && !FREQUENT.has(action))
+  return filters.length <= (isIndexed ? 1 : 0) ? limit : maxExamined
+}
+
+/** All projects, and the installation itself, as rows of `scope`. */
+const everywhere = part`(
+    select id from project
     union all
-    select id from project where ${projectId}::uuid is null
-    union all
-    select ${INSTALLATION_ID}::uuid where ${projectId}::uuid is null
+    select ${INSTALLATION_ID}::uuid
   ) scope`
 
 /** An entry by its id, of a project or of any. */
 export const findEntry = ({ projectId, id }: { projectId: string | null; id: string }) => sql<EntryRow>`
-  select ${columns} from ${scope(projectId)}
-  cross join lateral (select * from audit_entry where project_id = scope.id and id = ${id}) e`
+  select ${entryColumns} from ${everywhere}
+  cross join lateral (select * from audit_entry where project_id = scope.id and id = ${id}) e
+  where ${projectId}::uuid is null or scope.id = ${projectId}::uuid`

@@ -33,7 +33,8 @@ export interface EndsQuery {
   readonly stream: string | null
 }
 
-const pendingOf = (frontier: Frontier) => list(frontier.pending, ({ xid }) => xid)
+/** Transactions that a frontier has not seen the end of. */
+export const pendingOf = (frontier: Frontier) => list(frontier.pending, ({ xid }) => xid)
 
 /** Where an event stands: that of a run that ended, or of a circuit. */
 export interface FoundPlace extends Place {

@@ -39,7 +39,13 @@ export function circuits({ db, node, create, trigger, subscribe, read }: Telling
     await become('closed', target, one)
     await become('closed', target, two)
     await trigger(taskId)
-    await eventually(async () => subjectsAt('/runs').length === 1 && subjectsAt('/both').length === 3)
+    await eventually(async () =>
+      [
+        ['/only', 2],
+        ['/both', 3],
+        ['/runs', 1],
+      ].every(([path, count]) => subjectsAt(String(path)).length === count),
+    )
 
     const [opened, closed] = ['opened', 'closed'].map((word) => `belfry.target.circuit_${word} ${target}`)
     expect(subjectsAt('/only')).toEqual([opened, closed])

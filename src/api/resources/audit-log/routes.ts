@@ -1,5 +1,6 @@
 /** The audit log: who changed what. */
 import { z } from 'zod'
+import { shownEntry } from '../../../core/audit-log/audit-entry.ts'
 import { isUuid } from '../../../core/ids.ts'
 import { instantMs } from '../../../core/task/task.ts'
 import { getAuditEntry, readAuditLog } from '../../../operations/audit-log/read-entries.ts'
@@ -7,7 +8,6 @@ import { Uuid } from '../../../operations/validation/values.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, encodeCursor } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
-import { presentEntry } from './present.ts'
 import { AuditEntryPage, AuditEntryQuery, AuditEntryWithChanges, ListAuditLog } from './schemas.ts'
 
 const tags = ['audit log']
@@ -42,7 +42,7 @@ export function auditLogRoutes(app: App): void {
       to: to === undefined ? undefined : instantMs(to),
       before,
     })
-    return { items: rows.map(presentEntry), nextCursor: next && encodeCursor([next]) }
+    return { items: rows.map(shownEntry), nextCursor: next && encodeCursor([next]) }
   })
 
   app.get(
@@ -50,7 +50,7 @@ export function auditLogRoutes(app: App): void {
     { schema: read, config: { access: 'administer' } },
     async ({ params, query, context }) => {
       const { row, changes } = await getAuditEntry(context, { id: params.id, scope: query.scope })
-      return { ...presentEntry(row), changes: [...changes] }
+      return { ...shownEntry(row), changes: [...changes] }
     },
   )
 }

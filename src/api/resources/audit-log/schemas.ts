@@ -57,7 +57,7 @@ export const AuditEntryPage = z
   .object({ items: z.array(AuditEntry), nextCursor: z.string().nullable() })
   .meta({ id: 'AuditEntryPage' })
 
-const Scope = z
+export const AuditScope = z
   .enum(['project', 'installation', 'all'])
   .default('project')
   .describe(
@@ -66,7 +66,7 @@ const Scope = z
 
 export const ListAuditLog = z
   .strictObject({
-    scope: Scope,
+    scope: AuditScope,
     from: Instant.optional().describe('Only entries from this instant on.'),
     to: Instant.optional().describe('Only entries before this instant.'),
     actor: z
@@ -83,4 +83,4 @@ export const ListAuditLog = z
   })
   .refine(isInOrder, { path: ['to'], message: 'must be after from' })
 
-export const AuditEntryQuery = z.strictObject({ scope: Scope })
+export const AuditEntryQuery = z.strictObject({ scope: AuditScope })

@@ -113,7 +113,12 @@ class OnePage extends HistoryTail {
 test('no more of a page is written than the client reads', async () => {
   const tail = new OnePage({ db: undefined as unknown as Database, log: silentLogger() })
   const clock = { now: () => Date.now() }
-  const clients = new EventClients({ tail, clock, log: silentLogger(), limit: 1 })
+  const clients = new EventClients({
+    tails: { history: tail, 'audit-log': tail },
+    clock,
+    log: silentLogger(),
+    limit: 1,
+  })
   const arrived = once(server, 'request')
   const asked = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).end()
   const [, response] = (await arrived) as [IncomingMessage, ServerResponse]

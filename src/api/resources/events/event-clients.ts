@@ -3,7 +3,14 @@
 import type { ServerResponse } from 'node:http'
 import { Refusal } from '../../../core/errors.ts'
 import { type EventPosition, formatPosition, parsePosition } from '../../../core/run/frontier.ts'
-import { type EventFilter, eventOf, type HistoryEvent, isWanted } from '../../../core/run/history-event.ts'
+import {
+  type EventFilter,
+  type EventSource,
+  eventOf,
+  type HistoryEvent,
+  isWanted,
+  sourceOf,
+} from '../../../core/run/history-event.ts'
 import { utc } from '../../../core/values/utc.ts'
 import type { HistoryPage, HistoryTail } from '../../../events/history-tail.ts'
 import { positionAfter } from '../../../operations/subscriptions/position-after.ts'
@@ -22,7 +29,8 @@ const BEAT_MS = 15_000
 export interface Follower {
   readonly response: ServerResponse
   readonly headers: Readonly<Record<string, string>>
-  readonly projectId: string
+  /** Null for all, and for what belongs to none. */
+  readonly projectId: string | null
   readonly filter: EventFilter
   /** Where to go on. */
   readonly start: EventStart
@@ -48,7 +56,7 @@ export function startOf({
 type EventBody = Required<Pick<EventText, 'event' | 'data'>>
 
 export interface EventClientsOptions {
-  readonly tail: HistoryTail
+  readonly tails: { readonly [S in EventSource]: HistoryTail }
   readonly clock: Clock
   readonly log: Logger
   readonly limit: number
@@ -69,7 +77,8 @@ export class EventClients {
 
   /** Opens a stream. Before anything is written it may still be refused. */
   async open(follower: Follower, take: () => void): Promise<void> {
-    const { tail, limit, stuckMs } = this.#options
+    const { tails, limit, stuckMs } = this.#options
+    const tail = tails[sourceOf(follower.filter)]
     if (this.#isClosed || this.#open.size + this.#expected >= limit)
       throw new Refusal(
         'too_many_streams',
@@ -98,7 +107,8 @@ export class EventClients {
   }
 
   async #serve(client: EventClient, { start, ...wanted }: Follower): Promise<void> {
-    const { tail, clock, log } = this.#options
+    const { tails, clock, log } = this.#options
+    const tail = tails[sourceOf(wanted.filter)]
     let position = start === 'now' || start === 'unknown' ? tail.end : start
     // A place in the middle of a page names a run, which may be somebody else's: the client is not shown those.
     let shown: EventPosition | null = position
@@ -152,7 +162,9 @@ export class EventClients {
     page: HistoryPage,
     { projectId, filter }: Pick<Follower, 'projectId' | 'filter'>,
   ): Promise<number | null> {
-    const wanted = page.rows.filter((event) => event.projectId === projectId && isWanted(event, filter))
+    const wanted = page.rows.filter(
+      (event) => (projectId === null || event.projectId === projectId) && isWanted(event, filter),
+    )
     for (const event of wanted) {
       if (client.mustRead && !(await client.hasRead())) return null
       client.send({ id: formatPosition(page.positionAt(event)), ...this.#bodyOf(event) })

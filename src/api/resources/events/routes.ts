@@ -1,8 +1,10 @@
 /** Following what ends: completion events as server-sent events, from any point of history on. */
 import { z } from 'zod'
-import { EVENT_SUBJECTS, type EventFilter } from '../../../core/run/history-event.ts'
+import type { EventFilter } from '../../../core/run/history-event.ts'
 import { HistoryTail } from '../../../events/history-tail.ts'
-import type { Facilities } from '../../../operations/context.ts'
+import { requireAccess } from '../../../operations/access/require.ts'
+import { auditProjectOf } from '../../../operations/audit-log/read-entries.ts'
+import type { Context, Facilities } from '../../../operations/context.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
@@ -34,8 +36,11 @@ const events = {
 }
 
 export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): void {
-  const tail = new HistoryTail({ db, log })
-  const clients = new EventClients({ tail, clock, log, limit: MAX_EVENT_STREAMS })
+  const tails = {
+    history: new HistoryTail({ db, log }),
+    'audit-log': new HistoryTail({ db, log, source: 'audit-log' }),
+  }
+  const clients = new EventClients({ tails, clock, log, limit: MAX_EVENT_STREAMS })
   // Before the server waits for requests to end: these do not.
   app.addHook('preClose', async () => clients.close())
 
@@ -49,7 +54,7 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
       const follower = {
         response: reply.raw,
         headers: { 'x-request-id': request.id, ...request.browserRules },
-        projectId: request.context.projectId,
+        projectId: projectOf(request.context, request.query),
         filter: filterOf(request.query),
         start,
       }
@@ -59,10 +64,18 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
   )
 }
 
-function filterOf({ events, state, taskId, tag, type, queue, owner }: WatchEvents): EventFilter {
+/** Whose events: the audit log is for admins, and all of it for those of the installation. */
+function projectOf(context: Context, { events, scope }: WatchEvents): string | null {
+  if (events !== 'audit-log') return context.projectId
+  requireAccess(context, 'administer')
+  return auditProjectOf(context, scope)
+}
+
+function filterOf({ events, action, state, taskId, tag, type, queue, owner }: WatchEvents): EventFilter {
   const only = <T>(value: T | undefined) => (value === undefined ? undefined : [value])
   return {
-    events: events === 'all' ? EVENT_SUBJECTS : only(events),
+    events: events === 'all' ? ['runs', 'circuits'] : only(events),
+    actions: only(action),
     states: only(state),
     taskIds: only(taskId?.toLowerCase()),
     tags: only(tag),

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { ACTION_TYPES } from '../../../core/action/action.ts'
+import { AUDIT_ACTIONS } from '../../../core/audit-log/audit-action.ts'
 import { EVENT_SUBJECTS } from '../../../core/run/history-event.ts'
 import { ENDED_STATES } from '../../../core/run/run-event.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
+import { AuditScope } from '../audit-log/schemas.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
 /** The longest position that a client sends back. */
@@ -22,8 +24,10 @@ export const WatchEvents = z.strictObject({
     .enum([...EVENT_SUBJECTS, 'all'])
     .optional()
     .describe(
-      'What the events are about: `runs` that end (default), `circuits` of targets that open or close, or `all`. The other filters apply to runs.',
+      'What the events are about: `runs` that end (default), `circuits` of targets that open or close, `all` of both, or entries of the `audit-log`, which needs the role admin. The other filters apply to runs.',
     ),
+  action: z.enum(AUDIT_ACTIONS).optional().describe('Only this kind of change, of the audit log.'),
+  scope: AuditScope.describe('Whose entries of the audit log, as in `GET /v1/audit-log`.'),
   state: z.enum(ENDED_STATES).optional().describe('Only runs that ended in this state.'),
   taskId: Uuid.optional().describe('Only runs of this task.'),
   tag: z.string().min(1).max(100).optional().describe('Only runs of tasks with this tag.'),

@@ -6,6 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SignInFailure } from '../../../core/access/sign-in-failure.ts'
+import { INSTALLATION_ID } from '../../../core/audit-log/audit-entry.ts'
 import { Refusal } from '../../../core/errors.ts'
 import { returnPath } from '../../../core/values/return-path.ts'
 import type { KeyBook } from '../../../operations/keys/key-book.ts'
@@ -24,7 +25,6 @@ import {
   signOutEverywhere,
 } from '../../../operations/people/sign-in.ts'
 import type { SessionBook } from '../../../operations/sessions/session-book.ts'
-import { INSTALLATION_ID } from '../../../store/audit-log/audit-log.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { cookieOf, setCookie } from '../../http/session-cookie.ts'

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ACTION_TYPES } from '../../../core/action/action.ts'
 import { parseWantedUrl } from '../../../core/action/target-url.ts'
 import { parseSecret } from '../../../core/action/webhook-signature.ts'
+import { AUDIT_ACTIONS } from '../../../core/audit-log/audit-action.ts'
 import { EVENT_SUBJECTS } from '../../../core/run/history-event.ts'
 import { ENDED_STATES } from '../../../core/run/run-event.ts'
 import { durationBetween, Uuid } from '../../../operations/validation/values.ts'
@@ -18,14 +19,25 @@ const some = <T extends z.ZodType>(item: T) => z.array(item).min(1).max(MAX_WANT
 export const EventFilter = z
   .strictObject({
     events: some(z.enum(EVENT_SUBJECTS)).describe(
-      'What the events are about: `runs` that end (default), `circuits` of targets that open or close. The other lists apply to runs.',
+      'What the events are about: `runs` that end (default), `circuits` of targets that open or close, or entries of the `audit-log` and nothing else, which needs the role admin. The other lists apply to runs.',
     ),
+    actions: some(z.enum(AUDIT_ACTIONS)).describe('Only these kinds of changes, of the audit log.'),
     states: some(z.enum(ENDED_STATES)),
     taskIds: some(Uuid),
     tags: some(z.string().min(1).max(100)),
     types: some(z.enum(ACTION_TYPES)),
     queues: some(QueueName),
     owners: some(z.string().min(1).max(200)),
+  })
+  .superRefine(({ events, actions, ...ofRuns }, context) => {
+    const refuse = (list: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [list], message })
+    const isAuditLog = events?.includes('audit-log') ?? false
+    if (isAuditLog && events?.some((one) => one !== 'audit-log'))
+      refuse('events', 'must name audit-log alone; make a second subscription for the others')
+    if (!isAuditLog && actions !== undefined) refuse('actions', 'applies to the events audit-log only')
+    for (const [list, values] of Object.entries(ofRuns))
+      if (isAuditLog && values !== undefined) refuse(list, 'does not apply to the events audit-log')
   })
   .describe(
     'Which events to send: for each given list, one value must match. An empty filter matches all events of runs.',
