@@ -14,6 +14,7 @@ import type { Facilities } from '../operations/context.ts'
 import type { KeyBook } from '../operations/keys/key-book.ts'
 import { RequestQuotas } from '../operations/limits/request-quotas.ts'
 import { ProjectBook } from '../operations/projects/project-book.ts'
+import type { Queryable } from '../store/database/database.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
@@ -94,6 +95,8 @@ export type App = FastifyInstance<
 
 export interface AppOptions {
   readonly facilities: Facilities
+  /** For what is read about every caller: connections that requests cannot use up, so that workers are heard beside slow lists. */
+  readonly callersDb: Queryable
   readonly keys: KeyBook
   /** How people sign in. */
   readonly people: Pick<SignInOptions, 'sessions' | 'provider'>
@@ -118,6 +121,7 @@ const MAX_PARAM_CHARACTERS = 8_192
 
 export async function createApp({
   facilities,
+  callersDb,
   keys,
   people,
   readiness,
@@ -165,9 +169,9 @@ export async function createApp({
   answerOtherOrigins(app, installation.allowedOrigins)
   guardOrigin(app, { ownOrigins: ownOrigins(installation), publicUrl })
   showPages(app, dashboard)
-  const projects = new ProjectBook(facilities)
+  const projects = new ProjectBook({ db: callersDb, wakeUps: facilities.wakeUps })
   authenticateRequests(app, { facilities, keys, projects, authenticators, remoteWorkers })
-  limitRequests(app, { quotas: new RequestQuotas({ db: facilities.db, log }), projects })
+  limitRequests(app, { quotas: new RequestQuotas({ db: callersDb, log }), projects })
   takeLargeBodiesInTurn(app)
   guardText(app)
   app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))

@@ -96,6 +96,7 @@ export async function createTestApp(
   sessions.start()
   const app = await createApp({
     facilities,
+    callersDb: db,
     keys,
     people: { sessions, provider: null },
     readiness,

@@ -80,7 +80,10 @@ test('limits of the project are set, shown, and taken away', async () => {
   )
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--every: ') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--min-period: ') })
-  expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('--min-period') })
+  expect(nothing).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Add a limit, such as --request-rate 100/s'),
+  })
   expect(JSON.parse(shown.stdout)).toMatchObject({
     limits: { maxAhead: null },
     network: { allowedPrivate: null },

@@ -62,6 +62,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
   if (!isLoopback(config.host) && !(await keys.hasKeys())) throw new OpenHostError(config.host)
   const app = await createApp({
     facilities,
+    callersDb: connections.engine,
     keys,
     people,
     readiness: foundations.readiness,
