@@ -1,0 +1,29 @@
+/** Projects cannot see one another: `npm run test:tenants` sends many more of these requests. */
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { digestOf, prepareTenants, randomFrom } from './tenants/random-requests.ts'
+
+const { db } = await createTestDatabase()
+const { compare, send, ours, theirs } = await prepareTenants(db)
+
+test('what belongs to another project is answered like what does not exist, and stays as it is', async () => {
+  const before = await digestOf(db)
+  const seed = Math.floor(Math.random() * 1_000_000)
+
+  const differences = await compare(400, randomFrom(seed))
+
+  expect(differences, `seed ${seed}`).toEqual([])
+  expect(await digestOf(db)).toBe(before)
+})
+
+test('an Idempotency-Key of another project is unused', async () => {
+  const action = { type: 'sleep', duration: '0s' }
+  const header = { 'idempotency-key': 'same' }
+  const first = await send('POST', '/v1/tasks', { action, name: 'theirs' }, { ...theirs, ...header })
+
+  const answer = await send('POST', '/v1/tasks', { action, name: 'ours' }, { ...ours, ...header })
+
+  expect([first.status, answer.status]).toEqual([201, 201])
+  expect(answer.body).toMatchObject({ name: 'ours' })
+  expect(answer.body.id).not.toBe(first.body.id)
+})
