@@ -2,9 +2,12 @@
 import { join } from 'node:path'
 import { onTestFinished, test } from 'vitest'
 import { read } from '../project/tree.ts'
+import { CookieClient } from '../support/cookie-client.ts'
 import { makeDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts'
 import { aDirectory } from '../support/process.ts'
-import { follow } from './reader.ts'
+import { follow, freePorts } from './reader.ts'
 
 test('the guide to a first task works as it stands on the page', { retry: 0 }, async () => {
   const home = aDirectory()
@@ -28,3 +31,26 @@ test('the guide to a cluster works as it stands on the page', { retry: 0 }, asyn
     instead: { 'postgresql://belfry:secret@db.example.com:5432/belfry': url },
   })
 })
+
+test('the guide to company accounts works as it stands on the page', { retry: 0 }, async () => {
+  const { url, drop } = await makeDatabase({ empty: true })
+  onTestFinished(drop)
+  const [port = 0] = await freePorts(1)
+  const belfry = `127.0.0.1:${port}`
+  const provider = await startIdentityProvider(() => [`http://${belfry}/auth/callback`])
+  provider.accounts['ada'] = { email: 'ada@example.com', email_verified: true, groups: ['developers'] }
+
+  const reading = follow(read('docs/guides/sign-in-with-your-company-account.md'), {
+    home: aDirectory(),
+    env: { BELFRY_LOG_LEVEL: 'error', BELFRY_DATABASE_URL: url, BELFRY_URL: '', BELFRY_PORT: `${port}` },
+    instead: { 'https://login.example.com': provider.issuer, '127.0.0.1:3369': belfry },
+  })
+  await Promise.all([reading, signInWith(new CookieClient(`http://${belfry}`), provider)])
+})
+
+/** What the page says to do in a browser, once there is something to sign in to. */
+async function signInWith(browser: CookieClient, provider: IdentityProvider): Promise<void> {
+  const started = await eventually(() => browser.fetch('/auth/login').catch(() => null), { withinMs: 60_000 })
+  const returned = new URL(await provider.signIn(started.headers.get('location') ?? '', 'ada'))
+  await browser.fetch(returned.pathname + returned.search)
+}

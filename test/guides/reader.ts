@@ -206,7 +206,7 @@ async function pathOfNpm(): Promise<string> {
 }
 
 /** Held open together, so that all are different. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer())
   const ports = await Promise.all(
     servers.map(

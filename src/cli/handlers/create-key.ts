@@ -13,6 +13,7 @@ import { type LimitFlags, limitsFrom } from '../client/limit-flags.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { printable } from '../client/printed.ts'
 import { RefusedError } from '../client/problem.ts'
+import { DEFAULT_PROFILE, readProfiles } from '../client/profiles.ts'
 import { namingAll } from '../client/refusal.ts'
 import { configFrom } from '../config-flags.ts'
 import { openSharedDatabase } from '../database.ts'
@@ -51,9 +52,9 @@ export async function createKey(flags: KeyFlags): Promise<void> {
   })
 }
 
-/** Whoever names a database means it; else whoever names a server or has a key means the API. */
-function isRemote({ server, apiKey, token, dataDir, databaseUrl }: KeyFlags): boolean {
-  const isServer = [server, apiKey, token].some((flag) => flag !== undefined)
+/** Whoever names a database means it; else whoever names a server, has a key or has logged in means the API. */
+function isRemote({ server, apiKey, token, profile, dataDir, databaseUrl }: KeyFlags): boolean {
+  const isServer = [server, apiKey, token, profile].some((flag) => flag !== undefined)
   const isDatabase = dataDir !== undefined || databaseUrl !== undefined
   if (isServer && isDatabase)
     throw new CliError(
@@ -61,12 +62,11 @@ function isRemote({ server, apiKey, token, dataDir, databaseUrl }: KeyFlags): bo
       'Leave out --server and --api-key, or --data-dir and --database-url.',
       EXIT.usage,
     )
-  const { env } = process
-  return (
-    isServer ||
-    (!isDatabase && (env['BELFRY_URL'] ?? env['BELFRY_KEY'] ?? env['BELFRY_KEY_FILE']) !== undefined)
-  )
+  return isServer || (!isDatabase && (SERVER_VARIABLES.some(isSet) || readProfiles().has(DEFAULT_PROFILE)))
 }
+
+const SERVER_VARIABLES = ['BELFRY_URL', 'BELFRY_KEY', 'BELFRY_KEY_FILE', 'BELFRY_PROFILE']
+const isSet = (variable: string): boolean => (process.env[variable] ?? '') !== ''
 
 async function createHere(wanted: object, flags: KeyFlags): Promise<MadeKey> {
   const key = await namingAll(HELP, async () => checked(wanted))
