@@ -19,7 +19,8 @@ afterAll(() => other.close())
 const nodes = [send, sendToOther]
 
 const NONE = { requestRate: null, maxPayloadBytes: null, maxTasks: null, maxStoredBytes: null }
-const limit = (limits: Record<string, unknown>) => send('PATCH', '/v1/projects/default', { limits })
+let limitAs = {}
+const limit = (limits: Record<string, unknown>) => send('PATCH', '/v1/projects/default', { limits }, limitAs)
 const known = async (limits: Record<string, unknown>) => {
   const answer = await limit(limits)
   expect(answer.status).toBe(200)
@@ -160,5 +161,57 @@ describe('requests', () => {
     expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(1)
     expect(health.headers).not.toHaveProperty('ratelimit')
     expect(project).toMatchObject({ status: 200, body: { use: { requests: 20 } } })
+  })
+})
+
+describe('keys', () => {
+  test('are stricter than their project, and make none that is less so', async () => {
+    const isUnlimited = async () => (await send('GET', '/v1/tasks?limit=1')).status === 200
+    await eventually(isUnlimited)
+    const admin = await send('POST', '/v1/keys', { name: 'admin', role: 'admin' })
+    const as = (key: string) => ({ authorization: `Bearer ${key}` })
+    const make = (body: Record<string, unknown>, key: string) =>
+      send('POST', '/v1/keys', { role: 'admin', project: 'default', ...body }, as(key))
+    const strict = { requestRate: '1000/s', maxPayloadBytes: 2_000, minPeriod: '1m' }
+    const own = await make({ name: 'own', limits: strict }, admin.body.key)
+    const { id, key } = own.body
+
+    const asked = { limits: { requestRate: '2000/s', minPeriod: '1s', maxPayloadBytes: 500 } }
+    const looser = await make({ name: 'looser', ...asked }, key)
+    const child = await make({ name: 'child', limits: { maxPayloadBytes: 500 } }, key)
+    const byProjectAdmin = await send('PATCH', '/v1/projects/default', { limits: { maxTasks: 1 } }, as(key))
+    const often = { action, schedule: { type: 'every', interval: '10s' } }
+    const tooOften = await send('POST', '/v1/tasks', often, as(key))
+    const long = { action, metadata: { text: 'x'.repeat(3_000) } }
+    const tooLong = await send('POST', '/v1/tasks', long, as(key))
+    const slower = await send(
+      'PATCH',
+      `/v1/keys/${id}`,
+      { limits: { requestRate: '2/h', minPeriod: null } },
+      as(admin.body.key),
+    )
+    const refused = await eventually(async () => {
+      const answer = await sendToOther('GET', '/v1/tasks?limit=1', undefined, as(key))
+      return answer.status === 429 && answer
+    })
+
+    expect(own.body.limits).toEqual({ ...strict, maxAhead: null })
+    expect(looser.body.errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual([
+      '/limits/minPeriod',
+      '/limits/requestRate',
+    ])
+    expect(child.body.limits).toEqual({ ...strict, maxPayloadBytes: 500, maxAhead: null })
+    expect(byProjectAdmin).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect(tooOften.body).toMatchObject({ code: 'beyond_limits', limitOf: 'key', limit: { minPeriod: '1m' } })
+    expect(tooLong.body).toMatchObject({ code: 'beyond_limits', limit: { maxPayloadBytes: 2_000 } })
+    expect(slower.body.limits).toMatchObject({ requestRate: '2/h', minPeriod: null, maxPayloadBytes: 2_000 })
+    expect(refused.body).toMatchObject({
+      code: 'rate_limited',
+      limitOf: 'key',
+      limit: { requestRate: '2/h' },
+    })
+    expect(refused.headers['ratelimit-policy']).toBe('"key";q=2;w=3600')
+    // From now on the server asks for keys.
+    limitAs = as(admin.body.key)
   })
 })
