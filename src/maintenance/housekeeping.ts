@@ -18,6 +18,7 @@ import { forgetNames } from '../store/nodes/named-runs.ts'
 import { forgetNodes, forgetUnusedWorkers } from '../store/nodes/nodes.ts'
 import { forgetProgress } from '../store/nodes/remote-workers.ts'
 import { removeSideLanes } from '../store/queues/side-lanes.ts'
+import { forgetReplacedSecrets } from '../store/secrets/secrets.ts'
 import { forgetCircuitEvents, forgetCircuits } from '../store/targets/target-circuits.ts'
 import { forgetTargetReports } from '../store/targets/target-reports.ts'
 import { forgetOverrides } from '../store/tasks/run-overrides.ts'
@@ -38,6 +39,8 @@ const DAY_MS = 86_400_000
 /** A worker that comes back late shall still hear that it was declared dead. */
 const UNUSED_KEPT_MINUTES = 10
 const MAX_UNUSED_FORGOTTEN = 20_000
+/** Longer than any attempt lasts that was given the value. */
+const REPLACED_SECRETS_KEPT_HOURS = 25
 /** Progress that one pass forgets; the rest waits for the next. */
 const MAX_PROGRESS_FORGOTTEN = 100_000
 
@@ -97,6 +100,7 @@ export class Housekeeping extends LoopService {
     await db.run(forgetSettled(historyDays))
     await db.run(forgetRedrives(historyDays))
     await db.run(forgetRefused(historyDays))
+    await db.run(forgetReplacedSecrets(REPLACED_SECRETS_KEPT_HOURS))
     await db.run(forgetQuotas(QUOTAS_KEPT_MINUTES, MAX_QUOTAS_FORGOTTEN))
     await recountProjectGates({ db, log })
     const [result] = await db.run(dropPartitions(historyDays))

@@ -1,9 +1,11 @@
 /** What those who run a project do on the command line: the real program against a real server. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
-import { launch, runBelfry } from '../support/process.ts'
+import { aDirectory, launch, runBelfry } from '../support/process.ts'
 import { startProxy } from '../support/proxy.ts'
 import { startSink } from '../support/sink.ts'
 
@@ -224,6 +226,40 @@ test('a signing secret is shown once, replaced, and revoked by the beginning of 
     { id: first, origin: null },
     { origin: 'https://hooks.example.com' },
   ])
+})
+
+test('a secret is set from a file, listed, shown with its users and deleted', async () => {
+  const value = 'canary-of-the-command-line'
+  const file = join(aDirectory(), 'value')
+  writeFileSync(file, `${value}\n`)
+  const empty = await belfry('secret', 'set', 'CLI_TOKEN')
+  const set = await belfry('secret', 'set', 'CLI_TOKEN', '--file', file)
+  const again = await belfry('secret', 'set', 'CLI_TOKEN', '--file', file)
+  await belfry(
+    'task',
+    'create',
+    'user-of-it',
+    '--at',
+    '2099-01-01T00:00:00Z',
+    '--action',
+    'ping:https://example.com/{{secret.CLI_TOKEN}}',
+  )
+  const listed = await belfry('secrets', 'ls')
+  const shown = await belfry('secret', 'show', 'CLI_TOKEN')
+  const used = await belfry('secret', 'delete', 'CLI_TOKEN', '--yes')
+  const deleted = await belfry('secret', 'delete', 'CLI_TOKEN', '--force', '--yes')
+  const key = await belfry('secret', 'make-key')
+
+  expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('value') })
+  expect(set.stdout).toBe('✓ secret CLI_TOKEN created\nTasks use it as {{secret.CLI_TOKEN}}\n')
+  expect(again.stdout).toContain('is now at version 2')
+  expect(listed.stdout).toMatch(/^NAME +VERSION +UPDATED +CREATED\nCLI_TOKEN +2 /)
+  expect(shown.stdout).toMatch(/used by +[0-9a-f-]{36} {2}user-of-it/)
+  expect(used).toMatchObject({ code: 5, stderr: expect.stringContaining('user-of-it') })
+  expect(deleted).toMatchObject({ code: 0, stdout: '✓ secret CLI_TOKEN deleted\n' })
+  expect(Buffer.from(key.stdout, 'base64')).toHaveLength(32)
+  for (const { stdout, stderr } of [set, again, listed, shown, used, deleted])
+    expect(stdout + stderr).not.toContain('canary')
 })
 
 test('nodes and workers are listed with what they do and whether they live', async () => {

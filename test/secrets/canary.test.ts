@@ -1,0 +1,202 @@
+/**
+ * A canary is planted in every place that can refer to a secret, and then looked for everywhere: in the database, in the log, in the answers of
+ * every route that reads, in events and in what was captured of receivers that tell whatever they are told.
+ */
+import { expect, test } from 'vitest'
+import { newKey } from '../../src/core/secret/key-ring.ts'
+import { sql } from '../../src/store/database/sql.ts'
+import { operationsOf } from '../api/document.ts'
+import { type Peer, startPeer } from '../calls/peer.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startBelfry } from '../support/process.ts'
+import { aWorker } from '../support/remote-worker.ts'
+import { startSink } from '../support/sink.ts'
+
+const CANARY = 'canary-"4b7e"/ö +\\end'
+const ADDRESS = 'canary-4b7e@example.com'
+
+/** Every way in which it may be told. */
+const FORMS = [CANARY, ADDRESS].flatMap((value) => {
+  const bytes = Buffer.from(value)
+  const json = JSON.stringify(value).slice(1, -1)
+  return [
+    ...[
+      value,
+      json,
+      JSON.stringify(json).slice(1, -1),
+      encodeURIComponent(value),
+      new URLSearchParams({ v: value }).toString().slice(2),
+    ],
+    ...[
+      bytes.toString('base64').slice(0, -4),
+      bytes.toString('base64url').slice(0, -4),
+      bytes.toString('hex'),
+    ],
+    ...[1, 2].map((n) =>
+      Buffer.concat([Buffer.alloc(n), bytes])
+        .toString('base64')
+        .slice(4, -4),
+    ),
+  ]
+})
+const tellsIn = (text: string) => FORMS.filter((form) => text.includes(form))
+
+const planted = (url: string): readonly object[] => [
+  { type: 'ping', url: `${url}/ping/{{secret.CANARY}}?q={{secret.CANARY}}` },
+  { type: 'webhook', url: `${url}/webhook`, body: { deep: [{ token: '{{secret.CANARY}}' }] } },
+  { type: 'webhook', url: `${url}/text`, body: 'token={{secret.CANARY}}' },
+  { type: 'webhook', url: `${url}/fails`, body: '{{secret.CANARY}}' },
+  {
+    type: 'http',
+    url: `${url}/http?q={{secret.CANARY}}`,
+    method: 'POST',
+    headers: {
+      authorization: 'Bearer {{secret.LATIN}}',
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: 'a=1&token={{secret.CANARY}}',
+  },
+  { type: 'http', url: `${url}/redirect/{{secret.CANARY}}`, method: 'GET', followRedirects: 3 },
+  { type: 'http', url: `${url}/long/{{secret.CANARY}}`, method: 'GET' },
+  {
+    type: 'slack',
+    url: `${url}/services/{{secret.CANARY}}`,
+    text: '{{secret.CANARY}}',
+    blocks: [{ t: '{{secret.CANARY}}' }],
+  },
+  {
+    type: 'email',
+    to: ['{{secret.ADDRESS}}', 'bob@example.com'],
+    subject: 'for {{secret.CANARY}}',
+    text: '{{secret.CANARY}}',
+    html: '<b>{{secret.CANARY}}</b>',
+  },
+  { type: 'handler', name: 'canary', payload: { token: '{{secret.CANARY}}' } },
+]
+
+/** Everything in the database as text. */
+async function dumpOf(db: Awaited<ReturnType<typeof createTestDatabase>>['db']): Promise<string> {
+  const tables = await db.run(sql<{ name: string }>`
+    select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`)
+  expect(tables.length).toBeGreaterThan(40)
+  const texts: string[] = []
+  for (const { name } of tables) {
+    const rows = await db.run<{ text: string | null }>({
+      text: `select string_agg(t::text, E'\\n') as text from ${name} t`,
+      values: [],
+    })
+    texts.push(rows[0]?.text ?? '')
+  }
+  return texts.join('\n')
+}
+
+test('a canary in every place is found nowhere', async () => {
+  const sink = await startSink(({ path, headers, body }) => {
+    if (path.startsWith('/redirect')) return { status: 307, headers: { location: `/redirected${path}` } }
+    const said = JSON.stringify({
+      path,
+      headers,
+      body,
+      base64: Buffer.from(`.${path}${body}`).toString('base64'),
+    })
+    const long = path.startsWith('/long') ? 'x'.repeat(16 * 1024 - said.length + 40) : ''
+    return {
+      status: path.startsWith('/fails') ? 500 : 200,
+      headers: { 'x-echo': encodeURIComponent(path) },
+      body: long + said,
+    }
+  })
+  const mail: Peer<{ raw: string }> = await startPeer('./smtp-process.mjs', ['{"tls":false}'])
+  const { url: databaseUrl, db } = await createTestDatabase()
+  const flags = ['--database-url', databaseUrl, '--smtp-from', 'belfry@example.com', '--log-level', 'trace']
+  const env = { BELFRY_SECRETS_KEY: newKey(), BELFRY_SMTP_URL: `smtp://127.0.0.1:${mail.port}` }
+  const node = await startBelfry(flags, { env })
+  const answers: string[] = []
+  const say = async (method: string, path: string, body?: unknown) => {
+    const answer = await node.request(method, path, body)
+    answers.push(JSON.stringify([answer.headers, answer.body]))
+    return answer
+  }
+  for (const [name, value] of Object.entries({ CANARY, ADDRESS, LATIN: CANARY }))
+    expect((await say('PUT', `/v1/secrets/${name}`, { value })).status).toBe(201)
+  await say('POST', '/v1/subscriptions', { url: `${sink.url}/events` })
+  const worker = await aWorker(node.url, { handlers: ['canary'] })
+
+  const made = await say('POST', '/v1/tasks/bulk', {
+    tasks: planted(sink.url).map((action) => ({ action, retry: { limit: 1, initial: '0s', max: '0s' } })),
+  })
+  const ids: string[] = made.body.items.map(({ id }: { id: string }) => id)
+  const [given] = await worker.claim(1)
+  const message = `I was given ${JSON.stringify(given?.payload)}`
+  await worker.say('heartbeat', {
+    runs: [{ ...given, progress: { fraction: 0.5, message } }].map(({ runId, fence, progress }) => ({
+      runId,
+      fence,
+      progress,
+    })),
+  })
+  const report = {
+    runId: given?.runId,
+    fence: given?.fence,
+    outcome: 'failed',
+    error: { code: 'odd', message, stack: `at ${message}` },
+  }
+  await worker.say('complete', {
+    runs: [{ ...report, log: [{ at: new Date().toISOString(), level: 'info', message }] }],
+  })
+  const [second] = await worker.claim(1)
+  await worker.say('complete', {
+    runs: [{ runId: second?.runId, fence: second?.fence, outcome: 'completed', result: second }],
+  })
+  const runIds = await eventually(async () => {
+    const { items } = (await node.request('GET', '/v1/runs?limit=100')).body
+    return (
+      items.length === ids.length &&
+      items.every(({ endedAt }: { endedAt: unknown }) => endedAt) &&
+      items.map(({ id }: { id: string }) => id)
+    )
+  })
+  const { body: document } = await node.request('GET', '/openapi.json')
+  for (const { method, path } of operationsOf(document)) {
+    if (method !== 'GET' || /\/stream|\/events$/.test(path)) continue
+    const subjects = path.startsWith('/v1/runs/') ? runIds : path.startsWith('/v1/tasks/') ? ids : ['CANARY']
+    for (const id of subjects)
+      await say(
+        'GET',
+        path.replace(/\{(\w+)\}/g, (_, name) =>
+          name === 'version' ? '1' : name === 'name' && path.startsWith('/v1/projects') ? 'default' : id,
+        ),
+      )
+  }
+  await eventually(async () => sink.hits.filter(({ path }) => path === '/events').length >= ids.length)
+
+  // It reached everybody whom it was for.
+  const told = sink.hits.map(({ path, headers, body }) => JSON.stringify({ path, headers, body })).join()
+  for (const form of [
+    encodeURIComponent(CANARY).replace(/[!'()*]/g, ''),
+    JSON.stringify(JSON.stringify(CANARY)).slice(3, -3),
+  ])
+    expect(told).toContain(form)
+  expect(given?.payload).toEqual({ token: CANARY })
+  expect(mail.told.length).toBeGreaterThan(0)
+  // And nobody else.
+  const dump = await dumpOf(db)
+  expect(dump).toContain('[secret CANARY]')
+  expect(dump).toContain('[secret ADDRESS]')
+  expect(tellsIn(dump)).toEqual([])
+  expect(tellsIn(answers.join('\n'))).toEqual([])
+  expect(answers.join()).toContain('{{secret.CANARY}}')
+  expect(
+    tellsIn(
+      sink.hits
+        .filter(({ path }) => path === '/events')
+        .map(({ body }) => body)
+        .join(),
+    ),
+  ).toEqual([])
+  node.kill('SIGTERM')
+  await node.exited
+  expect(node.stderr).toContain('attempt failed')
+  expect(tellsIn(node.stderr + node.stdout)).toEqual([])
+}, 120_000)
