@@ -1,6 +1,7 @@
 /**
  * Every route that can change something is called once, successfully, and must leave an entry in the audit log with the id of the
- * request. The routes are those of the API document: one that is neither called here nor named as an exception fails the test.
+ * request. While the audit log takes no entry, the same call must change nothing. The routes are those of the API document: one
+ * that is neither called here nor named as an exception fails the test.
  */
 import { expect, test } from 'vitest'
 import { UNLIMITED } from '../../src/core/access/role.ts'
@@ -13,8 +14,16 @@ import { operationsOf } from './document.ts'
 import { createTestApp, type InjectedAnswer } from './test-app.ts'
 
 const { db } = await createTestDatabase()
-const app = await createTestApp({ db })
-const admin = await storeKey(app.context, {
+const { send: deliver, context } = await createTestApp({ db })
+/** What the database held before the latest request. */
+let stored = ''
+const app = {
+  send: async (...request: Parameters<typeof deliver>) => {
+    stored = await everything()
+    return deliver(...request)
+  },
+}
+const admin = await storeKey(context, {
   name: 'admin',
   role: 'admin',
   projectId: null,
@@ -38,6 +47,40 @@ const WITHOUT_ENTRY: Readonly<Record<string, string>> = {
   'POST /v1/worker/return': 'the work itself: history shows it',
   'POST /v1/worker/stop': 'the work itself: the list of workers shows it',
 }
+
+/** Changes that take many transactions; each of these leaves a whole, and the entry comes last. */
+const STEPWISE: readonly string[] = ['encryption_key.rotate']
+
+/** A digest of all tables but the audit log, and the one that says which builds may use the database. */
+async function everything(): Promise<string> {
+  const [row] = await db.run<{ digest: string }>({ text: await digestText, values: [] })
+  return row?.digest ?? ''
+}
+
+const digestText = (async () => {
+  const tables = await db.run(sql<{ name: string }>`
+    select relname as name from pg_class
+    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
+      and relname not in ('audit_entry', 'refused_action', 'compatibility')
+    order by 1`)
+  const parts = tables.map(
+    ({ name }) => `(select md5(string_agg(t::text, ',' order by t::text)) from "${name}" t)`,
+  )
+  return `select md5(concat_ws(',', ${parts.map((part) => `coalesce(${part}, '')`).join(', ')})) as digest`
+})()
+
+/** The audit log takes no entry of the actions in a table. */
+await db.run({
+  text: `
+    create table refused_action (action text);
+    create function refuse_entry() returns trigger language plpgsql as $$
+    begin
+      if exists (select from refused_action where action = new.action) then raise exception 'no entry is taken'; end if;
+      return new;
+    end $$;
+    create trigger refuse_entry before insert on audit_entry for each row execute function refuse_entry();`,
+  values: [],
+})
 
 const action = { type: 'ping', url: 'http://127.0.0.1:1/' }
 const made = async (answer: Promise<InjectedAnswer>): Promise<string> => (await answer).body.id
@@ -280,14 +323,24 @@ test('every route that changes something is called below, or is named with a rea
   expect(known.toSorted()).toEqual(routes.toSorted())
 })
 
-test.each(Object.entries(CHANGES))('%s leaves an entry', async (_, [action, call]) => {
-  const { status, headers, text } = await call()
+test.each(Object.entries(CHANGES))(
+  '%s changes nothing without an entry, and leaves one',
+  async (_, [action, call]) => {
+    await db.run(sql`insert into refused_action values (${action})`)
+    const refused = await call()
+    const before = stored
+    const after = await everything()
+    await db.run(sql`truncate refused_action`)
+    const { status, headers, text } = await call()
 
-  expect({ status, text }).toMatchObject({ status: expect.toSatisfy((code: number) => code < 300) })
-  const { body } = await send('GET', '/v1/audit-log?scope=all')
-  const of = body.items.filter((e: { requestId: string }) => e.requestId === headers['x-request-id'])
-  expect(of.map((entry: { action: string }) => entry.action)).toEqual([action])
-})
+    expect(refused.status).toBe(500)
+    if (!STEPWISE.includes(action)) expect(after).toBe(before)
+    expect({ status, text }).toMatchObject({ status: expect.toSatisfy((code: number) => code < 300) })
+    const { body } = await send('GET', '/v1/audit-log?scope=all')
+    const of = body.items.filter((e: { requestId: string }) => e.requestId === headers['x-request-id'])
+    expect(of.map((entry: { action: string }) => entry.action)).toEqual([action])
+  },
+)
 
 test('what was before and after is told without secrets', async () => {
   const id = await made(send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/canary-4711' }))

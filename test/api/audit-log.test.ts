@@ -183,13 +183,20 @@ test('partitions are made ahead and dropped when all of their entries are old; w
   await db.run({ text: `drop table ${made.at(-2)}`, values: [] })
 
   await Promise.all([db.run(ensureAuditPartitions()), db.run(ensureAuditPartitions())])
+  await db.run({
+    text: `create table audit_entry_201804 partition of audit_entry for values from ('2018-04-01Z') to ('2018-05-01Z')`,
+    values: [],
+  })
+  await insert('2018-04-05T00:00:00Z')
   await insert('2019-05-05T00:00:00Z')
   await db.run(dropAuditPartitions(10_000))
   const [kept] = await db.run(sql<{ rows: number }>`select count(*)::integer as rows from audit_entry_other`)
+  const named = await partitions()
   await db.run(dropAuditPartitions(365))
   const [left] = await db.run(sql<{ rows: number }>`select count(*)::integer as rows from audit_entry_other`)
 
   expect(made).toHaveLength(5)
+  expect(named).toEqual(['audit_entry_201804', ...made])
   expect(await partitions()).toEqual(made)
   expect([kept?.rows, left?.rows]).toEqual([1, 0])
 })
