@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import { neededRole } from '../../core/access/role.ts'
+import { MAX_REASON_CHARACTERS, REASON_HEADER } from '../http/reason.ts'
 
 export function documentation(version: string) {
   return {
@@ -82,6 +83,7 @@ export const finishDocument: TransformObject = (input) => {
     nameAnswers(operation)
     allowNoBody(operation)
   }
+  offerReasons(document)
   dropNaturalBounds(document)
   const used = reachable(document)
   const schemas = Object.entries(document.components?.schemas ?? {}).filter(([name]) => used.has(name))
@@ -111,6 +113,21 @@ function allowNoBody({ requestBody }: OpenAPIV3_1.OperationObject): void {
   const schema = body?.content['application/json']?.schema as OpenAPIV3_1.SchemaObject | undefined
   if (body && schema?.anyOf?.some((variant) => (variant as OpenAPIV3_1.SchemaObject).type === 'null'))
     body.required = false
+}
+
+/** Every request that changes something may say why. */
+function offerReasons({ paths }: OpenAPIV3_1.Document): void {
+  for (const path of Object.values(paths ?? {}))
+    for (const [method, operation] of Object.entries(path ?? {}) as [string, OpenAPIV3_1.OperationObject][])
+      if (method !== 'get') operation.parameters = [...(operation.parameters ?? []), REASON]
+}
+
+const REASON: OpenAPIV3_1.ParameterObject = {
+  name: REASON_HEADER,
+  in: 'header',
+  required: false,
+  description: 'Reason for the change, kept in the audit log. UTF-8.',
+  schema: { type: 'string', maxLength: MAX_REASON_CHARACTERS },
 }
 
 /** Every whole number lies between the largest ones that JavaScript has; saying so helps nobody. */
