@@ -31,7 +31,7 @@ test.skipIf(process.platform === 'win32')(
     node.kill('SIGUSR2')
     await node.said(/took \d+ files/)
     await observer.request('POST', '/v1/tasks/bulk', { tasks })
-    await node.said(/attempt postponed: no sockets left/, 'stderr')
+    await node.said(/attempt postponed: the worker ran out of sockets/, 'stderr')
     const runs = await eventually(async () => {
       await sink.say({ answer: true })
       const { items } = (await observer.request('GET', `/v1/runs?limit=${CALLS}`)).body

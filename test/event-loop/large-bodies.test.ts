@@ -8,6 +8,7 @@ const MAX_GROWTH_BYTES = 3 * 32 * 1024 * 1024
 
 const { send, watch } = await startWatchedNode()
 await send('POST', '/v1/tasks', {})
+const { token } = JSON.parse((await send('POST', '/v1/worker/register', { handlers: ['greet'] })).text)
 
 const members = (count: number) => Array.from({ length: count }, (_, i) => `"a${i}":""`).join(',')
 const sleep = '"action":{"type":"sleep","duration":"1s"}'
@@ -49,7 +50,9 @@ test.each<[string, string, () => string, string]>([
 ])('%s are refused without holding anybody up', async (_, path, make, pointer) => {
   const body = make()
 
-  const { result, heldMs, grewBytes } = await watch(() => send('POST', path, body))
+  const { result, heldMs, grewBytes } = await watch(() =>
+    send('POST', path, body, path.startsWith('/v1/worker/') ? token : undefined),
+  )
 
   expect(result.status).toBe(422)
   expect(JSON.parse(result.text).errors[0].pointer).toBe(pointer)

@@ -25,7 +25,7 @@ export interface WatchedNode {
   readonly node: Belfry
   readonly db: Awaited<ReturnType<typeof createTestDatabase>>['db']
   /** A body that is text is sent as it is. */
-  send(method: string, path: string, body?: unknown): Promise<Answer>
+  send(method: string, path: string, body?: unknown, token?: string): Promise<Answer>
   watch<T>(work: () => Promise<T>): Promise<Watched<T>>
 }
 
@@ -37,7 +37,7 @@ export async function startWatchedNode(args: readonly string[] = []): Promise<Wa
   return {
     node,
     db,
-    send: (method, path, body) => send({ method, url: new URL(path, node.url), body, agent }),
+    send: (method, path, body, token) => send({ method, url: new URL(path, node.url), body, token, agent }),
     watch: async (work) => {
       await longestTurn(node, ++asked)
       const before = memory(node.pid, 'VmRSS')
@@ -66,17 +66,19 @@ interface Sending {
   readonly method: string
   readonly url: URL
   readonly body: unknown
+  readonly token: string | undefined
   readonly agent: Agent
 }
 
-function send({ method, url, body, agent }: Sending): Promise<Answer> {
+function send({ method, url, body, token, agent }: Sending): Promise<Answer> {
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
   const headers =
     text === undefined
       ? {}
       : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
   return new Promise((resolve, reject) => {
-    const call = request(url, { method, agent, headers }, (answer) => {
+    const call = request(url, { method, agent, headers: { ...headers, ...authorization } }, (answer) => {
       const chunks: Buffer[] = []
       answer.on('data', (chunk: Buffer) => chunks.push(chunk))
       answer.on('end', () =>

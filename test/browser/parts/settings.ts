@@ -20,7 +20,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByText('Limits saved.').waitFor()
 
     const { body } = await node.request('GET', '/v1/projects/default')
-    expect(body.limits).toEqual({ minPeriod: '1s', maxAhead: '365d' })
+    expect(body.limits).toMatchObject({ minPeriod: '1s', maxAhead: '365d' })
     await node.request('PATCH', '/v1/projects/default', { limits: { minPeriod: null, maxAhead: null } })
 
     const blackouts = page.getByRole('list', { name: 'Blackouts' })
