@@ -1,0 +1,95 @@
+/**
+ * Decides what becomes of due rows: what runs, what is skipped, and what follows. What cannot be decided is set aside, so that it costs the
+ * others nothing.
+ */
+import { uuidv7 } from '../core/ids.ts'
+import { stretchAt } from '../core/policy/misfire.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { inTurns, Turns } from '../runtime/turns.ts'
+import type { SetAside } from '../store/database/set-aside.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { BlackoutBook } from './blackout-book.ts'
+import { type DueCase, decide, decideSteps, dueInstant, mayTakeLong } from './decide.ts'
+import type { Due } from './due-queue.ts'
+import type { Decided } from './firing.ts'
+import type { ShardLeases } from './shard-leases.ts'
+
+export interface DecidingOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly leases: ShardLeases
+  readonly blackouts: BlackoutBook
+  /** What came due in an unwatched stretch no longer than this simply runs late, whatever the misfire policy. */
+  readonly misfireGraceMs: number
+}
+
+/** To decide about what was missed for longer than this may take its time. */
+const LONG_MISSED_MS = 60_000
+/** Deciding about a batch that is on time takes a few milliseconds; what takes longer than this, such as tasks with many triggers, gives way. */
+const ON_TIME_TURN_MS = 20
+
+export class Deciding {
+  readonly #options: DecidingOptions
+  readonly #aside: SetAside<Pick<Due, 'row'>>
+
+  constructor(options: DecidingOptions, aside: SetAside<Pick<Due, 'row'>>) {
+    this.#options = options
+    this.#aside = aside
+  }
+
+  /** After an outage a decision may walk through all that a task has missed, and gives way to everything else meanwhile. */
+  async aboutAll(dues: readonly Due[]): Promise<Decided[]> {
+    const longAgo = this.#options.clock.now() - LONG_MISSED_MS
+    const turns = new Turns(dues.some(({ row }) => row.wakeAt <= longAgo) ? undefined : ON_TIME_TURN_MS)
+    const decided: Decided[] = []
+    for (const due of dues) {
+      try {
+        const asked = this.#caseOf(due)
+        if (asked === null) continue
+        const decision = mayTakeLong(asked) ? await inTurns(decideSteps(asked), turns) : decide(asked)
+        decided.push({ ...due, decision })
+      } catch (error) {
+        this.#leaveUndecided(due, error)
+      }
+      if (turns.isOver) await turns.pass()
+    }
+    return decided
+  }
+
+  /** Rows about which nothing can take long to decide. */
+  atOnce(dues: readonly Due[]): Decided[] {
+    return dues.flatMap((due) => {
+      try {
+        const asked = this.#caseOf(due)
+        return asked === null ? [] : [{ ...due, decision: decide(asked) }]
+      } catch (error) {
+        this.#leaveUndecided(due, error)
+        return []
+      }
+    })
+  }
+
+  /** A definition that cannot be read, by a hand or a bug, costs the others nothing. */
+  #leaveUndecided(due: Due, error: unknown): void {
+    const { runId, taskId, version } = due.row
+    this.#options.log.error({ err: error, runId, taskId, version }, 'cannot decide what to do with due runs')
+    void this.#aside.refuse(due, error)
+  }
+
+  /** All that a decision depends on; null in a shard that is no longer this node's. */
+  #caseOf({ row, definition }: Due): DueCase | null {
+    const { leases, blackouts, clock, misfireGraceMs } = this.#options
+    const held = leases.get(row.shard)
+    if (!held) return null
+    const missedIn = stretchAt(held.unwatched, dueInstant({ row, definition }))
+    return {
+      row,
+      definition,
+      now: clock.now(),
+      missedIn,
+      misfireGraceMs,
+      blackouts: blackouts.of(row.taskId),
+      newId: uuidv7,
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** Fires rows by the statement that suits them; the cheapest that can. */
+import {
+  type FireResult,
+  fire,
+  firePlain,
+  fireRecurring,
+  ONE_ROW_AN_OCCURRENCE,
+} from '../store/agenda/agenda.ts'
+import { recover } from '../store/agenda/catch-up.ts'
+import { fireWithOverlap, type TurnResult } from '../store/agenda/fire-with-overlap.ts'
+import { type Database, violatedConstraint } from '../store/database/database.ts'
+import type { LocalWorker } from '../transport/local-worker.ts'
+import type { Group, PlannedFiring } from './firing.ts'
+import type { ShardLeases } from './shard-leases.ts'
+
+/** Who fires, in which shards, and who may start what is fired. */
+export interface FiringParts {
+  readonly nodeId: string
+  readonly db: Database
+  readonly leases: ShardLeases
+  readonly worker: Pick<LocalWorker, 'id'> | null
+}
+
+const ALL_AS_ASKED: FireResult = { isWorkerAlive: true, gone: [], blocked: [], lost: [] }
+
+/** The side lanes of firings; none at all where none waits in one, as is usual. */
+const sidesOf = (firings: readonly PlannedFiring[]): (number | null)[] =>
+  firings.some(({ side }) => side != null) ? firings.map(({ side }) => side ?? null) : []
+
+export async function sendFirings(
+  { how, firings }: Group,
+  parts: FiringParts,
+): Promise<FireResult | TurnResult | undefined> {
+  const { db, nodeId, worker, leases } = parts
+  const shards = [...new Set(firings.map(({ row }) => row.shard))].flatMap((id) => leases.get(id) ?? [])
+  const rows = firings.map(({ row }) => row)
+  const workerId = worker && how !== 'queue' ? worker.id : null
+  if (how === 'recover') {
+    const [result] = await db.run(recover({ nodeId, shards, workerId, firings }))
+    return result
+  }
+  if (how === 'turn') {
+    const [result] = await db.run(fireWithOverlap({ nodeId, shards, workerId, firings }))
+    return result
+  }
+  if (how === 'follow' && workerId !== null) {
+    const [followed] = await db.run(fireRecurring({ nodeId, shards, workerId, firings })).catch((error) => {
+      if (violatedConstraint(error) !== ONE_ROW_AN_OCCURRENCE) throw error
+      return [{ left: rows.map(({ runId }) => runId) }]
+    })
+    const left = new Set(followed?.left)
+    if (left.size === 0) return ALL_AS_ASKED
+    return sendFirings({ how: 'each', firings: firings.filter(({ row }) => left.has(row.runId)) }, parts)
+  }
+  const [result] = await db.run(
+    how === 'start' || how === 'queue'
+      ? firePlain({ nodeId, shards, workerId, rows, sides: sidesOf(firings) })
+      : fire({ nodeId, shards, workerId, firings }),
+  )
+  return result
+}
