@@ -64,6 +64,7 @@ import { meRoutes } from './resources/me/routes.ts'
 import { memberRoutes } from './resources/members/routes.ts'
 import { clusterRoutes } from './resources/nodes/routes.ts'
 import { statsRoutes } from './resources/overview/routes.ts'
+import { peopleRoutes } from './resources/people/routes.ts'
 import { projectRoutes } from './resources/projects/routes.ts'
 import { queueRoutes } from './resources/queues/routes.ts'
 import { runRoutes } from './resources/runs/routes.ts'
@@ -207,6 +208,7 @@ export async function createApp({
   keyRoutes(app)
   meRoutes(app)
   memberRoutes(app)
+  peopleRoutes(app, people.sessions)
   signInRoutes(app, { ...people, keys, publicUrl })
   findingRoutes(app)
   auditLogRoutes(app)

@@ -13,6 +13,7 @@ import { keyCommand } from './commands/key.ts'
 import { loginCommands } from './commands/login.ts'
 import { memberCommand } from './commands/member.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { personCommand } from './commands/person.ts'
 import { projectCommand } from './commands/project.ts'
 import { queueCommand } from './commands/queue.ts'
 import { runCommand } from './commands/run.ts'
@@ -70,6 +71,7 @@ export function createProgram(): Command {
   keyCommand(program)
   auditLogCommand(program)
   memberCommand(program)
+  personCommand(program)
   loginCommands(program)
   migrateCommand(program)
   doctorCommand(program)

@@ -240,3 +240,30 @@ test('the port of a node without the api role is a free one unless it is given',
   expect(read({ flags: { roles: 'worker', port: 4000 } }).port).toBe(4000)
   expect(read({ flags: { roles: 'api,worker' } }).port).toBe(3369)
 })
+
+const PROVIDER = {
+  oidcIssuer: 'https://login.example.com',
+  oidcClientId: 'belfry',
+  publicUrl: 'https://belfry.example.com',
+}
+
+test.each<[string, Record<string, unknown>, string]>([
+  ['no client id', { oidcClientId: undefined }, '--oidc-issuer is given without --oidc-client-id'],
+  ['no address', { publicUrl: undefined }, '--oidc-issuer is given without --public-url'],
+  ['no issuer', { oidcIssuer: undefined }, '--oidc-client-id is given without --oidc-issuer.'],
+  ['plain HTTP', { oidcIssuer: 'http://login.example.com' }, 'must begin with https://'],
+  ['a query', { oidcIssuer: 'https://login.example.com/?a=1' }, 'must be the address of an issuer'],
+  ['a password', { oidcIssuer: 'https://u:p@login.example.com' }, 'must not contain a user or a password'],
+  ['no openid', { oidcScopes: 'profile,email' }, 'must contain openid'],
+  ['no scope', { oidcScopes: 'openid,"x"' }, 'must be a list of scopes'],
+])('a provider with %s is refused in a sentence', (_, change, reason) => {
+  expect(() => read({ flags: { ...PROVIDER, ...change } })).toThrow(reason)
+})
+
+test('a provider is https, or on this machine, and its secret is never repeated', () => {
+  expect(read({ flags: PROVIDER })).toMatchObject({ oidcScopes: ['openid', 'profile', 'email'] })
+  expect(read({ flags: { ...PROVIDER, oidcIssuer: 'http://127.0.0.1:4000' } }).oidcIssuer).toContain('4000')
+  expect(() => read({ flags: { ...PROVIDER, oidcClientSecret: 7_345 } })).toThrow(
+    "--oidc-client-secret is '…'",
+  )
+})

@@ -8,6 +8,7 @@ import { UNLIMITED } from '../../src/core/access/role.ts'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { storeKey } from '../../src/operations/keys/keys.ts'
+import { savePerson } from '../../src/store/access/people.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { operationsOf } from './document.ts'
@@ -277,6 +278,14 @@ const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Pro
   'DELETE /v1/installation/members/{id}': [
     'member.remove',
     async () => send('DELETE', `/v1/installation/members/${await aMember('/v1/installation/members')}`),
+  ],
+  'POST /v1/people/{id}/sign-out': [
+    'session.end',
+    async () => {
+      const identity = { issuer: 'https://a.example/', subject: 'a', email: null, name: null, groups: [] }
+      const [person] = await db.run(savePerson(uuidv7(), identity))
+      return send('POST', `/v1/people/${person?.id}/sign-out`)
+    },
   ],
   'POST /auth/sign-in': ['signin.succeeded', () => send('POST', '/auth/sign-in', { key: admin.key })],
   'POST /auth/sign-out': [

@@ -1,6 +1,7 @@
 /** People sign in at two nodes behind a balancer, through a real provider or with a key, and are what their roles say. */
 import { request as ask } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { startBalancer } from '../support/balancer.ts'
 import { CookieClient } from '../support/cookie-client.ts'
@@ -183,6 +184,23 @@ describe('a person', () => {
     await eventually(async () => (await stolen(keptByOther)) === 401, { withinMs: OBEYED_MS })
     expect((await third.request('POST', '/auth/sign-out-everywhere')).status).toBe(401)
     expect((await third.request('POST', '/auth/sign-out')).status).toBe(204)
+  })
+
+  test('is signed out by an admin of the installation', async () => {
+    const { browser } = await signedIn('ada')
+    const stream = await asAdmin('POST', '/v1/members', { group: 'dev', role: 'viewer' }).then(() =>
+      eventually(() => openStream(browser).catch(() => null)),
+    )
+    const { body: listed } = await asAdmin('GET', '/v1/people')
+    const ada = listed.items.find(({ subject }: { subject: string }) => subject === 'ada')
+
+    expect(ada).toMatchObject({ email: 'ada@example.com', name: 'Ada', groups: ['dev', 'ops'] })
+    expect(Object.keys(ada)).not.toContain('issuer')
+    const out = asAdmin('POST', `/v1/people/${ada.id}/sign-out`)
+    await within(OBEYED_MS, stream.ended)
+    expect((await out).body.sessions).toBe(ada.sessions)
+    expect((await browser.request('GET', '/v1/people')).status).toBe(401)
+    expect((await asAdmin('POST', `/v1/people/${uuidv7()}/sign-out`)).status).toBe(404)
   })
 
   test('whose provider is replaced is signed out', async () => {
