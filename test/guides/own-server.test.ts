@@ -54,3 +54,14 @@ async function signInWith(browser: CookieClient, provider: IdentityProvider): Pr
   const returned = new URL(await provider.signIn(started.headers.get('location') ?? '', 'ada'))
   await browser.fetch(returned.pathname + returned.search)
 }
+/** The page names files of its own; here everything else stays on this machine. */
+test('the guide to a network works as it stands on the page', { retry: 0 }, async () => {
+  const home = aDirectory()
+
+  await follow(read('docs/guides/put-it-on-a-network.md'), {
+    home,
+    env: { BELFRY_DATA_DIR: join(home, 'data'), BELFRY_LOG_LEVEL: 'error', BELFRY_URL: '' },
+    portVariable: 'BELFRY_PORT',
+    instead: { 'belfry.example.com': 'localhost', '0.0.0.0': '127.0.0.1' },
+  })
+})

@@ -1,7 +1,7 @@
 /** A running Belfry, asked over HTTP. Whatever goes wrong, also on the way there, is a `CliError`. */
 import { readFileSync } from 'node:fs'
 import { readUrl } from '../../core/values/read-url.ts'
-import { readSecretFile } from '../../runtime/config.ts'
+import { ConfigError, readSecretFile } from '../../runtime/config.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { explainProblem, type Problem } from './problem.ts'
 
@@ -54,8 +54,14 @@ export function keyFrom(flag: string | undefined, env: NodeJS.ProcessEnv): strin
 
 /** A variable, or what the file holds that the variable of the same name and `_FILE` names. */
 function variable(name: string, env: NodeJS.ProcessEnv): string | undefined {
-  const file = env[`${name}_FILE`]
-  return env[name] ?? (file === undefined ? undefined : readSecretFile(`${name}_FILE`, file))
+  const file = env[`${name}_FILE`] ?? ''
+  if (env[name] !== undefined || file === '') return env[name]
+  try {
+    return readSecretFile(`${name}_FILE`, file)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new CliError(error.message, `Name a file that exists in ${name}_FILE.`, EXIT.usage)
+  }
 }
 
 /** Certificates to trust, for a server whose authority Node.js does not know; null without. */

@@ -92,6 +92,7 @@ export async function start(config: Config): Promise<void> {
   database.embedded?.owner.update({ url: hasApi ? node.url : null, nodeId: node.id })
   steps.done('clock', `${Math.round(Math.abs(node.clockOffsetMs))} ms from the database`)
   steps.done('roles', describeRoles(config))
+  if (hasApi) tellEncryption(steps, config)
   if (config.preset !== 'default') steps.done('preset', config.preset)
   printBanner({
     url: hasApi ? (config.publicUrl ?? node.url) : node.url,
@@ -227,6 +228,15 @@ function tellUser(steps: Steps, user: NonNullable<OpenDatabase['embedded']>['run
   const how = `root; the database runs as '${user.name}'`
   if (!isShared(user)) steps.done('user', how)
   else steps.note('user', `${how}, which other programs use too; for a dedicated user: --run-as`)
+}
+
+/** Keys that cross a network in the clear are soon somebody else's. */
+function tellEncryption(steps: Steps, { host, tlsCert, trustedProxies }: Config): void {
+  if (isLoopback(host) || tlsCert !== null || trustedProxies.length > 0) return
+  steps.note(
+    'network',
+    `${host} without TLS: others can read API keys on the way; use --tls-cert and --tls-key`,
+  )
 }
 
 /** Who listens elsewhere than at the database is told whether it works; who cannot listen at all, what that means. */

@@ -85,8 +85,12 @@ export interface ProjectEdit {
 
 export async function changeProject(context: Context, edit: ProjectEdit): Promise<ProjectRow> {
   const { db, projectId, grant } = context
-  if (edit.limits !== undefined && !allows(grant, projectId, 'installation'))
-    throw new Refusal('forbidden', 'The limits of a project are set by admins of the installation.')
+  const isBeyondProject = edit.limits !== undefined || edit.network !== undefined
+  if (isBeyondProject && !allows(grant, projectId, 'installation'))
+    throw new Refusal(
+      'forbidden',
+      'The limits and networks of a project are set by admins of the installation.',
+    )
   const { runRate, maxRunning } = edit.limits ?? {}
   const limitsRuns = runRate !== undefined || maxRunning !== undefined
   if (limitsRuns) await db.run(makeProjectGate(projectId))
