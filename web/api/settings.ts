@@ -17,6 +17,7 @@ const PAGE_SIZE = 50
 export const projectQuery = queryOptions({
   queryKey: ['project'],
   queryFn: ({ signal }) => get<Project>('/v1/projects/default', signal),
+  refetchInterval: REFRESH_MS,
 })
 
 export const editProject = async (edit: ProjectEdit): Promise<Project> =>

@@ -16,12 +16,15 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByLabel('Minimum interval between runs').and(page.locator('[aria-invalid=true]')).waitFor()
     await page.getByLabel('Minimum interval between runs').fill('1s')
     await page.getByLabel('Maximum time ahead').fill('365d')
+    await page.getByLabel('Maximum number of tasks', { exact: true }).fill('1000000')
     await save()
     await page.getByText('Limits saved.').waitFor()
+    await page.getByText(/^[\d,]+ of 1,000,000 used$/).waitFor()
 
     const { body } = await node.request('GET', '/v1/projects/default')
-    expect(body.limits).toMatchObject({ minPeriod: '1s', maxAhead: '365d' })
-    await node.request('PATCH', '/v1/projects/default', { limits: { minPeriod: null, maxAhead: null } })
+    expect(body.limits).toMatchObject({ minPeriod: '1s', maxAhead: '365d', maxTasks: 1_000_000 })
+    const none = { minPeriod: null, maxAhead: null, maxTasks: null }
+    await node.request('PATCH', '/v1/projects/default', { limits: none })
 
     const blackouts = page.getByRole('list', { name: 'Blackouts' })
     await page.getByRole('button', { name: 'New blackout' }).click()

@@ -9,9 +9,10 @@ import { Failure } from '../../components/failure.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
+import { LIMIT_FIELDS, limitsEdit, typedLimits } from './limit-fields.ts'
 import classes from './settings.module.css'
 
-/** How often tasks of the project may be due, and how far ahead. */
+/** What the project may use, and what it uses. */
 export function Limits() {
   const { data, error, refetch } = useQuery(projectQuery)
   return (
@@ -29,17 +30,9 @@ export function Limits() {
 
 function LimitsForm({ project }: { readonly project: Project }) {
   const { limits } = project
-  const [minPeriod, setMinPeriod] = useState(limits.minPeriod)
-  const [maxAhead, setMaxAhead] = useState(limits.maxAhead ?? '')
+  const [typed, setTyped] = useState(() => typedLimits(limits))
   const [error, setError] = useState<unknown>(null)
-  const edit = {
-    ...(minPeriod.trim() === limits.minPeriod
-      ? {}
-      : { minPeriod: minPeriod.trim() === '' ? null : minPeriod.trim() }),
-    ...(maxAhead.trim() === (limits.maxAhead ?? '')
-      ? {}
-      : { maxAhead: maxAhead.trim() === '' ? null : maxAhead.trim() }),
-  }
+  const edit = limitsEdit(limits, typed)
   const isChanged = Object.keys(edit).length > 0
   const save = async (event: FormEvent) => {
     event.preventDefault()
@@ -53,33 +46,58 @@ function LimitsForm({ project }: { readonly project: Project }) {
     }
   }
   const fields = error instanceof ApiError ? error.fields : []
-  const errorAt = (pointer: string) => fields.find((field) => field.pointer === pointer)?.detail
   return (
     <form className={classes.limits} onSubmit={(event) => void save(event)} noValidate>
-      <TextField
-        label="Minimum interval between runs"
-        description="Such as 1s or 1m. Minimum: 10ms."
-        value={minPeriod}
-        error={errorAt('/limits/minPeriod')}
-        onText={setMinPeriod}
-      />
-      <TextField
-        label="Maximum time ahead"
-        description="How far in the future a task may be due, such as 30d. Leave empty for no limit."
-        placeholder="No limit"
-        value={maxAhead}
-        error={errorAt('/limits/maxAhead')}
-        onText={setMaxAhead}
-      />
+      {LIMIT_FIELDS.map(({ name, label, description, used }) => (
+        <div key={name} className={classes.limit}>
+          <TextField
+            label={label}
+            description={description}
+            placeholder="No limit"
+            value={typed[name]}
+            error={fields.find(({ pointer }) => pointer === `/limits/${name}`)?.detail}
+            onText={(text) => setTyped({ ...typed, [name]: text })}
+          />
+          <Used label={label} used={used?.(project) ?? null} />
+        </div>
+      ))}
       <div className={classes.save}>
         <Button type="submit" disabled={!isChanged}>
           Save limits
         </Button>
         <span className={classes.small}>
-          Existing tasks are not affected. The limits apply to tasks that are created or rescheduled.
+          Leave a field empty for no limit. Existing tasks are not affected. Only admins of the installation
+          can change limits.
         </span>
       </div>
       {error !== null && fields.length === 0 && <Failure error={error} />}
     </form>
+  )
+}
+
+/** How much of a limit is used, as a bar and in numbers. */
+function Used({
+  label,
+  used,
+}: {
+  readonly label: string
+  readonly used: { readonly value: number; readonly of: number } | null
+}) {
+  if (used === null) return null
+  const { value, of } = used
+  return (
+    <div className={classes.used}>
+      <meter
+        aria-label={`${label} used`}
+        min={0}
+        max={Math.max(of, 1)}
+        high={of * 0.9}
+        optimum={0}
+        value={value}
+      />
+      <span className={classes.small}>
+        {value.toLocaleString('en')} of {of.toLocaleString('en')} used
+      </span>
+    </div>
   )
 }

@@ -1,0 +1,89 @@
+/** The limits of a project as a form shows and reads them. */
+import type { Project, ProjectEdit } from '../../api/wire.ts'
+import { numberOf } from '../../components/typed.ts'
+
+type Limits = Project['limits']
+type LimitName = keyof Limits
+
+export interface LimitField {
+  readonly name: LimitName
+  readonly label: string
+  readonly description: string
+  /** What is used of it, and of how many; null where that is not counted. */
+  readonly used?: (project: Project) => { readonly value: number; readonly of: number } | null
+}
+
+const counted = (value: number | null | undefined, of: number | null) =>
+  value == null || of === null ? null : { value, of }
+
+export const LIMIT_FIELDS: readonly LimitField[] = [
+  {
+    name: 'requestRate',
+    label: 'Request rate',
+    description: 'API requests of all clients together, such as 100/s or 1000/m.',
+    used: ({ use, limits }) =>
+      limits.requestRate === null ? null : counted(use?.requests, Number.parseInt(limits.requestRate, 10)),
+  },
+  {
+    name: 'runRate',
+    label: 'Run rate',
+    description: 'Runs that start on all workers together, such as 10/s. Others wait.',
+  },
+  {
+    name: 'maxRunning',
+    label: 'Maximum runs in progress',
+    description: 'How many runs may be in progress at once. Others wait.',
+    used: ({ use, limits }) => counted(use?.running, limits.maxRunning),
+  },
+  {
+    name: 'maxTasks',
+    label: 'Maximum number of tasks',
+    description: 'Tasks that are neither finished, cancelled nor deleted.',
+    used: ({ use, limits }) => counted(use?.tasks, limits.maxTasks),
+  },
+  {
+    name: 'maxStoredBytes',
+    label: 'Maximum size of all tasks (bytes)',
+    description: 'Size of the definitions of these tasks together.',
+    used: ({ use, limits }) => counted(use?.storedBytes, limits.maxStoredBytes),
+  },
+  {
+    name: 'maxPayloadBytes',
+    label: 'Maximum size of a task (bytes)',
+    description: 'Size of the definition of one task, with its payload.',
+  },
+  {
+    name: 'minPeriod',
+    label: 'Minimum interval between runs',
+    description: 'Such as 1s or 1m. Minimum: 10ms.',
+  },
+  {
+    name: 'maxAhead',
+    label: 'Maximum time ahead',
+    description: 'How far in the future a task may be due, such as 30d.',
+  },
+]
+
+const NUMBERS: ReadonlySet<LimitName> = new Set([
+  'maxRunning',
+  'maxTasks',
+  'maxStoredBytes',
+  'maxPayloadBytes',
+])
+
+export type TypedLimits = Readonly<Record<LimitName, string>>
+
+/** The limits as they stand in the form; nothing for no limit. */
+export const typedLimits = (limits: Limits): TypedLimits =>
+  Object.fromEntries(LIMIT_FIELDS.map(({ name }) => [name, String(limits[name] ?? '')])) as TypedLimits
+
+/** What was changed, as the API takes it; null takes a limit away. */
+export function limitsEdit(limits: Limits, typed: TypedLimits): NonNullable<ProjectEdit['limits']> {
+  const before = typedLimits(limits)
+  const changed = LIMIT_FIELDS.flatMap(({ name }) => {
+    const text = typed[name].trim()
+    if (text === before[name]) return []
+    return [[name, text === '' ? null : NUMBERS.has(name) ? numberOf(text) : text]]
+  })
+  return Object.fromEntries(changed)
+}
