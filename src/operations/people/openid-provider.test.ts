@@ -85,12 +85,18 @@ test('a wrong client secret is told as a refusal', async () => {
 })
 
 test('a provider that is down is unreachable, and is asked again once it is there', async () => {
-  const server = createServer((_, response) => response.writeHead(503).end('down'))
+  let asked = 0
+  const server = createServer((_, response) => {
+    asked++
+    response.writeHead(503).end('down')
+  })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const down = new OpenIdProvider({ ...settings, issuer: `http://127.0.0.1:${port}` })
 
-  expect(await failureOf(down.begin())).toBe('provider_unreachable')
+  const failures = await Promise.all([down.begin(), down.begin(), down.begin()].map(failureOf))
+  expect(failures).toEqual(Array(3).fill('provider_unreachable'))
+  expect(asked).toBe(1)
   server.removeAllListeners('request')
   server.on('request', (_, response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(

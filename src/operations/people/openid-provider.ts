@@ -53,7 +53,8 @@ const CLOCK_TOLERANCE_SECONDS = 60
 
 export class OpenIdProvider {
   readonly #settings: OpenIdSettings
-  #discovered: Promise<Discovered> | undefined
+  #discovered: Discovered | undefined
+  #discovering: Promise<Discovered> | undefined
 
   constructor(settings: OpenIdSettings) {
     this.#settings = settings
@@ -130,13 +131,16 @@ export class OpenIdProvider {
     return 'email' in claims ? { ...others, ...claims } : { ...more, ...claims }
   }
 
+  /** Everybody who signs in while it is being asked for waits for the same answer. */
   async #configuration(library: Library): Promise<Configuration> {
-    const known = await this.#discovered?.catch(() => undefined)
+    const known = this.#discovered
     if (known && performance.now() - known.at < REMEMBERED_MS) return known.configuration
-    const discovering = this.#discover(library)
-    this.#discovered = discovering
+    this.#discovering ??= this.#discover(library).finally(() => {
+      this.#discovering = undefined
+    })
     try {
-      return (await discovering).configuration
+      this.#discovered = await this.#discovering
+      return this.#discovered.configuration
     } catch (error) {
       // A provider that was fine an hour ago probably still is the same.
       if (known) return known.configuration
