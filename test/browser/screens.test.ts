@@ -104,6 +104,11 @@ const NOTHING: readonly Screen[] = [
     path: () => `/settings?panel=subscription`,
     ready: (page) => page.getByRole('dialog').getByText('Subscribe').waitFor(),
   },
+  {
+    name: 'new secret',
+    path: () => `/settings?panel=secret`,
+    ready: (page) => page.getByRole('dialog').getByText('Save secret').waitFor(),
+  },
 ]
 
 const SCREENS: readonly Screen[] = [

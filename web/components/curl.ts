@@ -2,7 +2,7 @@
 import { shellLines } from './shell.ts'
 
 export interface TwinRequest {
-  readonly method: 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly body?: unknown
   readonly ifMatch?: string

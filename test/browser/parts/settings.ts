@@ -6,6 +6,36 @@ import { startSink } from '../../support/sink.ts'
 import type { TestServer } from './server.ts'
 
 export function settings({ visit }: TestBrowser, { node }: TestServer): void {
+  test('a secret is set and set again, and is not deleted while a task uses it', async () => {
+    const { page } = await visit(`${node.url}/settings`, { expected: /409/ })
+    const list = page.getByRole('list', { name: 'Secrets' })
+    await page.getByRole('button', { name: 'New secret' }).click()
+    const panel = page.getByRole('dialog', { name: 'New secret' })
+    await panel.getByLabel('Name').fill('SEEN_NOWHERE')
+    await panel.getByLabel('Value', { exact: true }).fill('canary-of-the-browser')
+    await panel.getByRole('button', { name: 'Save secret' }).click()
+    await list.getByText('version 1').waitFor()
+    const action = { type: 'ping', url: 'https://example.com/{{secret.SEEN_NOWHERE}}' }
+    const { body: task } = await node.request('POST', '/v1/tasks', {
+      name: 'user of it',
+      action,
+      schedule: { type: 'manual' },
+    })
+    await list.getByRole('button', { name: 'Set a new value of SEEN_NOWHERE' }).click()
+    await page.getByLabel('Value', { exact: true }).fill('canary-again')
+    await page.getByRole('button', { name: 'Set value' }).click()
+    await list.getByText('version 2').waitFor()
+    await list.getByRole('button', { name: 'Delete SEEN_NOWHERE' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+    await dialog.getByText('user of it').waitFor()
+    await node.request('DELETE', `/v1/tasks/${task.id}`)
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+    await list.getByText('SEEN_NOWHERE').waitFor({ state: 'detached' })
+
+    expect(await page.content()).not.toContain('canary')
+  })
+
   test('limits are changed, a weekly blackout is created and removed, and a subscription shows its secret once', async () => {
     const sink = await startSink(() => ({ status: 500 }))
     const { page } = await visit(`${node.url}/settings`, { expected: /422/ })

@@ -1,4 +1,4 @@
-/** Settings for all tasks of the project: limits, blackouts, subscriptions and members. */
+/** Settings for all tasks of the project: limits, blackouts, subscriptions, secrets and members. */
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import type { SettingsPanel } from '../../app/router.tsx'
 import { useTitle } from '../../components/title.ts'
@@ -7,6 +7,8 @@ import { Blackouts } from './blackouts.tsx'
 import { Limits } from './limits.tsx'
 import { MemberPanel } from './member-panel.tsx'
 import { Members } from './members.tsx'
+import { SecretPanel } from './secret-panel.tsx'
+import { Secrets } from './secrets.tsx'
 import classes from './settings.module.css'
 import { SubscriptionPanel } from './subscription-panel.tsx'
 import { Subscriptions } from './subscriptions.tsx'
@@ -35,9 +37,11 @@ export function SettingsScreen() {
       <Limits />
       <Blackouts onAdd={() => open('blackout')} />
       <Subscriptions onAdd={() => open('subscription')} />
+      <Secrets onAdd={() => open('secret')} />
       <Members onAdd={() => open('member')} />
       {panel === 'blackout' && <BlackoutPanel onClose={close} />}
       {panel === 'subscription' && <SubscriptionPanel onClose={close} />}
+      {panel === 'secret' && <SecretPanel onClose={close} />}
       {panel === 'member' && <MemberPanel onClose={close} />}
     </div>
   )

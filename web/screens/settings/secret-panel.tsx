@@ -1,0 +1,65 @@
+/** Sets the value of a secret. What is typed is kept nowhere: not in the address, not in the browser. */
+import { PasswordInput } from '@mantine/core'
+import '@mantine/core/styles/PasswordInput.css'
+import { useState } from 'react'
+import { SECRET_NAME, SECRET_NAME_RULE } from '../../../src/core/secret/secret-reference.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { secretsQuery, setSecret } from '../../api/secrets.ts'
+import { ActDialog } from '../../components/act-dialog.tsx'
+import { TextField } from '../../components/text-field.tsx'
+import { tell } from '../../components/toast.tsx'
+
+interface SecretPanelProps {
+  /** Of the secret that gets a new value; none for a new secret. */
+  readonly name?: string
+  readonly onClose: () => void
+}
+
+export function SecretPanel({ name: given, onClose }: SecretPanelProps) {
+  const [typed, setTyped] = useState(given ?? '')
+  const [value, setValue] = useState('')
+  const name = typed.trim()
+  const isName = SECRET_NAME.test(name)
+  const go = async () => {
+    const { version } = await setSecret(name, value)
+    void queryClient.invalidateQueries({ queryKey: secretsQuery.queryKey })
+    tell({ text: version === 1 ? `Secret ${name} was created.` : `Secret ${name} has a new value.` })
+    onClose()
+  }
+  return (
+    <ActDialog
+      title={given === undefined ? 'New secret' : `New value of ${given}`}
+      onClose={onClose}
+      isReady={isName && value !== ''}
+      effects={[
+        isName ? `Tasks use it as {{secret.${name}}}.` : 'Enter a name and a value.',
+        'Attempts that start from now on use the new value. Nobody can read it again.',
+      ]}
+      twin={{ method: 'PUT', path: `/v1/secrets/${name || 'NAME'}`, body: { value: '…' } }}
+      command={`belfry secret set ${name || 'NAME'}`}
+      button={given === undefined ? 'Save secret' : 'Set value'}
+      act={go}
+    >
+      {given === undefined && (
+        <TextField
+          label="Name"
+          placeholder="API_TOKEN"
+          maxLength={100}
+          value={typed}
+          onText={setTyped}
+          error={name !== '' && !isName ? `It ${SECRET_NAME_RULE}.` : undefined}
+          data-autofocus
+        />
+      )}
+      <PasswordInput
+        label="Value"
+        description="For a value of several lines, use the command line: belfry secret set NAME --file key.pem"
+        autoComplete="off"
+        maxLength={32_768}
+        value={value}
+        onChange={(event) => setValue(event.currentTarget.value)}
+        {...(given === undefined ? {} : { 'data-autofocus': true })}
+      />
+    </ActDialog>
+  )
+}
