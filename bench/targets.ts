@@ -5,6 +5,7 @@ import {
   BURSTS,
   NEIGHBOUR_COLUMNS,
   type NeighbourRow,
+  ROLES,
   takeNeighbours,
 } from './support/neighbours.ts'
 import { startPostgres } from './support/postgres.ts'
@@ -24,6 +25,7 @@ await benchmark({
     seconds: whole(10, 'How long 100 calls are due each second to the healthy target'),
     burst: whole(50_000, 'Runs that are due in one instant, in the part neighbours'),
     of: someOf(BURSTS, 'What these runs have in common'),
+    roles: someOf(ROLES, 'Roles of the nodes, in the part neighbours; split: one schedules, the others work'),
     action: someOf(ACTIONS, 'What all runs do, in the part neighbours'),
   },
   run: async ({ part: parts, kind: kinds, broken, nodes, runs, seconds, ...rest }, report) => {
@@ -46,11 +48,12 @@ await benchmark({
     if (!parts.includes('neighbours')) return
     const rows: NeighbourRow[] = []
     for (const count of nodes)
-      for (const action of rest.action)
-        for (const of of rest.of) {
-          report.step(`${rest.burst} runs of one ${of}, ${action}, nodes: ${count}`)
-          rows.push(await takeNeighbours({ of, action, nodes: count, burst: rest.burst }, server))
-        }
+      for (const roles of rest.roles)
+        for (const action of rest.action)
+          for (const of of rest.of) {
+            report.step(`${rest.burst} runs of one ${of}, ${action}, roles: ${roles}, nodes: ${count}`)
+            rows.push(await takeNeighbours({ of, action, roles, nodes: count, burst: rest.burst }, server))
+          }
     const title = `Lateness in ms of 100 runs/s beside ${rest.burst} runs that are due in one instant`
     report.table('neighbours', title, NEIGHBOUR_COLUMNS, rows)
   },

@@ -15,10 +15,13 @@ import { afterFilling, assertAllDone, fill, HOUR_MS, readHistory, readLateness, 
 /** `nothing` is no burst at all; `project` are one-off tasks that have no more in common than with the others. */
 export const BURSTS = ['nothing', 'task', 'queue', 'project'] as const
 export const ACTIONS = ['sleep', 'http'] as const
+/** Whether each node has all roles, or one node schedules for workers that are nodes of their own. */
+export const ROLES = ['all', 'split'] as const
 
 interface Scenario {
   readonly of: (typeof BURSTS)[number]
   readonly action: (typeof ACTIONS)[number]
+  readonly roles: (typeof ROLES)[number]
   readonly nodes: number
   readonly burst: number
 }
@@ -35,6 +38,7 @@ export interface NeighbourRow extends Scenario {
 export const NEIGHBOUR_COLUMNS: readonly Column<NeighbourRow>[] = [
   { title: 'burst of one', of: (row) => row.of },
   { title: 'action', of: (row) => row.action },
+  { title: 'roles', of: (row) => row.roles },
   { title: 'nodes', of: (row) => row.nodes },
   { title: 'others', of: (row) => row.late.count },
   ...percentileColumns<NeighbourRow>('late', (row) => row.late),
@@ -52,7 +56,7 @@ const BURST_AFTER_MS = 1_000
 export async function takeNeighbours(scenario: Scenario, server: Server): Promise<NeighbourRow> {
   const database = await createBelfryDatabase(server, 'bench_neighbours')
   const sinks = { burst: await startSink(), others: await startSink() }
-  const nodes = await startNodes(scenario.nodes, database.url)
+  const nodes = await startNodesOf(scenario, database.url)
   const urlOf = (sink: { url: string }) => (scenario.action === 'http' ? sink.url : null)
   const size = scenario.of === 'nothing' ? 0 : scenario.burst
   const later = Date.now() + HOUR_MS
@@ -89,6 +93,12 @@ export async function takeNeighbours(scenario: Scenario, server: Server): Promis
   await Promise.all([...nodes, ...Object.values(sinks)].map((one) => one.stop()))
   await database.drop()
   return row
+}
+
+async function startNodesOf({ roles, nodes }: Scenario, url: string) {
+  if (roles === 'all') return startNodes(nodes, url)
+  const scheduling = await startNodes(1, url, ['--roles', 'api,scheduler,liveness'])
+  return [...scheduling, ...(await startNodes(nodes, url, ['--roles', 'worker']))]
 }
 
 interface Burst extends Scenario {

@@ -34,7 +34,8 @@ interface LineRoom {
 
 /** Gives the room there is to what goes first; what must start at once or not at all gets only free places. */
 export function withRoom(decided: readonly Decided[], { worker, sideOf }: Rooms): PlannedFiring[] {
-  if (!worker) return decided.map((due) => planned(due, false, null))
+  if (!worker)
+    return decided.map((due) => planned(due, false, runs(due.decision) ? (sideOf?.(due) ?? null) : null))
   const places = decided.map(({ row, decision }) => (runs(decision) ? worker.serves(row.lane) : undefined))
   const rooms = reserved(decided, places, worker)
   const firings = decided.map((due, i) => {

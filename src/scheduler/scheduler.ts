@@ -5,7 +5,6 @@
  * dies takes only its own copy of the agenda with it.
  */
 
-import { type SideLane, sideLaneOf } from '../core/run/lane.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { Service } from '../runtime/service.ts'
 import type { FireResult } from '../store/agenda/agenda.ts'
@@ -13,7 +12,6 @@ import { limitWaits } from '../store/agenda/expiry.ts'
 import type { HeldRow, TurnResult } from '../store/agenda/fire-with-overlap.ts'
 import { mayHaveBeenCarriedOut } from '../store/database/database.ts'
 import { SetAside } from '../store/database/set-aside.ts'
-import { SideLaneRegistry } from '../transport/lane-registry.ts'
 import { LOCAL } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
@@ -22,7 +20,6 @@ import { Deciding, type DecidingOptions } from './deciding.ts'
 import { type Due, type DueLine, DueQueue } from './due-queue.ts'
 import { Duties, type Duty } from './duties.ts'
 import {
-  type Decided,
   followerOf,
   type Group,
   grouped,
@@ -39,6 +36,7 @@ import { Overflows } from './overflows.ts'
 import { ReadingAhead, type ReadingAheadOptions } from './reading-ahead.ts'
 import { Recovering } from './recovering.ts'
 import { sendFirings } from './send-firings.ts'
+import { Sides } from './sides.ts'
 import { Superseding } from './superseding.ts'
 
 export interface SchedulerOptions extends ReadingAheadOptions, DecidingOptions {
@@ -62,7 +60,7 @@ export class Scheduler implements Service {
   readonly #options: SchedulerOptions
   readonly #queue = new DueQueue()
   readonly #overflows = new Overflows()
-  readonly #sideLanes = new SideLaneRegistry()
+  readonly #sides: Sides
   readonly #ahead: ReadingAhead
   readonly #deciding: Deciding
   readonly #lead = new Lead()
@@ -77,7 +75,8 @@ export class Scheduler implements Service {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { db, log, leases, wakeUps } = options
+    const { db, log, leases, wakeUps, worker } = options
+    this.#sides = new Sides({ db, worker, overflows: this.#overflows })
     this.#aside = new SetAside({
       ...{ operation: 'fire', db, log },
       subjectOf: ({ row: { runId, taskId } }) => ({ id: runId, runId, taskId }),
@@ -191,26 +190,11 @@ export class Scheduler implements Service {
     for (const { row } of dues) this.#inFlight.begin(row)
     await this.#learnProjects(dues)
     const decided = await this.#deciding.aboutAll(dues)
-    const sides = await this.#sidesOf(decided)
+    const sides = await this.#sides.of(decided)
     const groups = grouped(withRoom(decided, { worker, sideOf: (each) => sides.get(each) ?? null }))
     const results = await Promise.allSettled(groups.map((group) => this.#fireGroup(group)))
     for (const { row } of dues) this.#inFlight.end(row)
     for (const result of results) if (result.status === 'rejected') throw result.reason
-  }
-
-  /** The side lanes of those whose line has had no room for long. Runs of a key start in strict order, so they wait in its own lane. */
-  async #sidesOf(decided: readonly Decided[]): Promise<ReadonlyMap<Decided, number>> {
-    const { worker, db } = this.#options
-    const sides = new Map<Decided, SideLane>()
-    if (worker === null || worker.isBacklogged) return new Map()
-    for (const due of decided) {
-      const { row, definition, line = LOCAL } = due
-      if (definition.concurrencyKey === null && this.#overflows.isStuck(line))
-        sides.set(due, sideLaneOf(row.lane, line.name))
-    }
-    if (sides.size === 0) return new Map()
-    const known = await this.#sideLanes.ensure(db, [...sides.values()])
-    return new Map([...sides].flatMap(([due, { id }]) => (known.has(id) ? [[due, id]] : [])))
   }
 
   /** Whether a blackout is in force depends on the project, which is asked for only while there are any. */

@@ -25,7 +25,10 @@ export interface Putting {
 
 /** The half that workers take runs from. What is in line can be claimed once, while it is pending. */
 export interface Taking {
-  /** Takes up to `limit` waiting runs of the lanes, in order of priority and due time. */
+  /**
+   * Takes up to `limit` waiting runs of the lanes, in order of priority. Under equal priority projects take turns, and within a project
+   * its lanes, the one named first before the others; runs of one lane go in the order of due time.
+   */
   claim(request: ClaimRequest): Promise<Claim>
   /**
    * The same for lanes behind gates, the best lane first: takes no more of a lane, nor of all lanes of a queue,

@@ -119,9 +119,11 @@ export class Capacity {
     return line.calls ? Math.min(line.slots.free, this.#callsFor(line)) : line.slots.free
   }
 
-  /** Runs of a line that could be taken on beyond that. */
-  ahead(line: WorkLine): number {
-    return this.#isFull ? 0 : line.ahead(this.#options.claimAhead - this.#shortOf(line))
+  /** Runs of a line that could be taken on beyond that: what it gets through in `seconds`. */
+  ahead(line: WorkLine, seconds = 1): number {
+    if (this.#isFull) return 0
+    const most = this.#options.claimAhead - this.#shortOf(line)
+    return line.ahead(seconds === 1 ? most : Math.min(most, Math.ceil(line.slots.perSecond * seconds)))
   }
 
   /** Nothing is taken on ahead of calls that are not there. */

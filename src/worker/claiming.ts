@@ -4,6 +4,7 @@
  * free one alone, and what makes up for an outage when nothing else waits. What a run needs room for is known only once it has been claimed:
  * one whose line is full is put aside (put-aside.ts), and claimed from there when there is room (side-claims.ts).
  */
+import type { ClaimedRun } from '../core/run/claim.ts'
 import { isRefused, mayHaveBeenCarriedOut } from '../store/database/database.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type { UnclaimableRuns } from '../transport/postgres/unclaimable-runs.ts'
@@ -48,6 +49,13 @@ const LATE_SHARE = 0.5
 /** Nobody speaks of such runs, so that nothing on time waits for a claim of them: they are looked for, so often and for so long. */
 const LATE_PACE_MS = 15
 const LATE_LINGER_MS = 5_000
+/**
+ * Where several lanes take turns, less is taken on ahead, and more is on its way while half of it is left: what has just come to wait in
+ * one of them can only have its turn with the next claim.
+ */
+const AHEAD_IN_TURN_S = 0.15
+/** Lanes whose turns are remembered. */
+const MAX_TURNS_KNOWN = 10_000
 /** So many runs are claimed in case they are calls, however many of those before were none. */
 const LEAST_CALLS = 4
 /** And no more than so many at once: those that find no room have to go back. */
@@ -73,6 +81,8 @@ export class Claiming {
   /** Runs in hand that make up for an outage, and until when there are likely to be more. */
   readonly #late = new Set<string>()
   readonly #rates = new RateWait()
+  /** Of each lane how much had been claimed when it had its latest turn. */
+  readonly #turns = new Map<number, number>()
   #lateUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimingOptions) {
@@ -83,6 +93,16 @@ export class Claiming {
       lanes,
       claim: (ask, line) => this.#claim(ask, (request) => transport.claim(request), line),
     })
+  }
+
+  /** More is to be claimed while what is in hand is gone after so many seconds. */
+  get lowSeconds(): number {
+    return this.#isInTurn ? AHEAD_IN_TURN_S / 2 : 0
+  }
+
+  /** Whether what may be claimed ahead waits in several lanes. */
+  get #isInTurn(): boolean {
+    return this.#options.lanes.open.length > 1
   }
 
   /** A run is no longer in hand. */
@@ -209,7 +229,9 @@ export class Claiming {
       await this.#claim({ lanes: open, limit, most: sides }, (request) =>
         transport.claimGated({ ...request, upTo }),
       ),
-      await this.#claim({ lanes: strict, limit, most: sides }, (request) => transport.claim(request)),
+      await this.#claim({ lanes: this.#inTurn(strict), limit, most: sides }, (request) =>
+        transport.claim(request),
+      ),
     ]
     await this.beginClaimed('first')
     return found.includes('more') ? 'more' : 'all'
@@ -218,10 +240,12 @@ export class Claiming {
   /** Claims what may wait in hand for a place. */
   async #claimAhead(): Promise<'all' | 'more'> {
     const { hand, lanes, transport } = this.#options
-    const room = hand.free(hand.local) + hand.ahead(hand.local)
+    const room = hand.free(hand.local) + hand.ahead(hand.local, this.#isInTurn ? AHEAD_IN_TURN_S : 1)
     const limit = room + this.#freeCalls
     this.#holdLocally(room)
-    const found = await this.#claim({ lanes: lanes.open, limit }, (request) => transport.claim(request))
+    const found = await this.#claim({ lanes: this.#inTurn(lanes.open), limit }, (request) =>
+      transport.claim(request),
+    )
     await this.beginClaimed('last')
     this.#probe = found === 'more' && room === 0 ? Math.min(MOST_CALLS, 2 * this.#probe) : LEAST_CALLS
     return found
@@ -231,6 +255,19 @@ export class Claiming {
     const againInMs = await this.#sides.runOnce()
     await this.beginClaimed('last')
     return againInMs
+  }
+
+  /** Lanes in the order in which they get their turns: the one that was claimed from longest ago goes first. */
+  #inTurn(lanes: readonly number[]): readonly number[] {
+    if (lanes.length < 2) return lanes
+    const turnOf = (lane: number) => this.#turns.get(lane) ?? 0
+    return lanes.toSorted((a, b) => turnOf(a) - turnOf(b))
+  }
+
+  /** Remembers whose turn it was. */
+  #noteTurns(runs: readonly ClaimedRun[]): void {
+    if (this.#turns.size > MAX_TURNS_KNOWN) this.#turns.clear()
+    for (const { lane, side } of runs) if (lane !== undefined) this.#turns.set(side ?? lane, this.#count)
   }
 
   /** Room on this machine is held for what is being claimed until it is known what that needs. */
@@ -262,6 +299,7 @@ export class Claiming {
     try {
       const { runs, isShort } = await claim({ workerId, lanes, limit, ...(most ? { most } : {}) })
       this.#count += runs.length
+      if (lanes.length > 1) this.#noteTurns(runs)
       hand.claimed.push(...runs.map((run) => ({ run, line: run.side ? lineOf(run.side) : null })))
       return runs.length === limit || isShort ? 'more' : 'all'
     } catch (error) {

@@ -111,9 +111,9 @@ export class WorkLine {
     return Math.max(this.free, this.isSlotKept && isOneFree ? 1 : 0)
   }
 
-  /** Whether what waits here is little enough that more should be on its way. */
-  get isLow(): boolean {
-    return this.waiting <= this.underWay
+  /** Whether what waits here is little enough that more should be on its way: it is gone in `seconds`, or when those in progress end. */
+  isLow(seconds: number): boolean {
+    return this.waiting <= Math.max(this.underWay, this.slots.perSecond * seconds)
   }
 
   /** Nothing is known of it that a new one would not know. */

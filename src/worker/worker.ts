@@ -392,7 +392,7 @@ export class Worker implements Service, LocalWorker {
   #freed(line: WorkLine): void {
     for (const each of this.#capacity.linesAfter(line)) this.#fill(each)
     const hasBacklog = this.#claiming.hasBacklog || line.hasBacklog
-    if (line.isSlotKept || (hasBacklog && line.isLow)) this.#pulling.wake()
+    if (line.isSlotKept || (hasBacklog && line.isLow(this.#claiming.lowSeconds))) this.#pulling.wake()
     if (this.#capacity.attempts.size === 0) this.#onIdle?.()
   }
 

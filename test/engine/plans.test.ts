@@ -211,6 +211,9 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
     fireRecurring: await scansOf(fireRecurring({ nodeId, shards, workerId: nodeId, firings: recurring })),
     fireWithOverlap: await scansOf(fireWithOverlap({ nodeId, shards, workerId: nodeId, firings: inTurn })),
     takeReady: await scansOf(takeReady({ workerId: nodeId, lanes: [0], limit: BATCH })),
+    takeReadyInTurn: await scansOf(takeReady({ workerId: nodeId, lanes: [0, ...gatedLanes], limit: BATCH }), {
+      ofReady: 3 * BATCH,
+    }),
     takeGated: await scansOf(takeGated({ workerId: nodeId, lanes: gatedLanes, limit: BATCH }), {
       ofReady: 2 * PLACES,
     }),
@@ -251,7 +254,7 @@ async function explainAll({ isKept = false } = {}): Promise<Record<string, strin
 }
 
 const expectNoTableIsRead = (plans: Record<string, string[]>) => {
-  for (const statement of ['takeReady', 'takeGated', 'waitingLanes'])
+  for (const statement of ['takeReady', 'takeReadyInTurn', 'takeGated', 'waitingLanes'])
     expect(plans[statement], `${statement}: no more of a lane is read than can be taken`).not.toContain(
       'too much of ready',
     )

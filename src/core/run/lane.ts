@@ -59,20 +59,26 @@ export function laneOf(
 /** The line of what needs a slot on the worker's own machine. Every other line is a target's. */
 export const LOCAL_LINE = 'local'
 
-/** A lane beside another, of runs that wait until there is room in a line. */
+/** A lane beside another. */
 export interface SideLane {
   readonly id: number
   readonly base: number
-  readonly line: string
+  /** The line in which its runs wait for room; null where they are only kept apart from those of the other lane. */
+  readonly line: string | null
 }
 
 const sideLanes = new LRUCache<string, SideLane>({ max: 10_000 })
 
 /** The lane beside `base` of what waits for room in a line. */
-export function sideLaneOf(base: number, line: string): SideLane {
-  const known = `${base} ${line}`
-  const lane = sideLanes.get(known) ?? { id: hashOf(['side', base, line]), base, line }
-  sideLanes.set(known, lane)
+export const sideLaneOf = (base: number, line: string): SideLane => known('side', base, line, line)
+
+/** The lane beside `base` of a task of which very many runs wait. */
+export const crowdLaneOf = (base: number, taskId: string): SideLane => known('crowd', base, taskId, null)
+
+function known(kind: 'side' | 'crowd', base: number, name: string, line: string | null): SideLane {
+  const key = `${kind} ${base} ${name}`
+  const lane = sideLanes.get(key) ?? { id: hashOf([kind, base, name]), base, line }
+  sideLanes.set(key, lane)
   return lane
 }
 

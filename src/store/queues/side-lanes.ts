@@ -1,4 +1,4 @@
-/** Side lanes, in which runs wait for room in a line: making them known, and removing those that nobody needs any more. */
+/** Side lanes, in which runs wait for room in a line, or apart from those of other tasks: making them known, and removing those that nobody needs any more. */
 import type { SideLane } from '../../core/run/lane.ts'
 import { list, sql } from '../database/sql.ts'
 
@@ -23,6 +23,6 @@ export const registerSideLanes = (lanes: readonly SideLane[]) => sql<{ id: numbe
 export const removeSideLanes = ({ minutes, limit }: { minutes: number; limit: number }) => sql`
   delete from lane where id = any(array(
     select l.id from lane l
-    where l.line is not null and l.used_at < now() - make_interval(mins => ${minutes}::integer)
+    where l.base is not null and l.used_at < now() - make_interval(mins => ${minutes}::integer)
       and not exists (select from ready where lane = l.id)
     limit ${limit} for update skip locked))`

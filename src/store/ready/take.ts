@@ -11,6 +11,25 @@ function claimOf(rows: readonly Answer[]): Claim[] {
   return [{ runs, isShort: rows[0]?.isShort ?? false }]
 }
 
+/** The first runs of one lane, in the order of priority and due time. */
+const firstOfLane = part`select lane from asked l cross join lateral (
+            select lane from ready where lane = l.id order by priority, wake_at, run_id limit l.most
+          ) first`
+
+/**
+ * The first runs of several lanes. Under equal priority projects take turns, and within a project its lanes, so that a lane in which
+ * very many wait does not keep the others waiting until it is empty. Of those whose turn it is, the one goes first that was named first.
+ */
+const firstInTurn = part`select lane from (
+            select first.*, row_number() over (partition by first.priority, l.project_id order by first.turn, l.n) as project_turn, l.n
+            from (select a.id, a.most, a.n, lane.project_id from asked a left join lane on lane.id = a.id) l
+            cross join lateral (
+              select lane, priority, wake_at, run_id, row_number() over (partition by priority order by wake_at, run_id) as turn
+              from ready where lane = l.id order by priority, wake_at, run_id limit l.most
+            ) first
+          ) waiting
+          order by priority, project_turn, n`
+
 /**
  * Takes up to `limit` waiting runs off the lanes and makes them the worker's, in one statement. A first look
  * without locks tells how many of the best come from each lane, so that no more rows are locked than taken.
@@ -22,13 +41,13 @@ export const takeReady = ({ workerId, lanes, limit, most }: ClaimRequest) =>
     sql<Answer>`
       with alive as materialized (
         select id from node where id = ${workerId} and dead_at is null for key share
+      ), asked as (
+        select id, least(most, ${limit}) as most, n
+        from unnest(${list(lanes, (id) => id)}::bigint[], ${list(lanes, (id) => most?.get(id) ?? limit)}::integer[])
+          with ordinality as i(id, most, n)
       ), wanted as materialized (
         select lane, count(*)::integer as count from (
-          select first.lane from unnest(${list(lanes, (id) => id)}::bigint[], ${list(lanes, (id) => most?.get(id) ?? limit)}::integer[]) as l(id, most)
-          cross join lateral (
-            select lane, priority, wake_at, run_id from ready where lane = l.id order by priority, wake_at, run_id limit least(l.most, ${limit})
-          ) first
-          order by first.priority, first.wake_at, first.run_id
+          ${lanes.length === 1 ? firstOfLane : firstInTurn}
           limit ${limit}
         ) best
         group by lane

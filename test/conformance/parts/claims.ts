@@ -72,6 +72,27 @@ export function claims({ db, rig, aLane, aWorker, take }: Bench): void {
       expect(idsOf(claimed)).toEqual(idsOf([first, second] as Waiting[]))
     })
 
+    test('takes turns over its lanes under equal priority, so that one with very many keeps no other waiting', async () => {
+      const [crowded, one, other] = [await aLane(), await aLane(), await aLane()]
+      const now = Date.now()
+      await crowded.put({ dueAt: now - 9_000, count: 30 })
+      const [first, second] = (await one.put({ dueAt: now - 2_000 }, { dueAt: now - 1_000 })) as Waiting[]
+      const [urgent, third] = (await other.put(
+        { dueAt: now, priority: -1 },
+        { dueAt: now - 500 },
+      )) as Waiting[]
+      const lanes = [crowded.id, one.id, other.id]
+      const workerId = await aWorker()
+
+      const claimed = await take({ workerId, lanes, limit: 7 })
+      const next = await take({ workerId, lanes: [other.id, crowded.id], limit: 1 })
+
+      const ids = idsOf(claimed)
+      expect(ids).toEqual(expect.arrayContaining(idsOf([first, second, third, urgent] as Waiting[])))
+      expect(ids).toHaveLength(7)
+      expect(next).toHaveLength(1)
+    })
+
     test('takes exactly as many as it may, and no fewer when there are enough', async () => {
       const lane = await aLane()
       await lane.put({ count: 50 })

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { CrowdedTasks } from './crowded-tasks.ts'
+
+const runsOf = (id: string, count: number): string[] => Array(count).fill(id)
+
+test('a task that puts very many runs in line at once is crowded, and the others are not', () => {
+  const tasks = new CrowdedTasks()
+
+  expect([...tasks.note([...runsOf('many', 600), ...runsOf('few', 20), 'one'], 0)]).toEqual(['many'])
+})
+
+test('so is one that goes on putting more in line than it may, in small batches', () => {
+  const tasks = new CrowdedTasks()
+  const seen: number[] = []
+
+  for (let i = 0; i < 1_000; i++) if (tasks.note(runsOf('steady', 20), i * 100).size > 0) seen.push(i)
+
+  expect(seen[0]).toBeGreaterThan(20)
+  expect(seen.at(-1)).toBe(999)
+})
+
+test('one that puts no more in line than it may never is', () => {
+  const tasks = new CrowdedTasks()
+
+  for (let i = 0; i < 1_000; i++) expect(tasks.note(runsOf('calm', 10), i * 100).size).toBe(0)
+})
+
+test('a crowd is over when as much time has passed as its runs were allowed', () => {
+  const tasks = new CrowdedTasks()
+  tasks.note(runsOf('once', 1_000), 0)
+
+  expect(tasks.note(['once'], 5_000).size).toBe(1)
+  expect(tasks.note(['once'], 20_000).size).toBe(0)
+})
+
+test('no more than a hundred tasks are crowded at once', () => {
+  const tasks = new CrowdedTasks()
+  const ids = Array.from({ length: 150 }, (_, i) => runsOf(`t${i}`, 501)).flat()
+
+  expect(tasks.note(ids, 0).size).toBe(100)
+  expect(tasks.note(ids, 60_000).size).toBe(100)
+})
