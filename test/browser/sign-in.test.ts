@@ -77,6 +77,42 @@ test('a session that ends in the middle of work costs no word of it', async () =
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('written before the end')
 })
 
+test('an admin creates a project, opens it, and creates, rotates and revokes a key there', async () => {
+  const { page } = await open('/settings')
+  await page.getByRole('textbox', { name: 'API key' }).fill(ADMIN_KEY)
+  await page.getByRole('button', { name: 'Sign in with this key' }).click()
+
+  await page.getByRole('button', { name: 'Create project' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('shop')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create project' }).click()
+  await page.getByText('The project shop was created.').waitFor()
+  await page.getByLabel('Project', { exact: true }).selectOption('shop')
+  await page.waitForURL(`${balancer.url}/`)
+  await page.goto(`${balancer.url}/settings?panel=key`)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('deploy')
+  await dialog.getByLabel('Role').selectOption('viewer')
+  await dialog.getByText('The key is valid in the project shop, with the role viewer.').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  const key = await page.getByRole('region', { name: 'Key', exact: true }).textContent()
+  await page.getByRole('button', { name: 'Done' }).click()
+  const tasks = await request(balancer.url, 'GET', '/v1/tasks', undefined, { authorization: `Bearer ${key}` })
+  const { body } = await request(balancer.url, 'GET', '/v1/me', undefined, { authorization: `Bearer ${key}` })
+
+  const list = page.getByRole('list', { name: 'API keys' })
+  await list.getByRole('button', { name: 'Rotate deploy' }).click()
+  await dialog.getByRole('button', { name: 'Rotate' }).click()
+  await page.getByRole('region', { name: 'Key', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Done' }).click()
+  await list.getByRole('button', { name: 'Revoke deploy' }).nth(1).click()
+  await dialog.getByRole('button', { name: 'Revoke' }).click()
+  await list.getByText('revoked').waitFor()
+
+  expect(tasks.status).toBe(200)
+  expect(body).toMatchObject({ name: 'deploy', project: 'shop' })
+})
+
 test('members are added and removed in the settings, and whoever has no role is told whom to ask', async () => {
   const bob = await open('/', { viewport: PHONE, colorScheme: 'dark' })
   await bob.page.getByRole('link', { name: 'Sign in with your company account' }).click()

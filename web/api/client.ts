@@ -1,5 +1,6 @@
 /** Asks the server. Whatever goes wrong, also on the way there, is an `ApiError` with a problem document. */
 import { serverNow, setServerNow } from '../time/clock.ts'
+import { projectHeader } from './chosen-project.ts'
 import { goToSignIn } from './signed-out.ts'
 import type { FieldProblem, Problem } from './wire.ts'
 
@@ -42,6 +43,7 @@ export async function ask<T>(method: string, path: string, options: RequestOptio
       method,
       headers: {
         accept: 'application/json',
+        ...projectHeader(path),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },

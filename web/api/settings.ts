@@ -1,6 +1,9 @@
 /** What holds for the whole project: limits, blackouts, subscriptions. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { chosenProject } from './chosen-project.ts'
 import { ask, get, post, queryOf } from './client.ts'
+import { meQuery } from './me.ts'
+import { queryClient } from './query-client.ts'
 import type {
   Blackout,
   BlackoutInput,
@@ -16,12 +19,18 @@ const PAGE_SIZE = 50
 
 export const projectQuery = queryOptions({
   queryKey: ['project'],
-  queryFn: ({ signal }) => get<Project>('/v1/projects/default', signal),
+  queryFn: async ({ signal }) => get<Project>(await projectPath(), signal),
   refetchInterval: REFRESH_MS,
 })
 
 export const editProject = async (edit: ProjectEdit): Promise<Project> =>
-  (await ask<Project>('PATCH', '/v1/projects/default', { body: edit })).data
+  (await ask<Project>('PATCH', await projectPath(), { body: edit })).data
+
+/** The address of the project that is shown. */
+async function projectPath(): Promise<string> {
+  const name = chosenProject() ?? (await queryClient.ensureQueryData(meQuery)).project ?? 'default'
+  return `/v1/projects/${encodeURIComponent(name)}`
+}
 
 export const blackoutsQuery = queryOptions({
   queryKey: ['blackouts'],

@@ -5,7 +5,8 @@
 import { useEffect, useSyncExternalStore } from 'react'
 import type { Changes, Hello, Reload } from '../../src/api/resources/stream/schemas.ts'
 import { applyChanges } from '../api/apply-changes.ts'
-import { ApiError } from '../api/client.ts'
+import { chosenProject } from '../api/chosen-project.ts'
+import { ApiError, queryOf } from '../api/client.ts'
 import { meQuery } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
 import { setServerNow } from '../time/clock.ts'
@@ -34,7 +35,7 @@ function setState(next: LiveState): void {
 function open(): void {
   clearTimeout(reopening)
   stream?.close()
-  stream = new EventSource('/v1/stream')
+  stream = new EventSource(`/v1/stream${queryOf({ project: chosenProject() })}`)
   listen<Hello>(stream, 'hello', ({ now }) => {
     setServerNow(Date.parse(now))
     clearTimeout(patience)

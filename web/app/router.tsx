@@ -71,7 +71,7 @@ const newTask = createRoute({
 })
 
 /** Panels that open over the settings. */
-export const SETTINGS_PANELS = ['blackout', 'subscription', 'secret', 'member'] as const
+export const SETTINGS_PANELS = ['blackout', 'subscription', 'secret', 'member', 'key', 'project'] as const
 export type SettingsPanel = (typeof SETTINGS_PANELS)[number]
 
 export const TASK_TABS = ['runs', 'upcoming', 'ledger', 'backfills', 'versions', 'definition'] as const

@@ -16,6 +16,7 @@ import { Icon, type IconName } from '../components/icon.tsx'
 import { myZone, ZONE_MODES, type ZoneMode } from '../time/zone.ts'
 import { useLiveState, useStream } from './live.ts'
 import { LiveDot } from './live-dot.tsx'
+import { ProjectSwitch } from './project-switch.tsx'
 import classes from './shell.module.css'
 import { useGlobalShortcuts } from './shortcuts.ts'
 import { beginTyping } from './typed-ahead.ts'
@@ -69,6 +70,7 @@ export function Shell() {
           <Places />
           <div className={classes.tools}>
             <LiveDot />
+            <ProjectSwitch />
             <ZoneSwitch />
             <ActionIcon
               variant="default"

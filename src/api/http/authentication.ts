@@ -48,6 +48,8 @@ declare module 'fastify' {
     access?: Access
     /** The parameter `name` of the path names the project, instead of a header. */
     isProjectInPath?: boolean
+    /** So may `project` in the query: browsers send no headers of ours when they open a stream. */
+    isProjectInQuery?: boolean
     /** The request may last: it is cut off when the caller's credential ends. */
     isLong?: boolean
   }
@@ -201,9 +203,11 @@ async function callOf(
 
 /** The project that a request names, in its path or its header. */
 function projectNameIn(request: FastifyRequest): string | undefined {
-  const named = configOf(request).isProjectInPath
+  const { isProjectInPath, isProjectInQuery } = configOf(request)
+  const inQuery = isProjectInQuery ? (request.query as { readonly project?: unknown }).project : undefined
+  const named = isProjectInPath
     ? (request.params as { readonly name?: string }).name
-    : request.headers[PROJECT_HEADER]
+    : (inQuery ?? request.headers[PROJECT_HEADER])
   return typeof named === 'string' ? named : undefined
 }
 

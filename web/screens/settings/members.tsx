@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { meQuery } from '../../api/me.ts'
+import { isAdmin, meQuery } from '../../api/me.ts'
 import { type Member, membersQuery, removeMember } from '../../api/members.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -14,10 +14,7 @@ import classes from './settings.module.css'
 /** Which people and groups have a role in the project; for administrators. On a server without keys nobody needs a role. */
 export function Members({ onAdd }: { readonly onAdd: () => void }) {
   const { data: me } = useQuery(meQuery)
-  const isAdmin =
-    me?.installationRole === 'admin' ||
-    me?.projects.some(({ name, role }) => name === me.project && role === 'admin') === true
-  return isAdmin && me?.kind !== 'anonymous' ? <MemberList onAdd={onAdd} /> : null
+  return me && isAdmin(me) && me.kind !== 'anonymous' ? <MemberList onAdd={onAdd} /> : null
 }
 
 function MemberList({ onAdd }: { readonly onAdd: () => void }) {

@@ -46,7 +46,11 @@ export function eventRoutes(app: App, { db, clock }: Facilities, log: Logger): v
 
   app.get(
     '/v1/events',
-    { schema: events, config: { access: 'read', isLong: true }, exposeHeadRoute: false },
+    {
+      schema: events,
+      config: { access: 'read', isLong: true, isProjectInQuery: true },
+      exposeHeadRoute: false,
+    },
     async (request, reply) => {
       const lastEventId = request.headers['last-event-id']
       const { after } = request.query

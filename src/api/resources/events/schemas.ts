@@ -11,6 +11,11 @@ import { QueueName } from '../tasks/schemas.ts'
 const MAX_POSITION_CHARACTERS = 4_000
 
 export const WatchEvents = z.strictObject({
+  project: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('Project to watch, instead of the header `belfry-project`, which browsers cannot send.'),
   after: z
     .string()
     .min(1)

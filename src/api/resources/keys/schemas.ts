@@ -90,6 +90,7 @@ export const CreateApiKey = z
     limits: EditKeyLimits.nullish().describe('Limits of the key itself. Default: none.'),
   })
   .meta({ id: 'CreateApiKey' })
+export type CreateApiKey = z.input<typeof CreateApiKey>
 
 export const EditApiKey = z.strictObject({ limits: EditKeyLimits }).meta({ id: 'EditApiKey' })
 

@@ -44,7 +44,11 @@ export function streamRoutes(app: App, facilities: Facilities, log: Logger): voi
 
   app.get(
     '/v1/stream',
-    { schema: stream, config: { access: 'read', isLong: true }, exposeHeadRoute: false },
+    {
+      schema: stream,
+      config: { access: 'read', isLong: true, isProjectInQuery: true },
+      exposeHeadRoute: false,
+    },
     async (request, reply) => {
       const lastEventId = request.headers['last-event-id']
       const watcher = {

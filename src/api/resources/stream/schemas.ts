@@ -4,6 +4,11 @@ import type { Run } from '../runs/schemas.ts'
 import type { Task } from '../tasks/schemas.ts'
 
 export const WatchChanges = z.strictObject({
+  project: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('Project to watch, instead of the header `belfry-project`, which browsers cannot send.'),
   taskId: Uuid.optional().describe('Only changes of this task and its runs.'),
 })
 

@@ -1,0 +1,64 @@
+/** What does authentication cost a request whose key is known? The hook that every request passes, without HTTP around it. */
+import { randomBytes } from 'node:crypto'
+import { authenticateRequests } from '../src/api/http/authentication.ts'
+import { keyAuthenticator } from '../src/api/http/key-authenticator.ts'
+import { makeApiKey } from '../src/core/access/api-key.ts'
+import { KeyBook } from '../src/operations/keys/key-book.ts'
+import { ProjectBook } from '../src/operations/projects/project-book.ts'
+import { silentLogger } from '../src/telemetry/logger.ts'
+import { LocalWakeUps } from '../src/transport/wake-ups.ts'
+
+const ROUNDS = 5
+const REQUESTS = 200_000
+const MAX_US = 15
+const PROJECT = '01900000-0000-7000-8000-000000000001'
+
+type Hook = (request: unknown, reply: unknown) => Promise<void>
+
+const row = { id: PROJECT, name: 'bench', role: 'editor', projectId: PROJECT, queues: null, networks: null }
+const project = { id: PROJECT, name: 'bench', isArchived: false }
+const db = { run: async ({ text }: { text: string }) => [text.includes('api_key') ? row : project] } as never
+const keys = new KeyBook({
+  db,
+  wakeUps: new LocalWakeUps(),
+  clock: { now: () => Date.now() },
+  log: silentLogger(),
+  adminKey: null,
+  isLoopback: false,
+})
+let hook: Hook | undefined
+const app = {
+  addHook: (name: string, added: Hook) => {
+    if (name === 'onRequest') hook = added
+  },
+  decorate: () => {},
+  decorateRequest: () => {},
+}
+authenticateRequests(app as never, {
+  facilities: { db } as never,
+  keys,
+  projects: new ProjectBook({ db, wakeUps: new LocalWakeUps() }),
+  authenticators: [keyAuthenticator(keys)],
+  remoteWorkers: { authenticate: () => Promise.reject(new Error('no workers here')) },
+})
+
+const authorization = `Bearer ${makeApiKey(randomBytes)}`
+const request = () => ({
+  headers: { authorization },
+  ip: '127.0.0.1',
+  id: PROJECT,
+  is404: false,
+  routeOptions: { config: { access: 'edit' } },
+})
+
+let bestUs = Number.POSITIVE_INFINITY
+for (let round = 0; round < ROUNDS; round++) {
+  const cpu = process.cpuUsage()
+  for (let n = 0; n < REQUESTS; n++) await hook?.(request(), {})
+  const { user, system } = process.cpuUsage(cpu)
+  const us = (user + system) / REQUESTS
+  bestUs = Math.min(bestUs, us)
+  console.log(`round ${round + 1}: ${us.toFixed(2)} µs of CPU a request`)
+}
+console.log(`${bestUs <= MAX_US ? 'within' : 'BEYOND'} the ${MAX_US} µs that authentication may cost`)
+if (bestUs > MAX_US) process.exitCode = 1
