@@ -64,6 +64,8 @@ export interface EmbeddedPostgres {
   readonly recoveredMs: number | null
   /** This process's claim on the data directory. */
   readonly owner: Ownership
+  /** Does something in the data directory with the rights of whose it is. It is over when this returns. */
+  withRights<T>(work: () => T): T
   /** Calls back each time the server ends without having been asked to. Returns how to unsubscribe. */
   onExit(listener: () => void): () => void
   /** Brings the server back after it ended, or stops and starts it. */
@@ -216,6 +218,8 @@ class Embedded implements EmbeddedPostgres {
     this.#watch(server)
     this.#logTimer = setInterval(() => this.#boundLog(), BOUND_LOG_EVERY_MS).unref()
   }
+
+  readonly withRights = <T>(work: () => T): T => withRightsOf(this.#start.directory.owner, work)
 
   get dataDir() {
     return this.#start.directory.root

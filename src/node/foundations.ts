@@ -13,7 +13,7 @@ import { SecretSigner } from '../outgoing/signer.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config } from '../runtime/config.ts'
 import { type FileShare, fileWarning, openFileLimit, shareFiles } from '../runtime/open-files.ts'
-import { KeySource } from '../secrets/key-source.ts'
+import { KeySource, type OwnKeyFile } from '../secrets/key-source.ts'
 import { Vault } from '../secrets/vault.ts'
 import type { Database } from '../store/database/database.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -41,7 +41,7 @@ export interface NodeOptions {
   /** Whether the database is embedded: then no other node is on it, and none must be told what happens here. */
   readonly isEmbedded: boolean
   /** Where the node may make a key for secrets: in the data directory of its own database. */
-  readonly ownKeyFile: string | null
+  readonly ownKeyFile: OwnKeyFile | null
   readonly version: string
   /** Where the built dashboard lies. */
   readonly dashboardDir: string

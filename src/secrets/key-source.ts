@@ -1,6 +1,14 @@
 /** Where a node has its keys from: its settings, a file that is read again when it changes, or a file that it makes itself. */
-import { constants as modes, type Stats } from 'node:fs'
-import { open, readFile, stat } from 'node:fs/promises'
+import {
+  closeSync,
+  fsyncSync,
+  constants as modes,
+  openSync,
+  readFileSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { type KeyRing, newKey, parseKeyRing } from '../core/secret/key-ring.ts'
 
 /** Where keys are looked for. */
@@ -10,7 +18,14 @@ export interface KeySettings {
   /** A file that must exist. */
   readonly file: string | null
   /** The file in the data directory of an embedded database, which is made when it is first needed. */
-  readonly ownFile: string | null
+  readonly ownFile: OwnKeyFile | null
+}
+
+/** A file in a directory that may be another user's. */
+export interface OwnKeyFile {
+  readonly path: string
+  /** Does something with the rights that this process should have there. It is over when this returns. */
+  withRights<T>(work: () => T): T
 }
 
 /** Keys that cannot be read; the message says why and what would be right. */
@@ -37,45 +52,52 @@ export class KeySource {
   }
 
   /** The keys as they are now. */
-  async read(): Promise<ReadKeys> {
+  read(): ReadKeys {
     const { keys, file, ownFile } = this.#settings
     if (keys !== null) {
       this.#read ??= { ring: ringOf(keys, 'BELFRY_SECRETS_KEY'), openTo: null }
       return this.#read
     }
-    const path = file ?? ownFile
-    if (path === null) return NO_KEYS
-    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' && file === null) return null
-      throw unreadable(path, error)
-    })
-    if (found === null) return NO_KEYS
-    const mark = `${found.mtimeMs} ${found.size} ${found.ino} ${found.mode}`
-    if (this.#read && mark === this.#mark) return this.#read
-    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      throw unreadable(path, error)
-    })
-    this.#read = { ring: ringOf(text, `The file ${path}`), openTo: isOpen(found) ? path : null }
-    this.#mark = mark
-    return this.#read
+    if (file !== null) return this.#readFile(file)
+    return ownFile === null ? NO_KEYS : ownFile.withRights(() => this.#readFile(ownFile.path, true))
+  }
+
+  #readFile(path: string, mayBeMissing = false): ReadKeys {
+    try {
+      const found = statSync(path)
+      const mark = `${found.mtimeMs} ${found.size} ${found.ino} ${found.mode}`
+      if (this.#read && mark === this.#mark) return this.#read
+      const ring = ringOf(readFileSync(path, 'utf8'), `The file ${path}`)
+      this.#read = { ring, openTo: isOpen(found) ? path : null }
+      this.#mark = mark
+      return this.#read
+    } catch (error) {
+      if (error instanceof KeySourceError) throw error
+      if (mayBeMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return NO_KEYS
+      throw unreadable(path, error as Error)
+    }
   }
 
   /** Makes a key where that is this node's to do; of two who do so at once one makes it, and both read it. */
-  async make(): Promise<boolean> {
+  make(): boolean {
     const { keys, file, ownFile } = this.#settings
     if (keys !== null || file !== null || ownFile === null) return false
-    try {
-      const made = await open(ownFile, 'wx', 0o600)
-      try {
-        await made.writeFile(`${newKey()}\n`)
-        await made.sync()
-      } finally {
-        await made.close()
-      }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unreadable(ownFile, error as Error)
-    }
+    ownFile.withRights(() => makeFile(ownFile.path))
     return true
+  }
+}
+
+function makeFile(path: string): void {
+  try {
+    const made = openSync(path, 'wx', 0o600)
+    try {
+      writeSync(made, `${newKey()}\n`)
+      fsyncSync(made)
+    } finally {
+      closeSync(made)
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unreadable(path, error as Error)
   }
 }
 

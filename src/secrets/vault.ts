@@ -101,9 +101,9 @@ export class Vault extends LoopService {
     const { db, source } = this.#options
     const inUse = (await db.run(keysInUse())).map(({ fingerprint }) => fingerprint)
     this.#isInUse ||= inUse.length > 0
-    let keys = await source.read()
+    let keys = source.read()
     // With keys in use and none here, the file was lost: a new one would hide that.
-    if (keys.ring === null && inUse.length === 0 && (await source.make())) keys = await source.read()
+    if (keys.ring === null && inUse.length === 0 && source.make()) keys = source.read()
     this.#warnOfOpenFile(keys.openTo)
     this.#ring = keys.ring
     const [signing] = await db.run(signingSecretsStored())

@@ -17,6 +17,7 @@ test('a first start makes everything, a later one finds it, and each says where 
   const { stdout } = first
   expect((await first.request('GET', '/readyz')).status).toBe(200)
   const { body: server } = await first.request('GET', '/v1/server')
+  const secret = await first.request('PUT', '/v1/secrets/TOKEN', { value: 'a value' })
   first.kill('SIGTERM')
   expect(await first.exited).toMatchObject({ code: 0 })
 
@@ -33,6 +34,9 @@ test('a first start makes everything, a later one finds it, and each says where 
   })
   expect(stdout).toContain('curl -X POST http://127.0.0.1:')
   expect(second.stdout).toMatch(/✓ schema {5}up to date/)
+  expect(secret.status).toBe(201)
+  expect(statSync(join(dataDir, 'secrets.key')).mode & 0o777).toBe(0o600)
+  expect((await second.request('GET', '/v1/nodes')).body.items[0].secrets).toBe('ready')
   process.stdout.write(`  first start ${first.readyMs} ms, warm start ${second.readyMs} ms\n`)
   // Ten seconds on a quiet machine; tests share theirs.
   expect(first.readyMs).toBeLessThan(60_000)

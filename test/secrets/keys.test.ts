@@ -150,7 +150,11 @@ test('a node makes its key once, for its owner alone, and never in place of one 
       log: silentLogger(),
       nodeId: null,
       labels: [],
-      source: new KeySource({ keys: null, file: null, ownFile: file }),
+      source: new KeySource({
+        keys: null,
+        file: null,
+        ownFile: { path: file, withRights: (work) => work() },
+      }),
     })
   const vault = vaultWith(ownFile)
   await vault.runOnce()

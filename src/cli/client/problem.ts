@@ -60,7 +60,8 @@ function hintFor({ status, code, runId }: Problem): string {
   if (code === 'too_many_secrets')
     return 'To list them: belfry signing-secret list. To revoke one: belfry signing-secret revoke ID'
   if (code === 'secret_in_use') return 'To see them: belfry secret show NAME. To delete it anyway: --force'
-  if (code === 'secrets_unavailable') return 'To see which nodes hold the key: belfry node list'
+  if (code === 'secrets_unavailable')
+    return 'To see which nodes have the key: belfry node list --field secrets'
   if (code === 'too_many_blackouts')
     return 'To list them: belfry blackout list. To remove one: belfry blackout remove NAME'
   if (code === 'task_ended') return 'Create a new task: belfry task create --help'

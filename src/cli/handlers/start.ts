@@ -74,7 +74,10 @@ export async function start(config: Config): Promise<void> {
     databaseUrl: database.url,
     databasePlace: database.embedded ? shownPath(database.embedded.dataDir) : shownUrl(database.url),
     isEmbedded: database.embedded !== null,
-    ownKeyFile: database.embedded && join(database.embedded.dataDir, KEY_FILE),
+    ownKeyFile: database.embedded && {
+      path: join(database.embedded.dataDir, KEY_FILE),
+      withRights: database.embedded.withRights,
+    },
     version: VERSION,
     dashboardDir: DASHBOARD,
     log,

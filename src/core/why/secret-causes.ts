@@ -18,7 +18,7 @@ export function keyCauses(secrets: AwaitedSecrets | null, who: string, facts: Wh
       sentence: `${who}: the task uses secrets, and no live node that could run it holds their key.`,
       facts,
       advice:
-        'Start the nodes with the key that the secrets were encrypted with: BELFRY_SECRETS_KEY or --secrets-key-file. To see which nodes lack it: belfry node list',
+        'Start the nodes with the key that the secrets were encrypted with: BELFRY_SECRETS_KEY or --secrets-key-file. To see which nodes lack it: belfry node list --json',
     },
   ]
 }

@@ -175,3 +175,15 @@ test('a redirect that is expected, or that names no place, is an answer', async 
     error: { code: 'http_status', message: `HTTP 302 from ${new URL(nowhere.url).host}` },
   })
 })
+
+test('a body that contains secrets is not sent to another origin', async () => {
+  const to = await receiver()
+  const from = await redirector(307, () => to.url)
+  const action = http(from.url, { method: 'POST', body: 'a secret', followRedirects: 1 })
+
+  const outcome = await execute(action, anAttempt({ secrets: ['TOKEN'] }))
+
+  expect(outcome).toMatchObject({ kind: 'failed', retryable: false, error: { code: 'redirect_refused' } })
+  expect(from.received).toHaveLength(1)
+  expect(to.received).toEqual([])
+})

@@ -89,6 +89,12 @@ async function follow(first: HttpResult, following: Following): Promise<Outcome>
     if (next === undefined) return after(followed, toOutcome(result, { ...judging, host, follows: true }))
     if (typeof next === 'string')
       return lost('redirect_refused', `${host} redirects to an address ${next}`, response)
+    if (next.isElsewhere && next.body !== undefined && judging.context.secrets !== null)
+      return lost(
+        'redirect_refused',
+        `${host} redirects to another origin, where a body that contains secrets is not sent`,
+        response,
+      )
     if (followed === limit)
       return lost('too_many_redirects', `more than ${limit} redirects, the last one from ${host}`, response)
     hop = { ...next, onlyPublic: hop.onlyPublic || !client.isPrivate(hop.target.origin) }
@@ -218,7 +224,7 @@ interface Judging {
   /** Whether redirects are followed, so that one that comes to be judged leads nowhere. */
   readonly follows: boolean
   /** Tells the time that a date in an answer is compared with when the answer does not tell its own. */
-  readonly context: Pick<AttemptContext, 'now'>
+  readonly context: Pick<AttemptContext, 'now' | 'secrets'>
 }
 
 function toOutcome(result: HttpResult, judging: Judging): Outcome {
