@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { spansOf } from '../support/limits.ts'
 import { startTestNode } from '../support/node.ts'
-import { startSink } from '../support/sink.ts'
 
 const database = await createTestDatabase()
 const node = await startTestNode(database, { concurrency: 1 })
@@ -47,24 +47,25 @@ test('a paused queue starts nothing, others go on, and resuming starts what wait
 })
 
 test('among what waits the smaller priority goes first, then what was due first', async () => {
-  const sink = await startSink()
   const at = new Date(Date.now() + 500).toISOString()
   const blocker = await create({ action: { type: 'sleep', duration: '800ms' }, startAt: at })
   const later = new Date(Date.parse(at) + 200).toISOString()
-  const names = ['c', 'a', 'b', 'd']
-  const priorities = { a: -5, b: 0, c: 3, d: 900 }
-  await node.request('POST', '/v1/tasks/bulk', {
-    tasks: names.map((name) => ({
-      startAt: later,
-      priority: priorities[name as 'a'],
-      action: { type: 'ping', url: `${sink.url}/${name}` },
+  const priorities = { c: 3, a: -5, b: 0, d: 900 }
+  const { body } = await node.request('POST', '/v1/tasks/bulk', {
+    tasks: Object.entries(priorities).map(([name, priority]) => ({
+      ...{ name, priority, startAt: later, action: { type: 'sleep', duration: '20ms' } },
     })),
   })
+  const tasks: { id: string; name: string }[] = body.items
 
   await isFinished(blocker.id)
-  await eventually(async () => sink.hits.length === 4)
+  await Promise.all(tasks.map(({ id }) => isFinished(id)))
 
-  expect(sink.hits.map((hit) => hit.path)).toEqual(['/a', '/b', '/c', '/d'])
+  const runs = await spansOf(
+    database.db,
+    tasks.map(({ id }) => id),
+  )
+  expect(runs.map(({ taskId }) => tasks.find(({ id }) => id === taskId)?.name)).toEqual(['a', 'b', 'c', 'd'])
 })
 
 test('a task that asks for a label waits for a worker that offers it', async () => {
