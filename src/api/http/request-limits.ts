@@ -1,7 +1,7 @@
 /**
  * Holds requests to the rates of their project and their key, before their bodies are read. Answers say what is left in the
- * fields of draft-ietf-httpapi-ratelimit-headers. What workers send by their tokens is not counted, nor are public routes
- * and those by which an admin reads and changes the limits.
+ * fields of draft-ietf-httpapi-ratelimit-headers. What workers send is not counted, nor are public routes and those by which
+ * an admin reads and changes the limits.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
@@ -44,7 +44,7 @@ export function limitRequests(
 function isCounted(request: FastifyRequest): boolean {
   if (request.is404) return false
   const { access, isUncounted } = request.routeOptions.config
-  return access !== 'public' && access !== 'token' && !isUncounted
+  return access !== 'public' && access !== 'work' && access !== 'token' && !isUncounted
 }
 
 function tell(reply: FastifyReply, { refusedBy, states }: QuotaDecision): void {

@@ -1,7 +1,7 @@
 /** Keeps projects within the number of tasks, and the bytes of their definitions, that they may have. */
 import { Refusal } from '../../core/errors.ts'
 import type { ProjectLimits } from '../../core/limits/limits.ts'
-import type { Queryable } from '../../store/database/database.ts'
+import type { Database, Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { addUse, countUse, isLiving, lockUse, noteUse, type Use } from '../../store/limits/project-use.ts'
 import type { Context } from '../context.ts'
@@ -18,8 +18,8 @@ const SLOW_COUNT_MS = 20
 const COUNTED_FOR = 20
 const LONGEST_MS = 5_000
 
-/** What was refused a moment ago, after counting for long, by project. */
-const refused = new Map<string, { readonly use: Use; readonly until: number }>()
+/** What was counted a moment ago, when that took long, by project. */
+const countedLately = new WeakMap<Database, Map<string, { readonly use: Use; readonly until: number }>>()
 
 /**
  * Makes room for tasks in the transaction that stores them, or refuses them. Others who store tasks in the project wait
@@ -27,14 +27,16 @@ const refused = new Map<string, { readonly use: Use; readonly until: number }>()
  */
 export async function admitTasks(
   tx: Queryable,
-  { projectId }: Pick<Context, 'projectId'>,
+  { db, projectId }: Pick<Context, 'db' | 'projectId'>,
   { maxTasks, maxStoredBytes }: StorageLimits,
   added: Use,
 ): Promise<void> {
   const limits = { maxTasks, maxStoredBytes }
   const [found] = await tx.run(addUse({ projectId, ...added, ...limits }))
   if (found) return
-  const before = refused.get(projectId)
+  const lately = countedLately.get(db) ?? new Map()
+  countedLately.set(db, lately)
+  const before = lately.get(projectId)
   if (before && before.until > performance.now()) refuseBeyond(before.use, added, limits)
   await tx.run(lockUse(projectId))
   const startedAt = performance.now()
@@ -43,8 +45,8 @@ export async function admitTasks(
   const use = { tasks: Number(counted?.tasks ?? 0), bytes: Number(counted?.bytes ?? 0) }
   if (tookMs > SLOW_COUNT_MS) {
     const until = performance.now() + Math.min(COUNTED_FOR * tookMs, LONGEST_MS)
-    refused.set(projectId, { use, until })
-  } else refused.delete(projectId)
+    lately.set(projectId, { use, until })
+  } else lately.delete(projectId)
   refuseBeyond(use, added, limits)
   await tx.run(noteUse({ projectId, tasks: use.tasks + added.tasks, bytes: use.bytes + added.bytes }))
 }
@@ -85,7 +87,7 @@ const counted = (tasks: number) =>
 /** Makes room for what an edit adds: a longer definition, and a task that had finished and goes on again. */
 export async function admitEdit(
   tx: Queryable,
-  context: Pick<Context, 'projectId'>,
+  context: Pick<Context, 'db' | 'projectId'>,
   limits: StorageLimits,
   { id, before, after }: { readonly id: string; readonly before: Definition; readonly after: Definition },
 ): Promise<void> {
