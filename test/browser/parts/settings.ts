@@ -80,7 +80,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByLabel('URL', { exact: true }).fill(sink.url)
     await page.getByLabel('Name', { exact: true }).fill('who is told')
     await page.getByRole('button', { name: 'Subscribe' }).click()
-    const secret = await page.getByRole('region', { name: 'Secret' }).textContent()
+    const secret = await page.getByRole('region', { name: 'Secret', exact: true }).textContent()
     await page.getByRole('button', { name: 'Done' }).click()
     await list.getByText('active').waitFor()
     await node.request('POST', '/v1/tasks', { action: { type: 'sleep', duration: '0s' } })
