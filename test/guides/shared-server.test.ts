@@ -10,6 +10,7 @@ const OWN_SERVERS = [
   'first-task-in-five-minutes',
   'a-cluster-on-postgresql',
   'sign-in-with-your-company-account',
+  'put-it-on-a-network',
   'README',
 ]
 const PAGES = FILES.flatMap((path) => /^docs\/guides\/(.+)\.md$/.exec(path)?.[1] ?? []).filter(

@@ -188,7 +188,7 @@ test('after kill -9 of the process alone the database is adopted and everything 
   expect(embeddedPostmaster(dataDir)).toBeNull()
 })
 
-test('after kill -9 of the database alone it is started again, and the API answers 503 meanwhile', {
+test('after kill -9 of the database alone it is started again, and the API answers nothing worse than 503', {
   timeout: within(240_000),
 }, async () => {
   const { dataDir, databaseUrl, sink, belfry, client } = await underLoad(STEADY)
@@ -224,7 +224,8 @@ test('after kill -9 of the database alone it is started again, and the API answe
   })
   expect(after).not.toBe(before)
   expect(belfry.log.filter(({ msg }) => msg === 'request failed')).toEqual([])
-  expect([...statuses].sort()).toEqual([200, 503])
+  // Requests wait for a database that is back soon, and are told to come again where it is not.
+  expect([200, 503]).toEqual(expect.arrayContaining([...statuses]))
   expect(tables.history.map(({ state }) => state)).toEqual(client.accepted.map(() => 'completed'))
   expect(lostAttempts(tables)).toBe(0)
   belfry.kill('SIGTERM')

@@ -58,7 +58,7 @@ export function queries({ send, refused, existing, run }: Refusals): void {
       [`${tasks}/${existing.id}/backfills?cursor=${cursorOf(['1'])}`, '?cursor', 'is not a valid cursor'],
       [`${runs}?limits=1`, '?limits', 'the closest match is limit'],
       ['/v1/stream?taskId=1', '?taskId', 'must be a UUID'],
-      ['/v1/stream?since=1', '?since', 'is not a known field; known fields: taskId'],
+      ['/v1/stream?since=1', '?since', 'is not a known field; known fields: project, taskId'],
       ['/v1/runs?state=failed', '?state', 'must be one of pending, running, retrying, completed'],
       ['/v1/runs?taskId=1', '?taskId', 'must be a UUID'],
       ['/v1/runs?from=yesterday', '?from', 'is not an instant'],
