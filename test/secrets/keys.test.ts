@@ -95,9 +95,9 @@ test('a key is replaced while runs go on, and none of them fails', async () => {
   expect(rotation.encrypted).toBeGreaterThanOrEqual(2)
   expect(again).toMatchObject({ encrypted: 0, unreadable: 0 })
   const runs = (await one.request('GET', `/v1/tasks/${every.body.id}/runs?limit=200`)).body.items
-  expect(
-    runs.filter(({ state }: { state: string }) => !['completed', 'running', 'pending'].includes(state)),
-  ).toEqual([])
+  // Occurrences may be skipped while the second node takes over its shards; none of those that ran may fail.
+  const failed = ['retrying', 'permanently_failed', 'cancelled']
+  expect(runs.filter(({ state }: { state: string }) => failed.includes(state))).toEqual([])
   expect(await Promise.all(nodes.map((node) => secretsOf(node)))).toEqual(['ready', 'ready'])
   const only = aVault(database.db, after)
   await only.runOnce()
