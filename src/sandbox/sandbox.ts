@@ -8,6 +8,7 @@
 
 import type { StopSignal } from '../runtime/stop-signal.ts'
 
+/** What to run, what it may use, and for how long. */
 export interface Program {
   /** The absolute path of an executable file on this machine. */
   readonly executable: string
@@ -42,6 +43,7 @@ export interface WorkFile {
   readonly executable: boolean
 }
 
+/** What a program may use at most. `Enforcement` says which of these a machine can hold it to. */
 export interface ProgramLimits {
   /** Of all its processes together, including what it writes to its work directory and `/tmp`. */
   readonly memoryBytes: number
@@ -57,6 +59,7 @@ export interface ProgramLimits {
   readonly outputBytes: number
 }
 
+/** How a program ended. */
 export interface ProgramEnd {
   readonly cause: EndCause
   /** As a shell reports it: 128 + n when signal n ended the program. Null if it was not started. */
@@ -89,6 +92,7 @@ export type EndCause =
 
 export type OutputStream = 'stdout' | 'stderr'
 
+/** Whoever runs a program hears its output and can stop it. */
 export interface RunOptions {
   /**
    * Called with each piece of output, in the order of its stream. While a promise that it returned is pending, nothing more is
@@ -99,6 +103,7 @@ export interface RunOptions {
   readonly signal: StopSignal
 }
 
+/** A place to run programs in, any number at the same time. */
 export interface Sandbox {
   readonly kind: 'bubblewrap' | 'none'
   /** How each limit is enforced on this machine. */
