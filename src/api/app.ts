@@ -40,6 +40,7 @@ import { ruleBrowsers, setCommonHeaders } from './http/security-headers.ts'
 import { serializeAnswers } from './http/serialization.ts'
 import { sessionAuthenticator } from './http/session-authenticator.ts'
 import { SlowReaders } from './http/slow-readers.ts'
+import { SlowSenders } from './http/slow-senders.ts'
 import { answerUnreadable } from './http/socket-errors.ts'
 import { limitStreams } from './http/stream-limit.ts'
 import type { Certificate } from './http/tls/certificate.ts'
@@ -155,7 +156,11 @@ export async function createApp({
   app.setValidatorCompiler(validatorCompiler)
   app.server.maxConnections = connections.maxConnections
   const slowReaders = new SlowReaders(app.server, connections.responseTimeoutMs)
-  app.addHook('onClose', async () => slowReaders.stop())
+  const slowSenders = new SlowSenders(app.server, connections.requestTimeoutMs)
+  app.addHook('onClose', async () => {
+    slowReaders.stop()
+    slowSenders.stop()
+  })
   const load = new DatabaseLoad({ db: facilities.db, slowMs: slowDatabaseMs, log })
   serializeAnswers(app)
   handleErrors(app)

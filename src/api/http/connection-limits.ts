@@ -32,12 +32,13 @@ export function serverOptions(
   const connectionsCheckingInterval = Math.min(LONGEST_PAUSE_MS, Math.ceil(headersTimeout / CHECKS))
   const http = {
     headersTimeout,
-    requestTimeout: requestTimeoutMs,
+    // Whole requests are timed by SlowSenders, which know uploads.
+    requestTimeout: 0,
     connectionsCheckingInterval,
     maxHeaderSize: maxHeaderBytes,
   }
-  if (certificate === null) return { requestTimeout: requestTimeoutMs, http }
+  if (certificate === null) return { requestTimeout: 0, http }
   const https = { ...http, ...secureOptions(certificate), handshakeTimeout: headersTimeout }
   // Fastify's types tell the two servers apart, and nothing here does.
-  return { requestTimeout: requestTimeoutMs, https } as ServerOptions
+  return { requestTimeout: 0, https } as ServerOptions
 }
