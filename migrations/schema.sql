@@ -335,6 +335,58 @@ create table blackout (
 );
 create index blackout_by_project on blackout (project_id, id) where removed_at is null;
 
+create table file_content (
+  id           uuid not null,
+  project_id   uuid not null,
+  received     bigint not null default 0,
+  sha256       text,
+  kind         text,
+  architecture text,
+  interpreter  text,
+  created_at   timestamptz not null default now(),
+  dropped_at   timestamptz,
+  constraint file_content_pkey primary key (id),
+  constraint file_content_project_id_fkey foreign key (project_id) references project(id),
+  constraint file_content_complete_has_a_kind check ((sha256 is null) = (kind is null) or dropped_at is not null),
+  constraint file_content_dropped_has_no_hash check (dropped_at is null or sha256 is null),
+  constraint file_content_received_is_positive check (received >= 0)
+);
+create index file_content_dropped on file_content (dropped_at) where dropped_at is not null;
+create index file_content_of_project on file_content (project_id) where dropped_at is null;
+create unique index file_content_once on file_content (project_id, sha256) where sha256 is not null;
+
+create table file (
+  id                uuid not null,
+  project_id        uuid not null,
+  name              text not null,
+  size              bigint,
+  sha256            text,
+  content_id        uuid,
+  created_at        timestamptz not null default now(),
+  upload_expires_at timestamptz,
+  ready_at          timestamptz,
+  used_at           timestamptz not null default now(),
+  constraint file_pkey primary key (id),
+  constraint file_content_id_fkey foreign key (content_id) references file_content(id),
+  constraint file_project_id_fkey foreign key (project_id) references project(id),
+  constraint file_ready_has_content check (ready_at is null or num_nulls(content_id, size, sha256) = 0)
+);
+create index file_by_content on file (content_id);
+create index file_by_hash on file (project_id, sha256, id) where sha256 is not null;
+create index file_by_name on file (project_id, name, id);
+create index file_by_use on file (used_at);
+create index file_of_project on file (project_id, id);
+create index file_waiting on file (project_id, id) where ready_at is null;
+
+create table file_chunk (
+  content_id uuid not null,
+  position   bigint not null,
+  bytes      bytea not null,
+  constraint file_chunk_pkey primary key (content_id, "position"),
+  constraint file_chunk_content_id_fkey foreign key (content_id) references file_content(id),
+  constraint file_chunk_is_bounded check (octet_length(bytes) >= 1 and octet_length(bytes) <= 262144)
+);
+
 create table member (
   id         uuid not null,
   project_id uuid,
@@ -801,6 +853,17 @@ create table backfill (
 create index backfill_by_end on backfill (ended_at) where ended_at is not null;
 create unique index backfill_one_at_a_time on backfill (task_id) where state = 'running'::text;
 create index backfill_to_look_at on backfill (look_at) where state = 'running'::text;
+
+create table file_use (
+  file_id       uuid not null,
+  task_id       uuid not null,
+  project_id    uuid not null,
+  until_version integer,
+  constraint file_use_pkey primary key (file_id, task_id),
+  constraint file_use_file_id_fkey foreign key (file_id) references file(id),
+  constraint file_use_task_id_fkey foreign key (task_id) references task(id)
+);
+create index file_use_by_task on file_use (task_id);
 
 create table secret_use (
   project_id uuid not null,

@@ -56,6 +56,7 @@ import { backfillRoutes } from './resources/backfills/routes.ts'
 import { blackoutRoutes } from './resources/blackouts/routes.ts'
 import { deadLetterRoutes } from './resources/dead-letters/routes.ts'
 import { eventRoutes } from './resources/events/routes.ts'
+import { fileRoutes } from './resources/files/routes.ts'
 import { findingRoutes } from './resources/findings/routes.ts'
 import { healthRoutes } from './resources/health/routes.ts'
 import { idRoutes } from './resources/ids/routes.ts'
@@ -206,6 +207,7 @@ export async function createApp({
   blackoutRoutes(app)
   secretRoutes(app)
   signingSecretRoutes(app)
+  fileRoutes(app, publicUrl)
   clusterRoutes(app)
   serverRoutes(app, { installation, keys, load })
   statsRoutes(app)

@@ -13,6 +13,7 @@ import { SecretSigner } from '../outgoing/signer.ts'
 import { DatabaseClock } from '../runtime/clock.ts'
 import type { Config } from '../runtime/config.ts'
 import { type FileShare, fileWarning, openFileLimit, shareFiles } from '../runtime/open-files.ts'
+import { AddressSigner } from '../secrets/address-signer.ts'
 import { KeySource, type OwnKeyFile } from '../secrets/key-source.ts'
 import { Vault } from '../secrets/vault.ts'
 import type { Database } from '../store/database/database.ts'
@@ -117,6 +118,8 @@ export function layFoundations(options: NodeOptions): Foundations {
       wakeUps,
       lanes: new LaneRegistry(),
       vault,
+      addresses: new AddressSigner({ vault, clock }),
+      maxFileBytes: config.maxFileBytes,
       heartbeatMs: config.heartbeatMs,
       shardTakeoverMs: config.shardTakeoverMs,
       misfireGraceMs: config.misfireGraceMs,

@@ -1,6 +1,7 @@
 import { EVERYTHING, type Grant, type Reach, type Role, UNLIMITED } from '../core/access/role.ts'
 import type { ScheduleLimits } from '../core/limits/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { AddressSigner } from '../secrets/address-signer.ts'
 import type { Vault } from '../secrets/vault.ts'
 import type { Database } from '../store/database/database.ts'
 import type { LaneRegistry } from '../transport/lane-registry.ts'
@@ -18,6 +19,8 @@ export interface Facilities {
   readonly lanes: LaneRegistry
   /** The keys that secrets are encrypted with. */
   readonly vault: Vault
+  /** Signs addresses, and tells which are good. */
+  readonly addresses: AddressSigner
   /** How often nodes send a heartbeat. */
   readonly heartbeatMs: number
   /** A shard whose owner is silent for longer than this is unwatched. */
@@ -30,6 +33,8 @@ export interface Facilities {
   readonly refusedRequests: Pick<RefusedRequests, 'note'>
   /** Limits of projects that set none of their own. */
   readonly limits: ScheduleLimits
+  /** Bytes of the largest file. */
+  readonly maxFileBytes: number
   /** Private networks that tasks of this installation may reach. */
   readonly privateReach: 'all' | readonly string[]
 }

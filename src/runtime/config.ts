@@ -129,6 +129,8 @@ export interface Config {
   readonly deadNodeMinutes: number
   /** 0: unused queues stay. */
   readonly unusedQueueDays: number
+  /** Bytes of the largest file that can be uploaded. */
+  readonly maxFileBytes: number
   /** Tasks of projects that say nothing else may be due so often, and not more often. */
   readonly minPeriodMs: number
   /** And so far ahead, in days; 0: any distance. */
@@ -161,7 +163,7 @@ const whole = (fallback: number, min: number, max: number, help: string): Settin
   default: fallback,
   help,
   parse: (value) => {
-    const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value
+    const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
     if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)
       return number
     return fail(`must be a whole number from ${min} to ${max}`)
@@ -392,6 +394,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'Interval of housekeeping, which deletes old data'),
   deadNodeMinutes: cadence(10_080, 1, 525_600, 'Time to keep the record of a dead node'),
   unusedQueueDays: cadence(30, 0, 36_500, 'Days after which an unused queue is removed; 0 to keep all'),
+  maxFileBytes: cadence(256 * 1024 * 1024, 1_024, 4 * 1024 ** 3, 'Maximum size of a file'),
   auditDays: cadence(365, 1, 36_500, 'Days to keep the audit log'),
   minPeriodMs: cadence(10, 10, 86_400_000, 'Minimum time between two occurrences of a task'),
   maxAheadDays: cadence(0, 0, 36_500, 'Maximum time until the next occurrence; 0 for no limit'),

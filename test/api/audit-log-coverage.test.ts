@@ -50,7 +50,7 @@ const WITHOUT_ENTRY: Readonly<Record<string, string>> = {
 }
 
 /** Changes that take many transactions; each of these leaves a whole, and the entry comes last. */
-const STEPWISE: readonly string[] = ['encryption_key.rotate']
+const STEPWISE: readonly string[] = ['encryption_key.rotate', 'file.upload']
 
 /** A digest of all tables but the audit log, and the one that says which builds may use the database. */
 async function everything(): Promise<string> {
@@ -89,6 +89,7 @@ const aTask = (fields = {}) =>
   made(send('POST', '/v1/tasks', { action, schedule: { type: 'every', interval: '1h' }, ...fields }))
 const aSubscription = () => made(send('POST', '/v1/subscriptions', { url: 'http://127.0.0.1:1/' }))
 const aSecret = () => made(send('POST', '/v1/signing-secrets', { origin: 'https://a.example.com' }))
+const aFile = () => send('POST', '/v1/files', { name: 'program' })
 const aKey = () => made(send('POST', '/v1/keys', A_KEY))
 const aMember = (path: string) => made(send('POST', path, { group: `group-${uuidv7()}`, role: 'viewer' }))
 /** The cookie of a session, as the browser of the dashboard sends it. */
@@ -231,6 +232,12 @@ const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Pro
     },
   ],
   'POST /v1/secrets-key/rotate': ['encryption_key.rotate', () => send('POST', '/v1/secrets-key/rotate')],
+  'POST /v1/files': ['file.create', () => aFile()],
+  'PUT /v1/files/{id}/content': [
+    'file.upload',
+    async () => send('PUT', `/v1/files/${await made(aFile())}/content`, Buffer.from(uuidv7())),
+  ],
+  'DELETE /v1/files/{id}': ['file.delete', async () => send('DELETE', `/v1/files/${await made(aFile())}`)],
   'POST /v1/signing-secrets': ['signing_secret.create', () => send('POST', '/v1/signing-secrets', {})],
   'POST /v1/signing-secrets/rotate': [
     'signing_secret.create',

@@ -39,14 +39,18 @@ test.each(operations)('$method $path refuses with problem documents', ({ respons
   }
 })
 
-test.each(operations)('$method $path has its parameters in its address, and takes JSON', (operation) => {
-  const named = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-  const declared = operation.parameters.filter((parameter) => parameter.in === 'path')
+test.each(operations)(
+  '$method $path has its parameters in its address, and takes JSON or a file',
+  (operation) => {
+    const named = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    const declared = operation.parameters.filter((parameter) => parameter.in === 'path')
 
-  expect(declared.map(({ name }) => name)).toEqual(named)
-  expect(declared.every(({ required }) => required)).toBe(true)
-  if (operation.requestBody) expect(Object.keys(operation.requestBody.content)).toEqual(['application/json'])
-})
+    expect(declared.map(({ name }) => name)).toEqual(named)
+    expect(declared.every(({ required }) => required)).toBe(true)
+    const type = operation.operationId === 'uploadFile' ? 'application/octet-stream' : 'application/json'
+    if (operation.requestBody) expect(Object.keys(operation.requestBody.content)).toEqual([type])
+  },
+)
 
 test('every operation has a name of its own', () => {
   const names = operations.map(({ operationId }) => operationId)

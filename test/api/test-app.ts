@@ -23,7 +23,7 @@ import { LaneRegistry } from '../../src/transport/lane-registry.ts'
 import { PostgresTransport } from '../../src/transport/postgres/postgres-transport.ts'
 import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { steadyClock } from '../support/clock.ts'
-import { aVault } from '../support/vault.ts'
+import { aVault, ofFiles } from '../support/vault.ts'
 
 export interface InjectedAnswer {
   readonly status: number
@@ -72,6 +72,7 @@ export async function createTestApp(
     wakeUps,
     lanes: new LaneRegistry(),
     vault,
+    ...ofFiles(vault, clock),
     heartbeatMs: 5_000,
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,

@@ -15,7 +15,7 @@ import { LocalWakeUps } from '../../src/transport/wake-ups.ts'
 import { aNode, dueRow, ownShards, type TaskInAgenda, tasksInAgenda } from '../support/agenda.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { aVault } from '../support/vault.ts'
+import { aVault, ofFiles } from '../support/vault.ts'
 
 const { db } = await createTestDatabase()
 
@@ -71,6 +71,7 @@ test('an end that meets an edit writes a row of the new version', async () => {
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),
     vault: aVault(db),
+    ...ofFiles(aVault(db), Date),
     heartbeatMs: 5_000,
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,

@@ -15,7 +15,7 @@ import { aNode, completed, endedRow, liveRow, ownShards, tasksInAgenda } from '.
 import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { aVault } from '../support/vault.ts'
+import { aVault, ofFiles } from '../support/vault.ts'
 
 const { db } = await createTestDatabase()
 
@@ -74,6 +74,7 @@ const overview = () =>
     wakeUps: new LocalWakeUps(),
     lanes: new LaneRegistry(),
     vault: aVault(db),
+    ...ofFiles(aVault(db), Date),
     heartbeatMs: 5_000,
     shardTakeoverMs: 3_000,
     misfireGraceMs: 10_000,

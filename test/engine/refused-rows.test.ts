@@ -34,7 +34,7 @@ import { whenDone } from '../support/cleanup.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { anEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
-import { aVault } from '../support/vault.ts'
+import { aVault, ofFiles } from '../support/vault.ts'
 
 const OTHERS = 100
 const clock = { now: () => Date.now() }
@@ -305,6 +305,7 @@ test('other redrives are taken on when one cannot be', async () => {
       ...parts,
       lanes: new LaneRegistry(),
       vault: aVault(db),
+      ...ofFiles(aVault(db), clock),
       heartbeatMs: 5_000,
       shardTakeoverMs: 3_000,
       misfireGraceMs: 10_000,

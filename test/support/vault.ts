@@ -1,4 +1,6 @@
 /** Keys of secrets for a test database. */
+import type { Clock } from '../../src/runtime/clock.ts'
+import { AddressSigner } from '../../src/secrets/address-signer.ts'
 import { KeySource } from '../../src/secrets/key-source.ts'
 import { Vault } from '../../src/secrets/vault.ts'
 import type { Queryable } from '../../src/store/database/database.ts'
@@ -12,3 +14,9 @@ export function aVault(db: Queryable, keys: string = TEST_KEY): Vault {
   const source = new KeySource({ keys, file: null, ownFile: null })
   return new Vault({ db, log: silentLogger(), source, nodeId: null, labels: [] })
 }
+
+/** What contexts of operations need for files. */
+export const ofFiles = (vault: Vault, clock: Clock) => ({
+  addresses: new AddressSigner({ vault, clock }),
+  maxFileBytes: 256 * 1024 * 1024,
+})

@@ -20,6 +20,7 @@ import {
   sees,
   UNLIMITED,
 } from '../../core/access/role.ts'
+import type { SignedClaims } from '../../core/access/signed-claims.ts'
 import { Refusal } from '../../core/errors.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 import type { Principal } from '../../operations/access/principal.ts'
@@ -27,6 +28,7 @@ import { requireAccess } from '../../operations/access/require.ts'
 import { type Actor, type Call, type Context, contextOf, type Facilities } from '../../operations/context.ts'
 import type { KeyBook } from '../../operations/keys/key-book.ts'
 import type { ProjectBook } from '../../operations/projects/project-book.ts'
+import type { KnownProject } from '../../store/projects/projects.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers.ts'
 import type { App } from '../app.ts'
 import { reasonOf } from './reason.ts'
@@ -50,6 +52,8 @@ declare module 'fastify' {
     isProjectInPath?: boolean
     /** So may `project` in the query: browsers send no headers of ours when they open a stream. */
     isProjectInQuery?: boolean
+    /** Whoever has an address that was signed for this purpose needs no other credential. */
+    signedFor?: string
     /** The request may last: it is cut off when the caller's credential ends. */
     isLong?: boolean
   }
@@ -64,6 +68,8 @@ declare module 'fastify' {
     context: Context
     /** Who sends the request, and in which project, as far as it was found out; for requests that are refused. */
     caller: { readonly actor: Actor; readonly projectId: string | null } | null
+    /** What was signed in the address of the request; null where its sender has shown another credential. */
+    signed: SignedClaims | null
     /** The worker that the request comes from; null on routes of other access than `token`. */
     worker: RemoteWorker | null
   }
@@ -89,6 +95,7 @@ export function authenticateRequests(app: App, options: AuthenticationOptions): 
   app.decorateRequest('context')
   app.decorateRequest('worker', null)
   app.decorateRequest('caller', null)
+  app.decorateRequest('signed', null)
   app.addHook('onRequest', async (request, reply) => {
     const { access, isLong = false } = request.is404 ? { access: 'public' as const } : configOf(request)
     if (access === undefined) throw new Error(`${request.url} declares no access`)
@@ -115,11 +122,53 @@ async function callFor(
     request.worker = worker
     return workerCall(worker, request)
   }
+  const signed = await signedOf(request, options)
+  if (signed) return signedCall(signed, request, access, options.projects)
   const principal = await principalOf(request, options)
   request.caller = { actor: principal.actor, projectId: null }
   if (access === 'self') return selfCall(principal)
   if (isLong && principal.onEnd) cutOff(reply, principal.onEnd)
   return callOf(principal, request, access, options.projects)
+}
+
+/** What the address of the request was signed for; null for one that is not signed. */
+async function signedOf(
+  request: FastifyRequest,
+  { facilities }: AuthenticationOptions,
+): Promise<SignedClaims | null> {
+  const { signedFor } = configOf(request)
+  const { token } = request.query as { readonly token?: unknown }
+  if (signedFor === undefined || token === undefined) return null
+  const verified = await facilities.addresses.verify(signedFor, String(token))
+  if (!verified.ok) throw new Refusal('invalid_signature', `The address ${verified.reason}.`)
+  const { id } = request.params as { readonly id?: string }
+  if (verified.claims.subject !== id)
+    throw new Refusal('invalid_signature', 'The address was signed for something else.')
+  return verified.claims
+}
+
+/** The call of whoever has a signed address: it may do that one thing. */
+async function signedCall(
+  signed: SignedClaims,
+  request: FastifyRequest,
+  access: Access,
+  projects: ProjectBook,
+): Promise<Call> {
+  const project = await projects.withId(signed.projectId)
+  if (!project)
+    throw new Refusal('invalid_signature', 'The address was signed for a project that does not exist.')
+  refuseArchived(project, access)
+  request.signed = signed
+  request.caller = { actor: anonymous(request), projectId: project.id }
+  return { projectId: project.id, actor: anonymous(request), grant: NOTHING, reach: UNLIMITED }
+}
+
+function refuseArchived(
+  { name, isArchived }: Pick<KnownProject, 'name' | 'isArchived'>,
+  access: Access,
+): void {
+  if (isArchived && !OF_ARCHIVED.has(access))
+    throw new Refusal('project_archived', `Project ${name} is archived and can only be read.`)
 }
 
 const configOf = (request: FastifyRequest) => request.routeOptions.config
@@ -196,8 +245,7 @@ async function callOf(
     )
   request.caller = { actor, projectId: project.id }
   requireAccess({ grant, projectId: project.id }, access)
-  if (project.isArchived && !OF_ARCHIVED.has(access))
-    throw new Refusal('project_archived', `Project ${project.name} is archived and can only be read.`)
+  refuseArchived(project, access)
   return { projectId: project.id, actor, grant, reach }
 }
 

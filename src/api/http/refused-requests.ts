@@ -10,6 +10,7 @@ import { pathOf } from './errors.ts'
 const RECORDED: { readonly [C in RefusalCode]?: RefusedRequest['action'] } = {
   unauthenticated: 'authentication.failed',
   unknown_token: 'authentication.failed',
+  invalid_signature: 'authentication.failed',
   forbidden: 'permission.refused',
   foreign_origin: 'permission.refused',
 }

@@ -1,6 +1,6 @@
 /**
  * Holds requests to the rates of their project and their key, before their bodies are read. Answers say what is left in the
- * fields of draft-ietf-httpapi-ratelimit-headers. What workers send is not counted, nor are public routes and those by which
+ * fields of draft-ietf-httpapi-ratelimit-headers. What workers send is not counted, nor are signed addresses, public routes and those by which
  * an admin reads and changes the limits.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -42,7 +42,7 @@ export function limitRequests(
 }
 
 function isCounted(request: FastifyRequest): boolean {
-  if (request.is404) return false
+  if (request.is404 || request.signed !== null) return false
   const { access, isUncounted } = request.routeOptions.config
   return access !== 'public' && access !== 'work' && access !== 'token' && !isUncounted
 }

@@ -44,6 +44,7 @@ export function documentation(version: string) {
       { name: 'blackouts', description: 'Windows in which no schedule fires.' },
       { name: 'secrets', description: 'Named values that tasks refer to and no response contains.' },
       { name: 'signing secrets', description: 'Secrets that sign outgoing requests.' },
+      { name: 'files', description: 'Programs and other content that tasks use.' },
       { name: 'overview', description: 'State of the whole system.' },
       { name: 'audit log', description: 'Who changed what.' },
       { name: 'projects', description: 'Limits and senders that apply to all tasks of a project.' },

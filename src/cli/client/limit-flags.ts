@@ -17,7 +17,7 @@ export const addKeyLimitFlags = (command: Command): Command =>
 export const addProjectLimitFlags = (command: Command): Command =>
   addKeyLimitFlags(command)
     .option('--max-tasks <n>', 'Maximum number of tasks that have not ended')
-    .option('--max-stored-bytes <n>', 'Maximum size of their definitions together')
+    .option('--max-stored-bytes <n>', 'Maximum size of their definitions and all files')
     .option('--run-rate <rate>', 'Maximum number of runs that start, such as 10/s')
     .option('--max-running <n>', 'Maximum number of runs in progress at once')
 
@@ -30,7 +30,7 @@ const LIMITS: {
   maxAhead: [String, (time: string) => `next occurrence at most ${time} ahead`],
   maxPayloadBytes: [readNumber, (bytes: number) => `definitions of at most ${bytes} bytes`],
   maxTasks: [readNumber, (tasks: number) => `at most ${tasks} tasks that have not ended`],
-  maxStoredBytes: [readNumber, (bytes: number) => `at most ${bytes} bytes of definitions together`],
+  maxStoredBytes: [readNumber, (bytes: number) => `at most ${bytes} bytes of definitions and files`],
   runRate: [String, (rate: string) => `at most ${rate} runs start`],
   maxRunning: [readNumber, (runs: number) => `at most ${runs} runs in progress at once`],
 }

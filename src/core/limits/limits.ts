@@ -24,7 +24,7 @@ export interface ProjectLimits extends KeyLimits {
   readonly maxRunning: number | null
   /** Tasks that are not finished, cancelled or deleted. */
   readonly maxTasks: number | null
-  /** Their definitions together. */
+  /** Their definitions and all files together. */
   readonly maxStoredBytes: number | null
 }
 

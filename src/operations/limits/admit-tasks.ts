@@ -76,7 +76,7 @@ function refuseBeyond(use: Use, added: Use, { maxTasks, maxStoredBytes }: Storag
   if (maxStoredBytes === null || added.bytes === 0 || use.bytes + added.bytes <= maxStoredBytes) return
   throw new Refusal(
     'too_much_stored',
-    `The definitions of the project's tasks take ${use.bytes} bytes and ${added.bytes} would be added; the limit is ${maxStoredBytes} (limits.maxStoredBytes). Cancel or delete tasks, or ask an admin of the installation to raise the limit.`,
+    `The tasks and files of the project take ${use.bytes} bytes and ${added.bytes} would be added; the limit is ${maxStoredBytes} (limits.maxStoredBytes). Delete tasks or files, or ask an admin of the installation to raise the limit.`,
     { extra: { limit: { maxStoredBytes }, current: use.bytes } },
   )
 }

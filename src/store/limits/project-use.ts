@@ -1,7 +1,7 @@
 /**
- * How much a project with a limit has stored. The row is an upper bound: each task that is made is added, one that ends is not
- * deducted, because runs never write about their tasks. When the bound reaches the limit everything is counted again. Whoever
- * adds to it holds its lock until the task is committed, so the limit is exact.
+ * How much a project with a limit has stored. The row is an upper bound: each task and each chunk of a file is added, one that
+ * ends or is deleted is not deducted, because runs never write about their tasks. When the bound reaches the limit everything is counted again. Whoever
+ * adds to it holds its lock until what it stores is committed, so the limit is exact.
  */
 import { part, sql } from '../database/sql.ts'
 
@@ -57,7 +57,9 @@ export const countUse = (projectId: string, withBytes: boolean) => sql<Use>`
   select (select count(*) from living) as tasks,
          case when ${withBytes}::boolean then (
            select coalesce(sum(definition_bytes(t.definition, t.brief, t.version)), 0)
-           from living l join task t on t.id = l.id) else 0 end::bigint as bytes`
+           from living l join task t on t.id = l.id)
+         + (select coalesce(sum(received), 0) from file_content where project_id = ${projectId} and dropped_at is null)
+         else 0 end::bigint as bytes`
 
 /** Notes what was counted, and what is to be stored in addition. The row must be locked since before it was counted. */
 export const noteUse = ({ projectId, tasks, bytes }: Use & { readonly projectId: string }) => sql`

@@ -44,7 +44,7 @@ export const LIMIT_FIELDS: readonly LimitField[] = [
   {
     name: 'maxStoredBytes',
     label: 'Maximum size of all tasks (bytes)',
-    description: 'Size of the definitions of these tasks together.',
+    description: 'Size of the definitions of these tasks and of all files together.',
     used: ({ use, limits }) => counted(use?.storedBytes, limits.maxStoredBytes),
   },
   {

@@ -31,7 +31,7 @@ const DOCS = {
     'Maximum number of API requests per second, minute or hour, over all nodes, such as `100/s`. As many may come at once.',
   maxPayloadBytes: 'Maximum size of the definition of one task, in bytes.',
   maxTasks: 'Maximum number of tasks that have not finished and are neither cancelled nor deleted.',
-  maxStoredBytes: 'Maximum size of the definitions of these tasks together, in bytes.',
+  maxStoredBytes: 'Maximum size of the definitions of these tasks and of all files together, in bytes.',
   runRate:
     'Maximum number of runs that start per second, minute or hour, over all workers, such as `10/s`. As many as a tenth of a second allows may start at once, at least 1.',
   maxRunning: 'Maximum number of runs in progress at once, over all workers.',
@@ -97,7 +97,7 @@ export const ProjectUse = z
     storedBytes: z
       .int()
       .nullable()
-      .describe('Size of their definitions, in bytes; null without `maxStoredBytes`.'),
+      .describe('Size of their definitions and of all files, in bytes; null without `maxStoredBytes`.'),
     requests: z
       .int()
       .nullable()

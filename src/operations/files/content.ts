@@ -1,0 +1,31 @@
+/** The bytes of files, read chunk by chunk: however long a file is, only one chunk of it is in memory. */
+import type { Queryable } from '../../store/database/database.ts'
+import { readChunk } from '../../store/files/contents.ts'
+
+/** Content that is being read was removed. */
+export class ContentGone extends Error {
+  override readonly name = 'ContentGone'
+}
+
+/** Where to begin and end; `to` is the first position that is not read. */
+export interface Stretch {
+  readonly from?: number
+  readonly to: number
+}
+
+/** The bytes of a stretch. The content must be that long. */
+export async function* readContent(
+  db: Queryable,
+  contentId: string,
+  { from = 0, to }: Stretch,
+): AsyncGenerator<Buffer, void, undefined> {
+  for (let position = from; position < to; ) {
+    const [chunk] = await db.run(readChunk(contentId, position))
+    const begin = chunk ? position - chunk.position : 0
+    if (!chunk || begin >= chunk.bytes.length)
+      throw new ContentGone(`content ${contentId} ends at ${position}`)
+    const bytes = chunk.bytes.subarray(begin, begin + to - position)
+    yield bytes
+    position += bytes.length
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * What happens in the transaction that makes a file ready: whatever waits for the file is let go on here, so that it is never ready
+ * without them.
+ */
+import type { Queryable } from '../../store/database/database.ts'
+import type { FileRow } from '../../store/files/files.ts'
+import { recordChange } from '../audit-log/record-change.ts'
+import type { Context } from '../context.ts'
+import { fileSubject } from './files.ts'
+
+export async function fileBecameReady(tx: Queryable, context: Context, file: FileRow): Promise<void> {
+  const { size, sha256, kind } = file
+  await recordChange(tx, context, {
+    action: 'file.upload',
+    subject: fileSubject(file),
+    before: { state: 'waiting' },
+    after: { state: 'ready', size, sha256, kind },
+  })
+}

@@ -1,0 +1,145 @@
+/** Files of a project: made first, then uploaded, then never changed. */
+import { invalidInput, Refusal } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import type { Queryable } from '../../store/database/database.ts'
+import { dropContent, lockContent, shareContent } from '../../store/files/contents.ts'
+import {
+  deleteFile,
+  type FileQuery,
+  type FileRow,
+  findFile as findFileRow,
+  insertFile,
+  listFiles,
+  lockFile,
+} from '../../store/files/files.ts'
+import { type FileUser, tasksUsingFile } from '../../store/files/uses.ts'
+import { recordChange } from '../audit-log/record-change.ts'
+import type { Context } from '../context.ts'
+import { UPLOAD_HOURS, uploadPath } from './addresses.ts'
+
+/** Tasks that are named as users of a file. */
+const MAX_USERS = 100
+/** Tasks that a refusal names. */
+const MAX_NAMED = 5
+
+/** What its creator says about a file. */
+export interface WantedFile {
+  readonly name: string
+  readonly size?: number | undefined
+  readonly sha256?: string | undefined
+}
+
+/** A file, and where to upload it. */
+export interface CreatedFile {
+  readonly file: FileRow
+  /** Path and query to upload it to; null when it is ready. */
+  readonly uploadPath: string | null
+}
+
+/** Makes a file. It is ready at once when the project has the same bytes already. */
+export async function createFile(context: Context, { name, size, sha256 }: WantedFile): Promise<CreatedFile> {
+  const { db, projectId, clock, maxFileBytes } = context
+  if (size !== undefined && size > maxFileBytes)
+    throw invalidInput([
+      { pointer: '/size', detail: `must not be more than ${maxFileBytes} (--max-file-bytes)` },
+    ])
+  const id = uuidv7()
+  const expiresAt = clock.now() + UPLOAD_HOURS * 3_600_000
+  // Before anything is stored: a node without keys can sign no address.
+  const path = await uploadPath(context, id, expiresAt)
+  return db.transaction(async (tx) => {
+    const shared = sha256 === undefined ? undefined : await sameBytes(tx, { projectId, sha256, size })
+    await tx.run(
+      insertFile({
+        id,
+        projectId,
+        name,
+        size: shared?.size ?? size ?? null,
+        sha256: sha256 ?? null,
+        uploadExpiresAt: shared ? null : expiresAt,
+        contentId: shared?.id ?? null,
+      }),
+    )
+    const [file] = await tx.run(findFileRow({ projectId, id }))
+    if (!file) throw new Error(`file ${id} is not found after it was stored`)
+    const after = { name, size: file.size, sha256: file.sha256, state: stateOf(file) }
+    await recordChange(tx, context, { action: 'file.create', subject: fileSubject(file), after })
+    return { file, uploadPath: shared ? null : path }
+  })
+}
+
+async function sameBytes(
+  tx: Queryable,
+  { projectId, sha256, size }: { projectId: string; sha256: string; size: number | undefined },
+) {
+  const [content] = await tx.run(shareContent({ projectId, sha256 }))
+  return content && (size === undefined || size === content.size) ? content : undefined
+}
+
+export const stateOf = ({ readyAt }: Pick<FileRow, 'readyAt'>) => (readyAt === null ? 'waiting' : 'ready')
+
+export const fileSubject = ({ id, name }: Pick<FileRow, 'id' | 'name'>) =>
+  ({ kind: 'file', id, name }) as const
+
+export async function findFile(
+  { db, projectId }: Pick<Context, 'db' | 'projectId'>,
+  id: string,
+): Promise<FileRow> {
+  const [file] = await db.run(findFileRow({ projectId, id }))
+  return file ?? unknown(id)
+}
+
+/** A file, and the tasks that use it. */
+export interface FileInUse {
+  readonly file: FileRow
+  readonly usedBy: readonly FileUser[]
+  /** There are more than those. */
+  readonly hasMoreUsers: boolean
+}
+
+export async function getFile(context: Context, id: string): Promise<FileInUse> {
+  const file = await findFile(context, id)
+  const users = await context.db.run(tasksUsingFile({ fileId: id, limit: MAX_USERS + 1 }))
+  return { file, usedBy: users.slice(0, MAX_USERS), hasMoreUsers: users.length > MAX_USERS }
+}
+
+export const readFiles = (
+  { db, projectId }: Context,
+  query: Omit<FileQuery, 'projectId'>,
+): Promise<FileRow[]> => db.run(listFiles({ projectId, ...query }))
+
+/** Deletes a file that no task uses. Its bytes go with the last file that has them. */
+export async function removeFile(context: Context, id: string): Promise<void> {
+  const { db, projectId } = context
+  await db.transaction(async (tx) => {
+    const [file] = await tx.run(lockFile({ projectId, id }))
+    if (!file) return unknown(id)
+    const users = await tx.run(tasksUsingFile({ fileId: id, limit: MAX_NAMED + 1 }))
+    if (users.length > 0) throw inUse(file, users)
+    await tx.run(deleteFile({ projectId, id }))
+    await releaseContent(tx, file.contentId)
+    const before = { name: file.name, size: file.size, sha256: file.sha256, state: stateOf(file) }
+    await recordChange(tx, context, { action: 'file.delete', subject: fileSubject(file), before })
+  })
+}
+
+/** Drops what a file consisted of, unless another one consists of the same. */
+export async function releaseContent(tx: Queryable, contentId: string | null): Promise<void> {
+  if (contentId === null) return
+  await tx.run(lockContent(contentId))
+  await tx.run(dropContent(contentId))
+}
+
+function inUse({ name }: FileRow, users: readonly FileUser[]): Refusal {
+  const named = users.slice(0, MAX_NAMED).map((task) => task.name ?? task.key ?? task.id)
+  const more = users.length > MAX_NAMED ? ' and others' : ''
+  return new Refusal(
+    'file_in_use',
+    `Tasks use the file ${name}: ${named.join(', ')}${more}. Change or delete them first.`,
+    { extra: { taskIds: users.slice(0, MAX_NAMED).map(({ id }) => id) } },
+  )
+}
+
+export function unknown(id: string): never {
+  throw new Refusal('not_found', `File ${id} does not exist.`)
+}

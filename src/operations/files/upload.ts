@@ -1,0 +1,292 @@
+/**
+ * Uploading a file: all at once, or in parts that continue where the last one ended. Bytes are stored in chunks as they arrive, each in
+ * a transaction of its own, so a connection or a node that fails loses less than a chunk. How much was received decides every race:
+ * a chunk is stored only where the content ends, so of two uploads that add to one file only one goes on. An upload from the beginning
+ * takes the place of one in progress.
+ *
+ * The hash of the file is computed as the bytes pass; when an upload was continued, the earlier bytes are read again at its end.
+ */
+import { createHash, type Hash } from 'node:crypto'
+import { invalidInput, Refusal } from '../../core/errors.ts'
+import type { ContentRange } from '../../core/file/content-range.ts'
+import { CHUNK_BYTES } from '../../core/file/file.ts'
+import { fileKindOf } from '../../core/file/file-kind.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
+import {
+  appendChunk,
+  completeContent,
+  insertContent,
+  readChunk,
+  shareContent,
+} from '../../store/files/contents.ts'
+import {
+  type FileRow,
+  findFile as findFileRow,
+  lockFile,
+  makeFileReady,
+  setFileContent,
+} from '../../store/files/files.ts'
+import type { Context } from '../context.ts'
+import { withRoom } from '../limits/admit-tasks.ts'
+import { limitsOf } from '../limits/task-limits.ts'
+import { readContent } from './content.ts'
+import { fileBecameReady } from './file-ready.ts'
+import { findFile, releaseContent, unknown } from './files.ts'
+
+/** What is sent. */
+export interface Upload {
+  readonly body: AsyncIterable<Buffer>
+  /** Of the body, where its sender says so. */
+  readonly bytes: number | null
+  /** Null: the body is the whole file. */
+  readonly range: ContentRange | null
+}
+
+/** An upload that has begun. */
+interface Begun {
+  readonly file: FileRow
+  readonly contentId: string
+  /** Where its first byte belongs. */
+  readonly from: number
+  /** The first position that it must not reach beyond. */
+  readonly end: number
+  /** Whether the file is complete when the body has ended. */
+  readonly isLast: boolean
+}
+
+/** Stores what is sent; with its last byte the file is ready. Answers the file as it is then. */
+export async function uploadFile(context: Context, id: string, upload: Upload): Promise<FileRow> {
+  const begun = await begin(context, id, upload)
+  const hash = begun.from === 0 ? createHash('sha256') : null
+  const isPart = upload.range !== null
+  const position = await receive(context, begun, { body: upload.body, hash, isPart })
+  if (isPart && position !== begun.end) throw otherLength(begun.end - begun.from, position - begun.from)
+  if (!begun.isLast) return findFile(context, id)
+  return complete(context, begun, { size: position, hash })
+}
+
+/** Decides where the upload begins. Nothing of its body has been read yet. */
+function begin(context: Context, id: string, { bytes, range }: Upload): Promise<Begun> {
+  const { db, projectId, maxFileBytes } = context
+  return db.transaction(async (tx) => {
+    const [file] = await tx.run(lockFile({ projectId, id }))
+    if (!file) return unknown(id)
+    if (file.readyAt !== null)
+      throw new Refusal('file_ready', `File ${id} is complete. To upload other bytes, create another file.`)
+    const total = range === null ? bytes : range.total
+    if (total !== null) checkTotal(file, total, maxFileBytes)
+    if (range === null) {
+      const end = bytes ?? file.size ?? maxFileBytes
+      return { file, contentId: await startOver(tx, file), from: 0, end, isLast: true }
+    }
+    if (range.from === null) return finishing(file, range.total)
+    checkPart(file, range, { bytes, maxFileBytes })
+    const { from, to } = range
+    const contentId = file.contentId ?? (await startOver(tx, file))
+    return { file, contentId, from, end: to + 1, isLast: range.total === to + 1 }
+  })
+}
+
+function checkTotal({ size }: FileRow, total: number, maxFileBytes: number): void {
+  if (total > maxFileBytes) throw tooLarge(maxFileBytes)
+  if (total === 0) throw empty()
+  if (size !== null && total !== size) throw otherSize(total, size)
+}
+
+/** An upload of which every byte is there, and only the end was lost. */
+function finishing(file: FileRow, total: number): Begun {
+  const { contentId, received } = file
+  if (contentId === null || received !== total) throw elsewhere(received)
+  return { file, contentId, from: received, end: received, isLast: true }
+}
+
+function checkPart(
+  { received, size }: FileRow,
+  { from, to, total }: Extract<ContentRange, { from: number }>,
+  { bytes, maxFileBytes }: { readonly bytes: number | null; readonly maxFileBytes: number },
+): void {
+  const length = to + 1 - from
+  if (bytes !== null && bytes !== length) throw otherLength(length, bytes)
+  if (to >= maxFileBytes) throw tooLarge(maxFileBytes)
+  if (size !== null && to >= size) throw otherSize(to + 1, size)
+  if (total !== to + 1 && length < CHUNK_BYTES)
+    throw invalidInput([
+      {
+        pointer: 'content-range',
+        detail: `must announce at least ${CHUNK_BYTES} bytes, unless it is the last part`,
+      },
+    ])
+  if (from !== received) throw elsewhere(received)
+}
+
+/** A new content in place of the one before. */
+async function startOver(tx: Queryable, { id, projectId, contentId: former }: FileRow): Promise<string> {
+  const contentId = uuidv7()
+  await tx.run(insertContent({ id: contentId, projectId }))
+  await tx.run(setFileContent({ id, contentId }))
+  await releaseContent(tx, former)
+  return contentId
+}
+
+/** Stores the body chunk by chunk, and answers where it ended. */
+async function receive(
+  context: Context,
+  begun: Begun,
+  {
+    body,
+    hash,
+    isPart,
+  }: { readonly body: AsyncIterable<Buffer>; readonly hash: Hash | null; readonly isPart: boolean },
+): Promise<number> {
+  const { file, contentId, from, end } = begun
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  let position = from
+  let filled = 0
+  const flush = async () => {
+    await store(context, file, { contentId, position, bytes: chunk.subarray(0, filled) })
+    position += filled
+    filled = 0
+  }
+  for await (const piece of body) {
+    if (position + filled + piece.length > end) throw await tooLong(context, begun, { isPart })
+    hash?.update(piece)
+    for (let taken = 0; taken < piece.length; ) {
+      const copied = piece.copy(chunk, filled, taken)
+      taken += copied
+      filled += copied
+      if (filled === CHUNK_BYTES) await flush()
+    }
+  }
+  if (filled > 0) await flush()
+  return position
+}
+
+/** More was sent than may be. A part that is too long costs nothing but itself. */
+async function tooLong(
+  context: Context,
+  { file, contentId, from, end }: Begun,
+  { isPart }: { readonly isPart: boolean },
+): Promise<Refusal> {
+  if (isPart) return otherLength(end - from, 'more')
+  const refusal = file.size === null ? tooLarge(context.maxFileBytes) : otherSize('more', file.size)
+  return refused(context, file, contentId, refusal)
+}
+
+/** Stores a chunk within what the project may store. */
+async function store(
+  context: Context,
+  { id, projectId }: FileRow,
+  chunk: { readonly contentId: string; readonly position: number; readonly bytes: Buffer },
+): Promise<void> {
+  const { project } = await limitsOf(context)
+  const append = async (tx: Queryable) => {
+    const [added] = await tx.run(appendChunk(chunk))
+    if (added) return
+    const [now] = await tx.run(findFileRow({ projectId, id }))
+    throw now ? elsewhere(now.received) : unknown(id)
+  }
+  if (project.maxStoredBytes === null) return append(context.db)
+  const limits = { maxTasks: null, maxStoredBytes: project.maxStoredBytes }
+  await withRoom(context, limits, { tasks: 0, bytes: chunk.bytes.length }, append)
+}
+
+/** Checks what was received against what was announced, and makes the file ready. */
+async function complete(
+  context: Context,
+  { file, contentId }: Begun,
+  { size, hash }: { readonly size: number; readonly hash: Hash | null },
+): Promise<FileRow> {
+  const { db } = context
+  if (size === 0) throw await refused(context, file, contentId, empty())
+  if (file.size !== null && size !== file.size)
+    throw await refused(context, file, contentId, otherSize(size, file.size))
+  const sha256 = (hash ?? (await hashOf(db, contentId, size))).digest('hex')
+  if (file.sha256 !== null && sha256 !== file.sha256)
+    throw await refused(context, file, contentId, otherHash(sha256, file.sha256))
+  for (let tries = 1; ; tries++) {
+    try {
+      return await makeReady(context, file, { contentId, size, sha256 })
+    } catch (error) {
+      // Somebody has stored the same bytes just now: the next time they are found.
+      if (tries === MAX_TRIES || violatedConstraint(error) !== 'file_content_once') throw error
+    }
+  }
+}
+
+const MAX_TRIES = 3
+
+async function hashOf(db: Queryable, contentId: string, size: number): Promise<Hash> {
+  const hash = createHash('sha256')
+  for await (const bytes of readContent(db, contentId, { to: size })) hash.update(bytes)
+  return hash
+}
+
+function makeReady(
+  context: Context,
+  { id, projectId }: FileRow,
+  { contentId, size, sha256 }: { readonly contentId: string; readonly size: number; readonly sha256: string },
+): Promise<FileRow> {
+  return context.db.transaction(async (tx) => {
+    const [file] = await tx.run(lockFile({ projectId, id }))
+    if (!file) return unknown(id)
+    const [shared] = await tx.run(shareContent({ projectId, sha256 }))
+    if (!shared) {
+      const [first] = await tx.run(readChunk(contentId, 0))
+      await tx.run(completeContent({ id: contentId, sha256, ...fileKindOf(first?.bytes ?? Buffer.alloc(0)) }))
+    }
+    const ready = { id, uploadedId: contentId, contentId: shared?.id ?? contentId, size, sha256 }
+    const [made] = await tx.run(makeFileReady(ready))
+    if (!made) throw elsewhere(file.received)
+    if (shared) await releaseContent(tx, contentId)
+    const [after] = await tx.run(findFileRow({ projectId, id }))
+    if (!after) throw new Error(`file ${id} is not found after it was made ready`)
+    await fileBecameReady(tx, context, after)
+    return after
+  })
+}
+
+/** The upload begins anew: what it has stored is dropped. */
+async function refused(
+  { db }: Context,
+  { id, projectId }: FileRow,
+  contentId: string,
+  refusal: Refusal,
+): Promise<Refusal> {
+  await db.transaction(async (tx) => {
+    const [file] = await tx.run(lockFile({ projectId, id }))
+    if (file?.contentId !== contentId || file.readyAt !== null) return
+    await tx.run(setFileContent({ id, contentId: null }))
+    await releaseContent(tx, contentId)
+  })
+  return refusal
+}
+
+const elsewhere = (receivedBytes: number) =>
+  new Refusal(
+    'upload_conflict',
+    `The upload must continue at byte ${receivedBytes}. If another upload of this file is in progress, let it finish.`,
+    { extra: { receivedBytes } },
+  )
+
+const tooLarge = (most: number) =>
+  new Refusal('payload_too_large', `The file must not be larger than ${most} bytes (--max-file-bytes).`)
+
+const empty = () => invalidInput([{ pointer: '', detail: 'must not be empty: a file has at least one byte' }])
+
+const otherLength = (announced: number, sent: number | 'more') =>
+  invalidInput([
+    { pointer: 'content-range', detail: `announces ${announced} bytes, but the body has ${sent}` },
+  ])
+
+const otherSize = (size: number | 'more', announced: number) =>
+  new Refusal(
+    'content_mismatch',
+    `The file was announced with ${announced} bytes, but the upload has ${size}.`,
+  )
+
+const otherHash = (sha256: string, announced: string) =>
+  new Refusal(
+    'content_mismatch',
+    `The file was announced with the SHA-256 ${announced}, but has ${sha256}. Upload it again from the beginning.`,
+  )

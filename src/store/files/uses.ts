@@ -1,0 +1,84 @@
+/**
+ * Which tasks name which files. A use is in force until an edit removes it; runs of the versions before that edit may still need the
+ * file. A task that has ended needs it no longer.
+ */
+import { list, part, sql } from '../database/sql.ts'
+
+/** A task, and the files that it names. */
+export interface FileUse {
+  readonly taskId: string
+  readonly fileIds: readonly string[]
+}
+
+/** `uses_file`: which of the tasks to be stored name which files. A file that is gone fails the statement. */
+export const fileUses = (projectId: string, uses: readonly FileUse[]) => part`uses_file as (
+      insert into file_use (file_id, task_id, project_id)
+      select file_id, task_id, ${projectId}::uuid
+      from unnest(${list(pairsOf(uses), ([fileId]) => fileId)}::uuid[], ${list(pairsOf(uses), ([, taskId]) => taskId)}::uuid[]) as u(file_id, task_id)
+      where exists (select from input)
+    )`
+
+const pairsOf = (uses: readonly FileUse[]): (readonly [string, string])[] =>
+  uses.flatMap(({ taskId, fileIds }) => fileIds.map((fileId) => [fileId, taskId] as const))
+
+/** What a task names from a version on. Files that it no longer names are needed by runs of the versions before. */
+export const replaceFileUses = (
+  projectId: string,
+  { taskId, fileIds, version }: FileUse & { readonly version: number },
+) => sql`
+  with ended as (
+    update file_use set until_version = ${version}::integer
+    where task_id = ${taskId} and until_version is null and not (file_id = any(${list(fileIds, (id) => id)}::uuid[]))
+  )
+  insert into file_use (file_id, task_id, project_id)
+  select file_id, ${taskId}, ${projectId} from unnest(${list(fileIds, (id) => id)}::uuid[]) as u(file_id)
+  on conflict (file_id, task_id) do update set until_version = null`
+
+/** A task that uses a file. */
+export interface FileUser {
+  readonly id: string
+  readonly name: string | null
+  readonly key: string | null
+}
+
+/**
+ * Whether a use counts: the task may still run, being neither deleted, cancelled nor finished, or a run of a version that named the
+ * file is live. `u` and `t` are the use and its task.
+ */
+const counts = part`(
+    exists (select from agenda a where a.task_id = u.task_id and (u.until_version is null or a.version < u.until_version))
+    or (u.until_version is null and t.deleted_at is null and t.cancelled_at is null
+        and (t.paused_at is not null or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual')))`
+
+export const tasksUsingFile = ({ fileId, limit }: { fileId: string; limit: number }) => sql<FileUser>`
+  select t.id, t.name, t.key from file_use u join task t on t.id = u.task_id
+  where u.file_id = ${fileId} and ${counts}
+  order by u.task_id limit ${limit}`
+
+/** Locks files that have not been used for long, those of them that are ready or those that are not. */
+export const lockUnusedFiles = ({
+  state,
+  hours,
+  limit,
+}: {
+  state: 'waiting' | 'ready'
+  hours: number
+  limit: number
+}) => sql<{ id: string; projectId: string; contentId: string | null }>`
+  select id, project_id as "projectId", content_id as "contentId" from file
+  where used_at < now() - make_interval(hours => ${hours}::integer)
+    and ${state === 'ready' ? part`ready_at is not null` : part`ready_at is null`}
+  order by used_at limit ${limit}
+  for update skip locked`
+
+/** Renews those of the files that a task or a live run names; answers them. The files must be locked. */
+export const renewUsedFiles = (ids: readonly string[]) => sql<{ id: string }>`
+  update file f set used_at = now()
+  where f.id = any(${list(ids, (id) => id)}::uuid[])
+    and exists (select from file_use u join task t on t.id = u.task_id where u.file_id = f.id and ${counts})
+  returning f.id`
+
+/** Removes files that nobody uses. */
+export const deleteFiles = (ids: readonly string[]) => sql`
+  with unused as (delete from file_use where file_id = any(${list(ids, (id) => id)}::uuid[]))
+  delete from file where id = any(${list(ids, (id) => id)}::uuid[])`
