@@ -11,6 +11,7 @@ import { MIN_ADMIN_KEY_CHARACTERS } from '../core/access/api-key.ts'
 import { notPrivate } from '../core/action/address.ts'
 import { parseEmailAddress } from '../core/action/email-address.ts'
 import { parseSmtpUrl } from '../core/action/smtp-url.ts'
+import { isOwnLabel, OWN_LABEL_RULE } from '../core/run/own-labels.ts'
 import { parseKeyRing } from '../core/secret/key-ring.ts'
 import { type Network, networkText, parseNetwork } from '../core/values/network.ts'
 import { nearest } from '../core/words/nearest.ts'
@@ -226,6 +227,8 @@ const labels: Setting<readonly string[]> = {
     if (!Array.isArray(names) || !names.every((name) => typeof name === 'string' && LABEL.test(name))) {
       return fail('must be a list of labels without spaces, such as gpu,eu')
     }
+    const own = names.find(isOwnLabel)
+    if (own !== undefined) fail(`contains '${own}'; a label ${OWN_LABEL_RULE}`)
     return [...new Set<string>(names)]
   },
 }

@@ -1,6 +1,8 @@
 /** What can be wrong with each field of a task, where the answer must point, and what it must say. */
 
 export const action = { type: 'sleep', duration: '1s' }
+const FILE = '01900000-0000-7000-8000-000000000000'
+const program = { type: 'exec', command: '/bin/true' }
 export const daily = { type: 'daily', hour: 9, minute: 0 }
 
 const NUL = 'a\u0000b'
@@ -30,7 +32,7 @@ export const FIELD_CASES: Case[] = [
   ['an action that is text', { action: 'ping' }, '/action', 'must be an object, not a string'],
   ['an action that is a list', { action: [] }, '/action', 'must be an object, not a list'],
   ['an action without type', { action: {} }, '/action/type', 'is required and must be one of ping, webhook'],
-  ['an unknown type', { action: { type: 'pong' } }, '/action/type', 'one of ping, webhook, http, slack, email, sleep, handler; the closest match is ping'],
+  ['an unknown type', { action: { type: 'pong' } }, '/action/type', 'one of ping, webhook, http, slack, email, sleep, handler, exec; the closest match is ping'],
   ['a type that is a number', { action: { type: 3 } }, '/action/type', 'must be one of ping, webhook'],
   ['a sleep without duration', { action: { type: 'sleep' } }, '/action/duration', 'is required'],
   ['a bare number as duration', { action: { type: 'sleep', duration: 5 } }, '/action/duration', 'must be a string, not a number'],
@@ -67,6 +69,34 @@ export const FIELD_CASES: Case[] = [
   ['an impossible status', { action: { type: 'http', url: 'http://x', expect: [99] } }, '/action/expect/0', 'must be a status from 100 to 599'],
   ['an impossible class', { action: { type: 'http', url: 'http://x', expect: ['9xx'] } }, '/action/expect/0', 'a class such as "2xx"'],
   ['too many statuses', { action: { type: 'http', url: 'http://x', expect: Array(21).fill(200) } }, '/action/expect', 'must not contain more than 20 items'],
+  ['a program that is neither a file nor a command', { action: { type: 'exec' } }, '/action/file', 'is required unless command is given'],
+  ['a program that is both', { action: { type: 'exec', file: FILE, command: '/bin/true' } }, '/action/file', 'only one of them can be'],
+  ['a file that is no id', { action: { type: 'exec', file: 'backup.sh' } }, '/action/file', 'must be a UUID'],
+  ['a command without a directory', { action: { type: 'exec', command: 'rsync' } }, '/action/command', 'must be an absolute path, such as /usr/bin/rsync'],
+  ['a command that climbs', { action: { type: 'exec', command: '/usr/bin/../../bin/sh' } }, '/action/command', 'must be a plain path'],
+  ['a secret in an argument', { action: { ...program, args: ['--token={{secret.T}}'] } }, '/action/args/0', 'must not refer to a secret'],
+  ['an argument that is a number', { action: { ...program, args: [1] } }, '/action/args/0', 'must be a string, not a number'],
+  ['too many arguments', { action: { ...program, args: Array(201).fill('a') } }, '/action/args', 'must not contain more than 200 items'],
+  ['arguments too long together', { action: { ...program, args: Array(3).fill(long(65_536)) } }, '/action/args', 'must not be larger than 131072 bytes, args and env together'],
+  ['a variable that is ours', { action: { ...program, env: { BELFRY_RUN_ID: 'x' } } }, '/action/env/BELFRY_RUN_ID', 'is set by Belfry and cannot be overridden'],
+  ['a variable of the trace', { action: { ...program, env: { TRACEPARENT: 'x' } } }, '/action/env/TRACEPARENT', 'is set by Belfry'],
+  ['a variable with an equals sign', { action: { ...program, env: { 'A=B': 'x' } } }, '/action/env/A=B', 'must be 1 to 100 letters, digits or underscores'],
+  ['a variable that is a number', { action: { ...program, env: { A: 1 } } }, '/action/env/A', 'must be a string, not a number'],
+  ['part of a mask in a variable', { action: { ...program, env: { A: 'x ••••••' } } }, '/action/env/A', 'must not contain ••••••'],
+  ['a standard input too large', { action: { ...program, stdin: long(262_144) } }, '/action/stdin', 'must not be larger than 262144 characters'],
+  ['a work file outside', { action: { ...program, files: [{ path: '../a', content: '' }] } }, '/action/files/0/path', 'must not contain . or .. as a segment'],
+  ['an absolute work file', { action: { ...program, files: [{ path: '/etc/passwd', content: '' }] } }, '/action/files/0/path', 'must be relative to the work directory'],
+  ['a work file without a name', { action: { ...program, files: [{ path: 'a/', content: '' }] } }, '/action/files/0/path', 'must not be empty or contain empty segments'],
+  ['two work files of one path', { action: { ...program, files: [{ path: 'a', content: '' }, { path: 'a', content: 'b' }] } }, '/action/files/1/path', 'names a, which another file has'],
+  ['a work file inside another', { action: { ...program, files: [{ path: 'a/b/c', content: '' }, { path: 'a/b', content: '' }] } }, '/action/files/0/path', 'needs the directory a/b, which is a file'],
+  ['a work file of nothing', { action: { ...program, files: [{ path: 'a' }] } }, '/action/files/0/file', 'is required unless content is given'],
+  ['a memory limit without unit', { action: { ...program, limits: { memory: '256' } } }, '/action/limits/memory', 'has no unit; write "256MiB"'],
+  ['too little memory', { action: { ...program, limits: { memory: '1KiB' } } }, '/action/limits/memory', 'must be from 4MiB to 1TiB'],
+  ['no processor', { action: { ...program, limits: { cpus: 0 } } }, '/action/limits/cpus', '0.01'],
+  ['an unknown limit', { action: { ...program, limits: { memroy: '1GiB' } } }, '/action/limits/memroy', 'the closest match is memory'],
+  ['an impossible exit code', { action: { ...program, exitCodes: { complete: [256] } } }, '/action/exitCodes/complete/0', '255'],
+  ['an exit code with two meanings', { action: { ...program, exitCodes: { complete: [0, 3], retry: [3] } } }, '/action/exitCodes/retry/0', 'is 3, which complete lists already'],
+  ['a label that is ours', { labels: ['gpu', 'belfry:exec'] }, '/labels/1', 'must not begin with belfry:'],
   ['a message to Slack without text', { action: { type: 'slack', url: 'http://x' } }, '/action/text', 'is required unless blocks are given'],
   ['an empty message to Slack', { action: { type: 'slack', url: 'http://x', text: '' } }, '/action/text', 'must not be empty'],
   ['blocks that are text', { action: { type: 'slack', url: 'http://x', blocks: 'x' } }, '/action/blocks', 'must be a list, not a string'],

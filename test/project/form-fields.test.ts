@@ -10,7 +10,7 @@ import {
 } from '../../src/operations/tasks/action-schema.ts'
 import { emptyDraft } from '../../web/screens/task-form/draft.ts'
 
-test('the form of the dashboard has a field for every member of every action', () => {
+test('the form of the dashboard has a field for every member of every action but exec, which it takes as JSON', () => {
   const schemas = [
     PingAction,
     WebhookAction,

@@ -4,6 +4,53 @@ import { readText } from './file-flag.ts'
 import { readJson, readNumber, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'
 
+/** Flags that say what a task does. */
+export const ACTION_FLAGS = [
+  {
+    flag: '--action <what>',
+    help: 'sleep:1s, ping|webhook|http|slack:URL, email:ADDRESS, handler:NAME, exec:PROGRAM, or JSON',
+  },
+  { flag: '--method <method>', help: 'Method of http' },
+  {
+    flag: '--header <line>',
+    help: "Header of http, such as 'accept: text/plain'; repeatable",
+    repeats: true,
+  },
+  { flag: '--body <json>', help: 'Body of webhook and http: JSON or text; @FILE reads a file, @- stdin' },
+  { flag: '--payload <json>', help: 'Payload of handler: JSON or text; @FILE reads a file, @- stdin' },
+  {
+    flag: '--expect <statuses>',
+    help: 'Statuses of http that count as success, such as 200,3xx',
+    isRare: true,
+  },
+  { flag: '--text <text>', help: 'Text of slack and email' },
+  { flag: '--blocks <json>', help: 'Block Kit blocks of slack, as JSON', isRare: true },
+  { flag: '--subject <text>', help: 'Subject of email' },
+  { flag: '--html <html>', help: 'HTML of email, with or without --text; @FILE reads a file', isRare: true },
+  { flag: '--to <address>', help: 'Additional recipient of email; repeatable', isRare: true, repeats: true },
+  { flag: '--cc <address>', help: 'Copy recipient of email; repeatable', isRare: true, repeats: true },
+  { flag: '--bcc <address>', help: 'Blind copy recipient of email; repeatable', isRare: true, repeats: true },
+  { flag: '--from <address>', help: 'Sender of email', isRare: true },
+  { flag: '--reply-to <address>', help: 'Reply-to address of email', isRare: true },
+  { flag: '--arg <text>', help: 'Argument of exec; repeatable', repeats: true },
+  { flag: '--env <name=value>', help: 'Environment variable of exec; repeatable', repeats: true },
+  {
+    flag: '--stdin <json>',
+    help: 'Standard input of exec: JSON or text; @FILE reads a file, @- stdin',
+    isRare: true,
+  },
+  { flag: '--work-file <path=file>', help: 'File of exec; repeatable', isRare: true, repeats: true },
+  { flag: '--network', help: 'Let the program of exec use the network', isRare: true },
+  { flag: '--no-network', help: 'Keep it off the network', isRare: true },
+  { flag: '--memory <size>', help: 'Memory of exec, such as 256MiB', isRare: true },
+  { flag: '--cpus <n>', help: 'Processors of exec', isRare: true },
+  { flag: '--processes <n>', help: 'Maximum number of processes of exec', isRare: true },
+  { flag: '--file-size <size>', help: 'Largest file that exec may write', isRare: true },
+  { flag: '--complete-on <codes>', help: 'Exit codes that complete the run', isRare: true },
+  { flag: '--retry-on <codes>', help: 'Exit codes that are retried', isRare: true },
+  { flag: '--fail-on <codes>', help: 'Exit codes that fail the run', isRare: true },
+] as const
+
 /** A new action when `--action` names one; else the current one with what the other flags change about it. */
 export async function readAction(flags: Flags, current: unknown): Promise<unknown> {
   const named = flags['action'] === undefined ? undefined : readWhat(String(flags['action']))
@@ -11,7 +58,22 @@ export async function readAction(flags: Flags, current: unknown): Promise<unknow
   if (named === undefined && parts === undefined) return undefined
   if (named === undefined && current === undefined)
     throw usage('The task has no action.', 'Add one, such as --action webhook:https://example.com/hook')
-  return { ...((named ?? current) as object), ...parts, ...recipients(named, flags) }
+  const before = (named ?? current) as Record<string, unknown>
+  return { ...before, ...mergedParts(before, parts), ...recipients(named, flags) }
+}
+
+/** Limits and exit codes have a flag for each member: those that are not named stay. */
+function mergedParts(
+  before: Record<string, unknown>,
+  parts: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const merged = ['limits', 'exitCodes'].filter((member) => member in parts)
+  return {
+    ...parts,
+    ...Object.fromEntries(
+      merged.map((member) => [member, { ...(before[member] as object), ...(parts[member] as object) }]),
+    ),
+  }
 }
 
 /** Who gets an email: who stands behind the colon, and whom `--to` names beside. */
@@ -28,10 +90,10 @@ function readWhat(text: string): Record<string, unknown> {
     throw usage('--action starts like JSON but is not valid JSON.')
   }
   const [, type = '', target = ''] = /^([a-z]+):(.*)$/s.exec(text) ?? []
-  const member = targetMember(type)
+  const member = targetMember(type, target)
   if (member === undefined || target === '')
     throw usage(
-      `--action is '${text}'; it must have a form such as sleep:1s, ping:URL, webhook:URL, http:URL, slack:URL, email:ADDRESS or handler:NAME.`,
+      `--action is '${text}'; it must have a form such as sleep:1s, ping:URL, webhook:URL, http:URL, slack:URL, email:ADDRESS, handler:NAME, exec:/PATH or exec:FILE-ID.`,
     )
   return { type, [member]: target }
 }
@@ -41,8 +103,13 @@ export async function readParts(flags: Flags): Promise<Record<string, unknown> |
   const given = Object.entries(PARTS).filter(([name]) => flags[name] !== undefined)
   const isAddressed = flags['to'] !== undefined
   if (given.length === 0 && !isAddressed) return undefined
-  const read = given.map(async ([name, [member, reader]]) => [member, await reader(flags[name], name)])
-  return Object.fromEntries(await Promise.all(read))
+  const parts: Record<string, unknown> = {}
+  for (const [name, [path, reader]] of given) {
+    const [member = '', inner] = path.split('.')
+    const value = await reader(flags[name], name)
+    parts[member] = inner === undefined ? value : { ...(parts[member] as object), [inner]: value }
+  }
+  return parts
 }
 
 type Reader = (value: unknown, name: string) => unknown
@@ -66,6 +133,42 @@ const PARTS: Readonly<Record<string, readonly [member: string, reader: Reader]>>
   from: ['from', asTyped],
   replyTo: ['replyTo', asTyped],
   duration: ['duration', asTyped],
+  arg: ['args', asTyped],
+  env: ['env', (lines) => readVariables(lines as readonly string[])],
+  stdin: ['stdin', (text) => readBody(String(text))],
+  workFile: ['files', (lines) => readWorkFiles(lines as readonly string[])],
+  network: ['network', (isOn) => isOn === true],
+  memory: ['limits.memory', asTyped],
+  cpus: ['limits.cpus', (text) => readNumber(String(text))],
+  processes: ['limits.processes', (text) => readNumber(String(text))],
+  fileSize: ['limits.fileSize', asTyped],
+  completeOn: ['exitCodes.complete', (text) => readStatuses(String(text))],
+  retryOn: ['exitCodes.retry', (text) => readStatuses(String(text))],
+  failOn: ['exitCodes.fail', (text) => readStatuses(String(text))],
+}
+
+/** Pairs such as `NAME=value`; an empty one takes all of them away. */
+function readPairs(lines: readonly string[], flag: string, form: string): [string, string][] {
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => {
+      const equals = line.indexOf('=')
+      if (equals < 1) throw usage(`${flag} is '${line}'; it must have the form ${form}.`)
+      return [line.slice(0, equals), line.slice(equals + 1)]
+    })
+}
+
+const readVariables = (lines: readonly string[]) =>
+  Object.fromEntries(readPairs(lines, '--env', 'NAME=value'))
+
+/** An uploaded file by its id, or with `@` the text of a file on this machine. */
+function readWorkFiles(lines: readonly string[]): Promise<Record<string, string>[]> {
+  const pairs = readPairs(lines, '--work-file', 'PATH=FILE-ID or PATH=@FILE')
+  return Promise.all(
+    pairs.map(async ([path, source]) =>
+      source.startsWith('@') ? { path, content: await readText(source.slice(1)) } : { path, file: source },
+    ),
+  )
 }
 
 function readHeaders(lines: readonly string[]): Record<string, string> {
@@ -92,3 +195,36 @@ const readStatuses = (text: string): unknown[] =>
     .split(/[\s,]+/)
     .filter((status) => status !== '')
     .map(readNumber)
+
+const IN_ACTION: Readonly<Record<string, string>> = {
+  '': '--action',
+  method: '--method',
+  headers: '--header',
+  body: '--body',
+  payload: '--payload',
+  expect: '--expect',
+  text: '--text',
+  blocks: '--blocks',
+  subject: '--subject',
+  html: '--html',
+  cc: '--cc',
+  bcc: '--bcc',
+  from: '--from',
+  replyTo: '--reply-to',
+  args: '--arg',
+  env: '--env',
+  stdin: '--stdin',
+  files: '--work-file',
+  network: '--network',
+  'limits.memory': '--memory',
+  'limits.cpus': '--cpus',
+  'limits.processes': '--processes',
+  'limits.fileSize': '--file-size',
+  'exitCodes.complete': '--complete-on',
+  'exitCodes.retry': '--retry-on',
+  'exitCodes.fail': '--fail-on',
+}
+
+/** The flag that a member of an action was read from. */
+export const actionFlag = (member: string, inner: string): string =>
+  IN_ACTION[member] ?? IN_ACTION[`${member}.${inner}`] ?? '--action'

@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander'
 import type { Kind, Setting, TaskField } from '../../core/task/field-kinds.ts'
 import { FIELD_LIST, membersOf } from '../../core/task/field-list.ts'
 import { CliError } from '../exit.ts'
-import { readAction } from './action-flags.ts'
+import { ACTION_FLAGS, actionFlag, readAction } from './action-flags.ts'
 import { readFileFlag } from './file-flag.ts'
 import { parseJson, readJson, readNumber, usage } from './flag-values.ts'
 import { readSchedule } from './schedule-flags.ts'
@@ -39,35 +39,6 @@ function flagOf(path: PlainFlag['path'], { flag, kind }: Setting, about: TaskFie
   return [{ flag: `${name} <${takes}>`, path, kind, help: `${help}${choices}`, about, ...rare }]
 }
 
-const ACTION = [
-  {
-    flag: '--action <what>',
-    help: 'sleep:1s, ping|webhook|http|slack:URL, email:ADDRESS, handler:NAME, or JSON',
-  },
-  { flag: '--method <method>', help: 'Method of http' },
-  {
-    flag: '--header <line>',
-    help: "Header of http, such as 'accept: text/plain'; repeatable",
-    repeats: true,
-  },
-  { flag: '--body <json>', help: 'Body of webhook and http: JSON or text; @FILE reads a file, @- stdin' },
-  { flag: '--payload <json>', help: 'Payload of handler: JSON or text; @FILE reads a file, @- stdin' },
-  {
-    flag: '--expect <statuses>',
-    help: 'Statuses of http that count as success, such as 200,3xx',
-    isRare: true,
-  },
-  { flag: '--text <text>', help: 'Text of slack and email' },
-  { flag: '--blocks <json>', help: 'Block Kit blocks of slack, as JSON', isRare: true },
-  { flag: '--subject <text>', help: 'Subject of email' },
-  { flag: '--html <html>', help: 'HTML of email, with or without --text; @FILE reads a file', isRare: true },
-  { flag: '--to <address>', help: 'Additional recipient of email; repeatable', isRare: true, repeats: true },
-  { flag: '--cc <address>', help: 'Copy recipient of email; repeatable', isRare: true, repeats: true },
-  { flag: '--bcc <address>', help: 'Blind copy recipient of email; repeatable', isRare: true, repeats: true },
-  { flag: '--from <address>', help: 'Sender of email', isRare: true },
-  { flag: '--reply-to <address>', help: 'Reply-to address of email', isRare: true },
-] as const
-
 const SCHEDULE = [
   { flag: '--every <time>', help: 'At a fixed interval' },
   { flag: '--delay <time>', help: 'This long after the end of each run' },
@@ -96,7 +67,7 @@ const isAboutTrouble = ({ about }: PlainFlag) => about === 'trouble'
 export function addTaskFlags(command: Command): Command {
   const plain = PLAIN.map((flag) => ({ ...flag, repeats: flag.kind.type === 'list' }))
   const groups = [
-    { heading: 'What to do:', flags: ACTION },
+    { heading: 'What to do:', flags: ACTION_FLAGS },
     { heading: 'When:', flags: SCHEDULE },
     { heading: 'Policies:', flags: plain.filter(isAboutTrouble) },
     { heading: 'Identity and placement:', flags: plain.filter((flag) => !isAboutTrouble(flag)) },
@@ -119,13 +90,13 @@ export function addScheduleFlags(command: Command): Command {
 }
 
 /** Every flag that says something about a task. */
-export const TASK_FLAGS = [...ACTION, ...SCHEDULE, ...PLAIN, ...OTHER].map(
+export const TASK_FLAGS = [...ACTION_FLAGS, ...SCHEDULE, ...PLAIN, ...OTHER].map(
   ({ flag }) => flag.split(' ')[0] ?? flag,
 )
 
 /** The names of flags that the help does not explain, in lines that fit beside the rest. */
 export const RARE_FLAGS = `More flags (see docs/reference/commands.md): ${[
-  ...ACTION,
+  ...ACTION_FLAGS,
   ...SCHEDULE,
   ...PLAIN,
   ...OTHER,
@@ -183,22 +154,6 @@ function strictJson(text: string, flag: string): unknown {
   }
 }
 
-const IN_ACTION: Readonly<Record<string, string>> = {
-  '': '--action',
-  method: '--method',
-  headers: '--header',
-  body: '--body',
-  payload: '--payload',
-  expect: '--expect',
-  text: '--text',
-  blocks: '--blocks',
-  subject: '--subject',
-  html: '--html',
-  cc: '--cc',
-  bcc: '--bcc',
-  from: '--from',
-  replyTo: '--reply-to',
-}
 const IN_SCHEDULE: Readonly<Record<string, string>> = {
   '': '--schedule',
   at: '--at',
@@ -213,9 +168,9 @@ const IN_SCHEDULE: Readonly<Record<string, string>> = {
 
 /** The flag that a field of the API was read from. */
 export function flagAt(pointer: string, flags: Flags): string {
-  const [, field = '', member = ''] = pointer.split('/')
+  const [, field = '', member = '', inner = ''] = pointer.split('/')
   if (field === 'name') return 'the name'
-  if (field === 'action') return IN_ACTION[member] ?? '--action'
+  if (field === 'action') return actionFlag(member, inner)
   if (field === 'schedule' && member === 'interval')
     return flags['delay'] === undefined ? '--every' : '--delay'
   if (field === 'schedule') return IN_SCHEDULE[member] ?? '--schedule'

@@ -22,6 +22,7 @@ Examples:
     --action webhook:https://example.com/hook --body '{"report":"daily"}' --retries 5
   belfry task create notice --daily 17:00 --action slack:URL --text 'Time to go'
   belfry task create note --daily 08:00 --action email:ada@example.com --subject Hello --text Hi
+  belfry task create backup --daily 03:00 --action exec:/usr/bin/rsync --arg -a --arg /data --arg /backup
   belfry task create --file task.json --paused`
 
 const CREATE_HELP = `
@@ -263,6 +264,7 @@ function runCommand(group: Command): void {
     .option('--body <json>', 'Body of webhook and http: JSON or text; @FILE reads a file, @- stdin')
     .option('--header <line>', "Header of http, such as 'x-trace: 1'; repeatable", collect)
     .option('--payload <json>', 'Payload of handler: JSON or text; @FILE reads a file')
+    .option('--stdin <json>', 'Standard input of exec: JSON or text; @FILE reads a file')
     .option('--text <text>', 'Text of slack and email')
     .option('--subject <text>', 'Subject of email')
     .option('--html <html>', 'HTML of email; @FILE reads a file')

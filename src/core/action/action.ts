@@ -69,6 +69,47 @@ export interface HandlerAction {
   readonly payload?: unknown
 }
 
+/** A program on a worker's machine: an uploaded file, or a command that the operator of the worker allows. */
+export interface ExecAction {
+  readonly type: 'exec'
+  /** The id of an uploaded file. Either this or `command` is given. */
+  readonly file?: string
+  /** An absolute path on the worker's machine. */
+  readonly command?: string
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** What the program reads from its standard input. A string as it is, everything else as JSON. */
+  readonly stdin?: unknown
+  /** Files that the program finds in its work directory. */
+  readonly files?: readonly WorkFile[]
+  /** Whether the program may use the network; left out, it may not. */
+  readonly network?: boolean
+  readonly limits?: ExecLimits
+  readonly exitCodes?: ExitCodes
+}
+
+/** A file in the work directory of a program: one that was uploaded, or text. */
+export type WorkFile =
+  | { readonly path: string; readonly file: string }
+  | { readonly path: string; readonly content: string }
+
+/** What a program may use; what is left out is the worker's default. */
+export interface ExecLimits {
+  /** A size such as `256MiB`. */
+  readonly memory?: string
+  readonly cpus?: number
+  readonly processes?: number
+  /** The largest file that it may write, and all that it may write to its work directory. */
+  readonly fileSize?: string
+}
+
+/** What exit codes mean. Of those that are not listed 0 completes, and every other is retried. */
+export interface ExitCodes {
+  readonly complete?: readonly number[]
+  readonly retry?: readonly number[]
+  readonly fail?: readonly number[]
+}
+
 export type Action =
   | PingAction
   | WebhookAction
@@ -77,6 +118,7 @@ export type Action =
   | EmailAction
   | SleepAction
   | HandlerAction
+  | ExecAction
 export type ActionType = Action['type']
 
 /** What the engine keeps of an action that is too large to wait in memory with its run: whoever performs it reads the rest. */
@@ -84,6 +126,8 @@ export interface LargeAction {
   readonly type: ActionType
   /** Of a handler: it says which lane its runs wait in. */
   readonly name?: string
+  /** Of a program that is a command: the same. */
+  readonly command?: string
   /** Of a request: the origin that it calls. */
   readonly target?: string
   /** How long all of the definition is. */
@@ -101,12 +145,16 @@ export function targetOfAction(action: Action): string {
       return action.name
     case 'email':
       return typeof action.to === 'string' ? action.to : action.to.join(', ')
+    case 'exec':
+      return action.command ?? action.file ?? ''
     default:
       return action.url
   }
 }
 
-const TARGETS: Readonly<Record<string, string>> = {
+type TargetOf = string | ((target: string) => string)
+
+const TARGETS: Readonly<Record<string, TargetOf>> = {
   sleep: 'duration',
   ping: 'url',
   webhook: 'url',
@@ -114,11 +162,14 @@ const TARGETS: Readonly<Record<string, string>> = {
   slack: 'url',
   email: 'to',
   handler: 'name',
-} satisfies Record<ActionType, string>
+  exec: (target) => (target.startsWith('/') ? 'command' : 'file'),
+} satisfies Record<ActionType, TargetOf>
 
 /** The member that says where an action goes, and stands behind its type on the command line: `webhook:URL`. */
-export const targetMember = (type: string): string | undefined =>
-  Object.hasOwn(TARGETS, type) ? TARGETS[type] : undefined
+export function targetMember(type: string, target: string): string | undefined {
+  const member = Object.hasOwn(TARGETS, type) ? TARGETS[type] : undefined
+  return typeof member === 'function' ? member(target) : member
+}
 
 export const ACTION_TYPES = [
   'ping',
@@ -128,4 +179,5 @@ export const ACTION_TYPES = [
   'email',
   'sleep',
   'handler',
+  'exec',
 ] as const satisfies readonly ActionType[]

@@ -6,11 +6,12 @@ import { type Action, isLarge, type LargeAction } from './action.ts'
 import type { SmtpServer } from './smtp-url.ts'
 import { parseTargetUrl } from './target-url.ts'
 
-/** Null for what calls nobody (sleep, handlers), and for a call that will be refused: a URL that is not valid, or no mail server. */
+/** Null for what calls nobody (sleep, handlers, programs), and for a call that will be refused: a URL that is not valid, or no mail server. */
 export function callTargetOf(action: Action | LargeAction, smtp: string | null): string | null {
   switch (action.type) {
     case 'sleep':
     case 'handler':
+    case 'exec':
       return null
     case 'email':
       return smtp

@@ -3,7 +3,7 @@
 import type { RunOverride } from '../run/run-override.ts'
 import { readUrl } from '../values/read-url.ts'
 import type { Action } from './action.ts'
-import { hasSecretUrl, isOnlyReference, isSecretHeader, MASK } from './secret-rule.ts'
+import { hasSecretUrl, isOnlyReference, isSecretHeader, isSecretVariable, MASK } from './secret-rule.ts'
 
 /** The mask of a secret that another version of the task has otherwise. */
 const CHANGED_MASK = `${MASK} (changed)`
@@ -17,7 +17,9 @@ export function maskedAction(action: Action, before: Action = action): Action {
     action.type === 'http' && action.headers !== undefined
       ? { headers: maskedHeaders(action.headers, headersOf(before)) }
       : {}
-  return { ...action, ...url, ...headers } as Action
+  const env =
+    action.type === 'exec' && action.env !== undefined ? { env: maskedEnv(action.env, envOf(before)) } : {}
+  return { ...action, ...url, ...headers, ...env } as Action
 }
 
 export function maskedUrl(url: string): string {
@@ -32,6 +34,22 @@ export function maskedOverride(override: RunOverride): RunOverride {
   if (typeof headers !== 'object' || headers === null) return override
   return { ...override, action: { ...override.action, headers: maskedHeaders(headers as Headers) } }
 }
+
+type Env = Readonly<Record<string, string>>
+
+export const envOf = (action: Action): Env => (action.type === 'exec' ? (action.env ?? {}) : {})
+
+const maskedEnv = (env: Env, before: Env): Env =>
+  Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [
+      name,
+      isHiddenVariable(name, value) ? MASK + changeOf(value, before[name]) : value,
+    ]),
+  )
+
+/** Whether answers show a mask in place of the value of a variable. */
+export const isHiddenVariable = (name: string, value: string): boolean =>
+  isSecretVariable(name, value) && !isOnlyReference(value)
 
 type Headers = Readonly<Record<string, string>>
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasSecretUrl, isOnlyReference, isSecretHeader } from './secret-rule.ts'
+import { hasSecretUrl, isOnlyReference, isSecretHeader, isSecretVariable } from './secret-rule.ts'
 
 test.each([
   'Authorization',
@@ -18,6 +18,23 @@ test.each(['accept', 'content-type', 'x-monkey', 'x-tokenizer', 'keyboard', 'aut
   '%s holds none',
   (name) => expect(isSecretHeader(name)).toBe(false),
 )
+
+test.each([
+  ['GITHUB_TOKEN', 'x'],
+  ['PGPASSWORD', 'x'],
+  ['AWS_SECRET_ACCESS_KEY', 'x'],
+  ['DATABASE_URL', 'postgresql://ada:pa55@db.example.com/orders'],
+])('the variable %s with %s holds a secret', (name, value) => {
+  expect(isSecretVariable(name, value)).toBe(true)
+})
+
+test.each([
+  ['PATH', '/usr/bin:/bin'],
+  ['KEYBOARD', 'de'],
+  ['DATABASE_URL', 'postgresql://db.example.com/orders?a=b:c@d'],
+])('the variable %s with %s holds none', (name, value) => {
+  expect(isSecretVariable(name, value)).toBe(false)
+})
 
 test('the address of a message to Slack is a secret, whatever sends it', () => {
   const url = 'https://HOOKS.slack.com/services/T/B/x'

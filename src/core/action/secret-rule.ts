@@ -4,7 +4,7 @@ import { hasReference, isReference, replaceReferences } from '../secret/secret-r
 import { readUrl } from '../values/read-url.ts'
 import type { Action } from './action.ts'
 
-/** Stands in answers for a secret. No header can carry these characters, so it is never a value itself. */
+/** Stands in answers for a secret. No header can carry these characters, and no environment variable may, so it is never a value itself. */
 export const MASK = '••••••'
 
 const SECRET_WORDS = [
@@ -36,10 +36,19 @@ const SECRET_WORD = new RegExp(`(^|[^a-z0-9])(${SECRET_WORDS.join('|')})([^a-z0-
 export const isSecretHeader = (name: string): boolean =>
   SECRET_WORD.test(name) && name.toLowerCase() !== 'idempotency-key'
 
+/** Words that end names without a separator, such as PGPASSWORD. */
+const SECRET_ENDING = /(password|passwd|secret|token|apikey)$/i
+/** A password inside an address, such as postgresql://user:password@host. */
+const PASSWORD_IN_URL = /:\/\/[^/?#\s]*:[^/?#\s]*@/
+
+/** Whether an environment variable holds a secret, by its name or because its value is an address with a password. */
+export const isSecretVariable = (name: string, value: string): boolean =>
+  isSecretHeader(name) || SECRET_ENDING.test(name) || PASSWORD_IN_URL.test(value)
+
 /** What stands before a secret in a header without being one. */
 const SCHEME = /^(bearer|basic|token|apikey|api-key)? *$/i
 
-/** Whether a header holds nothing secret itself: it refers to secrets that are stored elsewhere. */
+/** Whether a header or a variable holds nothing secret itself: it refers to secrets that are stored elsewhere. */
 export const isOnlyReference = (value: string): boolean =>
   hasReference(value) && SCHEME.test(replaceReferences(value, () => ''))
 

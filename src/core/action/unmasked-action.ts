@@ -1,18 +1,21 @@
 /**
  * Putting stored secrets back in place of their masks, so that what was read can be changed and sent back. A mask stands for
- * what the task has stored, and only where that goes on to be hidden and goes to the same origin: otherwise an edit
+ * what the task has stored, and only where that goes on to be hidden and goes to the same origin, or to the same program: otherwise an edit
  * could bring a secret to light.
  */
 
 import type { Problem } from '../errors.ts'
 import type { RunOverride } from '../run/run-override.ts'
+import { jsonPointer } from '../values/json-pointer.ts'
 import { readUrl } from '../values/read-url.ts'
-import type { Action, HttpAction } from './action.ts'
-import { headersOf, maskedUrl } from './masked-action.ts'
+import type { Action, ExecAction, HttpAction } from './action.ts'
+import { envOf, headersOf, isHiddenVariable, maskedUrl } from './masked-action.ts'
 import { hasSecretUrl, isSecretHeader, MASK } from './secret-rule.ts'
 
 const NOTHING_STORED = `is ${MASK}, the mask of a stored secret, but no secret is stored here; send the value itself`
 const ELSEWHERE = `is ${MASK}, but the stored secret is only sent to the origin it was stored for; send the value itself`
+
+const ANOTHER_PROGRAM = `is ${MASK}, but the stored value is only given to the program it was stored for, with the same arguments, input and files; send the value itself, or refer to a secret`
 
 /** What is to be stored, and every mask that stands for nothing. `stored` is null for a new task. */
 export interface Unmasked<T> {
@@ -23,8 +26,18 @@ export interface Unmasked<T> {
 export function unmaskedAction(given: Action, stored: Action | null): Unmasked<Action> {
   const problems: Problem[] = []
   const located = withStoredUrl(given, stored, problems)
-  const value = located.type === 'http' ? withStoredHeaders(located, stored, problems) : located
-  return { value, problems }
+  return { value: withStoredMembers(located, stored, problems), problems }
+}
+
+function withStoredMembers(given: Action, stored: Action | null, problems: Problem[]): Action {
+  switch (given.type) {
+    case 'http':
+      return withStoredHeaders(given, stored, problems)
+    case 'exec':
+      return withStoredEnv(given, stored, problems)
+    default:
+      return given
+  }
 }
 
 function withStoredUrl(given: Action, stored: Action | null, problems: Problem[]): Action {
@@ -54,6 +67,26 @@ function withStoredHeaders(given: HttpAction, stored: Action | null, problems: P
   return { ...given, headers: Object.fromEntries(headers) }
 }
 
+/** Another program, or the same one with other arguments or input, could print what it is given. */
+function withStoredEnv(given: ExecAction, stored: Action | null, problems: Problem[]): ExecAction {
+  if (given.env === undefined || !Object.values(given.env).includes(MASK)) return given
+  const known = stored === null ? {} : envOf(stored)
+  const isOther = stored?.type !== 'exec' || whatRuns(stored) !== whatRuns(given)
+  const env = Object.entries(given.env).map(([name, value]) => {
+    if (value !== MASK) return [name, value]
+    const secret = Object.hasOwn(known, name) ? known[name] : undefined
+    const isStored = secret !== undefined && isHiddenVariable(name, secret)
+    if (isStored && !isOther) return [name, secret]
+    problems.push({ pointer: variablePointer(name), detail: isStored ? ANOTHER_PROGRAM : NOTHING_STORED })
+    return [name, value]
+  })
+  return { ...given, env: Object.fromEntries(env) }
+}
+
+/** What decides what a program does with its environment. */
+const whatRuns = ({ file, command, args = [], stdin, files = [] }: ExecAction): string =>
+  JSON.stringify([file, command, args, stdin, files])
+
 /** A masked header of an override is one that the run is to have as the task says. */
 export function unmaskedOverride(override: RunOverride, stored: Action): Unmasked<RunOverride> {
   const given = override.action?.['headers']
@@ -77,5 +110,5 @@ const storedSecrets = (stored: Action | null): ReadonlyMap<string, string> =>
 
 const originOf = (url: string): string | undefined => readUrl(url)?.origin
 
-const headerPointer = (name: string): string =>
-  `/action/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+const headerPointer = (name: string): string => jsonPointer(['action', 'headers', name])
+const variablePointer = (name: string): string => jsonPointer(['action', 'env', name])

@@ -48,6 +48,20 @@ test('tasks with one concurrency key share a lane, whatever else they say about 
   expect(two.gate).toEqual({ key: 'k', places: 5, rate: null, burst: null })
 })
 
+test('a program is run by workers that offer it, and is never claimed ahead', () => {
+  const file = { ...plain, labels: ['gpu'], action: { type: 'exec', file: 'f' } } as const
+  const command = { ...plain, action: { type: 'exec', command: '/bin/true', args: ['a'] } } as const
+  const large = { ...plain, action: { type: 'exec', command: '/bin/true', largeBytes: 5_000 } } as const
+
+  expect(laneOf(DEFAULT_PROJECT_ID, file)).toMatchObject({ labels: ['belfry:exec', 'gpu'], isStrict: true })
+  expect(laneOf(DEFAULT_PROJECT_ID, command)).toMatchObject({
+    labels: ['belfry:command:/bin/true', 'belfry:exec'],
+    isStrict: true,
+    handler: null,
+  })
+  expect(laneOf(DEFAULT_PROJECT_ID, large)).toEqual(laneOf(DEFAULT_PROJECT_ID, command))
+})
+
 test('a handler has lanes of its own, whatever its payload, and is never claimed ahead', () => {
   const resize = { ...plain, action: { type: 'handler', name: 'resize', payload: 1 } } as const
   const lane = laneOf(DEFAULT_PROJECT_ID, resize)

@@ -2,7 +2,8 @@
  * Lanes keep apart what is claimed differently: by queue, by what a worker must be able to do, by the handler
  * that it must offer, and by whether a run may be claimed a little ahead of a free place. A run that must happen
  * at most once is claimed only when it can start, because a worker that dies holding it has spent its only
- * attempt; and so is one of a handler, because its worker is somebody else's process.
+ * attempt; and so is one of a handler, because its worker is somebody else's process, and one of a program, which takes long and
+ * has few places.
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -10,6 +11,7 @@ import { SECRETS_LABEL } from '../secret/secrets-label.ts'
 import type { KeptDefinition } from '../task/task.ts'
 import { DEFAULT_PROJECT_ID } from '../values/default-project.ts'
 import { GATE_FIELDS, gateOf, type LaneGate } from './lane-gate.ts'
+import { labelsOfAction } from './own-labels.ts'
 
 export const DEFAULT_QUEUE = 'default'
 
@@ -39,10 +41,11 @@ export function laneOf(
   const { queue, onWorkerLoss } = definition
   const gate = gateOf(definition)
   const key = gate?.key ?? null
-  const asked = definition.secrets ? [...definition.labels, SECRETS_LABEL] : definition.labels
+  const own = labelsOfAction(definition.action)
+  const asked = [...definition.labels, ...own, ...(definition.secrets ? [SECRETS_LABEL] : [])]
   const labels = [...new Set(asked)].sort()
   const handler = definition.action.type === 'handler' ? (definition.action.name ?? null) : null
-  const isStrict = onWorkerLoss !== 'retry' || handler !== null
+  const isStrict = onWorkerLoss !== 'retry' || handler !== null || definition.action.type === 'exec'
   const isDefault =
     projectId === DEFAULT_PROJECT_ID &&
     queue === DEFAULT_QUEUE &&

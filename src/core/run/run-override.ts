@@ -26,6 +26,7 @@ export const OVERRIDABLE: Readonly<Record<ActionType, readonly string[]>> = {
   email: ['subject', 'text', 'html'],
   sleep: ['duration'],
   handler: ['payload'],
+  exec: ['stdin'],
 }
 
 /** What the run is performed as. Settings are merged member by member, headers name by name. */

@@ -37,6 +37,26 @@ test('JSON stays JSON, whether it was given as JSON or as text', () => {
   })
 })
 
+test('a program has values in its environment, its input and its files', () => {
+  const exec = (more: object) => filled({ type: 'exec', file: 'f', ...more })
+
+  expect(exec({ env: { TOKEN: 'x {{secret.A}}' } })).toMatchObject({ env: { TOKEN: `x ${VALUES['A']}` } })
+  expect(exec({ stdin: 'read {{secret.A}}' })).toMatchObject({ stdin: `read ${VALUES['A']}` })
+  expect(exec({ stdin: { a: '{{secret.A}}' } })).toMatchObject({ stdin: JSON.stringify({ a: VALUES['A'] }) })
+  expect(exec({ files: [{ path: 'a', content: '{{secret.LINES}}' }] })).toMatchObject({
+    files: [{ path: 'a', content: VALUES['LINES'] }],
+  })
+  expect(
+    secretNamesOf({
+      type: 'exec',
+      command: '/bin/true',
+      env: { A: '{{secret.ONE}}' },
+      stdin: ['{{secret.TWO}}'],
+      files: [{ path: 'a', content: '{{secret.THREE}}' }],
+    }),
+  ).toEqual(['ONE', 'THREE', 'TWO'])
+})
+
 test('other text has values as they are, and a form has them encoded', () => {
   const request = { type: 'http', url: 'https://example.com/', method: 'POST' } as const
   const form = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8' }

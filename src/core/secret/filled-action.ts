@@ -2,7 +2,7 @@
  * An action with the values of secrets in place of its references, for the attempt that performs it. Each value is written as its place
  * asks for: percent-encoded in a URL, as JSON inside JSON, as text in a text. A value that its place cannot hold is refused.
  */
-import type { Action, EmailAction, HttpAction } from '../action/action.ts'
+import type { Action, EmailAction, ExecAction, HttpAction } from '../action/action.ts'
 import { replaceReferences } from './secret-reference.ts'
 
 /** A value that cannot stand where an action refers to it. The message does not tell the value. */
@@ -35,8 +35,47 @@ export function filledAction(action: Action, valueFor: ValueFor): Action {
       return filledEmail(action, valueFor)
     case 'handler':
       return action.payload === undefined ? action : { ...action, payload: inJson(action.payload, valueFor) }
+    case 'exec':
+      return filledExec(action, valueFor)
   }
 }
+
+function filledExec(action: ExecAction, valueFor: ValueFor): ExecAction {
+  const { env, stdin, files } = action
+  return {
+    ...action,
+    ...(env === undefined ? {} : { env: filledEnv(env, valueFor) }),
+    ...(stdin === undefined ? {} : { stdin: filledStdin(stdin, valueFor) }),
+    ...(files === undefined
+      ? {}
+      : {
+          files: files.map((file) =>
+            'content' in file ? { ...file, content: replaceReferences(file.content, valueFor) } : file,
+          ),
+        }),
+  }
+}
+
+const filledEnv = (env: Readonly<Record<string, string>>, valueFor: ValueFor): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).map(([variable, text]) => [
+      variable,
+      replaceReferences(text, (name) => variableValue(name, valueFor(name), variable)),
+    ]),
+  )
+
+function variableValue(name: string, value: string, variable: string): string {
+  if (!value.includes('\0')) return value
+  throw new UnusableSecret(
+    `The secret ${name} cannot be used in the environment variable ${variable}: it contains a NUL character.`,
+  )
+}
+
+/** Text stays text, and JSON becomes the text that the program reads. */
+const filledStdin = (stdin: unknown, valueFor: ValueFor): string =>
+  typeof stdin === 'string' && !isJson(stdin)
+    ? replaceReferences(stdin, valueFor)
+    : inJsonText(typeof stdin === 'string' ? stdin : JSON.stringify(stdin), valueFor)
 
 const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'

@@ -52,6 +52,10 @@ function textsOf(action: Action): readonly string[] {
     }
     case 'handler':
       return [jsonOf(action.payload)]
+    case 'exec': {
+      const contents = (action.files ?? []).map((file) => ('content' in file ? file.content : ''))
+      return [...Object.values(action.env ?? {}), jsonOf(action.stdin), ...contents]
+    }
     case 'sleep':
       return []
   }

@@ -16,8 +16,7 @@ export type Kind =
   | { readonly type: 'integer' | 'number'; readonly min: number; readonly max: number }
   | ChoiceKind
   | BooleanKind
-  /** A list of distinct texts: at most `items`, each of at most `max` characters. */
-  | { readonly type: 'list'; readonly items: number; readonly max: number }
+  | ListKind
   /** A JSON object of at most `max` characters. */
   | { readonly type: 'json'; readonly max: number }
   | { readonly type: 'object'; readonly members: Readonly<Record<string, Setting>> }
@@ -36,6 +35,14 @@ export interface PatternKind {
   readonly type: 'pattern'
   readonly pattern: RegExp
   readonly rule: string
+}
+
+/** A list of distinct texts: at most `items`, each of at most `max` characters. `rule` says which of them are refused. */
+export interface ListKind {
+  readonly type: 'list'
+  readonly items: number
+  readonly max: number
+  readonly refused?: { isRefused(text: string): boolean; readonly rule: string }
 }
 
 /** One of several words, and what the dashboard calls each of them. */

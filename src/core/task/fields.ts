@@ -2,6 +2,7 @@
  * Every field of a task, declared once. Validation, the OpenAPI document, storage, replacing and editing, versions and their
  * differences, the flags of the command line, the dashboard's form and docs/reference/tasks.md follow from this list, in its order.
  */
+import { isOwnLabel, OWN_LABEL_RULE } from '../run/own-labels.ts'
 import type { TaskField } from './field-kinds.ts'
 import { MISFIRE_POLICIES, OVERLAP_POLICIES, WORKER_LOSS_POLICIES } from './task.ts'
 
@@ -298,7 +299,7 @@ export const TASK_FIELDS = {
     hint: 'Lower numbers run first',
   },
   labels: {
-    kind: list(20, 100),
+    kind: { ...list(20, 100), refused: { isRefused: isOwnLabel, rule: OWN_LABEL_RULE } },
     default: [],
     unstored: [],
     about: 'where',

@@ -12,6 +12,10 @@ export function actionWords(action: Action): string {
       return `POST ${action.url || '…'}`
     case 'handler':
       return `handler ${action.name || '…'}`
+    case 'exec':
+      return action.command === undefined
+        ? `run file ${action.file || '…'}`
+        : ['run', action.command, ...(action.args ?? [])].join(' ')
     case 'http':
       return `${action.method} ${action.url || '…'}`
     case 'slack':

@@ -5,6 +5,7 @@ import { isReservedHeader } from '../../core/action/reserved-headers.ts'
 import { parseWantedUrl } from '../../core/action/target-url.ts'
 import { isReference } from '../../core/secret/secret-reference.ts'
 import { durationBetween } from '../validation/values.ts'
+import { ExecAction } from './exec-schema.ts'
 
 const MAX_BODY_CHARACTERS = 256 * 1024
 const MAX_URL_CHARACTERS = 4_096
@@ -206,5 +207,6 @@ export const Action = z
     EmailAction,
     SleepAction,
     HandlerAction,
+    ExecAction,
   ])
   .meta({ id: 'Action' })

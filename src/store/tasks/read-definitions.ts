@@ -76,7 +76,7 @@ export const readLargeDefinitions = (keys: readonly (DefinitionKey & { readonly 
 
 const selectLargeDefinitions = (keys: readonly DefinitionKey[]) => sql<{ definition: string | null }>`
   select (select json_object_agg(e.key, case e.key when 'action' then (
-                   select json_object_agg(m.key, m.value) from json_each(e.value) m where m.key in ('type', 'name', 'url')
+                   select json_object_agg(m.key, m.value) from json_each(e.value) m where m.key in ('type', 'name', 'url', 'command')
                  ) else e.value end)
           from json_each(d.definition) e
           where e.key <> 'metadata')::text as definition

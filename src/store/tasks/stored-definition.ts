@@ -42,7 +42,7 @@ export function storedForm(definition: TaskDefinition): string {
 export const LARGE_BYTES = 4_096
 
 /** Members of actions that say where they go; all others may be long. */
-const BRIEF_MEMBERS = ['type', 'url', 'to', 'name', 'duration'] as const
+const BRIEF_MEMBERS = ['type', 'url', 'to', 'name', 'duration', 'command', 'file'] as const
 
 /** A stored form without what is long, and which version it is of; null where the form itself is short. */
 export function briefForm(stored: string, version: number): string | null {

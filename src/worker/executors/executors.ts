@@ -1,4 +1,4 @@
-import type { Action, HandlerAction } from '../../core/action/action.ts'
+import type { Action, ExecAction, HandlerAction } from '../../core/action/action.ts'
 import type { Outcome } from '../../core/run/outcome.ts'
 import type { Network } from '../../core/values/network.ts'
 import { HttpClient } from '../../outgoing/http-client.ts'
@@ -89,6 +89,8 @@ export function createExecutors({
           return sleep(action, context)
         case 'handler':
           return notOurs(action)
+        case 'exec':
+          return noPrograms(action)
         default:
           return action satisfies never
       }
@@ -108,4 +110,11 @@ const notOurs = async ({ name }: HandlerAction): Promise<Outcome> => ({
     code: 'executor_failed',
     message: `The handler '${name}' runs only in workers that provide it.`,
   },
+})
+
+/** Runs of programs wait in lanes of workers that can run them. */
+const noPrograms = async (_: ExecAction): Promise<Outcome> => ({
+  kind: 'failed',
+  retryable: true,
+  error: { code: 'executor_failed', message: 'This worker cannot run programs.' },
 })

@@ -28,7 +28,7 @@ export function queries({ send, refused, existing, run }: Refusals): void {
       [
         `${tasks}?type=pong`,
         '?type',
-        'must be one of ping, webhook, http, slack, email, sleep, handler; the closest match is ping',
+        'must be one of ping, webhook, http, slack, email, sleep, handler, exec; the closest match is ping',
       ],
       [`${tasks}?tag=`, '?tag', 'must not be empty'],
       [`${tasks}?tag=${long(101)}`, '?tag', 'must not be longer than 100 characters'],

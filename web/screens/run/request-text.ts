@@ -7,7 +7,7 @@ export function requestText(action: Action): string {
   if (action.type === 'handler')
     return action.payload === undefined ? '' : JSON.stringify(action.payload, null, 2)
   if (action.type === 'slack') return JSON.stringify({ text: action.text, blocks: action.blocks }, null, 2)
-  if (action.type === 'email') {
+  if (action.type === 'email' || action.type === 'exec') {
     const { type: _, ...message } = action
     return JSON.stringify(message, null, 2)
   }

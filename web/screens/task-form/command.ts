@@ -122,7 +122,8 @@ const addressWords = (flag: string, value: unknown): Words[] | null =>
   Array.isArray(value) && value.length > 0 ? listWords(flag, value) : null
 
 function actionWords({ type, ...members }: Fields): Words[] | null {
-  const member = targetMember(String(type)) ?? ''
+  const program = members['command'] ?? members['file']
+  const member = targetMember(String(type), String(program)) ?? ''
   const { [member]: targets, ...parts } = members
   // The first recipient stands with the action, the others after it; a list of one would be read as one alone.
   const [target, ...others] = type === 'email' && Array.isArray(targets) ? targets : [targets]

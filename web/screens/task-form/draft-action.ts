@@ -46,6 +46,10 @@ export function actionFields(action: Action): Partial<Draft> {
         message: action.text ?? '',
         html: action.html ?? '',
       }
+    case 'exec': {
+      const { type, ...program } = action
+      return { action: type, program: jsonText(program) }
+    }
   }
 }
 
@@ -112,7 +116,15 @@ export function actionOf(draft: Draft): Action {
         ...messageOf(draft),
         ...(draft.html.trim() === '' ? {} : { html: draft.html }),
       }
+    case 'exec':
+      return { type: 'exec', ...programOf(draft.program) }
   }
+}
+
+/** What is no JSON object is taken for a command, and the API says what it thinks of it. */
+function programOf(text: string): object {
+  const program = jsonOrText(text)
+  return typeof program === 'object' && program !== null ? program : { command: program }
 }
 
 const messageOf = ({ message }: Draft) => (message.trim() === '' ? {} : { text: message })

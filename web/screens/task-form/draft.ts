@@ -35,6 +35,8 @@ export interface Draft extends PlainBoxes, MemberBoxes {
   readonly html: string
   /** Blocks of a message to Slack, as JSON. */
   readonly blocks: string
+  /** What to run, as JSON. */
+  readonly program: string
   readonly when: Schedule['type'] | 'words'
   /** A schedule as people say it; the server reads it. */
   readonly words: string
@@ -79,6 +81,7 @@ export function emptyDraft(): Draft {
     message: '',
     html: '',
     blocks: '',
+    program: '',
     when: 'daily',
     words: `every weekday at 9:00 (${myZone()})`,
     kept: '',

@@ -1,6 +1,6 @@
 /** What is done: its name, the kind of action, and what that kind needs. */
 import { TextInput } from '@mantine/core'
-import { HandlerFields, RequestFields, SleepFields } from './action-fields.tsx'
+import { HandlerFields, ProgramFields, RequestFields, SleepFields } from './action-fields.tsx'
 import { Choice } from './choice.tsx'
 import type { Draft } from './draft.ts'
 import { EmailFields, SlackFields } from './message-fields.tsx'
@@ -13,6 +13,7 @@ const ACTIONS = [
   { value: 'slack', label: 'Slack' },
   { value: 'email', label: 'Email' },
   { value: 'handler', label: 'Handler' },
+  { value: 'exec', label: 'Program' },
   { value: 'sleep', label: 'Sleep' },
 ]
 
@@ -23,6 +24,7 @@ const FIELDS: Readonly<Record<Draft['action'], (props: PartProps) => React.React
   slack: SlackFields,
   email: EmailFields,
   handler: HandlerFields,
+  exec: ProgramFields,
   sleep: SleepFields,
 }
 

@@ -77,8 +77,13 @@ function given(kind: Kind): z.ZodType {
       return z.enum(kind.of)
     case 'boolean':
       return z.boolean()
-    case 'list':
-      return z.array(z.string().min(1).max(kind.max)).max(kind.items)
+    case 'list': {
+      const item = z.string().min(1).max(kind.max)
+      const { refused } = kind
+      const checked =
+        refused === undefined ? item : item.refine((text) => !refused.isRefused(text), refused.rule)
+      return z.array(checked).max(kind.items)
+    }
     case 'json':
       return z
         .record(z.string().max(MAX_MEMBER_NAME), z.unknown())

@@ -1,5 +1,6 @@
 /** What workers of the users' own say and are told; docs/reference/worker-protocol.md explains it. */
 import { z } from 'zod'
+import { isOwnLabel, OWN_LABEL_RULE } from '../../../core/run/own-labels.ts'
 import { HandlerName } from '../../../operations/tasks/action-schema.ts'
 import { Instant, Uuid } from '../../../operations/validation/values.ts'
 import { QueueName } from '../tasks/schemas.ts'
@@ -35,7 +36,17 @@ export const RegisterWorker = z
       .max(10_000)
       .optional()
       .describe('Maximum number of concurrent runs. Default 10.'),
-    labels: z.array(z.string().min(1).max(100)).max(20).optional().describe('Labels that tasks can require.'),
+    labels: z
+      .array(
+        z
+          .string()
+          .min(1)
+          .max(100)
+          .refine((label) => !isOwnLabel(label), OWN_LABEL_RULE),
+      )
+      .max(20)
+      .optional()
+      .describe('Labels that tasks can require.'),
     queues: z
       .array(QueueName)
       .min(1)

@@ -3,7 +3,7 @@ import type { Task, TriggerInput } from '../../../api/wire.ts'
 import { jsonOrText, numberOf } from '../../../components/typed.ts'
 
 /** The members of an action that a trigger may change. */
-type Member = 'body' | 'payload' | 'duration'
+type Member = 'body' | 'payload' | 'stdin' | 'duration'
 
 /** The fields as they stand in their boxes. */
 export interface Otherwise {
@@ -26,6 +26,8 @@ export function otherwiseOf(task: Task): Otherwise {
       return { ...same, member: 'body', content: textOf(action.body) }
     case 'handler':
       return { ...same, member: 'payload', content: textOf(action.payload) }
+    case 'exec':
+      return { ...same, member: 'stdin', content: textOf(action.stdin) }
     case 'sleep':
       return { ...same, member: 'duration', content: action.duration }
     default:

@@ -17,7 +17,7 @@ interface PanelProps {
   readonly onClose: () => void
 }
 
-const LABELS = { body: 'Body', payload: 'Payload', duration: 'Duration' } as const
+const LABELS = { body: 'Body', payload: 'Payload', stdin: 'Standard input', duration: 'Duration' } as const
 
 export function TriggerPanel({ task, onClose }: PanelProps) {
   // What was written against another version of the task would say more than it was meant to.
