@@ -34,12 +34,13 @@ const app = {
   decorate: () => {},
   decorateRequest: () => {},
 }
+const noWorkers = () => Promise.reject(new Error('no workers here'))
 authenticateRequests(app as never, {
   facilities: { db } as never,
   keys,
   projects: new ProjectBook({ db, wakeUps: new LocalWakeUps() }),
   authenticators: [keyAuthenticator(keys)],
-  remoteWorkers: { authenticate: () => Promise.reject(new Error('no workers here')) },
+  remoteWorkers: { authenticate: noWorkers, find: noWorkers },
 })
 
 const authorization = `Bearer ${makeApiKey(randomBytes)}`

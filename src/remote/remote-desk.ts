@@ -155,6 +155,13 @@ export class RemoteDesk implements RemoteWorkers, Service {
     return worker
   }
 
+  async find(id: string): Promise<RemoteWorker> {
+    const [row] = await this.#options.db.run(findRemoteWorker(id))
+    if (!row) throw unknownToken()
+    const { tokenHash: _, ...worker } = row
+    return worker
+  }
+
   async claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly RemoteRun[]> {
     const claimed = await this.#claims.claim(worker, claim, signal)
     if (claimed.length === 0) return []

@@ -110,6 +110,8 @@ export interface RemoteWorkers {
   register(introduction: Introduction): Promise<Welcome>
   /** The worker that a token was given to; refuses one that nobody was given. */
   authenticate(token: string | null): Promise<RemoteWorker>
+  /** The worker with an id that a token of an attempt names; refuses one that is not known any more. */
+  find(id: string): Promise<RemoteWorker>
   /** Waits for runs until there are some, `signal` fires, or the time is up. */
   claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly RemoteRun[]>
   /** Takes in that the worker lives. */

@@ -21,8 +21,10 @@ import {
   UNLIMITED,
 } from '../../core/access/role.ts'
 import type { SignedClaims } from '../../core/access/signed-claims.ts'
+import type { TokenAttempt } from '../../core/access/token-attempt.ts'
 import { Refusal } from '../../core/errors.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
+import { attemptOfToken } from '../../operations/access/attempt-token.ts'
 import type { Principal } from '../../operations/access/principal.ts'
 import { requireAccess } from '../../operations/access/require.ts'
 import { type Actor, type Call, type Context, contextOf, type Facilities } from '../../operations/context.ts'
@@ -54,6 +56,8 @@ declare module 'fastify' {
     isProjectInQuery?: boolean
     /** Whoever has an address that was signed for this purpose needs no other credential. */
     signedFor?: string
+    /** The token of a single attempt is good enough: the request may then be about that attempt alone. Only with the access `token`. */
+    isByAttempt?: boolean
     /** The request may last: it is cut off when the caller's credential ends. */
     isLong?: boolean
   }
@@ -72,6 +76,8 @@ declare module 'fastify' {
     signed: SignedClaims | null
     /** The worker that the request comes from; null on routes of other access than `token`. */
     worker: RemoteWorker | null
+    /** The attempt whose token the request carries; null where it carries another one. */
+    attempt: TokenAttempt | null
   }
 }
 
@@ -80,7 +86,7 @@ export interface AuthenticationOptions {
   readonly keys: KeyBook
   readonly projects: ProjectBook
   readonly authenticators: readonly Authenticator[]
-  readonly remoteWorkers: Pick<RemoteWorkers, 'authenticate'>
+  readonly remoteWorkers: Pick<RemoteWorkers, 'authenticate' | 'find'>
 }
 
 /** Longer names are shown in part. */
@@ -94,6 +100,7 @@ export function authenticateRequests(app: App, options: AuthenticationOptions): 
   requireDeclarations(app)
   app.decorateRequest('context')
   app.decorateRequest('worker', null)
+  app.decorateRequest('attempt', null)
   app.decorateRequest('caller', null)
   app.decorateRequest('signed', null)
   app.addHook('onRequest', async (request, reply) => {
@@ -262,12 +269,15 @@ function projectNameIn(request: FastifyRequest): string | undefined {
 /** It cannot be archived, so it need not be looked up. */
 const DEFAULT_PROJECT = { id: DEFAULT_PROJECT_ID, name: 'default', isArchived: false }
 
-/** The worker that a request comes from. Its token is good for as long as the key is that it registered with. */
+/** The worker that a request comes from. Its tokens are good for as long as the key is that it registered with. */
 async function workerOf(
   request: FastifyRequest,
-  { remoteWorkers, keys }: AuthenticationOptions,
+  { remoteWorkers, keys, facilities }: AuthenticationOptions,
 ): Promise<RemoteWorker> {
-  const worker = await remoteWorkers.authenticate(bearerOf(request))
+  if (configOf(request).isByAttempt) request.attempt = await attemptOfToken(facilities, bearerOf(request))
+  const worker = request.attempt
+    ? await remoteWorkers.find(request.attempt.hostId)
+    : await remoteWorkers.authenticate(bearerOf(request))
   const isGood = worker.keyId === null ? await keys.isOpen() : await keys.isGood(worker.keyId)
   if (isGood) return worker
   throw new Refusal(

@@ -1,0 +1,18 @@
+import type { TokenAttempt } from '../../core/access/token-attempt.ts'
+import { Refusal } from '../../core/errors.ts'
+import { isAttemptToken, verifyAttemptToken } from '../../secrets/attempt-token.ts'
+import type { Facilities } from '../context.ts'
+
+/**
+ * The attempt that a bearer token was issued for; null for a token of another kind. Whether that attempt is still in progress is for the
+ * caller to find out, by its fence.
+ */
+export async function attemptOfToken(
+  { addresses }: Pick<Facilities, 'addresses'>,
+  token: string | null,
+): Promise<TokenAttempt | null> {
+  if (token === null || !isAttemptToken(token)) return null
+  const verified = await verifyAttemptToken(addresses, token)
+  if (verified.ok) return verified.attempt
+  throw new Refusal('unknown_token', `The attempt token ${verified.reason}.`)
+}
