@@ -56,11 +56,28 @@ export interface Report {
   readonly fence: number
   readonly outcome: 'completed' | 'failed' | 'timed_out' | 'cancelled' | 'lost'
   readonly result?: unknown
-  readonly error?: { readonly code: string; readonly message: string; readonly stack?: string }
+  readonly error?: {
+    readonly code: string
+    readonly message: string
+    readonly stack?: string
+    readonly detail?: Readonly<Record<string, unknown>>
+  }
   readonly retryable?: boolean
   readonly retryAt?: string
   readonly retryInMs?: number
   readonly log?: readonly LogLine[]
+}
+
+/**
+ * How an action ended, as whatever performed it says. Unlike what a handler returns, it is reported as it is; `result` is kept also when
+ * the attempt was stopped.
+ */
+export class ActionEnd {
+  readonly report: Omit<Report, 'runId' | 'fence' | 'log'>
+
+  constructor(report: ActionEnd['report']) {
+    this.report = report
+  }
 }
 
 /** What an attempt is made of. */
@@ -74,6 +91,8 @@ export interface AttemptOptions {
   readonly timeoutMs: number
   readonly traceparent: string
   readonly tracingId: string | null
+  /** An attempt that was told to stop is waited for so long; then it ends without what performs it. */
+  readonly abandonMs?: number
   /** Asks Belfry about all runs in hand. */
   ask(): Promise<void>
   /** Hears what the handler has thrown, also after the attempt has ended without it. */
@@ -118,7 +137,8 @@ export class Attempt {
   stop(reason: StopReason): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
-    this.#abandonTimer = setTimeout(() => this.#abandon?.(), ABANDON_MS)
+    const { abandonMs = ABANDON_MS } = this.#options
+    this.#abandonTimer = setTimeout(() => this.#abandon?.(), abandonMs)
     this.#controller.abort(new Stopped(reason))
   }
 
@@ -205,8 +225,9 @@ export class Attempt {
     const { runId, fence } = this.#options
     const log = this.#log.lines
     const held = { runId, fence, ...(log.length > 0 ? { log } : {}) }
-    if (this.#reason === 'timed_out') return { ...held, outcome: 'timed_out' }
     if (this.#reason === 'lease_lost') return { ...held, outcome: 'lost' }
+    if (settled.ok && settled.result instanceof ActionEnd) return this.#actionReport(held, settled.result)
+    if (this.#reason === 'timed_out') return { ...held, outcome: 'timed_out' }
     if (settled.ok) return { ...held, outcome: 'completed', result: settled.result }
     if (this.#reason === 'cancelled') return { ...held, outcome: 'cancelled' }
     const { error } = settled
@@ -218,6 +239,16 @@ export class Attempt {
       ...(error instanceof NonRetryable ? { retryable: false } : {}),
       ...(error instanceof RetryAt ? wishOf(error) : {}),
     }
+  }
+
+  /** An action that has ended by itself counts as it ended; of one that was stopped only what it left is kept. */
+  #actionReport(held: Pick<Report, 'runId' | 'fence'>, { report }: ActionEnd): Report {
+    const reason = this.#reason
+    if (reason === undefined || (report.outcome === 'completed' && reason !== 'timed_out'))
+      return { ...held, ...report }
+    const left = report.result === undefined ? {} : { result: report.result }
+    if (reason === 'timed_out' || reason === 'cancelled') return { ...held, ...left, outcome: reason }
+    return { ...held, ...left, outcome: 'failed', error: { code: 'worker_stopped', message: WHY.shutdown } }
   }
 }
 

@@ -70,6 +70,11 @@ export class Lease {
     return this.#isInDoubt
   }
 
+  /** How long it takes until they may be, if no further beat is heard; 0 when they may be already. */
+  get certainForMs(): number {
+    return this.#isEnded ? 0 : Math.max(0, this.#longestSilenceMs - this.#silentMs)
+  }
+
   /** A run is in hand from now on, and each beat names it. */
   take({ runId, fence }: Held): void {
     this.#inHand.set(runId, { runId, fence })
@@ -127,10 +132,17 @@ export class Lease {
     return Atomics.load(new BigInt64Array(this.#lastBeat), 0)
   }
 
+  get #silentMs(): number {
+    return Number((process.hrtime.bigint() - this.#heardAt) / NS_PER_MS)
+  }
+
+  get #longestSilenceMs(): number {
+    return this.#options.leaseMs * (1 - SAFETY)
+  }
+
   #look(): void {
     if (this.#isEnded) return
-    const silentMs = Number((process.hrtime.bigint() - this.#heardAt) / NS_PER_MS)
-    const isInDoubt = silentMs > this.#options.leaseMs * (1 - SAFETY)
+    const isInDoubt = this.#silentMs > this.#longestSilenceMs
     if (isInDoubt === this.#isInDoubt) return
     this.#isInDoubt = isInDoubt
     if (isInDoubt) this.#options.onDoubt()

@@ -63,7 +63,7 @@ interface ClaimRequest {
 }
 
 /** A run as Belfry gives it out. */
-interface GivenRun {
+export interface GivenRun {
   readonly runId: string
   readonly taskId: string
   readonly handler: string
@@ -74,6 +74,14 @@ interface GivenRun {
   readonly timeoutMs: number
   readonly traceparent: string
   readonly tracingId: string | null
+  /** What is to be done, of a run that is not of a handler. */
+  readonly action?: unknown
+}
+
+/** What performs a run, and for how long it is waited for once the attempt was told to stop. */
+export interface Performer {
+  readonly perform: Handler<never>
+  readonly abandonMs?: number
 }
 
 const DEFAULT_SERVER = 'http://127.0.0.1:3369'
@@ -144,7 +152,7 @@ export class Worker {
   /** Introduces the worker and begins to take runs. Resolves when Belfry knows it; waits for a server that is not there yet. */
   async start(): Promise<void> {
     if (this.#isStarted) throw new Error('this worker was already started; create a new one')
-    if (this.#handlers.size === 0) throw new Error("the worker has no handlers; call handle('name', …) first")
+    if (!this.isUseful) throw new Error("the worker has no handlers; call handle('name', …) first")
     this.#isStarted = true
     await this.#register()
     this.#claiming = this.#claimUntilStopped()
@@ -210,10 +218,20 @@ export class Worker {
     this.#connection.close()
   }
 
-  async #register(): Promise<void> {
+  /** For so long the runs in hand are this worker's for sure, if nothing more is heard from Belfry. */
+  protected get certainForMs(): number {
+    return this.#incarnation?.lease.certainForMs ?? 0
+  }
+
+  /** Whether there is anything that this worker could be given. */
+  protected get isUseful(): boolean {
+    return this.#handlers.size > 0
+  }
+
+  /** What Belfry is told about this worker. */
+  protected introduction(): Record<string, unknown> {
     const { name = `${hostname()}/${process.pid}`, version, labels, queues } = this.#options
-    const { key = process.env['BELFRY_KEY'] } = this.#options
-    const introduction = {
+    return {
       handlers: [...this.#handlers.keys()],
       name,
       concurrency: this.#concurrency,
@@ -221,7 +239,17 @@ export class Worker {
       ...(labels === undefined ? {} : { labels }),
       ...(queues === undefined ? {} : { queues }),
     }
-    const welcome = await this.#connection.insist('/v1/worker/register', introduction, {
+  }
+
+  /** What performs a run; undefined for one that is not offered. */
+  protected performerOf({ handler: name }: GivenRun): Performer | undefined {
+    const perform = this.#handlers.get(name)
+    return perform && { perform }
+  }
+
+  async #register(): Promise<void> {
+    const { key = process.env['BELFRY_KEY'] } = this.#options
+    const welcome = await this.#connection.insist('/v1/worker/register', this.introduction(), {
       ...(key ? { token: key } : {}),
       signal: this.#halt.signal,
       onFailure: (why) => this.#say('warn', `cannot register: ${why}; retrying`),
@@ -360,21 +388,23 @@ export class Worker {
   }
 
   #begin(run: GivenRun, lease: Lease): void {
-    const handler = this.#handlers.get(run.handler)
+    const performer = this.performerOf(run)
     const attempt = new Attempt({
       ...run,
+      ...(performer?.abandonMs === undefined ? {} : { abandonMs: performer.abandonMs }),
       ask: () => this.#askAboutRuns(),
       onThrown: (error) => this.#say(...wordsFor(error, run)),
     })
     lease.take(run)
     this.#attempts.set(run.runId, attempt)
     const perform =
-      handler ?? (() => Promise.reject(new Error(`the handler '${run.handler}' is not registered`)))
-    void attempt.perform(perform as Handler).then((report) => {
+      performer?.perform ??
+      (() => Promise.reject(new Error(`the handler '${run.handler}' is not registered`)))
+    void attempt.perform(perform).then((report) => {
       // Under another name this worker may have been given the same run again.
       if (this.#attempts.get(run.runId) === attempt) this.#attempts.delete(run.runId)
       if (report?.outcome === 'timed_out')
-        this.#say('warn', `handler '${run.handler}' exceeded the timeout of run ${run.runId}`)
+        this.#say('warn', `${whatOf(run)} exceeded the timeout of run ${run.runId}`)
       if (report) this.#reports.add(report)
       else lease.letGo(run)
       this.#freed?.()
@@ -412,6 +442,8 @@ export class Worker {
     log(...said)
   }
 }
+
+const whatOf = ({ handler }: GivenRun) => (handler === '' ? 'an action' : `handler '${handler}'`)
 
 const isGone = ({ status }: Refused) => status === 410 || status === 401
 
