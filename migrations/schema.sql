@@ -584,6 +584,23 @@ create index run_by_state on run (project_id, state, ended_at desc, run_id desc)
 create index run_by_task on run (task_id, scheduled_for desc, run_id desc);
 create index run_by_task_and_state on run (task_id, state, scheduled_for desc, run_id desc) where state <> 'completed'::run_state;
 
+create table run_log (
+  run_id        uuid not null,
+  fence         integer not null,
+  seq           integer not null,
+  claimed_at    timestamptz not null,
+  attempt       smallint not null,
+  stream        text not null,
+  level         text,
+  at            timestamptz not null,
+  text          text not null,
+  bytes         integer not null,
+  next_line     integer,
+  omitted_lines bigint,
+  omitted_bytes bigint,
+  constraint run_log_is_single primary key (run_id, fence, seq, claimed_at)
+) partition by range (claimed_at);
+
 create table run_override (
   run_id   uuid not null,
   override json not null,
@@ -991,8 +1008,8 @@ begin
   for name in
     select c.relname from pg_inherits i
     join pg_class c on c.oid = i.inhrelid
-    where i.inhparent in ('run'::regclass, 'attempt'::regclass) and right(c.relname, 8) < first_kept
-    order by right(c.relname, 8) limit 2
+    where i.inhparent in ('run'::regclass, 'attempt'::regclass, 'run_log'::regclass) and right(c.relname, 8) < first_kept
+    order by right(c.relname, 8) limit 3
   loop
     execute format('drop table %I', name);
     dropped := dropped + 1;
@@ -1031,7 +1048,7 @@ declare
   made   integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
-  foreach parent in array array['run', 'attempt'] loop
+  foreach parent in array array['run', 'attempt', 'run_log'] loop
     for day in select generate_series(today - 1, today + days_ahead, '1 day')::date loop
       name := parent || '_' || to_char(day, 'YYYYMMDD');
       if to_regclass(name) is null then
@@ -1056,7 +1073,7 @@ begin
     return 0;
   end if;
   perform pg_advisory_xact_lock(hashtext('belfry.partitions'));
-  foreach parent in array array['run', 'attempt'] loop
+  foreach parent in array array['run', 'attempt', 'run_log'] loop
     name := parent || '_' || to_char(day, 'YYYYMMDD');
     continue when exists (select from pg_inherits where inhrelid = to_regclass(name));
     if to_regclass(name) is null then

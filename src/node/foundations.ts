@@ -3,6 +3,7 @@
 import { Readiness } from '../api/http/readiness.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { type Network, parseNetwork } from '../core/values/network.ts'
+import { LogWriter } from '../logs/log-writer.ts'
 import { RefusedRequests } from '../operations/audit-log/refused-requests.ts'
 import type { Facilities } from '../operations/context.ts'
 import { WriteCheck } from '../operations/server/write-check.ts'
@@ -68,6 +69,8 @@ export interface Foundations extends NodeOptions {
   /** Runs on nodes with the role api. */
   readonly refusedRequests: RefusedRequests
   readonly readiness: Readiness
+  /** The logs of attempts, on nodes with the role api or worker. */
+  readonly logs: LogWriter
   readonly signer: SecretSigner
   readonly vault: Vault
   readonly ownPorts: OwnPorts
@@ -110,6 +113,7 @@ export function layFoundations(options: NodeOptions): Foundations {
     wakeUps,
     distant,
     readiness: new Readiness(writeCheck),
+    logs: new LogWriter({ db: engine, clock, log, maxLogBytes: config.maxLogBytes }),
     refusedRequests,
     facilities: {
       db,

@@ -91,6 +91,8 @@ export interface Config {
   readonly drainMs: number
   readonly historyDays: number
   readonly auditDays: number
+  /** What is kept of the log of an attempt, in bytes. */
+  readonly maxLogBytes: number
   /** What the worker of this node can do beyond the ordinary, such as gpu. */
   readonly labels: readonly string[]
   /** Whether tasks may reach loopback and private networks; `auto`: when the API listens on loopback. */
@@ -345,6 +347,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   shutdownGraceMs: whole(30_000, 0, 3_600_000, 'Time for runs in progress to finish on shutdown'),
   drainMs: whole(0, 0, 600_000, 'Time that /readyz answers 503 before shutdown'),
   historyDays: whole(30, 1, 36_500, 'Days to keep history'),
+  maxLogBytes: whole(1_048_576, 1_024, 104_857_600, 'Maximum size of the log of an attempt, in bytes'),
   labels,
   privateAddresses: forNetworks(
     oneOf(PRIVATE_ADDRESSES, 'auto', 'Requests to private networks: auto, allow, refuse'),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Action } from '../core/action/action.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import { durationMs } from '../core/task/task.ts'
+import type { AttemptLog, OpenAttemptLog, RunLogs } from '../logs/run-log.ts'
 import type { EndedAttempt } from '../outcomes/verdict.ts'
 import { type HoldingClock, holdMs, type Step } from '../runtime/clock.ts'
 import type { StopSignal } from '../runtime/stop-signal.ts'
@@ -28,10 +29,14 @@ export class Attempt implements AttemptContext, StopSignal {
   #listener: (() => void) | undefined
   #others: Set<() => void> | undefined
   #traceparent: string | undefined
+  readonly #logs: Pick<RunLogs, 'open'>
+  /** Most attempts have nothing to say. */
+  #log: OpenAttemptLog | undefined
 
-  constructor(work: Work, clock: HoldingClock) {
+  constructor(work: Work, clock: HoldingClock, logs: Pick<RunLogs, 'open'>) {
     this.work = work
     this.#clock = clock
+    this.#logs = logs
   }
 
   get runId(): string {
@@ -78,6 +83,11 @@ export class Attempt implements AttemptContext, StopSignal {
   get traceparent(): string {
     this.#traceparent ??= traceparentFor(this.work.definition.traceparent, this.work.runId, this.work.attempt)
     return this.#traceparent
+  }
+
+  get log(): AttemptLog {
+    this.#log ??= this.#logs.open(this.work)
+    return this.#log
   }
 
   now(): number {
@@ -154,8 +164,10 @@ export class Attempt implements AttemptContext, StopSignal {
     const limit = setTimeout(stopAtLimit, durationMs(this.work.definition.timeout), this)
     try {
       const outcome = await executor.execute(action, this)
+      if (this.#log) await this.#log.end()
       return this.#ended(this.#stopReason ? this.#stopped(this.#stopReason, outcome) : outcome)
     } catch (error) {
+      if (this.#log) await this.#log.end()
       return this.#ended(this.#stopReason ? this.#stopped(this.#stopReason) : failureOf(error))
     } finally {
       clearTimeout(limit)

@@ -1,5 +1,6 @@
 import type { Action } from '../core/action/action.ts'
 import type { Outcome } from '../core/run/outcome.ts'
+import type { AttemptLog } from '../logs/run-log.ts'
 import type { StopSignal } from '../runtime/stop-signal.ts'
 
 /** What an executor may know of the attempt it performs. */
@@ -19,6 +20,8 @@ export interface AttemptContext {
   readonly tracingId: string | null
   /** W3C trace context that continues the trace the task was created in, or starts one. */
   readonly traceparent: string
+  /** Where the attempt writes what it has to say while it is under way. */
+  readonly log: AttemptLog
   /** The database's time, epoch milliseconds: receivers compare it with theirs, and this node's own clock may be wrong. */
   now(): number
   /** Fires when the attempt must end: its time limit, a cancellation, a lost lease, or shutdown. */

@@ -1,4 +1,5 @@
 /** Claims that the database carried out and whose answer never came: for how long their runs are held by nobody who knows of them. */
+
 import { expect, test } from 'vitest'
 import {
   aDefinition,
@@ -14,6 +15,7 @@ import { whenDone } from '../../test/support/cleanup.ts'
 import { steadyClock } from '../../test/support/clock.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { logsInMemory } from '../../test/support/logs.ts'
 import { laneOf } from '../core/run/lane.ts'
 import { DEFAULT_PROJECT_ID } from '../core/values/default-project.ts'
 import { firePlain } from '../store/agenda/agenda.ts'
@@ -64,6 +66,7 @@ async function aWorker({ losesFirst, execute }: { losesFirst: boolean; execute: 
     executor: { execute },
     clock: steadyClock(() => Date.now() + time.passedMs),
     log: silentLogger(),
+    logs: logsInMemory(),
     concurrency: 10,
     labels: () => [],
     claimEveryMs: 20,

@@ -13,6 +13,7 @@ import { whenDone } from '../../test/support/cleanup.ts'
 import { steadyClock } from '../../test/support/clock.ts'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { logsInMemory } from '../../test/support/logs.ts'
 import type { ClaimRequest } from '../core/run/claim.ts'
 import { laneOf } from '../core/run/lane.ts'
 import type { TaskDefinition } from '../core/task/task.ts'
@@ -64,6 +65,7 @@ async function startWorker(options: Partial<WorkerOptions> = {}) {
     executor: hanging,
     clock: steadyClock(),
     log: silentLogger(),
+    logs: logsInMemory(),
     concurrency: 10,
     labels: () => [],
     claimEveryMs: 1_000,

@@ -7,6 +7,7 @@ import { isLarge } from '../core/action/action.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import type { KeptDefinition } from '../core/task/task.ts'
+import type { RunLogs } from '../logs/run-log.ts'
 import { cancelledEnding } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import { type EndedAttempt, judge } from '../outcomes/verdict.ts'
@@ -44,6 +45,8 @@ export interface WorkerOptions {
   readonly executor: Executor
   readonly clock: HoldingClock
   readonly log: Logger
+  /** Where attempts write what they have to say. */
+  readonly logs: Pick<RunLogs, 'open'>
   readonly concurrency: number
   /** Calls under way at once. */
   readonly maxCalls: number
@@ -326,8 +329,8 @@ export class Worker implements Service, LocalWorker {
   }
 
   async #perform(work: Work, line: WorkLine): Promise<void> {
-    const { clock, executor } = this.#options
-    const attempt = new Attempt(work, clock)
+    const { clock, executor, logs } = this.#options
+    const attempt = new Attempt(work, clock, logs)
     this.#capacity.attempts.set(work.runId, attempt)
     const { action } = work.definition
     const ended = isLarge(action)

@@ -1,4 +1,5 @@
 /** A definition may be a thousand times as long as most are: what waits in memory is bounded all the same. */
+
 import { expect, test } from 'vitest'
 import { type Action, isLarge } from '../../src/core/action/action.ts'
 import { callTargetOf } from '../../src/core/action/call-target.ts'
@@ -18,6 +19,7 @@ import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { anEngine } from '../support/engine.ts'
 import { eventually } from '../support/eventually.ts'
+import { logsInMemory } from '../support/logs.ts'
 
 const { db } = await createTestDatabase()
 const clock = steadyClock()
@@ -179,7 +181,7 @@ test('only so many bytes of actions are in hand at once; the others wait until o
   const kept = await definitions.of(runs)
   const attempts = runs.map((run, i) => {
     const work = { ...run, scheduledFor: 0, wakeAt: 0, fence: 1, attempt: 1, losses: 0 }
-    return new Attempt({ ...work, definition: kept[i] ?? aDefinition() }, clock)
+    return new Attempt({ ...work, definition: kept[i] ?? aDefinition() }, clock, logsInMemory())
   })
   const large = new LargeActions({ definitions, log: silentLogger() })
   const read: Attempt[] = []

@@ -1,4 +1,5 @@
 /** History says when an attempt began by the database's clock, and does not say so of one that may not have begun. */
+
 import { expect, test } from 'vitest'
 import { Reaper } from '../../src/liveness/reaper.ts'
 import { OutcomeWriter } from '../../src/outcomes/outcome-writer.ts'
@@ -17,6 +18,7 @@ import { Attempt } from '../../src/worker/attempt.ts'
 import { aDefinition, aNode, completed, tasksInAgenda } from '../support/agenda.ts'
 import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { logsInMemory } from '../support/logs.ts'
 
 const { db } = await createTestDatabase()
 
@@ -81,7 +83,7 @@ test('an attempt that is cancelled while it is held has not begun', async () => 
   const dueAt = Date.now() + 3_600_000
   const definition = aDefinition()
   const work = { runId: 'r', taskId: 't', version: 1, scheduledFor: dueAt, wakeAt: dueAt, fence: 1 }
-  const attempt = new Attempt({ ...work, attempt: 1, losses: 0, definition }, steadyClock())
+  const attempt = new Attempt({ ...work, attempt: 1, losses: 0, definition }, steadyClock(), logsInMemory())
 
   const ended = attempt.perform(
     { execute: async () => ({ kind: 'completed', output: null }) },

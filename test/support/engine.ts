@@ -1,4 +1,5 @@
 /** One scheduler and one worker that go a step when a test says so, on a database of the test's own. */
+
 import type { Clock } from '../../src/runtime/clock.ts'
 import { BlackoutBook } from '../../src/scheduler/blackout-book.ts'
 import { Scheduler } from '../../src/scheduler/scheduler.ts'
@@ -16,6 +17,7 @@ import { anyTargets } from './any-targets.ts'
 import { whenDone } from './cleanup.ts'
 import { steadyClock } from './clock.ts'
 import { eventually } from './eventually.ts'
+import { logsInMemory } from './logs.ts'
 
 /** The scheduler's loops are not started: what it reads and fires, and when, is up to the test. */
 export async function anEngine(
@@ -39,6 +41,7 @@ export async function anEngine(
     ...anyTargets(),
     transport: new PostgresTransport(db),
     executor: { execute },
+    logs: logsInMemory(),
     ...{
       concurrency: 10,
       labels: () => [],

@@ -12,6 +12,7 @@ export const REFUSED_OPERATIONS = [
   'audit',
   'subscription',
   'redrive',
+  'log',
 ] as const
 export type RefusedOperation = (typeof REFUSED_OPERATIONS)[number]
 
@@ -29,4 +30,5 @@ export const REFUSED_WORDS: Readonly<Record<RefusedOperation, string>> = {
   audit: 'a missing row cannot be restored',
   subscription: 'a subscription cannot be delivered',
   redrive: 'a redrive cannot continue',
+  log: 'a part of the log of a run cannot be stored',
 }

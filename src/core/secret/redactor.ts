@@ -67,6 +67,16 @@ export class Redactor {
     )
   }
 
+  /** Where the text ends in what may be the beginning of a value, or of an escape; its length where it does not. */
+  findBegun(bytes: Buffer): number {
+    const places = readingsOf(bytes).map((reading) => {
+      const certain = reading.bytes.subarray(0, beforeBegunEscape(reading.bytes))
+      const longest = Math.max(0, ...this.#patterns.map((pattern) => endingPart(certain, pattern.bytes)))
+      return placeOf(reading, certain.length - longest)
+    })
+    return Math.min(bytes.length, ...places)
+  }
+
   /** What is left of a value that the end of the text cuts off. */
   findCut(bytes: Buffer): Found[] {
     return readingsOf(bytes).flatMap((reading) =>
@@ -98,6 +108,26 @@ export class RedactingStream {
     this.#kept = all.subarray(cut)
     return blanked(
       all.subarray(0, cut),
+      clusters.filter(({ end }) => end <= cut),
+    )
+  }
+
+  /** Whether something waits for the next piece. */
+  get isWaiting(): boolean {
+    return this.#kept.length > 0
+  }
+
+  /** For whoever shows what came so far: all of it, but for what may be the beginning of a value. */
+  settle(): Buffer {
+    const kept = this.#kept
+    const clusters = clustersOf(this.#redactor.find(kept))
+    const begun = this.#redactor.findBegun(kept)
+    let cut = begun === kept.length ? begun : beforeEscape(kept, begun)
+    const across = clusters.find(({ start, end }) => start < cut && end > cut)
+    if (across) cut = across.start
+    this.#kept = kept.subarray(cut)
+    return blanked(
+      kept.subarray(0, cut),
       clusters.filter(({ end }) => end <= cut),
     )
   }
@@ -296,6 +326,26 @@ function occurrences(reading: Reading, { name, bytes: wanted }: Pattern): Found[
     at = bytes.indexOf(wanted, end)
   }
   return found
+}
+
+/** How many bytes at the end of the text are the beginning of what is looked for. */
+function endingPart(bytes: Buffer, wanted: Buffer): number {
+  for (let length = Math.min(wanted.length - 1, bytes.length); length > 0; length--) {
+    const at = bytes.length - length
+    if (bytes[at] === wanted[0] && wanted.compare(bytes, at, bytes.length, 0, length) === 0) return length
+  }
+  return 0
+}
+
+/** An escape that the text breaks off in, or half of a pair. */
+const BEGUN_ESCAPE = /(?:%[0-9a-f]?|\\+(?:u[0-9a-f]{0,3}|ud[89ab][0-9a-f]{2}(?:\\(?:u[0-9a-f]{0,3})?)?)?)$/i
+
+/** Where the text breaks off in an escape, which may be inside of another; its length where it does not. */
+function beforeBegunEscape(bytes: Buffer): number {
+  let end = bytes.length
+  for (let length = -1; length !== 0; end -= length)
+    length = BEGUN_ESCAPE.exec(bytes.toString('latin1', Math.max(0, end - MAX_ESCAPE), end))?.[0].length ?? 0
+  return end
 }
 
 function beginningAtEnd(reading: Reading, { name, bytes: wanted }: Pattern): Found[] {

@@ -53,6 +53,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     executor,
     clock,
     log,
+    logs: foundations.logs,
     concurrency: config.concurrency,
     maxCalls: files.maxCalls,
     targets: book,

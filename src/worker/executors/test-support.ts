@@ -1,7 +1,9 @@
 /** Real servers on loopback ports for the tests of this folder; each closes when its test ends. */
+
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createNetServer, type Server, type Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
+import { KeptLog } from '../../../test/support/logs.ts'
 import type { HttpAction } from '../../core/action/action.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 import { type HttpClient, type HttpRequest, targetOf } from '../../outgoing/http-client.ts'
@@ -69,6 +71,7 @@ export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContex
   secrets: null,
   tracingId: null,
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  log: new KeptLog(),
   now: () => Date.now(),
   signal: new AbortController().signal,
   ...override,

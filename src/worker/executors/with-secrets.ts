@@ -37,6 +37,7 @@ async function executeFilled(
   if (!read.ok) return secretFailure(read)
   const redactor = new Redactor(read.values)
   try {
+    context.log.redactWith(redactor)
     const filled = filledAction(action, (name) => read.values.get(name) ?? '')
     return redacted(await executors.execute(filled, context), redactor)
   } catch (error) {
