@@ -1,6 +1,7 @@
 /** API keys: who needs one, what it allows, and how it ends, on two nodes that share a database. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { openEvents } from '../support/event-source.ts'
 import { eventually } from '../support/eventually.ts'
@@ -183,6 +184,56 @@ test('a rotated key is good beside its successor for the overlap', async () => {
   expect(Date.parse(old.body.expiresAt) - Date.now()).toBeGreaterThan(3_500_000)
   expect(answers.map(({ status }) => status)).toEqual([200, 200])
   expect((await ask(atOnce.body.key, 'GET', '/v1/tasks')).status).toBe(200)
+})
+
+test('nobody rotates a key that reaches farther than their own', async () => {
+  const { id: unlimited } = await aKey({ role: 'admin' })
+  const { id: wider } = await aKey({ role: 'viewer', queues: ['a', 'b'] })
+  const { id: within } = await aKey({ role: 'viewer', queues: ['a'], networks: ['127.0.0.1'] })
+  const { key: ofQueue } = await aKey({ role: 'admin', queues: ['a'] })
+  const { key: ofNetwork } = await aKey({ role: 'admin', networks: ['127.0.0.0/8'] })
+  const { key: slow, id: own } = await aKey({ role: 'admin', limits: { requestRate: '50/s' } })
+  const rotate = (key: string, id: string) => ask(key, 'POST', `/v1/keys/${id}/rotate`)
+
+  const refused = [
+    await rotate(ofQueue, unlimited),
+    await rotate(ofQueue, wider),
+    await rotate(ofNetwork, wider),
+    await rotate(slow, wider),
+  ]
+  const allowed = [await rotate(ofNetwork, within), await rotate(slow, own)]
+
+  expect(refused.map(({ status, body }) => `${status} ${body.code}`)).toEqual(Array(4).fill('403 forbidden'))
+  expect(allowed).toMatchObject([
+    { status: 201, body: { queues: ['a'], networks: ['127.0.0.1/32'] } },
+    { status: 201, body: { limits: { requestRate: '50/s' } } },
+  ])
+})
+
+test('the number of keys is exact, whoever adds some at the same time', async () => {
+  await ask(admin, 'POST', '/v1/projects', { name: 'full' })
+  await database.db.run(sql`
+    insert into api_key (id, project_id, name, role, hash, hint)
+    select gen_random_uuid(), p.id, 'filler', 'viewer', sha256(i::text::bytea), 'bf_' from project p, generate_series(1, 995) i
+    where p.name = 'full'`)
+  const make = (url: string) =>
+    request(url, 'POST', '/v1/keys', { name: 'one more', role: 'viewer', project: 'full' }, bearer(admin))
+
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => make([node, other][i % 2]?.url ?? '')),
+  )
+
+  const made = answers.filter(({ status }) => status === 201)
+  expect(made).toHaveLength(5)
+  expect(answers.filter(({ body }) => body.code === 'too_many_keys')).toHaveLength(15)
+  // A key can be replaced all the same, but not without end.
+  const rotate = (id: string) => ask(admin, 'POST', `/v1/keys/${id}/rotate`, {}, { 'belfry-project': 'full' })
+  expect((await rotate(made[0]?.body.id)).status).toBe(201)
+  await database.db.run(sql`
+    insert into api_key (id, project_id, name, role, hash, hint)
+    select gen_random_uuid(), p.id, 'rotated', 'viewer', sha256(('r' || i)::bytea), 'bf_' from project p, generate_series(1, 999) i
+    where p.name = 'full'`)
+  expect(await rotate(made[1]?.body.id)).toMatchObject({ status: 409, body: { code: 'too_many_keys' } })
 })
 
 test('keys are listed without themselves, newest first and page by page', async () => {

@@ -33,6 +33,15 @@ export function limitsWithin(
   return limits as unknown as KeyLimits
 }
 
+/** Whether limits allow anything that others do not. */
+export function exceeds(limits: KeyLimits | null, others: KeyLimits | null): boolean {
+  const names = Object.keys(IS_STRICTER) as (keyof KeyLimits)[]
+  return names.some((name) => {
+    const [given, allowed] = [limits?.[name] ?? null, others?.[name] ?? null]
+    return allowed !== null && (given === null || IS_STRICTER[name](allowed as never, given as never))
+  })
+}
+
 /** Limits that limit nothing are none. */
 export const orNone = (limits: KeyLimits | null): KeyLimits | null =>
   limits !== null && Object.values(limits).some((value) => value !== null) ? limits : null

@@ -15,6 +15,7 @@ import { isInside, parseNetwork } from '../../core/values/network.ts'
 import { utc, utcOrNull } from '../../core/values/utc.ts'
 import {
   type ApiKeyRow,
+  countGoodKeys,
   insertKey,
   type KeyScope,
   listKeys,
@@ -25,13 +26,16 @@ import {
   setKeyLimits,
 } from '../../store/access/api-keys.ts'
 import type { Queryable } from '../../store/database/database.ts'
+import { lockCount } from '../../store/database/lock-count.ts'
 import { knownProjectByName } from '../../store/projects/projects.ts'
 import { type Caller, recordChange } from '../audit-log/record-change.ts'
 import { type Context, nameOf } from '../context.ts'
-import { limitsWithin, refuseNoRoom } from './key-limits.ts'
+import { exceeds, limitsWithin, refuseNoRoom } from './key-limits.ts'
 
 /** Good keys that a project, or the installation, may have; enough for one a machine. */
 const MAX_KEYS = 1_000
+/** The same while keys are replaced, which are good beside their successors for a while. */
+const MAX_KEYS_ROTATING = 2 * MAX_KEYS
 
 /** What key is wanted. */
 export interface KeyToMake extends Reach {
@@ -65,13 +69,9 @@ export function storeKey(
   const { text, ...secret } = newSecret()
   const id = uuidv7()
   return caller.db.transaction(async (tx) => {
-    const [made] = await tx.run(insertKey({ ...key, ...secret, id }, MAX_KEYS))
-    if (!made)
-      throw new Refusal(
-        'too_many_keys',
-        `${key.projectId === null ? 'The installation' : 'The project'} has ${MAX_KEYS} valid API keys, which is the limit. Revoke keys that are no longer used.`,
-      )
     const { projectId, name } = key
+    await refuseTooMany(tx, projectId, MAX_KEYS)
+    await tx.run(insertKey({ ...key, ...secret, id }))
     await recordChange(tx, caller, {
       action: 'key.create',
       projectId,
@@ -80,6 +80,18 @@ export function storeKey(
     })
     return { id, key: text }
   })
+}
+
+/** Until the commit nobody else adds a key, so that the limit is exact. */
+async function refuseTooMany(tx: Queryable, projectId: string | null, limit: number): Promise<void> {
+  await tx.run(lockCount('keys', projectId))
+  const [good] = await tx.run(countGoodKeys(projectId))
+  if (good && good.count < limit) return
+  const owner = projectId === null ? 'The installation' : 'The project'
+  throw new Refusal(
+    'too_many_keys',
+    `${owner} has ${limit} valid API keys, which is the limit. Revoke keys that are no longer used.`,
+  )
 }
 
 /** What a key may do. */
@@ -144,6 +156,19 @@ function reachWithin(own: Reach, wanted: Reach, now: number): Reach {
   }
 }
 
+/** Whether a key could be used where the caller's own reach ends. */
+function reachesBeyond(own: Reach, { queues, networks, limits }: Reach): boolean {
+  const { queues: ownQueues, networks: ownNetworks } = own
+  if (ownQueues !== null && !queues?.every((queue) => ownQueues.includes(queue))) return true
+  const within = networksOf(ownNetworks)
+  if (
+    ownNetworks !== null &&
+    !(networks && networksOf(networks).every((network) => isInside(within, network)))
+  )
+    return true
+  return exceeds(limits, own.limits)
+}
+
 const networksOf = (texts: readonly string[] | null) =>
   (texts ?? []).flatMap((text) => parseNetwork(text) ?? [])
 
@@ -169,6 +194,11 @@ async function theKey(db: Queryable, scope: KeyScope, id: string): Promise<ApiKe
   return key
 }
 
+async function lockedKey(tx: Queryable, scope: KeyScope, id: string): Promise<ApiKeyRow> {
+  await tx.run(lockKey(scope, id))
+  return theKey(tx, scope, id)
+}
+
 /** Changes the limits of a key. All nodes follow within a second. */
 export async function limitKey(
   context: Context,
@@ -178,9 +208,7 @@ export async function limitKey(
   const { db, reach, wakeUps } = context
   const scope = scopeOf(context)
   await db.transaction(async (tx) => {
-    const [key] = await tx.run(lockKey(scope, id))
-    const before = key && (await theKey(tx, scope, id))
-    if (!before) throw new Refusal('not_found', `API key ${id} does not exist.`)
+    const before = await lockedKey(tx, scope, id)
     const problems: Problem[] = []
     const wanted = { ...(before.limits ?? NO_KEY_LIMITS), ...editFrom<KeyLimits>(edit) }
     const limits = limitsWithin(reach.limits, wanted, (problem) => void problems.push(problem))
@@ -203,7 +231,7 @@ export async function endKey(context: Context, id: string): Promise<void> {
   const { db, wakeUps } = context
   const scope = scopeOf(context)
   await db.transaction(async (tx) => {
-    const old = await theKey(tx, scope, id)
+    const old = await lockedKey(tx, scope, id)
     await tx.run(revokeKey(scope, id))
     if (old.revokedAt !== null) return
     await recordChange(tx, context, {
@@ -232,16 +260,22 @@ export async function replaceKey(
 ): Promise<ApiKeyRow & MadeKey> {
   const { db, reach, clock, wakeUps, actor } = context
   const scope = scopeOf(context)
-  const old = await theKey(db, scope, id)
-  const now = clock.now()
-  const { expiresAt: ends } = reachWithin(
-    reach,
-    { ...old, expiresAt: expiresAt ?? lifeOf(old, reach, now) },
-    now,
-  )
   const { text, ...secret } = newSecret()
-  const successor = { ...secret, id: uuidv7(), createdBy: nameOf(actor), expiresAt: ends, overlapMs }
   const made = await db.transaction(async (tx) => {
+    const old = await lockedKey(tx, scope, id)
+    if (reachesBeyond(reach, old))
+      throw new Refusal(
+        'forbidden',
+        'This API key is limited, and a key that is not limited in the same way can only be rotated by others.',
+      )
+    const now = clock.now()
+    const { expiresAt: ends } = reachWithin(
+      reach,
+      { ...old, expiresAt: expiresAt ?? lifeOf(old, reach, now) },
+      now,
+    )
+    await refuseTooMany(tx, old.projectId, MAX_KEYS_ROTATING)
+    const successor = { ...secret, id: uuidv7(), createdBy: nameOf(actor), expiresAt: ends, overlapMs }
     const [rotated] = await tx.run(rotateKey(scope, id, successor))
     if (!rotated)
       throw new Refusal('key_ended', `API key ${id} has expired, was revoked, or was rotated before.`)

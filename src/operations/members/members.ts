@@ -6,11 +6,11 @@ import {
   deleteMember,
   findMember,
   listMembers,
-  lockMembers,
   type MemberKind,
   type MemberRow,
   saveMember,
 } from '../../store/access/people.ts'
+import { lockCount } from '../../store/database/lock-count.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import { type Context, nameOf } from '../context.ts'
 
@@ -44,7 +44,7 @@ export async function setMember(
   const who = kind === 'email' ? given.toLowerCase() : given
   const createdBy = nameOf(context.actor)
   const saved = await context.db.transaction(async (tx) => {
-    await tx.run(lockMembers(projectId))
+    await tx.run(lockCount('members', projectId))
     const [before] = await tx.run(findMember(projectId, { kind, who }))
     const toSave = { id: uuidv7(), projectId, kind, who, role, createdBy }
     const [member] = await tx.run(saveMember(toSave, MAX_MEMBERS))

@@ -63,13 +63,15 @@ export interface NewApiKey extends Reach {
 
 const texts = (values: readonly string[] | null) => values && list(values, (value) => value)
 
-/** No row: the project, or the installation, has as many good keys as it may have. */
-export const insertKey = (key: NewApiKey, maxKeys: number) => sql<{ createdAt: number }>`
+/** How many good keys a project, or the installation, has. */
+export const countGoodKeys = (projectId: string | null) => sql<{ count: number }>`
+  select count(*)::integer as count from api_key k where k.project_id is not distinct from ${projectId}::uuid and ${good}`
+
+export const insertKey = (key: NewApiKey) => sql<{ createdAt: number }>`
   insert into api_key (id, project_id, name, role, hash, hint, queues, networks, created_by, expires_at, request_rate, min_period_ms, max_ahead_ms, max_payload_bytes)
-  select ${key.id}::uuid, ${key.projectId}::uuid, ${key.name}, ${key.role}, ${key.hash}::bytea, ${key.hint},
-         ${texts(key.queues)}::text[], ${texts(key.networks)}::text[]::cidr[], ${key.createdBy}, to_timestamp(${key.expiresAt}::float8 / 1000),
-         ${key.limits?.requestRate ?? null}, ${key.limits?.minPeriodMs ?? null}::bigint, ${key.limits?.maxAheadMs ?? null}::bigint, ${key.limits?.maxPayloadBytes ?? null}::integer
-  where (select count(*) from api_key k where k.project_id is not distinct from ${key.projectId}::uuid and ${good}) < ${maxKeys}::integer
+  values (${key.id}, ${key.projectId}, ${key.name}, ${key.role}, ${key.hash}, ${key.hint},
+          ${texts(key.queues)}::text[], ${texts(key.networks)}::text[]::cidr[], ${key.createdBy}, to_timestamp(${key.expiresAt}::float8 / 1000),
+          ${key.limits?.requestRate ?? null}, ${key.limits?.minPeriodMs ?? null}::bigint, ${key.limits?.maxAheadMs ?? null}::bigint, ${key.limits?.maxPayloadBytes ?? null}::integer)
   returning created_at as "createdAt"`
 
 /** Which keys somebody may manage: those of a project, and those of the installation when it is their business. */

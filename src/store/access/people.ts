@@ -65,10 +65,6 @@ export const listMembers = (projectId: string | null) => sql<MemberRow>`
   where m.project_id is not distinct from ${projectId}::uuid
   order by m.kind, m.who`
 
-/** Members of a project, or of the installation, are changed one after the other, so that their number is exact. */
-export const lockMembers = (projectId: string | null) => sql`
-  select pg_advisory_xact_lock(hashtextextended('belfry.members:' || coalesce(${projectId}::text, ''), 0))`
-
 export const findMember = (
   projectId: string | null,
   { kind, who }: Pick<MemberRow, 'kind' | 'who'>,
