@@ -10,6 +10,7 @@ import {
   removeBlackout,
   wakeDeferred,
 } from '../../store/projects/blackouts.ts'
+import { lockProject } from '../../store/projects/projects.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
@@ -29,6 +30,7 @@ export async function createBlackout(context: Context, input: NewBlackout): Prom
   if (spanAt(rule, now) === null && spanAfter(rule, now) === null) throw isOver()
   const row = { id: uuidv7(), projectId, name: input.name, effect: input.effect ?? 'skip', rule }
   const stored = await db.transaction(async (tx) => {
+    await tx.run(lockProject(projectId))
     const [inserted] = await tx.run(insertBlackout(row))
     if (!inserted) throw tooMany()
     const { name, effect } = row

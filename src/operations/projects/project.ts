@@ -6,6 +6,7 @@ import { uuidv7 } from '../../core/ids.ts'
 import { editFrom, inWords, type LimitsEdit, type ProjectLimits } from '../../core/limits/limits.ts'
 import { isInside, type Network, parseNetwork } from '../../core/values/network.ts'
 import { violatedConstraint } from '../../store/database/database.ts'
+import { lockCount } from '../../store/database/lock-count.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import { forgetUse } from '../../store/limits/project-use.ts'
 import {
@@ -49,6 +50,7 @@ export async function createProject(context: Context, name: string, edit: Projec
   const id = uuidv7()
   try {
     await db.transaction(async (tx) => {
+      await tx.run(lockCount('projects', null))
       const [made] = await tx.run(insertProject({ id, name, maxProjects: MAX_PROJECTS }))
       if (!made)
         throw new Refusal('too_many_projects', `There are ${MAX_PROJECTS} projects, which is the limit.`)

@@ -1,6 +1,7 @@
 /** Secrets of a project: written by whoever may edit, read by nobody. Only attempts are given their values. */
 import { Refusal } from '../../core/errors.ts'
 import { secretBinding } from '../../secrets/vault.ts'
+import { lockProject } from '../../store/projects/projects.ts'
 import { closeToOlderBuilds, noteKey, olderNodes } from '../../store/secrets/keys.ts'
 import {
   deleteSecret,
@@ -34,6 +35,7 @@ export async function setSecret(context: Context, name: string, value: string): 
   const [closed] = await db.run(closeToOlderBuilds())
   if (!closed) throw await olderNodesAlive(context)
   const written = await db.transaction(async (tx) => {
+    await tx.run(lockProject(projectId))
     await tx.run(noteKey(ring.first.fingerprint))
     const [row] = await tx.run(nextSecretVersion({ projectId, name, most: MAX_SECRETS }))
     if (!row)

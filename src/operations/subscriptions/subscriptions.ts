@@ -19,6 +19,7 @@ import {
   type SubscriptionRow,
 } from '../../store/events/subscriptions.ts'
 import { currentPosition } from '../../store/history/current-position.ts'
+import { lockProject } from '../../store/projects/projects.ts'
 import { noteKey } from '../../store/secrets/keys.ts'
 import { requireAccess } from '../access/require.ts'
 import { recordChange } from '../audit-log/record-change.ts'
@@ -72,6 +73,7 @@ export async function createSubscription(context: Context, input: NewSubscriptio
     position: formatPosition(position),
   }
   return db.transaction(async (tx) => {
+    await tx.run(lockProject(projectId))
     if (stored.keyId !== null) await tx.run(noteKey(stored.keyId))
     const [made] = await tx.run(insertSubscription(subscription, MAX_SUBSCRIPTIONS))
     if (!made)
@@ -89,7 +91,7 @@ export async function createSubscription(context: Context, input: NewSubscriptio
   })
 }
 
-/** Only who may read the audit log may decide where it is sent. */
+/** Only who may read the audit log may decide whether, from where on and where to it is sent. */
 function requireSource(context: Context, filter: EventFilter | undefined): void {
   if (sourceOf(filter ?? {}) === 'audit-log') requireAccess(context, 'administer')
 }
@@ -159,6 +161,7 @@ export async function removeSubscription(context: Context, id: string): Promise<
   await db.transaction(async (tx) => {
     await tx.run(lockSubscription({ projectId, id }))
     const before = await readSubscription(tx, projectId, id)
+    requireSource(context, before.filter)
     await tx.run(deleteSubscription({ projectId, id }))
     await recordChange(tx, context, {
       action: 'subscription.delete',
@@ -179,6 +182,7 @@ export async function wakeSubscription(
   return db.transaction(async (tx) => {
     await tx.run(lockSubscription({ projectId, id }))
     const before = await readSubscription(tx, projectId, id)
+    if (position !== null) requireSource(context, before.filter)
     await tx.run(resumeSubscription({ projectId, id, position }))
     const row = await readSubscription(tx, projectId, id)
     await recordChange(tx, context, {

@@ -12,6 +12,7 @@ import {
 } from '../../core/target/target-state.ts'
 import { utcOrNull } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
+import { lockProject } from '../../store/projects/projects.ts'
 import {
   dropEmptyTargetSetting,
   findTargetSetting,
@@ -112,6 +113,7 @@ async function change(
 ): Promise<void> {
   const { db, projectId, wakeUps } = context
   await db.transaction(async (tx) => {
+    await tx.run(lockProject(projectId))
     const [made] = await tx.run(makeTargetSetting({ projectId, pattern }))
     if (!made) throw tooMany()
     await tx.run(statement(made))
