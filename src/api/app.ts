@@ -26,6 +26,7 @@ import { compressAnswers } from './http/compression.ts'
 import { type ConnectionLimits, serverOptions } from './http/connection-limits.ts'
 import { answerOtherOrigins } from './http/cross-origin.ts'
 import { handleErrors, refuse, toRefusal } from './http/errors.ts'
+import { readForwardedFor } from './http/forwarded-for.ts'
 import { guardHost } from './http/host-guard.ts'
 import { keyAuthenticator } from './http/key-authenticator.ts'
 import { takeLargeBodiesInTurn } from './http/large-bodies.ts'
@@ -155,6 +156,7 @@ export async function createApp({
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
+  readForwardedFor(app)
   app.server.maxConnections = connections.maxConnections
   const slowReaders = new SlowReaders(app.server, connections.responseTimeoutMs)
   const slowSenders = new SlowSenders(app.server, connections.requestTimeoutMs)

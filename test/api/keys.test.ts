@@ -253,7 +253,18 @@ test('a key that is limited to queues leaves tasks and runs of others alone', as
   const { key } = await aKey({ role: 'admin', queues: ['a'] })
   const task = { action: { type: 'sleep', duration: '0s' }, schedule: { type: 'manual' } }
   const own = (await ask(key, 'POST', '/v1/tasks', { ...task, queue: 'a' })).body.id
-  const foreign = (await ask(admin, 'POST', '/v1/tasks', { ...task, queue: 'b' })).body.id
+  const daily = { type: 'cron', expression: '0 0 * * *' }
+  const theirs = { ...task, schedule: daily, queue: 'b', key: 'of-b', startAt: '2020-01-01T00:00:00Z' }
+  const foreign = (await ask(admin, 'POST', '/v1/tasks', theirs)).body.id
+  const moved = (await ask(admin, 'POST', '/v1/tasks', { ...task, queue: 'b' })).body.id
+  await ask(admin, 'PATCH', `/v1/tasks/${moved}`, { queue: 'a' })
+  const past = { from: '2021-01-01T00:00:00Z', to: '2021-01-03T00:00:00Z' }
+  const { body: backfill } = await ask(admin, 'POST', `/v1/tasks/${foreign}/backfill`, past)
+  const { body: ended } = await ask(admin, 'POST', `/v1/tasks/${foreign}/trigger`)
+  await ask(admin, 'POST', `/v1/runs/${ended.id}/cancel`)
+  const { body: run } = await ask(admin, 'POST', `/v1/tasks/${foreign}/trigger`)
+  const job = { user_id: 'ada', schedule: '0 0 * * *', code_location: 'http://127.0.0.1:1/' }
+  const { body: ofAda } = await ask(admin, 'POST', '/submit_job', job)
 
   const allowed = [
     await ask(key, 'GET', `/v1/tasks/${foreign}`),
@@ -273,7 +284,25 @@ test('a key that is limited to queues leaves tasks and runs of others alone', as
     await ask(key, 'POST', `/v1/tasks/${foreign}/trigger`),
     await ask(key, 'POST', `/v1/tasks/${own}/trigger`, { queue: 'b' }),
     await ask(key, 'POST', '/v1/queues/b/pause'),
+    await ask(key, 'POST', `/v1/tasks/${foreign}/resume`),
+    await ask(key, 'POST', `/v1/tasks/${foreign}/skip-next`),
+    await ask(key, 'DELETE', `/v1/tasks/${foreign}/skip-next`),
+    await ask(key, 'POST', `/v1/tasks/${foreign}/cancel`),
+    await ask(key, 'POST', `/v1/tasks/${foreign}/rollback`, { version: 1 }),
+    await ask(key, 'POST', `/v1/tasks/${moved}/rollback`, { version: 1 }),
+    await ask(key, 'POST', `/v1/tasks/${foreign}/backfill`, past),
+    await ask(key, 'POST', `/v1/backfills/${backfill.id}/cancel`),
+    await ask(key, 'POST', `/v1/runs/${run.id}/cancel`),
+    await ask(key, 'POST', `/v1/runs/${ended.id}/retry`),
+    await ask(key, 'PATCH', '/v1/queues/b', { concurrencyLimit: 1 }),
+    await ask(key, 'POST', '/v1/queues/b/resume'),
+    await ask(key, 'PUT', '/v1/tasks/by-key/of-b', { ...task, queue: 'a' }),
+    await ask(key, 'PUT', '/v1/tasks/by-key/new', task),
+    await ask(key, 'POST', '/tasks', { command: '5s' }),
+    await ask(key, 'POST', '/submit_job', job),
+    await ask(key, 'POST', '/delete_job', { user_id: 'ada', job_id: ofAda.job_id }),
     await ask(key, 'POST', '/v1/dead-letters/redrive', { filter: {} }),
+    await ask(key, 'POST', '/v1/blackouts', { name: 'none' }),
     await ask(key, 'POST', '/v1/worker/register', { handlers: ['h'], queues: ['b'] }),
   ]
 
@@ -281,5 +310,6 @@ test('a key that is limited to queues leaves tasks and runs of others alone', as
   expect(refused.map(({ status, body }) => `${status} ${body.code}`)).toEqual(
     refused.map(() => '403 forbidden'),
   )
+  expect([backfill.id, run.id, ofAda.job_id]).toEqual(Array(3).fill(expect.any(String)))
   expect(refused[0]?.body.detail).toContain('This API key cannot be used for the queue b.')
 })

@@ -96,6 +96,67 @@ describe.each(
   })
 })
 
+/** Whose operations look at the queue: what test/api/keys.test.ts shows of each of them. */
+const OF_QUEUE = [
+  'POST /v1/tasks',
+  'PUT /v1/tasks/by-key/:key',
+  'POST /v1/tasks/bulk',
+  'PATCH /v1/tasks/:id',
+  'DELETE /v1/tasks/:id',
+  'POST /v1/tasks/:id/pause',
+  'POST /v1/tasks/:id/resume',
+  'POST /v1/tasks/:id/skip-next',
+  'DELETE /v1/tasks/:id/skip-next',
+  'POST /v1/tasks/:id/cancel',
+  'POST /v1/tasks/:id/rollback',
+  'POST /v1/tasks/:id/backfill',
+  'POST /v1/backfills/:id/cancel',
+  'POST /v1/tasks/:id/trigger',
+  'POST /v1/runs/:id/retry',
+  'POST /v1/runs/:id/cancel',
+  'PATCH /v1/queues/:name',
+  'POST /v1/queues/:name/pause',
+  'POST /v1/queues/:name/resume',
+  'POST /v1/keys',
+  'POST /v1/keys/:id/rotate',
+  'POST /v1/worker/register',
+  'POST /submit_job',
+  'POST /delete_job',
+  'POST /tasks',
+]
+
+test('a key that is limited to queues changes nothing but what is in a queue', async () => {
+  const queues = { name: 'limited', role: 'admin', project: null, queues: ['a'] }
+  const { body } = await send('POST', '/v1/keys', queues, admin)
+  const headers = { authorization: `Bearer ${body.key}`, 'belfry-project': 'own' }
+  const changing = ROUTES.filter(
+    ({ method, access }) => !/GET|HEAD/.test(method) && !/read|public|self|token/.test(access),
+  )
+  const named = ({ method, url }: AccessedRoute) => `${method} ${url}`
+
+  const refused: string[] = []
+  for (const route of changing) {
+    const project = isNamed(route) ? 'default' : 'own'
+    const { status, body } = await ask(route, project, headers)
+    if (status === 403 && body.detail.includes('more than one queue')) refused.push(named(route))
+  }
+
+  expect(
+    changing
+      .filter(({ isOfQueue }) => isOfQueue)
+      .map(named)
+      .sort(),
+  ).toEqual([...OF_QUEUE].sort())
+  expect(refused.sort()).toEqual(
+    changing
+      .map(named)
+      .filter((route) => !OF_QUEUE.includes(route))
+      .sort(),
+  )
+  expect(refused).toContain('POST /v1/blackouts')
+  expect(refused).toContain('POST /v1/members')
+})
+
 /** What is in another project. */
 const hiddenIn = (answer: Answer): string =>
   answer.status === 404 && answer.body === null ? 'not found' : verdictOf(answer)

@@ -9,6 +9,8 @@ const database = await createTestDatabase()
 const believing = await startTestNode(database, { roles: 'api', trustedProxies: '127.0.0.0/8,10.0.0.0/8' })
 const named = await startTestNode(database, { roles: 'api', publicUrl: PUBLIC })
 
+const as = (token: string) => ({ authorization: `Bearer ${token}` })
+
 /** `fetch` sets the host itself. */
 function statusOf(node: TestNode, method: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -66,4 +68,33 @@ test('a name that only a header claims lets nobody in', async () => {
   const rebinding = { host: 'evil.example', 'x-forwarded-host': 'localhost' }
 
   expect(await statusOf(believing, 'GET', rebinding)).toBe(421)
+})
+
+test.each([
+  ['a word', '198.51.100.1, unknown', '127.0.0.1'],
+  ['a long text', 'x'.repeat(8_000), '127.0.0.1'],
+  ['an address with a port', '203.0.113.9:4711', '203.0.113.9'],
+  ['an IPv6 address in brackets', '[2001:db8::9]:443', '2001:db8::9'],
+])('%s is read as an address or not at all', async (_, forwarded, client) => {
+  expect(await editor(believing, { 'x-forwarded-for': forwarded })).toBe(client)
+})
+
+test('a worker is heard from the networks of its key only', async () => {
+  const { body: admin } = await believing.request('POST', '/v1/keys', { name: 'admin', role: 'admin' })
+  const fields = { name: 'worker', role: 'worker', project: 'default', networks: ['203.0.113.0/24'] }
+  const { body: key } = await believing.request('POST', '/v1/keys', fields, as(admin.key))
+  const from = (address: string, token: string) => ({ ...as(token), 'x-forwarded-for': address })
+  const register = (address: string) =>
+    believing.request('POST', '/v1/worker/register', { handlers: ['h'] }, from(address, key.key))
+  const { body: worker } = await register('203.0.113.9')
+
+  const beat = (address: string) =>
+    believing.request('POST', '/v1/worker/heartbeat', {}, from(address, worker.token))
+  const answers = [await register('198.51.100.1'), await beat('203.0.113.10'), await beat('198.51.100.1')]
+
+  expect(answers.map(({ status, body }) => [status, body.code])).toEqual([
+    [403, 'forbidden'],
+    [200, undefined],
+    [403, 'forbidden'],
+  ])
 })

@@ -81,18 +81,22 @@ const history = {
 }
 
 export function jobRoutes(app: App): void {
-  app.post('/submit_job', { schema: submit, config: { access: 'edit' } }, async (request, reply) => {
-    try {
-      const input = toCreateTask(request.body)
-      const traceparent = traceparentOf(request)
-      const repeat = idempotencyOf(request)
-      const { body, isReplay } = await createTask(request.context, { input, traceparent, repeat, present })
-      if (isReplay) reply.header('idempotent-replayed', 'true')
-      return body as Job
-    } catch (error) {
-      throw error instanceof Refusal ? inItsWords(error, request.body) : error
-    }
-  })
+  app.post(
+    '/submit_job',
+    { schema: submit, config: { access: 'edit', isOfQueue: true } },
+    async (request, reply) => {
+      try {
+        const input = toCreateTask(request.body)
+        const traceparent = traceparentOf(request)
+        const repeat = idempotencyOf(request)
+        const { body, isReplay } = await createTask(request.context, { input, traceparent, repeat, present })
+        if (isReplay) reply.header('idempotent-replayed', 'true')
+        return body as Job
+      } catch (error) {
+        throw error instanceof Refusal ? inItsWords(error, request.body) : error
+      }
+    },
+  )
 
   app.post(
     '/retrieve_all_jobs',
@@ -108,7 +112,7 @@ export function jobRoutes(app: App): void {
 
   app.post(
     '/delete_job',
-    { schema: remove, config: { access: 'edit' } },
+    { schema: remove, config: { access: 'edit', isOfQueue: true } },
     async ({ body: { user_id, job_id }, context }) => {
       // Somebody else's job is as good as none.
       if ((await getJob(context, job_id)).owner !== user_id) noJob(job_id)

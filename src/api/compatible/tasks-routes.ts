@@ -62,16 +62,20 @@ export function compatibleTaskRoutes(app: App): void {
     refuse(inItsWords(toRefusal(error, request)), request, reply),
   )
 
-  app.post('/tasks', { schema: schedule, config: { access: 'edit' } }, async (request, reply) => {
-    const { body, isReplay } = await createTask(request.context, {
-      input: toCreateTask(request.body),
-      traceparent: traceparentOf(request),
-      repeat: idempotencyOf(request),
-      present,
-    })
-    if (isReplay) reply.header('idempotent-replayed', 'true')
-    return body as TaskResponse
-  })
+  app.post(
+    '/tasks',
+    { schema: schedule, config: { access: 'edit', isOfQueue: true } },
+    async (request, reply) => {
+      const { body, isReplay } = await createTask(request.context, {
+        input: toCreateTask(request.body),
+        traceparent: traceparentOf(request),
+        repeat: idempotencyOf(request),
+        present,
+      })
+      if (isReplay) reply.header('idempotent-replayed', 'true')
+      return body as TaskResponse
+    },
+  )
 
   app.get('/tasks', { schema: list, config: { access: 'read' } }, async ({ query, context }, reply) => {
     const before = decodeCursor(query.cursor, isTaskPosition)?.[0]

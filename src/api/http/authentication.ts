@@ -26,13 +26,14 @@ import { Refusal } from '../../core/errors.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 import { attemptOfToken } from '../../operations/access/attempt-token.ts'
 import type { Principal } from '../../operations/access/principal.ts'
-import { requireAccess } from '../../operations/access/require.ts'
+import { requireAccess, requireAllQueues } from '../../operations/access/require.ts'
 import { type Actor, type Call, type Context, contextOf, type Facilities } from '../../operations/context.ts'
 import type { KeyBook } from '../../operations/keys/key-book.ts'
 import type { ProjectBook } from '../../operations/projects/project-book.ts'
 import type { KnownProject } from '../../store/projects/projects.ts'
 import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers.ts'
 import type { App } from '../app.ts'
+import { requireNetwork } from './key-authenticator.ts'
 import { reasonOf } from './reason.ts'
 import { bearerOf } from './request.ts'
 
@@ -44,6 +45,8 @@ export interface AccessedRoute {
   readonly method: string
   readonly url: string
   readonly access: Access
+  /** Whether keys that are limited to queues may call it although it changes something. */
+  readonly isOfQueue: boolean
 }
 
 declare module 'fastify' {
@@ -60,6 +63,11 @@ declare module 'fastify' {
     isByAttempt?: boolean
     /** The request may last: it is cut off when the caller's credential ends. */
     isLong?: boolean
+    /**
+     * The request changes tasks, runs or workers of one queue, and its operation refuses a key that is limited to others.
+     * Whatever else changes something is refused to keys that are limited to queues.
+     */
+    isOfQueue?: boolean
   }
 
   interface FastifyInstance {
@@ -189,7 +197,10 @@ function requireDeclarations(app: App): void {
     for (const { method, url, config } of declared) {
       if (config?.access === undefined)
         throw new Error(`the route ${String(method)} ${url} declares no access`)
-      for (const one of [method].flat()) app.accessTable.push({ method: one, url, access: config.access })
+      for (const one of [method].flat()) {
+        const { access, isOfQueue = false } = config
+        app.accessTable.push({ method: one, url, access, isOfQueue })
+      }
     }
   })
 }
@@ -253,8 +264,13 @@ async function callOf(
   request.caller = { actor, projectId: project.id }
   requireAccess({ grant, projectId: project.id }, access)
   refuseArchived(project, access)
+  if (changesMore(request, access)) requireAllQueues({ reach })
   return { projectId: project.id, actor, grant, reach }
 }
+
+/** Whether a request changes what is not in one queue. */
+const changesMore = (request: FastifyRequest, access: GrantedAccess): boolean =>
+  access !== 'read' && request.method !== 'GET' && request.method !== 'HEAD' && !configOf(request).isOfQueue
 
 /** The project that a request names, in its path or its header. */
 function projectNameIn(request: FastifyRequest): string | undefined {
@@ -269,7 +285,7 @@ function projectNameIn(request: FastifyRequest): string | undefined {
 /** It cannot be archived, so it need not be looked up. */
 const DEFAULT_PROJECT = { id: DEFAULT_PROJECT_ID, name: 'default', isArchived: false }
 
-/** The worker that a request comes from. Its tokens are good for as long as the key is that it registered with. */
+/** The worker that a request comes from. Its tokens are good for as long as the key is that it registered with, and where that is. */
 async function workerOf(
   request: FastifyRequest,
   { remoteWorkers, keys, facilities }: AuthenticationOptions,
@@ -278,8 +294,9 @@ async function workerOf(
   const worker = request.attempt
     ? await remoteWorkers.find(request.attempt.hostId)
     : await remoteWorkers.authenticate(bearerOf(request))
-  const isGood = worker.keyId === null ? await keys.isOpen() : await keys.isGood(worker.keyId)
-  if (isGood) return worker
+  const key = worker.keyId === null ? null : await keys.findById(worker.keyId)
+  if (key) requireNetwork(key, request)
+  if (key ?? (worker.keyId === null && (await keys.isOpen()))) return worker
   throw new Refusal(
     'unknown_token',
     'The API key that this worker registered with is no longer valid. Register again with a valid key.',

@@ -25,9 +25,8 @@ export const keyAuthenticator =
 
 /** Whoever shows a key, in whichever way. */
 export function principalOfKey(key: GoodKey, { ip }: FastifyRequest, keys: KeyBook): Principal {
-  const { id, name, role, projectId, networks, reach } = key
-  if (networks !== null && !isWithin(networks, ip))
-    throw new Refusal('forbidden', `This API key cannot be used from ${ip}.`)
+  const { id, name, role, projectId, reach } = key
+  requireNetwork(key, { ip })
   keys.noteUse(id)
   return {
     actor: { kind: 'key', id, name, role, projectId, address: ip },
@@ -36,6 +35,15 @@ export function principalOfKey(key: GoodKey, { ip }: FastifyRequest, keys: KeyBo
     reach,
     onEnd: (listener) => keys.onEnd(id, listener),
   }
+}
+
+/** Refuses a request from where the key cannot be used. */
+export function requireNetwork(
+  { networks }: Pick<GoodKey, 'networks'>,
+  { ip }: Pick<FastifyRequest, 'ip'>,
+): void {
+  if (networks !== null && !isWithin(networks, ip))
+    throw new Refusal('forbidden', `This API key cannot be used from ${ip}.`)
 }
 
 const NO_PROJECTS: Grant['projects'] = new Map()

@@ -21,8 +21,11 @@ export function requireQueue({ reach: { queues } }: Pick<Context, 'reach'>, queu
 export const requireQueueOf = (caller: Pick<Context, 'reach'>, { queue }: { readonly queue: string }): void =>
   requireQueue(caller, queue)
 
-/** Refuses a caller whose key is limited to queues, for what concerns all of them. */
+/** Refuses a caller whose key is limited to queues, for what concerns more than one of them. */
 export function requireAllQueues({ reach: { queues } }: Pick<Context, 'reach'>): void {
   if (queues !== null)
-    throw new Refusal('forbidden', 'This request concerns all queues, and this API key is limited to some.')
+    throw new Refusal(
+      'forbidden',
+      'This API key is limited to queues, and this request concerns more than one queue.',
+    )
 }

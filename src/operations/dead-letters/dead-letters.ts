@@ -18,7 +18,6 @@ import {
 import { cancelRedrive, findRedrives, insertRedrive, type RedriveRow } from '../../store/history/redrives.ts'
 import { NO_ID, type RunPosition, runsById } from '../../store/history/run-search.ts'
 import type { RunRow } from '../../store/history/runs.ts'
-import { requireAllQueues } from '../access/require.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 
@@ -130,7 +129,6 @@ export async function dismissLetters(
   context: Context,
   { filter, dryRun = false }: { filter: DeadLetterFilter; dryRun?: boolean | undefined },
 ): Promise<{ count: number; isComplete: boolean }> {
-  requireAllQueues(context)
   if (dryRun) {
     const { count, isComplete } = await forecastRedrive(context, filter)
     return { count, isComplete }
@@ -181,7 +179,6 @@ export async function beginRedrive(
   { filter, rate }: { readonly filter: FilterInput; readonly rate?: number | undefined },
 ): Promise<RedriveRow> {
   const { db, clock, projectId } = context
-  requireAllQueues(context)
   const id = uuidv7()
   const meant = filterOf(filter)
   const to = Math.min(meant.to ?? Number.POSITIVE_INFINITY, Math.ceil(clock.now()))

@@ -11,7 +11,14 @@ import type { Clock } from '../../runtime/clock.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { Service } from '../../runtime/service.ts'
 import { ShortMemory } from '../../runtime/short-memory.ts'
-import { anyKey, findGoodKey, type GoodKeyRow, goodAmong, noteUses } from '../../store/access/api-keys.ts'
+import {
+  anyKey,
+  findGoodKey,
+  type GoodKeyRow,
+  goodAmong,
+  goodKeyById,
+  noteUses,
+} from '../../store/access/api-keys.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { WakeUps } from '../../transport/wake-ups.ts'
@@ -55,7 +62,7 @@ const ADMIN_KEY: GoodKey = {
 export class KeyBook implements Service {
   readonly #options: KeyBookOptions
   readonly #byHash = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
-  readonly #byId = new ShortMemory<boolean>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
+  readonly #byId = new ShortMemory<GoodKey | null>({ freshMs: FRESH_MS, max: MAX_KEYS_KNOWN })
   readonly #adminHash: Buffer | null
   /** Who wants to know when a key ends, by its id. */
   readonly #listeners = new Map<string, Set<() => void>>()
@@ -123,10 +130,13 @@ export class KeyBook implements Service {
     })
   }
 
-  /** Whether a key is still good that was so before. */
-  isGood(id: string): boolean | Promise<boolean> {
-    if (id === ADMIN_KEY_ID) return this.#adminHash !== null
-    return this.#byId.get(id, async () => (await this.#options.db.run(goodAmong([id]))).length > 0)
+  /** The key with this id, which was found good before; null when it no longer is. */
+  findById(id: string): GoodKey | null | Promise<GoodKey | null> {
+    if (id === ADMIN_KEY_ID) return this.#adminHash === null ? null : ADMIN_KEY
+    return this.#byId.get(id, async () => {
+      const [row] = await this.#options.db.run(goodKeyById(id))
+      return row ? goodKey(row) : null
+    })
   }
 
   noteUse(id: string): void {

@@ -32,10 +32,13 @@ const limits = part`case when num_nonnulls(k.request_rate, k.min_period_ms, k.ma
 
 const good = part`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`
 
+const known = part`k.id, k.name, k.role, k.project_id as "projectId", k.queues, k.networks::text[] as networks, k.expires_at as "expiresAt", ${limits}`
+
 export const findGoodKey = (hash: Buffer) => sql<GoodKeyRow>`
-  select k.id, k.name, k.role, k.project_id as "projectId", k.queues, k.networks::text[] as networks, k.expires_at as "expiresAt", ${limits}
-  from api_key k
-  where k.hash = ${hash} and ${good}`
+  select ${known} from api_key k where k.hash = ${hash} and ${good}`
+
+export const goodKeyById = (id: string) => sql<GoodKeyRow>`
+  select ${known} from api_key k where k.id = ${id} and ${good}`
 
 /** Those of the given keys that are good. */
 export const goodAmong = (ids: readonly string[]) => sql<{ id: string }>`

@@ -62,7 +62,7 @@ const cancel = {
 export function backfillRoutes(app: App): void {
   app.post(
     '/v1/tasks/:id/backfill',
-    { schema: begin, config: { access: 'operate' } },
+    { schema: begin, config: { access: 'operate', isOfQueue: true } },
     async (request, reply) => {
       const { id: taskId } = request.params
       const input = request.body
@@ -100,7 +100,7 @@ export function backfillRoutes(app: App): void {
 
   app.post(
     '/v1/backfills/:id/cancel',
-    { schema: cancel, config: { access: 'operate' } },
+    { schema: cancel, config: { access: 'operate', isOfQueue: true } },
     async ({ params, context }) => presentBackfill(await cancelBackfill(context, params.id)),
   )
 }

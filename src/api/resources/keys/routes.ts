@@ -85,7 +85,7 @@ const revoke = {
 export function keyRoutes(app: App): void {
   app.post(
     '/v1/keys',
-    { schema: create, config: { access: 'administer' } },
+    { schema: create, config: { access: 'administer', isOfQueue: true } },
     async ({ body, context }, reply) => {
       const { expiresAt, queues = null, networks = null, limits, ...wanted } = body
       const { key, ...row } = await createKey(context, {
@@ -121,7 +121,7 @@ export function keyRoutes(app: App): void {
 
   app.post(
     '/v1/keys/:id/rotate',
-    { schema: rotate, config: { access: 'administer' } },
+    { schema: rotate, config: { access: 'administer', isOfQueue: true } },
     async (request, reply) => {
       const { params, body, context } = request
       const { key, ...row } = await replaceKey(context, params.id, {

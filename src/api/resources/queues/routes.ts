@@ -65,19 +65,19 @@ export function queueRoutes(app: App): void {
 
   app.patch(
     '/v1/queues/:name',
-    { schema: edit, config: { access: 'edit' } },
+    { schema: edit, config: { access: 'edit', isOfQueue: true } },
     async ({ params, body, context }) => present(await limitQueue(context, params.name, body)),
   )
 
   app.post(
     '/v1/queues/:name/pause',
-    { schema: pause, config: { access: 'operate' } },
+    { schema: pause, config: { access: 'operate', isOfQueue: true } },
     async ({ params, context }) => present(await pauseQueue(context, params.name, true)),
   )
 
   app.post(
     '/v1/queues/:name/resume',
-    { schema: resume, config: { access: 'operate' } },
+    { schema: resume, config: { access: 'operate', isOfQueue: true } },
     async ({ params, context }) => present(await pauseQueue(context, params.name, false)),
   )
 }

@@ -81,21 +81,25 @@ export function runRoutes(app: App): void {
     present(await getRun(context, params.id)),
   )
 
-  app.post('/v1/runs/:id/retry', { schema: retry, config: { access: 'operate' } }, async (request, reply) => {
-    const { status, body, isReplay } = await retryRun(request.context, {
-      id: request.params.id,
-      repeat: idempotencyOf(request),
-      present: presentRun,
-    })
-    const run = body as Run
-    reply.header('location', `/v1/runs/${run.id}`)
-    if (isReplay) reply.header('idempotent-replayed', 'true')
-    return reply.code(status as 201).send(run)
-  })
+  app.post(
+    '/v1/runs/:id/retry',
+    { schema: retry, config: { access: 'operate', isOfQueue: true } },
+    async (request, reply) => {
+      const { status, body, isReplay } = await retryRun(request.context, {
+        id: request.params.id,
+        repeat: idempotencyOf(request),
+        present: presentRun,
+      })
+      const run = body as Run
+      reply.header('location', `/v1/runs/${run.id}`)
+      if (isReplay) reply.header('idempotent-replayed', 'true')
+      return reply.code(status as 201).send(run)
+    },
+  )
 
   app.post(
     '/v1/runs/:id/cancel',
-    { schema: cancel, config: { access: 'operate' } },
+    { schema: cancel, config: { access: 'operate', isOfQueue: true } },
     async ({ params, context }) => present(await cancelRun(context, params.id)),
   )
 }

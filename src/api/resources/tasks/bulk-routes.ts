@@ -26,7 +26,7 @@ export function bulkRoutes(app: App): void {
   parseListBodies(app, { member: 'tasks', maxItems: MAX_BULK, maxItemBytes: BODY_LIMIT })
   const route = {
     schema: createMany,
-    config: { access: 'edit' } as const,
+    config: { access: 'edit', isOfQueue: true } as const,
     bodyLimit: BULK_BODY_LIMIT,
     validatorCompiler: ofTheList('tasks', MAX_BULK),
   }

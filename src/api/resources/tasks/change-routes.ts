@@ -59,23 +59,31 @@ const unskip = {
 }
 
 export function changeTaskRoutes(app: App): void {
-  app.patch('/v1/tasks/:id', { schema: edit, config: { access: 'edit' } }, async (request, reply) => {
-    const { id } = request.params
-    await editTask(request.context, {
-      id,
-      edit: request.body,
-      expected: expectedVersion(request),
-      by: callerOf(request),
-    })
-    const row = await getTask(request.context, id)
-    reply.header('etag', etag(row.version))
-    return presentTask(row)
-  })
+  app.patch(
+    '/v1/tasks/:id',
+    { schema: edit, config: { access: 'edit', isOfQueue: true } },
+    async (request, reply) => {
+      const { id } = request.params
+      await editTask(request.context, {
+        id,
+        edit: request.body,
+        expected: expectedVersion(request),
+        by: callerOf(request),
+      })
+      const row = await getTask(request.context, id)
+      reply.header('etag', etag(row.version))
+      return presentTask(row)
+    },
+  )
 
-  app.delete('/v1/tasks/:id', { schema: remove, config: { access: 'edit' } }, async (request, reply) => {
-    await endTask(request.context, request.params.id, 'delete')
-    return reply.code(204).send(null)
-  })
+  app.delete(
+    '/v1/tasks/:id',
+    { schema: remove, config: { access: 'edit', isOfQueue: true } },
+    async (request, reply) => {
+      await endTask(request.context, request.params.id, 'delete')
+      return reply.code(204).send(null)
+    },
+  )
 
   const pause = {
     ...change('pauseTask', 'Pause a task until it is resumed, or until a given time'),
@@ -83,7 +91,7 @@ export function changeTaskRoutes(app: App): void {
   }
   app.post(
     '/v1/tasks/:id/pause',
-    { schema: pause, config: { access: 'operate' } },
+    { schema: pause, config: { access: 'operate', isOfQueue: true } },
     async ({ params, body, context }) => {
       await pauseTask(context, params.id, body ?? {})
       return presentTask(await getTask(context, params.id))
@@ -96,7 +104,7 @@ export function changeTaskRoutes(app: App): void {
   }
   app.post(
     '/v1/tasks/:id/resume',
-    { schema: resume, config: { access: 'operate' } },
+    { schema: resume, config: { access: 'operate', isOfQueue: true } },
     async ({ params, body, context }) => {
       await resumeTask(context, params.id, body ?? {})
       return presentTask(await getTask(context, params.id))
@@ -105,7 +113,7 @@ export function changeTaskRoutes(app: App): void {
 
   app.post(
     '/v1/tasks/:id/skip-next',
-    { schema: skip, config: { access: 'operate' } },
+    { schema: skip, config: { access: 'operate', isOfQueue: true } },
     async ({ params, body, context }) => {
       await skipNext(context, params.id, body ?? {})
       return presentTask(await getTask(context, params.id))
@@ -114,7 +122,7 @@ export function changeTaskRoutes(app: App): void {
 
   app.delete(
     '/v1/tasks/:id/skip-next',
-    { schema: unskip, config: { access: 'operate' } },
+    { schema: unskip, config: { access: 'operate', isOfQueue: true } },
     async ({ params, context }) => {
       await unskipNext(context, params.id)
       return presentTask(await getTask(context, params.id))
@@ -124,7 +132,7 @@ export function changeTaskRoutes(app: App): void {
   const cancel = change('cancelTask', 'Cancel a task and its current run')
   app.post(
     '/v1/tasks/:id/cancel',
-    { schema: cancel, config: { access: 'operate' } },
+    { schema: cancel, config: { access: 'operate', isOfQueue: true } },
     async ({ params, context }) => {
       await endTask(context, params.id, 'cancel')
       return presentTask(await getTask(context, params.id))

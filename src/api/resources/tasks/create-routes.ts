@@ -32,33 +32,41 @@ const upsert = {
 }
 
 export function createTaskRoutes(app: App): void {
-  app.post('/v1/tasks', { schema: create, config: { access: 'edit' } }, async (request, reply) => {
-    const { status, body, isReplay } = await createTask(request.context, {
-      input: request.body,
-      traceparent: traceparentOf(request),
-      repeat: idempotencyOf(request),
-      present: presentTask,
-    })
-    const task = body as Task
-    reply.header('location', `/v1/tasks/${task.id}`).header('etag', etag(task.version))
-    if (isReplay) reply.header('idempotent-replayed', 'true')
-    return reply.code(status as 201).send(task)
-  })
+  app.post(
+    '/v1/tasks',
+    { schema: create, config: { access: 'edit', isOfQueue: true } },
+    async (request, reply) => {
+      const { status, body, isReplay } = await createTask(request.context, {
+        input: request.body,
+        traceparent: traceparentOf(request),
+        repeat: idempotencyOf(request),
+        present: presentTask,
+      })
+      const task = body as Task
+      reply.header('location', `/v1/tasks/${task.id}`).header('etag', etag(task.version))
+      if (isReplay) reply.header('idempotent-replayed', 'true')
+      return reply.code(status as 201).send(task)
+    },
+  )
 
-  app.put('/v1/tasks/by-key/:key', { schema: upsert, config: { access: 'edit' } }, async (request, reply) => {
-    const { key } = request.params
-    if (request.body.key !== undefined && request.body.key !== key) {
-      const detail = `is ${JSON.stringify(request.body.key)}, but the path names ${JSON.stringify(key)}`
-      throw invalidInput([{ pointer: '/key', detail }])
-    }
-    const { row, isNew } = await upsertTask(request.context, {
-      key,
-      input: request.body,
-      traceparent: traceparentOf(request),
-      expected: expectedVersion(request),
-      by: callerOf(request),
-    })
-    reply.header('location', `/v1/tasks/${row.id}`).header('etag', etag(row.version))
-    return reply.code(isNew ? 201 : 200).send(presentTask(row))
-  })
+  app.put(
+    '/v1/tasks/by-key/:key',
+    { schema: upsert, config: { access: 'edit', isOfQueue: true } },
+    async (request, reply) => {
+      const { key } = request.params
+      if (request.body.key !== undefined && request.body.key !== key) {
+        const detail = `is ${JSON.stringify(request.body.key)}, but the path names ${JSON.stringify(key)}`
+        throw invalidInput([{ pointer: '/key', detail }])
+      }
+      const { row, isNew } = await upsertTask(request.context, {
+        key,
+        input: request.body,
+        traceparent: traceparentOf(request),
+        expected: expectedVersion(request),
+        by: callerOf(request),
+      })
+      reply.header('location', `/v1/tasks/${row.id}`).header('etag', etag(row.version))
+      return reply.code(isNew ? 201 : 200).send(presentTask(row))
+    },
+  )
 }

@@ -54,7 +54,7 @@ const listAttempts = {
 export function taskRunRoutes(app: App): void {
   app.post(
     '/v1/tasks/:id/trigger',
-    { schema: trigger, config: { access: 'operate' } },
+    { schema: trigger, config: { access: 'operate', isOfQueue: true } },
     async (request, reply) => {
       const { status, body, isReplay } = await triggerTask(request.context, {
         taskId: request.params.id,

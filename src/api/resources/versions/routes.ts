@@ -72,7 +72,7 @@ export function versionRoutes(app: App): void {
 
   app.post(
     '/v1/tasks/:id/rollback',
-    { schema: rollback, config: { access: 'edit' } },
+    { schema: rollback, config: { access: 'edit', isOfQueue: true } },
     async (request, reply) => {
       const { id } = request.params
       const { version, reason = null } = request.body

@@ -72,7 +72,7 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
 
   app.post(
     '/v1/worker/register',
-    { schema: register, config: { access: 'work' } },
+    { schema: register, config: { access: 'work', isOfQueue: true } },
     async ({ body, ip, context }, reply) => {
       const { projectId, actor } = context
       const welcome = await remoteWorkers.register({
