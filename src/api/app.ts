@@ -176,7 +176,7 @@ export async function createApp({
   if (installation.loopbackOnly) guardHost(app, installation.publicUrl)
   guardLoops(app)
   answerOtherOrigins(app, installation.allowedOrigins)
-  guardOrigin(app, { ownOrigins: ownOrigins(installation), publicUrl })
+  guardOrigin(app, { allowedOrigins: installation.allowedOrigins, publicUrl })
   showPages(app, dashboard)
   const projects = new ProjectBook({ db: callersDb, wakeUps: facilities.wakeUps })
   authenticateRequests(app, { facilities, keys, projects, authenticators, remoteWorkers })
@@ -234,10 +234,6 @@ export async function createApp({
   await app.ready()
   return app
 }
-
-/** Whose pages may change things, besides those of the address that a request came to. */
-const ownOrigins = ({ publicUrl, allowedOrigins }: Installation) =>
-  publicUrl === null ? allowedOrigins : [publicUrl, ...allowedOrigins]
 
 /** Fastify tells at level info what the banner tells anyway. */
 function quieter(log: Logger): FastifyBaseLogger {

@@ -12,12 +12,18 @@ import { startTestNode } from '../support/node.ts'
 
 const ADMIN_KEY = 'an-admin-key-for-tests-of-enough-characters'
 const OBEYED_MS = 2_000
+const ALLOWED = 'https://intranet.example.com'
 const database = await createTestDatabase()
 const balancer = await startBalancer()
 const provider = await startIdentityProvider(() => [`${balancer.url}/auth/callback`])
 provider.accounts['ada'] = { email: 'ada@example.com', email_verified: true, name: 'Ada', groups: ['dev'] }
 provider.accounts['bob'] = { email: 'bob@example.com', email_verified: false, name: 'Bob', groups: [] }
-const flags = { roles: 'api', adminKey: ADMIN_KEY, ...provider.flagsFor(balancer.url) }
+const flags = {
+  roles: 'api',
+  adminKey: ADMIN_KEY,
+  allowedOrigins: ALLOWED,
+  ...provider.flagsFor(balancer.url),
+}
 const nodes = [await startTestNode(database, flags), await startTestNode(database, flags)]
 balancer.servers.push(...nodes.map(({ url }) => url))
 
@@ -368,6 +374,9 @@ describe('with a session, a change', () => {
     ],
     ['a fetch without CORS', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
     ['a neighbouring host', { origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-site' }],
+    ['a site that may use keys', { origin: ALLOWED, 'sec-fetch-site': 'same-site' }],
+    ['a site that may use keys, in an old browser', { origin: ALLOWED }],
+    ['a proxy with a password of its own', { authorization: 'Basic YTpi' }],
     ['a frame without an origin', { origin: 'null', 'sec-fetch-site': 'cross-site' }],
     ['an old browser on another site', { origin: 'https://evil.example' }],
     ['nothing that says where it is from', {}],
@@ -393,6 +402,7 @@ describe('with a session, a change', () => {
     ['the dashboard', { origin: balancer.url, 'sec-fetch-site': 'same-origin' }],
     ['the dashboard in an old browser', { origin: balancer.url }],
     ['the dashboard, where the browser hides the origin', { 'sec-fetch-site': 'same-origin' }],
+    ['a site that may use keys, with a key', { origin: ALLOWED, authorization: `Bearer ${ADMIN_KEY}` }],
     ['a program with a key of its own', { authorization: `Bearer ${ADMIN_KEY}` }],
   ])('from %s is made', async (_, headers) => {
     const browser = await signedInWithKey(ADMIN_KEY)

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
 import type { App } from '../app.ts'
+import { bearerOf } from './request.ts'
 import { cookieOf } from './session-cookie.ts'
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -13,25 +14,28 @@ const MAX_SHOWN_CHARACTERS = 200
  * operator has named may read the answer. Scheme and host are those that the browser has used, as far as a proxy
  * that is believed tells them.
  */
-export function guardOrigin(app: App, { ownOrigins, publicUrl }: OriginRules): void {
+export function guardOrigin(app: App, { allowedOrigins, publicUrl }: OriginRules): void {
+  const own = publicUrl === null ? [] : [publicUrl]
   app.addHook('onRequest', async (request) => {
     if (READS.has(request.method)) return
-    const foreign = foreignOrigin(request, ownOrigins)
+    const isBySession = actsBySession(request, publicUrl)
+    const foreign = foreignOrigin(request, [...own, ...(isBySession ? [] : allowedOrigins)])
     if (foreign !== undefined) throw refusalOf(foreign)
-    if (actsBySession(request, publicUrl) && !saysItIsOurs(request)) throw refusalOf(null)
+    if (isBySession && !saysItIsOurs(request)) throw refusalOf(null)
   })
 }
 
 /** What tells our own pages from others. */
 export interface OriginRules {
-  /** Whose pages may change things, besides those of the address that a request came to. */
-  readonly ownOrigins: readonly string[]
+  /** Other sites whose pages may change things, with a key of their own: a session is for our own pages alone. */
+  readonly allowedOrigins: readonly string[]
+  /** Where our own pages are, besides at the address that a request came to. */
   readonly publicUrl: string | null
 }
 
 /** A cookie comes along whoever has made the browser send the request; a key has to be known. */
 const actsBySession = (request: FastifyRequest, publicUrl: string | null): boolean =>
-  request.headers.authorization === undefined && cookieOf(request, 'belfry', publicUrl) !== null
+  bearerOf(request) === null && cookieOf(request, 'belfry', publicUrl) !== null
 
 /** What says nothing is no browser, or hides what it does: neither may use a session. What it says was found to be true before. */
 const saysItIsOurs = ({ headers }: FastifyRequest): boolean =>
