@@ -120,6 +120,8 @@ const OF_QUEUE = [
   'POST /v1/keys',
   'POST /v1/keys/:id/rotate',
   'POST /v1/worker/register',
+  'POST /v1/files',
+  'PUT /v1/files/:id/content',
   'POST /submit_job',
   'POST /delete_job',
   'POST /tasks',

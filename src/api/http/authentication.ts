@@ -64,8 +64,8 @@ declare module 'fastify' {
     /** The request may last: it is cut off when the caller's credential ends. */
     isLong?: boolean
     /**
-     * The request changes tasks, runs or workers of one queue, and its operation refuses a key that is limited to others.
-     * Whatever else changes something is refused to keys that are limited to queues.
+     * The request changes tasks, runs or workers of one queue, and its operation refuses a key that is limited to others;
+     * or it adds something that no task uses yet. Whatever else changes something is refused to keys that are limited to queues.
      */
     isOfQueue?: boolean
   }

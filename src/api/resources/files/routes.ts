@@ -116,12 +116,16 @@ export function fileRoutes(app: App, publicUrl: string | null): void {
   // Before the server waits for requests to end: these may take long.
   app.addHook('preClose', async () => transfers.close())
 
-  app.post('/v1/files', { schema: create, config: { access: 'edit' } }, async (request, reply) => {
-    const { file, uploadPath } = await createFile(request.context, request.body)
-    reply.header('location', `/v1/files/${file.id}`)
-    const uploadUrl = uploadPath === null ? null : `${publicUrl ?? ownUrl(request)}${uploadPath}`
-    return reply.code(201).send({ ...present(file), uploadUrl })
-  })
+  app.post(
+    '/v1/files',
+    { schema: create, config: { access: 'edit', isOfQueue: true } },
+    async (request, reply) => {
+      const { file, uploadPath } = await createFile(request.context, request.body)
+      reply.header('location', `/v1/files/${file.id}`)
+      const uploadUrl = uploadPath === null ? null : `${publicUrl ?? ownUrl(request)}${uploadPath}`
+      return reply.code(201).send({ ...present(file), uploadUrl })
+    },
+  )
 
   app.get('/v1/files', { schema: list, config: { access: 'read' } }, async ({ query, context }) => {
     const { name = null, sha256 = null, state = null, limit, cursor } = query
@@ -161,7 +165,7 @@ export function fileRoutes(app: App, publicUrl: string | null): void {
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
     ;(scope as App).put(
       '/v1/files/:id/content',
-      { schema: upload, config: { access: 'edit', signedFor: UPLOAD } },
+      { schema: upload, config: { access: 'edit', signedFor: UPLOAD, isOfQueue: true } },
       async (request, reply) => {
         transfers.enter(reply)
         return present(await receive(request))
