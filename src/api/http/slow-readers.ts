@@ -6,8 +6,8 @@ const LONGEST_PAUSE_MS = 1_000
 
 /**
  * Ends connections whose client does not take the answer that it has asked for. An answer waits when all of it was made,
- * or as much as there is room for, and some of it has not left; one that waits for too long is given up with its
- * connection. Streams of events have rules of their own, which are stricter.
+ * or as much as there is room for, and some of it has not left; one of which nothing has left for too long is given up
+ * with its connection. Streams of events have rules of their own, which are stricter.
  */
 export class SlowReaders {
   readonly #limitMs: number
@@ -19,6 +19,7 @@ export class SlowReaders {
     this.#limitMs = limitMs
     server.on('request', (_: IncomingMessage, response: ServerResponse) => {
       this.#waitingSince.set(response, null)
+      response.on('drain', () => this.#waitingSince.set(response, null))
       response.once('close', () => this.#waitingSince.delete(response))
     })
     this.#timer = setInterval(() => this.#look(), Math.min(LONGEST_PAUSE_MS, Math.ceil(limitMs / LOOKS)))
