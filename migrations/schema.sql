@@ -374,9 +374,10 @@ create table file (
 create index file_by_content on file (content_id);
 create index file_by_hash on file (project_id, sha256, id) where sha256 is not null;
 create index file_by_name on file (project_id, name, id);
-create index file_by_use on file (used_at);
 create index file_of_project on file (project_id, id);
+create index file_ready_by_use on file (used_at) where ready_at is not null;
 create index file_waiting on file (project_id, id) where ready_at is null;
+create index file_waiting_by_use on file (used_at) where ready_at is null;
 
 create table file_chunk (
   content_id uuid not null,

@@ -16,6 +16,7 @@ const housekeeping = new Housekeeping({
   auditDays: 365,
   deadNodeMinutes: 60,
   unusedQueueDays: 30,
+  unusedFileDays: 30,
   everyMs: 600_000,
 })
 

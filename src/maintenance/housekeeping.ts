@@ -25,6 +25,7 @@ import { forgetOverrides } from '../store/tasks/run-overrides.ts'
 import { forgetAnswers } from '../store/tasks/tasks.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { recountProjectGates } from './project-gates.ts'
+import { UnusedFiles } from './unused-files.ts'
 import { UnusedQueues } from './unused-queues.ts'
 
 /** Drops are spread out, so that whoever waits for one waits for one only. */
@@ -59,6 +60,8 @@ export interface HousekeepingOptions {
   readonly deadNodeMinutes: number
   /** Queues that were not used for longer are removed; 0: none is. */
   readonly unusedQueueDays: number
+  /** And so are files; 0: none is. */
+  readonly unusedFileDays: number
   readonly everyMs: number
 }
 
@@ -66,11 +69,13 @@ export interface HousekeepingOptions {
 export class Housekeeping extends LoopService {
   readonly #options: HousekeepingOptions
   readonly #queues: UnusedQueues
+  readonly #files: UnusedFiles
 
   constructor(options: HousekeepingOptions) {
     super({ name: 'housekeeping', everyMs: options.everyMs, log: options.log })
     this.#options = options
     this.#queues = new UnusedQueues({ ...options, days: options.unusedQueueDays })
+    this.#files = new UnusedFiles({ ...options, days: options.unusedFileDays })
   }
 
   /** One pass; answers soon again while there is more to drop. */
@@ -107,7 +112,7 @@ export class Housekeeping extends LoopService {
     if (result?.dropped) log.info({ partitions: result.dropped, historyDays }, 'old history deleted')
     const [old] = await db.run(dropAuditPartitions(auditDays))
     if (old?.dropped) log.info({ partitions: old.dropped, auditDays }, 'old entries of the audit log deleted')
-    const hasMore = await this.#queues.runOnce()
+    const hasMore = [await this.#queues.runOnce(), await this.#files.runOnce()].includes(true)
     return result?.dropped || old?.dropped || hasMore ? BETWEEN_DROPS_MS : undefined
   }
 }

@@ -132,6 +132,8 @@ export interface Config {
   readonly deadNodeMinutes: number
   /** 0: unused queues stay. */
   readonly unusedQueueDays: number
+  /** 0: unused files stay. */
+  readonly unusedFileDays: number
   /** Bytes of the largest file that can be uploaded. */
   readonly maxFileBytes: number
   /** Tasks of projects that say nothing else may be due so often, and not more often. */
@@ -400,6 +402,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   housekeepingMs: cadence(600_000, 1_000, 86_400_000, 'Interval of housekeeping, which deletes old data'),
   deadNodeMinutes: cadence(10_080, 1, 525_600, 'Time to keep the record of a dead node'),
   unusedQueueDays: cadence(30, 0, 36_500, 'Days after which an unused queue is removed; 0 to keep all'),
+  unusedFileDays: cadence(30, 0, 36_500, 'Days after which an unused file is removed; 0 to keep all'),
   maxFileBytes: cadence(256 * 1024 * 1024, 1_024, 4 * 1024 ** 3, 'Maximum size of a file'),
   auditDays: cadence(365, 1, 36_500, 'Days to keep the audit log'),
   minPeriodMs: cadence(10, 10, 86_400_000, 'Minimum time between two occurrences of a task'),

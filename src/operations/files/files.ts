@@ -2,7 +2,7 @@
 import { invalidInput, Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { Queryable } from '../../store/database/database.ts'
-import { dropContent, lockContent, shareContent } from '../../store/files/contents.ts'
+import { dropContents, lockContents, shareContent } from '../../store/files/contents.ts'
 import {
   deleteFile,
   type FileQuery,
@@ -117,17 +117,17 @@ export async function removeFile(context: Context, id: string): Promise<void> {
     const users = await tx.run(tasksUsingFile({ fileId: id, limit: MAX_NAMED + 1 }))
     if (users.length > 0) throw inUse(file, users)
     await tx.run(deleteFile({ projectId, id }))
-    await releaseContent(tx, file.contentId)
+    await releaseContents(tx, file.contentId === null ? [] : [file.contentId])
     const before = { name: file.name, size: file.size, sha256: file.sha256, state: stateOf(file) }
     await recordChange(tx, context, { action: 'file.delete', subject: fileSubject(file), before })
   })
 }
 
-/** Drops what a file consisted of, unless another one consists of the same. */
-export async function releaseContent(tx: Queryable, contentId: string | null): Promise<void> {
-  if (contentId === null) return
-  await tx.run(lockContent(contentId))
-  await tx.run(dropContent(contentId))
+/** Drops what files consisted of, unless another one consists of the same. The files no longer refer to it. */
+export async function releaseContents(tx: Queryable, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx.run(lockContents(ids))
+  await tx.run(dropContents(ids))
 }
 
 function inUse({ name }: FileRow, users: readonly FileUser[]): Refusal {

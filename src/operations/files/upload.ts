@@ -32,7 +32,7 @@ import { withRoom } from '../limits/admit-tasks.ts'
 import { limitsOf } from '../limits/task-limits.ts'
 import { readContent } from './content.ts'
 import { fileBecameReady } from './file-ready.ts'
-import { findFile, releaseContent, unknown } from './files.ts'
+import { findFile, releaseContents, unknown } from './files.ts'
 
 /** What is sent. */
 export interface Upload {
@@ -125,7 +125,7 @@ async function startOver(tx: Queryable, { id, projectId, contentId: former }: Fi
   const contentId = uuidv7()
   await tx.run(insertContent({ id: contentId, projectId }))
   await tx.run(setFileContent({ id, contentId }))
-  await releaseContent(tx, former)
+  await releaseContents(tx, former === null ? [] : [former])
   return contentId
 }
 
@@ -238,7 +238,7 @@ function makeReady(
     const ready = { id, uploadedId: contentId, contentId: shared?.id ?? contentId, size, sha256 }
     const [made] = await tx.run(makeFileReady(ready))
     if (!made) throw elsewhere(file.received)
-    if (shared) await releaseContent(tx, contentId)
+    if (shared) await releaseContents(tx, [contentId])
     const [after] = await tx.run(findFileRow({ projectId, id }))
     if (!after) throw new Error(`file ${id} is not found after it was made ready`)
     await fileBecameReady(tx, context, after)
@@ -257,7 +257,7 @@ async function refused(
     const [file] = await tx.run(lockFile({ projectId, id }))
     if (file?.contentId !== contentId || file.readyAt !== null) return
     await tx.run(setFileContent({ id, contentId: null }))
-    await releaseContent(tx, contentId)
+    await releaseContents(tx, [contentId])
   })
   return refusal
 }

@@ -1,6 +1,6 @@
 /** The bytes of files, in chunks. How much of a content was received decides who may add to it. */
 import type { FileKind } from '../../core/file/file-kind.ts'
-import { sql } from '../database/sql.ts'
+import { list, sql } from '../database/sql.ts'
 
 export const insertContent = ({ id, projectId }: { id: string; projectId: string }) => sql`
   insert into file_content (id, project_id) values (${id}, ${projectId})`
@@ -42,25 +42,32 @@ export const completeContent = (complete: { id: string; sha256: string } & FileK
                           architecture = ${complete.architecture}, interpreter = ${complete.interpreter}
   where id = ${complete.id} and sha256 is null and dropped_at is null`
 
-/** Locks a content against everybody who would share it. It must be locked before it is dropped. */
-export const lockContent = (id: string) => sql<{ id: string }>`
-  select id from file_content where id = ${id} for update`
+/** Locks contents against everybody who would share them, in one order. They must be locked before they are dropped. */
+export const lockContents = (ids: readonly string[]) => sql<{ id: string }>`
+  select id from file_content where id = any(${list(ids, (id) => id)}::uuid[]) order by id for update`
 
-/** Drops a content that no file refers to. */
-export const dropContent = (id: string) => sql`
-  update file_content set dropped_at = now(), sha256 = null
-  where id = ${id} and dropped_at is null and not exists (select from file where content_id = ${id})`
+/** Drops those of the contents that no file refers to. */
+export const dropContents = (ids: readonly string[]) => sql`
+  update file_content c set dropped_at = now(), sha256 = null
+  where id = any(${list(ids, (id) => id)}::uuid[]) and dropped_at is null
+    and not exists (select from file where content_id = c.id)`
 
-/** Deletes some chunks of dropped contents. */
+/** Contents that chunks are deleted of at a time. */
+const CONTENTS_AT_ONCE = 100
+
+/** Deletes some chunks of dropped contents. They are taken in their order, which only the index gives. */
 export const deleteDroppedChunks = (limit: number) => sql<{ contentId: string }>`
   delete from file_chunk where ctid = any(array(
-    select k.ctid from file_content c join file_chunk k on k.content_id = c.id
-    where c.dropped_at is not null
-    limit ${limit} for update of k skip locked))
+    select k.ctid
+    from (select id from file_content where dropped_at is not null order by dropped_at limit ${CONTENTS_AT_ONCE}) c
+    cross join lateral (
+      select ctid from file_chunk where content_id = c.id order by content_id, position limit ${limit} for update skip locked
+    ) k
+    limit ${limit}))
   returning content_id as "contentId"`
 
 /** Deletes dropped contents that have no chunks left. */
 export const deleteDroppedContents = (limit: number) => sql`
   delete from file_content where ctid = any(array(
     select ctid from file_content c where dropped_at is not null and not exists (select from file_chunk where content_id = c.id)
-    limit ${limit} for update skip locked))`
+    order by dropped_at limit ${limit} for update skip locked))`

@@ -43,15 +43,15 @@ export interface FileUser {
 
 /**
  * Whether a use counts: the task may still run, being neither deleted, cancelled nor finished, or a run of a version that named the
- * file is live. `u` and `t` are the use and its task.
+ * file is live. A task whose file was never uploaded waits for it. `f`, `u` and `t` are the file, the use and its task.
  */
 const counts = part`(
     exists (select from agenda a where a.task_id = u.task_id and (u.until_version is null or a.version < u.until_version))
     or (u.until_version is null and t.deleted_at is null and t.cancelled_at is null
-        and (t.paused_at is not null or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual')))`
+        and (f.ready_at is null or t.paused_at is not null or definition_in_brief(t.definition, t.brief, t.version) -> 'schedule' ->> 'type' = 'manual')))`
 
 export const tasksUsingFile = ({ fileId, limit }: { fileId: string; limit: number }) => sql<FileUser>`
-  select t.id, t.name, t.key from file_use u join task t on t.id = u.task_id
+  select t.id, t.name, t.key from file_use u join file f on f.id = u.file_id join task t on t.id = u.task_id
   where u.file_id = ${fileId} and ${counts}
   order by u.task_id limit ${limit}`
 
