@@ -75,6 +75,16 @@ create index attempt_by_end on attempt using brin (ended_at) with (autosummarize
 create index attempt_by_run on attempt (run_id, number);
 create index attempt_by_task on attempt (task_id, ended_at desc);
 
+create table attempt_beat (
+  run_id   uuid not null,
+  fence    integer not null,
+  task_id  uuid not null,
+  at       timestamptz not null default clock_timestamp(),
+  finished boolean not null default false,
+  pod_name character varying(255) not null,
+  constraint attempt_beat_pkey primary key (run_id, fence)
+) with (fillfactor = 50);
+
 create table audit_entry (
   id           uuid not null,
   at           timestamptz not null,

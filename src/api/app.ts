@@ -16,8 +16,10 @@ import { RequestQuotas } from '../operations/limits/request-quotas.ts'
 import { ProjectBook } from '../operations/projects/project-book.ts'
 import type { Queryable } from '../store/database/database.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { AttemptReports } from '../transport/attempt-reports.ts'
 import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
+import { attemptRoutes } from './compatible/attempt-routes.ts'
 import { jobRoutes } from './compatible/jobs-routes.ts'
 import { compatibleTaskRoutes } from './compatible/tasks-routes.ts'
 import { type Authenticator, authenticateRequests } from './http/authentication.ts'
@@ -107,6 +109,8 @@ export interface AppOptions {
   readonly readiness: Readiness
   /** Attends to workers of the users' own. */
   readonly remoteWorkers: RemoteWorkers
+  /** Hears about single attempts. */
+  readonly attemptReports: AttemptReports
   /** Tries subscriptions out. */
   readonly tester: SubscriptionTester
   readonly log: Logger
@@ -130,6 +134,7 @@ export async function createApp({
   people,
   readiness,
   remoteWorkers,
+  attemptReports,
   tester,
   log,
   installation,
@@ -229,6 +234,7 @@ export async function createApp({
   deadLetterRoutes(app)
   healthRoutes(app, readiness)
   jobRoutes(app)
+  attemptRoutes(app, attemptReports)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App))
   await documentationRoutes(app)
   await app.ready()

@@ -13,6 +13,7 @@ export const REFUSALS = {
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   run_active: { status: 409, title: 'A run of this task is still active' },
+  attempt_ended: { status: 409, title: 'The attempt has ended' },
   run_ended: { status: 409, title: 'The run has ended' },
   override_outdated: { status: 409, title: 'The override no longer fits the task' },
   backfill_active: { status: 409, title: 'A backfill of this task is still running' },

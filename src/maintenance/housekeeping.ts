@@ -13,6 +13,7 @@ import { forgetRedrives } from '../store/history/redrives.ts'
 import { forgetRetries } from '../store/history/runs.ts'
 import { forgetTallies } from '../store/history/tally.ts'
 import { forgetQuotas } from '../store/limits/request-quotas.ts'
+import { forgetBeats } from '../store/nodes/attempt-beats.ts'
 import { forgetClockSteps } from '../store/nodes/clock-steps.ts'
 import { forgetNames } from '../store/nodes/named-runs.ts'
 import { forgetNodes, forgetUnusedWorkers } from '../store/nodes/nodes.ts'
@@ -44,6 +45,8 @@ const MAX_UNUSED_FORGOTTEN = 20_000
 const REPLACED_SECRETS_KEPT_HOURS = 25
 /** Progress that one pass forgets; the rest waits for the next. */
 const MAX_PROGRESS_FORGOTTEN = 100_000
+/** Heartbeats of attempts that are over are kept for as long as a program may run by default. */
+const BEATS_KEPT_MINUTES = 20
 
 /** A quota that was not used for so long is full, whatever its rate. */
 const QUOTAS_KEPT_MINUTES = 120
@@ -94,6 +97,7 @@ export class Housekeeping extends LoopService {
     await db.run(forgetTallies(historyDays))
     await db.run(forgetProgress(MAX_PROGRESS_FORGOTTEN))
     await db.run(forgetNames(MAX_PROGRESS_FORGOTTEN))
+    await db.run(forgetBeats({ minutes: BEATS_KEPT_MINUTES, limit: MAX_PROGRESS_FORGOTTEN }))
     await db.run(removeSideLanes({ minutes: SIDE_LANES_KEPT_MINUTES, limit: MAX_SIDE_LANES_REMOVED }))
     await db.run(forgetTargetReports())
     await db.run(forgetCircuits())

@@ -1,6 +1,6 @@
 /** How runs end that this worker held and will not perform: too often lost, at most once, or cancelled while they waited. */
 import { uuidv7 } from '../core/ids.ts'
-import { endAfterLoss, lossError } from '../core/policy/worker-loss.ts'
+import { endAfterLoss, type LOSS, lossError } from '../core/policy/worker-loss.ts'
 import type { Ending } from '../store/agenda/outcomes.ts'
 import type { Work } from '../transport/transport.ts'
 
@@ -12,13 +12,17 @@ const reasonToEnd = ({ definition: { onWorkerLoss, retry }, attempt, losses }: W
 
 export const lostEnding = (
   work: Work,
-  { startedAt, now }: { readonly startedAt: number | null; readonly now: number },
+  {
+    startedAt,
+    now,
+    how = 'uncertain',
+  }: { readonly startedAt: number | null; readonly now: number; readonly how?: keyof typeof LOSS },
 ): Ending => ({
   ...base(work, now),
   startedAt,
   state: 'permanently_failed',
   outcome: 'worker_lost',
-  error: lossError('uncertain', reasonToEnd(work) ?? ''),
+  error: lossError(how, reasonToEnd(work) ?? ''),
 })
 
 export const cancelledEnding = (work: Work, now: number): Ending => ({

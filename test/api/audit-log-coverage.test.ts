@@ -47,6 +47,8 @@ const WITHOUT_ENTRY: Readonly<Record<string, string>> = {
   'POST /v1/worker/complete': 'the work itself: history shows it',
   'POST /v1/worker/return': 'the work itself: history shows it',
   'POST /v1/worker/stop': 'the work itself: the list of workers shows it',
+  'POST /health_check': 'the work itself',
+  'POST /update_status': 'the work itself: history shows it',
 }
 
 /** Changes that take many transactions; each of these leaves a whole, and the entry comes last. */

@@ -1,5 +1,6 @@
 /** The protocol of workers of the users' own, spoken by hand against real nodes. */
 import { createTestDatabase } from '../support/database.ts'
+import { attemptReports } from './remote-workers/attempt-reports.ts'
 import { claims } from './remote-workers/claims.ts'
 import { cutClaims } from './remote-workers/cut-claims.ts'
 import { losses } from './remote-workers/losses.ts'
@@ -16,3 +17,4 @@ reports(protocol)
 losses(protocol)
 tokens(protocol)
 unnamed(protocol)
+attemptReports(protocol)

@@ -13,6 +13,7 @@ import { KeyBook } from '../../src/operations/keys/key-book.ts'
 import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { SessionBook } from '../../src/operations/sessions/session-book.ts'
 import { UNSIGNED } from '../../src/outgoing/signer.ts'
+import { AttemptDesk } from '../../src/remote/attempt-desk.ts'
 import { RemoteDesk } from '../../src/remote/remote-desk.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
@@ -81,6 +82,13 @@ export async function createTestApp(
     limits,
     privateReach,
   }
+  const attemptReports = new AttemptDesk({
+    db,
+    definitions: new Definitions(db),
+    wakeUps,
+    clock,
+    vault,
+  })
   const tester = new Tester({
     clock,
     userAgent: 'belfry/0.0.0-test',
@@ -102,6 +110,7 @@ export async function createTestApp(
     people: { sessions, provider: null },
     readiness,
     remoteWorkers,
+    attemptReports,
     tester,
     log: silentLogger(),
     installation: {

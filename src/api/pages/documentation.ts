@@ -58,7 +58,11 @@ export function documentation(version: string) {
       },
       { name: 'schedules', description: 'Previews of schedules.' },
       { name: 'health', description: 'For probes and load balancers.' },
-      { name: 'compatibility', description: 'The `/tasks` interface, and jobs as four calls.' },
+      {
+        name: 'compatibility',
+        description:
+          'Interfaces that other schedulers have: `/tasks`, jobs as four calls, and programs with `task/create`.',
+      },
     ],
   }
 }

@@ -8,6 +8,7 @@ import { Redriver } from '../../maintenance/redriver.ts'
 import { KeyBook } from '../../operations/keys/key-book.ts'
 import { providerFrom } from '../../operations/people/openid-provider.ts'
 import { SessionBook } from '../../operations/sessions/session-book.ts'
+import { AttemptDesk } from '../../remote/attempt-desk.ts'
 import { RemoteDesk } from '../../remote/remote-desk.ts'
 import type { Service } from '../../runtime/service.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
@@ -36,6 +37,13 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     claimEveryMs: config.claimEveryMs,
     heartbeatMs: config.heartbeatMs,
     leaseMs: config.leaseMs,
+    vault: foundations.vault,
+  })
+  const attemptReports = new AttemptDesk({
+    db: connections.engine,
+    definitions,
+    wakeUps,
+    clock,
     vault: foundations.vault,
   })
   const tester = new Tester({
@@ -67,6 +75,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     people,
     readiness: foundations.readiness,
     remoteWorkers,
+    attemptReports,
     tester,
     log,
     installation: {

@@ -8,6 +8,7 @@ import { LaneRepair } from '../../maintenance/lane-repair.ts'
 import { SigningSealer } from '../../maintenance/signing-sealer.ts'
 import { Tally } from '../../maintenance/tally.ts'
 import { Overruns } from '../../remote/overruns.ts'
+import { SilentAttempts } from '../../remote/silent-attempts.ts'
 import type { Service } from '../../runtime/service.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import type { Foundations } from '../foundations.ts'
@@ -61,5 +62,15 @@ export function livenessRole({
     new Expiry({ db: upkeep, wakeUps, log }),
     new Archiver({ facilities: { ...facilities, db: connections.delivery }, log }),
     new Overruns({ db: engine, definitions, wakeUps, clock, log, leaseMs }),
+    new SilentAttempts({
+      db: upkeep,
+      definitions,
+      wakeUps,
+      clock,
+      log,
+      everyMs: config.reaperMs,
+      leaseMs,
+      batch: config.reclaimBatch,
+    }),
   ]
 }

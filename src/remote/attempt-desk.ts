@@ -1,0 +1,121 @@
+/**
+ * Where single attempts are reported on, with their own tokens. Everything is decided by the row of the run in the agenda: an attempt
+ * whose fence it no longer carries is over, and nothing that is said about it changes anything.
+ */
+import type { TokenAttempt } from '../core/access/token-attempt.ts'
+import { Refusal } from '../core/errors.ts'
+import { uuidv7 } from '../core/ids.ts'
+import type { Outcome } from '../core/run/outcome.ts'
+import { keptText } from '../core/values/kept-text.ts'
+import { cancelledEnding } from '../outcomes/lost-attempt.ts'
+import { judge, type Verdict } from '../outcomes/verdict.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Vault } from '../secrets/vault.ts'
+import { endRuns, retryRuns } from '../store/agenda/outcomes.ts'
+import type { Database, Queryable } from '../store/database/database.ts'
+import { withDeadlockRetry } from '../store/database/retry-on-deadlock.ts'
+import { beatAttempt, finishBeats, wasLost } from '../store/nodes/attempt-beats.ts'
+import { givenAt, workHeldBy } from '../store/nodes/remote-workers.ts'
+import type { AttemptEnd, AttemptReports } from '../transport/attempt-reports.ts'
+import type { Definitions } from '../transport/definitions.ts'
+import type { Work } from '../transport/transport.ts'
+import type { DueHint, WakeUps } from '../transport/wake-ups.ts'
+import { gone } from './claim-book.ts'
+import { RemoteSecrets } from './remote-secrets.ts'
+
+export interface AttemptDeskOptions {
+  readonly db: Database
+  readonly definitions: Definitions
+  readonly wakeUps: WakeUps
+  readonly clock: Clock
+  readonly vault: Vault
+}
+
+const MAX_REASON_CHARACTERS = 4_096
+
+/** What came of writing the end of an attempt. */
+interface Written {
+  readonly isRetried: boolean
+  readonly hasFreedGates: boolean
+  readonly due: readonly DueHint[]
+}
+
+export class AttemptDesk implements AttemptReports {
+  readonly #options: AttemptDeskOptions
+  readonly #secrets: RemoteSecrets
+
+  constructor(options: AttemptDeskOptions) {
+    this.#options = options
+    this.#secrets = new RemoteSecrets(options.vault)
+  }
+
+  async beat(attempt: TokenAttempt): Promise<number> {
+    const [beaten] = await this.#options.db.run(beatAttempt(attempt))
+    return beaten?.at ?? this.#refuse(attempt)
+  }
+
+  async end(attempt: TokenAttempt, end: AttemptEnd): Promise<{ readonly isRetried: boolean }> {
+    const { db, definitions, clock, wakeUps } = this.#options
+    const { runId, fence, hostId: workerId } = attempt
+    const [held] = await db.run(workHeldBy({ workerId, runIds: [runId] }))
+    const [definition] = held?.fence === fence ? await definitions.of([held]) : []
+    if (!held || !definition) return this.#refuse(attempt)
+    const work = { ...held, definition }
+    const startedAt = givenAt(held)
+    const endedAt = Math.max(startedAt, clock.now())
+    const outcome = await this.#outcomeOf(work, end)
+    const verdict = judge({ work, outcome, startedAt, endedAt }, Math.random, uuidv7)
+    const written = await withDeadlockRetry(db, async (tx) => {
+      const result = await write(tx, { work, verdict, endedAt })
+      if (result !== null) await tx.run(finishBeats([attempt]))
+      return result
+    })
+    if (written === null) return this.#refuse(attempt)
+    if (written.hasFreedGates) wakeUps.announceReady()
+    wakeUps.announceDue(written.due)
+    return { isRetried: written.isRetried }
+  }
+
+  async #outcomeOf(work: Work, end: AttemptEnd): Promise<Outcome> {
+    if (end.isSuccess) return { kind: 'completed', output: null }
+    const redactor = (await this.#secrets.redactorsFor([work])).get(work.runId)
+    const reason = keptText(end.reason, MAX_REASON_CHARACTERS)
+    const message = redactor === undefined ? reason : String(redactor.value(reason))
+    return { kind: 'failed', error: { code: 'program_failed', message }, retryable: true, output: null }
+  }
+
+  /** Says why nothing can be said about an attempt any more. */
+  async #refuse(attempt: TokenAttempt): Promise<never> {
+    const [over] = await this.#options.db.run(wasLost(attempt))
+    if (over?.isLost) throw gone({ id: attempt.hostId })
+    throw new Refusal(
+      'attempt_ended',
+      `Attempt ${attempt.attempt} of run ${attempt.runId} has ended. Stop the program; nothing more can be reported about it.`,
+    )
+  }
+}
+
+interface Ended {
+  readonly work: Work
+  readonly verdict: Verdict
+  readonly endedAt: number
+}
+
+/** Null: the attempt was over before. */
+async function write(tx: Queryable, { work, verdict, endedAt }: Ended): Promise<Written | null> {
+  if (verdict.kind === 'retry') {
+    const { retry } = verdict
+    const [row] = await tx.run(retryRuns([retry]))
+    if (row)
+      return {
+        isRetried: true,
+        hasFreedGates: row.hasFreedGates,
+        due: [{ shard: row.shard, at: retry.retryAt }],
+      }
+  }
+  // What cannot be retried although its attempt goes on was cancelled.
+  const ending = verdict.kind === 'end' ? verdict.ending : cancelledEnding(work, endedAt)
+  const [result] = await tx.run(endRuns([ending]))
+  if (!result?.ended) return null
+  return { isRetried: false, hasFreedGates: result.hasFreedGates, due: result.following }
+}
