@@ -825,6 +825,7 @@ create table task (
   settled_as_of timestamptz,
   brief         json,
   archived_at   timestamptz,
+  awaits_files  boolean not null default false,
   constraint task_pkey primary key (id),
   constraint task_project_id_fkey foreign key (project_id) references project(id),
   constraint task_deleted_is_cancelled check (deleted_at is null or cancelled_at is not null),
@@ -838,6 +839,7 @@ create index task_by_tag on task using gin (tags);
 create index task_cancelled_by_age on task (project_id, id) where cancelled_at is not null and deleted_at is null;
 create index task_of_owner on task (project_id, owner, id) where owner is not null and deleted_at is null;
 create index task_paused_by_age on task (project_id, id) where paused_at is not null and cancelled_at is null;
+create index task_that_awaits_files on task (id) where awaits_files and paused_at is not null and cancelled_at is null;
 create index task_that_goes_on on task (id) where cancelled_at is null and paused_at is null and settled_as_of is distinct from updated_at and (coalesce((definition -> 'schedule'::text) ->> 'type'::text, ''::text) <> all (array['once'::text, 'manual'::text]));
 create index task_that_is_manual on task (project_id, id) where cancelled_at is null and ((definition -> 'schedule'::text) ->> 'type'::text) = 'manual'::text;
 create index task_that_is_paused on task (project_id, paused_at) where paused_at is not null and cancelled_at is null;

@@ -34,6 +34,7 @@ export const SKIP_REASONS = [
   'bounds',
   'lost',
   'queue_timeout',
+  'file_missing',
 ] as const
 export type SkipReason = (typeof SKIP_REASONS)[number]
 

@@ -41,6 +41,7 @@ const aCase = (changes: Partial<NowCase> = {}): NowCase => ({
   resumeAt: null,
   cancelledAt: null,
   live: [],
+  files: null,
   last: null,
   waiting: {
     queue: 'default',

@@ -3,6 +3,8 @@
  * cause there is, the one that counts first.
  */
 import type { BlackoutEffect } from '../policy/blackout-rule.ts'
+import { type AwaitedFiles, fileCauses } from './file-causes.ts'
+import { neededFlags, neededWords } from './needed.ts'
 import { type NextOwed, nextOwed } from './next-owed.ts'
 import { type AwaitedSecrets, keyCauses, missingCauses } from './secret-causes.ts'
 import { type AwaitedTarget, targetCauses } from './target-causes.ts'
@@ -79,6 +81,8 @@ export interface NowCase extends NextOwed {
   readonly target: AwaitedTarget | null
   /** The secrets that it refers to; null where it refers to none. */
   readonly secrets: AwaitedSecrets | null
+  /** The files that it names and that are not there; null where it names none. */
+  readonly files: AwaitedFiles | null
   readonly workers: Workers
   readonly watcher: Watcher
   /** The blackout of the project that is in force. */
@@ -111,6 +115,7 @@ export function whyNow(it: NowCase): Why[] {
     ...blackoutCauses(it),
     ...queueCauses(it, null),
     ...targetCauses(it.target, null),
+    ...fileCauses(it.files),
     ...missingCauses(it.secrets),
     ...keyCauses(it.secrets, 'The next run would wait', {}),
     ...workerCauses(it, null),
@@ -326,7 +331,7 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
       },
     ]
   if (workers.capable === 0) {
-    const needed = [...(handler === null ? [] : [`the handler ${handler}`]), ...labels].join(', ')
+    const needed = neededWords(waiting)
     return [
       {
         code: 'no_capable_worker',
@@ -334,7 +339,7 @@ function workerCauses({ workers, waiting, now }: NowCase, run: LiveRun | null): 
         facts: { ...facts, labels, workers: workers.alive, ...(handler === null ? {} : { handler }) },
         advice:
           handler === null
-            ? `Start a worker with these labels: belfry start --roles worker --labels ${labels.join(',')}`
+            ? `Start a worker that provides it: ${neededFlags(waiting)}`
             : 'Start a worker that provides it and serves the queue of the task. To see what workers provide: belfry worker list',
       },
     ]
@@ -383,6 +388,7 @@ function taskCauses(it: NowCase): Why[] {
         advice: 'Create a new task.',
       },
     ]
+  if (it.files !== null && it.files.since !== null) return fileCauses(it.files)
   if (pausedAt !== null) {
     const until = resumeAt === null ? '' : `, until ${instant(resumeAt)}`
     return [

@@ -3,6 +3,7 @@
  * stretches without a scheduler are recorded, and who held a concurrency key or was there to work follows from the history
  * of runs and nodes. Whether a worker was free, or the queue full, does not.
  */
+import { neededWords } from './needed.ts'
 import { instant, type Why, type WhyFacts } from './why.ts'
 
 /** What is known about where a run waited. */
@@ -86,7 +87,7 @@ const MAX_NAMED_IN_FACTS = 100
 function withoutWorker({ workers }: Recorded, { who, facts }: Waiter): Why[] {
   if (!workers || workers.capable > 0) return []
   const { alive, handler, labels } = workers
-  const needed = [...(handler === null ? [] : [`the handler ${handler}`]), ...labels].join(', ')
+  const needed = neededWords(workers)
   const withHandler = handler === null ? {} : { handler }
   if (alive === 0)
     return [

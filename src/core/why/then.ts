@@ -211,6 +211,11 @@ const SKIPPED: Readonly<Record<string, { code: WhyCode; why: string; advice: str
     advice: 'The misfire policy "run_all" runs every missed occurrence; "run_once" runs the latest one.',
   },
   paused: { code: 'paused', why: 'the task was paused', advice: null },
+  file_missing: {
+    code: 'file_missing',
+    why: 'a file that the task needs had not been uploaded',
+    advice: null,
+  },
   skip_next: { code: 'skip_next', why: 'a user requested to skip it', advice: null },
   blackout: { code: 'blackout', why: 'a blackout was in force', advice: null },
   edited: { code: 'edited', why: 'an edit changed the schedule before it was fired', advice: null },

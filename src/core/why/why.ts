@@ -24,6 +24,7 @@ export const WHY_CODES = [
   'target_circuit_open',
   'target_full',
   'target_rate_limited',
+  'file_missing',
   'secret_missing',
   'no_secrets_key',
   'no_worker',
@@ -82,6 +83,8 @@ export interface WhyFacts {
   readonly name?: string
   /** Secrets that it refers to. */
   readonly secrets?: readonly string[]
+  /** Ids of files that it needs. */
+  readonly files?: readonly string[]
 }
 
 /** One cause. */

@@ -3,6 +3,7 @@ import { Reaper } from '../../liveness/reaper.ts'
 import { Archiver } from '../../maintenance/archiver.ts'
 import { Auditor } from '../../maintenance/audit/auditor.ts'
 import { Expiry } from '../../maintenance/expiry.ts'
+import { FileWaits } from '../../maintenance/file-waits.ts'
 import { Housekeeping } from '../../maintenance/housekeeping.ts'
 import { LaneRepair } from '../../maintenance/lane-repair.ts'
 import { SigningSealer } from '../../maintenance/signing-sealer.ts'
@@ -61,6 +62,7 @@ export function livenessRole({
     new LaneRepair({ db: engine, wakeUps, log }),
     new Expiry({ db: upkeep, wakeUps, log }),
     new Archiver({ facilities: { ...facilities, db: connections.delivery }, log }),
+    new FileWaits({ facilities: { ...facilities, db: connections.delivery }, log }),
     new Overruns({ db: engine, definitions, wakeUps, clock, log, leaseMs }),
     new SilentAttempts({
       db: upkeep,

@@ -23,6 +23,7 @@ import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
 import { getTask } from '../tasks/read-tasks.ts'
 import { lockLiving, refuseEnded } from '../tasks/settle.ts'
+import { refuseMissingFiles } from '../tasks/task-files.ts'
 
 /** Instants that a preview shows. */
 const INSTANTS_SHOWN = 10
@@ -82,6 +83,7 @@ export function backfillTask(context: Context, wanted: WantedBackfill): Promise<
     return withDeadlockRetry(db, async (tx) => {
       const task = await lockLiving(tx, context, taskId)
       if (task.version !== counted) throw changedMeanwhile(task.version)
+      await refuseMissingFiles(tx, projectId, task.definition.action)
       const asked: backfills.NewBackfill = {
         ...rangeOf(input),
         id: uuidv7(),

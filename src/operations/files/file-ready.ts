@@ -4,11 +4,14 @@
  */
 import type { Queryable } from '../../store/database/database.ts'
 import type { FileRow } from '../../store/files/files.ts'
+import type { DueHint } from '../../transport/wake-ups.ts'
 import { recordChange } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
+import { endWaits } from '../tasks/file-waits.ts'
 import { fileSubject } from './files.ts'
 
-export async function fileBecameReady(tx: Queryable, context: Context, file: FileRow): Promise<void> {
+/** Answers when tasks are due that waited for it. */
+export async function fileBecameReady(tx: Queryable, context: Context, file: FileRow): Promise<DueHint[]> {
   const { size, sha256, kind } = file
   await recordChange(tx, context, {
     action: 'file.upload',
@@ -16,4 +19,5 @@ export async function fileBecameReady(tx: Queryable, context: Context, file: Fil
     before: { state: 'waiting' },
     after: { state: 'ready', size, sha256, kind },
   })
+  return endWaits(tx, context, file.id)
 }

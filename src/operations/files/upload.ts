@@ -13,6 +13,7 @@ import { CHUNK_BYTES } from '../../core/file/file.ts'
 import { fileKindOf } from '../../core/file/file-kind.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
+import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import {
   appendChunk,
   completeContent,
@@ -222,12 +223,12 @@ async function hashOf(db: Queryable, contentId: string, size: number): Promise<H
   return hash
 }
 
-function makeReady(
+async function makeReady(
   context: Context,
   { id, projectId }: FileRow,
   { contentId, size, sha256 }: { readonly contentId: string; readonly size: number; readonly sha256: string },
 ): Promise<FileRow> {
-  return context.db.transaction(async (tx) => {
+  const { after, due } = await withDeadlockRetry(context.db, async (tx) => {
     const [file] = await tx.run(lockFile({ projectId, id }))
     if (!file) return unknown(id)
     const [shared] = await tx.run(shareContent({ projectId, sha256 }))
@@ -241,9 +242,10 @@ function makeReady(
     if (shared) await releaseContents(tx, [contentId])
     const [after] = await tx.run(findFileRow({ projectId, id }))
     if (!after) throw new Error(`file ${id} is not found after it was made ready`)
-    await fileBecameReady(tx, context, after)
-    return after
+    return { after, due: await fileBecameReady(tx, context, after) }
   })
+  if (due.length > 0) context.wakeUps.announceDue(due)
+  return after
 }
 
 /** The upload begins anew: what it has stored is dropped. */

@@ -14,6 +14,7 @@ import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context } from '../context.ts'
 import { type Answer, answerOnce, type Repeatable, remember } from '../idempotency.ts'
 import { lockLiving } from '../tasks/settle.ts'
+import { refuseMissingFiles } from '../tasks/task-files.ts'
 import { overrideOf, type WantedOverride } from './run-override.ts'
 
 /** A run that somebody asks for. */
@@ -49,6 +50,7 @@ export async function triggerTask(context: Context, wanted: WantedRun): Promise<
       const override = wanted.override && overrideOf(definition, wanted.override)
       const performed = override ? applyOverride(definition, override) : definition
       requireQueue(context, performed.queue)
+      await refuseMissingFiles(tx, projectId, performed.action)
       const body = wanted.present(
         pendingRun({ id: runId, taskId, taskName: name ?? key, retryOf, at, version }),
       )

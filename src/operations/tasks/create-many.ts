@@ -24,6 +24,7 @@ import { admitTasks, limitsStorage } from '../limits/admit-tasks.ts'
 import { limitsOf, type TaskLimits } from '../limits/task-limits.ts'
 import { checkedItems, type ListItem } from '../validation/checked-items.ts'
 import { type Batch, batchOf, newTask, rowOf, storageOf, storeTasks } from './create-task.ts'
+import { withWaits } from './task-files.ts'
 
 /** Tasks as they were sent: nothing has been checked yet. */
 export interface CreateManyRequest {
@@ -58,13 +59,14 @@ export async function createManyTasks(context: Context, request: CreateManyReque
   let hints: DueHint[] = []
   const answer = await answerOnce(context, repeat, async () => {
     const limits = await limitsOf(context)
-    const tasks = await made(context, inputs, { traceparent, limits })
-    const use = limitsStorage(limits.project) ? storageOf(tasks) : null
-    hints = tasks.flatMap(({ shard, first }) =>
-      first ? { shard, at: first.at + (first.jitterMs ?? 0) } : [],
-    )
+    const wanted = await made(context, inputs, { traceparent, limits })
+    const use = limitsStorage(limits.project) ? storageOf(wanted) : null
     return withDeadlockRetry(context.db, async (tx) => {
       if (use) await admitTasks(tx, context, limits.project, use)
+      const tasks = await withWaits(tx, context.projectId, wanted, pointerTo)
+      hints = tasks.flatMap(({ shard, first }) =>
+        first ? { shard, at: first.at + (first.jitterMs ?? 0) } : [],
+      )
       return storeAll(context, tx, { tasks, ends, repeat, present, isLong })
     })
   })

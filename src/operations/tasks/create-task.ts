@@ -11,6 +11,7 @@ import { type Answer, AnsweredMeanwhile, answerOnce, type Repeatable, toRemember
 import { limitsStorage, withRoom } from '../limits/admit-tasks.ts'
 import { bytesOf, keepLimits, limitsOf, type TaskLimits } from '../limits/task-limits.ts'
 import { defineTask, firstRow } from './define-task.ts'
+import { inTransactionWithFiles, markWaits, namesFiles } from './task-files.ts'
 
 /** A task to create, and what the request that asks for it brings along. */
 export interface CreateRequest {
@@ -27,18 +28,36 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
   return answerOnce(context, repeat, async () => {
     const limits = await limitsOf(context)
     const { task, lane } = newTask(context, input, { traceparent, limits })
-    const answer = { status: 201, body: present(rowOf(task)) }
     await context.lanes.ensure(context.db, [lane])
-    const remembered = repeat && toRemember(repeat, answer)
-    const batch = batchOf(context, { tasks: [task], remembered, pointer: () => '' })
-    if (limitsStorage(limits.project))
-      await withRoom(context, limits.project, storageOf(batch.tasks), (tx) => storeTasks(tx, batch))
-    else await storeTasks(context.db, batch)
-    if (task.first)
-      context.wakeUps.announceDue([{ shard: task.shard, at: task.first.at + (task.first.jitterMs ?? 0) }])
+    const store = (db: Queryable, tasks: readonly NewTask[]) =>
+      storeOne(context, db, { tasks, repeat, present })
+    const { answer, first } = namesFiles(task)
+      ? await inTransactionWithFiles(context, task, { limits: limits.project, use: storageOf([task]), store })
+      : limitsStorage(limits.project)
+        ? await withRoom(context, limits.project, storageOf([task]), (tx) => store(tx, [task]))
+        : await store(context.db, [task])
+    if (first) context.wakeUps.announceDue([{ shard: task.shard, at: first.at + (first.jitterMs ?? 0) }])
     return answer
   })
 }
+
+async function storeOne(
+  context: Context,
+  db: Queryable,
+  {
+    tasks,
+    repeat,
+    present,
+  }: Pick<CreateRequest, 'repeat' | 'present'> & { readonly tasks: readonly NewTask[] },
+) {
+  const [task] = tasks as readonly [NewTask]
+  const answer = { status: 201, body: present(rowOf(task)) }
+  const remembered = repeat && toRemember(repeat, answer)
+  await storeTasks(db, batchOf(context, { tasks, remembered, pointer: AT_THE_TASK }))
+  return { answer, first: task.first }
+}
+
+const AT_THE_TASK = () => ''
 
 /** What tasks add to what their project has stored. */
 export const storageOf = (tasks: readonly NewTask[]) => ({
@@ -68,6 +87,7 @@ export async function storeTasks(db: Queryable, { tasks, pointer, statement }: B
   try {
     const [result] = await db.run(statement)
     if (result?.stored !== tasks.length) throw new AnsweredMeanwhile()
+    await markWaits(db, tasks)
   } catch (error) {
     if (violatedConstraint(error) === 'task_by_key') throw keyInUse(tasks, error, pointer)
     throw error
@@ -117,14 +137,14 @@ export function rowOf(task: NewTask): TaskRow {
     definition: task.definition,
     createdAt: task.createdAt,
     updatedAt: task.createdAt,
-    pausedAt: null,
-    pauseReason: null,
+    pausedAt: task.wait ? task.createdAt : null,
+    pauseReason: task.wait?.reason ?? null,
     resumeAt: null,
     skipUntil: null,
     skipReason: null,
     cancelledAt: null,
     deletedAt: null,
-    state: 'scheduled',
+    state: task.wait ? 'paused' : 'scheduled',
     nextAt: task.first?.at ?? null,
     openRun: null,
   }

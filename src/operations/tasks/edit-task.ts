@@ -6,6 +6,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
+import { fileIdsOf } from '../../core/action/action-files.ts'
 import { Refusal } from '../../core/errors.ts'
 import { shardOf } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
@@ -15,6 +16,7 @@ import { isRetiming, type TaskEdit } from '../../core/task/task-input.ts'
 import { changesBetween } from '../../core/task/version-diff.ts'
 import { type Queryable, violatedConstraint } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
+import { replaceFileUses } from '../../store/files/uses.ts'
 import { replaceSecretUses } from '../../store/secrets/secrets.ts'
 import * as changes from '../../store/tasks/task-statements.ts'
 import { type EditNote, insertEdit } from '../../store/tasks/task-versions.ts'
@@ -25,10 +27,11 @@ import { admitEdit, limitsStorage } from '../limits/admit-tasks.ts'
 import { keepLimits, limitsOf } from '../limits/task-limits.ts'
 import { chainDelay, firstRow, redefineTask } from './define-task.ts'
 import type { ExpectedVersion } from './expected-version.ts'
-import { endOverdue, recordPause } from './pause-task.ts'
+import { endOverdue, endWait, recordPause } from './pause-task.ts'
 import { haltTask, lockLiving, nextOrdinal, recordDue, writeAhead, writeNext } from './settle.ts'
 import { type Change, goesOnFrom, settleDue } from './settle-due.ts'
 import { dropSkips } from './skip-next.ts'
+import { waitOf } from './task-files.ts'
 
 /** A change to a task, the version it was made from, and who makes it. */
 export interface Edit {
@@ -92,6 +95,7 @@ export async function redefine(
     if (change === null) return []
     const { isRetimed, ...redefined } = change
     const { definition } = redefined
+    const wait = await waitOf(tx, projectId, definition.action)
     requireQueueOf(context, definition)
     key = redefined.key
     keepLimits(definition, limits, { now, isRetimed })
@@ -106,6 +110,9 @@ export async function redefine(
     if (task.definition.secrets || definition.secrets)
       await tx.run(replaceSecretUses(projectId, { taskId: id, names: definition.secrets ?? [] }))
     const { version, updatedAt } = replaced as { version: number; updatedAt: number }
+    const fileIds = fileIdsOf(definition.action)
+    if (fileIds.length + fileIdsOf(task.definition.action).length > 0)
+      await tx.run(replaceFileUses(projectId, { taskId: id, fileIds, version }))
     await recordChange(tx, context, {
       action: note.rollbackOf === null ? 'task.edit' : 'task.rollback',
       subject: taskSubject({ id, ...redefined }),
@@ -114,11 +121,15 @@ export async function redefine(
       reason: note.reason,
     })
     if (task.pausedAt !== null) {
-      await recordPause(tx, { task, projectId, until: updatedAt })
+      if (!task.awaitsFiles || !isSameOnce(task.definition, definition))
+        await recordPause(tx, { task, projectId, until: updatedAt })
       await tx.run(changes.endVersion({ taskId: id, version: task.version, until: updatedAt }))
-      return []
+      return task.awaitsFiles
+        ? goOnWaiting(tx, { task: { ...task, definition, version, updatedAt }, projectId, wait })
+        : []
     }
     const made = { context, task, definition, version, projectId, now }
+    if (wait !== null) return beginWait(tx, made, wait)
     return isRetimed ? reschedule(tx, made) : carryOver(tx, made)
   })
   const due = await work.catch((error: unknown) => {
@@ -129,6 +140,50 @@ export async function redefine(
   if (isGateChanged) wakeUps.announceQueues()
   const shard = shardOf(id)
   wakeUps.announceDue(due.map((at) => ({ shard, at })))
+}
+
+/** A task that waited has the files that it names now, or waits for others. */
+async function goOnWaiting(
+  tx: Queryable,
+  { task, projectId, wait }: { task: changes.LockedTask; projectId: string; wait: string | null },
+): Promise<number[]> {
+  if (wait !== null) {
+    await tx.run(changes.rewordPause(task.id, { reason: wait, until: null }))
+    return []
+  }
+  const at = await endWait(tx, { task, projectId, now: Math.floor(task.updatedAt) })
+  return at === null ? [] : [at]
+}
+
+/** A one-off that waits, or is due, waits on if the new definition has the same instant. */
+const isSameOnce = (before: TaskDefinition, after: TaskDefinition): boolean =>
+  before.schedule.type === 'once' &&
+  after.schedule.type === 'once' &&
+  firstOccurrence(planOf(before), 0) === firstOccurrence(planOf(after), 0)
+
+/** The new definition names a file that is not there: what follows waits for it. */
+async function beginWait(
+  tx: Queryable,
+  { task, projectId, definition, now }: Change,
+  reason: string,
+): Promise<number[]> {
+  await dropSkips(tx, task, { projectId, now })
+  const swept = await haltTask(tx, task.id)
+  const ordinal = swept?.ordinal ?? (await nextOrdinal(tx, task))
+  const until = await passedUntil(tx, { task, now })
+  const [paused] = await tx.run(
+    changes.markPaused(task.id, ordinal, { reason, until: null, awaitsFiles: true }),
+  )
+  if (!isSameOnce(task.definition, definition))
+    await recordDue(tx, swept, { task, projectId, reason: 'file_missing', until: paused?.pausedAt ?? now })
+  await tx.run(
+    changes.endVersion({
+      taskId: task.id,
+      version: task.version,
+      until: Math.max(until, paused?.pausedAt ?? now),
+    }),
+  )
+  return []
 }
 
 function refuseOtherVersion(version: number, expected: ExpectedVersion): void {

@@ -1,12 +1,13 @@
 /**
  * Pausing and resuming. A pause takes the next row away; what would have been due meanwhile is recorded
- * as skipped, up to the pause when it begins, and from there on when it ends or the task is edited.
+ * as skipped, up to the pause when it begins, and from there on when it ends or the task is edited. A task that waits for files is
+ * paused too (file-waits.ts), until a user pauses it or the files are there.
  */
 
 import { Refusal } from '../../core/errors.ts'
 import { shardOf, uuidv7 } from '../../core/ids.ts'
 import { laneOf } from '../../core/run/lane.ts'
-import { nextOccurrence } from '../../core/schedule/occurrences.ts'
+import { firstOccurrence, nextOccurrence } from '../../core/schedule/occurrences.ts'
 import { instantMs, planOf, type TaskDefinition } from '../../core/task/task.ts'
 import { utc, utcOrNull } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
@@ -15,8 +16,17 @@ import * as changes from '../../store/tasks/task-statements.ts'
 import { recordChange, taskSubject } from '../audit-log/record-change.ts'
 import type { Context, Facilities } from '../context.ts'
 import { chainDelay, firstRow } from './define-task.ts'
-import { haltTask, lockLiving, nextOrdinal, recordDue, recordSkipped, writeAhead } from './settle.ts'
+import {
+  haltTask,
+  lockLiving,
+  nextOrdinal,
+  recordDue,
+  recordSkipped,
+  writeAhead,
+  writeNext,
+} from './settle.ts'
 import { dropSkips } from './skip-next.ts'
+import { refuseMissingFiles, waitOfStored } from './task-files.ts'
 
 /** How a task is paused. */
 export interface PauseOptions {
@@ -41,7 +51,8 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
   await withDeadlockRetry(db, async (tx) => {
     const locked = await lockLiving(tx, context, id)
     const task = await endOverdue(tx, locked, { projectId, now: clock.now() })
-    if (task.pausedAt !== null && Object.keys(words).length === 0) return
+    const isPaused = task.pausedAt !== null && !task.awaitsFiles
+    if (isPaused && Object.keys(words).length === 0) return
     await tx.run(changes.sweepDuties(id, ['resume']))
     if (task.pausedAt === null) await dropSkips(tx, task, { projectId, now: clock.now() })
     if (until !== null)
@@ -64,9 +75,13 @@ export async function pauseTask(context: Context, id: string, words: PauseOption
         after: { pausedAt: utc(pausedAt), resumeAt: utcOrNull(until) },
         reason: said.reason,
       })
-    if (task.pausedAt !== null) {
+    if (isPaused && task.pausedAt !== null) {
       await tx.run(changes.rewordPause(id, said))
       return record(task.pausedAt)
+    }
+    if (task.awaitsFiles) {
+      await recordPause(tx, { task, projectId, until: clock.now() })
+      await tx.run(changes.markResumed(id, null))
     }
     // What makes up for an outage has waited too long to go on waiting for the end of a pause.
     await tx.run(changes.giveUpLate(id))
@@ -96,6 +111,7 @@ export async function resumeTask(
   const dueAt = await withDeadlockRetry(db, async (tx) => {
     const task = await lockLiving(tx, context, id)
     if (task.pausedAt === null) return null
+    if (task.awaitsFiles) await refuseMissingFiles(tx, projectId, task.definition.action)
     const ends = (await tx.run(changes.sweepDuties(id, ['resume']))).map(({ at }) => at)
     const now = Math.min(Math.floor(clock.now()), ...ends)
     await recordChange(tx, context, {
@@ -154,11 +170,18 @@ interface PauseEnd {
   readonly reason: string | null
 }
 
+/** A task whose files are not there goes on waiting for them; what was passed over up to now is recorded. */
 async function endPause(tx: Queryable, { task, projectId, now, reason }: PauseEnd): Promise<number | null> {
+  if (task.awaitsFiles) return endWait(tx, { task, projectId, now })
   await recordPause(tx, { task, projectId, until: now })
   await tx.run(changes.markResumed(task.id, reason))
   if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(changes.markSkipped(task.id, null, null))
-  return goOn(tx, { task, projectId, now })
+  const wait = await waitOfStored(tx, projectId, task.definition.action)
+  if (wait === null) return goOn(tx, { task, projectId, now })
+  await tx.run(
+    changes.markPaused(task.id, task.nextOrdinal, { reason: wait, until: null, awaitsFiles: true }),
+  )
+  return null
 }
 
 interface PausedStretch {
@@ -172,7 +195,55 @@ export async function recordPause(tx: Queryable, { task, projectId, until }: Pau
   const [latest] = await tx.run(changes.latestOccurrence(task.id))
   // A row that was fired a little ahead of its instant, just before the pause, is not passed over.
   const after = Math.max(task.updatedAt, latest?.until ?? Number.NEGATIVE_INFINITY)
-  await recordSkipped(tx, { task, projectId, ordinal: task.nextOrdinal, reason: 'paused', after, until })
+  const ordinal = task.nextOrdinal
+  if (task.awaitsFiles && task.definition.schedule.type === 'once') {
+    const at = await onceAhead(tx, task)
+    if (at !== null && at <= until)
+      await recordSkipped(tx, { task, projectId, ordinal, reason: 'file_missing', after: at - 1, until: at })
+    return
+  }
+  const reason = task.awaitsFiles ? 'file_missing' : 'paused'
+  await recordSkipped(tx, { task, projectId, ordinal, reason, after, until })
+}
+
+/** Lets a task go on that waited for files. A one-off whose instant has passed meanwhile runs now. */
+export async function endWait(
+  tx: Queryable,
+  { task, projectId, now }: { task: changes.LockedTask; projectId: string; now: number },
+): Promise<number | null> {
+  const { id: taskId, definition, version } = task
+  const isOnce = definition.schedule.type === 'once'
+  if (!isOnce) await recordPause(tx, { task, projectId, until: now })
+  await tx.run(changes.markResumed(taskId, null))
+  if (task.skipUntil !== null && task.skipUntil <= now) await tx.run(changes.markSkipped(taskId, null, null))
+  if (!isOnce) return goOn(tx, { task, projectId, now })
+  const at = await onceAhead(tx, task)
+  if (at === null) return null
+  const next = {
+    taskId,
+    projectId,
+    definition,
+    version,
+    at,
+    ordinal: await nextOrdinal(tx, task),
+    delayMs: null,
+  }
+  if (at > now) await writeNext(tx, next)
+  else await writeNext(tx, { ...next, jitterMs: Math.min(Math.ceil(now - at), MAX_PUT_OFF_MS) })
+  return Math.max(at, now)
+}
+
+/** As much as an occurrence can be put off. */
+const MAX_PUT_OFF_MS = 2_147_483_647
+
+/** When a one-off is due that has come to nothing yet. */
+async function onceAhead(
+  tx: Queryable,
+  { id, definition }: Pick<changes.LockedTask, 'id' | 'definition'>,
+): Promise<number | null> {
+  const at = firstOccurrence(planOf(definition), Number.NEGATIVE_INFINITY)
+  const [known] = at === null ? [] : await tx.run(changes.hasOccurrence(id, at))
+  return known?.exists ? null : at
 }
 
 async function goOn(

@@ -1,9 +1,11 @@
 /** Why a task is not running, now or at an instant that has passed: what is read for the answer. */
 
+import { fileIdsOf } from '../../core/action/action-files.ts'
 import { shardOf } from '../../core/ids.ts'
 import { inForce } from '../../core/policy/blackout.ts'
 import { laneOf } from '../../core/run/lane.ts'
 import { withoutSecretsLabel } from '../../core/secret/secrets-label.ts'
+import type { AwaitedFiles } from '../../core/why/file-causes.ts'
 import { type Waiting, whyNow } from '../../core/why/now.ts'
 import { NOTHING_RECORDED } from '../../core/why/recorded.ts'
 import type { AwaitedSecrets } from '../../core/why/secret-causes.ts'
@@ -15,6 +17,7 @@ import { historyBegin } from '../../store/history/run-search.ts'
 import { blackoutsAt } from '../../store/projects/blackouts.ts'
 import { isRoleReady } from '../../store/secrets/keys.ts'
 import { missingSecrets } from '../../store/secrets/secrets.ts'
+import { missingFiles } from '../../store/tasks/file-waits.ts'
 import { latestOccurrence } from '../../store/tasks/task-statements.ts'
 import { findTasks, type TaskRow } from '../../store/tasks/tasks.ts'
 import * as store from '../../store/tasks/why.ts'
@@ -125,6 +128,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
     waiting: needs,
     target: await awaitedTarget(tx, { projectId, definition, line: pending?.line ?? null }),
     secrets: definition.secrets && (await awaitedSecrets(tx, task, handler)),
+    files: await awaitedFiles(tx, task, pause?.awaitsFiles ?? false),
     workers,
     watcher: {
       shard,
@@ -137,6 +141,18 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
     ordinal: Math.max(pause?.nextOrdinal ?? 1, latest?.nextOrdinal ?? 1),
     historyFrom,
   })
+}
+
+/** Of the files that a task names those that are not there. */
+async function awaitedFiles(
+  tx: Queryable,
+  { projectId, definition: { action }, pausedAt }: TaskRow,
+  isAwaited: boolean,
+): Promise<AwaitedFiles | null> {
+  const ids = fileIdsOf(action)
+  if (ids.length === 0) return null
+  const missing = await tx.run(missingFiles(projectId, ids))
+  return { missing, since: isAwaited && missing.length > 0 ? pausedAt : null }
 }
 
 /** Of the names that a task refers to those that are missing, and whether somebody can read the others. */

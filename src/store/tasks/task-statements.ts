@@ -27,6 +27,8 @@ export interface LockedTask {
   /** While the task is paused: up to here everything that was passed over has been recorded. */
   readonly updatedAt: number
   readonly pausedAt: number | null
+  /** It is paused because files that it names have not been uploaded yet. */
+  readonly awaitsFiles: boolean
   readonly cancelledAt: number | null
   /** Occurrences up to here are skipped, because a user said so. */
   readonly skipUntil: number | null
@@ -36,7 +38,7 @@ export const lockTask = (projectId: string, taskId: string) =>
   reading(
     sql<LockedTask>`
       select id, key, name, owner, tags, version, definition, next_ordinal as "nextOrdinal", updated_at as "updatedAt",
-             paused_at as "pausedAt", cancelled_at as "cancelledAt", skip_until as "skipUntil"
+             paused_at as "pausedAt", awaits_files and paused_at is not null as "awaitsFiles", cancelled_at as "cancelledAt", skip_until as "skipUntil"
       from task where project_id = ${projectId} and id = ${taskId} and deleted_at is null
       for update`,
     withDefinitions,
@@ -88,17 +90,24 @@ export interface PauseWords {
   readonly reason: string | null
   /** When it ends by itself. */
   readonly until: number | null
+  /** It is no pause of a user's: the task waits for files. */
+  readonly awaitsFiles?: boolean
 }
 
-export const markPaused = (taskId: string, nextOrdinal: number, { reason, until }: PauseWords) => sql<{
+export const markPaused = (
+  taskId: string,
+  nextOrdinal: number,
+  { reason, until, awaitsFiles = false }: PauseWords,
+) => sql<{
   pausedAt: number
 }>`
   with noted as (
     insert into task_pause (task_id, paused_at, reason, until_at)
     values (${taskId}, now(), ${reason}, to_timestamp(${until}::float8 / 1000))
+    on conflict (task_id, paused_at) do update set reason = excluded.reason, until_at = excluded.until_at, resumed_at = null, resume_reason = null
   )
   update task set paused_at = now(), updated_at = now(), next_ordinal = least(${nextOrdinal}::bigint, 2147483647), pause_reason = ${reason},
-    resume_at = to_timestamp(${until}::float8 / 1000)
+    resume_at = to_timestamp(${until}::float8 / 1000), awaits_files = ${awaitsFiles}
   where id = ${taskId}
   returning paused_at as "pausedAt"`
 
@@ -115,7 +124,7 @@ export const markResumed = (taskId: string, reason: string | null) => sql`
     update task_pause p set resumed_at = clock_timestamp(), resume_reason = ${reason}
     from task t where t.id = ${taskId} and p.task_id = t.id and p.resumed_at is null
   )
-  update task set paused_at = null, pause_reason = null, resume_at = null, updated_at = now() where id = ${taskId}`
+  update task set paused_at = null, pause_reason = null, resume_at = null, awaits_files = false, updated_at = now() where id = ${taskId}`
 
 /** Something to be done to a task at an instant, as a row that is no run: ending a pause, skipping an occurrence. */
 export interface DutyRow {

@@ -1,8 +1,10 @@
 /** Tasks as rows: making them, finding them, and telling where each one stands. */
+import { fileIdsOf } from '../../core/action/action-files.ts'
 import type { TaskDefinition, TaskState } from '../../core/task/task.ts'
 import { type EntryOrigin, entryId } from '../audit-log/audit-log.ts'
 import { MAX_PAGE_BYTES, type PageRow } from '../database/page-bytes.ts'
 import { jsonList, keepingPlan, list, part, reading, sql } from '../database/sql.ts'
+import { type FileUse, fileUses } from '../files/uses.ts'
 import { type SecretUse, secretUses } from '../secrets/secrets.ts'
 import { briefForm, storedForm, withDefinitions } from './stored-definition.ts'
 
@@ -52,8 +54,10 @@ export interface NewTask {
   readonly createdAt: number
   readonly shard: number
   readonly lane: number
-  /** The first occurrence, or null when the task only runs when triggered. */
+  /** The first occurrence, or null when the task only runs when triggered, or waits. */
   readonly first: FirstRow | null
+  /** Why it waits for files, and when it would have been due first. */
+  readonly wait?: { readonly reason: string; readonly first: number | null }
 }
 
 /** The row that a task begins with. */
@@ -91,6 +95,7 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
   const { projectId } = origin
   const forms = tasks.map(({ definition }) => storedForm(definition))
   const uses = usesOf(tasks)
+  const files = fileUsesOf(tasks)
   const statement = sql<{ stored: number }>`
     with remembered as (
       insert into idempotency (project_id, key, fingerprint, status, answer)
@@ -122,7 +127,7 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
       select ${entryId}, c.at, ${projectId}::uuid, ${origin.actorKind}, ${origin.actorId}, ${origin.actorName}, ${origin.address},
              ${origin.requestId}::uuid, ${origin.reason}, 'task.create', 'task', input.id::text, coalesce(input.name, input.key), '{"version":1}'
       from input cross join (select clock_timestamp() as at) c
-    )${uses.length === 0 ? part`` : part`, ${secretUses(projectId, uses)}`}
+    )${uses.length === 0 ? part`` : part`, ${secretUses(projectId, uses)}`}${files.length === 0 ? part`` : part`, ${fileUses(projectId, files)}`}
     select count(*)::integer as stored from stored`
   // It only inserts: there is one plan, however many tasks there are.
   return keepingPlan(statement, 'always')
@@ -131,6 +136,13 @@ export function insertTasks({ tasks, remember, origin }: TasksToInsert) {
 /** The secrets that tasks refer to: most refer to none. */
 const usesOf = (tasks: readonly NewTask[]): SecretUse[] =>
   tasks.flatMap(({ id: taskId, definition: { secrets } }) => (secrets ? { taskId, names: secrets } : []))
+
+/** The files that tasks name: only programs name any. */
+const fileUsesOf = (tasks: readonly NewTask[]): FileUse[] =>
+  tasks.flatMap(({ id: taskId, definition: { action } }) => {
+    const fileIds = action.type === 'exec' ? fileIdsOf(action) : []
+    return fileIds.length === 0 ? [] : { taskId, fileIds }
+  })
 
 /** Remembers an answer within a transaction; no row means that the key was answered already. */
 export const rememberAnswer = (

@@ -13,10 +13,11 @@ export interface PauseNow {
   readonly pauseReason: string | null
   readonly resumeAt: number | null
   readonly nextOrdinal: number
+  readonly awaitsFiles: boolean
 }
 
 export const pauseNow = (taskId: string) => sql<PauseNow>`
-  select pause_reason as "pauseReason", resume_at as "resumeAt", next_ordinal as "nextOrdinal" from task where id = ${taskId}`
+  select pause_reason as "pauseReason", resume_at as "resumeAt", next_ordinal as "nextOrdinal", awaits_files and paused_at is not null as "awaitsFiles" from task where id = ${taskId}`
 
 /** The live rows of a task, what was due first before the others, and what those wait for that wait beside their lane. */
 export const liveRuns = ({ taskId, limit }: { taskId: string; limit: number }) => sql<

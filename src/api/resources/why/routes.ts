@@ -53,7 +53,17 @@ export function whyRoutes(app: App): void {
 const INSTANTS = ['scheduledFor', 'since', 'until', 'nextAt'] as const
 
 function present({ code, sentence, facts, advice }: Why): Omit<WhyNotRunning, 'at' | 'isNow' | 'also'> {
-  const { scheduledFor: _, since: __, until: ___, nextAt: ____, labels, heldBy, ...plain } = facts
+  const {
+    scheduledFor: _,
+    since: __,
+    until: ___,
+    nextAt: ____,
+    labels,
+    heldBy,
+    secrets,
+    files,
+    ...plain
+  } = facts
   return {
     code,
     sentence,
@@ -61,6 +71,8 @@ function present({ code, sentence, facts, advice }: Why): Omit<WhyNotRunning, 'a
       ...plain,
       ...(labels ? { labels: [...labels] } : {}),
       ...(heldBy ? { heldBy: [...heldBy] } : {}),
+      ...(secrets ? { secrets: [...secrets] } : {}),
+      ...(files ? { files: [...files] } : {}),
       ...instants(facts),
     },
     advice,

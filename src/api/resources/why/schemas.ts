@@ -34,6 +34,8 @@ const facts = z
     reason: z.string(),
     count: z.int(),
     name: z.string(),
+    secrets: z.array(z.string()),
+    files: z.array(Uuid).describe('Files that have not been uploaded.'),
   })
   .partial()
   .describe('Facts behind the cause; which fields are set depends on the code.')

@@ -1,0 +1,31 @@
+/** What a worker must offer to perform a run, in words. */
+import { commandOf, EXEC_LABEL } from '../run/own-labels.ts'
+
+/** What a run asks for. */
+interface Needs {
+  readonly handler: string | null
+  readonly labels: readonly string[]
+}
+
+/** Such as `the handler resize, gpu`. */
+export function neededWords({ handler, labels }: Needs): string {
+  const commands = labels.flatMap((label) => commandOf(label) ?? [])
+  const words = labels.flatMap((label) => {
+    if (commandOf(label) !== null) return `the command ${commandOf(label)}`
+    if (label === EXEC_LABEL) return commands.length === 0 ? 'programs (exec)' : []
+    return label
+  })
+  return [...(handler === null ? [] : [`the handler ${handler}`]), ...words].join(', ')
+}
+
+/** How to start a worker that offers it. */
+export function neededFlags({ labels }: Needs): string {
+  const commands = labels.flatMap((label) => commandOf(label) ?? [])
+  const others = labels.filter((label) => label !== EXEC_LABEL && commandOf(label) === null)
+  return [
+    'belfry start --roles worker',
+    ...(labels.includes(EXEC_LABEL) ? ['--exec on'] : []),
+    ...(commands.length === 0 ? [] : [`--exec-commands ${commands.join(',')}`]),
+    ...(others.length === 0 ? [] : [`--labels ${others.join(',')}`]),
+  ].join(' ')
+}

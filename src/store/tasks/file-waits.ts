@@ -1,0 +1,67 @@
+/** Tasks that wait for files: they are paused until every file that they name is complete. */
+import { list, part, sql } from '../database/sql.ts'
+
+/** A file that a task names. */
+export interface NeededFile {
+  readonly id: string
+  readonly name: string
+  readonly isReady: boolean
+}
+
+/** Files as they are, kept so until the commit: none of them becomes ready or is deleted meanwhile. */
+export const holdFiles = (projectId: string, ids: readonly string[]) => sql<NeededFile>`
+  select id, name, ready_at is not null as "isReady" from file
+  where project_id = ${projectId} and id = any(${list(ids, (id) => id)}::uuid[])
+  order by id for share`
+
+/** Those of some files that are not complete, or do not exist. */
+export const missingFiles = (projectId: string, ids: readonly string[]) => sql<{
+  id: string
+  name: string | null
+}>`
+  select i.id, f.name from unnest(${list(ids, (id) => id)}::uuid[]) as i(id)
+  left join file f on f.id = i.id and f.project_id = ${projectId}
+  where f.ready_at is null
+  order by i.id`
+
+/** A new task that has to wait. */
+export interface NewWait {
+  readonly taskId: string
+  readonly at: number
+  readonly reason: string
+  /** Up to here nothing was due that it did not run. */
+  readonly recordedUntil: number
+}
+
+/** Lets tasks wait that were just made. */
+export const markAwaiting = (waits: readonly NewWait[]) => sql`
+  with input as materialized (
+    select task_id, to_timestamp(at_ms / 1000) as at, reason, to_timestamp(recorded_ms / 1000) as recorded_until
+    from unnest(${list(waits, (w) => w.taskId)}::uuid[], ${list(waits, (w) => w.at)}::float8[],
+                ${list(waits, (w) => w.reason)}::text[], ${list(waits, (w) => w.recordedUntil)}::float8[])
+      as i(task_id, at_ms, reason, recorded_ms)
+  ), noted as (
+    insert into task_pause (task_id, paused_at, reason) select task_id, at, reason from input
+  )
+  update task t set paused_at = i.at, pause_reason = i.reason, awaits_files = true, updated_at = i.recorded_until
+  from input i where t.id = i.task_id`
+
+/** A task that waits for nothing any more. */
+export interface EndedWait {
+  readonly id: string
+  readonly projectId: string
+}
+
+/**
+ * Locks tasks that wait although all their files are complete; with `fileId`, those that name it. Tasks that somebody changes at the
+ * moment are passed by. Those of archived projects go on waiting.
+ */
+export const lockEndedWaits = ({ fileId, limit }: { fileId: string | null; limit: number }) => sql<EndedWait>`
+  select t.id, t.project_id as "projectId" from task t
+  where t.awaits_files and t.paused_at is not null and t.cancelled_at is null
+    ${fileId === null ? part`` : part`and t.id in (select task_id from file_use where file_id = ${fileId} and until_version is null)`}
+    and not exists (select from file_use u join file f on f.id = u.file_id
+                    where u.task_id = t.id and u.until_version is null and f.ready_at is null)
+    and exists (select from project p where p.id = t.project_id and p.archived_at is null)
+  order by t.id limit ${limit}
+  for update of t skip locked`
