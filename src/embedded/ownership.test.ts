@@ -1,8 +1,8 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { startTimeOf } from '../runtime/process-identity.ts'
 import { claimOwnership, readOwner } from './ownership.ts'
-import { startTimeOf } from './process-identity.ts'
 import { aDirectory, buildProgram, run } from './test-support.ts'
 
 vi.setConfig({ testTimeout: 120_000 })

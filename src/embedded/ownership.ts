@@ -12,8 +12,8 @@
 import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isAlive, startTimeOf } from '../runtime/process-identity.ts'
 import { describeFileError, EmbeddedPostgresError, errnoOf } from './errors.ts'
-import { isAlive, startTimeOf } from './process-identity.ts'
 import { type Rights, withRightsOf } from './rights.ts'
 
 /** The process that holds a data directory. */

@@ -2,9 +2,10 @@
 
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { isTaken } from '../runtime/process-identity.ts'
 import { type DataDirectory, socketIn } from './data-directory.ts'
 import { errnoOf } from './errors.ts'
-import { isPostgresOn, isTaken } from './process-identity.ts'
+import { isPostgresOn } from './process-identity.ts'
 import { withRightsOf } from './rights.ts'
 
 /** A server as its own file tells of it. */

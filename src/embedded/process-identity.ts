@@ -1,37 +1,7 @@
-/**
- * Telling one process from another that was later given the same pid. A pid alone proves nothing after
- * a crash or a reboot; a pid with the instant it started does. Zombies count as dead: they hold nothing,
- * and in a container whose first process reaps nobody they stay for ever.
- */
+/** Recognising the servers that this or an earlier process started. */
 
-import { execFileSync } from 'node:child_process'
-import { readFileSync, readlinkSync } from 'node:fs'
-import { errnoOf } from './errors.ts'
-
-const PS_TIMEOUT_MS = 2_000
-
-export function isAlive(pid: number): boolean {
-  return isTaken(pid) && (process.platform !== 'linux' || statOf(pid)?.state !== 'Z')
-}
-
-/** Whether anything has this pid, be it a zombie. */
-export function isTaken(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return errnoOf(error) === 'EPERM' // It lives, and belongs to someone else.
-  }
-}
-
-/** Text that differs between any two processes that ever had this pid, or null where the system cannot say. */
-export function startTimeOf(pid: number): string | null {
-  if (process.platform === 'linux') {
-    const stat = statOf(pid)
-    return stat === null ? null : `${bootId()}/${stat.startTicks}`
-  }
-  return process.platform === 'win32' ? null : ps(pid, 'lstart=')
-}
+import { readlinkSync } from 'node:fs'
+import { isAlive, ps, statOf } from '../runtime/process-identity.ts'
 
 /** Whether `pid` is a PostgreSQL server working in `pgDir`, which must be a real path. */
 export function isPostgresOn(pid: number, pgDir: string): boolean {
@@ -44,44 +14,5 @@ export function isPostgresOn(pid: number, pgDir: string): boolean {
   } catch {
     // Another user's process: its name is all we may see, and being wrong here must mean leaving it alone.
     return statOf(pid)?.name.startsWith('postgres') ?? false
-  }
-}
-
-function statOf(pid: number): { name: string; state: string; startTicks: string } | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name stands in parentheses and may itself hold spaces and parentheses.
-    const close = text.lastIndexOf(')')
-    const fields = text.slice(close + 2).split(' ')
-    return {
-      name: text.slice(text.indexOf('(') + 1, close),
-      state: fields[0] ?? '',
-      startTicks: fields[19] ?? '',
-    }
-  } catch {
-    return null
-  }
-}
-
-/** Start ticks count from boot, and after a reboot the same pid may start at the same tick. */
-function bootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
-  } catch {
-    return ''
-  }
-}
-
-function ps(pid: number, column: string): string | null {
-  try {
-    const output = execFileSync('ps', ['-ww', '-o', column, '-p', String(pid)], {
-      encoding: 'utf8',
-      env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/bin:/usr/bin' },
-      timeout: PS_TIMEOUT_MS,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    return output.trim() || null
-  } catch {
-    return null
   }
 }

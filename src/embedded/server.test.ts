@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { isAlive } from './process-identity.ts'
+import { isAlive } from '../runtime/process-identity.ts'
 import {
   type EmbeddedPostgres,
   readOwner,

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { isAlive } from './process-identity.ts'
+import { isAlive } from '../runtime/process-identity.ts'
 
 export const isRoot = process.getuid?.() === 0
 const DEADLINE_MS = 60_000

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isAlive } from '../../src/embedded/process-identity.ts'
+import { isAlive } from '../../src/runtime/process-identity.ts'
 
 const MEMORY = '/dev/shm'
 /** Several times what a run of all tests has needed, and room for a second one beside it. */
