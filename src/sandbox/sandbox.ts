@@ -110,6 +110,8 @@ export interface Sandbox {
   readonly enforcement: Enforcement
   /** Never rejects because of the program. */
   run(program: Program, options: RunOptions): Promise<ProgramEnd>
+  /** Removes what it keeps on disk, once no program runs any more. */
+  close(): Promise<void>
 }
 
 /** What holds a program to each limit; null where nothing does. */

@@ -1,0 +1,163 @@
+/** Programs in namespaces of their own, made by bubblewrap. */
+
+import { access, constants, realpath, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Duplex, Readable, Writable } from 'node:stream'
+import { type Cgroups, heldBy } from '../cgroups/cgroups.ts'
+import type { LauncherShell } from '../inherited.ts'
+import { inner, LAUNCHER, outer, processLimits, SHELL } from '../launcher.ts'
+import { type Place, Places, type User } from '../places.ts'
+import { copy, shareFile, writeInput } from '../program-folder.ts'
+import { removeTree } from '../remove-tree.ts'
+import { type Launched, runProgram, spawnIn } from '../run-program.ts'
+import type { Enforcement, Program, ProgramEnd, RunOptions, Sandbox } from '../sandbox.ts'
+import {
+  bubblewrapArguments,
+  executableTarget,
+  GROUP,
+  isInSystem,
+  type Mount,
+  PASSWD,
+  type SystemFolder,
+  WORK,
+} from './arguments.ts'
+import { BubblewrapProcesses } from './bubblewrap-processes.ts'
+
+/** What a machine offers for it. */
+export interface BubblewrapOptions {
+  /** The path of `bwrap`. */
+  readonly bwrap: string
+  /** A folder of this process alone, which others may pass through. */
+  readonly folder: string
+  readonly system: readonly SystemFolder[]
+  /** What `--seccomp` reads. */
+  readonly filter: Buffer
+  readonly cgroups: Cgroups | null
+  readonly shell: LauncherShell
+  /** The first user that programs may run as; null as the user of this process. */
+  readonly firstUid: number | null
+  readonly enforcement: Enforcement
+}
+
+/** Descriptors of bubblewrap, after that of the control. */
+const ARGS_FD = 4
+const FILTER_FD = 5
+const STATUS_FD = 6
+
+/** The kind `bubblewrap`. */
+export class BubblewrapSandbox implements Sandbox {
+  readonly kind = 'bubblewrap'
+  readonly enforcement: Enforcement
+  readonly #options: BubblewrapOptions
+  readonly #places: Places
+  readonly #filterPath: string
+  readonly #passwdPath: string
+  readonly #groupPath: string
+
+  private constructor(options: BubblewrapOptions) {
+    this.enforcement = options.enforcement
+    this.#options = options
+    this.#places = new Places(options.folder, options.firstUid)
+    this.#filterPath = join(options.folder, 'filter')
+    this.#passwdPath = join(options.folder, 'passwd')
+    this.#groupPath = join(options.folder, 'group')
+  }
+
+  static async open(options: BubblewrapOptions): Promise<BubblewrapSandbox> {
+    const sandbox = new BubblewrapSandbox(options)
+    await Promise.all([
+      writeFile(sandbox.#filterPath, options.filter, { mode: 0o444 }),
+      writeFile(sandbox.#passwdPath, PASSWD, { mode: 0o444 }),
+      writeFile(sandbox.#groupPath, GROUP, { mode: 0o444 }),
+    ])
+    return sandbox
+  }
+
+  async run(program: Program, options: RunOptions): Promise<ProgramEnd> {
+    const { folder, cgroups } = this.#options
+    const place = await this.#places.take()
+    const launch = (one: Program, attemptFolder: string) => this.#launch(one, attemptFolder, place)
+    try {
+      return await runProgram({ folder, cgroups, launch }, program, options)
+    } finally {
+      this.#places.giveBack(place)
+    }
+  }
+
+  close(): Promise<void> {
+    return removeTree(this.#options.folder)
+  }
+
+  async #launch(program: Program, folder: string, place: Place): Promise<Launched> {
+    const { bwrap, cgroups, shell } = this.#options
+    const inherited = shell.inherited.filter((fd) => fd > STATUS_FD)
+    const args = this.#arguments(program, await findMounts(program, folder, place.user))
+    const limits = processLimits(program.limits, heldBy(cgroups), program.timeoutMs)
+    const command = [SHELL, '-c', inner(limits), LAUNCHER, executableTarget(program), ...program.args]
+    const { child, output } = spawnIn(
+      place,
+      [...shell.command, outer(inherited), LAUNCHER, bwrap, '--args', String(ARGS_FD), '--', ...command],
+      {
+        stdinPath: await writeInput(folder, program.stdin, place.user),
+        extraStdio: ['pipe', 'pipe', { path: this.#filterPath }, 'pipe'],
+        // Not that of this process, which the first process of the namespaces would show to the program.
+        env: {},
+        cwd: '/',
+        ...place.user,
+      },
+    )
+    const [, , , control, argsStream, , status] = child.stdio as unknown as Streams
+    argsStream.on('error', () => undefined)
+    argsStream.end(args)
+    return { child, output, takeCharge: (words) => new BubblewrapProcesses(child, control, status, words) }
+  }
+
+  #arguments(program: Program, mounts: readonly Mount[]): string {
+    const view = {
+      ...{ system: this.#options.system, mounts, filterFd: FILTER_FD, statusFd: STATUS_FD },
+      ...{ passwdPath: this.#passwdPath, groupPath: this.#groupPath },
+    }
+    return bubblewrapArguments(program, view)
+      .map((arg) => `${arg}\0`)
+      .join('')
+  }
+}
+
+type Streams = [null, null, null, control: Duplex, args: Writable, null, status: Readable]
+
+/** Files that the user of the place could not reach, or not execute, are put into the folder first. */
+async function findMounts(program: Program, folder: string, user: User | null): Promise<readonly Mount[]> {
+  const shown = async (source: string, target: string, isExecutable: boolean, name: string) => {
+    const path = join(folder, name)
+    if (user !== null) await shareFile(source, path, isExecutable)
+    else if (isExecutable && !(await canExecute(source))) await copy(source, path, 0o755)
+    else return { source, target }
+    return { source: path, target }
+  }
+  const { executable, name, files } = program
+  return [
+    ...(name === null
+      ? await commandMounts(executable)
+      : [await shown(executable, executableTarget(program), true, 'executable')]),
+    ...(await Promise.all(
+      files.map((file, i) => shown(file.source, `${WORK}/${file.path}`, file.executable, `file-${i}`)),
+    )),
+  ]
+}
+
+/** A command that is not part of the system is shown, and where it is a link, what it leads to. */
+async function commandMounts(path: string): Promise<Mount[]> {
+  const source = await realpath(path)
+  return [...new Set([path, source])]
+    .filter((target) => !isInSystem(target))
+    .map((target) => ({ source, target }))
+}
+
+async function canExecute(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

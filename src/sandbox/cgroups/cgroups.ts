@@ -1,0 +1,242 @@
+/**
+ * Cgroups, which hold a program to its limits with everything it starts. They are made below the cgroup of this process, so what
+ * limits this process limits its programs too.
+ */
+
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Held } from '../launcher.ts'
+import { judgeName, ownPrefix } from '../owner.ts'
+import { signalAll } from '../processes.ts'
+import type { Counted } from '../program-end.ts'
+import type { ProgramLimits } from '../sandbox.ts'
+import { prepareDelegation } from './delegation.ts'
+import { CONTROLLERS, type Controller, readLayout } from './layout.ts'
+
+/** Beside the program: bubblewrap outside and inside of its namespaces. */
+const OWN_PROCESSES = 2
+const CPU_PERIOD_US = 100_000
+/** The kernel accepts no less. */
+const MIN_CPU_QUOTA_US = 1_000
+/** Processes that are being killed hold their cgroup for a moment; one that cannot end holds it for ever. */
+const REMOVE_ATTEMPTS = 100
+const MAX_REMOVE_WAIT_MS = 50
+
+/** Where the cgroups of programs are made: for each controller, its version and the folder above. */
+export type Parents = Readonly<
+  Partial<Record<Controller, { readonly version: 1 | 2; readonly folder: string }>>
+>
+
+interface Setting {
+  readonly path: string
+  readonly value: string
+  /** Whether the limit holds without it, always or when the kernel refuses it for this reason. */
+  readonly mayFail: 'always' | 'EINVAL' | null
+}
+
+/** Finds and prepares them; a controller that cannot be used is left out. */
+export async function findParents(): Promise<Parents> {
+  const [cgroup, mountinfo] = await Promise.all([
+    readFile('/proc/self/cgroup', 'utf8'),
+    readFile('/proc/self/mountinfo', 'utf8'),
+  ])
+  const { v1, v2, isV2Root } = readLayout(cgroup, mountinfo)
+  const parents: Record<string, { version: 1 | 2; folder: string }> = {}
+  for (const [controller, folder] of Object.entries(v1)) parents[controller] = { version: 1, folder }
+  const rest = CONTROLLERS.filter((controller) => v1[controller] === undefined)
+  if (v2 !== null && rest.length > 0) {
+    const delegated = await prepareDelegation(v2, isV2Root, rest).catch(() => null)
+    for (const controller of delegated?.controllers ?? [])
+      parents[controller] = { version: 2, folder: delegated?.folder ?? v2 }
+  }
+  return parents
+}
+
+/** Makes cgroups and removes those that processes left behind. */
+export class Cgroups {
+  readonly parents: Parents
+  readonly #prefix = ownPrefix()
+  #made = 0
+
+  constructor(parents: Parents) {
+    this.parents = parents
+  }
+
+  /**
+   * Those of a machine that can be used, after trying: a controller for which no cgroup can be made and limited is left out, and
+   * null is the answer when none is left.
+   */
+  static async open(limits: ProgramLimits): Promise<Cgroups | null> {
+    const found = await findParents().catch(() => ({}))
+    const usable: Record<string, Parents[Controller]> = {}
+    for (const [controller, parent] of Object.entries(found)) {
+      const cgroups = new Cgroups({ [controller]: parent })
+      await cgroups.#sweep()
+      const isUsable = await cgroups.create(limits).then(
+        (cgroup) => cgroup.remove().then(() => true),
+        () => false,
+      )
+      if (isUsable) usable[controller] = parent
+    }
+    return Object.keys(usable).length === 0 ? null : new Cgroups(usable as Parents)
+  }
+
+  async create(limits: ProgramLimits): Promise<Cgroup> {
+    const name = `${this.#prefix}${this.#made}`
+    this.#made += 1
+    const cgroup = new Cgroup(this.parents, name)
+    try {
+      await cgroup.make(limits)
+      return cgroup
+    } catch (error) {
+      await cgroup.remove().catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    for (const { folder } of Object.values(this.parents)) {
+      const names = await readdir(folder).catch(() => [])
+      for (const name of names.filter((name) => judgeName(name) === 'left_behind'))
+        await removeFolder(join(folder, name)).catch(() => undefined)
+    }
+  }
+}
+
+/** Which limits need nothing else. */
+export const heldBy = (cgroups: Cgroups | null): Held => ({
+  memory: cgroups?.parents.memory !== undefined,
+  processes: cgroups?.parents.pids !== undefined,
+  cpus: cgroups?.parents.cpu !== undefined,
+})
+
+/** That of one program. */
+export class Cgroup {
+  readonly #folders: Readonly<Partial<Record<Controller, { version: 1 | 2; path: string }>>>
+  readonly #paths: readonly string[]
+
+  constructor(parents: Parents, name: string) {
+    this.#folders = Object.fromEntries(
+      Object.entries(parents).map(([controller, { version, folder }]) => [
+        controller,
+        { version, path: join(folder, name) },
+      ]),
+    )
+    this.#paths = [...new Set(Object.values(this.#folders).map(({ path }) => path))]
+  }
+
+  async make(limits: ProgramLimits): Promise<void> {
+    for (const path of this.#paths) await mkdir(path)
+    for (const { path, value, mayFail } of this.#settings(limits))
+      await writeFile(path, value).catch((error: NodeJS.ErrnoException) => {
+        if (mayFail !== 'always' && mayFail !== error.code) throw error
+      })
+  }
+
+  /** With everything that it starts from then on. */
+  async add(pid: number): Promise<void> {
+    for (const path of this.#paths) await writeFile(join(path, 'cgroup.procs'), String(pid))
+  }
+
+  get limitsMemory(): boolean {
+    return this.#folders.memory !== undefined
+  }
+
+  async counted(): Promise<Counted> {
+    const { memory, cpu } = this.#folders
+    const isFirst = { memory: memory?.version === 1, cpu: cpu?.version === 1 }
+    const inMemory = (file: string) => join(memory?.path ?? '', file)
+    const inCpu = (file: string) => join(cpu?.path ?? '', file)
+    const killed = await counter(
+      inMemory(isFirst.memory ? 'memory.oom_control' : 'memory.events'),
+      'oom_kill',
+    )
+    const microseconds = isFirst.cpu
+      ? await number(inCpu('cpuacct.usage')).then((nanoseconds) => nanoseconds && nanoseconds / 1_000)
+      : await counter(inCpu('cpu.stat'), 'usage_usec')
+    return {
+      outOfMemory: killed !== null && killed > 0,
+      peakMemoryBytes: await number(inMemory(isFirst.memory ? 'memory.max_usage_in_bytes' : 'memory.peak')),
+      cpuMs: microseconds === null ? null : Math.round(microseconds / 1_000),
+    }
+  }
+
+  /** Kills what is still in it. */
+  async remove(): Promise<void> {
+    for (const path of this.#paths) await removeFolder(path)
+  }
+
+  #settings(limits: ProgramLimits): Setting[] {
+    const { memory, pids, cpu } = this.#folders
+    const set = (
+      folder: string,
+      file: string,
+      value: string | number,
+      mayFail: Setting['mayFail'] = null,
+    ) => ({
+      ...{ path: join(folder, file), value: String(value), mayFail },
+    })
+    const bytes = limits.memoryBytes
+    const quota = Math.max(MIN_CPU_QUOTA_US, Math.round(limits.cpus * CPU_PERIOD_US))
+    return [
+      // Swapping would only make a program that needs too much slow; not every kernel counts it.
+      ...(memory?.version === 1
+        ? [
+            set(memory.path, 'memory.limit_in_bytes', bytes),
+            set(memory.path, 'memory.memsw.limit_in_bytes', bytes, 'always'),
+          ]
+        : []),
+      ...(memory?.version === 2
+        ? [
+            set(memory.path, 'memory.max', bytes),
+            set(memory.path, 'memory.swap.max', 0, 'always'),
+            set(memory.path, 'memory.oom.group', 1, 'always'),
+          ]
+        : []),
+      ...(pids === undefined ? [] : [set(pids.path, 'pids.max', limits.processes + OWN_PROCESSES)]),
+      ...(cpu?.version === 1
+        ? [
+            set(cpu.path, 'cpu.cfs_period_us', CPU_PERIOD_US),
+            // More than the cgroup above has: then that one is the limit.
+            set(cpu.path, 'cpu.cfs_quota_us', quota, 'EINVAL'),
+          ]
+        : []),
+      ...(cpu?.version === 2 ? [set(cpu.path, 'cpu.max', `${quota} ${CPU_PERIOD_US}`)] : []),
+    ]
+  }
+}
+
+async function removeFolder(path: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      await rmdir(path)
+      return
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'ENOENT') return
+      if (code !== 'EBUSY' || attempt === REMOVE_ATTEMPTS) throw error
+      await killAll(path)
+      await delay(Math.min(attempt, MAX_REMOVE_WAIT_MS))
+    }
+}
+
+/** Version 2 can do it at once; otherwise nothing can be started any more while the rest is killed. */
+async function killAll(path: string): Promise<void> {
+  const ignore = () => undefined
+  await writeFile(join(path, 'cgroup.kill'), '1').catch(ignore)
+  await writeFile(join(path, 'pids.max'), '0').catch(ignore)
+  const pids = await readFile(join(path, 'cgroup.procs'), 'latin1').catch(() => '')
+  signalAll(pids.split('\n').filter(Boolean).map(Number), 'SIGKILL')
+}
+
+async function number(path: string): Promise<number | null> {
+  const text = await readFile(path, 'latin1').catch(() => '')
+  return text === '' ? null : Number(text)
+}
+
+async function counter(path: string, name: string): Promise<number | null> {
+  const text = await readFile(path, 'latin1').catch(() => '')
+  const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]
+  return found === undefined ? null : Number(found)
+}

@@ -1,0 +1,174 @@
+/** Finds out what this machine can do for programs, by doing it. */
+
+import { execFile } from 'node:child_process'
+import { access, constants, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findSystem } from './bubblewrap/arguments.ts'
+import { BubblewrapSandbox } from './bubblewrap/bubblewrap-sandbox.ts'
+import { Cgroups, heldBy } from './cgroups/cgroups.ts'
+import { findLauncherShell, type LauncherShell } from './inherited.ts'
+import { ownFirstUid } from './places.ts'
+import { chooseBase, makeProgramFolder } from './program-folder.ts'
+import type { Enforcement, Program, ProgramLimits, Sandbox } from './sandbox.ts'
+import { isFiltered, seccompFilter } from './seccomp/filter.ts'
+import { Unsandboxed } from './unsandboxed.ts'
+
+/** Where to keep files, and what to accept. */
+export interface DetectOptions {
+  /**
+   * Where the folder of this process goes, best on the file system of the programs, which then need not be copied. Null, and a place
+   * that the users of programs cannot reach, mean the system's folder for temporary files.
+   */
+  readonly directory: string | null
+  /** Whether programs may run without a sandbox where there is none. */
+  readonly allowNone: boolean
+}
+
+/** What was found. */
+export interface Detected {
+  /** Null when programs cannot run here. */
+  readonly sandbox: Sandbox | null
+  /** Why there is no sandbox, and what to do about it; null when there is one. */
+  readonly reason: string | null
+}
+
+const BWRAP_PATHS = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap']
+/** The first with `--size`, and of those the oldest that is tested. */
+const OLDEST_BWRAP = [0, 8, 0] as const
+const VERSION_MS = 10_000
+const PROBE_MS = 30_000
+const PROBE_LIMITS: ProgramLimits = {
+  ...{ memoryBytes: 64 * 1_024 ** 2, cpus: 1, processes: 16, openFiles: 64 },
+  ...{ fileBytes: 1_024 ** 2, outputBytes: 64 * 1_024 },
+}
+const DELEGATE =
+  'Run the worker in its own delegated cgroup: set Delegate=yes in its systemd unit, or use systemd-run --user --scope -p Delegate=yes.'
+
+export async function detectSandbox({ directory, allowNone }: DetectOptions): Promise<Detected> {
+  if (process.platform === 'win32') return { sandbox: null, reason: 'Programs cannot run on Windows.' }
+  const shell = findLauncherShell()
+  if (typeof shell === 'string') return { sandbox: null, reason: shell }
+  const cgroups = process.platform === 'linux' ? await Cgroups.open(PROBE_LIMITS) : null
+  const found = await findBubblewrap(directory, cgroups, shell)
+  if (typeof found !== 'string') return { sandbox: found, reason: null }
+  if (!allowNone) return { sandbox: null, reason: found }
+  const folder = await makeProgramFolder(await chooseBase(directory, false))
+  const enforcement = describe(cgroups, 'rlimit')
+  return { sandbox: new Unsandboxed({ folder, cgroups, shell, enforcement }), reason: found }
+}
+
+/** The sandbox, or why there is none. */
+async function findBubblewrap(
+  directory: string | null,
+  cgroups: Cgroups | null,
+  shell: LauncherShell,
+): Promise<Sandbox | string> {
+  if (process.platform !== 'linux') return 'Programs are sandboxed on Linux only.'
+  if (!isFiltered(process.arch))
+    return `There is no system call filter for this processor (${process.arch}); x64 and arm64 have one.`
+  const bwrap = await firstExecutable(BWRAP_PATHS)
+  if (bwrap === null)
+    return (
+      'bubblewrap is not installed. On Debian and Ubuntu: apt-get install bubblewrap. On Fedora: dnf install bubblewrap. ' +
+      'On Alpine: apk add bubblewrap.'
+    )
+  const version = await versionOf(bwrap)
+  if (version === null || isOlder(version, OLDEST_BWRAP))
+    return `${bwrap} is version ${version?.join('.') ?? 'unknown'}; version ${OLDEST_BWRAP.join('.')} or newer is needed.`
+  const firstUid = ownFirstUid()
+  const folder = await makeProgramFolder(await chooseBase(directory, firstUid !== null))
+  const sandbox = await BubblewrapSandbox.open({
+    ...{ bwrap, folder, cgroups, shell, firstUid },
+    system: await findSystem(),
+    filter: seccompFilter(process.arch),
+    enforcement: describe(cgroups, 'tmpfs'),
+  })
+  const complaint = await probe(sandbox, folder)
+  if (complaint === null) return sandbox
+  await sandbox.close()
+  return explain(complaint, folder)
+}
+
+/** Runs a script of its own, so that everything a program needs has been tried: namespaces, mounts, filter, limits. */
+async function probe(sandbox: Sandbox, folder: string): Promise<string | null> {
+  const executable = join(folder, 'probe')
+  await writeFile(executable, '#!/bin/sh\ntest -w /tmp && echo fine\n', { mode: 0o755 })
+  const program: Program = {
+    ...{ executable, name: 'probe', args: [], env: {}, stdin: null, files: [], readable: [], network: false },
+    ...{ limits: PROBE_LIMITS, timeoutMs: PROBE_MS, graceMs: 0 },
+  }
+  let said = ''
+  const end = await sandbox.run(program, {
+    onOutput: (_, chunk) => {
+      said += chunk.toString('utf8')
+    },
+    signal: new AbortController().signal,
+  })
+  if (end.exitCode === 0 && said === 'fine\n') return null
+  return end.message ?? (said.trim() || `the probe ended with exit code ${end.exitCode}`)
+}
+
+/** What bubblewrap said, and what it usually means. */
+async function explain(complaint: string, folder: string): Promise<string> {
+  const said = `bubblewrap cannot run programs here: ${complaint.replace(/\.?$/, '.')}`
+  if (/permission denied/i.test(complaint) && complaint.includes('/program/'))
+    return `${said} The file system of ${folder} may be mounted with noexec.`
+  const restricted = await readFile('/proc/sys/kernel/apparmor_restrict_unprivileged_userns', 'latin1').catch(
+    () => '0',
+  )
+  if (restricted.trim() === '1')
+    return (
+      `${said} AppArmor restricts user namespaces on this machine: install a profile that allows them for ` +
+      'bwrap (on Ubuntu, the package apparmor-profiles has one), or set kernel.apparmor_restrict_unprivileged_userns=0.'
+    )
+  return (
+    `${said} User namespaces must be allowed: sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces > 0. ` +
+    'In a container they need a seccomp profile that allows them and an unmasked /proc.'
+  )
+}
+
+function describe(cgroups: Cgroups | null, files: 'tmpfs' | 'rlimit'): Enforcement {
+  const held = heldBy(cgroups)
+  const missing = [
+    ...(held.memory ? [] : ['memory']),
+    ...(held.processes ? [] : ['processes']),
+    ...(held.cpus ? [] : ['processors']),
+  ]
+  return {
+    memory: held.memory ? 'cgroup' : 'process',
+    cpus: held.cpus ? 'cgroup' : 'time',
+    processes: held.processes ? 'cgroup' : 'rlimit',
+    files,
+    note:
+      missing.length === 0
+        ? null
+        : `No cgroup limits ${missing.join(', ')}; weaker limits of single processes are used. ${DELEGATE}`,
+  }
+}
+
+async function firstExecutable(paths: readonly string[]): Promise<string | null> {
+  for (const path of paths)
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path
+  return null
+}
+
+async function versionOf(bwrap: string): Promise<readonly number[] | null> {
+  const { stdout } = await promisify(execFile)(bwrap, ['--version'], { env: {}, timeout: VERSION_MS }).catch(
+    () => ({ stdout: '' }),
+  )
+  const [, major, minor, patch = '0'] = /(\d+)\.(\d+)(?:\.(\d+))?/.exec(stdout) ?? []
+  return major === undefined ? null : [major, minor, patch].map(Number)
+}
+
+/** Compares part by part. */
+export function isOlder(version: readonly number[], than: readonly number[]): boolean {
+  const at = than.findIndex((part, i) => part !== (version[i] ?? 0))
+  return at !== -1 && (version[at] ?? 0) < (than[at] ?? 0)
+}

@@ -1,0 +1,107 @@
+/**
+ * The folder of this process, in which each program has one of its own for what must lie on a disk while it runs. Other users may
+ * pass through it but not list it: as root, each program runs as a user of its own and must reach its own files.
+ */
+
+import {
+  chmod,
+  chown,
+  copyFile,
+  constants as fs,
+  link,
+  mkdtemp,
+  readdir,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { judgeName, ownPrefix } from './owner.ts'
+import type { User } from './places.ts'
+import { removeTree } from './remove-tree.ts'
+
+/** Folders of another pid namespace are removed when nothing has been started in them for so long. */
+const UNKNOWN_OWNER_MS = 7 * 24 * 3_600_000
+const PASSABLE = 0o711
+
+/** Creates it, and removes those that processes left behind. */
+export async function makeProgramFolder(base: string): Promise<string> {
+  await sweep(base)
+  const folder = await mkdtemp(join(base, ownPrefix()))
+  await chmod(folder, PASSABLE)
+  return folder
+}
+
+/** One for a program, which is gone before the next has the same name. */
+export async function makeAttemptFolder(folder: string): Promise<string> {
+  const attempt = await mkdtemp(join(folder, 'run-'))
+  await chmod(attempt, PASSABLE)
+  return attempt
+}
+
+/**
+ * Where the folder should be: in `wanted`, unless programs run as other users and these could not reach it there.
+ */
+export async function chooseBase(wanted: string | null, mustBeReachable: boolean): Promise<string> {
+  if (wanted === null) return tmpdir()
+  return !mustBeReachable || (await isReachable(wanted)) ? wanted : tmpdir()
+}
+
+async function isReachable(path: string): Promise<boolean> {
+  const { mode } = await stat(path)
+  if ((mode & fs.S_IXOTH) === 0) return false
+  return dirname(path) === path || (await isReachable(dirname(path)))
+}
+
+/**
+ * Puts a file where every user can read it, without copying it if that is possible. Nobody can write through the link: the
+ * program sees it on a read-only mount.
+ */
+export async function shareFile(source: string, target: string, isExecutable: boolean): Promise<void> {
+  const needed = isExecutable ? fs.S_IROTH | fs.S_IXOTH : fs.S_IROTH
+  const { mode } = await stat(source)
+  if ((mode & needed) === needed && (await canLink(source, target))) return
+  await copy(source, target, isExecutable ? 0o755 : 0o644)
+}
+
+/** A copy that the program may change without changing the original. */
+export async function copy(source: string, target: string, mode: number): Promise<void> {
+  await copyFile(source, target, fs.COPYFILE_FICLONE)
+  await chmod(target, mode)
+}
+
+/** What a program reads from standard input, as a file, so that it can be opened again as `/dev/stdin`. */
+export async function writeInput(
+  folder: string,
+  input: Buffer | string | null,
+  user: User | null,
+): Promise<string | null> {
+  if (input === null) return null
+  const path = join(folder, 'stdin')
+  await writeFile(path, input, { mode: 0o400 })
+  if (user !== null) await chown(path, user.uid, user.gid)
+  return path
+}
+
+async function canLink(source: string, target: string): Promise<boolean> {
+  try {
+    await link(source, target)
+    return true
+  } catch {
+    return false // Another file system, or one without links.
+  }
+}
+
+async function sweep(base: string): Promise<void> {
+  const names = await readdir(base).catch(() => [])
+  for (const name of names) {
+    const path = join(base, name)
+    const judged = judgeName(name)
+    if (judged === 'in_use') continue
+    const made = await stat(path).catch(() => null)
+    // In a folder that everybody may write to, others may have chosen such a name.
+    if (made === null || (process.getuid?.() !== 0 && made.uid !== process.getuid?.())) continue
+    if (judged === 'unknown' && Date.now() - made.mtimeMs < UNKNOWN_OWNER_MS) continue
+    await removeTree(path).catch(() => undefined)
+  }
+}

@@ -1,0 +1,141 @@
+/** What is the same for a program wherever it runs: the checks before, its folder and cgroup, and the account of its end. */
+
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import type { Cgroup, Cgroups } from './cgroups/cgroups.ts'
+import { findFault } from './check-program.ts'
+import { findObstacle } from './executable.ts'
+import { LauncherWords } from './launcher-words.ts'
+import { memoryWatch } from './memory-watch.ts'
+import { type OpenPipe, openPipe, type Place } from './places.ts'
+import { NOT_COUNTED, notStarted, programEnd } from './program-end.ts'
+import { makeAttemptFolder } from './program-folder.ts'
+import { removeTree } from './remove-tree.ts'
+import type { OutputStream, Program, ProgramEnd, RunOptions } from './sandbox.ts'
+import { type Processes, supervise } from './supervision.ts'
+
+/** A way to run programs. */
+export interface Ground {
+  /** A folder of this process alone. */
+  readonly folder: string
+  readonly cgroups: Cgroups | null
+  /** Starts a launcher, which waits. */
+  launch(program: Program, folder: string): Promise<Launched>
+}
+
+/** A launcher that waits. */
+export interface Launched extends Spawned {
+  /** Takes charge of it and of everything that it becomes. */
+  readonly takeCharge: (words: LauncherWords) => LaunchedProcesses
+}
+
+/** The processes of a launcher that waits. */
+export interface LaunchedProcesses extends Processes {
+  /** Lets the launcher go on. */
+  begin(): void
+  /** The process above all others of the program; null before there is one. */
+  readonly rootPid: number | null
+}
+
+/** A child, and where its output arrives. */
+export interface Spawned {
+  readonly child: ChildProcess
+  readonly output: Readonly<Record<OutputStream, Socket>>
+}
+
+export async function runProgram(ground: Ground, program: Program, options: RunOptions): Promise<ProgramEnd> {
+  const fault = findFault(program)
+  if (fault !== null) return notStarted({ cause: 'not_executable', message: fault })
+  const obstacle = await findObstacle(program.executable)
+  if (obstacle !== null) return notStarted(obstacle)
+  const startedAt = performance.now()
+  let folder: string | null = null
+  let cgroup: Cgroup | null = null
+  try {
+    let launched: Launched
+    try {
+      folder = await makeAttemptFolder(ground.folder)
+      cgroup = (await ground.cgroups?.create(program.limits)) ?? null
+      launched = await ground.launch(program, folder)
+    } catch (error) {
+      // The machine is short of something: disk, descriptors, processes.
+      return notStarted({ cause: 'spawn_failed', message: (error as Error).message })
+    }
+    return await attend(program, options, launched, cgroup, startedAt)
+  } finally {
+    // What cannot be removed now is removed by the next process.
+    await cgroup?.remove().catch(() => undefined)
+    if (folder !== null) await removeTree(folder).catch(() => undefined)
+  }
+}
+
+async function attend(
+  program: Program,
+  options: RunOptions,
+  { child, output, takeCharge }: Launched,
+  cgroup: Cgroup | null,
+  startedAt: number,
+): Promise<ProgramEnd> {
+  const words = new LauncherWords(options)
+  const processes = takeCharge(words)
+  const watchMemory =
+    cgroup?.limitsMemory === true ? null : memoryWatch(() => processes.rootPid, program.limits.memoryBytes)
+  const supervised = supervise({ program, options: words, processes, output, watchMemory })
+  try {
+    if (child.pid !== undefined) await cgroup?.add(child.pid)
+    processes.begin()
+  } catch (error) {
+    words.add(error as Error)
+    processes.kill()
+  }
+  const ended = await supervised
+  const counted = (await cgroup?.counted()) ?? NOT_COUNTED
+  return programEnd(program, ended, counted, words, performance.now() - startedAt)
+}
+
+/** Starts a process whose output goes through the pipes of a place, and closes here what it has been given. */
+export function spawnIn(
+  { stdoutPath, stderrPath }: Place,
+  [command = '', ...args]: readonly string[],
+  {
+    stdinPath,
+    extraStdio,
+    ...options
+  }: Omit<SpawnOptions, 'stdio'> & {
+    readonly stdinPath: string | null
+    /** Descriptors from 3 on; a path is opened for reading. */
+    readonly extraStdio: readonly ('pipe' | { readonly path: string })[]
+  },
+): Spawned {
+  const given: number[] = []
+  const pipes: OpenPipe[] = []
+  const file = (path: string) => {
+    const fd = openSync(path, 'r')
+    given.push(fd)
+    return fd
+  }
+  const pipe = (path: string) => {
+    const opened = openPipe(path)
+    given.push(opened.writer)
+    pipes.push(opened)
+    return opened
+  }
+  try {
+    const stdin = stdinPath === null ? 'ignore' : file(stdinPath)
+    const [stdout, stderr] = [pipe(stdoutPath), pipe(stderrPath)]
+    const extra = extraStdio.map((one) => (one === 'pipe' ? one : file(one.path)))
+    const child = spawn(command, args, {
+      ...options,
+      stdio: [stdin, stdout.writer, stderr.writer, ...extra],
+      // A terminal that interrupts this process must not interrupt its programs.
+      detached: true,
+    })
+    return { child, output: { stdout: stdout.reader, stderr: stderr.reader } }
+  } catch (error) {
+    for (const { reader } of pipes) reader.destroy()
+    throw error
+  } finally {
+    for (const fd of given) closeSync(fd)
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Numbers of system calls, of x64 and of arm64, from the kernel's own headers. From 424 on, all architectures use the same ones.
+ */
+
+/** Null where an architecture lacks the call. */
+type Numbers = readonly [x64: number, arm64: number | null]
+
+/** Refused with EPERM. */
+export const REFUSED = {
+  // Looking into other processes, or taking their descriptors.
+  ptrace: [101, 117],
+  process_vm_readv: [310, 270],
+  process_vm_writev: [311, 271],
+  kcmp: [312, 272],
+  pidfd_getfd: [438, 438],
+  process_madvise: [440, 440],
+  process_mrelease: [448, 448],
+  // Keyrings, which no namespace separates.
+  add_key: [248, 217],
+  request_key: [249, 218],
+  keyctl: [250, 219],
+  // Large parts of the kernel that programs do without, and that have been its weakest.
+  bpf: [321, 280],
+  perf_event_open: [298, 241],
+  userfaultfd: [323, 282],
+  io_uring_setup: [425, 425],
+  io_uring_enter: [426, 426],
+  io_uring_register: [427, 427],
+  memfd_secret: [447, 447],
+  // Mounts, and other views of the file system.
+  mount: [165, 40],
+  umount2: [166, 39],
+  pivot_root: [155, 41],
+  chroot: [161, 51],
+  move_mount: [429, 429],
+  open_tree: [428, 428],
+  fsopen: [430, 430],
+  fsconfig: [431, 431],
+  fsmount: [432, 432],
+  fspick: [433, 433],
+  mount_setattr: [442, 442],
+  name_to_handle_at: [303, 264],
+  open_by_handle_at: [304, 265],
+  fanotify_init: [300, 262],
+  statmount: [457, 457],
+  listmount: [458, 458],
+  open_tree_attr: [467, 467],
+  // Namespaces, in which a program would have capabilities again.
+  setns: [308, 268],
+  unshare: [272, 97],
+  // The machine itself.
+  kexec_load: [246, 104],
+  kexec_file_load: [320, 294],
+  init_module: [175, 105],
+  finit_module: [313, 273],
+  delete_module: [176, 106],
+  create_module: [174, null],
+  query_module: [178, null],
+  get_kernel_syms: [177, null],
+  reboot: [169, 142],
+  swapon: [167, 224],
+  swapoff: [168, 225],
+  acct: [163, 89],
+  quotactl: [179, 60],
+  quotactl_fd: [443, 443],
+  nfsservctl: [180, 42],
+  lookup_dcookie: [212, 18],
+  syslog: [103, 116],
+  sethostname: [170, 161],
+  setdomainname: [171, 162],
+  settimeofday: [164, 170],
+  clock_settime: [227, 112],
+  vhangup: [153, 58],
+  migrate_pages: [256, 238],
+  move_pages: [279, 239],
+  // Left from older systems, or for ports and segments of the processor.
+  iopl: [172, null],
+  ioperm: [173, null],
+  modify_ldt: [154, null],
+  uselib: [134, null],
+  ustat: [136, null],
+  sysfs: [139, null],
+  _sysctl: [156, null],
+} as const satisfies Record<string, Numbers>
+
+/** Judged by their arguments. */
+export const JUDGED = {
+  clone: [56, 220],
+  socket: [41, 198],
+  ioctl: [16, 29],
+} as const satisfies Record<string, readonly [x64: number, arm64: number]>
+
+/** Its arguments lie in memory, where a filter cannot see them. Told that there is none, the C library uses `clone`. */
+export const CLONE3 = 435
+
+/** The latest that was considered here, file_setattr of Linux 6.17. A kernel may know later ones; programs are told that it does not. */
+export const LATEST = 469
