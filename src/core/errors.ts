@@ -38,6 +38,7 @@ export const REFUSALS = {
   too_many_secrets: { status: 409, title: 'Too many signing secrets' },
   too_many_stored_secrets: { status: 409, title: 'Too many secrets' },
   secret_in_use: { status: 409, title: 'Tasks use the secret' },
+  worker_too_old: { status: 409, title: 'The worker is too old' },
   older_nodes: { status: 409, title: 'Nodes of an older release are running' },
   too_many_members: { status: 409, title: 'Too many members' },
   file_waiting: { status: 409, title: 'The file is not complete' },

@@ -56,7 +56,7 @@ export class AttemptDesk implements AttemptReports {
 
   async end(attempt: TokenAttempt, end: AttemptEnd): Promise<{ readonly isRetried: boolean }> {
     const { db, definitions, clock, wakeUps } = this.#options
-    const { runId, fence, hostId: workerId } = attempt
+    const { runId, fence, workerId } = attempt
     const [held] = await db.run(workHeldBy({ workerId, runIds: [runId] }))
     const [definition] = held?.fence === fence ? await definitions.of([held]) : []
     if (!held || !definition) return this.#refuse(attempt)
@@ -87,7 +87,7 @@ export class AttemptDesk implements AttemptReports {
   /** Says why nothing can be said about an attempt any more. */
   async #refuse(attempt: TokenAttempt): Promise<never> {
     const [over] = await this.#options.db.run(wasLost(attempt))
-    if (over?.isLost) throw gone({ id: attempt.hostId })
+    if (over?.isLost) throw gone({ id: attempt.workerId })
     throw new Refusal(
       'attempt_ended',
       `Attempt ${attempt.attempt} of run ${attempt.runId} has ended. Stop the program; nothing more can be reported about it.`,

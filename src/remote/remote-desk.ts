@@ -9,12 +9,16 @@ import { type Action, isLarge } from '../core/action/action.ts'
 import { Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { ClaimedRun } from '../core/run/claim.ts'
+import type { Outcome } from '../core/run/outcome.ts'
 import { durationMs } from '../core/task/task.ts'
 import { cancelledEnding, lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import { judge, type Verdict } from '../outcomes/verdict.ts'
+import type { ProjectNetworks } from '../outgoing/project-networks.ts'
+import type { Signer } from '../outgoing/signer.ts'
 import { type HoldingClock, holdMs } from '../runtime/clock.ts'
 import type { Service } from '../runtime/service.ts'
+import type { AddressSigner } from '../secrets/address-signer.ts'
 import type { Vault } from '../secrets/vault.ts'
 import { countWithin } from '../store/database/by-bytes.ts'
 import type { Database, Queryable } from '../store/database/database.ts'
@@ -38,6 +42,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { traceparentFor } from '../telemetry/traceparent.ts'
 import type { Definitions } from '../transport/definitions.ts'
 import type {
+  GivenAction,
   Introduction,
   Receipt,
   RemoteClaim,
@@ -53,10 +58,11 @@ import type {
 import type { Taking, Work } from '../transport/transport.ts'
 import type { WakeUps } from '../transport/wake-ups.ts'
 import { gone } from './claim-book.ts'
+import { GivenActions } from './given-actions.ts'
 import { Naming } from './naming.ts'
 import { RegistrationRate } from './registration-rate.ts'
 import { RemoteSecrets, redactedReport } from './remote-secrets.ts'
-import { agrees, outcomeOf } from './report.ts'
+import { agrees, isOfHandler, outcomeOf } from './report.ts'
 import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
 import { WaitingClaims } from './waiting-claims.ts'
 
@@ -71,6 +77,9 @@ export interface RemoteDeskOptions {
   readonly heartbeatMs: number
   readonly leaseMs: number
   readonly vault: Vault
+  readonly addresses: AddressSigner
+  readonly signer: Signer
+  readonly projectNetworks: ProjectNetworks
 }
 
 const MAX_WORKERS_KNOWN = 10_000
@@ -97,12 +106,14 @@ export class RemoteDesk implements RemoteWorkers, Service {
   readonly #rate = new RegistrationRate()
   readonly #naming: Naming
   readonly #secrets: RemoteSecrets
+  readonly #actions: GivenActions
   #limits = { readAt: Number.NEGATIVE_INFINITY, exist: false }
 
   constructor(options: RemoteDeskOptions) {
     this.#options = options
     const { db, transportOn, wakeUps, clock, log, claimEveryMs: everyMs } = options
     this.#secrets = new RemoteSecrets(options.vault)
+    this.#actions = new GivenActions(options)
     const labelsOf = (worker: RemoteWorker) => this.#secrets.labelsOf(worker)
     this.#claims = new WaitingClaims({ db, transportOn, wakeUps, log, everyMs, labelsOf })
     this.#naming = new Naming(options)
@@ -123,7 +134,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     this.#claims.dismissAll()
   }
 
-  async register({ name, version, concurrency, address, ...offer }: Introduction): Promise<Welcome> {
+  async register({ version, concurrency, address, ...offer }: Introduction): Promise<Welcome> {
     const { db, heartbeatMs, leaseMs } = this.#options
     const waitSeconds = this.#rate.take(address)
     if (waitSeconds !== undefined)
@@ -131,9 +142,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const id = uuidv7()
     const token = newToken(id)
     const worker = { id, ...offer, tokenHash: hashOf(token) }
-    const made = await db.run(
-      insertRemoteWorker({ id, name, version, concurrency }, worker, MAX_LIVING_WORKERS),
-    )
+    const made = await db.run(insertRemoteWorker({ version, concurrency }, worker, MAX_LIVING_WORKERS))
     if (made.length === 0)
       throw tooMany(
         `The limit of ${MAX_LIVING_WORKERS} live workers is reached.`,
@@ -170,7 +179,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     for (const work of works) if (work.isCancelled) this.#endCancelled(work)
     if (wanted.length < works.length) await this.#untilWritten(works.map(({ runId }) => runId))
     const given = await this.#withinBounds(wanted)
-    const whole = await this.#wholeOf(given)
+    const whole = await this.#wholeOf(worker, given)
     await this.#untilDue(given)
     return whole
   }
@@ -297,7 +306,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const endedAt = Math.max(startedAt, this.#options.clock.now())
     const verdict = judge({ work, outcome: outcomeOf(report, work), startedAt, endedAt }, Math.random, uuidv7)
     const wishedMs = report.retryInMs ?? (report.retryAt === null ? null : report.retryAt - endedAt)
-    if (verdict.kind !== 'retry' || wishedMs === null) return verdict
+    if (verdict.kind !== 'retry' || wishedMs === null || !isOfHandler(work)) return verdict
     const waitMs = Math.min(Math.max(wishedMs, 0), MAX_RETRY_WAIT_MS)
     return { kind: 'retry', retry: { ...verdict.retry, retryAt: Math.ceil(endedAt + waitMs) } }
   }
@@ -352,7 +361,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
   }
 
   /** Runs as workers are given them; payloads that were too large to be kept are read now. */
-  async #wholeOf(works: readonly Work[]): Promise<RemoteRun[]> {
+  async #wholeOf(worker: RemoteWorker, works: readonly Work[]): Promise<RemoteRun[]> {
     const large = works.filter(({ definition }) => isLarge(definition.action))
     const read = large.length === 0 ? [] : await this.#options.definitions.whole(large)
     const actions = new Map(large.map(({ runId }, i) => [runId, read[i]?.action]))
@@ -361,26 +370,32 @@ export class RemoteDesk implements RemoteWorkers, Service {
       const { action } = work.definition
       const whole = isLarge(action) ? actions.get(work.runId) : action
       if (!whole) continue
-      const filled = work.definition.secrets === null ? whole : await this.#fill(work, whole)
-      if (filled) given.push(presentRun(work, filled))
+      const run = await this.#present(worker, work, whole)
+      if (run.failure) await this.#refuse(work, run.failure)
+      else given.push(run)
     }
     return given
   }
 
-  /** The action with the values of its secrets; without them the run is not given away, and ends or goes back. */
-  async #fill(work: Work, action: Action): Promise<Action | undefined> {
-    const filled = await this.#secrets.fill(work, action)
-    if (!filled.failure) return filled.action
-    const { failure: outcome } = filled
+  /** A run as its worker is given it, or what its attempt comes to without that. */
+  async #present(worker: RemoteWorker, work: Work, whole: Action) {
+    const filled = await this.#secrets.fill(work, whole)
+    if (filled.failure || filled.action.type === 'handler')
+      return filled.failure ? filled : presentRun(work, filled.action, null)
+    const given = await this.#actions.of(worker, work, filled.action)
+    return 'failure' in given ? given : presentRun(work, filled.action, given)
+  }
+
+  /** A run that cannot be given away as things are goes back for another node to give; what nobody could perform ends. */
+  async #refuse(work: Work, outcome: Outcome & { readonly kind: 'failed' }): Promise<void> {
     if (outcome.retryable) {
       await this.#options.db.run(handBackRuns([work]))
       this.#options.wakeUps.announceReady()
-      return undefined
+      return
     }
     const now = this.#options.clock.now()
     this.#write(work.runId, judge({ work, outcome, startedAt: now, endedAt: now }, Math.random, uuidv7))
     await this.#untilWritten([work.runId])
-    return undefined
   }
 
   /** Progress as it is shown, without secrets. */
@@ -414,7 +429,11 @@ export class RemoteDesk implements RemoteWorkers, Service {
   }
 }
 
-function presentRun({ definition, ...run }: Work, action: Action): RemoteRun {
+function presentRun(
+  { definition, ...run }: Work,
+  action: Action,
+  given: GivenAction | null,
+): RemoteRun & { readonly failure?: undefined } {
   const isHandler = action.type === 'handler'
   return {
     runId: run.runId,
@@ -427,6 +446,7 @@ function presentRun({ definition, ...run }: Work, action: Action): RemoteRun {
     timeoutMs: durationMs(definition.timeout),
     traceparent: traceparentFor(definition.traceparent, run.runId, run.attempt),
     tracingId: definition.tracingId,
+    given,
   }
 }
 

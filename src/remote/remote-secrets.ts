@@ -5,6 +5,7 @@
 import type { Action } from '../core/action/action.ts'
 import { Refusal } from '../core/errors.ts'
 import type { Outcome } from '../core/run/outcome.ts'
+import { EXEC_LABEL } from '../core/run/own-labels.ts'
 import { filledAction } from '../core/secret/filled-action.ts'
 import { Redactor } from '../core/secret/redactor.ts'
 import { offeredLabels } from '../core/secret/secrets-label.ts'
@@ -25,9 +26,10 @@ export class RemoteSecrets {
     this.#vault = vault
   }
 
-  /** What a worker offers through this node. */
+  /** What a worker offers through this node. Without keys the node can sign neither addresses nor tokens, which programs need. */
   labelsOf({ labels }: Pick<RemoteWorker, 'labels'>): readonly string[] {
-    return offeredLabels(labels, this.#vault.isReady)
+    const { isReady } = this.#vault
+    return offeredLabels(isReady ? labels : labels.filter((label) => label !== EXEC_LABEL), isReady)
   }
 
   /** The action of a run as its worker is given it. */

@@ -8,6 +8,9 @@ import type { Work } from '../transport/transport.ts'
 
 /** What is kept of a handler's result, as characters of JSON; a larger one is left out, and the output says so. */
 export const MAX_RESULT_CHARACTERS = 64 * 1024
+/** The same of what an action left, which is bounded where it is performed: this is for workers that do not keep to that. */
+const MAX_OUTPUT_CHARACTERS = 256 * 1024
+const MAX_DETAIL_CHARACTERS = 8 * 1024
 /** What is kept of an attempt's log: so many lines from its beginning, and so many characters in all. */
 export const MAX_LOG_LINES = 500
 export const MAX_LOG_CHARACTERS = 64 * 1024
@@ -17,23 +20,24 @@ const MAX_STACK_CHARACTERS = 8_192
 export function outcomeOf(report: RemoteReport, work: Work): Outcome {
   switch (report.outcome) {
     case 'completed':
-      return { kind: 'completed', output: outputOf(report) }
+      return { kind: 'completed', output: outputOf(report, work) }
     case 'failed':
       return {
         kind: 'failed',
         error: errorOf(report),
         retryable: report.isRetryable,
-        output: outputOf(report),
+        ...retryAfterOf(report, work),
+        output: outputOf(report, work),
       }
     case 'timed_out': {
       const message = `The attempt exceeded the task's timeout of ${work.definition.timeout}.`
-      return { kind: 'timed_out', error: { code: 'timed_out', message }, output: outputOf(report) }
+      return { kind: 'timed_out', error: { code: 'timed_out', message }, output: outputOf(report, work) }
     }
     case 'cancelled':
       // Only a user can cancel: a worker that stops an attempt for reasons of its own has failed it.
       return work.isCancelled
-        ? { kind: 'cancelled', output: outputOf(report) }
-        : { kind: 'failed', error: STOPPED, retryable: true, output: outputOf(report) }
+        ? { kind: 'cancelled', output: outputOf(report, work) }
+        : { kind: 'failed', error: STOPPED, retryable: true, output: outputOf(report, work) }
     case 'lost':
       return { kind: 'lease_lost' }
   }
@@ -47,7 +51,9 @@ export function agrees(report: RemoteReport, { outcome, output, errorCode }: Sto
   if (report.outcome === 'lost') return outcome === 'worker_lost'
   const isStop = report.outcome === 'cancelled' && errorCode === STOPPED.code
   if (outcome !== report.outcome && !isStop) return false
-  if (errorCode === UNSTORABLE || isDeepStrictEqual(asJson(outputOf(report)), output)) return true
+  if (errorCode === UNSTORABLE) return true
+  if ([ofHandler(report), ofAction(report)].some((told) => isDeepStrictEqual(asJson(told), output)))
+    return true
   // Where secrets were taken out of what is stored, the rest cannot be compared.
   return JSON.stringify(output ?? null).includes(REDACTED)
 }
@@ -67,12 +73,38 @@ const STOPPED: AttemptError = {
 function errorOf({ error }: RemoteReport): AttemptError {
   if (!error) return { code: 'handler_failed', message: 'The handler failed without a message.' }
   const message = cut(error.message, MAX_MESSAGE_CHARACTERS)
-  if (error.stack === null) return { code: error.code, message }
-  return { code: error.code, message, detail: { stack: cut(error.stack, MAX_STACK_CHARACTERS) } }
+  const stack = error.stack === null ? {} : { stack: cut(error.stack, MAX_STACK_CHARACTERS) }
+  const detail = { ...stack, ...keptDetail(error.detail) }
+  return Object.keys(detail).length === 0
+    ? { code: error.code, message }
+    : { code: error.code, message, detail }
+}
+
+const keptDetail = (detail: Readonly<Record<string, unknown>> | null) =>
+  detail !== null && JSON.stringify(detail).length <= MAX_DETAIL_CHARACTERS ? detail : {}
+
+/** Who was called, and not the worker, asks for a later attempt; handlers say themselves when they want to be called. */
+const retryAfterOf = ({ retryInMs }: RemoteReport, work: Work) =>
+  isOfHandler(work) || retryInMs === null ? {} : { retryAfterMs: retryInMs }
+
+export const isOfHandler = ({ definition: { action } }: Work): boolean => action.type === 'handler'
+
+/** What is stored of what the attempt left behind. */
+const outputOf = (report: RemoteReport, work: Work): unknown =>
+  isOfHandler(work) ? ofHandler(report) : ofAction(report)
+
+/** What an action leaves is stored as it is, as if a node had performed it. */
+function ofAction({ result }: RemoteReport): unknown {
+  const size = JSON.stringify(result ?? null).length
+  return size <= MAX_OUTPUT_CHARACTERS
+    ? (result ?? null)
+    : {
+        outputOmitted: `The output has ${size} characters as JSON; at most ${MAX_OUTPUT_CHARACTERS} are stored.`,
+      }
 }
 
 /** What is stored of what a handler returned and wrote; null when it did neither. */
-function outputOf({ result, log }: RemoteReport): unknown {
+function ofHandler({ result, log }: RemoteReport): unknown {
   const kept = keptLog(log)
   const size = result === undefined || result === null ? 0 : JSON.stringify(result).length
   const isTooLarge = size > MAX_RESULT_CHARACTERS

@@ -19,6 +19,7 @@ const anAttempt = (): TokenAttempt => ({
   runId: uuidv7(),
   attempt: 2,
   fence: 7,
+  workerId: uuidv7(),
   hostId: uuidv7(),
   podName: 'host-1/4242',
   tracingId: 'order-17',

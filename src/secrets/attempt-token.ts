@@ -36,8 +36,8 @@ export async function verifyAttemptToken(
 }
 
 function attemptOf(claims: SignedClaims): TokenAttempt | null {
-  const { subject: runId, projectId, taskId, attempt, fence, hostId, podName, tracingId } = claims
-  const ids = [runId, projectId, taskId, hostId]
+  const { subject: runId, projectId, taskId, attempt, fence, workerId, hostId, podName, tracingId } = claims
+  const ids = [runId, projectId, taskId, workerId, hostId]
   const isWhole =
     ids.every((id) => typeof id === 'string' && isUuid(id)) &&
     typeof attempt === 'number' &&
@@ -51,6 +51,7 @@ function attemptOf(claims: SignedClaims): TokenAttempt | null {
         fence,
         podName,
         taskId: String(taskId),
+        workerId: String(workerId),
         hostId: String(hostId),
         tracingId: typeof tracingId === 'string' ? tracingId : null,
       }

@@ -3,12 +3,16 @@
  * and may ask a different node each time. Whatever is decided about them stands in the tables, so that every
  * node gives the same answer; what one of them keeps in memory is only who waits for work.
  */
+import type { Action } from '../core/action/action.ts'
 
 /** Who asks, and for what it may be given runs. */
 export interface RemoteWorker {
   readonly id: string
+  /** As lists show it. */
+  readonly name: string
   readonly projectId: string
   readonly handlers: readonly string[]
+  /** Its own, and those that stand for the actions that it performs (core/run/own-labels.ts). */
   readonly labels: readonly string[]
   /** The queues that it keeps to; null for all of them. */
   readonly queues: readonly string[] | null
@@ -18,7 +22,6 @@ export interface RemoteWorker {
 
 /** A worker introduces itself. */
 export interface Introduction extends Omit<RemoteWorker, 'id'> {
-  readonly name: string
   readonly version: string
   readonly concurrency: number
   /** Where it asks from. */
@@ -57,6 +60,43 @@ export interface RemoteRun {
   readonly timeoutMs: number
   readonly traceparent: string
   readonly tracingId: string | null
+  /** What is to be done, when it is not a handler. */
+  readonly given: GivenAction | null
+}
+
+/** An action with what its worker needs to perform it, for this one attempt. */
+export interface GivenAction {
+  /** With the values of its secrets. */
+  readonly action: Action
+  /** Of a program. */
+  readonly program: GivenProgram | null
+  /** Of everything else. */
+  readonly call: GivenCall | null
+}
+
+/** What running a program needs. */
+export interface GivenProgram {
+  /** The uploaded files that the action names. `url` is a path of this server, and signed. */
+  readonly files: readonly {
+    readonly id: string
+    readonly name: string
+    readonly sha256: string
+    readonly size: number
+    readonly url: string
+  }[]
+  /** Good for this attempt alone. */
+  readonly attemptToken: string
+  readonly hostId: string
+}
+
+/** What making a call needs. */
+export interface GivenCall {
+  /** The database's time, epoch milliseconds: what is signed carries it. */
+  readonly now: number
+  /** The value of `webhook-signature`; null where the project signs nothing. */
+  readonly signature: string | null
+  /** The private networks that the project confines its calls to; null for no such limit. */
+  readonly networks: readonly string[] | null
 }
 
 /** A run and the fence by which it is held. */
@@ -89,7 +129,12 @@ export interface LogLine {
 export interface RemoteReport extends RemoteHeld {
   readonly outcome: 'completed' | 'failed' | 'timed_out' | 'cancelled' | 'lost'
   readonly result: unknown
-  readonly error: { readonly code: string; readonly message: string; readonly stack: string | null } | null
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    readonly stack: string | null
+    readonly detail: Readonly<Record<string, unknown>> | null
+  } | null
   readonly isRetryable: boolean
   /** Not before this instant, or this long after the report, shall it be tried again; without both it is left to the task. */
   readonly retryAt: number | null

@@ -1,5 +1,6 @@
 /** The protocol of workers of the users' own, spoken by hand against real nodes. */
 import { createTestDatabase } from '../support/database.ts'
+import { actions } from './remote-workers/actions.ts'
 import { attemptReports } from './remote-workers/attempt-reports.ts'
 import { claims } from './remote-workers/claims.ts'
 import { cutClaims } from './remote-workers/cut-claims.ts'
@@ -12,6 +13,7 @@ import { unnamed } from './remote-workers/unnamed.ts'
 const protocol = await startProtocol(await createTestDatabase())
 
 claims(protocol)
+actions(protocol)
 cutClaims(protocol)
 reports(protocol)
 losses(protocol)

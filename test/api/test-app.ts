@@ -12,6 +12,7 @@ import { contextOf, systemCall } from '../../src/operations/context.ts'
 import { KeyBook } from '../../src/operations/keys/key-book.ts'
 import { WriteCheck } from '../../src/operations/server/write-check.ts'
 import { SessionBook } from '../../src/operations/sessions/session-book.ts'
+import { UNCONFINED } from '../../src/outgoing/project-networks.ts'
 import { UNSIGNED } from '../../src/outgoing/signer.ts'
 import { AttemptDesk } from '../../src/remote/attempt-desk.ts'
 import { RemoteDesk } from '../../src/remote/remote-desk.ts'
@@ -63,6 +64,9 @@ export async function createTestApp(
     heartbeatMs: 5_000,
     leaseMs: 15_000,
     vault,
+    addresses: ofFiles(vault, clock).addresses,
+    signer: UNSIGNED,
+    projectNetworks: UNCONFINED,
   })
   remoteWorkers.start()
   const refusedRequests = new RefusedRequests({ db, clock, log: silentLogger() })

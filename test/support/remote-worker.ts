@@ -11,6 +11,13 @@ export interface GivenRun {
   readonly fence: number
   readonly scheduledFor: string
   readonly timeoutMs: number
+  readonly action?: Record<string, unknown>
+  readonly program?: {
+    readonly files: readonly { id: string; name: string; sha256: string; size: number; url: string }[]
+    readonly attemptToken: string
+    readonly hostId: string
+  } | null
+  readonly call?: { now: number; signature: string | null; networks: readonly string[] | null } | null
 }
 
 export interface HandWorker {
@@ -27,10 +34,7 @@ export interface HandWorker {
 /** The longest that a claim may wait: there is something for whoever does not say otherwise, however slow the machine. */
 const LONGEST_WAIT_MS = 30_000
 
-export async function aWorker(
-  url: string,
-  offer: { handlers: readonly string[] } & Record<string, unknown>,
-): Promise<HandWorker> {
+export async function aWorker(url: string, offer: Record<string, unknown>): Promise<HandWorker> {
   const { status, body } = await request(url, 'POST', '/v1/worker/register', offer)
   if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`)
   const { workerId: id, token } = body

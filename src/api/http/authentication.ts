@@ -292,7 +292,7 @@ async function workerOf(
 ): Promise<RemoteWorker> {
   if (configOf(request).isByAttempt) request.attempt = await attemptOfToken(facilities, bearerOf(request))
   const worker = request.attempt
-    ? await remoteWorkers.find(request.attempt.hostId)
+    ? await remoteWorkers.find(request.attempt.workerId)
     : await remoteWorkers.authenticate(bearerOf(request))
   const key = worker.keyId === null ? null : await keys.findById(worker.keyId)
   if (key) requireNetwork(key, request)

@@ -74,7 +74,9 @@ function busyWords({ concurrency, busy }: Node): string {
 function offerWords({ offers }: Node): string {
   if (offers === null) return 'all actions except handlers'
   const parts = [
-    `handlers ${offers.handlers.join(', ')}`,
+    ...(offers.actions.length === 0 ? [] : [offers.actions.join(', ')]),
+    ...(offers.commands.length === 0 ? [] : [`commands ${offers.commands.join(', ')}`]),
+    ...(offers.handlers.length === 0 ? [] : [`handlers ${offers.handlers.join(', ')}`]),
     ...(offers.labels.length === 0 ? [] : [`labels ${offers.labels.join(', ')}`]),
     ...(offers.queues === null ? [] : [`queues ${offers.queues.join(', ')}`]),
   ]

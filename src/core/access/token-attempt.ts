@@ -5,7 +5,9 @@ export interface TokenAttempt {
   readonly runId: string
   readonly attempt: number
   readonly fence: number
-  /** The worker that performs it: its id is another one after each start. */
+  /** The remote worker that holds the run. */
+  readonly workerId: string
+  /** Drawn at random for this attempt: what runs the program is known by it. */
   readonly hostId: string
   /** The name of that worker, as lists show it. */
   readonly podName: string

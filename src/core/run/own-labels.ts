@@ -4,7 +4,7 @@
  */
 import type { Action, LargeAction } from '../action/action.ts'
 
-const OWN_PREFIX = 'belfry:'
+export const OWN_PREFIX = 'belfry:'
 
 export const isOwnLabel = (label: string): boolean => label.startsWith(OWN_PREFIX)
 export const OWN_LABEL_RULE = `must not begin with ${OWN_PREFIX}, which is reserved`
@@ -20,6 +20,37 @@ export const commandLabel = (path: string): string => `${COMMAND_PREFIX}${path}`
 /** The command that a label stands for; null where it stands for something else. */
 export const commandOf = (label: string): string | null =>
   label.startsWith(COMMAND_PREFIX) ? label.slice(COMMAND_PREFIX.length) : null
+
+/** Offered by remote workers that perform calls. No lane asks for it: such workers are given runs that require another label of theirs. */
+export const HTTP_LABEL = `${OWN_PREFIX}http`
+
+/** What remote workers can perform besides handlers, and the labels that stand for it. */
+export const REMOTE_ACTIONS = ['exec', 'http'] as const
+export type RemoteAction = (typeof REMOTE_ACTIONS)[number]
+
+const LABELS_OF_ACTIONS: Readonly<Record<RemoteAction, string>> = { exec: EXEC_LABEL, http: HTTP_LABEL }
+
+/** What a remote worker offers, in words of its own. */
+export interface RemoteOffer {
+  readonly labels: readonly string[]
+  readonly actions: readonly RemoteAction[]
+  readonly commands: readonly string[]
+}
+
+/** The same as labels alone. */
+export const labelsOfOffer = ({ labels, actions, commands }: RemoteOffer): readonly string[] => [
+  ...new Set([
+    ...labels,
+    ...actions.map((action) => LABELS_OF_ACTIONS[action]),
+    ...commands.map(commandLabel),
+  ]),
+]
+
+export const offerOfLabels = (labels: readonly string[]): RemoteOffer => ({
+  labels: labels.filter((label) => !isOwnLabel(label)),
+  actions: REMOTE_ACTIONS.filter((action) => labels.includes(LABELS_OF_ACTIONS[action])),
+  commands: labels.flatMap((label) => commandOf(label) ?? []),
+})
 
 const NOTHING: readonly string[] = []
 

@@ -38,6 +38,9 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     heartbeatMs: config.heartbeatMs,
     leaseMs: config.leaseMs,
     vault: foundations.vault,
+    addresses: facilities.addresses,
+    signer: foundations.signer,
+    projectNetworks: foundations.projectNetworks,
   })
   const attemptReports = new AttemptDesk({
     db: connections.engine,

@@ -176,7 +176,8 @@ const ExitCodes = z
   })
   .describe('What exit codes mean. Of those not listed, 0 completes the run and all others are retried.')
 
-const Command = z
+/** The path of a program on a worker's machine. */
+export const Command = z
   .string()
   .max(1_000)
   .refine((path) => path.startsWith('/'), 'must be an absolute path, such as /usr/bin/rsync')

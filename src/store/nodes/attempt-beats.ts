@@ -3,19 +3,19 @@ import type { TokenAttempt } from '../../core/access/token-attempt.ts'
 import { list, sql } from '../database/sql.ts'
 import type { HeldWork } from './remote-workers.ts'
 
-type Attempt = Pick<TokenAttempt, 'runId' | 'fence' | 'hostId'>
+type Attempt = Pick<TokenAttempt, 'runId' | 'fence' | 'workerId'>
 
 /** Notes that an attempt goes on. No row: it is over, or its worker is dead. */
 export const beatAttempt = ({
   runId,
   fence,
-  hostId,
+  workerId,
   podName,
 }: Attempt & Pick<TokenAttempt, 'podName'>) => sql<{ at: number }>`
   insert into attempt_beat (run_id, fence, task_id, pod_name)
   select a.run_id, a.fence, a.task_id, ${podName}
   from agenda a join node n on n.id = a.worker_id
-  where a.run_id = ${runId} and a.fence = ${fence} and a.worker_id = ${hostId} and a.state = 'running' and n.dead_at is null
+  where a.run_id = ${runId} and a.fence = ${fence} and a.worker_id = ${workerId} and a.state = 'running' and n.dead_at is null
   on conflict (run_id, fence) do update set at = clock_timestamp() where not attempt_beat.finished
   returning at`
 
@@ -26,8 +26,8 @@ export const finishBeats = (attempts: readonly Pick<Attempt, 'runId' | 'fence'>[
   where b.run_id = i.run_id and b.fence = i.fence and not b.finished`
 
 /** Whether an attempt that is over was lost: its worker is dead, or it has been silent for too long itself. */
-export const wasLost = ({ runId, fence, hostId }: Attempt) => sql<{ isLost: boolean }>`
-  select not exists (select from node where id = ${hostId} and dead_at is null)
+export const wasLost = ({ runId, fence, workerId }: Attempt) => sql<{ isLost: boolean }>`
+  select not exists (select from node where id = ${workerId} and dead_at is null)
       or exists (select from attempt where run_id = ${runId} and fence = ${fence} and outcome = 'worker_lost' and ended_at > now() - interval '2 days')
       or exists (select from run where run_id = ${runId} and fence = ${fence} and outcome = 'worker_lost' and ended_at > now() - interval '2 days')
       as "isLost"`

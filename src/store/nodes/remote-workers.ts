@@ -7,6 +7,7 @@ import type { NewNode } from './nodes.ts'
 /** A worker of a user's own as it is known from its registration on. */
 export interface RemoteWorkerRow {
   readonly id: string
+  readonly name: string
   readonly projectId: string
   readonly handlers: readonly string[]
   readonly labels: readonly string[]
@@ -19,7 +20,7 @@ export interface RemoteWorkerRow {
 
 /** Makes a worker known: a node like any other, and what it offers. No row: as many live as may. */
 export const insertRemoteWorker = (
-  node: Omit<NewNode, 'roles'>,
+  node: Omit<NewNode, 'roles' | 'id' | 'name'>,
   worker: RemoteWorkerRow,
   maxLiving: number,
 ) => sql<{ id: string }>`
@@ -27,7 +28,7 @@ export const insertRemoteWorker = (
     select count(*) as count from node where dead_at is null and roles = '{remote}'
   ), made as (
     insert into node (id, name, version, roles, concurrency)
-    select ${node.id}, ${node.name}, ${node.version}, '{remote}'::text[], ${node.concurrency}::integer
+    select ${worker.id}, ${worker.name}, ${node.version}, '{remote}'::text[], ${node.concurrency}::integer
     from living where count < ${maxLiving}::integer
     returning id
   )
@@ -37,7 +38,8 @@ export const insertRemoteWorker = (
   from made returning id`
 
 export const findRemoteWorker = (id: string) => sql<RemoteWorkerRow>`
-  select id, project_id as "projectId", handlers, labels, queues, key_id as "keyId", token_hash as "tokenHash" from remote_worker where id = ${id}`
+  select w.id, n.name, w.project_id as "projectId", w.handlers, w.labels, w.queues, w.key_id as "keyId", w.token_hash as "tokenHash"
+  from remote_worker w join node n on n.id = w.id where w.id = ${id}`
 
 /** What a worker's latest claim was, and whether it may make another. */
 export interface LatestClaim {

@@ -4,6 +4,7 @@
  * number of such rows, and changes in the statement that changes them. Gates are locked in the order of
  * their ids, those of queues first.
  */
+import { EXEC_LABEL, HTTP_LABEL, OWN_PREFIX } from '../../core/run/own-labels.ts'
 import { list, type Part, part, reading, sql } from '../database/sql.ts'
 import { gapOf, isLimited, nextAtWithin, startsAhead, windowOf } from './rates.ts'
 
@@ -108,7 +109,7 @@ export interface Offer {
 
 /**
  * Lanes in which something waits that is never claimed ahead and may start now: those behind gates that all
- * have a free place, and those of runs that happen at most once. The best come first, and of a limited queue no
+ * have a free place, and those of runs that happen at most once. Workers of users claim nothing ahead, and hear of all lanes. The best come first, and of a limited queue no
  * more than it has free places, because that many lanes are enough to fill them; where the next one stands is told,
  * so that nobody takes what comes after that. The lanes that hold anything are found by hopping from one to the
  * next along the index of ready, so only the first of each lane is read.
@@ -154,9 +155,10 @@ export const waitingLanes = ({
           select project_id, places - held as room, rate_gap, rate_window, ${startsAhead} as ahead from project_gate g
           where g.project_id = l.project_id and ${isLimited}
         ) p on true
-        where (l.keyed or l.strict or w.id is not null or p.project_id is not null)
+        where (l.keyed or l.strict or w.id is not null or p.project_id is not null or ${textList(handlers)}::text[] is not null)
           and q.paused_at is null and l.labels <@ ${list(labels, (label) => label)}::text[]
-          and case when ${textList(handlers)}::text[] is null then l.handler is null else l.handler = any(${textList(handlers)}::text[]) end
+          and case when ${textList(handlers)}::text[] is null then l.handler is null
+                   when l.handler is null then ${isForRemotes(labels)} else l.handler = any(${textList(handlers)}::text[]) end
           and (${projectId}::uuid is null or l.project_id = ${projectId}::uuid)
           and (${textList(queues)}::text[] is null or l.queue = any(${textList(queues)}::text[]))
       ), open as (
@@ -174,6 +176,14 @@ export const waitingLanes = ({
       { lanes: rows.filter((row) => row.id !== null), opensInMs: rows[0]?.opensInMs ?? null },
     ],
   )
+
+/**
+ * Whether workers of users perform what waits in a lane without a handler, when they offer all that it asks for: programs, and calls of
+ * tasks that ask for more than Belfry's own labels. Other calls stay with the nodes, which know the limits of targets.
+ */
+const isForRemotes = (labels: readonly string[]): Part => part`(
+    ${EXEC_LABEL}::text = any(l.labels) or (${labels.includes(HTTP_LABEL)}::boolean and exists (
+      select from unnest(l.labels) as asked(label) where not starts_with(label, ${OWN_PREFIX}::text))))`
 
 /**
  * Microseconds until it is worth asking again, when all that may start now has started: starts are gathered for a while if the burst

@@ -1,4 +1,5 @@
 /** Heartbeats and results of single attempts, sent with their tokens: `/health_check` and `/update_status`. */
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { TokenAttempt } from '../../../src/core/access/token-attempt.ts'
 import { DEFAULT_PROJECT_ID } from '../../../src/core/values/default-project.ts'
@@ -33,7 +34,8 @@ export function attemptReports({ db, node, other, create, runOf, bury }: Protoco
     runId: run.runId,
     attempt: run.attempt,
     fence: run.fence,
-    hostId: worker.id,
+    workerId: worker.id,
+    hostId: randomUUID(),
     podName: 'worker-7f9c',
     tracingId: 'order-42',
   })

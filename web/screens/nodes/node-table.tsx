@@ -72,8 +72,9 @@ function NodeRow({ node }: { readonly node: Node }) {
   )
 }
 
-/** What a worker of a user offers: `resize crop · gpu · queue images`. */
-function offerOf({ handlers, labels, queues }: NonNullable<Node['offers']>): string {
-  const words = [handlers.join(' '), labels.join(' '), queues ? `queue ${queues.join(' ')}` : '']
+/** What a worker of a user offers: `exec http · /usr/bin/rsync · resize crop · gpu · queue images`. */
+function offerOf({ actions, commands, handlers, labels, queues }: NonNullable<Node['offers']>): string {
+  const lists = [actions, commands, handlers, labels].map((list) => list.join(' '))
+  const words = [...lists, queues ? `queue ${queues.join(' ')}` : '']
   return words.filter((word) => word !== '').join(' · ')
 }

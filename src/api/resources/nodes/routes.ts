@@ -1,5 +1,6 @@
 /** The processes that share the work, and the slices of it that they watch. */
 
+import { offerOfLabels } from '../../../core/run/own-labels.ts'
 import { utc } from '../../../core/values/utc.ts'
 import {
   allNodes,
@@ -63,12 +64,24 @@ function presentNode(node: NodeView): Node {
     detail: sentenceAbout(node),
     concurrency: node.concurrency,
     busy: node.busy,
-    offers: node.offers,
+    offers: node.offers && presentOffers(node.offers),
     shards: node.shards,
     secrets: node.secrets,
     startedAt: utc(node.startedAt),
     beatAt: utc(node.beatAt),
     deadAt: node.deadAt === null ? null : utc(node.deadAt),
+  }
+}
+
+/** What a worker performs is stored as labels. */
+function presentOffers({ handlers, labels, queues }: NonNullable<NodeView['offers']>): Node['offers'] {
+  const offer = offerOfLabels(labels)
+  return {
+    handlers,
+    actions: [...offer.actions],
+    commands: [...offer.commands],
+    labels: [...offer.labels],
+    queues,
   }
 }
 

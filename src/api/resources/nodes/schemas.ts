@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { REMOTE_ACTIONS } from '../../../core/run/own-labels.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
 import { ROLES } from '../../../runtime/config.ts'
 import { Counted } from '../../http/schemas/counted.ts'
@@ -35,6 +36,10 @@ export const Node = z
     offers: z
       .object({
         handlers: z.array(z.string()),
+        actions: z
+          .array(z.enum(REMOTE_ACTIONS))
+          .describe('Actions that it performs besides handlers: programs, and calls of tasks with labels.'),
+        commands: z.array(z.string()).describe('Programs of its machine that it runs for `exec`.'),
         labels: z.array(z.string()),
         queues: z
           .array(z.string())

@@ -62,7 +62,12 @@ function reportOf(report: z.output<typeof Report>): RemoteReport {
     retryAt: retryAt ? instantMs(retryAt) : null,
     retryInMs,
     error: error
-      ? { code: error.code ?? 'handler_failed', message: error.message, stack: error.stack ?? null }
+      ? {
+          code: error.code ?? 'handler_failed',
+          message: error.message,
+          stack: error.stack ?? null,
+          detail: error.detail ?? null,
+        }
       : null,
     log,
   }

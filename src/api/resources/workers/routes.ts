@@ -2,16 +2,21 @@
 
 import assert from 'node:assert/strict'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { Refusal } from '../../../core/errors.ts'
+import { labelsOfOffer } from '../../../core/run/own-labels.ts'
+import { isTooOld, tooOld } from '../../../core/run/worker-version.ts'
 import { utc } from '../../../core/values/utc.ts'
 import { requireQueue } from '../../../operations/access/require.ts'
 import type { Context } from '../../../operations/context.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
-import type { RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
+import type { RemoteRun, RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import {
   BeatAnswer,
   BeatWorker,
+  type ClaimedRun,
   ClaimedRuns,
   ClaimRuns,
   Done,
@@ -28,7 +33,7 @@ const register = {
   tags,
   summary: 'Register a worker and its handlers',
   body: RegisterWorker,
-  response: { 201: RegisteredWorker, ...problems(413, 415, 429) },
+  response: { 201: RegisteredWorker, ...problems(409, 413, 415, 429) },
 }
 
 const claim = {
@@ -80,9 +85,13 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
         keyId: actor.kind === 'key' ? actor.id : null,
         address: ip,
         name: body.name ?? 'unnamed',
-        version: body.version ?? '',
-        handlers: body.handlers,
-        labels: [...new Set(body.labels ?? [])],
+        version: versionOf(body),
+        handlers: body.handlers ?? [],
+        labels: labelsOfOffer({
+          labels: body.labels ?? [],
+          actions: body.actions ?? [],
+          commands: body.commands ?? [],
+        }),
         queues: queuesOf(body.queues ?? null, context),
         concurrency: body.concurrency ?? DEFAULT_CONCURRENCY,
       })
@@ -96,7 +105,7 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
     async (request, reply) => {
       const { waitMs = DEFAULT_WAIT_MS, ...wanted } = request.body
       const runs = await remoteWorkers.claim(workerFrom(request), { ...wanted, waitMs }, untilClosed(reply))
-      return { runs: runs.map((run) => ({ ...run, scheduledFor: utc(run.scheduledFor) })) }
+      return { runs: runs.map(presentRun) }
     },
   )
 
@@ -126,6 +135,22 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
 export function workerFrom({ worker }: FastifyRequest): RemoteWorker {
   assert(worker !== null, 'routes of workers have access by token')
   return worker
+}
+
+const presentRun = ({ given, ...run }: RemoteRun): z.input<typeof ClaimedRun> => ({
+  ...run,
+  scheduledFor: utc(run.scheduledFor),
+  ...(given && {
+    action: given.action,
+    program: given.program && { ...given.program, files: [...given.program.files] },
+    call: given.call && { ...given.call, networks: given.call.networks && [...given.call.networks] },
+  }),
+})
+
+/** The version of a worker; refuses one that performs actions and is too old for that. */
+function versionOf({ version = '', actions = [] }: z.output<typeof RegisterWorker>): string {
+  if (actions.length > 0 && isTooOld(version)) throw new Refusal('worker_too_old', tooOld(version))
+  return version
 }
 
 /** The queues that a worker claims from: those that it names, as far as its key allows; else all that the key allows. */

@@ -1,7 +1,8 @@
 /** What workers of the users' own say and are told; docs/reference/worker-protocol.md explains it. */
 import { z } from 'zod'
-import { isOwnLabel, OWN_LABEL_RULE } from '../../../core/run/own-labels.ts'
+import { isOwnLabel, OWN_LABEL_RULE, REMOTE_ACTIONS } from '../../../core/run/own-labels.ts'
 import { HandlerName } from '../../../operations/tasks/action-schema.ts'
+import { Command } from '../../../operations/tasks/exec-schema.ts'
 import { Instant, Uuid } from '../../../operations/validation/values.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
@@ -9,6 +10,8 @@ const Stored = z.string().meta({ format: 'date-time' })
 
 /** Runs that one request may be about. */
 export const MAX_RUNS_A_REQUEST = 500
+/** Commands that a worker may offer: each is a label of its own. */
+const MAX_COMMANDS = 200
 /** For how long a claim may wait. */
 export const MAX_WAIT_MS = 30_000
 
@@ -24,12 +27,30 @@ export const RegisterWorker = z
   .strictObject({
     handlers: z
       .array(HandlerName)
-      .min(1)
       .max(200)
       .refine(unique, 'must name each handler once')
-      .describe('Names of the handlers that the worker provides.'),
+      .optional()
+      .describe('Names of the handlers that the worker provides. Required unless it performs actions.'),
+    actions: z
+      .array(z.enum(REMOTE_ACTIONS))
+      .refine(unique, 'must name each action once')
+      .optional()
+      .describe(
+        'Actions that the worker performs. `exec`: programs. `http`: calls (ping, webhook, http, slack) and sleep, of tasks that require at least one of its labels.',
+      ),
+    commands: z
+      .array(Command)
+      .max(MAX_COMMANDS)
+      .refine(unique, 'must name each command once')
+      .optional()
+      .describe('Programs of its machine that the worker runs for `exec`.'),
     name: z.string().min(1).max(200).optional().describe('Display name, such as host name and process id.'),
-    version: z.string().min(1).max(100).optional(),
+    version: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('Version of the worker. One that performs actions must be Belfry 0.2.0 or newer.'),
     concurrency: z
       .int()
       .min(1)
@@ -54,6 +75,14 @@ export const RegisterWorker = z
       .nullable()
       .optional()
       .describe('Queues that the worker serves. Default: all queues.'),
+  })
+  .refine(({ handlers = [], actions = [] }) => handlers.length + actions.length > 0, {
+    path: ['handlers'],
+    message: 'must name at least one handler, unless actions are given',
+  })
+  .refine(({ commands = [], actions = [] }) => commands.length === 0 || actions.includes('exec'), {
+    path: ['commands'],
+    message: 'can be given only with the action exec',
   })
   .meta({ id: 'RegisterWorker' })
 
@@ -89,11 +118,53 @@ export const ClaimRuns = z
   })
   .meta({ id: 'ClaimRuns' })
 
-const ClaimedRun = z
+const GivenProgram = z
+  .object({
+    files: z
+      .array(
+        z.object({
+          id: Uuid,
+          name: z.string(),
+          sha256: z.string(),
+          size: z.int(),
+          url: z
+            .string()
+            .describe(
+              'Path and query to download it from this server: valid for 20 minutes and this attempt.',
+            ),
+        }),
+      )
+      .describe('The uploaded files that the action names, the program among them.'),
+    attemptToken: z
+      .string()
+      .describe('Authenticates requests about this attempt, and no others, until the attempt ends.'),
+    hostId: Uuid.describe('Drawn at random for this attempt.'),
+  })
+  .nullable()
+  .describe('What running a program needs; null for other actions.')
+
+const GivenCall = z
+  .object({
+    now: z
+      .number()
+      .describe('Time of the server, in milliseconds since 1970: `webhook-timestamp` is this in seconds.'),
+    signature: z
+      .string()
+      .nullable()
+      .describe('Value of `webhook-signature`; null if the project does not sign.'),
+    networks: z
+      .array(z.string())
+      .nullable()
+      .describe('Private networks that the project allows its calls to reach; null for no restriction.'),
+  })
+  .nullable()
+  .describe('What making a call needs; null for programs.')
+
+export const ClaimedRun = z
   .object({
     runId: Uuid,
     taskId: Uuid,
-    handler: z.string(),
+    handler: z.string().describe('Empty for an action.'),
     payload: z.unknown().describe('Payload of the task; null if it has none.'),
     scheduledFor: Stored,
     attempt: z.int().describe('Number of the attempt, starting with 1.'),
@@ -101,6 +172,12 @@ const ClaimedRun = z
     timeoutMs: z.int().describe('Timeout of the attempt.'),
     traceparent: z.string().describe('W3C trace context of the attempt.'),
     tracingId: z.string().nullable().describe('The tracing id of the task.'),
+    action: z
+      .unknown()
+      .optional()
+      .describe('The action with the values of its secrets, for a worker that performs actions.'),
+    program: GivenProgram.optional(),
+    call: GivenCall.optional(),
   })
   .meta({ id: 'ClaimedRun' })
 
@@ -152,7 +229,9 @@ export const Report = z.strictObject({
   result: z
     .unknown()
     .optional()
-    .describe('Output of a handler that completed. At most 65536 characters of JSON are stored.'),
+    .describe(
+      'Output of a handler that completed, or of an action. At most 65536 characters of JSON are stored, of an action 262144.',
+    ),
   error: z
     .strictObject({
       code: z
@@ -162,6 +241,11 @@ export const Report = z.strictObject({
         .describe('Default handler_failed.'),
       message: z.string().max(100_000),
       stack: z.string().max(100_000).nullable().optional(),
+      detail: z
+        .record(z.string().max(100), z.unknown())
+        .nullable()
+        .optional()
+        .describe('More about the failure of an action. At most 8192 characters of JSON are stored.'),
     })
     .optional(),
   retryable: z.boolean().optional().describe('False to end the run without further retries. Default true.'),

@@ -1,0 +1,152 @@
+/** Actions that remote workers perform: who is given them, with what, and what is stored of their ends. */
+import { expect, test } from 'vitest'
+import { aFile, download, sha256 } from '../../files/support.ts'
+import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
+import { completed, held, type Protocol } from './protocol.ts'
+
+const VERSION = '0.2.0'
+const aRunner = (url: string, more: Record<string, unknown> = {}) =>
+  aWorker(url, { actions: ['exec'], version: VERSION, ...more })
+
+let labels = 0
+/** A label that no other test uses. */
+const aLabel = () => `place=${++labels}`
+
+export function actions({ node, other, runOf }: Protocol): void {
+  const create = async (task: Record<string, unknown>): Promise<string> => {
+    const { status, body } = await node.request('POST', '/v1/tasks', task)
+    expect(status, JSON.stringify(body)).toBe(201)
+    return body.id
+  }
+
+  test('a program is given to a worker that runs programs, with its files and a token of the attempt', async () => {
+    const bytes = Buffer.from('#!/bin/sh\necho hello\n')
+    const file = await aFile(node, bytes, 'hello.sh')
+    const label = aLabel()
+    const action = {
+      type: 'exec',
+      file,
+      args: ['a'],
+      files: [
+        { path: 'again', file },
+        { path: 't', content: 'x' },
+      ],
+    }
+    const taskId = await create({ action, labels: [label], tracingId: 'order-17' })
+    const handler = await aWorker(node.url, { handlers: ['resize'], labels: [label] })
+    expect(await handler.claim(10, { waitMs: 0 })).toEqual([])
+
+    const worker = await aRunner(node.url, { labels: [label] })
+    const [run] = (await worker.claim(10)) as [GivenRun]
+
+    expect(run).toMatchObject({ taskId, handler: '', action, tracingId: 'order-17' })
+    expect(run.program?.files).toMatchObject([
+      { id: file, name: 'hello.sh', sha256: sha256(bytes), size: bytes.length },
+    ])
+    expect(run.program?.attemptToken.split('.')).toHaveLength(3)
+    expect((await download(other, run.program?.files[0]?.url ?? '')).bytes).toEqual(bytes)
+  })
+
+  test('an address of a file ends with the attempt that it was signed for', async () => {
+    const file = await aFile(node, Buffer.from('some program'))
+    const label = aLabel()
+    await create({ action: { type: 'exec', file }, labels: [label] })
+    const worker = await aRunner(node.url, { labels: [label] })
+    const [run] = (await worker.claim(10)) as [GivenRun]
+
+    await worker.say('complete', { runs: [completed(run, { result: { exitCode: 0 } })] })
+
+    expect((await download(node, run.program?.files[0]?.url ?? '')).status).toBe(401)
+  })
+
+  test('what an action leaves is stored as it is', async () => {
+    const label = aLabel()
+    await create({ action: { type: 'exec', command: '/bin/true' }, labels: [label] })
+    const worker = await aRunner(node.url, { labels: [label], commands: ['/bin/true'] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+    const report = { runs: [completed(run, { result: { exitCode: 0, stdout: 'done' } })] }
+
+    const first = await worker.say('complete', report)
+    const again = await worker.say('complete', report)
+
+    expect([first, again].map(({ body }) => body.runs[0].recorded)).toEqual([true, true])
+    expect(await runOf(run)).toMatchObject({ state: 'completed', output: { exitCode: 0, stdout: 'done' } })
+  })
+
+  test('a failed action keeps what it says about its failure', async () => {
+    const label = aLabel()
+    await create({ action: { type: 'exec', command: '/bin/false' }, labels: [label], retry: { limit: 0 } })
+    const worker = await aRunner(node.url, { labels: [label], commands: ['/bin/false'] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+    const error = { code: 'exit_code', message: 'The program exited with code 1.', detail: { exitCode: 1 } }
+
+    await worker.say('complete', { runs: [{ ...held(run), outcome: 'failed', error }] })
+
+    expect(await runOf(run)).toMatchObject({ state: 'permanently_failed', error })
+  })
+
+  test('a command is given only to workers that offer it', async () => {
+    const label = aLabel()
+    await create({ action: { type: 'exec', command: '/usr/bin/rsync' }, labels: [label] })
+    const without = await aRunner(node.url, { labels: [label], commands: ['/usr/bin/tar'] })
+    expect(await without.claim(1, { waitMs: 0 })).toEqual([])
+
+    const worker = await aRunner(node.url, { labels: [label], commands: ['/usr/bin/rsync'] })
+
+    expect(await worker.claim(1)).toMatchObject([
+      { action: { command: '/usr/bin/rsync' }, program: { files: [] } },
+    ])
+  })
+
+  test('calls are given to workers that make them, if their task requires a label', async () => {
+    const label = aLabel()
+    const action = { type: 'webhook', url: 'https://10.1.2.3/hook', body: { a: [1] } }
+    await create({ action, labels: [label] })
+    const programs = await aRunner(node.url, { labels: [label] })
+    expect(await programs.claim(1, { waitMs: 0 })).toEqual([])
+
+    const worker = await aWorker(node.url, { actions: ['http'], version: VERSION, labels: [label] })
+    const [run] = (await worker.claim(1)) as [GivenRun]
+
+    expect(run).toMatchObject({ action: { ...action, body: '{"a":[1]}' }, program: null })
+    expect(run.call).toMatchObject({ signature: null, networks: null })
+  })
+
+  test('a worker that performs actions must not be too old', async () => {
+    const offer = { actions: ['exec'], version: '0.1.0' }
+
+    const { status, body } = await node.request('POST', '/v1/worker/register', offer)
+
+    expect(status).toBe(409)
+    expect(body).toMatchObject({ code: 'worker_too_old' })
+    expect(body.detail).toContain('0.1.0')
+  })
+
+  test.each([
+    ['nothing', {}, '/handlers'],
+    ['neither handlers nor actions', { handlers: [], actions: [] }, '/handlers'],
+    ['an unknown action', { actions: ['email'] }, '/actions/0'],
+    ['commands without exec', { actions: ['http'], commands: ['/bin/true'] }, '/commands'],
+    ['a command that is no path', { actions: ['exec'], commands: ['true'] }, '/commands/0'],
+    ['a label of ours', { actions: ['exec'], labels: ['belfry:secrets'] }, '/labels/0'],
+  ])('a worker that offers %s is refused', async (_, offer, pointer) => {
+    const { status, body } = await node.request('POST', '/v1/worker/register', { version: VERSION, ...offer })
+
+    expect(status).toBe(422)
+    expect(body.errors[0].pointer).toBe(pointer)
+  })
+
+  test('workers are listed with the actions and commands that they offer', async () => {
+    const worker = await aRunner(node.url, { labels: ['os=linux'], commands: ['/bin/true'] })
+
+    const { body } = await node.request('GET', '/v1/workers')
+
+    expect(body.items.find(({ id }: { id: string }) => id === worker.id)?.offers).toEqual({
+      handlers: [],
+      actions: ['exec'],
+      commands: ['/bin/true'],
+      labels: ['os=linux'],
+      queues: null,
+    })
+  })
+}
