@@ -9,6 +9,7 @@ import { clusterCommands } from './commands/cluster.ts'
 import { deadLetterCommand } from './commands/dead-letter.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
+import { importCommand } from './commands/import.ts'
 import { keyCommand } from './commands/key.ts'
 import { loginCommands } from './commands/login.ts'
 import { memberCommand } from './commands/member.ts'
@@ -30,8 +31,6 @@ import { VERSION } from './version.ts'
 const HELP = `
 Start here:
   belfry start                   run everything on this machine, with an embedded database
-
-Then create a task that runs every ten seconds:
   belfry task create hello --every 10s --action sleep:1s
   belfry task list               list tasks, their next occurrence and their latest run
   belfry task run hello --wait   run it now
@@ -58,6 +57,7 @@ export function createProgram(): Command {
   taskCommand(program)
   runCommand(program)
   scheduleCommand(program)
+  importCommand(program)
   eventsCommand(program)
   deadLetterCommand(program)
   subscriptionCommand(program)

@@ -1,0 +1,176 @@
+/**
+ * The task that a line of a crontab becomes, and what of the line it does not keep. A task made here behaves as the line
+ * did under cron: each occurrence runs at most once, runs may overlap, what was missed is not made up for, and nothing
+ * ends a long run before the longest timeout there is.
+ */
+import type { ExecAction } from '../action/action.ts'
+import { hashOf } from '../schedule/hash.ts'
+import type { CronSchedule } from '../schedule/schedule.ts'
+import { zoneProblem } from '../schedule/zone.ts'
+import { spellZone } from '../schedule/zone-names.ts'
+import type { TaskInput } from '../task/task-input.ts'
+import { AS_UNDER_CRON } from './as-under-cron.ts'
+import type { CrontabEntry } from './parse-crontab.ts'
+
+/** What holds for all lines. */
+export interface ImportSettings {
+  /** The zone of lines without CRON_TZ. */
+  readonly timezone: string
+  /** What the keys begin with, so that the same line of two machines is two tasks. */
+  readonly prefix: string
+  /** Labels that a worker must offer. */
+  readonly labels: readonly string[]
+  readonly retries: number
+  readonly timeout: string
+}
+
+/** Something about a line that is not as it was. */
+export interface ImportNote {
+  readonly about: 'mail' | 'user' | 'environment' | 'schedule' | 'secret'
+  readonly note: string
+}
+
+/** A task that a line becomes. */
+export interface ImportedTask {
+  readonly line: number
+  readonly input: TaskInput & { readonly key: string; readonly schedule: CronSchedule }
+  readonly notes: readonly ImportNote[]
+}
+
+/** A line that cannot become a task, and why. */
+export interface LeftOut {
+  readonly line: number
+  readonly text: string
+  readonly reason: string
+}
+
+/** What becomes of the lines. */
+export interface ImportPlan {
+  readonly tasks: readonly ImportedTask[]
+  readonly leftOut: readonly LeftOut[]
+}
+
+export const tagOf = (prefix: string): string => `crontab:${prefix}`.slice(0, 100)
+
+/** What becomes of all lines; lines with the same command get keys of their own. */
+export function planImport(entries: readonly CrontabEntry[], settings: ImportSettings): ImportPlan {
+  const tasks: ImportedTask[] = []
+  const leftOut: LeftOut[] = []
+  const counts = new Map<string, number>()
+  for (const entry of entries) {
+    const { line, when, writtenWhen, command } = entry
+    const zone = zoneFor(entry, settings)
+    const problem = zoneProblem(zone)
+    if (when.kind === 'cron' && problem === null) {
+      const base = keyOf(entry, settings.prefix)
+      const count = (counts.get(base) ?? 0) + 1
+      counts.set(base, count)
+      const key = count === 1 ? base : `${base}-${count}`
+      tasks.push(taskOf(entry, { key, expression: when.expression, timezone: spellZone(zone), settings }))
+    } else {
+      const reason = when.kind === 'unsupported' ? when.reason : `CRON_TZ ${problem}`
+      leftOut.push({ line, text: `${writtenWhen} ${command}`, reason })
+    }
+  }
+  return { tasks, leftOut }
+}
+
+const zoneFor = ({ variables }: CrontabEntry, { timezone }: ImportSettings) =>
+  (variables['CRON_TZ'] ?? timezone).replace(/^:/, '')
+
+/** The same for the same command, whenever it is due: a line that is given another time stays the same task. */
+function keyOf({ command, stdin, user }: CrontabEntry, prefix: string): string {
+  const hash = hashOf([user ?? '', command, stdin ?? ''].join('\n'))
+    .toString(16)
+    .padStart(8, '0')
+  const word = wordFor(command)
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .slice(0, 40)
+  return `${prefix}:${word}-${hash}`
+}
+
+/** What people call a command: the program that it names by its whole path, else its first word. */
+function wordFor(command: string): string {
+  const words = command.split(/\s+/)
+  const path = words.find((word) => /^\/(?:[\w.-]+\/)*[\w.-]+$/.test(word))
+  return (path ?? words[0] ?? '').split('/').at(-1) ?? ''
+}
+
+interface TaskOptions {
+  readonly key: string
+  readonly expression: string
+  readonly timezone: string
+  readonly settings: ImportSettings
+}
+
+function taskOf(entry: CrontabEntry, { key, expression, timezone, settings }: TaskOptions): ImportedTask {
+  const { line, name, user, command, stdin, variables } = entry
+  const { labels, retries, timeout, prefix } = settings
+  const env = environmentOf(variables)
+  const jitter = delayOf(variables)
+  const action: ExecAction = {
+    type: 'exec',
+    command: variables['SHELL'] || '/bin/sh',
+    args: ['-c', command],
+    ...(Object.keys(env).length === 0 ? {} : { env }),
+    ...(stdin === null ? {} : { stdin }),
+    network: true,
+  }
+  const input = {
+    key,
+    name: name ?? command.slice(0, 200),
+    tags: [tagOf(prefix)],
+    action,
+    schedule: { type: 'cron', expression, timezone },
+    ...(jitter === null ? {} : { jitter }),
+    retry: { limit: retries },
+    timeout,
+    ...AS_UNDER_CRON,
+    ...(labels.length === 0 ? {} : { labels }),
+    ...(user === null ? {} : { metadata: { crontab: { user } } }),
+  } as const
+  return { line, input, notes: notesOn(entry) }
+}
+
+/** What cron itself takes from the environment. */
+const OF_CRON: readonly string[] = [
+  ...['SHELL', 'CRON_TZ', 'RANDOM_DELAY', 'LOGNAME', 'USER'],
+  ...['MAILTO', 'MAILFROM', 'CONTENT_TYPE', 'CONTENT_TRANSFER_ENCODING'],
+]
+const isOfBelfry = (name: string) => name.startsWith('BELFRY_')
+
+/** The variables of the program. Cron gives one that names no PATH the same two folders. */
+function environmentOf(variables: CrontabEntry['variables']): Record<string, string> {
+  const kept = Object.entries(variables).filter(([name]) => !OF_CRON.includes(name) && !isOfBelfry(name))
+  return Object.fromEntries(kept)
+}
+
+/** RANDOM_DELAY is a number of minutes. */
+function delayOf({ RANDOM_DELAY: delay = '' }: CrontabEntry['variables']): string | null {
+  return /^[1-9]\d{0,2}$/.test(delay) ? `${delay}m` : null
+}
+
+const LOOKS_SECRET = /PASS|SECRET|TOKEN|(^|_)KEY$|CREDENTIAL/i
+
+function notesOn({ user, variables, writtenWhen }: CrontabEntry): ImportNote[] {
+  const notes: ImportNote[] = []
+  const note = (about: ImportNote['about'], text: string) => notes.push({ about, note: text })
+  const { MAILTO: mailto = '', TZ: zone } = variables
+  if (mailto !== '')
+    note(
+      'mail',
+      `MAILTO=${mailto}: Belfry does not mail output, it keeps it with each run. Failures are listed by belfry dead-letter list, and sent to a URL by belfry subscription create`,
+    )
+  if (user !== null) note('user', `user ${user}: Belfry runs programs as a separate user, not as ${user}`)
+  if (zone !== undefined && variables['CRON_TZ'] === undefined)
+    note('environment', `TZ=${zone} is set for the command; as under cron, it does not change when it runs`)
+  if (/~/.test(writtenWhen)) note('schedule', '~ becomes H: a value drawn for the task, which stays the same')
+  for (const name of Object.keys(variables))
+    if (isOfBelfry(name)) note('environment', `${name} is left out: Belfry sets the variables BELFRY_*`)
+    else if (LOOKS_SECRET.test(name))
+      note(
+        'secret',
+        `${name} looks like a secret and would be readable in the task; store it with belfry secret set ${name}, then set env.${name} to {{secret.${name}}}`,
+      )
+  return notes
+}

@@ -1,0 +1,60 @@
+/** When a line of a crontab is due, as a cron expression of ours. The two differ in a few places; each is told apart here. */
+import { checkCron } from '../schedule/cron-fields.ts'
+import { validateSchedule } from '../schedule/validate-schedule.ts'
+
+export type When =
+  | { readonly kind: 'cron'; readonly expression: string }
+  /** Cron understands it, and no schedule of ours says the same. */
+  | { readonly kind: 'unsupported'; readonly reason: string }
+  | { readonly kind: 'wrong'; readonly details: readonly string[] }
+
+/** Aliases that some crons know beside the usual ones. */
+const MORE_ALIASES: ReadonlyMap<string, string> = new Map([
+  ['@every_minute', '* * * * *'],
+  ['@every_second', '* * * * * *'],
+])
+
+export function whenOf(written: string): When {
+  if (written === '@reboot')
+    return {
+      kind: 'unsupported',
+      reason: 'Belfry has no @reboot; start this with the service manager of the machine',
+    }
+  if (written.startsWith('@')) return checked(MORE_ALIASES.get(written) ?? written)
+  const fields = written.split(' ').map(withoutTilde)
+  const [minute, hour, day = '', month, weekday = ''] = fields
+  if (isBoth(day, weekday) || isBoth(weekday, day))
+    return {
+      kind: 'unsupported',
+      reason: `cron runs this on days that match both ${day} and ${weekday}, because one of them begins with *; a schedule of Belfry matches either. Test one of the two in the command`,
+    }
+  return checked([minute, hour, plain(day), month, plain(weekday)].join(' '))
+}
+
+function checked(expression: string): When {
+  const fields = checkCron(expression)
+  if (!fields.ok) return { kind: 'wrong', details: fields.details }
+  const verdict = validateSchedule({ type: 'cron', expression, timezone: 'UTC' })
+  if (verdict.ok) return { kind: 'cron', expression }
+  return { kind: 'wrong', details: verdict.problems.map(({ detail }) => detail) }
+}
+
+/** `a~b` is a value drawn once, which is what `H(a-b)` is. */
+const withoutTilde = (field: string): string =>
+  field
+    .split(',')
+    .map((item) => {
+      if (item === '~') return 'H'
+      const [, from, to] = /^(\d+)~(\d+)$/.exec(item) ?? []
+      return from === undefined ? item : `H(${from}-${to})`
+    })
+    .join(',')
+
+const isEvery = (field: string) => field === '*' || /^\*(\/1)?(,|$)/.test(field)
+
+/** Where one day field begins with a star, cron wants both to match; that is the same as ours only if one is every day. */
+const isBoth = (starred: string, other: string) =>
+  starred.startsWith('*') && !isEvery(starred) && !isEvery(other)
+
+/** A star with more behind it is every day, and says so without making the other field irrelevant. */
+const plain = (field: string) => (isEvery(field) ? '*' : field)
