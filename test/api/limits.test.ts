@@ -164,6 +164,16 @@ describe('requests', () => {
   })
 })
 
+test('whoever asks who they are uses up nothing of a project', async () => {
+  await limit({ requestRate: '2/h' })
+  await eventually(async () => (await send('GET', '/v1/tasks?limit=1')).status === 429)
+
+  const answer = await send('GET', '/v1/me')
+
+  expect(answer.status).toBe(200)
+  expect(answer.headers).not.toHaveProperty('ratelimit')
+})
+
 describe('keys', () => {
   test('are stricter than their project, and make none that is less so', async () => {
     const isUnlimited = async () => (await send('GET', '/v1/tasks?limit=1')).status === 200

@@ -1,10 +1,11 @@
 /** Projects cannot see one another: `npm run test:tenants` sends many more of these requests. */
 import { expect, test } from 'vitest'
+import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { digestOf, prepareTenants, randomFrom } from './tenants/random-requests.ts'
 
 const { db } = await createTestDatabase()
-const { compare, send, ours, theirs } = await prepareTenants(db)
+const { compare, send, admin, ours, theirs } = await prepareTenants(db)
 
 test('what belongs to another project is answered like what does not exist, and stays as it is', async () => {
   const before = await digestOf(db)
@@ -14,6 +15,19 @@ test('what belongs to another project is answered like what does not exist, and 
 
   expect(differences, `seed ${seed}`).toEqual([])
   expect(await digestOf(db)).toBe(before)
+})
+
+test('how many tasks there are in all concerns nobody but those who run the installation', async () => {
+  await db.run(sql`update audit_progress set round_ended_at = now(), round_ms = 1, round_tasks = 4711`)
+
+  const answers = [
+    await send('GET', '/v1/stats', undefined, ours),
+    await send('GET', '/v1/findings', undefined, ours),
+    await send('GET', '/v1/stats', undefined, { ...admin, 'belfry-project': 'ours' }),
+  ]
+
+  const [stats, findings, toAdmin] = answers.map(({ body }) => (body.audit ?? body.summary).tasks)
+  expect([stats, findings, toAdmin]).toEqual([null, null, 4711])
 })
 
 test('an Idempotency-Key of another project is unused', async () => {

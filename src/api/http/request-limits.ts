@@ -31,7 +31,9 @@ export function limitRequests(
   app.addHook('onRequest', async (request, reply) => {
     if (!isCounted(request)) return
     const { projectId, actor, reach } = request.context
-    const project = await projects.withId(projectId)
+    // Whoever asks who they are need not be anybody in a project.
+    const isOfProject = request.routeOptions.config.access !== 'self'
+    const project = isOfProject ? await projects.withId(projectId) : null
     const keyRate = actor.kind === 'key' ? reach.limits?.requestRate : null
     if (!project?.requestRate && !keyRate) return
     const subjects: QuotaSubject[] = []

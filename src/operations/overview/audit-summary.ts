@@ -1,11 +1,12 @@
 import { utcOrNull } from '../../core/values/utc.ts'
 import type { AuditSummary as AuditRow } from '../../store/audit/audit.ts'
+import type { Context } from '../context.ts'
 
-/** How far the audit has come and what it found. */
-export const summariseAudit = (audit: AuditRow | undefined) => ({
+/** How far the audit has come and what it found. How many tasks all projects have together concerns those alone who run it. */
+export const summariseAudit = (audit: AuditRow | undefined, { grant }: Pick<Context, 'grant'>) => ({
   roundEndedAt: utcOrNull(audit?.roundEndedAt ?? null),
   roundMs: audit?.roundMs ?? null,
-  tasks: audit?.roundTasks ?? null,
+  tasks: grant.installation === null ? null : (audit?.roundTasks ?? null),
   oneOffsEndedAt: utcOrNull(audit?.oneOffsEndedAt ?? null),
   historyEndedAt: utcOrNull(audit?.historyEndedAt ?? null),
   repaired: audit?.repaired ?? 0,

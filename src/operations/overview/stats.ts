@@ -88,7 +88,7 @@ export async function readStats(context: Context) {
       ...ahead,
       minutes: ahead.minutes.map(({ minute, count }) => ({ at: utc(minute), count })),
     },
-    audit: summariseAudit(present.audit),
+    audit: summariseAudit(present.audit, context),
     refused: refusedOf(present.refused),
     circuits: circuitsOf(present.circuits),
     database: { isWritable: trouble === null, code: trouble?.code ?? null, detail: trouble?.detail ?? null },

@@ -22,6 +22,28 @@ const BODIES: readonly unknown[] = [
   { overlap: '1h' },
 ]
 
+/** Requests that name a thing elsewhere than in their path. */
+const ABOUT: readonly ((thing: string) => Asked)[] = [
+  (thing) => asked('POST', '/v1/dead-letters/dismiss', { filter: { runIds: [thing] } }),
+  (thing) => asked('POST', '/v1/dead-letters/dismiss', { filter: { taskId: thing }, dryRun: true }),
+  (thing) => asked('POST', '/v1/dead-letters/redrive', { filter: { runIds: [thing] }, dryRun: true }),
+  (thing) =>
+    asked('POST', '/v1/subscriptions', {
+      url: 'https://example.com/',
+      filter: { taskIds: [thing] },
+      after: 'x',
+    }),
+  (thing) => asked('POST', '/v1/tasks', { action: { type: 'exec', file: thing } }),
+  (thing) => asked('POST', '/delete_job', { user_id: 'ada', job_id: thing }),
+  (thing) => asked('POST', '/get_exec_history', { job_id: thing }),
+  ...['tasks', 'keys', 'subscriptions', 'dead-letters/redrives', 'findings', 'files'].map(
+    (list) => (thing: string) => asked('GET', `/v1/${list}?cursor=${cursorAt(thing)}`, undefined),
+  ),
+]
+
+const asked = (method: string, path: string, body: unknown): Asked => ({ method, path, body })
+const cursorAt = (id: string) => Buffer.from(JSON.stringify([id])).toString('base64url')
+
 interface Asked {
   readonly method: string
   readonly path: string
@@ -44,31 +66,38 @@ export async function prepareTenants(db: Database) {
   const ours = await keyFor(send, { role: 'admin', project: 'ours' }, admin)
   const routes = app.accessTable.filter(({ url, access }) => !LEFT_OUT.test(url) && access !== 'token')
 
+  const concerned = routes.filter(
+    ({ url, method }) => url.includes(':') && (!BY_NAME.test(url) || method === 'GET'),
+  )
+
   /** Sends so many pairs of requests, and answers those that made a difference. */
   async function compare(count: number, random: () => number): Promise<Difference[]> {
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
-    const concerned = routes.filter(
-      ({ url, method }) => url.includes(':') && (!BY_NAME.test(url) || method === 'GET'),
-    )
     const differences: Difference[] = []
     for (let n = 0; n < count; n++) {
-      const isList = random() < 0.2
-      const { method, url } = isList ? { method: 'GET', url: pick(LISTS) } : pick(concerned)
-      const thing = pick(BY_NAME.test(url) ? things.names : things.ids)
-      const body = ['GET', 'HEAD'].includes(method) ? undefined : pick(BODIES)
-      const foreign = { method, path: withThing(url, thing), body }
+      const { thing, about } = question(random, pick)
       const stranger = strangerTo(thing)
-      const unknown = { method, path: withThing(url, stranger), body }
+      const [foreign, unknown] = [about(thing), about(stranger)]
       const answers = [await answerTo(foreign, thing), await answerTo(unknown, stranger)] as const
       if (answers[0] !== answers[1]) differences.push({ foreign, answers })
     }
     return differences
   }
 
+  /** A thing, and a request about it. */
+  function question(random: () => number, pick: <T>(from: readonly T[]) => T) {
+    const chance = random()
+    if (chance < 0.2) return { thing: pick(things.ids), about: pick(ABOUT) }
+    const { method, url } = chance < 0.4 ? { method: 'GET', url: pick(LISTS) } : pick(concerned)
+    const body = ['GET', 'HEAD'].includes(method) ? undefined : pick(BODIES)
+    const thing = pick(BY_NAME.test(url) ? things.names : things.ids)
+    return { thing, about: (one: string): Asked => ({ method, path: withThing(url, one), body }) }
+  }
+
   const answerTo = async ({ method, path, body }: Asked, thing: string) =>
     shapeOf(await send(method, path, body, ours), thing)
 
-  return { compare, things, send, ours, theirs }
+  return { compare, things, send, admin, ours, theirs }
 }
 
 /** Lists that can be asked about a thing. */
@@ -92,20 +121,22 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
 
 /** Something of the same kind that nobody has. Ids carry the time at which they were made. */
 const strangerTo = (thing: string) =>
-  thing.match(UUID)
-    ? thing.slice(0, 14) + randomUUID().slice(14)
-    : thing.replace(/[a-z]{5}/, () => letters(5))
+  thing.match(UUID) ? thing.slice(0, 14) + randomUUID().slice(14) : thing.replace('theirs', () => letters(6))
 
 const letters = (count: number) =>
   Array.from({ length: count }, () => String.fromCharCode(97 + Math.floor(Math.random() * 26))).join('')
 
+/** Headers that differ between any two answers. */
+const VARYING: ReadonlySet<string> = new Set(['date', 'x-request-id', 'content-length'])
+
 /** What can be seen of an answer, without what differs between any two. */
-function shapeOf({ status, text }: InjectedAnswer, thing: string): string {
-  const shape = text
+function shapeOf({ status, headers, text }: InjectedAnswer, thing: string): string {
+  const told = Object.entries(headers).filter(([name]) => !VARYING.has(name))
+  const shape = `${JSON.stringify(told)} ${text}`
     .replace(/"instance":"[^"]*",?/, '')
     .replaceAll(thing, 'THING')
     .replace(UUID, 'ID')
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'INSTANT')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)/g, 'INSTANT')
     .replaceAll('THING', 'ID')
   return `${status} ${shape}`
 }
@@ -154,10 +185,16 @@ async function makeThings(send: Send, headers: Record<string, string>) {
     await make('/v1/signing-secrets', {}),
     await make('/v1/dead-letters/redrive', { filter: {} }),
     await make('/v1/keys', { name: 'k', role: 'viewer', project: whose }),
+    await make('/v1/members', { group: `group-${whose}`, role: 'viewer' }),
+    await make('/v1/files', { name: `file-${whose}`, size: 1 }),
   ]
+  const secret = `secret-${whose}`
+  await send('PUT', `/v1/secrets/${secret}`, { value: 'a value' }, headers)
+  const target = `https://target-${whose}.example.com`
+  await send('PATCH', `/v1/targets/${encodeURIComponent(target)}`, { limit: 7 }, headers)
   const { body: log } = await send('GET', '/v1/audit-log', undefined, headers)
   ids.push(...log.items.slice(0, 3).map(({ id }: { id: string }) => id))
-  return { ids, names: [key, queue] }
+  return { ids, names: [key, queue, secret, target] }
 }
 
 /** Numbers that follow from a seed alone. */

@@ -28,7 +28,7 @@ export function findingRoutes(app: App): void {
     const [summary] = await db.run(auditSummary({ projectId, limit: MAX_FINDINGS_COUNTED }))
     const rows = await db.run(listFindings({ projectId, taskId, before, limit: limit + 1 }))
     const page = pageOf(rows, { limit, present: presentFinding, position: ({ id }) => [id] })
-    return { summary: summariseAudit(summary), ...page }
+    return { summary: summariseAudit(summary, context), ...page }
   })
 }
 

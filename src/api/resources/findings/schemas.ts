@@ -10,7 +10,12 @@ export const AuditSummary = z
   .object({
     roundEndedAt: Stored.nullable().describe('When the latest check of all tasks ended.'),
     roundMs: z.int().nullable().describe('Duration of that check.'),
-    tasks: z.int().nullable().describe('Number of recurring tasks in that check.'),
+    tasks: z
+      .int()
+      .nullable()
+      .describe(
+        'Number of recurring tasks in that check, in all projects. Null unless the caller has a role in the installation.',
+      ),
     oneOffsEndedAt: Stored.nullable().describe('When the latest check of all one-off tasks ended.'),
     historyEndedAt: Stored.nullable().describe('When the history of the last 24 hours was last checked.'),
     repaired: z.int().describe('Inconsistencies found and repaired in the last 24 hours.'),

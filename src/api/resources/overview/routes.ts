@@ -27,7 +27,8 @@ export function statsRoutes(app: App): void {
   const histories = new SharedAnswers<StatsHistory>()
 
   app.get('/v1/stats', { schema: stats, config: { access: 'read' } }, async ({ context }) =>
-    overviews.get(context.projectId, () => readStats(context)),
+    // What concerns all projects is not told to everybody.
+    overviews.get(`${context.projectId} ${context.grant.installation !== null}`, () => readStats(context)),
   )
 
   app.get(
