@@ -665,8 +665,8 @@ create table secret_version (
   created_at  timestamptz not null default now(),
   replaced_at timestamptz,
   constraint secret_version_pkey primary key (project_id, name, version),
-  constraint secret_version_belongs_to_a_secret foreign key (project_id, name) references secret(project_id, name) on delete cascade,
-  constraint secret_version_key_id_fkey foreign key (key_id) references secrets_key(fingerprint)
+  constraint secret_version_key_id_fkey foreign key (key_id) references secrets_key(fingerprint),
+  constraint secret_version_project_id_fkey foreign key (project_id) references project(id)
 );
 create index secret_version_replaced on secret_version (replaced_at) where replaced_at is not null;
 

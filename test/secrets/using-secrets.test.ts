@@ -131,7 +131,7 @@ test('a remote worker is given the values for its attempt, and its reports are k
   const id = await aManualTask(node, {
     action: { type: 'handler', name: 'greet', payload: { token: '{{secret.HANDLED}}', n: 1 } },
   })
-  const worker = await aWorker(node.url, { handlers: ['greet'], labels: ['belfry:secrets'] })
+  const worker = await aWorker(node.url, { handlers: ['greet'] })
   const runId = await trigger(id)
   const [given] = await worker.claim(1)
   if (!given) throw new Error('nothing was given')
@@ -160,6 +160,34 @@ test('a remote worker is given the values for its attempt, and its reports are k
   expect(run.state).toBe('completed')
   expect(JSON.stringify(run)).toContain('[secret HANDLED]')
   expect(JSON.stringify(run)).not.toContain('canary')
+})
+
+test('a secret that is deleted is still taken out of what its last attempts report, and given to no other', async () => {
+  await set('LEAVING', 'canary-that-leaves')
+  const task = await aManualTask(node, {
+    action: { type: 'handler', name: 'leaving', payload: { token: '{{secret.LEAVING}}' } },
+  })
+  const runId = await trigger(task)
+  const worker = await aWorker(node.url, { handlers: ['leaving'] })
+  const [given] = await worker.claim(1)
+  const deleted = await node.request('DELETE', '/v1/secrets/LEAVING?force=true')
+
+  await worker.say('complete', {
+    runs: [{ runId, fence: given?.fence, outcome: 'completed', result: given?.payload }],
+  })
+  const run = await ended(runId)
+  const nextId = await trigger(task)
+  const claimed = worker.claim(1, { waitMs: 5_000 })
+  const next = await ended(nextId)
+  const again = await set('LEAVING', 'another value')
+
+  expect(given?.payload).toEqual({ token: 'canary-that-leaves' })
+  expect(deleted.status).toBe(204)
+  expect(JSON.stringify(run)).toContain('[secret LEAVING]')
+  expect(JSON.stringify(run)).not.toContain('canary')
+  expect(next.attempts).toMatchObject([{ error: { code: 'secret_missing' } }])
+  expect(await claimed).toEqual([])
+  expect(again).toMatchObject({ status: 201, body: { version: 2 } })
 })
 
 test('a handler whose secret is missing fails without being given to a worker', async () => {

@@ -46,14 +46,14 @@ export async function setSecret(context: Context, name: string, value: string): 
     const { version } = row
     const { sealed, keyId } = ring.seal(Buffer.from(value), secretBinding({ projectId, name, version }))
     await tx.run(insertSecretVersion({ projectId, name, version, value: sealed, keyId }))
-    const before = version === 1 ? {} : { before: { version: version - 1 } }
+    const before = row.isNew ? {} : { before: { version: version - 1 } }
     await recordChange(tx, context, {
       action: 'secret.set',
       subject: subjectOf(name),
       ...before,
       after: { version },
     })
-    return { ...row, isNew: version === 1 }
+    return row
   })
   vault.forget()
   return written
@@ -86,7 +86,7 @@ export async function getSecret({ db, projectId }: Context, name: string): Promi
   return { ...row, usedBy: users.slice(0, MAX_USERS), hasMoreUsers: users.length > MAX_USERS }
 }
 
-/** Deletes a secret with all its values. Tasks that refer to it keep it, unless the caller insists. */
+/** Deletes a secret. Tasks that refer to it keep it, unless the caller insists. */
 export async function removeSecret(
   context: Context,
   name: string,

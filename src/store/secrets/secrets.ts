@@ -11,7 +11,10 @@ export interface SecretRow {
 
 const columns = part`name, version, created_at as "createdAt", updated_at as "updatedAt"`
 
-/** Makes a secret, or the next version of it; no row when the project has as many as it may. */
+/**
+ * Makes a secret, or the next version of it; no row when the project has as many as it may. One that was deleted a short time ago goes
+ * on with its versions, of which the values are still kept.
+ */
 export const nextSecretVersion = ({
   projectId,
   name,
@@ -20,13 +23,14 @@ export const nextSecretVersion = ({
   projectId: string
   name: string
   most: number
-}) => sql<SecretRow>`
-  insert into secret (project_id, name)
-  select ${projectId}::uuid, ${name}
+}) => sql<SecretRow & { readonly isNew: boolean }>`
+  insert into secret (project_id, name, version)
+  select ${projectId}::uuid, ${name},
+         1 + coalesce((select max(version) from secret_version where project_id = ${projectId}::uuid and name = ${name}), 0)
   where exists (select from secret where project_id = ${projectId}::uuid and name = ${name})
      or (select count(*) from secret where project_id = ${projectId}::uuid) < ${most}::integer
   on conflict (project_id, name) do update set version = secret.version + 1, updated_at = now()
-  returning ${columns}`
+  returning ${columns}, xmax = 0 as "isNew"`
 
 /** A value, encrypted. */
 export interface StoredVersion {
@@ -72,8 +76,13 @@ export const findSecret = ({ projectId, name }: SecretKey) => sql<SecretRow>`
 export const lockSecret = ({ projectId, name }: SecretKey) => sql<SecretRow>`
   select ${columns} from secret where project_id = ${projectId} and name = ${name} for update`
 
-export const deleteSecret = ({ projectId, name }: SecretKey) => sql<{ name: string }>`
-  delete from secret where project_id = ${projectId} and name = ${name} returning name`
+/** Deletes a secret. Its last value counts as replaced: no attempt is given it any more. */
+export const deleteSecret = ({ projectId, name }: SecretKey) => sql`
+  with gone as (
+    delete from secret where project_id = ${projectId} and name = ${name}
+  )
+  update secret_version set replaced_at = now()
+  where project_id = ${projectId} and name = ${name} and replaced_at is null`
 
 /** A task that refers to a secret. */
 export interface SecretUser {
