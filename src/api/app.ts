@@ -223,7 +223,7 @@ export async function createApp({
   meRoutes(app)
   memberRoutes(app)
   peopleRoutes(app, people.sessions)
-  signInRoutes(app, { ...people, keys, publicUrl })
+  signInRoutes(app, { ...people, db: facilities.db, keys, publicUrl })
   findingRoutes(app)
   auditLogRoutes(app)
   streamRoutes(app, facilities, log)

@@ -10,7 +10,7 @@ import { recordChange } from '../audit-log/record-change.ts'
 import type { Actor, Context } from '../context.ts'
 import type { GoodKey, KeyBook } from '../keys/key-book.ts'
 import type { SessionBook } from '../sessions/session-book.ts'
-import type { FailedSignIns } from './failed-sign-ins.ts'
+import type { SignInAttempts } from './sign-in-attempts.ts'
 
 /** A session that was just begun. */
 export interface BegunSession {
@@ -38,25 +38,24 @@ export async function signInPerson(
 export interface KeySignIn {
   readonly keys: KeyBook
   readonly sessions: SessionBook
-  readonly failures: FailedSignIns
+  readonly attempts: SignInAttempts
 }
 
 /** Begins a session of whoever knows a key. It ends with the key. */
 export async function signInWithKey(
   context: Context,
   key: string,
-  { keys, sessions, failures }: KeySignIn,
+  { keys, sessions, attempts }: KeySignIn,
 ): Promise<BegunSession> {
   const address = addressOf(context)
-  refuseTooMany(failures.waitSeconds(address, context.clock.now()))
+  await attempts.begin(address)
   const found = await keys.find(key)
-  if (!found || !isUsableFrom(found, address)) {
-    failures.note(address, context.clock.now())
+  if (!found || !isUsableFrom(found, address))
     throw new Refusal(
       'unauthenticated',
       'This API key is not valid here: it does not exist, has expired, was revoked, or is limited to other networks.',
     )
-  }
+  await attempts.succeed(address)
   if (found.role === 'worker')
     throw new Refusal('forbidden', 'API keys with the role worker cannot sign in to the dashboard.')
   const { id, name, role, projectId } = found
@@ -71,16 +70,6 @@ export async function signInWithKey(
 
 const isUsableFrom = ({ networks }: GoodKey, address: string | null): boolean =>
   networks === null || (address !== null && isWithin(networks, address))
-
-/** Whoever has failed often does not get as far as the provider either. */
-export function refuseTooMany(waitSeconds: number): void {
-  if (waitSeconds === 0) return
-  throw new Refusal(
-    'too_many_sign_ins',
-    `Too many failed sign-ins from this address. Try again in ${waitSeconds} s.`,
-    { retryAfterSeconds: waitSeconds },
-  )
-}
 
 /** Sessions belong to no project, and are not worth naming. */
 const SESSION = { subject: { kind: 'session', id: null }, projectId: null } as const

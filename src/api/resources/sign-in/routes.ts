@@ -10,7 +10,6 @@ import { INSTALLATION_ID } from '../../../core/audit-log/audit-entry.ts'
 import { Refusal } from '../../../core/errors.ts'
 import { returnPath } from '../../../core/values/return-path.ts'
 import type { KeyBook } from '../../../operations/keys/key-book.ts'
-import { FailedSignIns } from '../../../operations/people/failed-sign-ins.ts'
 import {
   CALLBACK_PATH,
   type OpenIdProvider,
@@ -18,13 +17,14 @@ import {
   type StartedSignIn,
 } from '../../../operations/people/openid-provider.ts'
 import {
-  refuseTooMany,
   signInPerson,
   signInWithKey,
   signOut,
   signOutEverywhere,
 } from '../../../operations/people/sign-in.ts'
+import { SignInAttempts } from '../../../operations/people/sign-in-attempts.ts'
 import type { SessionBook } from '../../../operations/sessions/session-book.ts'
+import type { Queryable } from '../../../store/database/database.ts'
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { cookieOf, setCookie } from '../../http/session-cookie.ts'
@@ -78,8 +78,11 @@ const everywhere = {
 
 const config = { access: 'public' } as const
 
-export function signInRoutes(app: App, { keys, sessions, provider, publicUrl }: SignInOptions): void {
-  const failures = new FailedSignIns()
+export function signInRoutes(
+  app: App,
+  { db, keys, sessions, provider, publicUrl }: SignInOptions & { readonly db: Queryable },
+): void {
+  const attempts = new SignInAttempts(db)
   const sessionOf = (request: FastifyRequest) => {
     const token = cookieOf(request, 'belfry', publicUrl)
     return token === null ? null : sessions.find(token)
@@ -117,15 +120,18 @@ export function signInRoutes(app: App, { keys, sessions, provider, publicUrl }: 
     // Another session may be under way, and is not to be ended by a link that somebody else has made.
     if (provider === null || started === null) return toSignInPage(reply, 'expired', '/')
     const path = returnPath(started.path)
-    refuseTooMany(failures.waitSeconds(request.ip ?? null, request.context.clock.now()))
+    const address = request.ip ?? null
+    // Whoever has failed often does not get as far as the provider.
+    await attempts.begin(address)
     try {
       const identity = await provider.finish(queryOf(request), started)
+      await attempts.succeed(address)
       const { token } = await signInPerson(request.context, sessions, identity)
       setCookies(request, reply, token)
       return redirect(reply, path)
     } catch (error) {
       const failure = tell(error, request)
-      noteFailure(request, failures, failure)
+      noteFailure(request, failure)
       return toSignInPage(reply, failure, path)
     }
   })
@@ -138,7 +144,7 @@ export function signInRoutes(app: App, { keys, sessions, provider, publicUrl }: 
 
   app.post('/auth/sign-in', { schema: withKey, config }, async (request, reply) => {
     const { body, context } = request
-    const { token } = await signInWithKey(context, body.key, { keys, sessions, failures })
+    const { token } = await signInWithKey(context, body.key, { keys, sessions, attempts })
     keep(request, reply, token)
     return reply.code(204).send(null)
   })
@@ -176,9 +182,8 @@ function tell(error: unknown, request: FastifyRequest): SignInFailure {
   return failure
 }
 
-/** For the audit log, and against those who try and try. */
-function noteFailure({ context, ip }: FastifyRequest, failures: FailedSignIns, failure: SignInFailure): void {
-  failures.note(ip ?? null, context.clock.now())
+/** For the audit log. */
+function noteFailure({ context }: FastifyRequest, failure: SignInFailure): void {
   const caller = { ...context, projectId: INSTALLATION_ID }
   const route = `GET ${CALLBACK_PATH}`
   context.refusedRequests.note({ action: 'signin.failed', caller, route, code: failure })
