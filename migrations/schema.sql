@@ -278,6 +278,7 @@ create table project (
   max_tasks         integer,
   max_payload_bytes integer,
   max_stored_bytes  bigint,
+  sweep_left_some   boolean not null default false,
   constraint project_pkey primary key (id),
   constraint project_name_key unique (name),
   constraint project_default_stays check (archived_at is null or name <> 'default'::text),

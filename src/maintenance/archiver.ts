@@ -10,14 +10,22 @@ const AGAIN_MS = 10
 /** Silences the tasks of archived projects, and lets those of restored ones go on. Safe on every node at once. */
 export class Archiver extends LoopService {
   readonly #facilities: Facilities
+  readonly #log: Logger
 
   constructor({ facilities, log }: { facilities: Facilities; log: Logger }) {
     super({ name: 'archiver', everyMs: EVERY_MS, log })
     this.#facilities = facilities
+    this.#log = log
   }
 
   /** One slice; tests call this instead of waiting for the timer. */
   async runOnce(): Promise<number | undefined> {
-    return (await sweepProjects(this.#facilities)) ? AGAIN_MS : undefined
+    const { hasMore, left } = await sweepProjects(this.#facilities)
+    for (const { taskId, error } of left)
+      this.#log.warn(
+        { err: error, taskId },
+        'a task of an archived or restored project cannot be changed; retrying',
+      )
+    return hasMore ? AGAIN_MS : undefined
   }
 }

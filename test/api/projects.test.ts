@@ -117,6 +117,40 @@ test('an archived project is silent and can only be read, until it is restored',
   expect(created.status).toBe(201)
 })
 
+test('a task that cannot be changed keeps no other task of its archived project busy', async () => {
+  await create('stuck')
+  const stuck = within('stuck')
+  const every = { type: 'every', interval: '1h' }
+  const make = async () => (await stuck.ask('POST', '/v1/tasks', { ...sleep, schedule: every })).body.id
+  const [bad, good] = [await make(), await make()]
+  const run = <T extends object>(text: string) => database.db.run<T>({ text, values: [] })
+  await run('create sequence refusals')
+  await run(`create function refuse() returns trigger language plpgsql as
+    $$ begin perform nextval('refusals'); raise 'no such change'; end $$`)
+  await run(
+    `create trigger refuse before update on task for each row when (old.id = '${bad}') execute function refuse()`,
+  )
+  const refusals = async () =>
+    Number((await run<{ n: string }>('select last_value as n from refusals'))[0]?.n)
+  const stateOf = async (id: string) => (await stuck.ask('GET', `/v1/tasks/${id}`)).body.state
+
+  await node.request('DELETE', '/v1/projects/stuck')
+  await eventually(async () => (await stateOf(good)) === 'paused')
+  // It is tried again also when requests from before the archiving cannot be the reason any more.
+  await run(`update project set archived_at = now() - interval '1 hour' where name = 'stuck'`)
+  const tried = await refusals()
+  await eventually(async () => (await refusals()) > tried + 2)
+  const before = await stateOf(bad)
+  await run('drop trigger refuse on task')
+  await eventually(async () => (await stateOf(bad)) === 'paused')
+  await eventually(async () => {
+    const [row] = await run<{ sweep: string | null }>(`select sweep from project where name = 'stuck'`)
+    return row?.sweep === null
+  })
+
+  expect(before).toBe('scheduled')
+})
+
 test('the default project cannot be archived', async () => {
   const refused = await node.request('DELETE', '/v1/projects/default')
 

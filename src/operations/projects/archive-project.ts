@@ -1,14 +1,16 @@
 /**
  * Archiving a project and restoring it. From the moment that it is archived, requests can only read it. Its tasks are
  * silenced afterwards, a slice at a time: those that go on are paused, and whatever waits or runs is cancelled. Every step
- * can be repeated, and the walk over the tasks is, until nothing is left that was begun before all nodes knew.
+ * can be repeated, and the walk over the tasks is, until nothing is left that was begun before all nodes knew, and no task
+ * that could not be changed. Such a task keeps none of the others back.
  */
 import { Refusal } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { DEFAULT_PROJECT_ID } from '../../core/values/default-project.ts'
 import { utc } from '../../core/values/utc.ts'
 import { cancelBackfills } from '../../store/backfills/backfills.ts'
-import type { Queryable } from '../../store/database/database.ts'
+import { type Queryable, sqlState } from '../../store/database/database.ts'
+import { troubleOf } from '../../store/database/database-trouble.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
 import {
   cancelRedrivesOf,
@@ -76,27 +78,63 @@ async function record(
   })
 }
 
-/** Does the next slice of what is to be done to archived or restored projects; false when there is nothing now. */
-export function sweepProjects(facilities: Facilities): Promise<boolean> {
+/** What a slice has come to. */
+export interface SweptSlice {
+  /** Whether the next slice follows at once. */
+  readonly hasMore: boolean
+  /** Tasks that could not be changed. */
+  readonly left: readonly { readonly taskId: string; readonly error: unknown }[]
+}
+
+/** Does the next slice of what is to be done to archived or restored projects. */
+export function sweepProjects(facilities: Facilities): Promise<SweptSlice> {
   return facilities.db.transaction(async (tx) => {
     const [sweep] = await tx.run(holdSweep({ settleMs: SETTLE_MS }))
-    if (!sweep) return false
+    if (!sweep) return { hasMore: false, left: [] }
     const { projectId, after } = sweep
     const context = contextOf(facilities, systemCall('archive', projectId))
     if (sweep.sweep === 'silence' && after === null) await facilities.db.run(cancelRedrivesOf(projectId))
     const query = { projectId, after, limit: SLICE }
     const tasks = await tx.run(sweep.sweep === 'silence' ? tasksToSilence(query) : tasksToRestore(query))
-    for (const { id } of tasks.filter(({ isConcerned }) => isConcerned))
-      await (sweep.sweep === 'silence' ? silenceTask(context, id) : restoreTask(context, id))
+    const concerned = tasks.filter(({ isConcerned }) => isConcerned).map(({ id }) => id)
+    const left = await changeEach(concerned, (id) =>
+      sweep.sweep === 'silence' ? silenceTask(context, id) : restoreTask(context, id),
+    )
+    const hasLeftSome = sweep.hasLeftSome || left.length > 0
     const last = tasks.length < SLICE ? null : (tasks.at(-1)?.id ?? null)
-    if (last === null && !mayBeginAgain(sweep)) await tx.run(endSweep(projectId))
-    else await tx.run(saveSweep({ projectId, after: last }))
-    return last !== null
+    const isThrough = last === null
+    if (isThrough && !hasLeftSome && !mayBeginAgain(sweep)) await tx.run(endSweep(projectId))
+    else await tx.run(saveSweep({ projectId, after: last, hasLeftSome: hasLeftSome && !isThrough }))
+    return { hasMore: !isThrough, left }
   })
 }
 
 /** Until every node refuses changes, the walk begins again when it is through. */
 const mayBeginAgain = ({ sweep, isFresh }: ProjectSweep): boolean => sweep === 'silence' && isFresh
+
+/** Changes one task after the other; answers those that could not be. */
+async function changeEach(
+  ids: readonly string[],
+  change: (id: string) => Promise<void>,
+): Promise<SweptSlice['left']> {
+  const left: { taskId: string; error: unknown }[] = []
+  for (const taskId of ids) {
+    try {
+      await change(taskId)
+    } catch (error) {
+      if (!concernsOne(error)) throw error
+      left.push({ taskId, error })
+    }
+  }
+  return left
+}
+
+/** Statements that were cut off, or waited for a lock for too long. */
+const CUT_OFF: ReadonlySet<string | undefined> = new Set(['57014', '55P03', '40P01', '40001'])
+
+/** Whether an error is about one task, and not about the database. */
+const concernsOne = (error: unknown): boolean =>
+  troubleOf(error) === undefined || CUT_OFF.has(sqlState(error))
 
 async function silenceTask(context: Context, id: string): Promise<void> {
   const { db, wakeUps } = context

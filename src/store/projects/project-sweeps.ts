@@ -9,6 +9,8 @@ export interface ProjectSweep {
   readonly after: string | null
   /** Requests that came before everybody knew of the change may still be at work. */
   readonly isFresh: boolean
+  /** Some of the tasks before could not be changed. */
+  readonly hasLeftSome: boolean
 }
 
 /**
@@ -16,17 +18,26 @@ export interface ProjectSweep {
  * that one whose tasks cannot be changed does not keep the others back.
  */
 export const holdSweep = ({ settleMs }: { settleMs: number }) => sql<ProjectSweep>`
-  select id as "projectId", sweep, sweep_after as after,
+  select id as "projectId", sweep, sweep_after as after, sweep_left_some as "hasLeftSome",
          coalesce(archived_at > now() - make_interval(secs => ${settleMs}::float8 / 1000), false) as "isFresh"
   from project where sweep is not null
   order by random() limit 1
   for no key update skip locked`
 
-export const saveSweep = ({ projectId, after }: { projectId: string; after: string | null }) => sql`
-  update project set sweep_after = ${after}::uuid where id = ${projectId}`
+/** How far the walk has come; null begins it anew. */
+export const saveSweep = ({
+  projectId,
+  after,
+  hasLeftSome,
+}: {
+  projectId: string
+  after: string | null
+  hasLeftSome: boolean
+}) => sql`
+  update project set sweep_after = ${after}::uuid, sweep_left_some = ${hasLeftSome}::boolean where id = ${projectId}`
 
 export const endSweep = (projectId: string) => sql`
-  update project set sweep = null, sweep_after = null where id = ${projectId}`
+  update project set sweep = null, sweep_after = null, sweep_left_some = false where id = ${projectId}`
 
 /** A slice of tasks, and which of them something is to be done to. */
 export interface SweepSlice {

@@ -74,12 +74,12 @@ export const insertProject = ({ id, name, maxProjects }: { id: string; name: str
 
 /** Archives a project; its tasks are silenced afterwards. No row: it is archived already, or is none. */
 export const markProjectArchived = (id: string) => sql<{ archivedAt: number }>`
-  update project set archived_at = now(), sweep = 'silence', sweep_after = null where id = ${id} and archived_at is null
+  update project set archived_at = now(), sweep = 'silence', sweep_after = null, sweep_left_some = false where id = ${id} and archived_at is null
   returning archived_at as "archivedAt"`
 
 /** The opposite: what was silenced goes on afterwards. */
 export const markProjectRestored = (id: string) => sql<{ id: string }>`
-  update project set archived_at = null, sweep = 'restore', sweep_after = null where id = ${id} and archived_at is not null
+  update project set archived_at = null, sweep = 'restore', sweep_after = null, sweep_left_some = false where id = ${id} and archived_at is not null
   returning id`
 
 export const namesOfProjects = (ids: readonly string[]) => sql<{ id: string; name: string }>`
