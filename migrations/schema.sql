@@ -916,6 +916,13 @@ create table task_edit (
   constraint task_edit_task_id_fkey foreign key (task_id) references task(id) on delete cascade
 );
 
+create table task_number (
+  project_id uuid not null,
+  last       integer not null,
+  constraint task_number_pkey primary key (project_id),
+  constraint task_number_project_id_fkey foreign key (project_id) references project(id)
+);
+
 create table task_pause (
   task_id       uuid not null,
   paused_at     timestamptz not null,

@@ -21,6 +21,7 @@ import type { RemoteWorkers } from '../transport/remote-workers.ts'
 import type { SubscriptionTester } from '../transport/subscription-tester.ts'
 import { attemptRoutes } from './compatible/attempt-routes.ts'
 import { jobRoutes } from './compatible/jobs-routes.ts'
+import { programRoutes } from './compatible/program-routes.ts'
 import { compatibleTaskRoutes } from './compatible/tasks-routes.ts'
 import { type Authenticator, authenticateRequests } from './http/authentication.ts'
 import { BODY_LIMIT, parseJsonBodies } from './http/body-parsing.ts'
@@ -234,6 +235,7 @@ export async function createApp({
   deadLetterRoutes(app)
   healthRoutes(app, readiness)
   jobRoutes(app)
+  programRoutes(app, publicUrl)
   attemptRoutes(app, attemptReports)
   await app.register(async (scope) => compatibleTaskRoutes(scope as App))
   await documentationRoutes(app)

@@ -41,6 +41,9 @@ const WITHOUT_ENTRY: Readonly<Record<string, string>> = {
   'POST /v1/subscriptions/{id}/test': 'sends one request and stores nothing',
   'POST /retrieve_all_jobs': 'reads',
   'POST /get_exec_history': 'reads',
+  'POST /task/status': 'reads',
+  'POST /file/status': 'reads',
+  'POST /signurl/create': 'signs an address and stores nothing',
   'POST /v1/worker/register': 'the work itself: the list of workers shows it',
   'POST /v1/worker/claim': 'the work itself: history shows it',
   'POST /v1/worker/heartbeat': 'the work itself',
@@ -127,6 +130,14 @@ const CHANGES: Readonly<Record<string, readonly [action: string, call: () => Pro
       send('POST', '/submit_job', { user_id: 'ann', schedule: '1h', code_location: 'http://127.0.0.1:1/' }),
   ],
   'POST /tasks': ['task.create', () => send('POST', '/tasks', { command: '1s' })],
+  'POST /task/create': ['task.create', () => send('POST', '/task/create', {})],
+  'POST /task/update': [
+    'task.pause',
+    async () => {
+      const { id } = (await send('POST', '/task/create', {})).body
+      return send('POST', '/task/update', { id, is_producible: false })
+    },
+  ],
   'POST /delete_job': [
     'task.delete',
     async () => send('POST', '/delete_job', { user_id: 'ann', job_id: await aTask({ owner: 'ann' }) }),

@@ -53,6 +53,22 @@ test.each([
   expect((await send('GET', `/v1/tasks/${body.job_id}`)).body.schedule).toMatchObject(meant)
 })
 
+test('a code_location may be a file, which the job runs once it has arrived', async () => {
+  const { body: file } = await send('POST', '/v1/files', { name: 'job.sh' })
+  const job = { user_id: 'erin', schedule: '1h', code_location: file.id }
+
+  const { status, body } = await send('POST', '/submit_job', job)
+  const unknown = await send('POST', '/submit_job', { ...job, code_location: body.job_id })
+
+  expect({ status, body }).toMatchObject({ status: 200, body: job })
+  expect((await send('GET', `/v1/tasks/${body.job_id}`)).body).toMatchObject({
+    action: { type: 'exec', file: file.id },
+    owner: 'erin',
+  })
+  expect((await send('POST', '/retrieve_all_jobs', { user_id: 'erin' })).body).toMatchObject([job])
+  expect(unknown).toMatchObject({ status: 422, body: { errors: [{ pointer: '/code_location' }] } })
+})
+
 test('retrieve_all_jobs(user_id)', async () => {
   const jobs = []
   for (const schedule of ['1h', '2h', '3h'])

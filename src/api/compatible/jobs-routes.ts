@@ -1,6 +1,6 @@
 /**
  * Jobs, as four calls: submit, retrieve all of a user, delete, and the history of one. A job is a task that pings
- * its `code_location`, a user is the owner of tasks, and an execution is a run. A thin translation onto the
+ * its `code_location`, or runs it where that is a file; a user is the owner of tasks, and an execution is a run. A thin translation onto the
  * operations of `/v1`; docs/reference/compatibility.md describes it.
  */
 
@@ -48,7 +48,7 @@ const tags = ['compatibility']
 const submit = {
   operationId: 'submitJob',
   tags,
-  summary: 'Submit a job that calls a URL',
+  summary: 'Submit a job that calls a URL or runs a file',
   headers: headers.repeatable,
   body: SubmitJob,
   response: { 200: Job, ...problems(413, 415) },
@@ -157,7 +157,9 @@ const isExecutionPosition = (value: unknown): value is readonly [number, string]
 function toCreateTask({ user_id, schedule, code_location }: SubmitJob): TaskInput {
   const task = {
     owner: user_id,
-    action: { type: 'ping', url: code_location },
+    action: isUuid(code_location)
+      ? { type: 'exec', file: code_location }
+      : { type: 'ping', url: code_location },
     schedule: readSchedule(schedule.trim()),
   }
   const parsed = parse(CreateTask, task, 'body')

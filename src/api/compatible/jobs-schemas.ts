@@ -19,7 +19,7 @@ export const SubmitJob = z
     code_location: z
       .string()
       .max(4_096)
-      .describe('URL to call.')
+      .describe('URL to call, or id of a file to run.')
       .meta({ example: 'https://example.com/job' }),
   })
   .meta({ id: 'SubmitJob' })

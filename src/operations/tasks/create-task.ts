@@ -41,7 +41,8 @@ export function createTask(context: Context, request: CreateRequest): Promise<An
   })
 }
 
-async function storeOne(
+/** Stores one task with the answer to its request. */
+export async function storeOne(
   context: Context,
   db: Queryable,
   {

@@ -87,3 +87,34 @@ export const attemptsOfTask = ({ projectId, taskId, before, limit }: AttemptPage
   ) page
   where bytes_before <= ${MAX_PAGE_BYTES}::integer
   order by "scheduledFor" desc, "runId" desc, number desc`
+
+/** When an attempt began and ended, and why it failed. */
+export interface AttemptTime {
+  readonly runId: string
+  readonly number: number
+  /** Null while it is in progress. */
+  readonly outcome: AttemptOutcome | null
+  /** Null when that is not known. */
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  readonly reason: string | null
+}
+
+/** The latest attempts of a task, of all its runs, oldest first; those in progress too. */
+export const attemptTimes = ({ taskId, limit }: { taskId: string; limit: number }) => sql<AttemptTime>`
+  select * from (
+    select x.run_id as "runId", x.number, x.outcome, x.started_at as "startedAt", x.ended_at as "endedAt", left(x.reason, 1000) as reason
+    from (
+      (select run_id, number, outcome, started_at, ended_at, error ->> 'message' as reason from attempt
+       where task_id = ${taskId} order by ended_at desc limit ${limit})
+      union all
+      (select run_id, attempt, outcome, started_at, ended_at, error ->> 'message' from run
+       where task_id = ${taskId} and attempt > 0 order by scheduled_for desc, run_id desc limit ${limit})
+      union all
+      (select run_id, attempt, null, greatest(claimed_at, wake_at, scheduled_for), null, null from agenda
+       where task_id = ${taskId} and state = 'running' limit ${limit})
+    ) x
+    order by coalesce(x.started_at, x.ended_at) desc, x.run_id desc, x.number desc
+    limit ${limit}
+  ) latest
+  order by coalesce("startedAt", "endedAt"), "runId", number`
