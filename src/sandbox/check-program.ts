@@ -20,7 +20,7 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /** What is wrong with it, as a sentence; null when nothing is. */
 export function findFault(program: Program): string | null {
-  const { executable, name, args, env, files, readable } = program
+  const { executable, name, args, env, files, readable, writable = [] } = program
   if (!isAbsolute(executable)) return `The executable ${shown(executable)} must be an absolute path.`
   if (name !== null && !isFileName(name)) return `The name ${shown(name)} is not a file name.`
   if (args.some((arg) => arg.includes('\0'))) return 'Arguments cannot contain the character U+0000.'
@@ -41,8 +41,10 @@ export function findFault(program: Program): string | null {
     return `Arguments and environment are longer than ${MAX_TOTAL_BYTES} bytes. Use the input or a file instead.`
   if (files.length > MAX_WORK_FILES)
     return `At most ${MAX_WORK_FILES} files fit into a work directory, not ${files.length}.`
-  for (const { source } of files) if (!isAbsolute(source)) return `${shown(source)} must be an absolute path.`
-  for (const path of readable) if (!isAbsolute(path)) return `${shown(path)} must be an absolute path.`
+  for (const { source } of files)
+    if (typeof source === 'string' && !isAbsolute(source)) return `${shown(source)} must be an absolute path.`
+  for (const path of [...readable, ...writable])
+    if (!isAbsolute(path)) return `${shown(path)} must be an absolute path.`
   return findPathFault(files.map(({ path }) => path))
 }
 

@@ -22,6 +22,8 @@ export class LauncherWords implements RunOptions {
     return this.#options.signal
   }
 
+  readonly isUrgent = (): boolean => this.#options.isUrgent?.() ?? false
+
   readonly onOutput = (stream: OutputStream, chunk: Buffer): void | Promise<void> => {
     if (stream === 'stderr' && this.#start.length < KEPT_BYTES)
       this.#start = Buffer.concat([this.#start, chunk.subarray(0, KEPT_BYTES - this.#start.length)])

@@ -78,9 +78,18 @@ export async function writeInput(
 ): Promise<string | null> {
   if (input === null) return null
   const path = join(folder, 'stdin')
-  await writeFile(path, input, { mode: 0o400 })
-  if (user !== null) await chown(path, user.uid, user.gid)
+  await writeOwn(path, input, { mode: 0o400, user })
   return path
+}
+
+/** Writes what only the program may read: it may hold secrets. */
+export async function writeOwn(
+  path: string,
+  content: Buffer | string,
+  { mode, user }: { readonly mode: number; readonly user: User | null },
+): Promise<void> {
+  await writeFile(path, content, { mode })
+  if (user !== null) await chown(path, user.uid, user.gid)
 }
 
 async function canLink(source: string, target: string): Promise<boolean> {

@@ -25,6 +25,8 @@ export interface Program {
   readonly files: readonly WorkFile[]
   /** Absolute paths that the program may read besides the system, under the same names. */
   readonly readable: readonly string[]
+  /** The same for paths that it may also write to, as far as the user it runs as may. */
+  readonly writable?: readonly string[]
   /** Whether it may use the network of this machine. Without it, there is only a loopback interface of its own. */
   readonly network: boolean
   readonly limits: ProgramLimits
@@ -38,8 +40,8 @@ export interface Program {
 export interface WorkFile {
   /** Relative to the work directory: no `..`, no leading `/`. */
   readonly path: string
-  /** The absolute path of the content on this machine. */
-  readonly source: string
+  /** The absolute path of the content on this machine, or the content itself. */
+  readonly source: string | Buffer
   readonly executable: boolean
 }
 
@@ -101,6 +103,8 @@ export interface RunOptions {
   readonly onOutput: (stream: OutputStream, chunk: Buffer) => void | Promise<void>
   /** Ends the program: SIGTERM, then SIGKILL after `graceMs`. */
   readonly signal: StopSignal
+  /** Asked when the signal fires: whether there is no time for grace. */
+  readonly isUrgent?: () => boolean
 }
 
 /** A place to run programs in, any number at the same time. */

@@ -58,7 +58,7 @@ export async function supervise(supervision: Supervision): Promise<Supervised> {
     if (graceMs > 0) processes.terminate()
     killing = setTimeout(() => processes.kill(), graceMs)
   }
-  const onStop = () => stop('stopped')
+  const onStop = () => stop('stopped', options.isUrgent?.() ? 0 : program.graceMs)
   options.signal.addEventListener('abort', onStop)
   if (options.signal.aborted) onStop()
   const { timeoutMs } = program

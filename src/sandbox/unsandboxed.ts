@@ -4,7 +4,7 @@
  */
 
 import type { ChildProcess } from 'node:child_process'
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -61,7 +61,9 @@ export class Unsandboxed implements Sandbox {
     await mkdir(work)
     for (const { path, source, executable } of program.files) {
       await mkdir(dirname(join(work, path)), { recursive: true })
-      await copy(source, join(work, path), executable ? 0o755 : 0o644)
+      const mode = executable ? 0o755 : 0o644
+      if (typeof source === 'string') await copy(source, join(work, path), mode)
+      else await writeFile(join(work, path), source, { mode })
     }
     const executable = program.name === null ? program.executable : join(folder, 'program', program.name)
     if (program.name !== null) {

@@ -102,7 +102,7 @@ export const isInSystem = (path: string): boolean =>
   ['/usr', ...SYSTEM_FOLDERS].some((folder) => path.startsWith(`${folder}/`))
 
 export function bubblewrapArguments(program: Program, view: View): readonly string[] {
-  const { network, limits, env, readable } = program
+  const { network, limits, env, readable, writable = [] } = program
   const readOnly = (source: string, target = source) => ['--ro-bind', source, target]
   const readOnlyIfThere = (path: string) => ['--ro-bind-try', path, path]
   return [
@@ -128,6 +128,7 @@ export function bubblewrapArguments(program: Program, view: View): readonly stri
     ...['--symlink', '/tmp', '/dev/shm'],
     ...['--perms', '1777', '--size', String(limits.fileBytes), '--tmpfs', '/tmp', '--dir', WORK],
     ...readable.flatMap((path) => readOnly(path)),
+    ...writable.flatMap((path) => ['--bind', path, path]),
     ...view.mounts.flatMap(({ source, target }) => readOnly(source, target)),
     // The root is in memory as well, belongs to the program, and has no limit.
     ...['--remount-ro', '/'],

@@ -7,7 +7,7 @@ import { type Cgroups, heldBy } from '../cgroups/cgroups.ts'
 import type { LauncherShell } from '../inherited.ts'
 import { inner, LAUNCHER, outer, processLimits, SHELL } from '../launcher.ts'
 import { type Place, Places, type User } from '../places.ts'
-import { copy, shareFile, writeInput } from '../program-folder.ts'
+import { copy, shareFile, writeInput, writeOwn } from '../program-folder.ts'
 import { removeTree } from '../remove-tree.ts'
 import { type Launched, runProgram, spawnIn } from '../run-program.ts'
 import type { Enforcement, Program, ProgramEnd, RunOptions, Sandbox } from '../sandbox.ts'
@@ -127,9 +127,10 @@ type Streams = [null, null, null, control: Duplex, args: Writable, null, status:
 
 /** Files that the user of the place could not reach, or not execute, are put into the folder first. */
 async function findMounts(program: Program, folder: string, user: User | null): Promise<readonly Mount[]> {
-  const shown = async (source: string, target: string, isExecutable: boolean, name: string) => {
+  const shown = async (source: string | Buffer, target: string, isExecutable: boolean, name: string) => {
     const path = join(folder, name)
-    if (user !== null) await shareFile(source, path, isExecutable)
+    if (typeof source !== 'string') await writeOwn(path, source, { mode: isExecutable ? 0o500 : 0o400, user })
+    else if (user !== null) await shareFile(source, path, isExecutable)
     else if (isExecutable && !(await canExecute(source))) await copy(source, path, 0o755)
     else return { source, target }
     return { source: path, target }
