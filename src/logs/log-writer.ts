@@ -96,6 +96,7 @@ export class LogWriter implements Service, RunLogs {
   async store(lines: RemoteLines): Promise<boolean> {
     const arrival = new RemoteArrival(lines, LONGEST_END_MS)
     this.#arrivals.push(arrival)
+    this.#isUrgent ||= lines.isLast === true
     this.#loop.wake()
     return arrival.settled
   }

@@ -37,6 +37,8 @@ export interface RemoteLines extends LoggedAttempt {
   /** How many lines of the attempt were before these: what is sent twice is stored once. */
   readonly first: number
   readonly entries: readonly LogEntry[]
+  /** The end of the attempt waits for these. */
+  readonly isLast?: boolean
 }
 
 /** The logs of all attempts that a node hears of. */

@@ -9,8 +9,13 @@ import { type Action, isLarge } from '../core/action/action.ts'
 import { Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { ClaimedRun } from '../core/run/claim.ts'
+
 import type { Outcome } from '../core/run/outcome.ts'
+
+import type { Redactor } from '../core/secret/redactor.ts'
+
 import { durationMs } from '../core/task/task.ts'
+import type { LogWriter } from '../logs/log-writer.ts'
 import { cancelledEnding, lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
 import { OutcomeWriter } from '../outcomes/outcome-writer.ts'
 import { judge, type Verdict } from '../outcomes/verdict.ts'
@@ -47,6 +52,7 @@ import type {
   Receipt,
   RemoteClaim,
   RemoteHeld,
+  RemoteLog,
   RemoteReport,
   RemoteRun,
   RemoteStatus,
@@ -61,6 +67,7 @@ import { gone } from './claim-book.ts'
 import { GivenActions } from './given-actions.ts'
 import { Naming } from './naming.ts'
 import { RegistrationRate } from './registration-rate.ts'
+import { entriesOf } from './remote-lines.ts'
 import { RemoteSecrets, redactedReport } from './remote-secrets.ts'
 import { agrees, isOfHandler, outcomeOf } from './report.ts'
 import { hashOf, isHashOf, newToken, workerOf } from './token.ts'
@@ -80,6 +87,9 @@ export interface RemoteDeskOptions {
   readonly addresses: AddressSigner
   readonly signer: Signer
   readonly projectNetworks: ProjectNetworks
+  readonly maxLogBytes: number
+  /** Where lines of attempts are stored. */
+  readonly logs: Pick<LogWriter, 'store' | 'isCrowded'>
 }
 
 const MAX_WORKERS_KNOWN = 10_000
@@ -135,7 +145,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
   }
 
   async register({ version, concurrency, address, ...offer }: Introduction): Promise<Welcome> {
-    const { db, heartbeatMs, leaseMs } = this.#options
+    const { db, heartbeatMs, leaseMs, maxLogBytes } = this.#options
     const waitSeconds = this.#rate.take(address)
     if (waitSeconds !== undefined)
       throw tooMany(`Too many worker registrations from ${address}.`, waitSeconds)
@@ -148,7 +158,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
         `The limit of ${MAX_LIVING_WORKERS} live workers is reached.`,
         Math.ceil(leaseMs / MS_PER_SECOND),
       )
-    return { workerId: id, token, heartbeatMs, leaseMs }
+    return { workerId: id, token, heartbeatMs, leaseMs, maxLogBytes }
   }
 
   async authenticate(token: string | null): Promise<RemoteWorker> {
@@ -205,6 +215,22 @@ export class RemoteDesk implements RemoteWorkers, Service {
     }
   }
 
+  async log(worker: RemoteWorker, logs: readonly RemoteLog[]): Promise<readonly string[]> {
+    const held = await this.#heldOf(worker, logs)
+    if (held.size < logs.length) await this.#requireLiving(worker)
+    const ours = logs.flatMap((log) => {
+      const row = held.get(log)
+      return row ? { log, row } : []
+    })
+    const rows = ours.map(({ row }) => row)
+    const works = (await this.#secrets.areInUse()) ? await this.#worksOf(rows) : []
+    const kept = await this.#store(
+      ours.map(({ log }) => log),
+      { redactors: await this.#secrets.redactorsFor(works), isLast: false },
+    )
+    return logs.flatMap((log) => (held.has(log) && kept.has(log.runId) ? [] : log.runId))
+  }
+
   async complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]> {
     const { db } = this.#options
     if (this.#writer.isFull) throw busy()
@@ -217,6 +243,12 @@ export class RemoteDesk implements RemoteWorkers, Service {
     const works = await this.#worksOf(ours.map(({ row }) => row))
     const byRun = new Map(works.map((work) => [work.runId, work]))
     const redactors = await this.#secrets.redactorsFor(works)
+    // Whoever finds a run ended finds its log complete.
+    const logs = ours.map(({ report }) => ({ ...report, first: report.logFirst, lines: report.log }))
+    await this.#store(
+      logs.filter(({ lines }) => lines.length > 0),
+      { redactors, isLast: true },
+    )
     const lost: (HeldWork & Work)[] = []
     const written = new Set<RemoteReport>()
     for (const { report, row } of ours) {
@@ -272,6 +304,21 @@ export class RemoteDesk implements RemoteWorkers, Service {
       if (dead.length === 0) throw gone(worker)
     })
     wakeUps.announceReady()
+  }
+
+  /** Stores lines of runs that the worker holds; answers the runs that it still held by then. */
+  async #store(
+    logs: readonly RemoteLog[],
+    { redactors, isLast }: { redactors: ReadonlyMap<string, Redactor>; isLast: boolean },
+  ): Promise<ReadonlySet<string>> {
+    if (logs.length > 0 && this.#options.logs.isCrowded) throw busy()
+    const stored = await Promise.all(
+      logs.map(async ({ runId, fence, first, lines }) => {
+        const entries = entriesOf(lines, redactors.get(runId))
+        return (await this.#options.logs.store({ runId, fence, first, entries, isLast })) ? runId : null
+      }),
+    )
+    return new Set(stored.filter((runId) => runId !== null))
   }
 
   /** Refuses a worker that was declared dead or has left. */

@@ -64,14 +64,13 @@ const unredactable = () =>
     'This node lacks the secrets key, without which it cannot remove secrets from the report. Send it to another node, or again later.',
   )
 
-/** The report without the values. */
+/** The report without the values. Its log has a way of its own. */
 export function redactedReport(report: RemoteReport, redactor: Redactor | undefined): RemoteReport {
   if (redactor === undefined) return report
-  const { result, error, log } = report
+  const { result, error } = report
   return {
     ...report,
     result: redactor.value(result),
     error: redactor.value(error) as RemoteReport['error'],
-    log: redactor.value(log) as RemoteReport['log'],
   }
 }

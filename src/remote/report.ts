@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AttemptError, Outcome } from '../core/run/outcome.ts'
 import { keptText } from '../core/values/kept-text.ts'
 import type { StoredAttempt } from '../store/nodes/remote-workers.ts'
-import type { LogLine, RemoteReport } from '../transport/remote-workers.ts'
+import type { RemoteReport } from '../transport/remote-workers.ts'
 import type { Work } from '../transport/transport.ts'
 
 /** What is kept of a handler's result, as characters of JSON; a larger one is left out, and the output says so. */
@@ -11,9 +11,6 @@ export const MAX_RESULT_CHARACTERS = 64 * 1024
 /** The same of what an action left, which is bounded where it is performed: this is for workers that do not keep to that. */
 const MAX_OUTPUT_CHARACTERS = 256 * 1024
 const MAX_DETAIL_CHARACTERS = 8 * 1024
-/** What is kept of an attempt's log: so many lines from its beginning, and so many characters in all. */
-export const MAX_LOG_LINES = 500
-export const MAX_LOG_CHARACTERS = 64 * 1024
 const MAX_MESSAGE_CHARACTERS = 4_096
 const MAX_STACK_CHARACTERS = 8_192
 
@@ -52,7 +49,8 @@ export function agrees(report: RemoteReport, { outcome, output, errorCode }: Sto
   const isStop = report.outcome === 'cancelled' && errorCode === STOPPED.code
   if (outcome !== report.outcome && !isStop) return false
   if (errorCode === UNSTORABLE) return true
-  if ([ofHandler(report), ofAction(report)].some((told) => isDeepStrictEqual(asJson(told), output)))
+  const stored = withoutLog(output)
+  if ([ofHandler(report), ofAction(report)].some((told) => isDeepStrictEqual(asJson(told), stored)))
     return true
   // Where secrets were taken out of what is stored, the rest cannot be compared.
   return JSON.stringify(output ?? null).includes(REDACTED)
@@ -62,6 +60,13 @@ export function agrees(report: RemoteReport, { outcome, output, errorCode }: Sto
 const UNSTORABLE = 'unstorable_outcome'
 
 const REDACTED = '[secret '
+
+/** Release 0.1.0 stored what a handler logged with what it returned. */
+function withoutLog(output: unknown): unknown {
+  if (typeof output !== 'object' || output === null || !('log' in output)) return output
+  const { log: _, logLinesOmitted: __, ...rest } = output as Record<string, unknown>
+  return rest['result'] === null && !('resultOmitted' in rest) ? null : rest
+}
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null))
 
@@ -103,34 +108,13 @@ function ofAction({ result }: RemoteReport): unknown {
       }
 }
 
-/** What is stored of what a handler returned and wrote; null when it did neither. */
-function ofHandler({ result, log }: RemoteReport): unknown {
-  const kept = keptLog(log)
-  const size = result === undefined || result === null ? 0 : JSON.stringify(result).length
-  const isTooLarge = size > MAX_RESULT_CHARACTERS
-  if (size === 0 && kept.length === 0) return null
-  return {
-    result: size === 0 || isTooLarge ? null : result,
-    ...(isTooLarge
-      ? {
-          resultOmitted: `The output has ${size} characters as JSON; at most ${MAX_RESULT_CHARACTERS} are stored.`,
-        }
-      : {}),
-    ...(kept.length === 0 ? {} : { log: kept }),
-    ...(kept.length < log.length ? { logLinesOmitted: log.length - kept.length } : {}),
-  }
-}
-
-function keptLog(log: readonly LogLine[]): LogLine[] {
-  const kept: LogLine[] = []
-  let characters = 0
-  for (const line of log.slice(0, MAX_LOG_LINES)) {
-    const message = cut(line.message, MAX_MESSAGE_CHARACTERS)
-    characters += message.length
-    if (characters > MAX_LOG_CHARACTERS) break
-    kept.push({ ...line, message })
-  }
-  return kept
+/** What is stored of what a handler returned; null when it returned nothing. */
+function ofHandler({ result }: RemoteReport): unknown {
+  if (result === undefined || result === null) return null
+  const size = JSON.stringify(result).length
+  if (size <= MAX_RESULT_CHARACTERS) return { result }
+  const resultOmitted = `The output has ${size} characters as JSON; at most ${MAX_RESULT_CHARACTERS} are stored.`
+  return { result: null, resultOmitted }
 }
 
 const cut = (text: string, limit: number) => (text.length <= limit ? text : `${keptText(text, limit - 1)}…`)

@@ -1,6 +1,6 @@
 /** One attempt in a handler's hands: what it is given, when it must stop, and what is reported of it. */
 import { NonRetryable, RetryAt } from './handler-errors.ts'
-import { type LogLine, RunLog } from './run-log.ts'
+import type { LogLine, RunLog } from './run-log.ts'
 
 export type LogLevel = LogLine['level']
 
@@ -44,7 +44,7 @@ export interface HandlerContext {
   readonly signal: AbortSignal
   /** Says how far it is, from 0 to 1, or in words. It is shown while the run goes on. */
   progress(fraction: number | null, message?: string): void
-  /** Writes a line that is kept with the attempt. */
+  /** Writes a line to the log of the run, which can be followed while the attempt goes on. It never waits. */
   log(message: string, level?: LogLevel): void
   /** Tells Belfry at once, and hears whether the run goes on: `signal` has fired by then if it does not. */
   heartbeat(): Promise<void>
@@ -65,7 +65,9 @@ export interface Report {
   readonly retryable?: boolean
   readonly retryAt?: string
   readonly retryInMs?: number
+  /** The rest of the log, and how many lines of it were confirmed before. */
   readonly log?: readonly LogLine[]
+  readonly logFirst?: number
 }
 
 /**
@@ -93,6 +95,9 @@ export interface AttemptOptions {
   readonly tracingId: string | null
   /** An attempt that was told to stop is waited for so long; then it ends without what performs it. */
   readonly abandonMs?: number
+  readonly log: RunLog
+  /** Sends what the log has too much of to go with a report. */
+  drain(log: RunLog): Promise<void>
   /** Asks Belfry about all runs in hand. */
   ask(): Promise<void>
   /** Hears what the handler has thrown, also after the attempt has ended without it. */
@@ -117,9 +122,10 @@ const MAX_PROGRESS_CHARACTERS = 500
 export class Attempt {
   readonly #options: AttemptOptions
   readonly #controller = new AbortController()
-  readonly #log = new RunLog()
   #reason: StopReason | undefined
   #isDisowned = false
+  /** The handler has ended, and nothing can stop it any more. */
+  #isSettled = false
   #progress: Progress | undefined
   #abandon: (() => void) | undefined
   #abandonTimer: NodeJS.Timeout | undefined
@@ -135,7 +141,7 @@ export class Attempt {
 
   /** The first reason counts. The handler has a moment to come to an end. */
   stop(reason: StopReason): void {
-    if (this.#reason !== undefined) return
+    if (this.#reason !== undefined || this.#isSettled) return
     this.#reason = reason
     const { abandonMs = ABANDON_MS } = this.#options
     this.#abandonTimer = setTimeout(() => this.#abandon?.(), abandonMs)
@@ -175,8 +181,14 @@ export class Attempt {
     clearTimeout(limit)
     clearTimeout(this.#abandonTimer)
     this.#abandon = undefined
+    this.#isSettled = true
+    const report = this.#report(settled)
+    const { log, drain } = this.#options
+    log.end()
+    await drain(log)
     this.#end()
-    return this.#isDisowned ? undefined : this.#report(settled)
+    const rest = restOf(log)
+    return this.#isDisowned ? undefined : { ...report, ...rest }
   }
 
   async #call(
@@ -216,15 +228,14 @@ export class Attempt {
           message: message === undefined ? null : String(message).slice(0, MAX_PROGRESS_CHARACTERS),
         }
       },
-      log: (message, level = 'info') => this.#log.write(level, message),
+      log: (message, level = 'info') => this.#options.log.write(level, message),
       heartbeat: ask,
     }
   }
 
   #report(settled: Settled): Report {
     const { runId, fence } = this.#options
-    const log = this.#log.lines
-    const held = { runId, fence, ...(log.length > 0 ? { log } : {}) }
+    const held = { runId, fence }
     if (this.#reason === 'lease_lost') return { ...held, outcome: 'lost' }
     if (settled.ok && settled.result instanceof ActionEnd) return this.#actionReport(held, settled.result)
     if (this.#reason === 'timed_out') return { ...held, outcome: 'timed_out' }
@@ -250,6 +261,13 @@ export class Attempt {
     if (reason === 'timed_out' || reason === 'cancelled') return { ...held, ...left, outcome: reason }
     return { ...held, ...left, outcome: 'failed', error: { code: 'worker_stopped', message: WHY.shutdown } }
   }
+}
+
+/** What was not sent of a log, which from now on is the report's. */
+function restOf(log: RunLog): Pick<Report, 'log' | 'logFirst'> {
+  const { first: logFirst, lines } = log.next(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
+  log.drop()
+  return lines.length > 0 ? { log: lines, logFirst } : {}
 }
 
 const wishOf = ({ at, inMs }: RetryAt) =>

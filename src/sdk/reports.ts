@@ -150,7 +150,7 @@ function written(report: Report): Written {
   try {
     return { report, size: JSON.stringify(report).length }
   } catch (error) {
-    const { runId, fence } = report
+    const { runId, fence, log, logFirst } = report
     const message = `The return value of the handler cannot be serialised as JSON: ${error instanceof Error ? error.message : error}`
     return written({
       runId,
@@ -158,6 +158,7 @@ function written(report: Report): Written {
       outcome: 'failed',
       retryable: false,
       error: { code: 'handler_failed', message },
+      ...(log === undefined || logFirst === undefined ? {} : { log, logFirst }),
     })
   }
 }

@@ -5,31 +5,124 @@ export interface LogLine {
   readonly message: string
 }
 
-/** What is kept of an attempt's log, counted from its beginning. */
-const MAX_LINES = 499
-const MAX_CHARACTERS = 60_000
-const MAX_LINE_CHARACTERS = 4_000
+/** What the logs of all attempts may take up in memory, in characters; what comes then is left out. */
+const MAX_MEMORY = 16 * 1024 * 1024
+/** What a line counts beyond its text, in memory and for the limit of an attempt. */
+const OVERHEAD = 64
+/** The limit leaves room for a last line that says what was left out. */
+const LAST_LINE = 512
+const MAX_LINE_CHARACTERS = 16_000
 const LEVELS: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error'])
 
-/** The lines of one attempt, up to a bound; the last one says how many were left out. */
+/** What the logs of all attempts of a worker take up in memory. */
+export interface LogMemory {
+  characters: number
+}
+
+/** What the log of an attempt is bound by. */
+export interface RunLogOptions {
+  /** What Belfry keeps of the log of an attempt. */
+  readonly maxBytes: number
+  readonly memory: LogMemory
+  /** There is something to send. */
+  onWritten(log: RunLog): void
+}
+
+/** The lines of one attempt that Belfry has not confirmed yet. Beyond its limit, they are only counted. */
 export class RunLog {
-  readonly #lines: LogLine[] = []
+  readonly runId: string
+  readonly fence: number
+  readonly #options: RunLogOptions
+  #lines: LogLine[] = []
+  /** How many lines were confirmed. */
+  #first = 0
+  #bytes = 0
+  /** Of the lines that were not confirmed. */
   #characters = 0
   #omitted = 0
+  #isOver = false
+
+  constructor({ runId, fence }: { runId: string; fence: number }, options: RunLogOptions) {
+    this.runId = runId
+    this.fence = fence
+    this.#options = options
+  }
+
+  /** Whether lines were not confirmed. */
+  get isWaiting(): boolean {
+    return this.#lines.length > 0
+  }
+
+  /** Whether those fit into so many lines and characters. */
+  fits(lines: number, characters: number): boolean {
+    return this.#lines.length <= lines && this.#characters <= characters
+  }
 
   write(wanted: LogLine['level'], message: string): void {
-    // Belfry would refuse another word, and all that is reported with it.
+    if (this.#isOver) return
+    const { maxBytes, memory, onWritten } = this.#options
+    // Belfry would refuse another word, and all that is sent with it.
     const level = LEVELS.has(wanted) ? wanted : 'info'
-    const text = String(message).slice(0, MAX_LINE_CHARACTERS)
-    this.#characters += text.length
-    if (this.#omitted > 0 || this.#lines.length >= MAX_LINES || this.#characters > MAX_CHARACTERS)
+    const text = String(message)
+    if (this.#omitted > 0 || memory.characters > MAX_MEMORY) {
       this.#omitted++
-    else this.#lines.push({ at: new Date().toISOString(), level, message: text })
+      return
+    }
+    const kept = text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS - 1)}…` : text
+    const bytes = Buffer.byteLength(kept) + OVERHEAD
+    if (this.#bytes + bytes > maxBytes - LAST_LINE) {
+      this.#omitted++
+      return
+    }
+    this.#bytes += bytes
+    this.#add({ at: new Date().toISOString(), level, message: kept })
+    onWritten(this)
   }
 
-  get lines(): readonly LogLine[] {
-    if (this.#omitted === 0) return this.#lines
-    const message = `… ${this.#omitted} more lines omitted`
-    return [...this.#lines, { at: new Date().toISOString(), level: 'warn', message }]
+  /** The next lines to send, up to so many and so many characters, and how many came before them. */
+  next(most: number, characters: number): { first: number; lines: readonly LogLine[] } {
+    let left = characters
+    const end = this.#lines.findIndex((line, i) => {
+      left -= sizeOf(line)
+      return i >= most || (i > 0 && left < 0)
+    })
+    return { first: this.#first, lines: this.#lines.slice(0, end < 0 ? undefined : end) }
+  }
+
+  /** Belfry has stored so many, or will never take them. */
+  confirm(upTo: number): void {
+    const gone = this.#lines.splice(0, Math.max(0, upTo - this.#first))
+    this.#first += gone.length
+    for (const line of gone) this.#count(-sizeOf(line))
+  }
+
+  /** Nothing more is written. The last line says how many were left out. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (this.#omitted > 0)
+      this.#add({
+        at: new Date().toISOString(),
+        level: 'warn',
+        message: `… ${this.#omitted} more ${this.#omitted === 1 ? 'line' : 'lines'} omitted`,
+      })
+  }
+
+  /** Nothing of it counts any more. */
+  drop(): void {
+    this.#isOver = true
+    this.confirm(Number.POSITIVE_INFINITY)
+  }
+
+  #add(line: LogLine): void {
+    this.#lines.push(line)
+    this.#count(sizeOf(line))
+  }
+
+  #count(characters: number): void {
+    this.#characters += characters
+    this.#options.memory.characters += characters
   }
 }
+
+const sizeOf = ({ message }: LogLine) => message.length + OVERHEAD

@@ -1,8 +1,10 @@
 /** The worker of the package against a real node: what a handler is given, when it must stop, what is reported. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { logOf } from '../../test/support/logs.ts'
 import { startTestNode } from '../../test/support/node.ts'
 import { sql } from '../store/database/sql.ts'
 import { aName, latestRun, runWhen, untilAborted, aWorker as workerOf } from './test-support.ts'
@@ -39,9 +41,9 @@ test('a handler gets the payload and a context, and what it returns is kept', as
   const run = await ended(await create(name, { tracingId: 'order 7' }, { a: 21 }))
 
   expect(run).toMatchObject({ state: 'completed', output: { result: { twice: 42 } } })
-  expect(run.output.log).toMatchObject([
-    { level: 'info', message: 'begun' },
-    { level: 'warn', message: 'odd' },
+  expect(await logOf(node, run.id)).toMatchObject([
+    { level: 'info', text: 'begun' },
+    { level: 'warn', text: 'odd' },
   ])
   expect(seen).toEqual([{ a: 21 }, 1, run.id, expect.stringMatching(/^00-[0-9a-f]{32}-/), 'order 7'])
 })
@@ -120,8 +122,9 @@ test('a handler is stopped at the time limit of its task', async () => {
   expect(run).toMatchObject({
     state: 'permanently_failed',
     error: { code: 'timed_out' },
-    output: { log: [{ message: 'begun' }] },
+    output: null,
   })
+  expect(await logOf(node, run.id)).toMatchObject([{ text: 'begun' }])
   expect(reasons).toEqual([expect.any(Stopped)])
   expect(reasons[0]).toMatchObject({ why: 'timed_out' })
 })
@@ -150,8 +153,9 @@ test('a cancellation reaches a handler within seconds, and what it returns then 
 
   expect(first).toMatchObject({
     state: 'cancelled',
-    attempts: [{ outcome: 'cancelled', output: { log: [{ message: 'begun' }] } }],
+    attempts: [{ outcome: 'cancelled', output: null }],
   })
+  expect(await logOf(node, first.id)).toMatchObject([{ text: 'begun' }])
   expect(second).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'completed' }] })
   expect([...stoppedAt.keys()].toSorted()).toEqual([obedient, stubborn].toSorted())
   // STATUS_MS is 1.5 s; the rest is for a busy machine.
@@ -301,9 +305,9 @@ test('results that cannot be stored as they are do not hold up others', async ()
     state: 'completed',
     output: {
       result: { text: 'a\ufffdb', half: '\ufffd', kept: '\\u0000' },
-      log: [{ message: 'a\ufffdb \ufffd' }],
     },
   })
+  expect(await logOf(node, second.id)).toMatchObject([{ text: 'a\ufffdb \ufffd' }])
   expect(third.output.resultOmitted).toContain('100002 characters')
   expect(fourth).toMatchObject({ state: 'completed', output: null })
 })

@@ -13,7 +13,9 @@ import { hostname } from 'node:os'
 import { Attempt, type HandlerContext, type StopReason } from './attempt.ts'
 import { Connection, type Json, Refused } from './connection.ts'
 import { Lease } from './lease.ts'
+import { LogSender } from './log-sender.ts'
 import { Reports } from './reports.ts'
+import { RunLog } from './run-log.ts'
 import { sayOnStderr, type WorkerLog, wordsFor } from './worker-log.ts'
 
 export { type HandlerContext, type LogLevel, Stopped, type StopReason } from './attempt.ts'
@@ -53,6 +55,8 @@ interface Incarnation {
   readonly id: string
   readonly token: string
   readonly lease: Lease
+  /** What Belfry keeps of the log of an attempt; null: it takes it with the report alone, as release 0.1.0 does. */
+  readonly maxLogBytes: number | null
 }
 
 /** A claim as it is sent, once or more often. */
@@ -84,6 +88,8 @@ export interface Performer {
   readonly abandonMs?: number
 }
 
+/** What release 0.1.0 keeps of a log. */
+const LOG_BYTES_A_REPORT = 60_000
 const DEFAULT_SERVER = 'http://127.0.0.1:3369'
 const DEFAULT_CONCURRENCY = 10
 const DEFAULT_GRACE_MS = 30_000
@@ -106,6 +112,8 @@ export class Worker {
   readonly #attempts = new Map<string, Attempt>()
   readonly #connection: Connection
   readonly #reports: Reports
+  readonly #logs: LogSender
+  readonly #logMemory = { characters: 0 }
   #incarnation: Incarnation | undefined
   #isStarted = false
   #isStopping = false
@@ -131,6 +139,10 @@ export class Worker {
     this.#reports = new Reports(this.#connection, {
       warn: (message) => this.#say('warn', message),
       onSettled: (report) => this.#incarnation?.lease.letGo(report),
+      onGone: (token) => this.#bury(token),
+    })
+    this.#logs = new LogSender(this.#connection, {
+      warn: (message) => this.#say('warn', message),
       onGone: (token) => this.#bury(token),
     })
   }
@@ -259,11 +271,13 @@ export class Worker {
       token,
       heartbeatMs,
       leaseMs,
+      maxLogBytes = null,
     } = welcome as {
       workerId: string
       token: string
       heartbeatMs: number
       leaseMs: number
+      maxLogBytes?: number
     }
     const lease = new Lease({
       servers: this.#connection.servers,
@@ -283,8 +297,9 @@ export class Worker {
       onGone: () => this.#bury(token),
       onBroken: (why) => this.#fail(why),
     })
-    this.#incarnation = { id, token, lease }
+    this.#incarnation = { id, token, lease, maxLogBytes }
     this.#reports.token = token
+    this.#logs.token = token
   }
 
   /** Without beats every run would be taken from this worker. It stops, and says so where it cannot be overlooked. */
@@ -310,6 +325,7 @@ export class Worker {
     for (const attempt of this.#attempts.values()) attempt.disown()
     this.#stopAll('lease_lost')
     this.#reports.forget()
+    this.#logs.forget()
     this.#freed?.()
   }
 
@@ -350,7 +366,7 @@ export class Worker {
     this.#freed = undefined
   }
 
-  async #claim({ token, lease }: Incarnation): Promise<void> {
+  async #claim({ token, lease, maxLogBytes }: Incarnation): Promise<void> {
     if (this.#attempts.size > 0 && this.#free < this.#concurrency / 2) await pause(GATHER_MS)
     const limit = Math.min(this.#free, MAX_RUNS)
     if (limit <= 0 || this.#isStopping) return
@@ -367,7 +383,7 @@ export class Worker {
     // Meanwhile others may have been told that this worker is dead, or it may think so itself.
     if (this.#incarnation?.token !== token) return
     if (this.#isStopping || lease.isInDoubt) await this.#giveBack({ token, lease }, runs)
-    else for (const run of runs) this.#begin(run, lease)
+    else for (const run of runs) this.#begin(run, lease, maxLogBytes)
     // A node that stops answers at once and with nothing.
     if (runs.length === 0 && performance.now() - askedAt < WAIT_MS / 2) await pause(GATHER_MS * 25)
   }
@@ -387,11 +403,17 @@ export class Worker {
     }
   }
 
-  #begin(run: GivenRun, lease: Lease): void {
+  #begin(run: GivenRun, lease: Lease, maxLogBytes: number | null): void {
     const performer = this.performerOf(run)
     const attempt = new Attempt({
       ...run,
       ...(performer?.abandonMs === undefined ? {} : { abandonMs: performer.abandonMs }),
+      log: new RunLog(run, {
+        maxBytes: maxLogBytes ?? LOG_BYTES_A_REPORT,
+        memory: this.#logMemory,
+        onWritten: (log) => maxLogBytes !== null && this.#logs.add(log),
+      }),
+      drain: (log) => this.#logs.drain(log),
       ask: () => this.#askAboutRuns(),
       onThrown: (error) => this.#say(...wordsFor(error, run)),
     })

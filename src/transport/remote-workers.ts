@@ -5,6 +5,8 @@
  */
 import type { Action } from '../core/action/action.ts'
 
+import type { LogLevel, LogStream } from '../core/run/log-entry.ts'
+
 /** Who asks, and for what it may be given runs. */
 export interface RemoteWorker {
   readonly id: string
@@ -37,6 +39,8 @@ export interface Welcome {
   readonly heartbeatMs: number
   /** After a silence of this length it is dead and its runs are given to others. */
   readonly leaseMs: number
+  /** What is kept of the log of an attempt. */
+  readonly maxLogBytes: number
 }
 
 /** A worker asks for runs. */
@@ -118,11 +122,20 @@ export interface Standings {
   readonly lost: readonly string[]
 }
 
-/** A line that a handler wrote. */
-export interface LogLine {
+/** A line that a handler wrote, or a piece of what a program wrote. */
+export interface RemoteLine {
+  /** RFC 3339, as the worker's clock says. */
   readonly at: string
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly stream: LogStream
+  readonly level: LogLevel | null
   readonly message: string
+}
+
+/** Some lines of the log of an attempt. */
+export interface RemoteLog extends RemoteHeld {
+  /** How many lines of the attempt came before these. */
+  readonly first: number
+  readonly lines: readonly RemoteLine[]
 }
 
 /** How an attempt ended, as its worker says. */
@@ -139,7 +152,9 @@ export interface RemoteReport extends RemoteHeld {
   /** Not before this instant, or this long after the report, shall it be tried again; without both it is left to the task. */
   readonly retryAt: number | null
   readonly retryInMs: number | null
-  readonly log: readonly LogLine[]
+  /** The rest of the log; how many lines of it were sent before. */
+  readonly log: readonly RemoteLine[]
+  readonly logFirst: number
 }
 
 /** Whether a report counted. */
@@ -162,6 +177,8 @@ export interface RemoteWorkers {
   /** Takes in that the worker lives. */
   /** `runs`: what it has in hand; null when it says nothing about that. */
   heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[] | null): Promise<Standings>
+  /** Takes in what attempts have written so far; answers the runs that are no longer the worker's. */
+  log(worker: RemoteWorker, logs: readonly RemoteLog[]): Promise<readonly string[]>
   complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]>
   /** Takes back runs that were not begun. */
   giveBack(worker: RemoteWorker, runs: readonly RemoteHeld[]): Promise<void>

@@ -47,6 +47,7 @@ const WITHOUT_ENTRY: Readonly<Record<string, string>> = {
   'POST /v1/worker/register': 'the work itself: the list of workers shows it',
   'POST /v1/worker/claim': 'the work itself: history shows it',
   'POST /v1/worker/heartbeat': 'the work itself',
+  'POST /v1/worker/log': 'the work itself: the log of the run shows it',
   'POST /v1/worker/complete': 'the work itself: history shows it',
   'POST /v1/worker/return': 'the work itself: history shows it',
   'POST /v1/worker/stop': 'the work itself: the list of workers shows it',

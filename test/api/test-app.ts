@@ -7,6 +7,7 @@ import { Readiness } from '../../src/api/http/readiness.ts'
 import type { ScheduleLimits } from '../../src/core/limits/limits.ts'
 import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
 import { Tester } from '../../src/events/subscriptions/tester.ts'
+import { LogWriter } from '../../src/logs/log-writer.ts'
 import { RefusedRequests } from '../../src/operations/audit-log/refused-requests.ts'
 import { contextOf, systemCall } from '../../src/operations/context.ts'
 import { KeyBook } from '../../src/operations/keys/key-book.ts'
@@ -35,6 +36,8 @@ export interface InjectedAnswer {
   readonly body: any
 }
 
+const MAX_LOG_BYTES = 1_048_576
+
 export async function createTestApp(
   { db }: { db: Database },
   {
@@ -53,6 +56,8 @@ export async function createTestApp(
   const wakeUps = new LocalWakeUps()
   const vault = aVault(db)
   await vault.runOnce().catch(() => {})
+  const logs = new LogWriter({ db, clock, log: silentLogger(), maxLogBytes: MAX_LOG_BYTES })
+  logs.start()
   const remoteWorkers = new RemoteDesk({
     db,
     transportOn: (queryable) => new PostgresTransport(queryable),
@@ -67,6 +72,8 @@ export async function createTestApp(
     addresses: ofFiles(vault, clock).addresses,
     signer: UNSIGNED,
     projectNetworks: UNCONFINED,
+    logs,
+    maxLogBytes: MAX_LOG_BYTES,
   })
   remoteWorkers.start()
   const refusedRequests = new RefusedRequests({ db, clock, log: silentLogger() })
@@ -143,6 +150,7 @@ export async function createTestApp(
     await keys.stop()
     await sessions.stop()
     await remoteWorkers.stop()
+    await logs.stop()
     await tester.stop()
   })
 

@@ -1,9 +1,11 @@
 /** Secrets as runs use them: values reach the receivers of their attempts, and nothing else. */
+
 import { expect, test } from 'vitest'
 import { newKey } from '../../src/core/secret/key-ring.ts'
 import { sql } from '../../src/store/database/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { logOf } from '../support/logs.ts'
 import { aManualTask, startTestNode } from '../support/node.ts'
 import { aWorker } from '../support/remote-worker.ts'
 import { startSharedSink } from '../support/sink.ts'
@@ -143,12 +145,17 @@ test('a remote worker is given the values for its attempt, and its reports are k
   const [progress] = await db.run(
     sql<{ message: string }>`select message from progress where run_id = ${runId}`,
   )
+  const at = new Date().toISOString()
+  const halves = [CANARY.slice(0, 9), `${CANARY.slice(9)} now\n`]
+  const lines = halves.map((message) => ({ at, stream: 'stdout', message }))
+  await worker.say('log', { runs: [{ runId, fence: given.fence, first: 0, lines }] })
   const report = {
     runId,
     fence: given.fence,
     outcome: 'completed',
     result: { echo: JSON.stringify({ token: CANARY }) },
-    log: [{ at: new Date().toISOString(), level: 'info', message: `got ${CANARY}` }],
+    log: [{ at, level: 'info', message: `got ${CANARY}` }],
+    logFirst: 2,
   }
 
   const first = await worker.say('complete', { runs: [report] })
@@ -160,6 +167,10 @@ test('a remote worker is given the values for its attempt, and its reports are k
   expect(run.state).toBe('completed')
   expect(JSON.stringify(run)).toContain('[secret HANDLED]')
   expect(JSON.stringify(run)).not.toContain('canary')
+  expect((await logOf(node, runId)).map(({ text }) => text)).toEqual([
+    '[secret HANDLED] now',
+    'got [secret HANDLED]',
+  ])
 })
 
 test('a secret that is deleted is still taken out of what its last attempts report, and given to no other', async () => {

@@ -13,7 +13,7 @@ import { RemoteDesk } from '../../remote/remote-desk.ts'
 import type { Service } from '../../runtime/service.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import type { Foundations } from '../foundations.ts'
-import { isForThisMachine, isLoopback, proxyOf } from '../loopback.ts'
+import { isLoopback } from '../loopback.ts'
 import { OpenHostError } from '../open-host.ts'
 
 /** The services of the role, and the server that must start after them. */
@@ -41,6 +41,8 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     addresses: facilities.addresses,
     signer: foundations.signer,
     projectNetworks: foundations.projectNetworks,
+    logs: foundations.logs,
+    maxLogBytes: config.maxLogBytes,
   })
   const attemptReports = new AttemptDesk({
     db: connections.engine,
@@ -67,11 +69,10 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     log,
     adminKey: config.adminKey,
     // Whoever has set up a provider means that people sign in.
-    isLoopback: isForThisMachine(config) && config.oidcIssuer === null,
+    isLoopback: isLoopback(config.host) && config.oidcIssuer === null,
   })
   const people = peopleOf(foundations)
-  if (!isForThisMachine(config) && !(await keys.hasKeys()))
-    throw new OpenHostError(config.host, isLoopback(config.host) ? proxyOf(config) : null)
+  if (!isLoopback(config.host) && !(await keys.hasKeys())) throw new OpenHostError(config.host)
   const app = await createApp({
     facilities,
     callersDb: connections.engine,

@@ -1,7 +1,9 @@
 /** What a worker says about runs that it holds, and what it is told about them. */
+
 import { expect, test } from 'vitest'
 import { sql } from '../../../src/store/database/sql.ts'
 import { eventually } from '../../support/eventually.ts'
+import { logOf } from '../../support/logs.ts'
 import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
 import { aName, completed, held, type Protocol } from './protocol.ts'
 
@@ -187,7 +189,7 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     expect(await runOf(run)).toMatchObject({ state: 'cancelled', attempts: [{ outcome: 'completed' }] })
   })
 
-  test('progress is shown while the run goes on, and a log is kept with the attempt', async () => {
+  test('progress is shown while the run goes on, and a log is stored', async () => {
     const name = aName()
     await create(name)
     const worker = await aWorker(node.url, { handlers: [name] })
@@ -201,9 +203,9 @@ export function reports({ db, node, other, create, createMany, runOf }: Protocol
     await worker.say('complete', { runs: [completed(run, { result: 'x'.repeat(70_000), log })] })
     const ended = await runOf(run)
     expect(ended).toMatchObject({ state: 'completed', progress: null })
-    expect(ended.output).toMatchObject({ result: null, logLinesOmitted: 100 })
-    expect(ended.output.resultOmitted).toContain('70002 characters')
-    expect(ended.output.log).toHaveLength(500)
-    expect(ended.output.log[7]).toEqual({ at, level: 'info', message: 'line 7' })
+    expect(ended.output).toEqual({ result: null, resultOmitted: expect.stringContaining('70002 characters') })
+    const stored = await logOf(node, run.runId)
+    expect(stored).toHaveLength(600)
+    expect(stored[7]).toMatchObject({ attempt: 1, at, stream: 'log', level: 'info', text: 'line 7' })
   })
 }

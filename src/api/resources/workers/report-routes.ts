@@ -10,7 +10,7 @@ import { parseListBodies } from '../../http/body-parsing.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { ofTheList } from '../../http/validation/compiler.ts'
 import { workerFrom } from './routes.ts'
-import { eachOnce, MAX_RUNS_A_REQUEST, ONCE, Receipts, Report, ReportRuns } from './schemas.ts'
+import { eachOnce, linesFrom, MAX_RUNS_A_REQUEST, ONCE, Receipts, Report, ReportRuns } from './schemas.ts'
 
 const REPORT_LIMIT = 16 * 1024 * 1024
 /** Handlers may return more than is kept, and hear that it was left out; so much of it can be parsed at once. */
@@ -54,7 +54,16 @@ export function reportRoutes(app: App, remoteWorkers: RemoteWorkers): void {
 }
 
 function reportOf(report: z.output<typeof Report>): RemoteReport {
-  const { retryable = true, retryAt, retryInMs = null, error, log = [], result, ...held } = report
+  const {
+    retryable = true,
+    retryAt,
+    retryInMs = null,
+    error,
+    log = [],
+    logFirst = 0,
+    result,
+    ...held
+  } = report
   return {
     ...held,
     result,
@@ -69,6 +78,7 @@ function reportOf(report: z.output<typeof Report>): RemoteReport {
           detail: error.detail ?? null,
         }
       : null,
-    log,
+    log: linesFrom(log),
+    logFirst,
   }
 }

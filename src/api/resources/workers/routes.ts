@@ -2,15 +2,19 @@
 
 import assert from 'node:assert/strict'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+
 import type { z } from 'zod'
 import { Refusal } from '../../../core/errors.ts'
 import { labelsOfOffer } from '../../../core/run/own-labels.ts'
 import { isTooOld, tooOld } from '../../../core/run/worker-version.ts'
+
 import { utc } from '../../../core/values/utc.ts'
 import { requireQueue } from '../../../operations/access/require.ts'
 import type { Context } from '../../../operations/context.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
-import type { RemoteRun, RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
+
+import type { RemoteHeld, RemoteRun, RemoteWorker, RemoteWorkers } from '../../../transport/remote-workers.ts'
+
 import type { App } from '../../app.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import {
@@ -20,6 +24,9 @@ import {
   ClaimedRuns,
   ClaimRuns,
   Done,
+  LoggedRuns,
+  LogRuns,
+  linesFrom,
   RegisteredWorker,
   RegisterWorker,
   ReturnRuns,
@@ -50,6 +57,16 @@ const heartbeat = {
   summary: 'Send a heartbeat and learn which runs to stop',
   body: BeatWorker,
   response: { 200: BeatAnswer, ...refusals },
+}
+
+const log = {
+  operationId: 'logRuns',
+  tags,
+  summary: 'Send lines of the logs of attempts',
+  description:
+    'The token of a single attempt is sufficient for its own log. A repeated request stores nothing twice.',
+  body: LogRuns,
+  response: { 200: LoggedRuns, ...problems(401, 403, 410, 413, 415) },
 }
 
 const giveBack = {
@@ -119,6 +136,19 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
     const { cancelled, lost } = await remoteWorkers.heartbeat(worker, runs ?? null)
     return { cancelled: [...cancelled], lost: [...lost] }
   })
+
+  app.post(
+    '/v1/worker/log',
+    { schema: log, config: { access: 'token', isByAttempt: true } },
+    async (request) => {
+      const { attempt } = request
+      const logs = request.body.runs.map(({ lines, ...held }) => ({ ...held, lines: linesFrom(lines) }))
+      const isOther = ({ runId, fence }: RemoteHeld) => runId !== attempt?.runId || fence !== attempt.fence
+      if (attempt && logs.some(isOther))
+        throw new Refusal('forbidden', 'The token of an attempt is valid only for the log of this attempt.')
+      return { lost: [...(await remoteWorkers.log(workerFrom(request), logs))] }
+    },
+  )
 
   app.post('/v1/worker/return', { schema: giveBack, config: { access: 'token' } }, async (request) => {
     await remoteWorkers.giveBack(workerFrom(request), request.body.runs)

@@ -1,9 +1,13 @@
 /** What workers of the users' own say and are told; docs/reference/worker-protocol.md explains it. */
 import { z } from 'zod'
+
+import { LOG_LEVELS, LOG_STREAMS } from '../../../core/run/log-entry.ts'
 import { isOwnLabel, OWN_LABEL_RULE, REMOTE_ACTIONS } from '../../../core/run/own-labels.ts'
+
 import { HandlerName } from '../../../operations/tasks/action-schema.ts'
 import { Command } from '../../../operations/tasks/exec-schema.ts'
 import { Instant, Uuid } from '../../../operations/validation/values.ts'
+import type { RemoteLine } from '../../../transport/remote-workers.ts'
 import { QueueName } from '../tasks/schemas.ts'
 
 const Stored = z.string().meta({ format: 'date-time' })
@@ -100,6 +104,9 @@ export const RegisteredWorker = z
       .describe(
         'Time without a heartbeat after which the worker is declared dead and its runs are reclaimed.',
       ),
+    maxLogBytes: z
+      .int()
+      .describe('How much is kept of the log of an attempt: each line counts its bytes and up to 64 more.'),
   })
   .meta({ id: 'RegisteredWorker' })
 
@@ -215,9 +222,50 @@ export const BeatAnswer = z
 
 const LogLine = z.strictObject({
   at: Instant,
-  level: z.enum(['debug', 'info', 'warn', 'error']),
+  stream: z
+    .enum(LOG_STREAMS)
+    .optional()
+    .describe(
+      '`stdout` and `stderr` contain output of a program, which need not be whole lines. Default log.',
+    ),
+  level: z.enum(LOG_LEVELS).nullable().optional().describe('Default info; null for output of a program.'),
   message: z.string().max(100_000),
 })
+const LogLines = z.array(LogLine).max(10_000)
+const FirstLine = z
+  .int()
+  .min(0)
+  .max(2_000_000_000)
+  .describe(
+    'Number of lines of the attempt that were sent before. Lines that were already stored are ignored.',
+  )
+
+export const LogRuns = z
+  .strictObject({
+    runs: z
+      .array(z.strictObject({ ...Held, first: FirstLine, lines: LogLines.min(1) }))
+      .min(1)
+      .max(MAX_RUNS_A_REQUEST)
+      .refine(eachOnce, ONCE),
+  })
+  .meta({ id: 'LogRuns' })
+
+export const LoggedRuns = z
+  .object({
+    lost: z
+      .array(Uuid)
+      .describe('Runs that no longer belong to this worker: stop them. Their lines were not stored.'),
+  })
+  .meta({ id: 'LoggedRuns' })
+
+/** Lines as they are sent, with what they leave out. */
+export const linesFrom = (lines: z.output<typeof LogLines>): RemoteLine[] =>
+  lines.map(({ at, stream = 'log', level, message }) => ({
+    at,
+    stream,
+    level: stream === 'log' ? (level ?? 'info') : null,
+    message,
+  }))
 
 export const Report = z.strictObject({
   ...Held,
@@ -260,11 +308,8 @@ export const Report = z.strictObject({
     .describe(
       'The same in milliseconds from the receipt of the report, for workers whose clock may be wrong.',
     ),
-  log: z
-    .array(LogLine)
-    .max(10_000)
-    .optional()
-    .describe('Log of the attempt. The first 500 lines and 65536 characters are stored.'),
+  log: LogLines.optional().describe('The rest of the log of the attempt, stored with what was sent before.'),
+  logFirst: FirstLine.optional(),
 })
 
 export const ReportRuns = z

@@ -1,0 +1,118 @@
+/**
+ * Sends what handlers log while they are at work: a moment after the first line, and one request for all attempts at a time. What was not
+ * confirmed is sent again; Belfry stores each line once, by its number. Handlers never wait for any of this.
+ */
+import { type Connection, isFinal, Refused } from './connection.ts'
+import type { RunLog } from './run-log.ts'
+
+/** Lines are gathered for so long. */
+const GATHER_MS = 200
+/** What one request holds, over all attempts. As JSON it is at most six times as long. */
+const MAX_CHARACTERS = 128 * 1024
+const MAX_LINES = 2_000
+const MAX_RUNS = 200
+const LONGEST_PAUSE_MS = 3_000
+/** An attempt that has ended sends what it has until so little is left, which goes with its report. */
+const LINES_A_REPORT = 1_000
+const CHARACTERS_A_REPORT = 256 * 1024
+
+/** What follows from what was sent. */
+export interface LogSenderEvents {
+  warn(message: string): void
+  /** The worker that had this token was declared dead or has left. */
+  onGone(token: string): void
+}
+
+export class LogSender {
+  readonly #connection: Connection
+  readonly #events: LogSenderEvents
+  readonly #waiting = new Set<RunLog>()
+  #passed: (() => void)[] = []
+  #sending: Promise<void> | undefined
+  token: string | undefined
+
+  constructor(connection: Connection, events: LogSenderEvents) {
+    this.#connection = connection
+    this.#events = events
+  }
+
+  add(log: RunLog): void {
+    this.#waiting.add(log)
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined
+    })
+  }
+
+  /** Resolves when what is left of a log fits into a report. */
+  async drain(log: RunLog): Promise<void> {
+    while (!log.fits(LINES_A_REPORT, CHARACTERS_A_REPORT) && this.#sending)
+      await new Promise<void>((resolve) => this.#passed.push(resolve))
+    this.#waiting.delete(log)
+  }
+
+  /** Nothing that waits here counts any more. */
+  forget(): void {
+    for (const log of this.#waiting) log.drop()
+    this.#waiting.clear()
+    this.#pass()
+  }
+
+  async #sendAll(): Promise<void> {
+    for (let failures = 0; this.#waiting.size > 0; ) {
+      await pause(failures === 0 ? GATHER_MS : Math.min(LONGEST_PAUSE_MS, GATHER_MS * 2 ** failures))
+      const { token } = this
+      if (token === undefined) return this.forget()
+      const batch = this.#next()
+      if (batch.length === 0) continue
+      try {
+        const runs = batch.map(({ log: { runId, fence }, first, lines }) => ({ runId, fence, first, lines }))
+        const answer = await this.#connection.post('/v1/worker/log', { runs }, { token })
+        const { lost = [] } = (answer ?? {}) as { lost?: readonly string[] }
+        for (const { log, first, lines } of batch)
+          if (lost.includes(log.runId)) log.drop()
+          else log.confirm(first + lines.length)
+        failures = 0
+      } catch (error) {
+        failures = Math.min(failures + 1, 10)
+        if (error instanceof Refused && isFinal(error)) this.#refused(batch, error, token)
+      }
+      for (const log of this.#waiting) if (!log.isWaiting) this.#waiting.delete(log)
+      this.#pass()
+    }
+    this.#pass()
+  }
+
+  /** Some lines of each attempt in turn. */
+  #next() {
+    const batch = []
+    let [lines, characters] = [MAX_LINES, MAX_CHARACTERS]
+    for (const log of [...this.#waiting].slice(0, MAX_RUNS)) {
+      const next = log.next(lines, characters)
+      this.#waiting.delete(log)
+      if (next.lines.length === 0) continue
+      batch.push({ log, ...next })
+      this.#waiting.add(log)
+      lines -= next.lines.length
+      characters -= next.lines.reduce((sum, { message }) => sum + message.length, 0)
+      if (lines <= 0 || characters <= 0) break
+    }
+    return batch
+  }
+
+  #refused(batch: readonly { readonly log: RunLog }[], error: Refused, token: string): void {
+    if (error.status === 401 || error.status === 410) {
+      this.forget()
+      this.#events.onGone(token)
+      return
+    }
+    // Asking again cannot help; what a handler logs must not keep it from going on.
+    this.#events.warn(`lines of ${batch.length} runs were refused: ${error.message}`)
+    for (const { log } of batch) log.drop()
+  }
+
+  #pass(): void {
+    for (const resolve of this.#passed.splice(0)) resolve()
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
