@@ -73,6 +73,7 @@ import { statsRoutes } from './resources/overview/routes.ts'
 import { peopleRoutes } from './resources/people/routes.ts'
 import { projectRoutes } from './resources/projects/routes.ts'
 import { queueRoutes } from './resources/queues/routes.ts'
+import { logRoutes } from './resources/runs/log-routes.ts'
 import { runRoutes } from './resources/runs/routes.ts'
 import { scheduleRoutes } from './resources/schedules/routes.ts'
 import { secretRoutes } from './resources/secrets/routes.ts'
@@ -208,6 +209,7 @@ export async function createApp({
   ledgerRoutes(app)
   whyRoutes(app)
   runRoutes(app)
+  logRoutes(app, facilities, log)
   idRoutes(app)
   scheduleRoutes(app)
   queueRoutes(app)

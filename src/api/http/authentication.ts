@@ -35,7 +35,7 @@ import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers
 import type { App } from '../app.ts'
 import { requireNetwork } from './key-authenticator.ts'
 import { reasonOf } from './reason.ts'
-import { bearerOf, isForwarded } from './request.ts'
+import { bearerOf, wantsEvents } from './request.ts'
 
 /** Finds credentials of one kind. Null: the request carries none of this kind. */
 export type Authenticator = (request: FastifyRequest) => Principal | null | Promise<Principal | null>
@@ -61,8 +61,8 @@ declare module 'fastify' {
     signedFor?: string
     /** The token of a single attempt is good enough: the request may then be about that attempt alone. Only with the access `token`. */
     isByAttempt?: boolean
-    /** The request may last: it is cut off when the caller's credential ends. */
-    isLong?: boolean
+    /** The request may last, always or when it asks for events: it is cut off when the caller's credential ends. */
+    isLong?: boolean | 'event-stream'
     /**
      * The request changes tasks, runs or workers of one queue, and its operation refuses a key that is limited to others;
      * or it adds something that no task uses yet. Whatever else changes something is refused to keys that are limited to queues.
@@ -114,7 +114,8 @@ export function authenticateRequests(app: App, options: AuthenticationOptions): 
   app.addHook('onRequest', async (request, reply) => {
     const { access, isLong = false } = request.is404 ? { access: 'public' as const } : configOf(request)
     if (access === undefined) throw new Error(`${request.url} declares no access`)
-    const call = await callFor(request, reply, { access, isLong }, options)
+    const lasts = isLong === 'event-stream' ? wantsEvents(request) : isLong
+    const call = await callFor(request, reply, { access, isLong: lasts }, options)
     request.context = contextOf(options.facilities, {
       ...call,
       request: { id: request.id, reason: reasonOf(request) },
@@ -213,13 +214,7 @@ async function principalOf(
     const principal = await authenticate(request)
     if (principal) return principal
   }
-  if (await keys.isOpen()) {
-    if (!isForwarded(request)) return openPrincipal(request)
-    throw new Refusal(
-      'unauthenticated',
-      'This server has no API key yet, so it answers only programs on its own machine, and this request came through a proxy. Create the first key there: belfry key create --role admin',
-    )
-  }
+  if (await keys.isOpen()) return openPrincipal(request)
   throw new Refusal('unauthenticated', 'Send an API key in the header Authorization: Bearer <key>.')
 }
 

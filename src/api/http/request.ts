@@ -43,19 +43,11 @@ const BEARER = /^Bearer +(\S+)$/i
 export const bearerOf = ({ headers }: FastifyRequest): string | null =>
   BEARER.exec(headers.authorization ?? '')?.[1] ?? null
 
-/** What proxies add to the requests of others. */
-const FORWARDED = [
-  'forwarded',
-  'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-] as const
+export const EVENT_STREAM = 'text/event-stream'
 
-/** Whether a request shows that a proxy has passed it on. Whoever sends it cannot take that away. */
-export const isForwarded = ({ headers }: FastifyRequest): boolean =>
-  FORWARDED.some((name) => headers[name] !== undefined)
+/** Whether whoever asks wants to be told by server-sent events. */
+export const wantsEvents = ({ headers: { accept } }: FastifyRequest): boolean =>
+  accept?.includes(EVENT_STREAM) === true
 
 /** Who asks, in a few words. */
 export const callerOf = ({ context }: FastifyRequest): string | null => nameOf(context.actor)

@@ -3,12 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../core/errors.ts'
 import type { Actor } from '../../operations/context.ts'
 import type { App } from '../app.ts'
+import { wantsEvents } from './request.ts'
 
 /** Must be called before the routes are registered: it looks at each of them. Claims of workers are bounded by the workers. */
 export function limitStreams(app: App, maxPerCaller: number): void {
   const open = new Map<string, number>()
 
-  const enter = async ({ context }: FastifyRequest, reply: FastifyReply) => {
+  const enter = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { context, routeOptions } = request
+    if (routeOptions.config.isLong === 'event-stream' && !wantsEvents(request)) return
     const caller = callerOf(context.actor)
     const count = open.get(caller) ?? 0
     if (count >= maxPerCaller) throw tooMany(maxPerCaller)

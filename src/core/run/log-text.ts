@@ -1,0 +1,47 @@
+/** Logs of runs as text, for files and terminals. Pure. */
+import { utc } from '../values/utc.ts'
+import type { LogLine } from './log-line.ts'
+
+/** How the log is written as text. */
+export interface LogTextOptions {
+  /** Each line begins with the time at which it was written. */
+  readonly hasTimes: boolean
+  /** A heading stands before the lines of each attempt but the first. */
+  readonly hasAttempts: boolean
+}
+
+/** A line, as far as text needs to know. */
+export type TextLine = Pick<LogLine, 'attempt' | 'at' | 'stream' | 'text' | 'isPartial'>
+
+/** The log as text, page by page. What was written in parts is put together where nothing stands between. */
+export class LogText {
+  readonly #options: LogTextOptions
+  #attempt: number | null = null
+  /** The stream whose line has not ended. */
+  #open: LogLine['stream'] | null = null
+
+  constructor(options: LogTextOptions) {
+    this.#options = options
+  }
+
+  page(lines: readonly TextLine[]): string {
+    return lines.map((line) => this.#line(line)).join('')
+  }
+
+  /** What is left to write. */
+  end(): string {
+    return this.#open === null ? '' : '\n'
+  }
+
+  #line({ attempt, at, stream, text, isPartial }: TextLine): string {
+    const { hasTimes, hasAttempts } = this.#options
+    const isNewAttempt = this.#attempt !== null && attempt !== this.#attempt
+    const isGoingOn = this.#open === stream && !isNewAttempt
+    const before = this.#open !== null && !isGoingOn ? '\n' : ''
+    const heading = hasAttempts && isNewAttempt ? `==> attempt ${attempt} <==\n` : ''
+    const time = hasTimes && !isGoingOn ? `${utc(at)} ` : ''
+    this.#attempt = attempt
+    this.#open = isPartial ? stream : null
+    return `${before}${heading}${time}${text}${isPartial ? '' : '\n'}`
+  }
+}
