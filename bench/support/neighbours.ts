@@ -98,10 +98,7 @@ export async function takeNeighbours(scenario: Scenario, server: Server): Promis
 async function startNodesOf({ roles, nodes }: Scenario, url: string) {
   if (roles === 'all') return startNodes(nodes, url)
   const scheduling = await startNodes(1, url, ['--roles', 'api,scheduler,liveness'])
-  return [
-    ...scheduling,
-    ...(await startNodes(nodes, url, ['--roles', 'worker', '--private-addresses', 'allow'])),
-  ]
+  return [...scheduling, ...(await startNodes(nodes, url, ['--roles', 'worker']))]
 }
 
 interface Burst extends Scenario {

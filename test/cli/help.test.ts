@@ -69,7 +69,7 @@ test('every command for tasks and runs has help that teaches', async () => {
       'cancel',
       'delete',
     ].map((verb) => ['task', verb]),
-    ...['list', 'show', 'cancel', 'retry'].map((verb) => ['run', verb]),
+    ...['list', 'show', 'logs', 'cancel', 'retry'].map((verb) => ['run', verb]),
     ...['list', 'redrive', 'dismiss'].map((verb) => ['dead-letter', verb]),
     ...['list', 'create', 'test', 'resume', 'remove'].map((verb) => ['subscription', verb]),
     ...['list', 'add', 'remove'].map((verb) => ['blackout', verb]),

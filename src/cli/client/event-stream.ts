@@ -60,6 +60,8 @@ async function* connection(server: Server, path: string, lastId: string | null):
       signal: silence.signal,
       headers: { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) },
     })
+    // A server says so when there will be nothing more, and this was not heard before.
+    if (answer.status === 204) yield { event: 'end', data: '{"reason":"ended"}', id: '' }
     if (!answer.ok) throw explainProblem((await answer.json()) as Problem)
     let text = ''
     for await (const chunk of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {

@@ -55,6 +55,9 @@ export function give(result: unknown, { json, field }: ClientFlags, text: () => 
   else write(json ? `${JSON.stringify(result, null, 2)}\n` : text())
 }
 
+/** One value of each item of a list. */
+export const writeField = (items: readonly unknown[], field: string): void => writeBare(bare(items, field))
+
 /** For a program exactly as it is; on a terminal so that it does nothing there. */
 function writeBare(text: string): void {
   if (process.stdout.isTTY) write(text)

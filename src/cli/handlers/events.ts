@@ -53,9 +53,12 @@ function readCount(text: string): number {
 }
 
 /** Says that the connection was lost, and that this is no harm. */
-export function onLost(error: unknown, againMs: number): void {
+export const onLost = (error: unknown, againMs: number): void => remarkLost(error, againMs, 'events')
+
+/** The same of whatever is followed. */
+export function remarkLost(error: unknown, againMs: number, what: string): void {
   const why = error instanceof Error && error.message !== '' ? `: ${error.message}` : ''
-  remark(onStderr.dim(`Connection lost${why}\nReconnecting in ${againMs / 1_000} s; no events are lost.\n`))
+  remark(onStderr.dim(`Connection lost${why}\nReconnecting in ${againMs / 1_000} s; no ${what} are lost.\n`))
 }
 
 /** What the server says about the stream itself. */

@@ -33,7 +33,7 @@ export async function retryRun(id: string, flags: WaitFlags): Promise<void> {
   await giveNewRun(server, run, 'retried as a new run', flags)
 }
 
-const pathOf = async (server: Server, id: string) =>
+export const pathOf = async (server: Server, id: string) =>
   `/v1/runs/${encodeURIComponent(await findRunId(server, id))}`
 
 /** Tells of a run that was just asked for and, with `--wait`, of how it ended. */
