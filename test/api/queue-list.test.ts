@@ -1,8 +1,9 @@
 /** Thousands of queues, in pages. */
 import { expect, test } from 'vitest'
+import { uuidv7 } from '../../src/core/ids.ts'
 import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/values/default-project.ts'
 import { sql } from '../../src/store/database/sql.ts'
-import { listQueues } from '../../src/store/queues/queues.ts'
+import { findWaiting, listQueues } from '../../src/store/queues/queues.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { planOf } from '../support/plan.ts'
 import { createTestApp } from './test-app.ts'
@@ -55,6 +56,27 @@ test('a page reads its own queues and no others', async () => {
 
   expect(plan.tablesRead.filter((table) => ['queue', 'lane', 'gate', 'ready'].includes(table))).toEqual([])
   expect(plan.rows).toBeLessThan(10 * PAGE)
+})
+
+test('a page of what waits reads no more of a long queue than it shows, from wherever it begins', async () => {
+  await db.run(sql`
+    insert into ready (lane, priority, wake_at, run_id)
+    select 1001 + n % 2, n % 5, now() - n * interval '1 millisecond', gen_random_uuid() from generate_series(1, 50000) n`)
+  await db.run(sql`update lane set queue = 'Tenant-00001' where id = 1000 + 2`)
+  const page = { projectId, name: 'Tenant-00001', limit: PAGE }
+  const after = { priority: 3, us: (Date.now() - 20_000) * 1_000, id: uuidv7() }
+  const plans = await db.snapshot(
+    async (tx) => [
+      await planOf(tx, findWaiting({ ...page, after: null })),
+      await planOf(tx, findWaiting({ ...page, after })),
+    ],
+    { inOrder: true },
+  )
+
+  for (const plan of plans) {
+    expect(plan.tablesRead).toEqual([])
+    expect(plan.rows).toBeLessThan(4 * PAGE)
+  }
 })
 
 test.each(['?limit=0', '?limit=201', '?cursor=nonsense', '?q=', '?name=mail'])(

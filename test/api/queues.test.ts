@@ -68,6 +68,40 @@ test('among what waits the smaller priority goes first, then what was due first'
   expect(runs.map(({ taskId }) => tasks.find(({ id }) => id === taskId)?.name)).toEqual(['a', 'b', 'c', 'd'])
 })
 
+test('what waits in a queue is listed page after page, in the order in which it will start', async () => {
+  await node.request('POST', '/v1/queues/held/pause')
+  const startAt = new Date(Date.now() + 1_000).toISOString()
+  const later = new Date(Date.parse(startAt) + 100).toISOString()
+  const { body } = await node.request('POST', '/v1/tasks/bulk', {
+    tasks: [
+      { name: 'third', queue: 'held', startAt: later },
+      { name: 'second', queue: 'held', startAt },
+      { name: 'fourth', queue: 'held', startAt, priority: 7, concurrencyKey: 'one' },
+      { name: 'first', queue: 'held', startAt: later, priority: -3, labels: ['nowhere'] },
+      { name: 'elsewhere', queue: 'other', startAt, labels: ['nowhere'] },
+    ].map((task) => ({ action: noop, ...task })),
+  })
+  await eventually(async () => (await node.request('GET', '/v1/queues/held')).body.waiting === 4)
+  const page = async (cursor: string | null) =>
+    (await node.request('GET', `/v1/queues/held/runs?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`))
+      .body
+
+  const first = await page(null)
+  const second = await page(first.nextCursor)
+
+  const names = [...first.items, ...second.items].map(({ taskName }: { taskName: string }) => taskName)
+  expect(names).toEqual(['first', 'second', 'third', 'fourth'])
+  expect(first.items).toHaveLength(3)
+  expect(first.items[0]).toMatchObject({ state: 'pending', taskId: body.items[3].id })
+  expect(second.nextCursor).toBeNull()
+  expect((await node.request('GET', '/v1/queues/nobody/runs')).status).toBe(404)
+  expect((await node.request('GET', '/v1/queues/held/runs?cursor=WzEsMl0')).status).toBe(422)
+  await Promise.all(
+    body.items.map(({ id }: { id: string }) => node.request('POST', `/v1/tasks/${id}/cancel`)),
+  )
+  await node.request('POST', '/v1/queues/held/resume')
+})
+
 test('a task that asks for a label waits for a worker that offers it', async () => {
   const task = await create({ labels: ['gpu', 'eu'] })
   await eventually(async () => (await stateOf(task.id)) === 'pending')

@@ -119,7 +119,7 @@ test('a queue is paused, limited, listed and resumed by its name', async () => {
   const paused = await belfry('queue', 'pause', 'reports')
   const limited = await belfry('queue', 'limit', 'reports', '3')
   const rated = await belfry('queue', 'limit', 'reports', '--rate', '10/s', '--burst', '20')
-  const [listed, page, shown, missing, wrong, slow, empty] = await Promise.all([
+  const [listed, page, shown, missing, wrong, slow, empty, waiting] = await Promise.all([
     belfry('queues', 'ls', '--search', 'REPORT'),
     belfry('queue', 'list', '--limit', '1', '--json'),
     belfry('queue', 'show', 'reports'),
@@ -127,6 +127,7 @@ test('a queue is paused, limited, listed and resumed by its name', async () => {
     belfry('queue', 'limit', 'reports', 'many'),
     belfry('queue', 'limit', 'reports', '--rate', 'slow'),
     belfry('queue', 'limit', 'reports'),
+    belfry('queue', 'runs', 'reports'),
   ])
   const resumed = await belfry('queue', 'resume', 'reports')
   const lifted = await belfry('queue', 'limit', 'reports', 'none', '--rate', 'none', '--json')
@@ -144,6 +145,7 @@ test('a queue is paused, limited, listed and resumed by its name', async () => {
   expect(shown.stdout).toMatch(/^queue reports {2}paused\n {2}waiting {2}0\n {2}limit {4}at most 3 /)
   expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('belfry queue list') })
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('the limit: must be') })
+  expect(waiting.stderr).toBe('No runs are waiting in queue reports.\n')
   expect(resumed.stdout).toBe('✓ queue reports resumed; 0 waiting\n')
   expect(JSON.parse(lifted.stdout)).toMatchObject({ isPaused: false, concurrencyLimit: null, rate: null })
 })

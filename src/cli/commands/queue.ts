@@ -22,6 +22,14 @@ Examples:
   belfry queue show reports --field waiting
 `
 
+const RUNS_HELP = `
+Runs that start first are listed first. To find out why one waits: belfry task why <task>
+
+Examples:
+  belfry queue runs reports
+  belfry queue runs reports --limit 500 --field id
+`
+
 const PAUSE_HELP = `
 Runs in progress continue. Runs that come due wait in the queue until you resume it; none of them
 is skipped.
@@ -67,6 +75,14 @@ export function queueCommand(program: Command): void {
   addClientFlags(group.command('show').description('Show a queue').argument('<queue>', QUEUE))
     .addHelpText('after', SHOW_HELP)
     .action(async (name, flags) => (await import('../handlers/queues.ts')).showQueue(name, flags))
+  const runs = group
+    .command('runs')
+    .description('List the waiting runs of a queue')
+    .argument('<queue>', QUEUE)
+    .option('--limit <n>', 'Maximum number of results', '50')
+  addClientFlags(runs)
+    .addHelpText('after', RUNS_HELP)
+    .action(async (name, flags) => (await import('../handlers/queues.ts')).listWaitingRuns(name, flags))
   addClientFlags(
     group
       .command('pause')

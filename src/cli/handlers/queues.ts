@@ -1,4 +1,5 @@
 import type { Queue } from '../../api/resources/queues/schemas.ts'
+import type { Run } from '../../api/resources/runs/schemas.ts'
 import { rateWords } from '../../core/words/target.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { readNumber, usage } from '../client/flag-values.ts'
@@ -6,6 +7,7 @@ import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
 import { cut, facts, printable, table } from '../client/printed.ts'
 import { naming } from '../client/refusal.ts'
+import { runTable } from '../client/run-words.ts'
 import { onStdout as c } from '../terminal.ts'
 
 const NAME_WIDTH = 40
@@ -35,6 +37,16 @@ export async function showQueue(name: string, flags: ClientFlags): Promise<void>
   const server = serverFrom(flags)
   const queue = await ask(name, 'show', () => server.get<Queue>(pathOf(name)))
   give(queue, flags, () => queueText(queue, server.now()))
+}
+
+export async function listWaitingRuns(name: string, flags: ListFlags): Promise<void> {
+  const server = serverFrom(flags)
+  const limit = readLimit(flags.limit)
+  const listed = await ask(name, 'runs', () => readPages<Run>(server, `${pathOf(name)}/runs`, {}, limit))
+  if (listed.items.length === 0 && !flags.json)
+    return remark(`No runs are waiting in queue ${printable(name)}.\n`)
+  give(listed.items, flags, () => runTable(listed.items, server.now()))
+  remarkMore(listed)
 }
 
 export async function pauseQueue(name: string, flags: ClientFlags): Promise<void> {

@@ -3,14 +3,19 @@ import { invalidInput, Refusal } from '../../core/errors.ts'
 import { utcOrNull } from '../../core/values/utc.ts'
 import type { Queryable } from '../../store/database/database.ts'
 import { withDeadlockRetry } from '../../store/database/retry-on-deadlock.ts'
+import { runsById } from '../../store/history/run-search.ts'
+import type { RunRow } from '../../store/history/runs.ts'
 import { type QueueRate, setQueueLimit, setQueueRate } from '../../store/queues/gates.ts'
 import {
   findQueue,
+  findWaiting,
   listQueues,
   makeQueue,
   type QueuePage,
   type QueueRow,
   setQueuePaused,
+  type WaitingPage,
+  type WaitingPosition,
 } from '../../store/queues/queues.ts'
 import { requireQueue } from '../access/require.ts'
 import { recordChange } from '../audit-log/record-change.ts'
@@ -35,6 +40,32 @@ async function readQueue(tx: Queryable, projectId: string, name: string): Promis
       `Queue '${name}' does not exist. A queue is created when a task first uses it.`,
     )
   return queue
+}
+
+/** Runs that wait in a queue, and where those after them begin; null when these were the last. */
+export interface WaitingRuns {
+  readonly rows: readonly RunRow[]
+  readonly next: WaitingPosition | null
+}
+
+/** One page of the runs that wait in a queue, those that start first in front. All of it is seen at one instant. */
+export function readWaiting(
+  { db, projectId, clock }: Context,
+  { name, after, limit }: Omit<WaitingPage, 'projectId'>,
+): Promise<WaitingRuns> {
+  return db.snapshot(
+    async (tx) => {
+      await readQueue(tx, projectId, name)
+      const found = await tx.run(findWaiting({ projectId, name, after, limit: limit + 1 }))
+      const ids = found.slice(0, limit).map(({ id }) => id)
+      const rows = await tx.run(runsById({ ids, endedFromUs: clock.now() * 1_000 }))
+      const last = rows.at(-1)
+      // Cut because of its length, a page ends with the last run that was read.
+      const end = last?.hasNext ? found.find(({ id }) => id === last.id) : undefined
+      return { rows, next: end ?? (found.length > limit ? (found[limit - 1] ?? null) : null) }
+    },
+    { inOrder: true },
+  )
 }
 
 /** While a queue is paused its runs come due, wait, and are not started. A queue that nobody has used yet is made. */

@@ -1,6 +1,6 @@
 /** Queues and lanes: registering them, pausing, and how much waits where. */
 import type { Lane } from '../../core/run/lane.ts'
-import { list, part, sql } from '../database/sql.ts'
+import { list, type Part, part, sql } from '../database/sql.ts'
 import { gapOf, isLimited, nextAtWithin, windowOf } from './rates.ts'
 
 /** `input`: lanes as rows; of two with one id the last. */
@@ -91,15 +91,19 @@ const queueColumns = part`
   select q.name, q.paused_at as "pausedAt", q.created_at as "createdAt", waiting.count as waiting, waiting.oldest,
          w.places as "concurrencyLimit", case when w.places is not null then w.held end as running, w.rate, w.burst`
 
-/** The lanes of a queue are found by its name, those of its keys too, and what waits in each by its id. */
+/** The lanes of a queue and those of its keys, by its name. */
+const lanesOf = (projectId: Part, name: Part) => part`
+          select id from lane where project_id = ${projectId} and queue = ${name}
+          union all
+          select id from gate where project_id = ${projectId} and queue = ${name} and key is not null`
+
+/** What waits in each lane is found by its id. */
 const whatWaits = part`
   left join gate w on w.project_id = q.project_id and w.queue = q.name and w.key is null
   cross join lateral (
     select count(*)::integer as count, min(wake_at) as oldest
     from (select r.wake_at
-          from (select id from lane where project_id = q.project_id and queue = q.name
-                union all
-                select id from gate where project_id = q.project_id and queue = q.name and key is not null) l
+          from (${lanesOf(part`q.project_id`, part`q.name`)}) l
           cross join lateral (select wake_at from ready where lane = l.id limit ${MAX_WAITING_COUNTED}) r
           limit ${MAX_WAITING_COUNTED}) counted
   ) waiting`
@@ -127,6 +131,38 @@ export const listQueues = ({ projectId, part, after, limit }: QueuePage) => sql<
 export const findQueue = ({ projectId, name }: { projectId: string; name: string }) => sql<QueueRow>`
   ${queueColumns} from queue q ${whatWaits}
   where q.project_id = ${projectId} and q.name = ${name}`
+
+/** Before everything that waits. */
+const NO_PRIORITY = -32_768
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+/** Where a run stands among those that wait: they start in this order. The instant is in microseconds. */
+export interface WaitingPosition {
+  readonly priority: number
+  readonly us: number
+  readonly id: string
+}
+
+/** Which of the waiting runs of a queue to read. */
+export interface WaitingPage {
+  readonly projectId: string
+  readonly name: string
+  readonly after: WaitingPosition | null
+  readonly limit: number
+}
+
+/** The runs that wait in a queue, those that start first in front. Of each lane no more are read, along its index, than the page holds. */
+export const findWaiting = ({ projectId, name, after, limit }: WaitingPage) => sql<WaitingPosition>`
+  select r.run_id as id, r.priority, (extract(epoch from r.wake_at) * 1000000)::bigint as us
+  from (${lanesOf(part`${projectId}`, part`${name}`)}) l
+  cross join lateral (
+    select run_id, priority, wake_at from ready
+    where lane = l.id
+      and (priority, wake_at, run_id) > (${after?.priority ?? NO_PRIORITY}::smallint, coalesce(to_timestamp(${after?.us ?? null}::float8 / 1000000), '-infinity'),
+                                         ${after?.id ?? NO_ID}::uuid)
+    order by priority, wake_at, run_id limit ${limit}
+  ) r
+  order by r.priority, r.wake_at, r.run_id limit ${limit}`
 
 /** Makes a queue and its gate, unless they are there. It counts as used. */
 export const makeQueue = ({ projectId, name }: { projectId: string; name: string }) => sql`

@@ -1,15 +1,26 @@
 import { z } from 'zod'
+import { isUuid } from '../../../core/ids.ts'
 import { utc } from '../../../core/values/utc.ts'
-import { getQueue, limitQueue, pauseQueue, readQueues } from '../../../operations/queues/queues.ts'
+import {
+  getQueue,
+  limitQueue,
+  pauseQueue,
+  readQueues,
+  readWaiting,
+} from '../../../operations/queues/queues.ts'
 import { NoBody } from '../../../operations/validation/values.ts'
 import type { QueueRow } from '../../../store/queues/queues.ts'
 import type { App } from '../../app.ts'
-import { decodeCursor, pageOf } from '../../http/cursor.ts'
+import { decodeCursor, encodeCursor, isInstant, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
+import { presentRun } from '../runs/present.ts'
+import { RunPage } from '../runs/schemas.ts'
 import { QueueName } from '../tasks/schemas.ts'
-import { EditQueue, Queue, QueueList, ReadQueues } from './schemas.ts'
+import { EditQueue, Queue, QueueList, ReadQueues, ReadWaiting } from './schemas.ts'
 
 const tags = ['queues']
+/** A smallint, as the database keeps them. */
+const MAX_PRIORITY = 32_767
 const params = z.object({ name: QueueName })
 
 const list = {
@@ -26,6 +37,17 @@ const read = {
   summary: 'Read a queue',
   params,
   response: { 200: Queue, ...problems(404) },
+}
+
+const waiting = {
+  operationId: 'listWaitingRuns',
+  tags,
+  summary: 'List the waiting runs of a queue, in the order in which they start',
+  description:
+    'Runs are ordered by priority, then by due time. Runs that a label, a handler, a limit or a target keeps waiting are passed over.',
+  params,
+  querystring: ReadWaiting,
+  response: { 200: RunPage, ...problems(404) },
 }
 
 const edit = {
@@ -63,6 +85,21 @@ export function queueRoutes(app: App): void {
     present(await getQueue(context, params.name)),
   )
 
+  app.get(
+    '/v1/queues/:name/runs',
+    { schema: waiting, config: { access: 'read' } },
+    async ({ params: { name }, query: { limit, cursor }, context }) => {
+      const [priority, us, id] = decodeCursor(cursor, isWaitingPosition) ?? []
+      const after =
+        priority === undefined || us === undefined || id === undefined ? null : { priority, us, id }
+      const { rows, next } = await readWaiting(context, { name, after, limit })
+      return {
+        items: rows.map(presentRun),
+        nextCursor: next && encodeCursor([next.priority, next.us, next.id]),
+      }
+    },
+  )
+
   app.patch(
     '/v1/queues/:name',
     { schema: edit, config: { access: 'edit', isOfQueue: true } },
@@ -84,6 +121,21 @@ export function queueRoutes(app: App): void {
 
 const isPosition = (value: unknown): value is readonly [string] =>
   Array.isArray(value) && value.length === 1 && QueueName.safeParse(value[0]).success
+
+type WaitingPosition = readonly [priority: number, us: number, runId: string]
+
+function isWaitingPosition(value: unknown): value is WaitingPosition {
+  if (!Array.isArray(value) || value.length !== 3) return false
+  const [priority, us, id] = value
+  return (
+    Number.isInteger(priority) &&
+    Math.abs(priority) <= MAX_PRIORITY &&
+    Number.isInteger(us) &&
+    isInstant(Math.floor(us / 1_000)) &&
+    typeof id === 'string' &&
+    isUuid(id)
+  )
+}
 
 function present({ pausedAt, oldest, createdAt, ...queue }: QueueRow): Queue {
   return {

@@ -67,6 +67,8 @@ export const ReadQueues = z.strictObject({
   cursor: Cursor,
 })
 
+export const ReadWaiting = z.strictObject({ limit: Limit, cursor: Cursor })
+
 export const QueueList = z
   .object({ items: z.array(Queue), nextCursor: z.string().nullable() })
   .meta({ id: 'QueueList' })
