@@ -11,6 +11,7 @@ import { letters } from './parts/letters.ts'
 import { lists } from './parts/lists.ts'
 import { live } from './parts/live.ts'
 import { paths } from './parts/paths.ts'
+import { queues } from './parts/queues.ts'
 import { startServer } from './parts/server.ts'
 import { settings } from './parts/settings.ts'
 import { targets } from './parts/targets.ts'
@@ -31,6 +32,7 @@ describe('all tasks and the settings', async () => {
   letters(browser, server)
   settings(browser, server)
   targets(browser, server)
+  queues(browser, server)
   forms(browser, server)
   foreignPages(browser, server)
 })

@@ -1,4 +1,5 @@
 /** What every screen owes: to those who cannot see or point, to a phone, to a policy, to a slow line. */
+import { readFileSync } from 'node:fs'
 import type { CDPSession, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { DESK, PHONE, SMALL_DESK, startBrowser, TABLET, violationsOf } from '../support/browser.ts'
@@ -55,6 +56,9 @@ async function makeSomething(): Promise<void> {
     rate: '10/s',
   })
   await node.request('POST', `/v1/targets/${encodeURIComponent(PAUSED)}/pause`, { reason: 'maintenance' })
+  await node.request('PUT', '/v1/secrets/API_TOKEN', { value: 'nobody sees it' })
+  await node.request('POST', '/v1/queues/held/pause')
+  await node.request('POST', '/v1/tasks', { queue: 'held', action: { type: 'sleep', duration: '0s' } })
   taskId = task.id
   runId = run.id
 }
@@ -89,24 +93,29 @@ const NOTHING: readonly Screen[] = [
     ready: (page) => page.getByText('No targets yet').waitFor(),
   },
   {
+    name: 'the settings of a server without keys',
+    path: () => `/settings/keys`,
+    ready: (page) => page.getByText('There are no API keys').waitFor(),
+  },
+  {
     name: 'no dead letters',
     path: () => `/dead-letters`,
     ready: (page) => page.getByText('No dead letters.').waitFor(),
   },
   {
     name: 'new blackout',
-    path: () => `/settings?panel=blackout`,
+    path: () => `/settings/blackouts?panel=new`,
     ready: (page) => page.getByRole('dialog').getByText('Every week').waitFor(),
     open: (page) => page.getByRole('dialog').getByText('Every week').click(),
   },
   {
     name: 'new subscription',
-    path: () => `/settings?panel=subscription`,
+    path: () => `/settings/subscriptions?panel=new`,
     ready: (page) => page.getByRole('dialog').getByText('Subscribe').waitFor(),
   },
   {
     name: 'new secret',
-    path: () => `/settings?panel=secret`,
+    path: () => `/settings/secrets?panel=new`,
     ready: (page) => page.getByRole('dialog').getByText('Save secret').waitFor(),
   },
 ]
@@ -173,7 +182,7 @@ const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByText('nightly backup').waitFor(),
     open: async (page) => {
       await page.getByLabel('Select all shown').check()
-      await page.getByText('2 selected').waitFor()
+      await page.getByText('3 selected').waitFor()
     },
   },
   {
@@ -271,11 +280,42 @@ const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByRole('dialog').getByText('new run').first().waitFor(),
   },
   {
-    name: 'settings',
-    path: () => `/settings`,
-    ready: async (page) => {
-      await page.getByText('who is told').waitFor()
-      await page.getByText('year-end freeze').waitFor()
+    name: 'blackouts',
+    path: () => `/settings/blackouts`,
+    ready: (page) => page.getByText('year-end freeze').waitFor(),
+  },
+  {
+    name: 'subscriptions',
+    path: () => `/settings/subscriptions`,
+    ready: (page) => page.getByText('who is told').waitFor(),
+  },
+  {
+    name: 'secrets',
+    path: () => `/settings/secrets`,
+    ready: (page) => page.getByText('API_TOKEN').waitFor(),
+  },
+  {
+    name: 'limits',
+    path: () => `/settings/limits`,
+    ready: (page) => page.getByRole('button', { name: 'Save limits' }).waitFor(),
+  },
+  {
+    name: 'queues',
+    path: () => `/queues`,
+    ready: (page) => page.getByRole('region', { name: 'Queues' }).getByText('held').waitFor(),
+  },
+  {
+    name: 'a queue in which a run waits',
+    path: () => `/queues/held`,
+    ready: (page) => page.getByRole('region', { name: 'Waiting runs', exact: true }).waitFor(),
+  },
+  {
+    name: 'a queue and its limits',
+    path: () => `/queues/default`,
+    ready: (page) => page.getByText('No runs are waiting').waitFor(),
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Set limits…' }).click()
+      await page.getByRole('dialog').getByText('Runs in progress continue.').waitFor()
     },
   },
   {
@@ -477,6 +517,21 @@ test('the API reference works under a policy that lets no unknown script run', a
   expect(violations).toEqual(['script-src eval'])
   expect(await page.evaluate('violations')).toEqual(['script-src eval', 'script-src-elem inline'])
   expect(await page.evaluate('"wasRun" in globalThis')).toBe(false)
+})
+
+test('every address of the dashboard is a page to the server, too', async () => {
+  const routes = readFileSync(new URL('../../web/app/router.tsx', import.meta.url), 'utf8')
+  const paths = [...routes.matchAll(/^ {2}path: '([^']+)'/gm)].map(([, path = '']) =>
+    path.replace(/\$\w+/g, 'x'),
+  )
+  const answers = await Promise.all(
+    paths.map((path) => fetch(node.url + path, { headers: { accept: 'text/html' } })),
+  )
+
+  expect(paths).toEqual(expect.arrayContaining(['/', '/audit-log', '/queues/x', '/settings/x']))
+  expect(answers.map(({ status, url }) => [new URL(url).pathname, status])).toEqual(
+    paths.map((path) => [path, 200]),
+  )
 })
 
 test('files of the dashboard are cached forever, pages are for browsers, and anything else is refused', async () => {

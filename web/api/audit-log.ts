@@ -1,8 +1,9 @@
 /** The audit log: who changed what. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { AuditAction, AuditSubject } from '../../src/core/audit-log/audit-action.ts'
 import { get, queryOf } from './client.ts'
-import type { AuditEntry, AuditEntryWithChanges, Page } from './wire.ts'
+import { inPages } from './pages.ts'
+import type { AuditEntry, AuditEntryWithChanges } from './wire.ts'
 
 const PAGE_SIZE = 50
 
@@ -21,15 +22,11 @@ export interface AuditFilter {
 }
 
 export const auditLogQuery = (filter: AuditFilter) =>
-  infiniteQueryOptions({
+  inPages<AuditEntry>({
     queryKey: ['audit-log', filter],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<AuditEntry>>(
-        `/v1/audit-log${queryOf({ ...filter, limit: PAGE_SIZE, cursor: pageParam })}`,
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    path: '/v1/audit-log',
+    filter: { ...filter },
+    limit: PAGE_SIZE,
   })
 
 /** An entry never changes. */

@@ -1,22 +1,18 @@
 /** Backfills: runs for occurrences of the past. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { get, post, queryOf } from './client.ts'
-import type { Backfill, BackfillInput, BackfillPreview, Page } from './wire.ts'
+import { queryOptions } from '@tanstack/react-query'
+import { post } from './client.ts'
+import { inPages } from './pages.ts'
+import type { Backfill, BackfillInput, BackfillPreview } from './wire.ts'
 
 const PAGE_SIZE = 20
 
 export const backfillKeys = { ofTask: (taskId: string) => ['backfills', taskId] as const }
 
 export const backfillsQuery = (taskId: string) =>
-  infiniteQueryOptions({
+  inPages<Backfill>({
     queryKey: backfillKeys.ofTask(taskId),
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<Backfill>>(
-        `/v1/tasks/${taskId}/backfills${queryOf({ limit: PAGE_SIZE, cursor: pageParam })}`,
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    path: `/v1/tasks/${taskId}/backfills`,
+    limit: PAGE_SIZE,
   })
 
 /** What a backfill would do; nothing is stored. */

@@ -22,6 +22,10 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether an error says that something was not found, or that it cannot exist: asking again would change nothing. */
+export const isNotThere = (error: unknown): boolean =>
+  error instanceof ApiError && (error.problem.status === 404 || error.problem.status === 422)
+
 /** A success: what was answered, and the version it has. */
 export interface Answer<T> {
   readonly data: T

@@ -1,6 +1,7 @@
 /** Dead letters: permanently failed runs that were neither run again nor dismissed. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { get, post, queryOf } from './client.ts'
+import { inPages } from './pages.ts'
 import type {
   DeadLetter,
   Dismissed,
@@ -31,18 +32,15 @@ export const groupsQuery = (by: string, filter: AddressFilter) =>
     refetchInterval: REFRESH_MS,
   })
 
-export const lettersQuery = (filter: AddressFilter) =>
-  infiniteQueryOptions({
+export const lettersQuery = (filter: AddressFilter) => ({
+  ...inPages<DeadLetter>({
     queryKey: [...letterKeys.all, 'runs', filter],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<DeadLetter>>(
-        `/v1/dead-letters${queryOf({ ...filter, limit: PAGE_SIZE, cursor: pageParam })}`,
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: REFRESH_MS,
-  })
+    path: '/v1/dead-letters',
+    filter,
+    limit: PAGE_SIZE,
+  }),
+  refetchInterval: REFRESH_MS,
+})
 
 /** How many would be run again, before they are. */
 export const forecastQuery = (filter: LetterFilter) =>

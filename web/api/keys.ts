@@ -1,22 +1,23 @@
 /** API keys of the project. */
-import { queryOptions } from '@tanstack/react-query'
-import type { ApiKey, CreateApiKey, NewApiKey } from '../../src/api/resources/keys/schemas.ts'
-import { ask, get, post } from './client.ts'
+import type { z } from 'zod'
+import type { ApiKey, CreateApiKey, EditApiKey, NewApiKey } from '../../src/api/resources/keys/schemas.ts'
+import { ask, post } from './client.ts'
+import { inPages } from './pages.ts'
 
 export type { ApiKey, NewApiKey }
 export type KeyInput = CreateApiKey
+export type KeyEdit = z.input<typeof EditApiKey>
 
-/** More than anybody looks through; the command line lists all. */
-const MOST_SHOWN = 200
+const PAGE_SIZE = 50
 
-export const keysQuery = queryOptions({
-  queryKey: ['keys'],
-  queryFn: async ({ signal }) =>
-    (await get<{ items: readonly ApiKey[] }>(`/v1/keys?limit=${MOST_SHOWN}`, signal)).items,
-})
+export const keysQuery = inPages<ApiKey>({ queryKey: ['keys'], path: '/v1/keys', limit: PAGE_SIZE })
 
 /** The key itself is shown this once. */
 export const createKey = (input: KeyInput): Promise<NewApiKey> => post('/v1/keys', input)
+
+export const editKey = async (id: string, edit: KeyEdit): Promise<void> => {
+  await ask('PATCH', `/v1/keys/${id}`, { body: edit })
+}
 
 export const rotateKey = (id: string): Promise<NewApiKey> => post(`/v1/keys/${id}/rotate`, {})
 

@@ -1,7 +1,8 @@
 /** Who is signed in, and how to be. */
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Me } from '../../src/api/resources/me/schemas.ts'
 import type { SignInMethods } from '../../src/api/resources/sign-in/schemas.ts'
+import { allows, type GrantedAccess } from '../../src/core/access/role.ts'
 import { chosenProject } from './chosen-project.ts'
 import { get, post } from './client.ts'
 
@@ -25,8 +26,13 @@ export const signOut = (): Promise<null> => post('/auth/sign-out')
 export const signOutEverywhere = (): Promise<{ readonly sessions: number }> =>
   post('/auth/sign-out-everywhere')
 
-/** Whether somebody manages the project that is shown. */
-export function isAdmin({ installationRole, projects, project }: Me): boolean {
-  const shown = chosenProject() ?? project
-  return installationRole === 'admin' || projects.some(({ name, role }) => name === shown && role === 'admin')
+/** The name of the project that is shown. */
+export const shownProject = (me: Me | undefined): string => chosenProject() ?? me?.project ?? 'default'
+
+/** Asks whether whoever is signed in has an access in the project that is shown. */
+export function useMay(): (access: GrantedAccess) => boolean {
+  const { data: me } = useQuery(meQuery)
+  if (!me) return () => false
+  const projects = new Map(me.projects.map(({ name, role }) => [name, role]))
+  return (access) => allows({ installation: me.installationRole, projects }, shownProject(me), access)
 }

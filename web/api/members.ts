@@ -1,17 +1,38 @@
-/** Who of the people that sign in has which role in the project. */
+/** Who of the people that sign in has which role, in the project or in all; and who they are. */
 import { queryOptions } from '@tanstack/react-query'
 import type { Member, MemberInput } from '../../src/api/resources/members/schemas.ts'
+import type { Person } from '../../src/api/resources/people/schemas.ts'
 import { ask, get, post } from './client.ts'
+import { inPages } from './pages.ts'
 
-export type { Member, MemberInput }
+export type { Member, MemberInput, Person }
 
-export const membersQuery = queryOptions({
-  queryKey: ['members'],
-  queryFn: async ({ signal }) => (await get<{ items: readonly Member[] }>('/v1/members', signal)).items,
-})
+/** Where a role counts: in the project that is shown, or in every project. */
+export type MemberScope = 'project' | 'installation'
 
-export const setMember = (input: MemberInput): Promise<Member> => post('/v1/members', input)
+export const MEMBER_PATHS = {
+  project: '/v1/members',
+  installation: '/v1/installation/members',
+} as const satisfies Record<MemberScope, string>
 
-export const removeMember = async (id: string): Promise<void> => {
-  await ask('DELETE', `/v1/members/${id}`)
+export const membersQuery = (scope: MemberScope) =>
+  queryOptions({
+    queryKey: ['members', scope],
+    queryFn: async ({ signal }) =>
+      (await get<{ items: readonly Member[] }>(MEMBER_PATHS[scope], signal)).items,
+  })
+
+export const setMember = (scope: MemberScope, input: MemberInput): Promise<Member> =>
+  post(MEMBER_PATHS[scope], input)
+
+export const removeMember = async (scope: MemberScope, id: string): Promise<void> => {
+  await ask('DELETE', `${MEMBER_PATHS[scope]}/${id}`)
 }
+
+const PAGE_SIZE = 50
+
+export const peopleQuery = inPages<Person>({ queryKey: ['people'], path: '/v1/people', limit: PAGE_SIZE })
+
+/** Ends all sessions of a person, and tells how many there were. */
+export const signOutPerson = (id: string): Promise<{ readonly sessions: number }> =>
+  post(`/v1/people/${id}/sign-out`)

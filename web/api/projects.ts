@@ -1,29 +1,35 @@
 /** The projects that whoever is signed in has a role in. */
 import { queryOptions } from '@tanstack/react-query'
 import { ask, get, post, queryOf } from './client.ts'
+import { inPages } from './pages.ts'
 import type { Page, Project } from './wire.ts'
 
-/** More than fit into a list to choose from; the command line lists all. */
-const MOST_SHOWN = 200
+/** More than fit into a list to choose from; the settings list all. */
+export const MOST_CHOICES = 200
+const PAGE_SIZE = 50
+const PATH = '/v1/projects'
 
-const read = (archived: boolean, signal: AbortSignal) =>
-  get<Page<Project>>(`/v1/projects${queryOf({ limit: MOST_SHOWN, archived: String(archived) })}`, signal)
-
+/** Projects to choose from. */
 export const projectsQuery = queryOptions({
   queryKey: ['projects'],
-  queryFn: async ({ signal }) => (await read(false, signal)).items,
+  queryFn: async ({ signal }) =>
+    (await get<Page<Project>>(PATH + queryOf({ limit: MOST_CHOICES, archived: 'false' }), signal)).items,
   staleTime: 60_000,
 })
 
-export const archivedProjectsQuery = queryOptions({
-  queryKey: ['archived-projects'],
-  queryFn: async ({ signal }) => (await read(true, signal)).items,
-})
+/** All of them, page after page: those in use, or those that are archived. */
+export const projectPages = (isArchived: boolean, q?: string) =>
+  inPages<Project>({
+    queryKey: ['project-pages', isArchived, q ?? null],
+    path: PATH,
+    filter: { archived: String(isArchived), q },
+    limit: PAGE_SIZE,
+  })
 
-export const createProject = (name: string): Promise<Project> => post('/v1/projects', { name })
+export const createProject = (name: string): Promise<Project> => post(PATH, { name })
 
 export const archiveProject = async (name: string): Promise<void> => {
-  await ask('DELETE', `/v1/projects/${name}`)
+  await ask('DELETE', `${PATH}/${name}`)
 }
 
-export const restoreProject = (name: string): Promise<Project> => post(`/v1/projects/${name}/restore`, {})
+export const restoreProject = (name: string): Promise<Project> => post(`${PATH}/${name}/restore`, {})

@@ -1,7 +1,8 @@
 /** Runs of tasks. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { get, post, queryOf } from './client.ts'
-import type { Page, Run, RunState, RunWithAttempts, TriggerInput } from './wire.ts'
+import { queryOptions } from '@tanstack/react-query'
+import { get, post } from './client.ts'
+import { inPages } from './pages.ts'
+import type { Run, RunState, RunWithAttempts, TriggerInput } from './wire.ts'
 
 export const RUN_PAGE_SIZE = 50
 
@@ -20,24 +21,19 @@ export const runKeys = {
 }
 
 export const runsOfTaskQuery = (taskId: string, state?: RunState) =>
-  infiniteQueryOptions({
+  inPages<Run>({
     queryKey: [...runKeys.ofTask(taskId), state ?? null],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<Run>>(
-        `/v1/tasks/${taskId}/runs${queryOf({ state, limit: RUN_PAGE_SIZE, cursor: pageParam })}`,
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    path: `/v1/tasks/${taskId}/runs`,
+    filter: { state },
+    limit: RUN_PAGE_SIZE,
   })
 
 export const runsQuery = (filter: RunFilter) =>
-  infiniteQueryOptions({
+  inPages<Run>({
     queryKey: [...runKeys.lists, filter],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<Run>>(`/v1/runs${queryOf({ ...filter, limit: RUN_PAGE_SIZE, cursor: pageParam })}`, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    path: '/v1/runs',
+    filter: { ...filter },
+    limit: RUN_PAGE_SIZE,
   })
 
 export const runQuery = (id: string) =>

@@ -1,19 +1,16 @@
 /** Secrets of the project: their names. Nothing here ever reads a value. */
-import { infiniteQueryOptions } from '@tanstack/react-query'
 import type { Secret } from '../../src/api/resources/secrets/schemas.ts'
-import { ask, get, queryOf } from './client.ts'
-import type { Page } from './wire.ts'
+import { ask } from './client.ts'
+import { inPages } from './pages.ts'
 
 export type { Secret }
 
 const PAGE_SIZE = 50
 
-export const secretsQuery = infiniteQueryOptions({
+export const secretsQuery = inPages<Secret>({
   queryKey: ['secrets'],
-  queryFn: ({ pageParam, signal }) =>
-    get<Page<Secret>>(`/v1/secrets${queryOf({ limit: PAGE_SIZE, cursor: pageParam })}`, signal),
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ nextCursor }) => nextCursor,
+  path: '/v1/secrets',
+  limit: PAGE_SIZE,
 })
 
 export const setSecret = async (name: string, value: string): Promise<Secret> =>

@@ -1,13 +1,12 @@
 /** What holds for the whole project: limits, blackouts, subscriptions. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { chosenProject } from './chosen-project.ts'
-import { ask, get, post, queryOf } from './client.ts'
-import { meQuery } from './me.ts'
+import { queryOptions } from '@tanstack/react-query'
+import { ask, get, post } from './client.ts'
+import { meQuery, shownProject } from './me.ts'
+import { inPages } from './pages.ts'
 import { queryClient } from './query-client.ts'
 import type {
   Blackout,
   BlackoutInput,
-  Page,
   Project,
   ProjectEdit,
   Subscription,
@@ -28,7 +27,7 @@ export const editProject = async (edit: ProjectEdit): Promise<Project> =>
 
 /** The address of the project that is shown. */
 async function projectPath(): Promise<string> {
-  const name = chosenProject() ?? (await queryClient.ensureQueryData(meQuery)).project ?? 'default'
+  const name = shownProject(await queryClient.ensureQueryData(meQuery))
   return `/v1/projects/${encodeURIComponent(name)}`
 }
 
@@ -44,14 +43,10 @@ export const deleteBlackout = async (id: string): Promise<void> => {
   await ask('DELETE', `/v1/blackouts/${id}`)
 }
 
-export const subscriptionsQuery = infiniteQueryOptions({
-  queryKey: ['subscriptions'],
-  queryFn: ({ pageParam, signal }) =>
-    get<Page<Subscription>>(`/v1/subscriptions${queryOf({ limit: PAGE_SIZE, cursor: pageParam })}`, signal),
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ nextCursor }) => nextCursor,
+export const subscriptionsQuery = {
+  ...inPages<Subscription>({ queryKey: ['subscriptions'], path: '/v1/subscriptions', limit: PAGE_SIZE }),
   refetchInterval: REFRESH_MS,
-})
+}
 
 /** The secret is shown this once. */
 export const createSubscription = (

@@ -1,7 +1,8 @@
 /** Targets: the servers that calls go to. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { ask, get, post, queryOf } from './client.ts'
-import type { Page, Target, TargetEdit, TargetState } from './wire.ts'
+import { queryOptions } from '@tanstack/react-query'
+import { ask, get, post } from './client.ts'
+import { inPages } from './pages.ts'
+import type { Target, TargetEdit, TargetState } from './wire.ts'
 
 const TARGET_PAGE_SIZE = 100
 
@@ -21,15 +22,11 @@ export const pathOfTarget = (target: string, act = ''): string =>
   `/v1/targets/${encodeURIComponent(target)}${act}`
 
 export const targetsQuery = (filter: TargetFilter) =>
-  infiniteQueryOptions({
+  inPages<Target>({
     queryKey: [...targetKeys.lists, filter],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<Target>>(
-        `/v1/targets${queryOf({ ...filter, limit: TARGET_PAGE_SIZE, cursor: pageParam })}`,
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    path: '/v1/targets',
+    filter: { ...filter },
+    limit: TARGET_PAGE_SIZE,
   })
 
 export const targetQuery = (target: string) =>

@@ -1,6 +1,7 @@
 /** Tasks: reading and changing them. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { type Answer, ask, get, post, queryOf } from './client.ts'
+import { inPages } from './pages.ts'
 import type {
   ActionType,
   GivenSchedule,
@@ -31,15 +32,11 @@ export const taskKeys = {
 }
 
 export const tasksQuery = (filter: TaskFilter) =>
-  infiniteQueryOptions({
+  inPages<Task>({
     queryKey: taskKeys.list(filter),
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<Task>>(
-        `/v1/tasks${queryOf({ ...filter, include: 'recent', limit: TASK_PAGE_SIZE, cursor: pageParam })}`,
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    path: '/v1/tasks',
+    filter: { ...filter, include: 'recent' },
+    limit: TASK_PAGE_SIZE,
   })
 
 /** The most tasks for one bulk action. For more, narrow the filter or use the API. */

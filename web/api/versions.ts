@@ -1,21 +1,17 @@
 /** Versions of a task: who changed what, and going back. */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { type Answer, ask, get, queryOf } from './client.ts'
-import type { Page, Task, TaskVersion, VersionSummary } from './wire.ts'
+import { queryOptions } from '@tanstack/react-query'
+import { type Answer, ask, get } from './client.ts'
+import { inPages } from './pages.ts'
+import type { Task, TaskVersion, VersionSummary } from './wire.ts'
 
 const PAGE_SIZE = 20
 
 /** Asked again when the task has another version. */
 export const versionsQuery = ({ id, version }: Pick<Task, 'id' | 'version'>) =>
-  infiniteQueryOptions({
+  inPages<VersionSummary>({
     queryKey: ['versions', id, version],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<VersionSummary>>(
-        `/v1/tasks/${id}/versions${queryOf({ limit: PAGE_SIZE, cursor: pageParam })}`,
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
+    path: `/v1/tasks/${id}/versions`,
+    limit: PAGE_SIZE,
   })
 
 export const versionQuery = (taskId: string, version: number) =>

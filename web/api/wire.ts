@@ -33,6 +33,10 @@ import type {
   Project as WireProject,
 } from '../../src/api/resources/projects/schemas.ts'
 import type {
+  EditQueue as EditQueueSchema,
+  Queue as WireQueue,
+} from '../../src/api/resources/queues/schemas.ts'
+import type {
   Attempt as WireAttempt,
   Run as WireRun,
   RunWithAttempts as WireRunWithAttempts,
@@ -106,6 +110,8 @@ export type RedriveForecast = z.output<typeof RedriveForecastSchema>
 export type Redrive = WireRedrive
 export type AuditEntry = WireAuditEntry
 export type AuditEntryWithChanges = WireAuditEntryWithChanges
+export type Queue = WireQueue
+export type QueueEdit = z.input<typeof EditQueueSchema>
 export type Target = WireTarget
 export type TargetEdit = z.input<typeof EditTargetSchema>
 

@@ -11,6 +11,7 @@ import { useSettled } from '../components/settled.ts'
 import { LOOKS } from '../components/state.ts'
 import { titleOf } from '../components/task-acts.tsx'
 import classes from './palette.module.css'
+import { SETTINGS_SECTIONS } from './settings-sections.ts'
 import { endTyping } from './typed-ahead.ts'
 
 const TYPING_MS = 150
@@ -111,14 +112,17 @@ function useEntries(typed: string): readonly Entry[] {
     { id: 'tasks', label: 'Tasks', icon: 'tasks', go: () => void navigate({ to: '/tasks' }) },
     { id: 'runs', label: 'Runs', icon: 'runs', go: () => void navigate({ to: '/runs' }) },
     { id: 'dead', label: 'Dead letters', icon: 'dead', go: () => void navigate({ to: '/dead-letters' }) },
+    { id: 'queues', label: 'Queues', icon: 'queues', go: () => void navigate({ to: '/queues' }) },
     { id: 'targets', label: 'Targets', icon: 'targets', go: () => void navigate({ to: '/targets' }) },
     { id: 'nodes', label: 'Nodes and shards', icon: 'nodes', go: () => void navigate({ to: '/nodes' }) },
-    {
-      id: 'settings',
-      label: 'Settings: limits, blackouts, subscriptions',
-      icon: 'settings',
-      go: () => void navigate({ to: '/settings' }),
-    },
+    ...SETTINGS_SECTIONS.map(
+      (section): Entry => ({
+        id: section,
+        label: `Settings: ${section.replaceAll('-', ' ')}`,
+        icon: 'settings',
+        go: () => void navigate({ to: '/settings/$section', params: { section } }),
+      }),
+    ),
     {
       id: 'audit-log',
       label: 'Audit log: who changed what',

@@ -1,9 +1,13 @@
 import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { chooseProject, chosenProject } from '../api/chosen-project.ts'
 import { meQuery } from '../api/me.ts'
-import { projectsQuery } from '../api/projects.ts'
+import { MOST_CHOICES, projectsQuery } from '../api/projects.ts'
 import classes from './shell.module.css'
+
+/** No project has this name. */
+const ALL = '…'
 
 /** Which project is shown, for whoever has access to several. */
 export function ProjectSwitch() {
@@ -11,19 +15,28 @@ export function ProjectSwitch() {
   const { data: projects } = useQuery(projectsQuery)
   const chosen = chosenProject()
   const shown = chosen ?? me?.project ?? null
+  const navigate = useNavigate()
   if (!projects || shown === null) return null
   const names = projects.map(({ name }) => name)
   const isListed = names.includes(shown)
   if (isListed && names.length < 2) return null
   return (
     <NativeSelect
-      className={classes.zone}
+      className={classes.project}
       size="sm"
       aria-label="Project"
       value={shown}
-      onChange={(event) => chooseProject(event.currentTarget.value)}
+      onChange={({ currentTarget: { value } }) =>
+        value === ALL
+          ? void navigate({ to: '/settings/$section', params: { section: 'projects' } })
+          : chooseProject(value)
+      }
       // One that was archived, or is no longer theirs, stays visible until another is chosen.
-      data={isListed ? names : [shown, ...names]}
+      data={[
+        ...(isListed ? [] : [shown]),
+        ...names,
+        ...(names.length < MOST_CHOICES ? [] : [{ value: ALL, label: 'All projects…' }]),
+      ]}
     />
   )
 }

@@ -4,6 +4,8 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
+  redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
 import { isSignInFailure, type SignInFailure } from '../../src/core/access/sign-in-failure.ts'
@@ -18,6 +20,8 @@ import { Broken, NothingHere } from './broken.tsx'
 import { Frame } from './frame.tsx'
 import {
   choiceIn,
+  type NameSearch,
+  namePartIn,
   parseSearch,
   type RowSearch,
   rowIn,
@@ -25,6 +29,7 @@ import {
   stringifySearch,
   textIn,
 } from './search.ts'
+import { SETTINGS_SECTIONS, type SettingsSection } from './settings-sections.ts'
 
 const root = createRootRoute({
   component: Frame,
@@ -70,9 +75,10 @@ const newTask = createRoute({
   },
 })
 
-/** Panels that open over the settings. */
-export const SETTINGS_PANELS = ['blackout', 'subscription', 'secret', 'member', 'key', 'project'] as const
-export type SettingsPanel = (typeof SETTINGS_PANELS)[number]
+/** What the address of a section holds: whether the panel is open that adds something, too. */
+interface SettingsSearch extends NameSearch {
+  readonly panel?: 'new'
+}
 
 export const TASK_TABS = ['runs', 'upcoming', 'ledger', 'backfills', 'versions', 'definition'] as const
 export type TaskTab = (typeof TASK_TABS)[number]
@@ -131,6 +137,19 @@ const run = createRoute({
   component: lazyRouteComponent(() => import('../screens/run/run-screen.tsx'), 'RunScreen'),
 })
 
+const queues = createRoute({
+  getParentRoute: () => root,
+  path: '/queues',
+  component: lazyRouteComponent(() => import('../screens/queues/queues-screen.tsx'), 'QueuesScreen'),
+  validateSearch: (search): NameSearch => namePartIn(search),
+})
+
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: '/queues/$queue',
+  component: lazyRouteComponent(() => import('../screens/queues/queue-screen.tsx'), 'QueueScreen'),
+})
+
 const targets = createRoute({
   getParentRoute: () => root,
   path: '/targets',
@@ -180,11 +199,26 @@ const deadLetters = createRoute({
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
-  component: lazyRouteComponent(() => import('../screens/settings/settings-screen.tsx'), 'SettingsScreen'),
-  validateSearch: (search): { panel?: SettingsPanel } => {
-    const panel = choiceIn(search, 'panel', SETTINGS_PANELS)
-    return panel === undefined ? {} : { panel }
+  beforeLoad: () => {
+    throw redirect({ to: '/settings/$section', params: { section: SETTINGS_SECTIONS[0] }, replace: true })
   },
+})
+
+const settingsSection = createRoute({
+  getParentRoute: () => root,
+  path: '/settings/$section',
+  component: lazyRouteComponent(() => import('../screens/settings/settings-screen.tsx'), 'SettingsScreen'),
+  params: {
+    parse: ({ section }): { section: SettingsSection } => {
+      const known = SETTINGS_SECTIONS.find((name) => name === section)
+      if (known === undefined) throw notFound()
+      return { section: known }
+    },
+  },
+  validateSearch: (search): SettingsSearch => ({
+    ...(search['panel'] === 'new' ? { panel: 'new' } : {}),
+    ...namePartIn(search),
+  }),
 })
 
 const signIn = createRoute({
@@ -208,12 +242,15 @@ export const router = createRouter({
     runs,
     run,
     deadLetters,
+    queues,
+    queue,
     targets,
     target,
     nodes,
     auditLog,
     auditEntry,
     settings,
+    settingsSection,
   ]),
   parseSearch,
   stringifySearch,

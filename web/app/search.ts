@@ -38,6 +38,17 @@ export function rowIn(search: RawSearch): RowSearch {
   return row === undefined ? {} : { row }
 }
 
+/** The part of names that a list is narrowed down to. */
+export interface NameSearch {
+  readonly q?: string
+}
+
+export function namePartIn(search: RawSearch): NameSearch {
+  const q = textIn(search, 'q')?.slice(0, MAX_NAME_PART)
+  return q ? { q } : {}
+}
+
+const MAX_NAME_PART = 100
 const MAX_TEXT = 200
 
 /** The value under a name when it is one of those that are known. */

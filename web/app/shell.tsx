@@ -33,6 +33,7 @@ const PLACES = [
   { to: '/tasks', label: 'Tasks', icon: 'tasks' },
   { to: '/runs', label: 'Runs', icon: 'runs' },
   { to: '/dead-letters', label: 'Dead letters', icon: 'dead' },
+  { to: '/queues', label: 'Queues', icon: 'queues' },
   { to: '/targets', label: 'Targets', icon: 'targets' },
   { to: '/nodes', label: 'Nodes', icon: 'nodes' },
   { to: '/settings', label: 'Settings', icon: 'settings' },
@@ -67,10 +68,9 @@ export function Shell() {
             <Icon name="bell" size={22} />
             <span>Belfry</span>
           </Link>
-          <Places />
+          <ProjectSwitch />
           <div className={classes.tools}>
             <LiveDot />
-            <ProjectSwitch />
             <ZoneSwitch />
             <ActionIcon
               variant="default"
@@ -86,6 +86,7 @@ export function Shell() {
             <NewTaskButton />
           </div>
         </div>
+        <Places />
         <Offline />
       </header>
       <main id="content" className={classes.main} tabIndex={-1}>
@@ -105,7 +106,7 @@ function SignedIn() {
   const { data: me } = useQuery(meQuery)
   if (!me || me.kind === 'anonymous') return null
   return (
-    <Suspense>
+    <Suspense fallback={<span className={classes.icon} />}>
       <UserMenu me={me} />
     </Suspense>
   )
@@ -121,10 +122,13 @@ function Offline() {
   )
 }
 
+/** Nodes serve all projects: only whoever has a role in all of them sees them. */
 function Places() {
+  const { data: me } = useQuery(meQuery)
+  const places = PLACES.filter(({ to }) => to !== '/nodes' || me?.installationRole !== null)
   return (
     <nav className={classes.places} aria-label="Main">
-      {PLACES.map(({ to, label, icon }) => (
+      {places.map(({ to, label, icon }) => (
         <Link
           key={to}
           to={to}

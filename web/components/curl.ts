@@ -1,4 +1,7 @@
 /** The request that a button sends, for a terminal. */
+import { projectHeader } from '../api/chosen-project.ts'
+import { meQuery } from '../api/me.ts'
+import { queryClient } from '../api/query-client.ts'
 import { shellLines } from './shell.ts'
 
 export interface TwinRequest {
@@ -8,9 +11,15 @@ export interface TwinRequest {
   readonly ifMatch?: string
 }
 
+/** On a server with keys a program needs one; it is taken from where the command line takes it from. */
+const AUTHORIZATION = ' \\\n  -H "authorization: Bearer $BELFRY_KEY"'
+
 export function curlOf({ method, path, body, ifMatch }: TwinRequest): string {
-  return shellLines([
+  const isOpen = queryClient.getQueryData(meQuery.queryKey)?.kind === 'anonymous'
+  const headers = Object.entries(projectHeader(path)).map(([name, value]) => ['-H', `${name}: ${value}`])
+  const line = shellLines([
     ['curl', '-X', method, `${location.origin}${path}`],
+    ...headers,
     ...(ifMatch === undefined ? [] : [['-H', `if-match: ${ifMatch}`]]),
     ...(body === undefined
       ? []
@@ -19,4 +28,5 @@ export function curlOf({ method, path, body, ifMatch }: TwinRequest): string {
           ['-d', JSON.stringify(body, null, 2)],
         ]),
   ])
+  return isOpen ? line : line + AUTHORIZATION
 }

@@ -41,7 +41,6 @@ export function DeleteTask({ task, onClose, onDeleted }: DeleteTaskProps) {
       twin={{ method: 'DELETE', path: `/v1/tasks/${task.id}` }}
       command={`belfry task delete ${task.id}`}
       button="Delete"
-      keep="Cancel"
       isHarmful
       act={remove}
     />

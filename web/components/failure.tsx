@@ -11,11 +11,15 @@ interface FailureProps {
 /** What the server said, in its own words, with the request id for whoever reads its log. */
 export function Failure({ error, onRetry }: FailureProps) {
   const problem = error instanceof ApiError ? error.problem : null
+  // The detail only repeats them.
+  const fields = problem?.errors ?? []
   return (
     <div className={classes.failure} role="alert">
       <p className={classes.title}>{problem?.title ?? 'Something went wrong'}</p>
-      <p>{problem?.detail ?? String(error instanceof Error ? error.message : error)}</p>
-      {problem?.errors?.map(({ pointer, detail }) => (
+      {fields.length === 0 && (
+        <p>{problem?.detail ?? String(error instanceof Error ? error.message : error)}</p>
+      )}
+      {fields.map(({ pointer, detail }) => (
         <p key={pointer + detail}>
           <code>{pointer}</code> {detail}
         </p>

@@ -44,7 +44,7 @@ export function fieldsOf<Fields extends object>(text: string | null, start: Fiel
 export const haveSameNames = (one: object, other: object): boolean =>
   Object.keys(one).toSorted().join() === Object.keys(other).toSorted().join()
 
-interface KeptFields<Fields> {
+export interface KeptFields<Fields> {
   /** What the fields were before anything was written. */
   readonly start: Fields
   readonly fields: Fields

@@ -1,13 +1,23 @@
 import { TextInput, type TextInputProps } from '@mantine/core'
+import { useProblem } from './field-problems.ts'
 
-export interface TextFieldProps extends Omit<TextInputProps, 'value' | 'onChange'> {
+export interface TextFieldProps extends Omit<TextInputProps, 'value' | 'onChange' | 'pointer'> {
   readonly value: string
   readonly onText: (text: string) => void
+  /** Where it goes in the request: what the server says about it is shown here. */
+  readonly pointer?: string
 }
 
 /** A line of text that somebody else keeps. */
-export function TextField({ onText, ...props }: TextFieldProps) {
-  return <TextInput {...props} onChange={(event) => onText(event.currentTarget.value)} />
+export function TextField({ onText, pointer, ...props }: TextFieldProps) {
+  const problem = useProblem(pointer)
+  return (
+    <TextInput
+      {...props}
+      error={props.error ?? problem}
+      onChange={(event) => onText(event.currentTarget.value)}
+    />
+  )
 }
 
 interface ReasonFieldProps {

@@ -11,11 +11,10 @@ interface TypedFilterProps {
   readonly onChange: (value: string) => void
   /** The one that `/` goes to. */
   readonly isMain?: boolean
-  readonly className?: string | undefined
 }
 
 /** A text that a list is narrowed down by. */
-export function TypedFilter({ label, value, onChange, isMain, className }: TypedFilterProps) {
+export function TypedFilter({ label, value, onChange, isMain }: TypedFilterProps) {
   const [typed, setTyped] = useState(value)
   const [known, setKnown] = useState(value)
   // The address changed by itself, as with the back button: it wins over what was typed before.
@@ -33,7 +32,6 @@ export function TypedFilter({ label, value, onChange, isMain, className }: Typed
   }, [typed, value, onChange])
   return (
     <TextInput
-      className={className}
       aria-label={label}
       placeholder={label}
       value={typed}

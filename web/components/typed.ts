@@ -24,3 +24,6 @@ export function given<K extends string>(name: K, text: string): Partial<Record<K
   const typed = text.trim()
   return typed === '' ? {} : ({ [name]: typed } as Record<K, string>)
 }
+
+/** What was typed with commas between. */
+export const listOf = (text: string): string[] => text.split(',').flatMap((part) => part.trim() || [])

@@ -1,12 +1,12 @@
 import { useEffect } from 'react'
 
-/** What a query in pages knows of itself. */
-interface Pages {
+/** What a query knows of itself; one that is not read in pages has no next one. */
+export interface Pages {
   readonly isPending: boolean
   readonly isError: boolean
-  readonly hasNextPage: boolean
-  readonly isFetchingNextPage: boolean
-  readonly fetchNextPage: () => Promise<unknown>
+  readonly hasNextPage?: boolean
+  readonly isFetchingNextPage?: boolean
+  readonly fetchNextPage?: () => Promise<unknown>
 }
 
 /**
@@ -14,10 +14,10 @@ interface Pages {
  * Tells whether it is still looking.
  */
 export function useUntilFound(query: Pages, found: number): boolean {
-  const { isPending, isError, hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  const { isPending, isError, hasNextPage = false, isFetchingNextPage = false, fetchNextPage } = query
   const isLooking = found === 0 && hasNextPage && !isError
   useEffect(() => {
-    if (isLooking && !isFetchingNextPage) void fetchNextPage()
+    if (isLooking && !isFetchingNextPage) void fetchNextPage?.()
   }, [isLooking, isFetchingNextPage, fetchNextPage])
   return isPending || isLooking
 }

@@ -63,12 +63,12 @@ export function forms({ visit }: TestBrowser, { node }: TestServer): void {
       action: { type: 'webhook', url: 'http://127.0.0.1:9/', body: { day: 1 } },
       schedule: { type: 'every', interval: '1h' },
     })
-    const { page } = await visit(`${node.url}/settings?panel=blackout`)
+    const { page } = await visit(`${node.url}/settings/blackouts?panel=new`)
     const found = page.getByRole('dialog').getByText('Your unsaved changes were restored.')
     const dialog = page.getByRole('dialog')
     const panels = [
-      { address: '/settings?panel=blackout', label: 'Name', text: 'a long freeze' },
-      { address: '/settings?panel=subscription', label: 'URL', text: 'https://example.com/kept' },
+      { address: '/settings/blackouts?panel=new', label: 'Name', text: 'a long freeze' },
+      { address: '/settings/subscriptions?panel=new', label: 'URL', text: 'https://example.com/kept' },
       { address: `/tasks/${task.id}?panel=trigger`, label: 'Body', text: '{"day": 2}' },
       { address: `/tasks/${task.id}?panel=backfill`, label: 'Rate', text: '7/s' },
     ]

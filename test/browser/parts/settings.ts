@@ -1,4 +1,4 @@
-/** The settings of the project are read and changed on one page. */
+/** The settings of the project are read and changed, a section at a time. */
 import { expect, test } from 'vitest'
 import type { TestBrowser } from '../../support/browser.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -7,7 +7,7 @@ import type { TestServer } from './server.ts'
 
 export function settings({ visit }: TestBrowser, { node }: TestServer): void {
   test('a secret is set and set again, and is not deleted while a task uses it', async () => {
-    const { page } = await visit(`${node.url}/settings`, { expected: /409/ })
+    const { page } = await visit(`${node.url}/settings/secrets`, { expected: /409/ })
     const list = page.getByRole('list', { name: 'Secrets' })
     await page.getByRole('button', { name: 'New secret' }).click()
     const panel = page.getByRole('dialog', { name: 'New secret' })
@@ -21,7 +21,7 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
       action,
       schedule: { type: 'manual' },
     })
-    await list.getByRole('button', { name: 'Set a new value of SEEN_NOWHERE' }).click()
+    await list.getByRole('button', { name: 'New value SEEN_NOWHERE' }).click()
     await page.getByLabel('Value', { exact: true }).fill('canary-again')
     await page.getByRole('button', { name: 'Set value' }).click()
     await list.getByText('version 2').waitFor()
@@ -36,9 +36,8 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     expect(await page.content()).not.toContain('canary')
   })
 
-  test('limits are changed, a weekly blackout is created and removed, and a subscription shows its secret once', async () => {
-    const sink = await startSink(() => ({ status: 500 }))
-    const { page } = await visit(`${node.url}/settings`, { expected: /422/ })
+  test('limits are changed, and what is wrong with one is said beside it', async () => {
+    const { page } = await visit(`${node.url}/settings/limits`, { expected: /422/ })
     const save = () => page.getByRole('button', { name: 'Save limits' }).click()
 
     await page.getByLabel('Minimum interval between runs').fill('often')
@@ -49,13 +48,17 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await page.getByLabel('Maximum number of tasks', { exact: true }).fill('1000000')
     await save()
     await page.getByText('Limits saved.').waitFor()
-    await page.getByText(/^[\d,]+ of 1,000,000 used$/).waitFor()
+    await page.getByText(/^[\d\s]+ of 1\s000\s000 used$/).waitFor()
 
     const { body } = await node.request('GET', '/v1/projects/default')
     expect(body.limits).toMatchObject({ minPeriod: '1s', maxAhead: '365d', maxTasks: 1_000_000 })
     const none = { minPeriod: null, maxAhead: null, maxTasks: null }
     await node.request('PATCH', '/v1/projects/default', { limits: none })
+  })
 
+  test('a weekly blackout is created in the first section of the settings, and removed again', async () => {
+    const { page } = await visit(`${node.url}/settings`)
+    await page.waitForURL(/\/settings\/blackouts$/)
     const blackouts = page.getByRole('list', { name: 'Blackouts' })
     await page.getByRole('button', { name: 'New blackout' }).click()
     const panel = page.getByRole('dialog', { name: 'New blackout' })
@@ -67,14 +70,18 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     await panel.getByRole('button', { name: 'Create blackout' }).click()
     await blackouts.getByText('weekends').waitFor()
     const set = (await node.request('GET', '/v1/blackouts')).body
-    await blackouts.getByRole('button', { name: 'Remove…' }).click()
+    await blackouts.getByRole('button', { name: 'Remove weekends' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
     await blackouts.getByText('weekends').waitFor({ state: 'detached' })
 
     expect(set.items).toMatchObject([
       { name: 'weekends', window: { type: 'weekly', days: ['sat', 'sun'], timezone: 'Europe/Berlin' } },
     ])
+  })
 
+  test('a subscription shows its secret once, and why its deliveries fail', async () => {
+    const sink = await startSink(() => ({ status: 500 }))
+    const { page } = await visit(`${node.url}/settings/subscriptions`)
     const list = page.getByRole('list', { name: 'Subscriptions' })
     await page.getByRole('button', { name: 'New subscription' }).click()
     await page.getByLabel('URL', { exact: true }).fill(sink.url)
@@ -90,12 +97,42 @@ export function settings({ visit }: TestBrowser, { node }: TestServer): void {
     )
     await page.reload()
     await list.getByText('failing').waitFor()
-    await list.getByRole('button', { name: 'Delete…' }).click()
+    await list.getByRole('button', { name: 'Delete who is told' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('No subscriptions yet.').waitFor()
 
     expect(secret).toMatch(/^whsec_/)
     expect((await node.request('GET', '/v1/subscriptions')).body.items).toEqual([])
+  })
+
+  test('changes of a chosen kind are subscribed to, and Back closes the panel without losing a word', async () => {
+    const sink = await startSink()
+    const { page } = await visit(`${node.url}/settings/subscriptions`)
+    const panel = page.getByRole('dialog', { name: 'New subscription' })
+    await page.getByRole('button', { name: 'New subscription' }).click()
+    await panel.getByLabel('URL', { exact: true }).fill(sink.url)
+    await page.goBack()
+    await panel.waitFor({ state: 'detached' })
+    await page.goForward()
+    await panel.getByText('Your unsaved changes were restored.').waitFor()
+    await panel.getByLabel('Events').selectOption('changes')
+    await panel.getByLabel('Changes', { exact: true }).first().fill('queue.p')
+    await page.getByRole('option', { name: 'queue.pause' }).click()
+    await page.keyboard.press('Escape')
+    await page.getByRole('option', { name: 'key.create' }).waitFor({ state: 'hidden' })
+    await panel.getByText('each change in the audit log of this project of the kind queue.pause').waitFor()
+    await panel.getByRole('button', { name: 'Subscribe' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    const list = page.getByRole('list', { name: 'Subscriptions' })
+    await list.getByText('changes in the audit log: queue.pause').waitFor()
+
+    await node.request('POST', '/v1/queues/watched/pause')
+    await node.request('POST', '/v1/queues/watched/resume')
+
+    await eventually(async () => sink.hits.length > 0, { withinMs: 30_000 })
+    const { body } = await node.request('GET', '/v1/subscriptions')
+    expect(body.items[0].filter).toEqual({ events: ['audit-log'], actions: ['queue.pause'] })
+    await node.request('DELETE', `/v1/subscriptions/${body.items[0].id}`)
   })
 
   test('a change is found in the audit log, with who made it, why, and what was before', async () => {

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { auditEntryQuery } from '../../api/audit-log.ts'
-import { ApiError } from '../../api/client.ts'
+import { isNotThere } from '../../api/client.ts'
 import type { AuditEntryWithChanges } from '../../api/wire.ts'
 import { ChangeList } from '../../components/change-list.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
@@ -10,8 +10,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Instant } from '../../components/instant.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
-import { useTitle } from '../../components/title.ts'
-import classes from './audit-log.module.css'
+import { Screen } from '../../components/screen.tsx'
 import { actorWords, Subject } from './words.tsx'
 
 const route = getRouteApi('/audit-log/$entryId')
@@ -20,9 +19,8 @@ export function AuditEntryScreen() {
   const { entryId } = route.useParams()
   const { scope } = route.useSearch()
   const { data: entry, error, refetch } = useQuery(auditEntryQuery(entryId, scope))
-  useTitle(entry?.action ?? 'Audit log')
   if (error && !entry)
-    return isUnknown(error) ? (
+    return isNotThere(error) ? (
       <Nothing words="This entry does not exist, or is no longer kept.">
         <Link to="/audit-log">Audit log</Link>
       </Nothing>
@@ -31,20 +29,16 @@ export function AuditEntryScreen() {
     )
   if (!entry) return <Bones count={4} />
   return (
-    <div className={classes.screen}>
-      <h1>{entry.action}</h1>
+    <Screen title={entry.action} aside={<Link to="/audit-log">Audit log</Link>}>
       <EntryFacts entry={entry} />
       {entry.changes.length > 0 && (
         <Panel title="Before and after">
           <ChangeList changes={entry.changes} label="Before and after" />
         </Panel>
       )}
-    </div>
+    </Screen>
   )
 }
-
-const isUnknown = (error: unknown): boolean =>
-  error instanceof ApiError && (error.problem.status === 404 || error.problem.status === 422)
 
 function EntryFacts({ entry }: { readonly entry: AuditEntryWithChanges }) {
   const { subject, actor, project } = entry

@@ -1,20 +1,20 @@
 /** Who changed what, latest first. */
-import { Button, NativeSelect } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '../../../src/core/audit-log/audit-action.ts'
 import { auditLogQuery } from '../../api/audit-log.ts'
+import { itemsOf } from '../../api/pages.ts'
 import type { AuditEntry } from '../../api/wire.ts'
-import { Failure } from '../../components/failure.tsx'
 import { Distance } from '../../components/instant.tsx'
 import { SinceFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
-import { Bones, Panel } from '../../components/panel.tsx'
+import { More, Paged } from '../../components/paged.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { Filters, Screen } from '../../components/screen.tsx'
 import { useFrom } from '../../components/span.ts'
-import { useTitle } from '../../components/title.ts'
+import { Table } from '../../components/table.tsx'
 import { TypedFilter } from '../../components/typed-filter.tsx'
-import { useUntilFound } from '../../components/until-found.ts'
-import classes from './audit-log.module.css'
 import { type AuditFilters, auditFilters } from './filters.ts'
 import { actorWords, Subject } from './words.tsx'
 
@@ -23,7 +23,6 @@ const route = getRouteApi('/audit-log')
 const LOOK_AGAIN_MS = 10_000
 
 export function AuditLogScreen() {
-  useTitle('Audit log')
   const filters = auditFilters(route.useSearch())
   const { scope, action, kind: subjectKind, subject, actor, since } = filters
   const query = useInfiniteQuery({
@@ -31,31 +30,18 @@ export function AuditLogScreen() {
     placeholderData: keepPreviousData,
     refetchInterval: LOOK_AGAIN_MS,
   })
-  const entries = query.data?.pages.flatMap(({ items }) => items) ?? []
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
-  const isSearching = useUntilFound(query, entries.length)
+  const entries = itemsOf(query.data)
+  const nothing = <NoEntries isFiltered={Object.keys(filters).length > 0} />
   return (
-    <div className={classes.screen}>
-      <h1>Audit log</h1>
-      <Filters filters={filters} />
-      {isSearching && <Bones count={8} />}
-      {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
-      {!isSearching && !query.isError && entries.length === 0 && (
-        <NoEntries isFiltered={Object.keys(filters).length > 0} />
-      )}
-      {entries.length > 0 && (
+    <Screen title="Audit log">
+      <AuditFilterBar filters={filters} />
+      <Paged query={query} count={entries.length} bones={8} nothing={nothing}>
         <Panel title="Latest first" flush>
           <EntryTable entries={entries} scope={scope} />
-          {hasNextPage && (
-            <div className={classes.more}>
-              <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                Earlier changes
-              </Button>
-            </div>
-          )}
+          <More query={query}>Earlier changes</More>
         </Panel>
-      )}
-    </div>
+      </Paged>
+    </Screen>
   )
 }
 
@@ -76,28 +62,15 @@ interface EntryTableProps {
   readonly scope: AuditFilters['scope']
 }
 
+const COLUMNS = ['When', 'Change', 'What', 'Who', 'Address', 'Reason'] as const
+
 function EntryTable({ entries, scope }: EntryTableProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label="Changes">
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Change</th>
-            <th scope="col">What</th>
-            <th scope="col">Who</th>
-            <th scope="col">Address</th>
-            <th scope="col">Reason</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <EntryRow key={entry.id} entry={entry} scope={scope} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Changes" columns={COLUMNS}>
+      {entries.map((entry) => (
+        <EntryRow key={entry.id} entry={entry} scope={scope} />
+      ))}
+    </Table>
   )
 }
 
@@ -113,14 +86,14 @@ function EntryRow({ entry, scope }: { readonly entry: AuditEntry; readonly scope
         </Link>
         {entry.count > 1 && ` ×${entry.count}`}
       </th>
-      <td data-label="what" className={classes.wide}>
+      <td data-label="what" data-wide>
         <Subject subject={entry.subject} />
       </td>
-      <td data-label="by" className={classes.wide}>
+      <td data-label="by" data-wide>
         {actorWords(entry)}
       </td>
       <td data-label="from">{entry.address ?? '–'}</td>
-      <td data-label="because" className={classes.wide}>
+      <td data-label="because" data-wide>
         {entry.reason ?? '–'}
       </td>
     </tr>
@@ -129,12 +102,12 @@ function EntryRow({ entry, scope }: { readonly entry: AuditEntry; readonly scope
 
 const SCOPE_WORDS = { '': 'This project', installation: 'Installation', all: 'Everything' } as const
 
-function Filters({ filters }: { readonly filters: AuditFilters }) {
+function AuditFilterBar({ filters }: { readonly filters: AuditFilters }) {
   const navigate = useNavigate()
   const choose = (change: Record<string, string>) =>
     void navigate({ to: '/audit-log', search: { ...filters, ...change } as AuditFilters, replace: true })
   return (
-    <search className={classes.filters}>
+    <Filters>
       <NativeSelect
         aria-label="Change"
         value={filters.action ?? ''}
@@ -168,6 +141,6 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
         onChange={(event) => choose({ scope: event.currentTarget.value })}
         data={Object.entries(SCOPE_WORDS).map(([value, label]) => ({ value, label }))}
       />
-    </search>
+    </Filters>
   )
 }

@@ -43,5 +43,11 @@ function SubjectLink({ kind, id, words }: SubjectLinkProps) {
         {words}
       </Link>
     )
+  if (kind === 'queue')
+    return (
+      <Link to="/queues/$queue" params={{ queue: id }}>
+        {words}
+      </Link>
+    )
   return words
 }

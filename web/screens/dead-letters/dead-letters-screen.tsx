@@ -6,12 +6,12 @@ import { useMemo } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { groupsQuery } from '../../api/dead-letters.ts'
 import type { LetterFilter } from '../../api/wire.ts'
-import { Failure } from '../../components/failure.tsx'
 import { SinceFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
-import { Bones, Panel } from '../../components/panel.tsx'
+import { Paged } from '../../components/paged.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { Filters, Screen } from '../../components/screen.tsx'
 import { type Span, useFrom } from '../../components/span.ts'
-import { useTitle } from '../../components/title.ts'
 import classes from './dead-letters.module.css'
 import { DismissPanel } from './dismiss-panel.tsx'
 import { groupFilter } from './group-filter.ts'
@@ -28,7 +28,6 @@ const BY_WORDS: Readonly<Record<Grouping, string>> = {
 }
 
 export function DeadLettersScreen() {
-  useTitle('Dead letters')
   const { by = 'error', since, task, group, panel } = route.useSearch()
   const navigate = useNavigate()
   const from = useFrom(since)
@@ -54,18 +53,20 @@ export function DeadLettersScreen() {
   const meant = panel && opened ? groupFilter(by, opened.key, around) : around
   const close = () => go({ panel: undefined })
   return (
-    <div className={classes.screen}>
-      <div className={classes.head}>
-        <h1>Dead letters</h1>
-        {query.data && total > 0 && (
+    <Screen
+      title="Dead letters"
+      aside={
+        query.data &&
+        total > 0 && (
           <span className={classes.small} role="status">
             {formatCount(total)}
             {query.data.isComplete ? '' : '+'} permanently failed {total === 1 ? 'run needs' : 'runs need'}{' '}
             attention
           </span>
-        )}
-      </div>
-      <search className={classes.filters}>
+        )
+      }
+    >
+      <Filters>
         <NativeSelect
           aria-label="Group by"
           value={by}
@@ -91,13 +92,13 @@ export function DeadLettersScreen() {
             </Button>
           </span>
         )}
-      </search>
-      {query.isPending && <Bones count={4} />}
-      {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
-      {query.data && groups.length === 0 && (
-        <NoLetters isFiltered={since !== undefined || task !== undefined} />
-      )}
-      {groups.length > 0 && (
+      </Filters>
+      <Paged
+        query={query}
+        count={groups.length}
+        bones={4}
+        nothing={<NoLetters isFiltered={since !== undefined || task !== undefined} />}
+      >
         <Panel title={`Permanently failed, ${BY_WORDS[by].toLowerCase()}`} flush>
           <GroupList
             groups={groups}
@@ -108,7 +109,7 @@ export function DeadLettersScreen() {
             onAct={(key, act) => go({ group: key, panel: act })}
           />
         </Panel>
-      )}
+      </Paged>
       <Redrives />
       {query.data && panel === 'redrive' && (
         <RedrivePanel filter={meant} {...(opened ? { group: opened } : {})} by={by} onClose={close} />
@@ -116,7 +117,7 @@ export function DeadLettersScreen() {
       {query.data && panel === 'dismiss' && (
         <DismissPanel filter={meant} {...(opened ? { group: opened } : {})} by={by} onClose={close} />
       )}
-    </div>
+    </Screen>
   )
 }
 

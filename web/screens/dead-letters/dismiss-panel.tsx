@@ -29,7 +29,6 @@ export function DismissPanel({ filter, group, by, onClose }: LetterPanelProps) {
       ]}
       twin={{ method: 'POST', path: '/v1/dead-letters/dismiss', body: { filter } }}
       button="Dismiss"
-      keep="Cancel"
       isHarmful
       act={go}
     />

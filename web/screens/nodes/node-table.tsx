@@ -2,7 +2,8 @@ import { formatCount } from '../../../src/core/words/time.ts'
 import type { Node } from '../../api/overview.ts'
 import { Distance, Instant } from '../../components/instant.tsx'
 import type { AnyState } from '../../components/state.ts'
-import { StateShape } from '../../components/state-mark.tsx'
+import { StateMark } from '../../components/state-mark.tsx'
+import { Table } from '../../components/table.tsx'
 import classes from './nodes-screen.module.css'
 
 /** The state of a node uses the shape and colour of the run state that matches it. */
@@ -12,30 +13,24 @@ const LOOK_LIKE: Readonly<Record<Node['state'], AnyState>> = {
   dead: 'cancelled',
 }
 
+const COLUMNS = [
+  'State',
+  'Name',
+  'Roles',
+  'Version',
+  'Runs / slots',
+  'Shards',
+  'Last heartbeat',
+  'Started',
+] as const
+
 export function NodeTable({ nodes, label }: { readonly nodes: readonly Node[]; readonly label: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Name</th>
-            <th scope="col">Roles</th>
-            <th scope="col">Version</th>
-            <th scope="col">Runs / slots</th>
-            <th scope="col">Shards</th>
-            <th scope="col">Last heartbeat</th>
-            <th scope="col">Started</th>
-          </tr>
-        </thead>
-        <tbody>
-          {nodes.map((node) => (
-            <NodeRow key={node.id} node={node} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label={label} columns={COLUMNS}>
+      {nodes.map((node) => (
+        <NodeRow key={node.id} node={node} />
+      ))}
+    </Table>
   )
 }
 
@@ -43,15 +38,15 @@ function NodeRow({ node }: { readonly node: Node }) {
   return (
     <tr>
       <td>
-        <span className={classes.state} title={node.detail ?? undefined}>
-          <StateShape state={LOOK_LIKE[node.state]} /> {node.state}
+        <span title={node.detail ?? undefined}>
+          <StateMark state={LOOK_LIKE[node.state]} text={node.state} />
           {node.reason && <span className={classes.small}> {node.reason}</span>}
         </span>
       </td>
       <th scope="row" title={node.id}>
         {node.name}
       </th>
-      <td data-label="roles">
+      <td data-label="roles" data-wide>
         {node.roles.join(' ')}
         {node.offers && <div className={classes.small}>{offerOf(node.offers)}</div>}
       </td>
@@ -65,7 +60,7 @@ function NodeRow({ node }: { readonly node: Node }) {
       <td data-label="heartbeat">
         <Distance at={node.deadAt ?? node.beatAt} />
       </td>
-      <td data-label="started">
+      <td data-label="started" data-wide>
         <Instant at={node.startedAt} />
       </td>
     </tr>

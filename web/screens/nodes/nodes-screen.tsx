@@ -3,14 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { type Node, nodesQuery, shardsQuery } from '../../api/overview.ts'
 import { Failure } from '../../components/failure.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
+import { Screen } from '../../components/screen.tsx'
 import { ServerLine } from '../../components/server-line.tsx'
-import { useTitle } from '../../components/title.ts'
 import { NodeTable } from './node-table.tsx'
 import classes from './nodes-screen.module.css'
 import { ShardMap } from './shard-map.tsx'
 
 export function NodesScreen() {
-  useTitle('Nodes')
   const nodes = useQuery(nodesQuery)
   const shards = useQuery(shardsQuery)
   const error = nodes.error ?? shards.error
@@ -21,8 +20,7 @@ export function NodesScreen() {
   const here = nodes.data.filter(isHere)
   const gone = nodes.data.filter((node) => !isHere(node))
   return (
-    <div className={classes.screen}>
-      <h1>Nodes, workers and shards</h1>
+    <Screen title="Nodes, workers and shards">
       <Panel title={here.length === 1 ? 'One node' : `${here.length} nodes`} flush>
         <NodeTable nodes={here} label="Nodes" />
       </Panel>
@@ -40,6 +38,6 @@ export function NodesScreen() {
           </div>
         </details>
       )}
-    </div>
+    </Screen>
   )
 }

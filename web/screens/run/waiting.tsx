@@ -18,7 +18,7 @@ interface WaitingProps {
 export function Waiting({ run, task }: WaitingProps) {
   const { data } = useQuery({ ...whyQuery(task), refetchInterval: ASK_AGAIN_MS })
   if (!data || data.facts.runId !== run.id || data.code === 'starting') return null
-  const { target } = data.facts
+  const { target, queue } = data.facts
   return (
     <Panel title="Waiting" aside={<code>{data.code}</code>}>
       <p>
@@ -26,6 +26,11 @@ export function Waiting({ run, task }: WaitingProps) {
         {target && (
           <Link to="/targets/$target" params={{ target }}>
             View this target
+          </Link>
+        )}{' '}
+        {queue && (
+          <Link to="/queues/$queue" params={{ queue }}>
+            View this queue
           </Link>
         )}
       </p>

@@ -1,54 +1,39 @@
 /** The runs of all tasks, latest first. */
-import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { itemsOf } from '../../api/pages.ts'
 import { runsQuery } from '../../api/runs.ts'
 import { refreshMs } from '../../app/live.ts'
-import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
 import { SinceFilter, StateFilter } from '../../components/list-filters.tsx'
 import { Nothing } from '../../components/nothing.tsx'
-import { Bones, Panel } from '../../components/panel.tsx'
+import { More, Paged } from '../../components/paged.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { RunTable } from '../../components/run-table.tsx'
+import { Filters, Screen } from '../../components/screen.tsx'
 import { useFrom } from '../../components/span.ts'
-import { useTitle } from '../../components/title.ts'
-import { useUntilFound } from '../../components/until-found.ts'
 import { type RunFilters, STATES } from './filters.ts'
 import classes from './runs-screen.module.css'
 
 const route = getRouteApi('/runs')
 
 export function RunsScreen() {
-  useTitle('Runs')
   const { state, since } = route.useSearch()
   const options = runsQuery({ state, from: useFrom(since) })
   const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
-  const runs = query.data?.pages.flatMap(({ items }) => items) ?? []
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
-  const isSearching = useUntilFound(query, runs.length)
+  const runs = itemsOf(query.data)
+  const nothing = <NoRuns isFiltered={state !== undefined || since !== undefined} />
   return (
-    <div className={classes.screen}>
-      <h1>Runs</h1>
-      <Filters filters={{ ...(state ? { state } : {}), ...(since ? { since } : {}) }} />
-      {isSearching && <Bones count={8} />}
-      {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
-      {!isSearching && !query.isError && runs.length === 0 && (
-        <NoRuns isFiltered={state !== undefined || since !== undefined} />
-      )}
-      {runs.length > 0 && (
+    <Screen title="Runs">
+      <RunFilterBar filters={{ ...(state ? { state } : {}), ...(since ? { since } : {}) }} />
+      <Paged query={query} count={runs.length} bones={8} nothing={nothing}>
         <Panel title="Latest first" flush>
           <FreshRows queryKey={options.queryKey} />
           <RunTable runs={runs} label="Runs" withTask />
-          {hasNextPage && (
-            <div className={classes.more}>
-              <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-                Earlier runs
-              </Button>
-            </div>
-          )}
+          <More query={query}>Earlier runs</More>
         </Panel>
-      )}
-    </div>
+      </Paged>
+    </Screen>
   )
 }
 
@@ -66,12 +51,12 @@ function NoRuns({ isFiltered }: { readonly isFiltered: boolean }) {
   )
 }
 
-function Filters({ filters }: { readonly filters: RunFilters }) {
+function RunFilterBar({ filters }: { readonly filters: RunFilters }) {
   const navigate = useNavigate()
   const choose = (change: Record<string, string>) =>
     void navigate({ to: '/runs', search: { ...filters, ...change } as RunFilters, replace: true })
   return (
-    <search className={classes.filters}>
+    <Filters>
       <StateFilter states={STATES} value={filters.state} onChoose={(state) => choose({ state })} />
       <SinceFilter value={filters.since} onChoose={(since) => choose({ since })} />
       {filters.state === 'permanently_failed' && (
@@ -83,6 +68,6 @@ function Filters({ filters }: { readonly filters: RunFilters }) {
           Group by error
         </Link>
       )}
-    </search>
+    </Filters>
   )
 }

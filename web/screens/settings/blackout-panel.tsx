@@ -8,7 +8,7 @@ import { queryClient } from '../../api/query-client.ts'
 import { blackoutsQuery, createBlackout } from '../../api/settings.ts'
 import type { BlackoutInput } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
-import { Found } from '../../components/found.tsx'
+import shared from '../../components/fields.module.css'
 import { InstantField } from '../../components/instant-field.tsx'
 import { useKeptFields } from '../../components/kept.ts'
 import { TextField } from '../../components/text-field.tsx'
@@ -78,23 +78,21 @@ function windowOf(fields: Fields): BlackoutInput['window'] {
 }
 
 export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
-  const { fields, change, isFound, startOver, forget } = useKeptFields('blackout', START)
-  const close = () => {
-    forget()
-    onClose()
-  }
+  const kept = useKeptFields('blackout', START)
+  const { fields, change } = kept
   const input: BlackoutInput = { name: fields.name.trim(), window: windowOf(fields), effect: fields.effect }
   const missing = missingOf(fields)
   const go = async () => {
     await createBlackout(input)
     void queryClient.invalidateQueries({ queryKey: blackoutsQuery.queryKey })
     tell({ text: `Blackout ${input.name} was created.` })
-    close()
+    onClose()
   }
   return (
     <ActDialog
       title="New blackout"
-      onClose={close}
+      onClose={onClose}
+      kept={kept}
       isReady={missing === null}
       effects={[
         missing ?? `${wordsOf(fields)}: no scheduled runs of the project start.`,
@@ -107,7 +105,6 @@ export function BlackoutPanel({ onClose }: { readonly onClose: () => void }) {
       button="Create blackout"
       act={go}
     >
-      {isFound && <Found onStartOver={startOver} />}
       <TextField
         label="Name"
         placeholder="year-end freeze"
@@ -172,15 +169,17 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
   if (fields.kind === 'range')
     return (
       <>
-        <div className={classes.two}>
+        <div className={shared.two}>
           <InstantField
             label="From"
+            pointer="/window/from"
             zone={fields.timezone}
             value={fields.from}
             onInstant={(from) => change({ from })}
           />
           <InstantField
             label="To"
+            pointer="/window/to"
             zone={fields.timezone}
             value={fields.to}
             onInstant={(to) => change({ to })}
@@ -192,14 +191,16 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
   if (fields.kind === 'cron')
     return (
       <>
-        <div className={classes.two}>
+        <div className={shared.two}>
           <TextField
             label="Starts at (cron expression)"
+            pointer="/window/expression"
             value={fields.expression}
             onText={(expression) => change({ expression })}
           />
           <TextField
             label="Duration"
+            pointer="/window/duration"
             description="From 1m to 31d"
             value={fields.duration}
             onText={(duration) => change({ duration })}
@@ -219,7 +220,7 @@ function WindowFields({ fields, change }: WindowFieldsProps) {
           ))}
         </div>
       </Chip.Group>
-      <div className={classes.two}>
+      <div className={shared.two}>
         <TextField label="From" type="time" value={fields.begins} onText={(begins) => change({ begins })} />
         <TextField
           label="To (same or next day)"

@@ -1,89 +1,78 @@
-import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useMay } from '../../api/me.ts'
 import { blackoutsQuery, deleteBlackout } from '../../api/settings.ts'
 import type { Blackout } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
-import { Bones, Panel } from '../../components/panel.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import { tell } from '../../components/toast.tsx'
+import { BlackoutPanel } from './blackout-panel.tsx'
 import { windowWords, zoneOf } from './blackout-words.ts'
-import classes from './settings.module.css'
+import { usePanel } from './panel-in-address.ts'
+import { Row, SettingsList, Small } from './settings-list.tsx'
 
 /** Windows in which nothing of the project starts by time. */
-export function Blackouts({ onAdd }: { readonly onAdd: () => void }) {
-  const { data: blackouts, error, refetch } = useQuery(blackoutsQuery)
+export function Blackouts() {
+  const query = useQuery(blackoutsQuery)
+  const panel = usePanel()
+  const isEditor = useMay()('edit')
   const [asked, setAsked] = useState<Blackout | null>(null)
-  const add = (
-    <Button size="xs" variant="default" leftSection={<Icon name="plus" size={14} />} onClick={onAdd}>
-      New blackout
-    </Button>
-  )
   return (
-    <Panel title="Blackouts" aside={add} flush>
-      {error && !blackouts && <Failure error={error} onRetry={() => void refetch()} />}
-      {!blackouts && !error && <Bones count={1} />}
-      {blackouts?.length === 0 && (
-        <p className={classes.nothing}>
-          No blackouts yet. During a blackout no scheduled runs start; occurrences are skipped or deferred to
-          its end.
-        </p>
+    <SettingsList
+      title="Blackouts"
+      query={query}
+      items={query.data ?? []}
+      add={isEditor ? 'New blackout' : undefined}
+      onAdd={panel.open}
+      nothing="No blackouts yet. During a blackout no scheduled runs start; occurrences are skipped or deferred to its end."
+      row={(blackout) => (
+        <Row
+          key={blackout.id}
+          name={blackout.name}
+          about={[
+            windowWords(blackout.window),
+            blackout.effect === 'skip'
+              ? 'Occurrences are skipped'
+              : 'The latest occurrence of each task runs at the end',
+          ]}
+          acts={[isEditor && ['Remove…', () => setAsked(blackout)]]}
+        >
+          <When blackout={blackout} />
+        </Row>
       )}
-      <ul aria-label="Blackouts">
-        {blackouts?.map((blackout) => (
-          <BlackoutRow key={blackout.id} blackout={blackout} onRemove={() => setAsked(blackout)} />
-        ))}
-      </ul>
+    >
+      {panel.isOpen && <BlackoutPanel onClose={panel.close} />}
       {asked && (
-        <RemoveBlackout blackout={asked} onClose={() => setAsked(null)} onRemoved={() => void refetch()} />
+        <RemoveBlackout
+          blackout={asked}
+          onClose={() => setAsked(null)}
+          onRemoved={() => void query.refetch()}
+        />
       )}
-    </Panel>
+    </SettingsList>
   )
 }
 
-interface BlackoutRowProps {
-  readonly blackout: Blackout
-  readonly onRemove: () => void
-}
-
-function BlackoutRow({ blackout, onRemove }: BlackoutRowProps) {
-  const { name, window, effect, current, next } = blackout
+function When({ blackout: { window, current, next } }: { readonly blackout: Blackout }) {
   const zone = zoneOf(window)
+  if (current)
+    return (
+      <>
+        <StateMark state="paused" text="active" />
+        <Small>
+          until <Instant at={current.to} zone={zone} /> (<Distance at={current.to} />)
+        </Small>
+      </>
+    )
+  if (!next) return <StateMark state="finished" text="ended" />
   return (
-    <li className={classes.row}>
-      <div className={classes.main}>
-        <strong className={classes.words}>{name}</strong>
-        <span className={classes.small}>{windowWords(window)}</span>
-      </div>
-      <div className={classes.state}>
-        {current ? (
-          <>
-            <StateMark state="paused" text="active" />
-            <span className={classes.small}>
-              until <Instant at={current.to} zone={zone} /> (<Distance at={current.to} />)
-            </span>
-          </>
-        ) : next ? (
-          <>
-            <StateMark state="scheduled" text="upcoming" />
-            <span className={classes.small}>
-              <Instant at={next.from} zone={zone} /> to <Instant at={next.to} zone={zone} />
-            </span>
-          </>
-        ) : (
-          <StateMark state="finished" text="ended" />
-        )}
-      </div>
-      <span className={classes.small}>
-        {effect === 'skip' ? 'Occurrences are skipped' : 'The latest occurrence of each task runs at the end'}
-      </span>
-      <Button size="xs" variant="default" onClick={onRemove}>
-        Remove…
-      </Button>
-    </li>
+    <>
+      <StateMark state="scheduled" text="upcoming" />
+      <Small>
+        <Instant at={next.from} zone={zone} /> to <Instant at={next.to} zone={zone} />
+      </Small>
+    </>
   )
 }
 
@@ -113,7 +102,6 @@ function RemoveBlackout({ blackout, onClose, onRemoved }: RemoveBlackoutProps) {
       ]}
       twin={{ method: 'DELETE', path: `/v1/blackouts/${blackout.id}` }}
       button="Remove"
-      keep="Cancel"
       isHarmful
       act={remove}
     />

@@ -1,123 +1,158 @@
 /** Creates an API key, and shows it once. */
-import { Button, NativeSelect } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { chosenProject } from '../../api/chosen-project.ts'
+import { ROLES } from '../../../src/core/access/role.ts'
 import { createKey, type KeyInput, keysQuery } from '../../api/keys.ts'
-import { meQuery } from '../../api/me.ts'
+import { meQuery, shownProject, useMay } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
-import { CopyButton } from '../../components/copy.tsx'
-import { Dialog } from '../../components/dialog.tsx'
-import { Found } from '../../components/found.tsx'
+import shared from '../../components/fields.module.css'
+import { InstantField } from '../../components/instant-field.tsx'
 import { useKeptFields } from '../../components/kept.ts'
-import { CodeBlock } from '../../components/panel.tsx'
+import { shellLine } from '../../components/shell.ts'
 import { TextField } from '../../components/text-field.tsx'
+import { given, listOf } from '../../components/typed.ts'
+import { myZone } from '../../time/zone.ts'
+import { KEY_LIMIT_FIELDS, limitFlags, limitsEdit, type TypedLimits, typedLimits } from './limit-fields.ts'
+import { LimitInputs } from './limit-inputs.tsx'
+import { RoleField } from './role-field.tsx'
 import classes from './settings.module.css'
-
-type Role = KeyInput['role']
-
-const ROLES = [
-  { value: 'viewer', label: 'Viewer: reads' },
-  { value: 'operator', label: 'Operator: also pauses, triggers, retries and cancels' },
-  { value: 'editor', label: 'Editor: also creates and changes tasks' },
-  { value: 'admin', label: 'Admin: also manages keys, members and settings' },
-  { value: 'worker', label: 'Worker: registers workers, and nothing else' },
-] as const satisfies readonly { value: Role; label: string }[]
+import { ShownOnce } from './shown-once.tsx'
 
 interface Fields {
   readonly name: string
-  readonly role: Role
+  readonly role: KeyInput['role']
+  readonly scope: 'project' | 'installation'
+  readonly expiresAt: string
   readonly queues: string
   readonly networks: string
+  readonly limits: TypedLimits
 }
 
-const START = (): Fields => ({ name: '', role: 'editor', queues: '', networks: '' })
-const listOf = (text: string) => text.split(',').flatMap((part) => part.trim() || [])
+const START = (): Fields => ({
+  name: '',
+  role: 'editor',
+  scope: 'project',
+  expiresAt: '',
+  queues: '',
+  networks: '',
+  limits: typedLimits({}),
+})
 
-export function KeyPanel({ onClose }: { readonly onClose: () => void }) {
-  const { fields, change, isFound, startOver, forget } = useKeptFields('key', START)
-  const [made, setMade] = useState<string | null>(null)
-  const { role } = fields
-  const name = fields.name.trim()
+function inputOf(fields: Fields, project: string | null): KeyInput {
   const [queues, networks] = [listOf(fields.queues), listOf(fields.networks)]
-  const project = chosenProject() ?? queryClient.getQueryData(meQuery.queryKey)?.project ?? 'default'
-  const input: KeyInput = {
-    name,
-    role,
+  const limits = limitsEdit({}, fields.limits)
+  return {
+    name: fields.name.trim(),
+    role: fields.role,
     project,
+    ...given('expiresAt', fields.expiresAt),
     ...(queues.length === 0 ? {} : { queues }),
     ...(networks.length === 0 ? {} : { networks }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
   }
+}
+
+const commandOf = ({ name, role, project, expiresAt, queues, networks, limits }: KeyInput): string =>
+  shellLine([
+    ['belfry', 'key', 'create', '--role', role, '--name', name],
+    project == null ? [] : ['--project', project],
+    expiresAt == null ? [] : ['--expires-at', expiresAt],
+    ...(queues ?? []).map((queue) => ['--queue', queue]),
+    ...(networks ?? []).map((network) => ['--network', network]),
+    ...limitFlags(limits ?? {}),
+  ])
+
+export function KeyPanel({ onClose }: { readonly onClose: () => void }) {
+  const kept = useKeptFields('key', START)
+  const { fields, change } = kept
+  const [made, setMade] = useState<string | null>(null)
+  const { data: me } = useQuery(meQuery)
+  const isOfAll = useMay()('installation')
+  const project = shownProject(me)
+  const input = inputOf(fields, fields.scope === 'project' ? project : null)
   const go = async () => {
     const { key } = await createKey(input)
     void queryClient.invalidateQueries({ queryKey: keysQuery.queryKey })
-    forget()
     setMade(key)
-  }
-  const close = () => {
-    forget()
-    onClose()
   }
   if (made !== null) return <NewKey text={made} onClose={onClose} />
   return (
     <ActDialog
       title="Create key"
-      onClose={close}
-      isReady={name !== ''}
+      onClose={onClose}
+      kept={kept}
+      isReady={input.name !== ''}
       effects={[
-        `The key is valid in the project ${project}, with the role ${role}.`,
+        `The key is valid in ${input.project === null ? 'every project' : `the project ${project}`}, with the role ${input.role}.`,
         'It is shown once, in the next step.',
       ]}
       twin={{ method: 'POST', path: '/v1/keys', body: input }}
-      command={`belfry key create --role ${role} --project ${project} --name ${JSON.stringify(name)}`}
+      command={commandOf(input)}
       button="Create key"
       act={go}
     >
-      {isFound && <Found onStartOver={startOver} />}
       <TextField
         label="Name"
+        pointer="/name"
         description="What the key is for."
         maxLength={100}
         value={fields.name}
-        onText={(next) => change({ name: next })}
+        onText={(name) => change({ name })}
         data-autofocus
       />
-      <NativeSelect
-        label="Role"
-        value={role}
-        data={[...ROLES]}
-        onChange={(event) => change({ role: event.currentTarget.value as Role })}
+      <RoleField roles={ROLES} value={fields.role} onRole={(role) => change({ role })} />
+      {isOfAll && (
+        <NativeSelect
+          label="Valid in"
+          value={fields.scope}
+          data={[
+            { value: 'project', label: `Project ${project}` },
+            { value: 'installation', label: 'Every project' },
+          ]}
+          onChange={(event) => change({ scope: event.currentTarget.value as Fields['scope'] })}
+        />
+      )}
+      <InstantField
+        label="Expires"
+        pointer="/expiresAt"
+        description="Leave empty for a key that never expires."
+        zone={myZone()}
+        value={fields.expiresAt}
+        onInstant={(expiresAt) => change({ expiresAt })}
       />
-      <TextField
-        label="Queues"
-        description="Separated by commas. Leave empty for all queues."
-        value={fields.queues}
-        onText={(next) => change({ queues: next })}
-      />
-      <TextField
-        label="Networks"
-        description="Where requests must come from, such as 10.0.0.0/8. Leave empty for everywhere."
-        value={fields.networks}
-        onText={(next) => change({ networks: next })}
-      />
+      <details>
+        <summary className={classes.summary}>Queues, networks and limits</summary>
+        <div className={`${shared.two} ${classes.folded}`}>
+          <TextField
+            label="Queues"
+            pointer="/queues"
+            description="Separated by commas."
+            placeholder="All queues"
+            value={fields.queues}
+            onText={(queues) => change({ queues })}
+          />
+          <TextField
+            label="Networks"
+            pointer="/networks"
+            description="Such as 10.0.0.0/8, separated by commas."
+            placeholder="From everywhere"
+            value={fields.networks}
+            onText={(networks) => change({ networks })}
+          />
+          <LimitInputs
+            fields={KEY_LIMIT_FIELDS}
+            typed={fields.limits}
+            onType={(limits) => change({ limits })}
+          />
+        </div>
+      </details>
     </ActDialog>
   )
 }
 
 /** A key that was just made. */
 export function NewKey({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
-  return (
-    <Dialog title="API key" onClose={onClose}>
-      <div className={classes.secret}>
-        <p>Copy the key now. It is not shown again.</p>
-        <CodeBlock label="Key" text={text} />
-        <div className={classes.secretButtons}>
-          <CopyButton text={text} />
-          <Button onClick={onClose} data-autofocus>
-            Done
-          </Button>
-        </div>
-      </div>
-    </Dialog>
-  )
+  return <ShownOnce title="API key" label="Key" words="Copy the key now." text={text} onClose={onClose} />
 }

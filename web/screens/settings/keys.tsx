@@ -1,109 +1,120 @@
-import { Button } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type ApiKey, keysQuery, revokeKey, rotateKey } from '../../api/keys.ts'
-import { isAdmin, meQuery } from '../../api/me.ts'
+import { type ApiKey, editKey, keysQuery, revokeKey, rotateKey } from '../../api/keys.ts'
+import { meQuery } from '../../api/me.ts'
+import { itemsOf } from '../../api/pages.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { Icon } from '../../components/icon.tsx'
+import shared from '../../components/fields.module.css'
 import { Instant } from '../../components/instant.tsx'
-import { Bones, CodeBlock, Panel } from '../../components/panel.tsx'
+import { CodeBlock, Panel } from '../../components/panel.tsx'
+import { shellLine } from '../../components/shell.ts'
+import { StateMark } from '../../components/state-mark.tsx'
 import { tell } from '../../components/toast.tsx'
-import { NewKey } from './key-panel.tsx'
+import { KeyPanel, NewKey } from './key-panel.tsx'
+import { KEY_LIMIT_FIELDS, limitFlags, limitsEdit, typedLimits } from './limit-fields.ts'
+import { LimitInputs } from './limit-inputs.tsx'
+import { usePanel } from './panel-in-address.ts'
 import classes from './settings.module.css'
+import { type Act, Row, SettingsList, Small } from './settings-list.tsx'
 
-/** API keys, for admins. On a server without keys the first one comes from the command line: the dashboard would be locked out. */
-export function Keys({ onAdd }: { readonly onAdd: () => void }) {
+/** API keys. On a server without keys the first one comes from the command line: the dashboard would be locked out. */
+export function Keys() {
   const { data: me } = useQuery(meQuery)
-  if (!me || !isAdmin(me)) return null
-  return me.kind === 'anonymous' ? <NoKeys /> : <KeyList onAdd={onAdd} />
+  return me?.kind === 'anonymous' ? <NoKeys /> : <KeyList />
 }
 
 function NoKeys() {
   return (
     <Panel title="API keys">
-      <p>
-        There are no API keys, so everyone on this machine can do everything. As soon as the first key exists,
-        all requests need one. To create it:
-      </p>
-      <CodeBlock label="Command" text="belfry key create --role admin" />
-    </Panel>
-  )
-}
-
-type Asked = { readonly key: ApiKey; readonly act: 'rotate' | 'revoke' }
-
-function KeyList({ onAdd }: { readonly onAdd: () => void }) {
-  const { data: keys, error, refetch } = useQuery(keysQuery)
-  const [asked, setAsked] = useState<Asked | null>(null)
-  const add = (
-    <Button size="xs" variant="default" leftSection={<Icon name="plus" size={14} />} onClick={onAdd}>
-      Create key
-    </Button>
-  )
-  const close = () => setAsked(null)
-  return (
-    <Panel title="API keys" aside={add} flush>
-      {error && !keys && <Failure error={error} onRetry={() => void refetch()} />}
-      {!keys && !error && <Bones count={1} />}
-      {keys?.length === 0 && <p className={classes.nothing}>No API keys yet.</p>}
-      <ul aria-label="API keys">
-        {keys?.map((key) => (
-          <KeyRow key={key.id} shown={key} onAsk={(act) => setAsked({ key, act })} />
-        ))}
-      </ul>
-      {asked?.act === 'rotate' && <RotateKey shown={asked.key} onClose={close} />}
-      {asked?.act === 'revoke' && <RevokeKey shown={asked.key} onClose={close} />}
-    </Panel>
-  )
-}
-
-interface KeyRowProps {
-  readonly shown: ApiKey
-  readonly onAsk: (act: Asked['act']) => void
-}
-
-function KeyRow({ shown, onAsk }: KeyRowProps) {
-  const { name, hint, role, project, state, lastUsedAt, expiresAt, rotatedTo } = shown
-  return (
-    <li className={`${classes.row} ${classes.key}`}>
-      <div className={classes.main}>
-        <strong className={classes.words}>{name}</strong>
-        <span className={classes.small}>
-          {hint}… · {project ?? 'all projects'}
-        </span>
+      <div className={classes.once}>
+        <p>
+          There are no API keys, so everyone on this machine can do everything. As soon as the first key
+          exists, all requests need one, and the dashboard asks for it. To create it:
+        </p>
+        <CodeBlock label="Command" text="belfry key create --role admin" />
       </div>
-      <span>{role}</span>
-      <span className={classes.small}>
-        {state !== 'active' ? (
-          state
-        ) : lastUsedAt === null ? (
-          'never used'
-        ) : (
-          <>
-            used <Instant at={lastUsedAt} />
-          </>
-        )}
-        {state === 'active' && expiresAt !== null && (
-          <>
-            , expires <Instant at={expiresAt} />
-          </>
-        )}
-      </span>
-      <span className={classes.acts}>
-        {state === 'active' && rotatedTo === null && (
-          <Button size="xs" variant="default" onClick={() => onAsk('rotate')} aria-label={`Rotate ${name}`}>
-            Rotate…
-          </Button>
-        )}
-        {state === 'active' && (
-          <Button size="xs" variant="default" onClick={() => onAsk('revoke')} aria-label={`Revoke ${name}`}>
-            Revoke…
-          </Button>
-        )}
-      </span>
-    </li>
+    </Panel>
+  )
+}
+
+type Asked = { readonly shown: ApiKey; readonly act: 'limit' | 'rotate' | 'revoke' }
+
+function KeyList() {
+  const query = useInfiniteQuery(keysQuery)
+  const panel = usePanel()
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const actsOf = (shown: ApiKey): (Act | false)[] =>
+    shown.state !== 'active'
+      ? []
+      : [
+          ['Limits…', () => setAsked({ shown, act: 'limit' })],
+          shown.rotatedTo === null && ['Rotate…', () => setAsked({ shown, act: 'rotate' })],
+          ['Revoke…', () => setAsked({ shown, act: 'revoke' })],
+        ]
+  const Asking = asked && DIALOGS[asked.act]
+  return (
+    <SettingsList
+      title="API keys"
+      query={query}
+      items={itemsOf(query.data)}
+      add="Create key"
+      onAdd={panel.open}
+      nothing="No API keys of this project yet. Programs and workers authenticate with them."
+      row={(shown) => (
+        <Row
+          key={shown.id}
+          name={shown.name}
+          about={[`${shown.hint}… · ${shown.project ?? 'every project'}`, ...narrowingWords(shown)]}
+          acts={actsOf(shown)}
+        >
+          <span>{shown.role}</span>
+          <Use shown={shown} />
+        </Row>
+      )}
+    >
+      {panel.isOpen && <KeyPanel onClose={panel.close} />}
+      {Asking && <Asking shown={asked.shown} onClose={() => setAsked(null)} />}
+    </SettingsList>
+  )
+}
+
+/** What the key is good for besides its role, a line each. */
+function narrowingWords({ queues, networks, limits }: ApiKey): string[] {
+  const set = KEY_LIMIT_FIELDS.flatMap(({ name, unit }) => {
+    const value = limits?.[name as keyof NonNullable<ApiKey['limits']>] ?? null
+    return value === null ? [] : [`${value} ${unit}`]
+  })
+  return [
+    ...(queues === null ? [] : [`queues ${queues.join(', ')}`]),
+    ...(networks === null ? [] : [`from ${networks.join(', ')}`]),
+    ...(set.length === 0 ? [] : [`limits: ${set.join(', ')}`]),
+  ]
+}
+
+function Use({ shown: { state, lastUsedAt, expiresAt, revokedAt, rotatedTo } }: { readonly shown: ApiKey }) {
+  const endedAt = state === 'revoked' ? revokedAt : state === 'expired' ? expiresAt : null
+  if (endedAt !== null)
+    return (
+      <Small>
+        <StateMark state="cancelled" text={state} /> <Instant at={endedAt} />
+      </Small>
+    )
+  return (
+    <Small>
+      {lastUsedAt === null ? (
+        'never used'
+      ) : (
+        <>
+          used <Instant at={lastUsedAt} />
+        </>
+      )}
+      {expiresAt !== null && (
+        <>
+          , {rotatedTo === null ? 'expires' : 'rotated, valid until'} <Instant at={expiresAt} />
+        </>
+      )}
+    </Small>
   )
 }
 
@@ -112,6 +123,37 @@ const readAgain = () => void queryClient.invalidateQueries({ queryKey: keysQuery
 interface KeyDialogProps {
   readonly shown: ApiKey
   readonly onClose: () => void
+}
+
+function LimitKey({ shown: { id, name, limits }, onClose }: KeyDialogProps) {
+  const [typed, setTyped] = useState(() => typedLimits(limits ?? {}))
+  const edit = limitsEdit(limits ?? {}, typed)
+  const isChanged = Object.keys(edit).length > 0
+  const save = async () => {
+    await editKey(id, { limits: edit })
+    readAgain()
+    tell({ text: `Limits of the key ${name} were saved.` })
+    onClose()
+  }
+  return (
+    <ActDialog
+      title={`Limits of the key ${name}`}
+      onClose={onClose}
+      isReady={isChanged}
+      effects={[
+        'They apply in addition to the limits of the project.',
+        'The change takes effect on all nodes within two seconds. Existing tasks are not affected.',
+      ]}
+      twin={{ method: 'PATCH', path: `/v1/keys/${id}`, body: { limits: edit } }}
+      command={shellLine([['belfry', 'key', 'limit', id], ...limitFlags(edit)])}
+      button="Save limits"
+      act={save}
+    >
+      <div className={shared.two}>
+        <LimitInputs fields={KEY_LIMIT_FIELDS} typed={typed} onType={setTyped} />
+      </div>
+    </ActDialog>
+  )
 }
 
 function RotateKey({ shown: { id, name }, onClose }: KeyDialogProps) {
@@ -156,9 +198,10 @@ function RevokeKey({ shown: { id, name }, onClose }: KeyDialogProps) {
       twin={{ method: 'DELETE', path: `/v1/keys/${id}` }}
       command={`belfry key revoke ${id}`}
       button="Revoke"
-      keep="Cancel"
       isHarmful
       act={revoke}
     />
   )
 }
+
+const DIALOGS = { limit: LimitKey, rotate: RotateKey, revoke: RevokeKey } as const

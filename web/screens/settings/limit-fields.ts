@@ -8,6 +8,8 @@ type LimitName = keyof Limits
 export interface LimitField {
   readonly name: LimitName
   readonly label: string
+  /** Stands behind its value where there is no room for the label. */
+  readonly unit: string
   readonly description: string
   /** What is used of it, and of how many; null where that is not counted. */
   readonly used?: (project: Project) => { readonly value: number; readonly of: number } | null
@@ -20,46 +22,54 @@ export const LIMIT_FIELDS: readonly LimitField[] = [
   {
     name: 'requestRate',
     label: 'Request rate',
-    description: 'API requests of all clients together, such as 100/s or 1000/m.',
+    unit: 'requests',
+    description: 'API requests, such as 100/s or 1000/m.',
     used: ({ use, limits }) =>
       limits.requestRate === null ? null : counted(use?.requests, Number.parseInt(limits.requestRate, 10)),
   },
   {
     name: 'runRate',
     label: 'Run rate',
-    description: 'Runs that start on all workers together, such as 10/s. Others wait.',
+    unit: 'runs',
+    description: 'Runs that start, such as 10/s. Others wait.',
   },
   {
     name: 'maxRunning',
     label: 'Maximum runs in progress',
+    unit: 'runs at once',
     description: 'How many runs may be in progress at once. Others wait.',
     used: ({ use, limits }) => counted(use?.running, limits.maxRunning),
   },
   {
     name: 'maxTasks',
     label: 'Maximum number of tasks',
+    unit: 'tasks',
     description: 'Tasks that are neither finished, cancelled nor deleted.',
     used: ({ use, limits }) => counted(use?.tasks, limits.maxTasks),
   },
   {
     name: 'maxStoredBytes',
-    label: 'Maximum size of all tasks (bytes)',
+    label: 'Maximum size of tasks and files (bytes)',
+    unit: 'bytes in all',
     description: 'Size of the definitions of these tasks and of all files together.',
     used: ({ use, limits }) => counted(use?.storedBytes, limits.maxStoredBytes),
   },
   {
     name: 'maxPayloadBytes',
     label: 'Maximum size of a task (bytes)',
+    unit: 'bytes a task',
     description: 'Size of the definition of one task, with its payload.',
   },
   {
     name: 'minPeriod',
     label: 'Minimum interval between runs',
+    unit: 'between runs',
     description: 'Such as 1s or 1m. Minimum: 10ms.',
   },
   {
     name: 'maxAhead',
     label: 'Maximum time ahead',
+    unit: 'ahead',
     description: 'How far in the future a task may be due, such as 30d.',
   },
 ]
@@ -71,14 +81,21 @@ const NUMBERS: ReadonlySet<LimitName> = new Set([
   'maxPayloadBytes',
 ])
 
+/** Those that a key can have, too. */
+export const KEY_LIMIT_FIELDS = LIMIT_FIELDS.filter(({ name }) =>
+  ['requestRate', 'maxPayloadBytes', 'minPeriod', 'maxAhead'].includes(name),
+)
+
+/** Limits as they are answered; those that are not named are not set. */
+type SetLimits = Readonly<Partial<Record<LimitName, string | number | null>>>
 export type TypedLimits = Readonly<Record<LimitName, string>>
 
 /** The limits as they stand in the form; nothing for no limit. */
-export const typedLimits = (limits: Limits): TypedLimits =>
+export const typedLimits = (limits: SetLimits): TypedLimits =>
   Object.fromEntries(LIMIT_FIELDS.map(({ name }) => [name, String(limits[name] ?? '')])) as TypedLimits
 
 /** What was changed, as the API takes it; null takes a limit away. */
-export function limitsEdit(limits: Limits, typed: TypedLimits): NonNullable<ProjectEdit['limits']> {
+export function limitsEdit(limits: SetLimits, typed: TypedLimits): NonNullable<ProjectEdit['limits']> {
   const before = typedLimits(limits)
   const changed = LIMIT_FIELDS.flatMap(({ name }) => {
     const text = typed[name].trim()
@@ -87,3 +104,10 @@ export function limitsEdit(limits: Limits, typed: TypedLimits): NonNullable<Proj
   })
   return Object.fromEntries(changed)
 }
+
+/** The same for the command line: a flag for each, of its name. */
+export const limitFlags = (edit: object): string[][] =>
+  Object.entries(edit).map(([name, value]) => [
+    `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+    String(value ?? ''),
+  ])

@@ -1,15 +1,18 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { formatCount } from '../../../src/core/words/time.ts'
 import { ApiError } from '../../api/client.ts'
+import { useMay } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { editProject, projectQuery } from '../../api/settings.ts'
 import type { Project } from '../../api/wire.ts'
 import { Failure } from '../../components/failure.tsx'
+import { FieldProblems } from '../../components/field-problems.ts'
 import { Bones, Panel } from '../../components/panel.tsx'
-import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
 import { LIMIT_FIELDS, limitsEdit, typedLimits } from './limit-fields.ts'
+import { LimitInputs } from './limit-inputs.tsx'
 import classes from './settings.module.css'
 
 /** What the project may use, and what it uses. */
@@ -30,6 +33,7 @@ export function Limits() {
 
 function LimitsForm({ project }: { readonly project: Project }) {
   const { limits } = project
+  const isSettable = useMay()('installation')
   const [typed, setTyped] = useState(() => typedLimits(limits))
   const [error, setError] = useState<unknown>(null)
   const edit = limitsEdit(limits, typed)
@@ -48,26 +52,25 @@ function LimitsForm({ project }: { readonly project: Project }) {
   const fields = error instanceof ApiError ? error.fields : []
   return (
     <form className={classes.limits} onSubmit={(event) => void save(event)} noValidate>
-      {LIMIT_FIELDS.map(({ name, label, description, used }) => (
-        <div key={name} className={classes.limit}>
-          <TextField
-            label={label}
-            description={description}
-            placeholder="No limit"
-            value={typed[name]}
-            error={fields.find(({ pointer }) => pointer === `/limits/${name}`)?.detail}
-            onText={(text) => setTyped({ ...typed, [name]: text })}
-          />
-          <Used label={label} used={used?.(project) ?? null} />
-        </div>
-      ))}
+      <FieldProblems value={fields}>
+        <LimitInputs
+          fields={LIMIT_FIELDS}
+          typed={typed}
+          onType={setTyped}
+          isReadOnly={!isSettable}
+          below={({ label, used }) => <Used label={label} used={used?.(project) ?? null} />}
+        />
+      </FieldProblems>
       <div className={classes.save}>
-        <Button type="submit" disabled={!isChanged}>
-          Save limits
-        </Button>
+        {isSettable && (
+          <Button type="submit" disabled={!isChanged}>
+            Save limits
+          </Button>
+        )}
         <span className={classes.small}>
-          Leave a field empty for no limit. Existing tasks are not affected. Only admins of the installation
-          can change limits.
+          {isSettable
+            ? 'Leave a field empty for no limit. Existing tasks are not affected.'
+            : 'Only admins of the installation can change limits.'}
         </span>
       </div>
       {error !== null && fields.length === 0 && <Failure error={error} />}
@@ -96,7 +99,7 @@ function Used({
         value={value}
       />
       <span className={classes.small}>
-        {value.toLocaleString('en')} of {of.toLocaleString('en')} used
+        {formatCount(value)} of {formatCount(of)} used
       </span>
     </div>
   )

@@ -1,99 +1,117 @@
-/** Gives a person or a group a role in the project. */
-import { NativeSelect, SegmentedControl } from '@mantine/core'
+/** Gives a person or a group a role, or another one. */
+import { SegmentedControl } from '@mantine/core'
 import '@mantine/core/styles/SegmentedControl.css'
 import '@mantine/core/styles/FloatingIndicator.css'
-import { type MemberInput, membersQuery, setMember } from '../../api/members.ts'
+import {
+  MEMBER_PATHS,
+  type Member,
+  type MemberInput,
+  type MemberScope,
+  membersQuery,
+  setMember,
+} from '../../api/members.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
-import { Found } from '../../components/found.tsx'
 import { useKeptFields } from '../../components/kept.ts'
+import { shellLine } from '../../components/shell.ts'
 import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
+import { RoleField } from './role-field.tsx'
 
 type Kind = 'email' | 'group'
-type Role = MemberInput['role']
 
 const KINDS = [
   { value: 'group', label: 'Group' },
   { value: 'email', label: 'Person' },
 ] as const satisfies readonly { value: Kind; label: string }[]
 
-const ROLES = [
-  { value: 'viewer', label: 'Viewer: sees everything in the project' },
-  { value: 'operator', label: 'Operator: also pauses, triggers, retries and cancels' },
-  { value: 'editor', label: 'Editor: also creates and changes tasks' },
-  { value: 'admin', label: 'Admin: also manages keys, members and settings' },
-] as const satisfies readonly { value: Role; label: string }[]
+const ROLES = ['viewer', 'operator', 'editor', 'admin'] as const
 
 interface Fields {
   readonly kind: Kind
   readonly who: string
-  readonly role: Role
+  readonly role: MemberInput['role']
 }
 
-const START = (): Fields => ({ kind: 'group', who: '', role: 'viewer' })
+export const whoOf = ({ email, group }: Pick<Member, 'email' | 'group'>): string => email ?? group ?? ''
 
-export function MemberPanel({ onClose }: { readonly onClose: () => void }) {
-  const { fields, change, isFound, startOver, forget } = useKeptFields('member', START)
+const startOf = (member: Member | undefined): Fields =>
+  member === undefined
+    ? { kind: 'group', who: '', role: 'viewer' }
+    : { kind: member.email === null ? 'group' : 'email', who: whoOf(member), role: member.role }
+
+interface MemberPanelProps {
+  readonly scope: MemberScope
+  /** Whose role is changed; none for a new member. */
+  readonly member?: Member
+  readonly onClose: () => void
+}
+
+export function MemberPanel({ scope, member, onClose }: MemberPanelProps) {
+  const kept = useKeptFields(`member ${scope} ${member?.id ?? ''}`, () => startOf(member))
+  const { fields, change } = kept
   const { kind, role } = fields
   const who = fields.who.trim()
-  const close = () => {
-    forget()
-    onClose()
-  }
   const input: MemberInput = kind === 'email' ? { email: who, role } : { group: who, role }
   const go = async () => {
-    await setMember(input)
-    void queryClient.invalidateQueries({ queryKey: membersQuery.queryKey })
+    await setMember(scope, input)
+    void queryClient.invalidateQueries({ queryKey: membersQuery(scope).queryKey })
     tell({ text: `${who} has the role ${role}.` })
-    close()
+    onClose()
   }
+  const gets = `has the role ${role}${scope === 'installation' ? ' in every project' : ''}`
   return (
     <ActDialog
-      title="Add member"
-      onClose={close}
-      isReady={who !== ''}
+      title={member === undefined ? 'Add member' : `Role of ${who}`}
+      onClose={onClose}
+      kept={kept}
+      isReady={who !== '' && role !== member?.role}
       effects={[
         who === ''
           ? `Enter ${kind === 'email' ? 'an email address' : 'the name of a group'}.`
           : kind === 'email'
-            ? `Whoever signs in with the verified address ${who} has the role ${role}.`
-            : `Everyone who is in the group ${who} when they sign in has the role ${role}.`,
-        'If the member exists, its role is changed.',
+            ? `Whoever signs in with the verified address ${who} ${gets}.`
+            : `Everyone who is in the group ${who} when they sign in ${gets}.`,
+        member === undefined
+          ? 'If the member exists, its role is changed.'
+          : 'The change takes effect within two seconds, also for those who are signed in.',
       ]}
-      twin={{ method: 'POST', path: '/v1/members', body: input }}
-      command={`belfry member add ${kind === 'email' ? who : `--group ${who}`} --role ${role}`}
-      button="Add member"
+      twin={{ method: 'POST', path: MEMBER_PATHS[scope], body: input }}
+      command={shellLine([
+        ['belfry', 'member', 'add', ...(kind === 'email' ? [who] : ['--group', who])],
+        ['--role', role],
+        scope === 'installation' ? ['--installation'] : [],
+      ])}
+      button={member === undefined ? 'Add member' : 'Change role'}
       act={go}
     >
-      {isFound && <Found onStartOver={startOver} />}
-      <SegmentedControl
-        aria-label="Kind of member"
-        fullWidth
-        value={kind}
-        data={[...KINDS]}
-        onChange={(next) => change({ kind: next })}
-        transitionDuration={0}
-      />
-      <TextField
-        label={kind === 'email' ? 'Email address' : 'Group'}
-        description={
-          kind === 'email'
-            ? 'As the identity provider has verified it.'
-            : 'As the identity provider names it in the groups claim.'
-        }
-        placeholder={kind === 'email' ? 'ada@example.com' : 'platform'}
-        maxLength={320}
-        value={fields.who}
-        onText={(next) => change({ who: next })}
-        data-autofocus
-      />
-      <NativeSelect
-        label="Role"
-        value={role}
-        data={[...ROLES]}
-        onChange={(event) => change({ role: event.currentTarget.value as Role })}
-      />
+      {member === undefined && (
+        <>
+          <SegmentedControl
+            aria-label="Kind of member"
+            fullWidth
+            value={kind}
+            data={[...KINDS]}
+            onChange={(next) => change({ kind: next })}
+            transitionDuration={0}
+          />
+          <TextField
+            label={kind === 'email' ? 'Email address' : 'Group'}
+            pointer={`/${kind}`}
+            description={
+              kind === 'email'
+                ? 'As the identity provider has verified it.'
+                : 'As the identity provider names it in the groups claim.'
+            }
+            placeholder={kind === 'email' ? 'ada@example.com' : 'platform'}
+            maxLength={320}
+            value={fields.who}
+            onText={(next) => change({ who: next })}
+            data-autofocus
+          />
+        </>
+      )}
+      <RoleField roles={ROLES} value={role} onRole={(next) => change({ role: next })} />
     </ActDialog>
   )
 }

@@ -1,7 +1,6 @@
 /** Creates a project. */
 import { createProject } from '../../api/projects.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
-import { Found } from '../../components/found.tsx'
 import { useKeptFields } from '../../components/kept.ts'
 import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
@@ -10,22 +9,20 @@ import { readProjectsAgain } from './projects.tsx'
 const START = () => ({ name: '' })
 
 export function ProjectPanel({ onClose }: { readonly onClose: () => void }) {
-  const { fields, change, isFound, startOver, forget } = useKeptFields('project', START)
+  const kept = useKeptFields('project', START)
+  const { fields, change } = kept
   const name = fields.name.trim()
-  const close = () => {
-    forget()
-    onClose()
-  }
   const go = async () => {
     await createProject(name)
     readProjectsAgain()
     tell({ text: `The project ${name} was created.` })
-    close()
+    onClose()
   }
   return (
     <ActDialog
       title="Create project"
-      onClose={close}
+      onClose={onClose}
+      kept={kept}
       isReady={name !== ''}
       effects={['Tasks, queues, workers and keys of a project are invisible in all others.']}
       twin={{ method: 'POST', path: '/v1/projects', body: { name } }}
@@ -33,9 +30,9 @@ export function ProjectPanel({ onClose }: { readonly onClose: () => void }) {
       button="Create project"
       act={go}
     >
-      {isFound && <Found onStartOver={startOver} />}
       <TextField
         label="Name"
+        pointer="/name"
         description="Lowercase letters, digits and hyphens. It cannot be changed."
         placeholder="web-shop"
         maxLength={63}

@@ -1,96 +1,123 @@
-import { Button } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { chooseProject, chosenProject } from '../../api/chosen-project.ts'
-import { meQuery } from '../../api/me.ts'
-import { archivedProjectsQuery, archiveProject, projectsQuery, restoreProject } from '../../api/projects.ts'
+import { chooseProject } from '../../api/chosen-project.ts'
+import { meQuery, shownProject, useMay } from '../../api/me.ts'
+import { itemsOf } from '../../api/pages.ts'
+import { archiveProject, projectPages, projectsQuery, restoreProject } from '../../api/projects.ts'
 import { queryClient } from '../../api/query-client.ts'
 import type { Project } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { Icon } from '../../components/icon.tsx'
 import { Instant } from '../../components/instant.tsx'
-import { Bones, Panel } from '../../components/panel.tsx'
-import { tell } from '../../components/toast.tsx'
+import { Filters } from '../../components/screen.tsx'
+import { tell, tellFailure } from '../../components/toast.tsx'
+import { TypedFilter } from '../../components/typed-filter.tsx'
+import { usePanel } from './panel-in-address.ts'
+import { ProjectPanel } from './project-panel.tsx'
 import classes from './settings.module.css'
+import { Row, SettingsList, Small } from './settings-list.tsx'
 
-/** The projects of the installation, for its admins. */
-export function Projects({ onAdd }: { readonly onAdd: () => void }) {
-  const { data: me } = useQuery(meQuery)
-  return me?.installationRole === 'admin' ? <ProjectList home={me.project} onAdd={onAdd} /> : null
-}
+const route = getRouteApi('/settings/$section')
 
 export function readProjectsAgain(): void {
-  for (const { queryKey } of [projectsQuery, archivedProjectsQuery])
+  for (const queryKey of [projectsQuery.queryKey, ['project-pages']])
     void queryClient.invalidateQueries({ queryKey })
 }
 
-function ProjectList({ home, onAdd }: { readonly home: string | null; readonly onAdd: () => void }) {
-  const { data: projects, error, refetch } = useQuery(projectsQuery)
-  const { data: archived = [] } = useQuery(archivedProjectsQuery)
-  const [asked, setAsked] = useState<Project | null>(null)
-  const shown = chosenProject() ?? home
-  const add = (
-    <Button size="xs" variant="default" leftSection={<Icon name="plus" size={14} />} onClick={onAdd}>
-      Create project
-    </Button>
-  )
-  const restore = async ({ name }: Project) => {
-    await restoreProject(name)
-    readProjectsAgain()
-    tell({ text: `The project ${name} was restored.` })
-  }
+/** The projects that whoever is signed in has a role in. Admins of the installation also create and archive them. */
+export function Projects() {
+  const { q } = route.useSearch()
+  const navigate = useNavigate()
+  const search = (typed: string) =>
+    void navigate({ to: '.', search: typed === '' ? {} : ({ q: typed } as never), replace: true })
   return (
-    <Panel title="Projects" aside={add} flush>
-      {error && !projects && <Failure error={error} onRetry={() => void refetch()} />}
-      {!projects && !error && <Bones count={1} />}
-      <ul aria-label="Projects">
-        {[...(projects ?? []), ...archived].map((project) => (
-          <li key={project.id} className={`${classes.row} ${classes.key}`}>
-            <div className={classes.main}>
-              <strong className={classes.words}>{project.name}</strong>
-            </div>
-            <span>{project.name === shown ? 'shown' : project.archivedAt === null ? '' : 'archived'}</span>
-            <span className={classes.small}>
-              created <Instant at={project.createdAt} />
-            </span>
-            <span className={classes.acts}>
-              {project.name !== shown && (
-                <Button
-                  size="xs"
-                  variant="default"
-                  onClick={() => chooseProject(project.name)}
-                  aria-label={`Open ${project.name}`}
-                >
-                  Open
-                </Button>
-              )}
-              {project.archivedAt !== null && (
-                <Button
-                  size="xs"
-                  variant="default"
-                  onClick={() => void restore(project)}
-                  aria-label={`Restore ${project.name}`}
-                >
-                  Restore
-                </Button>
-              )}
-              {project.archivedAt === null && project.name !== 'default' && (
-                <Button
-                  size="xs"
-                  variant="default"
-                  onClick={() => setAsked(project)}
-                  aria-label={`Archive ${project.name}`}
-                >
-                  Archive…
-                </Button>
-              )}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {asked && <ArchiveProject name={asked.name} onClose={() => setAsked(null)} />}
-    </Panel>
+    <div className={classes.parts}>
+      <Filters>
+        <TypedFilter label="Name" value={q ?? ''} onChange={search} isMain />
+      </Filters>
+      <ProjectList q={q} />
+      <ArchivedProjects q={q} />
+    </div>
+  )
+}
+
+interface ProjectListProps {
+  readonly q: string | undefined
+}
+
+function ProjectList({ q }: ProjectListProps) {
+  const query = useInfiniteQuery(projectPages(false, q))
+  const { data: me } = useQuery(meQuery)
+  const isAdmin = useMay()('installation')
+  const panel = usePanel()
+  const [asked, setAsked] = useState<string | null>(null)
+  const shown = shownProject(me)
+  return (
+    <SettingsList
+      title="Projects"
+      query={query}
+      items={itemsOf(query.data)}
+      add={isAdmin ? 'Create project' : undefined}
+      onAdd={panel.open}
+      nothing="No projects match."
+      row={({ id, name, createdAt }) => (
+        <Row
+          key={id}
+          name={name}
+          acts={[
+            name !== shown && ['Open', () => chooseProject(name)],
+            isAdmin && name !== 'default' && ['Archive…', () => setAsked(name)],
+          ]}
+        >
+          {name === shown && <span>shown now</span>}
+          <Small>
+            created <Instant at={createdAt} />
+          </Small>
+        </Row>
+      )}
+    >
+      {panel.isOpen && <ProjectPanel onClose={panel.close} />}
+      {asked !== null && <ArchiveProject name={asked} onClose={() => setAsked(null)} />}
+    </SettingsList>
+  )
+}
+
+/** Those that can only be read; left out where there are none. */
+function ArchivedProjects({ q }: ProjectListProps) {
+  const query = useInfiniteQuery(projectPages(true, q))
+  const isAdmin = useMay()('installation')
+  const projects = itemsOf(query.data)
+  const restore = async ({ name }: Project) => {
+    try {
+      await restoreProject(name)
+      tell({ text: `The project ${name} was restored.` })
+    } catch (error) {
+      tellFailure(error)
+    }
+    readProjectsAgain()
+  }
+  if (projects.length === 0) return null
+  return (
+    <SettingsList
+      title="Archived projects"
+      query={query}
+      items={projects}
+      nothing=""
+      row={(project) => (
+        <Row
+          key={project.id}
+          name={project.name}
+          acts={[
+            ['Open', () => chooseProject(project.name)],
+            isAdmin && ['Restore', () => void restore(project)],
+          ]}
+        >
+          <Small>
+            archived <Instant at={project.archivedAt ?? ''} />
+          </Small>
+        </Row>
+      )}
+    />
   )
 }
 
@@ -113,7 +140,6 @@ function ArchiveProject({ name, onClose }: { readonly name: string; readonly onC
       twin={{ method: 'DELETE', path: `/v1/projects/${name}` }}
       command={`belfry project archive ${name}`}
       button="Archive"
-      keep="Cancel"
       isHarmful
       act={archive}
     />

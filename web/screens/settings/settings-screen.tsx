@@ -1,56 +1,68 @@
-/** Settings for all tasks of the project: limits, blackouts, subscriptions, secrets, members and keys; and the projects themselves. */
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import type { SettingsPanel } from '../../app/router.tsx'
-import { useTitle } from '../../components/title.ts'
-import { BlackoutPanel } from './blackout-panel.tsx'
-import { Blackouts } from './blackouts.tsx'
-import { KeyPanel } from './key-panel.tsx'
-import { Keys } from './keys.tsx'
-import { Limits } from './limits.tsx'
-import { MemberPanel } from './member-panel.tsx'
-import { Members } from './members.tsx'
-import { ProjectPanel } from './project-panel.tsx'
-import { Projects } from './projects.tsx'
-import { SecretPanel } from './secret-panel.tsx'
-import { Secrets } from './secrets.tsx'
+/** The settings of the project and of the installation, a section at a time; which one is in the address. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { neededRole } from '../../../src/core/access/role.ts'
+import { meQuery, shownProject, useMay } from '../../api/me.ts'
+import type { SettingsSection } from '../../app/settings-sections.ts'
+import { Nothing } from '../../components/nothing.tsx'
+import { Screen } from '../../components/screen.tsx'
+import { OF_INSTALLATION, OF_PROJECT, SECTIONS } from './sections.tsx'
 import classes from './settings.module.css'
-import { SubscriptionPanel } from './subscription-panel.tsx'
-import { Subscriptions } from './subscriptions.tsx'
 
-const route = getRouteApi('/settings')
+const route = getRouteApi('/settings/$section')
 
 export function SettingsScreen() {
-  useTitle('Settings')
-  const { panel } = route.useSearch()
-  const navigate = useNavigate()
-  // What is open is in the address; undefined takes it out.
-  const open = (opened: SettingsPanel | undefined) =>
-    void navigate({
-      to: '.',
-      search: (before: Record<string, unknown>) => ({ ...before, panel: opened }) as never,
-      replace: opened === undefined,
-      resetScroll: false,
-    })
-  const close = () => open(undefined)
+  const { section } = route.useParams()
+  const { data: me } = useQuery(meQuery)
+  const shown = SECTIONS[section]
+  const may = useMay()
   return (
-    <div className={classes.screen}>
-      <div className={classes.head}>
-        <h1>Settings</h1>
-        <Link to="/audit-log">Audit log</Link>
+    <Screen title="Settings">
+      <div className={classes.screen}>
+        <nav className={classes.nav} aria-label="Settings">
+          <Group label={`Project ${shownProject(me)}`} sections={OF_PROJECT} />
+          <Group label="Installation" sections={OF_INSTALLATION} />
+        </nav>
+        {me &&
+          shown &&
+          (may(shown.needs) ? (
+            <shown.Content />
+          ) : (
+            <Nothing words={`You need the role ${neededRole(shown.needs)} to see this section.`} />
+          ))}
       </div>
-      <Limits />
-      <Blackouts onAdd={() => open('blackout')} />
-      <Subscriptions onAdd={() => open('subscription')} />
-      <Secrets onAdd={() => open('secret')} />
-      <Members onAdd={() => open('member')} />
-      <Keys onAdd={() => open('key')} />
-      <Projects onAdd={() => open('project')} />
-      {panel === 'blackout' && <BlackoutPanel onClose={close} />}
-      {panel === 'subscription' && <SubscriptionPanel onClose={close} />}
-      {panel === 'secret' && <SecretPanel onClose={close} />}
-      {panel === 'member' && <MemberPanel onClose={close} />}
-      {panel === 'key' && <KeyPanel onClose={close} />}
-      {panel === 'project' && <ProjectPanel onClose={close} />}
+    </Screen>
+  )
+}
+
+function Group({ label, sections }: { readonly label: string; readonly sections: typeof SECTIONS }) {
+  const may = useMay()
+  return (
+    <div>
+      <p className={classes.group}>{label}</p>
+      <ul>
+        {Object.entries(sections).map(([section, { label, needs }]) =>
+          may(needs) ? (
+            <li key={section}>
+              <Link
+                to="/settings/$section"
+                params={{ section: section as SettingsSection }}
+                className={classes.link}
+                activeOptions={{ includeSearch: false }}
+              >
+                {label}
+              </Link>
+            </li>
+          ) : null,
+        )}
+        {sections === OF_PROJECT && may('administer') && (
+          <li>
+            <Link to="/audit-log" className={classes.link}>
+              Audit log
+            </Link>
+          </li>
+        )}
+      </ul>
     </div>
   )
 }

@@ -1,18 +1,19 @@
-import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
+import { useMay } from '../../api/me.ts'
+import { itemsOf } from '../../api/pages.ts'
 import { deleteSubscription, resumeSubscription, subscriptionsQuery } from '../../api/settings.ts'
 import type { Subscription } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
-import { Failure } from '../../components/failure.tsx'
-import { Icon } from '../../components/icon.tsx'
 import { Distance, Instant } from '../../components/instant.tsx'
-import { Bones, Panel } from '../../components/panel.tsx'
-import { type AnyState, LOOKS } from '../../components/state.ts'
+import type { AnyState } from '../../components/state.ts'
 import { StateMark } from '../../components/state-mark.tsx'
 import { tell, tellFailure } from '../../components/toast.tsx'
-import classes from './settings.module.css'
+import { usePanel } from './panel-in-address.ts'
+import { Row, SettingsList, Small } from './settings-list.tsx'
+import { SubscriptionPanel } from './subscription-panel.tsx'
+import { filterWords } from './subscription-words.ts'
 
 const LOOKS_LIKE: Readonly<Record<Subscription['state'], AnyState>> = {
   active: 'completed',
@@ -20,42 +21,51 @@ const LOOKS_LIKE: Readonly<Record<Subscription['state'], AnyState>> = {
   disabled: 'permanently_failed',
 }
 
-/** The webhooks that receive ended runs, and the state of their deliveries. */
-export function Subscriptions({ onAdd }: { readonly onAdd: () => void }) {
+/** The webhooks that receive events, and the state of their deliveries. */
+export function Subscriptions() {
   const query = useInfiniteQuery(subscriptionsQuery)
+  const panel = usePanel()
+  const may = useMay()
   const [asked, setAsked] = useState<Subscription | null>(null)
-  const subscriptions = query.data?.pages.flatMap(({ items }) => items) ?? []
-  const add = (
-    <Button size="xs" variant="default" leftSection={<Icon name="plus" size={14} />} onClick={onAdd}>
-      New subscription
-    </Button>
-  )
+  const resume = async ({ id, name, url }: Subscription) => {
+    try {
+      await resumeSubscription(id)
+      tell({ text: `Deliveries to ${name ?? url} continue where they stopped.` })
+    } catch (error) {
+      tellFailure(error)
+    }
+    void query.refetch()
+  }
   return (
-    <Panel title="Subscriptions" aside={add} flush>
-      {query.isPending && <Bones count={1} />}
-      {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
-      {query.data && subscriptions.length === 0 && (
-        <p className={classes.nothing}>
-          No subscriptions yet. A subscription posts a signed event to your URL when a run ends, with retries.
-        </p>
+    <SettingsList
+      title="Subscriptions"
+      query={query}
+      items={itemsOf(query.data)}
+      add={may('edit') ? 'New subscription' : undefined}
+      onAdd={panel.open}
+      nothing="No subscriptions yet. A subscription posts signed events to your URL, with retries: runs that end, circuits that open or close, or changes in the audit log."
+      row={(subscription) => (
+        <Row
+          key={subscription.id}
+          name={subscription.name ?? subscription.url}
+          about={[
+            ...(subscription.name === null ? [] : [subscription.url]),
+            filterWords(subscription.filter),
+          ]}
+          acts={[
+            subscription.state !== 'active' &&
+              may('operate') && [
+                subscription.state === 'failing' ? 'Try now' : 'Resume',
+                () => void resume(subscription),
+              ],
+            may('edit') && ['Delete…', () => setAsked(subscription)],
+          ]}
+        >
+          <Deliveries subscription={subscription} />
+        </Row>
       )}
-      <ul aria-label="Subscriptions">
-        {subscriptions.map((subscription) => (
-          <SubscriptionRow
-            key={subscription.id}
-            subscription={subscription}
-            onChanged={() => void query.refetch()}
-            onDelete={() => setAsked(subscription)}
-          />
-        ))}
-      </ul>
-      {query.hasNextPage && (
-        <div className={classes.more}>
-          <Button variant="default" onClick={() => void query.fetchNextPage()}>
-            More
-          </Button>
-        </div>
-      )}
+    >
+      {panel.isOpen && <SubscriptionPanel onClose={panel.close} />}
       {asked && (
         <DeleteSubscription
           subscription={asked}
@@ -63,74 +73,35 @@ export function Subscriptions({ onAdd }: { readonly onAdd: () => void }) {
           onDeleted={() => void query.refetch()}
         />
       )}
-    </Panel>
+    </SettingsList>
   )
 }
 
-interface SubscriptionRowProps {
-  readonly subscription: Subscription
-  readonly onChanged: () => void
-  readonly onDelete: () => void
-}
-
-function SubscriptionRow({ subscription, onChanged, onDelete }: SubscriptionRowProps) {
-  const { id, name, url, state, delivered, lastEvent, lastError, failures, retryAt } = subscription
-  const resume = async () => {
-    try {
-      await resumeSubscription(id)
-      tell({ text: `Deliveries to ${name ?? url} continue where they stopped.` })
-    } catch (error) {
-      tellFailure(error)
-    }
-    onChanged()
-  }
+function Deliveries({ subscription }: { readonly subscription: Subscription }) {
+  const { state, delivered, lastEvent, lastError, failures, retryAt } = subscription
   return (
-    <li className={classes.row}>
-      <div className={classes.main}>
-        <strong className={classes.words}>{name ?? url}</strong>
-        {name && <span className={`${classes.small} ${classes.words}`}>{url}</span>}
-        <span className={classes.small}>{filterWords(subscription.filter)}</span>
-      </div>
-      <div className={classes.state}>
-        <StateMark state={LOOKS_LIKE[state]} text={state} />
-        {state !== 'active' && lastError && (
-          <span className={`${classes.small} ${classes.words}`}>
-            {lastError.message}, {formatCount(failures)} {failures === 1 ? 'failure' : 'failures'} in a row
-          </span>
-        )}
-        {state === 'failing' && retryAt && (
-          <span className={classes.small}>
-            next attempt <Distance at={retryAt} />
-          </span>
-        )}
-      </div>
-      <div className={classes.state}>
-        <span className={classes.small}>{formatCount(delivered)} delivered</span>
+    <>
+      <StateMark state={LOOKS_LIKE[state]} text={state} />
+      {state !== 'active' && lastError && (
+        <Small>
+          {lastError.message}, {formatCount(failures)} {failures === 1 ? 'failure' : 'failures'} in a row
+        </Small>
+      )}
+      {state === 'failing' && retryAt && (
+        <Small>
+          next attempt <Distance at={retryAt} />
+        </Small>
+      )}
+      <Small>
+        {formatCount(delivered)} delivered
         {lastEvent && (
-          <span className={classes.small}>
-            up to <Instant at={lastEvent.endedAt} precision="second" />
-          </span>
+          <>
+            , up to <Instant at={lastEvent.endedAt} precision="second" />
+          </>
         )}
-      </div>
-      <span className={classes.acts}>
-        {state !== 'active' && (
-          <Button size="xs" variant="default" onClick={() => void resume()}>
-            {state === 'failing' ? 'Try now' : 'Resume'}
-          </Button>
-        )}
-        <Button size="xs" variant="default" onClick={onDelete}>
-          Delete…
-        </Button>
-      </span>
-    </li>
+      </Small>
+    </>
   )
-}
-
-function filterWords(filter: Subscription['filter']): string {
-  const { states = [], ...others } = filter
-  const words = Object.entries(others).map(([name, values]) => `${name}: ${(values ?? []).join(', ')}`)
-  const ends = states.map((state) => LOOKS[state].word).join(' or ')
-  return [ends === '' ? 'all runs that end' : `runs that end ${ends}`, ...words].join(' · ')
 }
 
 interface DeleteSubscriptionProps {
@@ -158,7 +129,6 @@ function DeleteSubscription({ subscription, onClose, onDeleted }: DeleteSubscrip
       ]}
       twin={{ method: 'DELETE', path: `/v1/subscriptions/${id}` }}
       button="Delete"
-      keep="Cancel"
       isHarmful
       act={remove}
     />

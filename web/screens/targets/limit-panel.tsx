@@ -1,42 +1,25 @@
 import { useState } from 'react'
 import { defaultLimitOf } from '../../../src/core/target/target-state.ts'
 import { editTarget, pathOfTarget } from '../../api/targets.ts'
-import type { Target, TargetEdit } from '../../api/wire.ts'
+import type { Target } from '../../api/wire.ts'
 import { ActDialog } from '../../components/act-dialog.tsx'
+import { RateFields, type RateText, rateFlags, ratesOf } from '../../components/rate-fields.tsx'
 import { shellLine } from '../../components/shell.ts'
-import { TextField } from '../../components/text-field.tsx'
 import { tell } from '../../components/toast.tsx'
-import { numberOf } from '../../components/typed.ts'
 import { keepTarget } from './target-screen.tsx'
-import classes from './targets.module.css'
 
 interface PanelProps {
   readonly target: Target
   readonly onClose: () => void
 }
 
-interface Fields {
-  readonly limit: string
-  readonly rate: string
-  readonly burst: string
-}
-
 /** What is set for this very name; a pattern's settings are changed with the pattern. */
-function ownFields({ target, limit, rate }: Target): Fields {
+function ownFields({ target, limit, rate }: Target): RateText {
   const hasOwnRate = rate.pattern === target
   return {
     limit: limit.pattern === target ? String(limit.perNode) : '',
     rate: hasOwnRate ? (rate.limit ?? '') : '',
     burst: hasOwnRate && rate.burst !== null ? String(rate.burst) : '',
-  }
-}
-
-function editOf({ limit, rate, burst }: Fields): TargetEdit {
-  const isRated = rate.trim() !== ''
-  return {
-    limit: limit.trim() === '' ? null : numberOf(limit),
-    rate: isRated ? rate.trim() : null,
-    ...(isRated ? { burst: burst.trim() === '' ? null : numberOf(burst) } : {}),
   }
 }
 
@@ -55,16 +38,14 @@ function otherRate({ target, rate }: Target): string {
 
 /** Sets how many calls may be in progress, and how many may start. */
 export function LimitPanel({ target, onClose }: PanelProps) {
-  const [fields, setFields] = useState(() => ownFields(target))
-  const change = (part: Partial<Fields>) => setFields({ ...fields, ...part })
+  const [text, setText] = useState(() => ownFields(target))
   const name = target.target
-  const body = editOf(fields)
+  const body = ratesOf(text)
   const go = async () => {
     keepTarget(await editTarget(name, body))
     tell({ text: `Limits of ${name} were saved.` })
     onClose()
   }
-  const burst = 'burst' in body ? [['--burst', String(body.burst ?? 'none')]] : []
   return (
     <ActDialog
       title={`Limits of ${name}`}
@@ -75,41 +56,19 @@ export function LimitPanel({ target, onClose }: PanelProps) {
         'Calls in progress continue.',
       ]}
       twin={{ method: 'PATCH', path: pathOfTarget(name), body }}
-      command={shellLine([
-        ['belfry', 'target', 'limit', name, String(body.limit ?? 'none')],
-        ['--rate', String(body.rate ?? 'none')],
-        ...burst,
-      ])}
+      command={shellLine([['belfry', 'target', 'limit', name], ...rateFlags(body)])}
       button="Save limits"
       act={go}
     >
-      <TextField
+      <RateFields
+        text={text}
+        onText={setText}
         label="Calls in progress per node"
+        pointer="/limit"
         description="From 1 to 4096. Leave empty for the default."
         placeholder={String(defaultLimitOf(name))}
-        inputMode="numeric"
-        value={fields.limit}
-        onText={(limit) => change({ limit })}
-        data-autofocus
+        what="Calls"
       />
-      <div className={classes.two}>
-        <TextField
-          label="Rate"
-          description="Such as 10/s, 100/m or 1000/h"
-          placeholder="No limit"
-          value={fields.rate}
-          onText={(rate) => change({ rate })}
-        />
-        <TextField
-          label="Burst"
-          description="Calls that may start at once"
-          placeholder="A tenth of a second of the rate"
-          inputMode="numeric"
-          disabled={fields.rate.trim() === ''}
-          value={fields.burst}
-          onText={(burst) => change({ burst })}
-        />
-      </div>
     </ActDialog>
   )
 }

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { ApiError } from '../../api/client.ts'
+import { isNotThere } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { resumeTarget, targetKeys, targetQuery } from '../../api/targets.ts'
 import type { Target } from '../../api/wire.ts'
@@ -11,6 +11,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
+import { Screen } from '../../components/screen.tsx'
 import { useTitle } from '../../components/title.ts'
 import { tell, tellFailure } from '../../components/toast.tsx'
 import { LimitPanel } from './limit-panel.tsx'
@@ -18,7 +19,6 @@ import { PausePanel } from './pause-panel.tsx'
 import { TargetFacts } from './target-facts.tsx'
 import { TargetMark } from './target-mark.tsx'
 import { TargetNodes } from './target-nodes.tsx'
-import classes from './targets.module.css'
 import { LOOK_AGAIN_MS } from './targets-screen.tsx'
 
 const route = getRouteApi('/targets/$target')
@@ -27,8 +27,8 @@ export function TargetScreen() {
   const { target: name } = route.useParams()
   useTitle(name)
   const { data: target, error, refetch } = useQuery({ ...targetQuery(name), refetchInterval: LOOK_AGAIN_MS })
-  if (error && (!target || isUnknown(error)))
-    return isUnknown(error) ? (
+  if (error && (!target || isNotThere(error)))
+    return isNotThere(error) ? (
       <Nothing words={`Target ${name} is unknown: it was not called recently, and it has no settings.`}>
         <Link to="/targets">All targets</Link>
       </Nothing>
@@ -37,20 +37,20 @@ export function TargetScreen() {
     )
   if (!target) return <Bones count={4} />
   return (
-    <div className={classes.screen}>
-      <Head target={target} />
+    <Screen
+      title={name}
+      state={<TargetMark state={target.state} isPattern={target.isPattern} />}
+      aside={<Acts target={target} />}
+    >
       <TargetFacts target={target} />
       {target.nodes.length > 0 && (
         <Panel title="By node" flush>
           <TargetNodes nodes={target.nodes} />
         </Panel>
       )}
-    </div>
+    </Screen>
   )
 }
-
-const isUnknown = (error: unknown): boolean =>
-  error instanceof ApiError && (error.problem.status === 404 || error.problem.status === 422)
 
 /** What was answered is shown at once; lists read it again. */
 export function keepTarget(target: Target): void {
@@ -58,7 +58,7 @@ export function keepTarget(target: Target): void {
   void queryClient.invalidateQueries({ queryKey: targetKeys.lists })
 }
 
-function Head({ target }: { readonly target: Target }) {
+function Acts({ target }: { readonly target: Target }) {
   const [open, setOpen] = useState<'pause' | 'limit' | null>(null)
   const close = () => setOpen(null)
   const resume = async () => {
@@ -72,31 +72,25 @@ function Head({ target }: { readonly target: Target }) {
     }
   }
   return (
-    <div className={classes.head}>
-      <div>
-        <h1 className={classes.name}>{target.target}</h1>
-        <TargetMark state={target.state} isPattern={target.isPattern} />
-      </div>
-      <div className={classes.acts}>
-        {target.isPaused ? (
-          <Button leftSection={<Icon name="resume" size={16} />} onClick={() => void resume()}>
-            {target.pausedBy === target.target ? 'Resume' : `Resume ${target.pausedBy}`}
-          </Button>
-        ) : (
-          <Button
-            variant="default"
-            leftSection={<Icon name="pause" size={16} />}
-            onClick={() => setOpen('pause')}
-          >
-            Pause…
-          </Button>
-        )}
-        <Button variant="default" onClick={() => setOpen('limit')}>
-          Set limits…
+    <>
+      {target.isPaused ? (
+        <Button leftSection={<Icon name="resume" size={16} />} onClick={() => void resume()}>
+          {target.pausedBy === target.target ? 'Resume' : `Resume ${target.pausedBy}`}
         </Button>
-      </div>
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<Icon name="pause" size={16} />}
+          onClick={() => setOpen('pause')}
+        >
+          Pause…
+        </Button>
+      )}
+      <Button variant="default" onClick={() => setOpen('limit')}>
+        Set limits…
+      </Button>
       {open === 'pause' && <PausePanel target={target} onClose={close} />}
       {open === 'limit' && <LimitPanel target={target} onClose={close} />}
-    </div>
+    </>
   )
 }

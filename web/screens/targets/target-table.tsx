@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router'
 import { formatCount, formatDuration } from '../../../src/core/words/time.ts'
 import type { Target } from '../../api/wire.ts'
 import { Distance } from '../../components/instant.tsx'
+import { Table } from '../../components/table.tsx'
 import { TargetMark } from './target-mark.tsx'
-import classes from './targets.module.css'
 
 /** The server counts what waits up to this. */
 const COUNTED = 10_000
@@ -14,29 +14,23 @@ export const waitingWords = ({ waiting }: Pick<Target, 'waiting'>): string =>
 export const failedWords = ({ calls, failures }: Pick<Target, 'calls' | 'failures'>): string =>
   calls === 0 ? '–' : `${formatCount(failures)} of ${formatCount(calls)}`
 
+const COLUMNS = [
+  'State',
+  'Target',
+  'Calls / limit',
+  'Waiting',
+  'p95',
+  'Failed (last minute)',
+  'Since',
+] as const
+
 export function TargetTable({ targets }: { readonly targets: readonly Target[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label="Targets">
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Target</th>
-            <th scope="col">Calls / limit</th>
-            <th scope="col">Waiting</th>
-            <th scope="col">p95</th>
-            <th scope="col">Failed (last minute)</th>
-            <th scope="col">Since</th>
-          </tr>
-        </thead>
-        <tbody>
-          {targets.map((target) => (
-            <TargetRow key={target.target} target={target} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Targets" columns={COLUMNS}>
+      {targets.map((target) => (
+        <TargetRow key={target.target} target={target} />
+      ))}
+    </Table>
   )
 }
 

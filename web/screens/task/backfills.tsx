@@ -3,16 +3,16 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { backfillsQuery, cancelBackfill } from '../../api/backfills.ts'
+import { itemsOf } from '../../api/pages.ts'
 import type { Backfill, Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
-import { Failure } from '../../components/failure.tsx'
 import { Instant } from '../../components/instant.tsx'
 import { Nothing } from '../../components/nothing.tsx'
-import { Bones, Panel } from '../../components/panel.tsx'
+import { More, Paged } from '../../components/paged.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { StateMark } from '../../components/state-mark.tsx'
 import { tellFailure } from '../../components/toast.tsx'
 import classes from './backfills.module.css'
-import parts from './parts.module.css'
 
 /** While one goes on it changes all the time. */
 const GOING_MS = 2_000
@@ -26,37 +26,29 @@ export function Backfills({ task }: { readonly task: Task }) {
         ? GOING_MS
         : refreshMs(),
   })
-  const backfills = query.data?.pages.flatMap(({ items }) => items) ?? []
-  if (query.isPending) return <Bones count={3} />
-  if (query.isError && !query.data)
-    return <Failure error={query.error} onRetry={() => void query.refetch()} />
-  if (backfills.length === 0)
-    return (
-      <Nothing words="No backfills yet. A backfill runs the occurrences of a past period.">
-        {task.schedule.type !== 'manual' && task.state !== 'cancelled' && (
-          <Link to="." search={(before) => ({ ...before, panel: 'backfill' }) as never}>
-            Backfill…
-          </Link>
-        )}
-      </Nothing>
-    )
-  return (
-    <Panel title="Backfills, latest first" flush>
-      <ul className={classes.list}>
-        {backfills.map((backfill) => (
-          <li key={backfill.id}>
-            <BackfillRow backfill={backfill} zone={task.timezone} onChanged={() => void query.refetch()} />
-          </li>
-        ))}
-      </ul>
-      {query.hasNextPage && (
-        <div className={parts.more}>
-          <Button variant="default" onClick={() => void query.fetchNextPage()}>
-            Earlier backfills
-          </Button>
-        </div>
+  const backfills = itemsOf(query.data)
+  const nothing = (
+    <Nothing words="No backfills yet. A backfill runs the occurrences of a past period.">
+      {task.schedule.type !== 'manual' && task.state !== 'cancelled' && (
+        <Link to="." search={(before) => ({ ...before, panel: 'backfill' }) as never}>
+          Backfill…
+        </Link>
       )}
-    </Panel>
+    </Nothing>
+  )
+  return (
+    <Paged query={query} count={backfills.length} bones={3} nothing={nothing}>
+      <Panel title="Backfills, latest first" flush>
+        <ul className={classes.list}>
+          {backfills.map((backfill) => (
+            <li key={backfill.id}>
+              <BackfillRow backfill={backfill} zone={task.timezone} onChanged={() => void query.refetch()} />
+            </li>
+          ))}
+        </ul>
+        <More query={query}>Earlier backfills</More>
+      </Panel>
+    </Paged>
   )
 }
 

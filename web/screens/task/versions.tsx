@@ -3,20 +3,21 @@ import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { itemsOf } from '../../api/pages.ts'
 import { versionsQuery } from '../../api/versions.ts'
 import type { Task, VersionSummary } from '../../api/wire.ts'
 import { ChangeList } from '../../components/change-list.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Instant } from '../../components/instant.tsx'
+import { More } from '../../components/paged.tsx'
 import { Bones, Panel } from '../../components/panel.tsx'
 import { Rollback } from './panels/rollback.tsx'
-import parts from './parts.module.css'
 import classes from './versions.module.css'
 
 export function Versions({ task }: { readonly task: Task }) {
   const query = useInfiniteQuery(versionsQuery(task))
   const [asked, setAsked] = useState<number | null>(null)
-  const versions = query.data?.pages.flatMap(({ items }) => items) ?? []
+  const versions = itemsOf(query.data)
   if (query.isPending) return <Bones count={3} />
   if (query.isError && !query.data)
     return <Failure error={query.error} onRetry={() => void query.refetch()} />
@@ -42,17 +43,7 @@ export function Versions({ task }: { readonly task: Task }) {
           </li>
         ))}
       </ol>
-      {query.hasNextPage && (
-        <div className={parts.more}>
-          <Button
-            variant="default"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Earlier versions
-          </Button>
-        </div>
-      )}
+      <More query={query}>Earlier versions</More>
       {asked !== null && <Rollback task={task} version={asked} onClose={() => setAsked(null)} />}
     </Panel>
   )

@@ -190,6 +190,11 @@ function Cause({ cause: { sentence, advice, facts }, zone }: CauseProps) {
           <Link to="/targets/$target" params={{ target: facts.target }}>
             View this target
           </Link>
+        )}{' '}
+        {facts.queue && (
+          <Link to="/queues/$queue" params={{ queue: facts.queue }}>
+            View this queue
+          </Link>
         )}
       </p>
       {advice && (

@@ -1,9 +1,9 @@
 import { Button, NativeSelect } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { StateFilter } from '../../components/list-filters.tsx'
+import { Filters } from '../../components/screen.tsx'
 import { TypedFilter } from '../../components/typed-filter.tsx'
 import { STATES, type TaskFilters, TYPES } from './filters.ts'
-import classes from './tasks-screen.module.css'
 
 /** Everything chosen here goes into the address, and is read from there. */
 export function FilterBar({ filters }: { readonly filters: TaskFilters }) {
@@ -11,14 +11,8 @@ export function FilterBar({ filters }: { readonly filters: TaskFilters }) {
   const choose = (change: Partial<Record<keyof TaskFilters, string>>) =>
     void navigate({ to: '/tasks', search: { ...filters, ...change } as TaskFilters, replace: true })
   return (
-    <search className={classes.filters}>
-      <TypedFilter
-        label="Name or key"
-        value={filters.q ?? ''}
-        onChange={(q) => choose({ q })}
-        isMain
-        className={classes.mainFilter}
-      />
+    <Filters>
+      <TypedFilter label="Name or key" value={filters.q ?? ''} onChange={(q) => choose({ q })} isMain />
       <StateFilter states={STATES} value={filters.state} onChoose={(state) => choose({ state })} />
       <NativeSelect
         aria-label="Action"
@@ -32,6 +26,6 @@ export function FilterBar({ filters }: { readonly filters: TaskFilters }) {
           Clear
         </Button>
       )}
-    </search>
+    </Filters>
   )
 }

@@ -5,6 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { formatCount } from '../../../src/core/words/time.ts'
 import { statsQuery } from '../../api/overview.ts'
+import { itemsOf } from '../../api/pages.ts'
 import { tasksQuery } from '../../api/tasks.ts'
 import type { Task } from '../../api/wire.ts'
 import { refreshMs } from '../../app/live.ts'
@@ -13,7 +14,7 @@ import { Failure } from '../../components/failure.tsx'
 import { FreshRows } from '../../components/fresh-rows.tsx'
 import { Nothing } from '../../components/nothing.tsx'
 import { Bones } from '../../components/panel.tsx'
-import { useTitle } from '../../components/title.ts'
+import { Screen } from '../../components/screen.tsx'
 import { useUntilFound } from '../../components/until-found.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { FilterBar } from './filter-bar.tsx'
@@ -26,26 +27,25 @@ const route = getRouteApi('/tasks')
 const COUNTED_MS = 30_000
 
 export function TasksScreen() {
-  useTitle('Tasks')
   const filters = route.useSearch()
   const { tz: _, row: __, ...filter } = filters as typeof filters & { tz?: string }
   const options = tasksQuery(filter)
   const query = useInfiniteQuery({ ...options, refetchInterval: refreshMs })
   const [asked, setAsked] = useState<Task | null>(null)
-  const tasks = useMemo(() => query.data?.pages.flatMap(({ items }) => items) ?? [], [query.data])
+  const tasks = useMemo(() => itemsOf(query.data), [query.data])
   const isSearching = useUntilFound(query, tasks.length)
   // What is said before deleting is said of the task as it is by then, not of the row that was clicked.
   const deleting = asked && (tasks.find(({ id }) => id === asked.id) ?? asked)
   const selection = useSelection(tasks)
   const isFiltered = Object.keys(filter).length > 0
   return (
-    <div className={classes.screen}>
-      <div className={classes.head}>
-        <h1>Tasks</h1>
-        {query.isSuccess && !isSearching && (
-          <Count count={tasks.length} isAll={!query.hasNextPage} isFiltered={isFiltered} />
-        )}
-      </div>
+    <Screen
+      title="Tasks"
+      aside={
+        query.isSuccess &&
+        !isSearching && <Count count={tasks.length} isAll={!query.hasNextPage} isFiltered={isFiltered} />
+      }
+    >
       <FilterBar filters={filter} />
       {isSearching && <Bones count={8} />}
       {query.isError && !query.data && <Failure error={query.error} onRetry={() => void query.refetch()} />}
@@ -63,7 +63,7 @@ export function TasksScreen() {
       )}
       <BulkBar selection={selection} filter={filter} hasMore={query.hasNextPage} />
       {deleting && <DeleteTask task={deleting} onClose={() => setAsked(null)} />}
-    </div>
+    </Screen>
   )
 }
 

@@ -9,7 +9,7 @@ import { ApiError } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import type { BackfillInput, BackfillPreview, Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
-import { Found } from '../../../components/found.tsx'
+import classes from '../../../components/fields.module.css'
 import { Instant, useShownZone } from '../../../components/instant.tsx'
 import { InstantField } from '../../../components/instant-field.tsx'
 import { useKeptFields } from '../../../components/kept.ts'
@@ -19,7 +19,6 @@ import { ReasonField, TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
 import { serverNow } from '../../../time/clock.ts'
-import classes from './fields.module.css'
 
 const TYPING_MS = 300
 const SHOWN = 3
@@ -58,12 +57,9 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
   const navigate = useNavigate()
   const zone = useShownZone(task.timezone)
   const name = `backfill ${task.id}`
-  const { fields, change, isFound, startOver, forget } = useKeptFields(name, () => startOf(task))
+  const kept = useKeptFields(name, () => startOf(task))
+  const { fields, change } = kept
   const { from, to, order, rate, isBeside, force, reason } = fields
-  const close = () => {
-    forget()
-    onClose()
-  }
   const input: BackfillInput = {
     from,
     to,
@@ -85,7 +81,6 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
     data !== undefined && !error && !isPlaceholderData && JSON.stringify(settled) === JSON.stringify(input)
   const go = async () => {
     const backfill = await beginBackfill(task.id, input)
-    forget()
     void queryClient.invalidateQueries({ queryKey: backfillKeys.ofTask(task.id) })
     tell({
       text: `Backfill of ${formatCount(backfill.occurrences)} ${backfill.occurrences === 1 ? 'occurrence' : 'occurrences'} started.`,
@@ -95,14 +90,14 @@ export function BackfillPanel({ task, onClose }: PanelProps) {
   return (
     <ActDialog
       title={`Backfill ${titleOf(task)}`}
-      onClose={close}
+      onClose={onClose}
+      kept={kept}
       isReady={isCounted && data.runs > 0}
       effects={effectsOf({ task, preview: error ? undefined : data, error, input })}
       twin={{ method: 'POST', path: `/v1/tasks/${task.id}/backfill`, body: input }}
       button={isCounted ? `Start ${formatCount(data.runs)} ${data.runs === 1 ? 'run' : 'runs'}` : 'Start'}
       act={go}
     >
-      {isFound && <Found onStartOver={startOver} />}
       <div className={classes.two}>
         <InstantField
           label="From"

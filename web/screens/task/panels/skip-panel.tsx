@@ -5,13 +5,13 @@ import { patchTask } from '../../../api/task-cache.ts'
 import { previewQuery, skipNext, unskip } from '../../../api/tasks.ts'
 import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
+import classes from '../../../components/fields.module.css'
 import { Instant } from '../../../components/instant.tsx'
 import { titleOf } from '../../../components/task-acts.tsx'
 import { ReasonField, TextField } from '../../../components/text-field.tsx'
 import { tell } from '../../../components/toast.tsx'
 import { given } from '../../../components/typed.ts'
 import { previewInputOf } from '../preview-input.ts'
-import classes from './fields.module.css'
 
 const SHOWN = 5
 /** As many as a preview holds. */

@@ -5,11 +5,10 @@ import { queryClient } from '../../../api/query-client.ts'
 import { runKeys, triggerTask } from '../../../api/runs.ts'
 import type { Task } from '../../../api/wire.ts'
 import { ActDialog } from '../../../components/act-dialog.tsx'
-import { Found } from '../../../components/found.tsx'
+import classes from '../../../components/fields.module.css'
 import { useKeptFields } from '../../../components/kept.ts'
 import { tellRun, titleOf } from '../../../components/task-acts.tsx'
 import { TextField } from '../../../components/text-field.tsx'
-import classes from './fields.module.css'
 import { otherwiseOf, triggerInput } from './trigger-input.ts'
 
 interface PanelProps {
@@ -22,24 +21,22 @@ const LABELS = { body: 'Body', payload: 'Payload', stdin: 'Standard input', dura
 export function TriggerPanel({ task, onClose }: PanelProps) {
   // What was written against another version of the task would say more than it was meant to.
   const name = `trigger ${task.id} ${task.version}`
-  const { start, fields, change, isFound, startOver, forget } = useKeptFields(name, () => otherwiseOf(task))
-  const close = () => {
-    forget()
-    onClose()
-  }
+  const kept = useKeptFields(name, () => otherwiseOf(task))
+  const { start, fields, change } = kept
   const input = triggerInput(task, start, fields)
   const go = async () => {
     const run = await triggerTask(task.id, input)
     void queryClient.invalidateQueries({ queryKey: runKeys.ofTask(task.id) })
     tellRun(task, run)
-    close()
+    onClose()
   }
   const isBlocked = task.openRun !== null && task.overlap === 'skip' && !fields.isBeside
   const changed = Object.keys(input)
   return (
     <ActDialog
       title={`Run ${titleOf(task)} now`}
-      onClose={close}
+      onClose={onClose}
+      kept={kept}
       effects={[
         isBlocked
           ? `This run will be refused: a run is ${task.openRun?.state}, and the task allows one active run at a time.`
@@ -58,7 +55,6 @@ export function TriggerPanel({ task, onClose }: PanelProps) {
       button="Run now"
       act={go}
     >
-      {isFound && <Found onStartOver={startOver} />}
       {start.member !== null && (
         <Textarea
           label={LABELS[start.member]}

@@ -1,0 +1,13 @@
+/** What the settings are divided into. */
+export const SETTINGS_SECTIONS = [
+  'blackouts',
+  'subscriptions',
+  'secrets',
+  'keys',
+  'members',
+  'limits',
+  'projects',
+  'installation-members',
+  'people',
+] as const
+export type SettingsSection = (typeof SETTINGS_SECTIONS)[number]

@@ -1,0 +1,43 @@
+/** What the settings are divided into, and who sees which part. */
+import type { ComponentType } from 'react'
+import type { GrantedAccess } from '../../../src/core/access/role.ts'
+import type { SettingsSection } from '../../app/settings-sections.ts'
+import { Blackouts } from './blackouts.tsx'
+import { Keys } from './keys.tsx'
+import { Limits } from './limits.tsx'
+import { InstallationMembers, Members } from './members.tsx'
+import { People } from './people.tsx'
+import { Projects } from './projects.tsx'
+import { Secrets } from './secrets.tsx'
+import { Subscriptions } from './subscriptions.tsx'
+
+interface Section {
+  readonly label: string
+  /** The access that it needs. */
+  readonly needs: GrantedAccess
+  readonly Content: ComponentType
+}
+
+type Sections = Readonly<Partial<Record<SettingsSection, Section>>>
+
+/** In the order of how often they are needed. */
+export const OF_PROJECT: Sections = {
+  blackouts: { label: 'Blackouts', needs: 'read', Content: Blackouts },
+  subscriptions: { label: 'Subscriptions', needs: 'read', Content: Subscriptions },
+  secrets: { label: 'Secrets', needs: 'read', Content: Secrets },
+  keys: { label: 'API keys', needs: 'administer', Content: Keys },
+  members: { label: 'Members', needs: 'administer', Content: Members },
+  limits: { label: 'Limits', needs: 'read', Content: Limits },
+}
+
+export const OF_INSTALLATION: Sections = {
+  projects: { label: 'Projects', needs: 'read', Content: Projects },
+  'installation-members': {
+    label: 'Members of all projects',
+    needs: 'installation',
+    Content: InstallationMembers,
+  },
+  people: { label: 'People', needs: 'installation', Content: People },
+}
+
+export const SECTIONS: Sections = { ...OF_PROJECT, ...OF_INSTALLATION }
