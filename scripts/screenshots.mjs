@@ -1,7 +1,7 @@
 /**
- * `npm run screenshots -- [folder] [--minutes 10]`: pictures of every screen of the dashboard with 0, 5 and 5 000
- * tasks, in light, dark and as wide as a small desk, a tablet and a phone, for somebody to look at. `--minutes` lets the server run so long
- * first, so that the charts have something to show.
+ * `npm run screenshots -- [folder] [--minutes 10] [--only settings]`: pictures of every screen of the dashboard with none, a few and
+ * thousands of what it shows, in light and dark, as wide as a desk, a small desk, a tablet and a phone, for somebody to look at.
+ * `--minutes` lets the server run so long first, so that the charts have something to show; `--only` is a part of the names of screens.
  */
 
 import { spawn } from 'node:child_process'
@@ -15,21 +15,27 @@ import { prepare } from './bootstrap.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { minutes: { type: 'string', default: '0' } },
+  options: { minutes: { type: 'string', default: '0' }, only: { type: 'string', default: '' } },
 })
 if (!/^\d+$/.test(values.minutes)) {
-  console.error('Usage: npm run screenshots -- [folder] [--minutes 10]')
+  console.error('Usage: npm run screenshots -- [folder] [--minutes 10] [--only settings]')
   process.exit(2)
 }
 const folder = resolve(positionals[0] ?? mkdtempSync(join(tmpdir(), 'belfry-screenshots-')))
 
 await prepare({ build: true })
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-const scenario = join('test', 'browser', 'screenshots.scenario.ts')
+// Both files whose names hold it.
+const scenario = 'screenshots.scenario.ts'
 const child = spawn(process.execPath, [vitest, 'run', '--config', 'vitest.scenarios.config.ts', scenario], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, BELFRY_SCREENSHOTS: folder, BELFRY_SCREENSHOT_MINUTES: values.minutes },
+  env: {
+    ...process.env,
+    BELFRY_SCREENSHOTS: folder,
+    BELFRY_SCREENSHOT_MINUTES: values.minutes,
+    BELFRY_SCREENSHOT_ONLY: values.only,
+  },
 })
 child.once('close', (code) => {
   if (code === 0) console.log(`The pictures are in ${folder}`)

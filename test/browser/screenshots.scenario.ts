@@ -1,30 +1,16 @@
-/**
- * Pictures of every screen for somebody to look at: with 0, 5 and 5 000 tasks, in light, in dark and as wide as a
- * small desk, a tablet and a phone. It judges nothing but what can be counted: no error on the console, nothing wider than the screen.
- */
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
-import { DESK, PHONE, SMALL_DESK, startBrowser, TABLET } from '../support/browser.ts'
+/** Pictures of the screens about tasks, runs, targets and nodes, with 0, 5 and 5 000 tasks. */
+import { test } from 'vitest'
+import { startBrowser } from '../support/browser.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestNode } from '../support/node.ts'
 import { startSink } from '../support/sink.ts'
+import { heading, picturesOf, type Screen, text } from './pictures.ts'
 import { FAR_AWAY, FIVE, many } from './seeds.ts'
 
-const FOLDER = process.env['BELFRY_SCREENSHOTS'] ?? ''
 /** How many minutes of history to wait for before the overview is pictured. */
 const HISTORY_MINUTES = Number(process.env['BELFRY_SCREENSHOT_MINUTES'] ?? 0)
 const MINUTE_MS = 60_000
-
-const LOOKS = [
-  { look: 'light', colorScheme: 'light', viewport: DESK },
-  { look: 'dark', colorScheme: 'dark', viewport: DESK },
-  { look: 'small-desk', colorScheme: 'light', viewport: SMALL_DESK },
-  { look: 'tablet', colorScheme: 'dark', viewport: TABLET },
-  { look: 'phone', colorScheme: 'light', viewport: PHONE },
-] as const
 
 const { visit } = await startBrowser()
 const sink = await startSink(({ path }) =>
@@ -33,37 +19,7 @@ const sink = await startSink(({ path }) =>
 const node = await startTestNode(await createTestDatabase())
 const startedAt = Date.now()
 
-interface Screen {
-  readonly name: string
-  readonly path: string
-  readonly ready: (page: Page) => Promise<unknown>
-}
-
-/** Goes to each screen in each look and keeps a picture of the whole of it. */
-async function picture(count: string, screens: readonly Screen[]): Promise<void> {
-  mkdirSync(FOLDER, { recursive: true })
-  for (const { look, colorScheme, viewport } of LOOKS)
-    for (const { name, path, ready } of screens) {
-      const { page } = await visit(node.url + path, {
-        before: async (page) => {
-          await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-          await page.setViewportSize(viewport)
-        },
-      })
-      await ready(page)
-      await page.getByText('live', { exact: true }).waitFor()
-      // As high as it is: what stays at the foot of the screen would lie across a longer picture.
-      const height = Number(await page.evaluate('document.documentElement.scrollHeight'))
-      if (count !== '5000')
-        await page.setViewportSize({ ...viewport, height: Math.max(viewport.height, height) })
-      await page.screenshot({ path: join(FOLDER, `${count}-${name}-${look}.png`) })
-      expect(
-        await page.evaluate('document.documentElement.scrollWidth'),
-        `${name} ${look}`,
-      ).toBeLessThanOrEqual(viewport.width)
-      await page.close()
-    }
-}
+const picture = picturesOf(visit, node.url)
 
 /** Edits, a backfill and settings of the project: what screens about them show. */
 async function makePast(taskId: string): Promise<void> {
@@ -98,9 +54,6 @@ async function makePast(taskId: string): Promise<void> {
   })
 }
 
-const heading = (name: string | RegExp) => (page: Page) =>
-  page.getByRole('heading', { name }).first().waitFor()
-const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
 const OVERVIEW: Screen = { name: 'overview', path: '/', ready: heading(/In the last 24 hours/) }
 const NODES: Screen = { name: 'nodes', path: '/nodes', ready: heading('64 shards') }
 
@@ -113,7 +66,15 @@ test('nothing is there', async () => {
     { name: 'new-once', path: '/tasks/new?when=once', ready: text('At (Berlin)') },
     { name: 'targets', path: '/targets', ready: text('No targets yet') },
     { name: 'dead-letters', path: '/dead-letters', ready: text('No dead letters.') },
-    { name: 'settings', path: '/settings', ready: text('No subscriptions yet.') },
+    { name: 'queues', path: '/queues', ready: heading('By name') },
+    { name: 'blackouts', path: '/settings', ready: text('No blackouts yet.') },
+    {
+      name: 'subscriptions',
+      path: '/settings/subscriptions',
+      ready: text('No subscriptions yet.'),
+    },
+    { name: 'secrets', path: '/settings/secrets', ready: text('No secrets yet.') },
+    { name: 'keys', path: '/settings/keys', ready: text('There are no API keys') },
     NODES,
     { name: 'missing', path: '/tasks/x/y/z', ready: heading('Page not found') },
   ])
@@ -184,9 +145,10 @@ test(
         ready: (page) => page.getByRole('list', { name: 'Groups' }).waitFor(),
       },
       { name: 'panel-redrive', path: '/dead-letters?panel=redrive', ready: text('You can stop the redrive') },
-      { name: 'settings', path: '/settings', ready: text('year-end freeze') },
-      { name: 'panel-blackout', path: '/settings?panel=blackout', ready: text('Create blackout') },
-      { name: 'panel-subscription', path: '/settings?panel=subscription', ready: text('Subscribe') },
+      { name: 'blackouts', path: '/settings/blackouts', ready: text('year-end freeze') },
+      { name: 'subscriptions', path: '/settings/subscriptions', ready: text('incident channel') },
+      { name: 'panel-blackout', path: '/settings/blackouts?panel=new', ready: text('Create blackout') },
+      { name: 'panel-subscription', path: '/settings/subscriptions?panel=new', ready: text('Subscribe') },
       { name: 'overview-day', path: '/?range=24h', ready: heading('Lateness, last 24 hours') },
       { name: 'edit', path: `${backup}/edit`, ready: text('Every day at 02:30') },
       { name: 'new-copy', path: `/tasks/new?from=${ids['sync crm']}`, ready: heading('New task') },
