@@ -11,6 +11,7 @@ export interface Chosen {
   readonly fileBytes: number
 }
 
+/** What the operator of the worker allows. */
 export interface LimitSettings {
   /** Of tasks that say nothing. */
   readonly defaults: Chosen
