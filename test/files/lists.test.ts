@@ -4,9 +4,9 @@ import { DEFAULT_PROJECT_ID as projectId } from '../../src/core/values/default-p
 import { sql } from '../../src/store/database/sql.ts'
 import { deleteDroppedChunks } from '../../src/store/files/contents.ts'
 import { type FileQuery, findFile, listFiles } from '../../src/store/files/files.ts'
-import { lockUnusedFiles } from '../../src/store/files/uses.ts'
+import { lockUnusedFiles, replaceFileUses } from '../../src/store/files/uses.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { startTestNode } from '../support/node.ts'
+import { aManualTask, startTestNode } from '../support/node.ts'
 import { planOf } from '../support/plan.ts'
 import { aFile, aWaitingFile, sha256, someBytes } from './support.ts'
 
@@ -39,6 +39,27 @@ test.each([['?name=a/b'], ['?sha256=ABC'], ['?state=gone'], ['?cursor=x'], ['?li
     expect((await node.request('GET', `/v1/files${query}`)).status).toBe(422)
   },
 )
+
+test('a file that a task uses says so and is not deleted before the task', async () => {
+  const id = await aFile(node, someBytes(10), 'used.sh')
+  const taskId = await aManualTask(node, { name: 'backup' })
+  await db.run(replaceFileUses(projectId, { taskId, fileIds: [id], version: 1 }))
+
+  const used = (await node.request('GET', `/v1/files/${id}`)).body
+  const refused = await node.request('DELETE', `/v1/files/${id}`)
+  await node.request('DELETE', `/v1/tasks/${taskId}`)
+  const unused = (await node.request('GET', `/v1/files/${id}`)).body
+  const deleted = await node.request('DELETE', `/v1/files/${id}`)
+
+  expect(used).toMatchObject({ usedBy: [{ id: taskId, name: 'backup', key: null }], hasMoreUsers: false })
+  expect(refused).toMatchObject({
+    status: 409,
+    body: { code: 'file_in_use', detail: expect.stringContaining('backup'), taskIds: [taskId] },
+  })
+  expect(unused.usedBy).toEqual([])
+  expect(deleted.status).toBe(204)
+  expect((await node.request('GET', `/v1/files/${id}`)).status).toBe(404)
+})
 
 const FILES = 100_000
 const query: FileQuery = { projectId, name: null, sha256: null, state: null, before: null, limit: 51 }
