@@ -33,7 +33,7 @@ await benchmark({
     const receiver = await startReceiver()
     const [api] = await startNodes(1, database.url, ['--roles', 'api,scheduler,liveness'])
     if (!api) throw new Error('The api node did not start.')
-    let [worker] = await startNodes(1, database.url, ['--roles', 'worker'])
+    let [worker] = await startNodes(1, database.url, ['--roles', 'worker', '--private-addresses', 'allow'])
 
     const cancelled: number[] = []
     for (let i = 0; i < cancels; i++) {
@@ -49,7 +49,7 @@ await benchmark({
       const again = receiver.next()
       const killedAt = performance.now()
       if (worker) process.kill(worker.pid, 'SIGKILL')
-      ;[worker] = await startNodes(1, database.url, ['--roles', 'worker'])
+      ;[worker] = await startNodes(1, database.url, ['--roles', 'worker', '--private-addresses', 'allow'])
       await again
       reclaimed.push(performance.now() - killedAt)
       receiver.release()

@@ -98,7 +98,10 @@ export async function takeNeighbours(scenario: Scenario, server: Server): Promis
 async function startNodesOf({ roles, nodes }: Scenario, url: string) {
   if (roles === 'all') return startNodes(nodes, url)
   const scheduling = await startNodes(1, url, ['--roles', 'api,scheduler,liveness'])
-  return [...scheduling, ...(await startNodes(nodes, url, ['--roles', 'worker']))]
+  return [
+    ...scheduling,
+    ...(await startNodes(nodes, url, ['--roles', 'worker', '--private-addresses', 'allow'])),
+  ]
 }
 
 interface Burst extends Scenario {

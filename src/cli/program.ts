@@ -9,6 +9,7 @@ import { clusterCommands } from './commands/cluster.ts'
 import { deadLetterCommand } from './commands/dead-letter.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
+import { fileCommand } from './commands/file.ts'
 import { importCommand } from './commands/import.ts'
 import { keyCommand } from './commands/key.ts'
 import { loginCommands } from './commands/login.ts'
@@ -66,6 +67,7 @@ export function createProgram(): Command {
   targetCommand(program)
   secretCommand(program)
   signingSecretCommand(program)
+  fileCommand(program)
   clusterCommands(program)
   projectCommand(program)
   keyCommand(program)

@@ -24,7 +24,7 @@ import { LaneRegistry } from '../transport/lane-registry.ts'
 import { PostgresWakeUps } from '../transport/postgres/postgres-wake-ups.ts'
 import { LocalWakeUps, type WakeUps } from '../transport/wake-ups.ts'
 import { type Connections, mostConnections, openConnections } from './connections.ts'
-import { isLoopback } from './loopback.ts'
+import { isForThisMachine } from './loopback.ts'
 
 const DAY_MS = 86_400_000
 
@@ -163,13 +163,13 @@ const listenUrlOf = ({ databasePooling, databaseDirectUrl }: Config, databaseUrl
   databaseDirectUrl ?? (databasePooling === 'session' ? databaseUrl : null)
 
 /**
- * Whoever can reach a server on loopback is on this machine and reaches what it reaches; unless the operator has said
- * what tasks may reach.
+ * Whoever can use a server that is for this machine alone is on it and reaches what it reaches; unless the operator has said
+ * what tasks may reach. A node without the API does not know who may use those that have it.
  */
-const reachesPrivate = ({ privateAddresses, allowedPrivateNetworks, host }: Config) =>
-  privateAddresses === 'auto'
-    ? isLoopback(host) && allowedPrivateNetworks.length === 0
-    : privateAddresses === 'allow'
+const reachesPrivate = (config: Config) =>
+  config.privateAddresses === 'auto'
+    ? config.roles.includes('api') && isForThisMachine(config) && config.allowedPrivateNetworks.length === 0
+    : config.privateAddresses === 'allow'
 
 const allowedNetworksOf = ({ allowedPrivateNetworks }: Config): Network[] =>
   allowedPrivateNetworks.flatMap((text) => parseNetwork(text) ?? [])

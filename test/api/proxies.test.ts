@@ -2,32 +2,57 @@
 import { request as ask } from 'node:http'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../support/database.ts'
-import { aManualTask, startTestNode, type TestNode } from '../support/node.ts'
+import { startTestNode, type TestNode } from '../support/node.ts'
 
 const PUBLIC = 'https://belfry.example.com'
 const database = await createTestDatabase()
+const open = await startTestNode(database, { roles: 'api' })
+const opened = await Promise.all(
+  ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'].map((name) =>
+    open.request('GET', '/v1/queues', undefined, { [name]: '203.0.113.9' }),
+  ),
+)
+const { isOpen } = (await open.request('GET', '/auth/methods', undefined, { via: '1.1 proxy' })).body
+const early = await Promise.allSettled(
+  [{ publicUrl: PUBLIC }, { trustedProxies: '10.0.0.0/8' }].map((flags) => startTestNode(database, flags)),
+)
+const { body: admin } = await open.request('POST', '/v1/keys', { name: 'admin', role: 'admin' })
 const believing = await startTestNode(database, { roles: 'api', trustedProxies: '127.0.0.0/8,10.0.0.0/8' })
 const named = await startTestNode(database, { roles: 'api', publicUrl: PUBLIC })
 
 const as = (token: string) => ({ authorization: `Bearer ${token}` })
+const asAdmin = as(admin.key)
 
 /** `fetch` sets the host itself. */
 function statusOf(node: TestNode, method: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const path = method === 'GET' ? '/v1/queues' : '/v1/queues/default/resume'
-    ask(node.url + path, { method, headers }, (answer) => resolve(answer.resume().statusCode ?? 0))
+    ask(node.url + path, { method, headers: { ...asAdmin, ...headers } }, (answer) =>
+      resolve(answer.resume().statusCode ?? 0),
+    )
       .on('error', reject)
       .end()
   })
 }
 
-/** Who is said to have edited a task. */
+/** Where somebody who makes a task is said to come from. */
 async function editor(node: TestNode, headers: Record<string, string>): Promise<string> {
-  const id = await aManualTask(node)
-  const edited = await node.request('PATCH', `/v1/tasks/${id}`, { name: 'renamed' }, headers)
-  expect(edited.status).toBe(200)
-  return (await node.request('GET', `/v1/tasks/${id}/versions`)).body.items[0].madeBy
+  const action = { type: 'sleep', duration: '0s' }
+  const task = { action, schedule: { type: 'manual' } }
+  const { body } = await node.request('POST', '/v1/tasks', task, { ...asAdmin, ...headers })
+  const { body: log } = await node.request('GET', `/v1/audit-log?subject=${body.id}`, undefined, asAdmin)
+  return log.items[0].address
 }
+
+test('a server without keys answers nobody who comes through a proxy, and does not start where one is expected', () => {
+  expect(opened.map(({ status }) => status)).toEqual(opened.map(() => 401))
+  expect(opened[0]?.body.detail).toContain('belfry key create --role admin')
+  expect(isOpen).toBe(false)
+  expect(early).toMatchObject([
+    { status: 'rejected', reason: { name: 'OpenHostError', proxy: `--public-url ${PUBLIC}` } },
+    { status: 'rejected', reason: { name: 'OpenHostError', proxy: '--trusted-proxies' } },
+  ])
+})
 
 test.each([
   ['the address that its proxy names', '203.0.113.9', '203.0.113.9'],
@@ -80,9 +105,8 @@ test.each([
 })
 
 test('a worker is heard from the networks of its key only', async () => {
-  const { body: admin } = await believing.request('POST', '/v1/keys', { name: 'admin', role: 'admin' })
   const fields = { name: 'worker', role: 'worker', project: 'default', networks: ['203.0.113.0/24'] }
-  const { body: key } = await believing.request('POST', '/v1/keys', fields, as(admin.key))
+  const { body: key } = await believing.request('POST', '/v1/keys', fields, asAdmin)
   const from = (address: string, token: string) => ({ ...as(token), 'x-forwarded-for': address })
   const register = (address: string) =>
     believing.request('POST', '/v1/worker/register', { handlers: ['h'] }, from(address, key.key))

@@ -105,7 +105,7 @@ async function endedRuns() {
   const ended = new Map()
   for (let cursor = ''; ; ) {
     const { body } = await request('GET', `/v1/runs?limit=200${cursor}`)
-    for (const run of body.items) if (run.endedAt) ended.set(run.taskId, run)
+    for (const run of body.items ?? []) if (run.endedAt) ended.set(run.taskId, run)
     if (!body.nextCursor) return ended
     cursor = `&cursor=${encodeURIComponent(body.nextCursor)}`
   }

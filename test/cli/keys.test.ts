@@ -18,6 +18,14 @@ test('a server beyond loopback needs a key first, which the command that it name
     'http://127.0.0.1:1',
     ...here,
   ])
+  const behind = await runBelfry([
+    'start',
+    '--public-url',
+    'https://belfry.example.com',
+    '--port',
+    '0',
+    ...here,
+  ])
   const created = await runBelfry(['key', 'create', '--role', 'admin', ...here])
   const key = /key +(bf_\w+) /.exec(created.stdout)?.[1] ?? ''
   const belfry = await startBelfry(['--host', '0.0.0.0', ...here])
@@ -28,6 +36,10 @@ test('a server beyond loopback needs a key first, which the command that it name
   expect(refused.code).toBe(2)
   expect(refused.stderr).toContain('does not listen on 0.0.0.0 without an API key')
   expect(refused.stderr).toContain(`belfry key create --role admin --data-dir ${dataDir}`)
+  expect(behind.code).toBe(2)
+  expect(behind.stderr).toContain(
+    'behind a proxy (--public-url https://belfry.example.com) without an API key',
+  )
   expect(wrong).toMatchObject({ code: 2, stdout: '' })
   expect(wrong.stderr).toContain('--role: must be one of viewer, operator, editor, admin, worker')
   expect(both).toMatchObject({ code: 2 })

@@ -102,7 +102,7 @@ test('a cancel reaches a call that is under way on another node', async () => {
   const { url } = await createTestDatabase()
   const sink = await startSink()
   const api = await startBelfry(['--database-url', url, '--roles', 'api,scheduler,liveness'])
-  await startBelfry(['--database-url', url, '--roles', 'worker'])
+  await startBelfry(['--database-url', url, '--roles', 'worker', '--private-addresses', 'allow'])
   const action = { type: 'webhook', url: sink.url('held', { hold: 1 }) }
   const { body: task } = await api.request('POST', '/v1/tasks', { action })
   await eventually(async () => sink.deliveries.length === 1)

@@ -22,7 +22,7 @@ export async function startTestNode(
   flags: Record<string, unknown> = {},
 ): Promise<TestNode> {
   const config = readConfig({
-    flags: { port: 0, secretsKey: TEST_KEY, ...flags },
+    flags: { port: 0, secretsKey: TEST_KEY, ...addressesFor(flags), ...flags },
     env: {},
     file: null,
     cwd: '/',
@@ -59,6 +59,10 @@ export async function startTestNode(
     request: (method, path, body, headers) => request(url, method, path, body, headers),
   }
 }
+
+/** Receivers of tests are on this machine, which nodes without the API do not call unless they are told to. */
+const addressesFor = ({ roles }: Record<string, unknown>) =>
+  roles === undefined || String(roles).includes('api') ? {} : { privateAddresses: 'allow' }
 
 /** Creates a task that does nothing and runs when it is triggered, any number of times at once; answers its id. */
 export async function aManualTask(

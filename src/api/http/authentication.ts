@@ -35,7 +35,7 @@ import type { RemoteWorker, RemoteWorkers } from '../../transport/remote-workers
 import type { App } from '../app.ts'
 import { requireNetwork } from './key-authenticator.ts'
 import { reasonOf } from './reason.ts'
-import { bearerOf, wantsEvents } from './request.ts'
+import { bearerOf, isForwarded, wantsEvents } from './request.ts'
 
 /** Finds credentials of one kind. Null: the request carries none of this kind. */
 export type Authenticator = (request: FastifyRequest) => Principal | null | Promise<Principal | null>
@@ -214,7 +214,13 @@ async function principalOf(
     const principal = await authenticate(request)
     if (principal) return principal
   }
-  if (await keys.isOpen()) return openPrincipal(request)
+  if (await keys.isOpen()) {
+    if (!isForwarded(request)) return openPrincipal(request)
+    throw new Refusal(
+      'unauthenticated',
+      'This server has no API key yet, so it answers only programs on its own machine, and this request came through a proxy. Create the first key there: belfry key create --role admin',
+    )
+  }
   throw new Refusal('unauthenticated', 'Send an API key in the header Authorization: Bearer <key>.')
 }
 

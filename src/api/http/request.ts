@@ -49,6 +49,20 @@ export const EVENT_STREAM = 'text/event-stream'
 export const wantsEvents = ({ headers: { accept } }: FastifyRequest): boolean =>
   accept?.includes(EVENT_STREAM) === true
 
+/** What proxies add to the requests of others. */
+const FORWARDED = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+] as const
+
+/** Whether a request shows that a proxy has passed it on. Whoever sends it cannot take that away. */
+export const isForwarded = ({ headers }: FastifyRequest): boolean =>
+  FORWARDED.some((name) => headers[name] !== undefined)
+
 /** Who asks, in a few words. */
 export const callerOf = ({ context }: FastifyRequest): string | null => nameOf(context.actor)
 

@@ -33,7 +33,7 @@ export async function findRunId(server: Server, ref: string): Promise<string> {
 /** The one id that begins like this; null where none does. */
 export async function idOfPrefix(
   server: Server,
-  type: 'task' | 'run',
+  type: 'task' | 'run' | 'file',
   prefix: string,
 ): Promise<string | null> {
   if (!isIdPrefix(prefix)) return null

@@ -134,6 +134,24 @@ export class Server {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
+    const data = await this.#read(answer)
+    this.#followClock(answer)
+    return { data: data as T, etag: answer.headers.get('etag') }
+  }
+
+  /** A request that may take as long as something moves: the caller's signal ends it. */
+  async transfer(
+    method: string,
+    path: string,
+    options: { headers: Record<string, string>; body?: AsyncIterable<Buffer>; signal: AbortSignal },
+  ): Promise<Response> {
+    const answer = await this.#send(method, path, { ...options, duplex: 'half' } as unknown as RequestInit)
+    if (!answer.ok) await this.#read(answer)
+    return answer
+  }
+
+  /** What an answer says; throws when that is a refusal. */
+  async #read(answer: Response): Promise<unknown> {
     const isJson = /[/+]json\b/.test(answer.headers.get('content-type') ?? '')
     const text = await answer.text().catch((error: unknown) => {
       throw this.#unreachable(error)
@@ -141,8 +159,7 @@ export class Server {
     if (!isJson && text !== '') throw this.#stranger(answer)
     const data = text === '' ? null : JSON.parse(text)
     if (!answer.ok) throw explainProblem(data as Problem)
-    this.#followClock(answer)
-    return { data: data as T, etag: answer.headers.get('etag') }
+    return data
   }
 
   /** A request whose answer is read as it comes; the caller ends it. */
@@ -226,6 +243,7 @@ async function fetchTrusting(ca: string): Promise<typeof fetch> {
 /** Why a request failed, from the innermost error that says so. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  if (error.name === 'AbortError') return 'the connection stood still'
   if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
   const inner = error.cause ?? (error as AggregateError).errors?.[0]
   if (inner instanceof Error) return reasonOf(inner)

@@ -10,7 +10,7 @@ import {
   readOwner,
   superviseEmbeddedPostgres,
 } from '../../embedded/server.ts'
-import { isLoopback } from '../../node/loopback.ts'
+import { isForThisMachine, isLoopback } from '../../node/loopback.ts'
 import type { Node } from '../../node/node.ts'
 import { OpenHostError } from '../../node/open-host.ts'
 import type { Config } from '../../runtime/config.ts'
@@ -102,7 +102,7 @@ export async function start(config: Config): Promise<void> {
     hasApi,
     dataDir: database.embedded?.dataDir ?? null,
     graceMs: config.shutdownGraceMs,
-    isLoopback: isLoopback(config.host),
+    isLoopback: isForThisMachine(config),
     isOpen: node.isOpen,
   })
   await serve({ config, node, database, signals, log: log.child({ node: node.id }) })
@@ -170,11 +170,11 @@ async function giveUpStarting(database: OpenDatabase): Promise<void> {
 function describeOpenHost(error: unknown, { dataDir, databaseUrl }: Config): CliError | null {
   if (!(error instanceof OpenHostError)) return null
   const where = databaseUrl !== null ? ' --database-url …' : dataDir === null ? '' : ` --data-dir ${dataDir}`
-  return new CliError(
-    `Belfry does not listen on ${error.host} without an API key: anyone who can reach that address could use it.`,
-    `Create the first key: belfry key create --role admin${where}`,
-    EXIT.usage,
-  )
+  const why =
+    error.proxy === null
+      ? `Belfry does not listen on ${error.host} without an API key: anyone who can reach that address could use it.`
+      : `Belfry does not start behind a proxy (${error.proxy}) without an API key: anyone whom the proxy admits could use it.`
+  return new CliError(why, `Create the first key: belfry key create --role admin${where}`, EXIT.usage)
 }
 
 /** Before anything is started: a node that cannot show who it is does not serve. */

@@ -13,7 +13,7 @@ import { RemoteDesk } from '../../remote/remote-desk.ts'
 import type { Service } from '../../runtime/service.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
 import type { Foundations } from '../foundations.ts'
-import { isLoopback } from '../loopback.ts'
+import { isForThisMachine, isLoopback, proxyOf } from '../loopback.ts'
 import { OpenHostError } from '../open-host.ts'
 
 /** The services of the role, and the server that must start after them. */
@@ -69,10 +69,11 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     log,
     adminKey: config.adminKey,
     // Whoever has set up a provider means that people sign in.
-    isLoopback: isLoopback(config.host) && config.oidcIssuer === null,
+    isLoopback: isForThisMachine(config) && config.oidcIssuer === null,
   })
   const people = peopleOf(foundations)
-  if (!isLoopback(config.host) && !(await keys.hasKeys())) throw new OpenHostError(config.host)
+  if (!isForThisMachine(config) && !(await keys.hasKeys()))
+    throw new OpenHostError(config.host, isLoopback(config.host) ? proxyOf(config) : null)
   const app = await createApp({
     facilities,
     callersDb: connections.engine,

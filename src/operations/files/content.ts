@@ -21,10 +21,8 @@ export async function* readContent(
 ): AsyncGenerator<Buffer, void, undefined> {
   for (let position = from; position < to; ) {
     const [chunk] = await db.run(readChunk(contentId, position))
-    const begin = chunk ? position - chunk.position : 0
-    if (!chunk || begin >= chunk.bytes.length)
-      throw new ContentGone(`content ${contentId} ends at ${position}`)
-    const bytes = chunk.bytes.subarray(begin, begin + to - position)
+    const bytes = chunk?.bytes.subarray(0, to - position)
+    if (!bytes?.length) throw new ContentGone(`content ${contentId} ends at ${position}`)
     yield bytes
     position += bytes.length
   }

@@ -1,5 +1,11 @@
 import { idRange, uuidTime } from '../../core/ids.ts'
-import { type FoundId, type IdRange, runsInRange, tasksInRange } from '../../store/tasks/id-search.ts'
+import {
+  type FoundId,
+  filesInRange,
+  type IdRange,
+  runsInRange,
+  tasksInRange,
+} from '../../store/tasks/id-search.ts'
 import type { Context } from '../context.ts'
 
 /** Enough to choose from; whoever has more candidates has to type more of the id. */
@@ -11,14 +17,17 @@ export interface FoundIds {
   readonly hasMore: boolean
 }
 
-/** Tasks or runs whose ids begin like this. */
+/** Tasks, runs or files whose ids begin like this. */
 export async function findIds(
   context: Context,
   { prefix, type }: { prefix: string; type: FoundId['type'] },
 ): Promise<FoundIds> {
   const { db, projectId } = context
   const range = { projectId, ...idRange(prefix), limit: MAX_CANDIDATES + 1 }
-  const found = type === 'task' ? await db.run(tasksInRange(range)) : await findRuns(context, range)
+  const found =
+    type === 'run'
+      ? await findRuns(context, range)
+      : await db.run(type === 'task' ? tasksInRange(range) : filesInRange(range))
   return { items: found.slice(0, MAX_CANDIDATES), hasMore: found.length > MAX_CANDIDATES }
 }
 

@@ -1,4 +1,5 @@
 /** The bytes of files, in chunks. How much of a content was received decides who may add to it. */
+import { CHUNK_BYTES } from '../../core/file/file.ts'
 import type { FileKind } from '../../core/file/file-kind.ts'
 import { list, sql } from '../database/sql.ts'
 
@@ -23,9 +24,9 @@ export const appendChunk = ({ contentId, position, bytes }: Chunk) => sql<{ cont
   select id, ${position}::bigint, ${bytes}::bytea from advanced
   returning content_id as "contentId"`
 
-/** The chunk that a position lies in. */
-export const readChunk = (contentId: string, position: number) => sql<{ position: number; bytes: Buffer }>`
-  select position, bytes from file_chunk
+/** What is stored from a position to the end of its chunk; no bytes where the content has ended. */
+export const readChunk = (contentId: string, position: number) => sql<{ bytes: Buffer }>`
+  select substr(bytes, least(${position}::bigint - position, ${CHUNK_BYTES})::integer + 1) as bytes from file_chunk
   where content_id = ${contentId} and position <= ${position}::bigint
   order by position desc limit 1`
 

@@ -1,11 +1,11 @@
-/** Tasks and runs by the beginning of their ids, which is a range of the indexes by id. */
+/** Tasks, runs and files by the beginning of their ids, which is a range of the indexes by id. */
 import { sql } from '../database/sql.ts'
 
 /** Something whose id lies in the range. */
 export interface FoundId {
   readonly id: string
-  readonly type: 'task' | 'run'
-  /** The name of the task, or its key when it has none. */
+  readonly type: 'task' | 'run' | 'file'
+  /** The name of the task or file; of a task without one its key. */
   readonly name: string | null
 }
 
@@ -20,6 +20,11 @@ export interface IdRange {
 export const tasksInRange = ({ projectId, least, greatest, limit }: IdRange) => sql<FoundId>`
   select id, 'task' as type, coalesce(name, key) as name from task
   where project_id = ${projectId} and deleted_at is null and id between ${least}::uuid and ${greatest}::uuid
+  order by id limit ${limit}`
+
+export const filesInRange = ({ projectId, least, greatest, limit }: IdRange) => sql<FoundId>`
+  select id, 'file' as type, name from file
+  where project_id = ${projectId} and id between ${least}::uuid and ${greatest}::uuid
   order by id limit ${limit}`
 
 /** Runs that are live or have ended since `madeAt`; occurrences that still lie ahead are none. */

@@ -8,7 +8,7 @@ import { FindIds, FoundIds } from './schemas.ts'
 const find = {
   operationId: 'findIds',
   tags: ['tasks'],
-  summary: 'Find tasks or runs by the first characters of their id',
+  summary: 'Find tasks, runs or files by the first characters of their id',
   description:
     'Ids start with their creation time: ids created within about a minute share their first 8 characters.',
   querystring: FindIds,

@@ -7,14 +7,14 @@ export const FindIds = z.strictObject({
     .regex(/^[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}$/, 'must be at least the first 8 characters of an id')
     .describe('First characters of the id, with or without dashes.')
     .meta({ example: '01a1e128-d4' }),
-  type: z.enum(['task', 'run']).describe('Type of object to find.'),
+  type: z.enum(['task', 'run', 'file']).describe('Type of object to find.'),
 })
 
 export const FoundId = z
   .object({
     id: Uuid,
-    type: z.enum(['task', 'run']),
-    name: z.string().nullable().describe('Name of the task, or its key if it has no name.'),
+    type: z.enum(['task', 'run', 'file']),
+    name: z.string().nullable().describe('Name of the task or file; of a task without a name, its key.'),
   })
   .meta({ id: 'FoundId' })
 export type FoundId = z.output<typeof FoundId>

@@ -26,6 +26,7 @@ import { SignInAttempts } from '../../../operations/people/sign-in-attempts.ts'
 import type { SessionBook } from '../../../operations/sessions/session-book.ts'
 import type { Queryable } from '../../../store/database/database.ts'
 import type { App } from '../../app.ts'
+import { isForwarded } from '../../http/request.ts'
 import { problems } from '../../http/schemas/problem-document.ts'
 import { cookieOf, setCookie } from '../../http/session-cookie.ts'
 import { SignedOut, SignInMethods, SignInWithKey } from './schemas.ts'
@@ -97,8 +98,8 @@ export function signInRoutes(
   const forget = (request: FastifyRequest, reply: FastifyReply) =>
     setCookie(request, reply, { name: 'belfry', value: '', maxAgeSeconds: 0 }, publicUrl)
 
-  app.get('/auth/methods', { schema: methods, config }, async () => ({
-    isOpen: await keys.isOpen(),
+  app.get('/auth/methods', { schema: methods, config }, async (request) => ({
+    isOpen: !isForwarded(request) && (await keys.isOpen()),
     openid: provider && { name: provider.name },
   }))
 

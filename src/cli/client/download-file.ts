@@ -1,0 +1,84 @@
+/** Downloading a file to this machine. A connection that breaks is continued where it broke. */
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import type { File } from '../../api/resources/files/schemas.ts'
+import { CliError, EXIT } from '../exit.ts'
+import type { Server } from './server.ts'
+import { IdleLimit, persist, TransferProgress } from './transfer.ts'
+
+/** Downloads to a path, which appears when all of it is there. */
+export async function downloadTo(server: Server, file: File, path: string): Promise<void> {
+  const part = `${path}.part`
+  const output = createWriteStream(part)
+  try {
+    // Before anything is asked for: whether there is a place to write to.
+    await once(output, 'open')
+    await downloadInto(server, file, output)
+    output.end()
+    await finished(output)
+    await rename(part, path)
+  } catch (error) {
+    output.destroy()
+    await rm(part, { force: true })
+    if (error instanceof CliError) throw error
+    throw new CliError(
+      `Cannot write ${path}: ${(error as Error).message}.`,
+      'Choose another path with --output.',
+      EXIT.failed,
+    )
+  }
+}
+
+/** Downloads into a stream, and checks that every byte is right. */
+export async function downloadInto(
+  server: Server,
+  { id, size, sha256 }: File,
+  output: Writable,
+): Promise<void> {
+  const total = size ?? 0
+  const hash = createHash('sha256')
+  const progress = new TransferProgress('Downloading', total)
+  let received = 0
+  try {
+    await persist(async (_, onProgress) => {
+      for await (const bytes of bytesFrom(server, id, received)) {
+        hash.update(bytes)
+        received += bytes.length
+        if (!output.write(bytes)) await once(output, 'drain')
+        onProgress()
+        progress.show(received)
+      }
+      if (received < total) throw new CliError('The connection broke off.', 'Try again.', EXIT.unreachable)
+    })
+  } finally {
+    progress.end()
+  }
+  if (hash.digest('hex') !== sha256)
+    throw new CliError('What was received is not the content of the file.', 'Download it again.', EXIT.failed)
+}
+
+async function* bytesFrom(server: Server, id: string, from: number): AsyncGenerator<Buffer> {
+  const idle = new IdleLimit()
+  try {
+    const answer = await server.transfer('GET', `/v1/files/${id}/content`, {
+      headers: from === 0 ? {} : { range: `bytes=${from}-` },
+      signal: idle.signal,
+    })
+    const reader = answer.body?.getReader()
+    for (;;) {
+      const { done, value } = (await reader?.read().catch(() => undefined)) ?? {
+        done: true,
+        value: undefined,
+      }
+      if (done) return
+      idle.touch()
+      yield Buffer.from(value)
+    }
+  } finally {
+    idle.end()
+  }
+}
