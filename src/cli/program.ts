@@ -19,6 +19,7 @@ import { personCommand } from './commands/person.ts'
 import { projectCommand } from './commands/project.ts'
 import { queueCommand } from './commands/queue.ts'
 import { runCommand } from './commands/run.ts'
+import { runOnScheduleCommand } from './commands/run-on-schedule.ts'
 import { scheduleCommand } from './commands/schedule.ts'
 import { secretCommand } from './commands/secret.ts'
 import { signingSecretCommand } from './commands/signing-secret.ts'
@@ -33,7 +34,6 @@ const HELP = `
 Start here:
   belfry start                   run everything on this machine, with an embedded database
   belfry task create hello --every 10s --action sleep:1s
-  belfry task list               list tasks, their next occurrence and their latest run
   belfry task run hello --wait   run it now
   Dashboard: http://127.0.0.1:3369, API reference: /docs. Another server: --server or BELFRY_URL.
 
@@ -58,6 +58,7 @@ export function createProgram(): Command {
   taskCommand(program)
   runCommand(program)
   scheduleCommand(program)
+  runOnScheduleCommand(program)
   importCommand(program)
   eventsCommand(program)
   deadLetterCommand(program)

@@ -85,6 +85,7 @@ test('every command for tasks and runs has help that teaches', async () => {
     ],
     ['events'],
     ['import', 'crontab'],
+    ['run-on-schedule'],
   ]
   const [said, one, group, alias] = await Promise.all([
     runBelfry([MAIN, JSON.stringify(commands)], { program: HELPS }),

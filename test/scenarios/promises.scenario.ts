@@ -9,6 +9,8 @@ import { startSink } from '../checker/sink.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBelfry } from '../support/process.ts'
+import { aWorker } from '../support/remote-worker.ts'
+import { TEST_KEY } from '../support/vault.ts'
 
 const DUE = 1_000
 const IN_FLIGHT = 500
@@ -96,6 +98,33 @@ test(`kill -9 of a node with ${IN_FLIGHT} calls in flight`, { timeout: 240_000 }
   expect(startedMs).toBeLessThan(TAKEN_BACK_MS)
   expect(endedMs).toBeLessThan(TAKEN_BACK_MS + WORKED_OFF_MS)
   expect(delivered()).toBe(2 * IN_FLIGHT)
+})
+
+test('a program whose own heartbeats stop is started elsewhere, although its worker lives', {
+  timeout: 120_000,
+}, async () => {
+  const { url } = await createTestDatabase()
+  const node = await startBelfry(['--database-url', url], { env: { BELFRY_SECRETS_KEY: TEST_KEY } })
+  const { body: task } = await node.request('POST', '/task/create', {})
+  const { body: signed } = await node.request('POST', '/signurl/create', { id: task.id })
+  await fetch(signed.url, { method: 'PUT', body: '#!/bin/sh\n' })
+  const worker = await aWorker(node.url, { actions: ['exec'], version: '0.2.0', labels: [] })
+  const living = setInterval(() => void worker.say('heartbeat', {}), 1_000)
+  const [run] = await worker.claim(1)
+  const beat = () =>
+    node.request('POST', '/health_check', {}, { authorization: `Bearer ${run?.program?.attemptToken}` })
+
+  await beat()
+  const lastBeatAt = performance.now()
+  const [again] = await worker.claim(1)
+  const startedMs = performance.now() - lastBeatAt
+  const late = await beat()
+  clearInterval(living)
+
+  tell(`started again ${(startedMs / 1000).toFixed(1)} s after its last heartbeat`)
+  expect(again).toMatchObject({ runId: run?.runId, attempt: 2 })
+  expect(startedMs).toBeLessThan(TAKEN_BACK_MS)
+  expect(late.status).toBe(410)
 })
 
 test('a cancel reaches a call that is under way on another node', async () => {

@@ -4,6 +4,27 @@ import { readText } from './file-flag.ts'
 import { readJson, readNumber, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'
 
+/** The flags of a program. */
+export const PROGRAM_FLAGS = [
+  { flag: '--arg <text>', help: 'Argument of exec; repeatable', repeats: true },
+  { flag: '--env <name=value>', help: 'Environment variable of exec; repeatable', repeats: true },
+  {
+    flag: '--stdin <json>',
+    help: 'Standard input of exec: JSON or text; @FILE reads a file, @- stdin',
+    isRare: true,
+  },
+  { flag: '--work-file <path=file>', help: 'File of exec; repeatable', isRare: true, repeats: true },
+  { flag: '--network', help: 'Let the program of exec use the network', isRare: true },
+  { flag: '--no-network', help: 'Keep it off the network', isRare: true },
+  { flag: '--memory <size>', help: 'Memory of exec, such as 256MiB', isRare: true },
+  { flag: '--cpus <n>', help: 'Processors of exec', isRare: true },
+  { flag: '--processes <n>', help: 'Maximum number of processes of exec', isRare: true },
+  { flag: '--file-size <size>', help: 'Largest file that exec may write', isRare: true },
+  { flag: '--complete-on <codes>', help: 'Exit codes that complete the run', isRare: true },
+  { flag: '--retry-on <codes>', help: 'Exit codes that are retried', isRare: true },
+  { flag: '--fail-on <codes>', help: 'Exit codes that fail the run', isRare: true },
+] as const
+
 /** Flags that say what a task does. */
 export const ACTION_FLAGS = [
   {
@@ -32,23 +53,7 @@ export const ACTION_FLAGS = [
   { flag: '--bcc <address>', help: 'Blind copy recipient of email; repeatable', isRare: true, repeats: true },
   { flag: '--from <address>', help: 'Sender of email', isRare: true },
   { flag: '--reply-to <address>', help: 'Reply-to address of email', isRare: true },
-  { flag: '--arg <text>', help: 'Argument of exec; repeatable', repeats: true },
-  { flag: '--env <name=value>', help: 'Environment variable of exec; repeatable', repeats: true },
-  {
-    flag: '--stdin <json>',
-    help: 'Standard input of exec: JSON or text; @FILE reads a file, @- stdin',
-    isRare: true,
-  },
-  { flag: '--work-file <path=file>', help: 'File of exec; repeatable', isRare: true, repeats: true },
-  { flag: '--network', help: 'Let the program of exec use the network', isRare: true },
-  { flag: '--no-network', help: 'Keep it off the network', isRare: true },
-  { flag: '--memory <size>', help: 'Memory of exec, such as 256MiB', isRare: true },
-  { flag: '--cpus <n>', help: 'Processors of exec', isRare: true },
-  { flag: '--processes <n>', help: 'Maximum number of processes of exec', isRare: true },
-  { flag: '--file-size <size>', help: 'Largest file that exec may write', isRare: true },
-  { flag: '--complete-on <codes>', help: 'Exit codes that complete the run', isRare: true },
-  { flag: '--retry-on <codes>', help: 'Exit codes that are retried', isRare: true },
-  { flag: '--fail-on <codes>', help: 'Exit codes that fail the run', isRare: true },
+  ...PROGRAM_FLAGS,
 ] as const
 
 /** A new action when `--action` names one; else the current one with what the other flags change about it. */

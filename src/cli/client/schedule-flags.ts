@@ -2,14 +2,15 @@
 import { readJson, usage } from './flag-values.ts'
 import type { Flags } from './task-flags.ts'
 
-const KINDS = ['every', 'delay', 'cron', 'daily', 'at', 'manual', 'schedule'] as const
+/** Flags that name a schedule; a task has one of them. */
+export const SCHEDULE_KINDS = ['every', 'delay', 'cron', 'daily', 'at', 'manual', 'schedule'] as const
 const ON_THE_WALL_CLOCK = ['cron', 'daily', 'schedule']
 
 export const machineZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
 /** A new schedule when a flag names a kind; else the current one with what the other flags change about it. */
 export function readSchedule(flags: Flags, current: unknown): unknown {
-  const given = KINDS.filter((kind) => flags[kind] !== undefined)
+  const given = SCHEDULE_KINDS.filter((kind) => flags[kind] !== undefined)
   if (given.length > 1)
     throw usage(`A task has one schedule; use only one of ${given.map((kind) => `--${kind}`).join(' and ')}.`)
   const [kind] = given
@@ -30,7 +31,11 @@ export function hasAssumedZone(flags: Flags): boolean {
   return flags['timezone'] === undefined && ON_THE_WALL_CLOCK.some((kind) => flags[kind] !== undefined)
 }
 
-function scheduleOf(kind: (typeof KINDS)[number], value: unknown, timezone: string): object | string {
+function scheduleOf(
+  kind: (typeof SCHEDULE_KINDS)[number],
+  value: unknown,
+  timezone: string,
+): object | string {
   switch (kind) {
     case 'every':
     case 'delay':

@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander'
 import type { Kind, Setting, TaskField } from '../../core/task/field-kinds.ts'
 import { FIELD_LIST, membersOf } from '../../core/task/field-list.ts'
 import { CliError } from '../exit.ts'
-import { ACTION_FLAGS, actionFlag, readAction } from './action-flags.ts'
+import { ACTION_FLAGS, actionFlag, PROGRAM_FLAGS, readAction } from './action-flags.ts'
 import { readFileFlag } from './file-flag.ts'
 import { parseJson, readJson, readNumber, usage } from './flag-values.ts'
 import { readSchedule } from './schedule-flags.ts'
@@ -64,20 +64,40 @@ const OTHER = [
 
 const isAboutTrouble = ({ about }: PlainFlag) => about === 'trouble'
 
-export function addTaskFlags(command: Command): Command {
+interface FlagGroup {
+  readonly heading: string
+  readonly flags: readonly AnyFlag[]
+}
+
+/** A flag as it is declared. */
+interface AnyFlag {
+  readonly flag: string
+  readonly help: string
+  readonly isRare?: true
+  readonly repeats?: boolean
+}
+
+export const addTaskFlags = (command: Command): Command =>
+  addFlags(command, { heading: 'What to do:', flags: ACTION_FLAGS })
+
+/** The flags of a task that runs a program. */
+export const addProgramFlags = (command: Command): Command =>
+  addFlags(command, { heading: 'How to run it:', flags: PROGRAM_FLAGS })
+
+function addFlags(command: Command, what: FlagGroup): Command {
   const plain = PLAIN.map((flag) => ({ ...flag, repeats: flag.kind.type === 'list' }))
-  const groups = [
-    { heading: 'What to do:', flags: ACTION_FLAGS },
+  const groups: readonly FlagGroup[] = [
+    what,
     { heading: 'When:', flags: SCHEDULE },
     { heading: 'Policies:', flags: plain.filter(isAboutTrouble) },
     { heading: 'Identity and placement:', flags: plain.filter((flag) => !isAboutTrouble(flag)) },
     { heading: 'Other:', flags: OTHER },
   ]
   for (const { heading, flags } of groups)
-    for (const { flag, help, ...rest } of flags) {
+    for (const { flag, help, isRare, repeats } of flags) {
       const option = new Option(flag, help).helpGroup(heading)
-      if ('isRare' in rest) option.hideHelp()
-      command.addOption('repeats' in rest && rest.repeats ? option.argParser(collect) : option)
+      if (isRare) option.hideHelp()
+      command.addOption(repeats ? option.argParser(collect) : option)
     }
   return command
 }
@@ -95,16 +115,15 @@ export const TASK_FLAGS = [...ACTION_FLAGS, ...SCHEDULE, ...PLAIN, ...OTHER].map
 )
 
 /** The names of flags that the help does not explain, in lines that fit beside the rest. */
-export const RARE_FLAGS = `More flags (see docs/reference/commands.md): ${[
-  ...ACTION_FLAGS,
-  ...SCHEDULE,
-  ...PLAIN,
-  ...OTHER,
-]
-  .flatMap((flag) => ('isRare' in flag ? [flag.flag.split(' ')[0]] : []))
-  .join(' ')}`
-  .match(/.{1,98}( |$)/g)
-  ?.join('\n')
+const rareAmong = (flags: readonly AnyFlag[]) =>
+  `More flags (see docs/reference/commands.md): ${flags
+    .flatMap(({ flag, isRare }) => (isRare ? [flag.split(' ')[0]] : []))
+    .join(' ')}`
+    .match(/.{1,98}( |$)/g)
+    ?.join('\n')
+
+export const RARE_FLAGS = rareAmong([...ACTION_FLAGS, ...SCHEDULE, ...PLAIN, ...OTHER])
+export const RARE_PROGRAM_FLAGS = rareAmong([...PROGRAM_FLAGS, ...SCHEDULE, ...PLAIN, ...OTHER])
 
 const collect = (value: string, before: readonly string[] = []) => [...before, value]
 

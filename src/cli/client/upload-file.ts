@@ -10,6 +10,8 @@ import { queryOf, type Server } from './server.ts'
 import { IdleLimit, persist, TransferProgress } from './transfer.ts'
 
 const READ_BYTES = 256 * 1024
+/** Files of one name and content that are looked at. */
+const MAX_SAME = 100
 
 /** What became of it. */
 export interface UploadedFile {
@@ -49,8 +51,8 @@ export async function uploadLocalFile(
   }
 }
 
-/** Size and hash of a file. */
-async function measured(path: string): Promise<{ size: number; sha256: string }> {
+/** Size and hash of a file of this machine. */
+export async function measured(path: string): Promise<{ size: number; sha256: string }> {
   const hash = createHash('sha256')
   let size = 0
   try {
@@ -70,11 +72,27 @@ async function measured(path: string): Promise<{ size: number; sha256: string }>
   return { size, sha256: hash.digest('hex') }
 }
 
-/** An earlier upload of the same file that broke off. */
-async function unfinished(
+/** What a file is known by: its name, and what it consists of. */
+export interface FileContent {
+  readonly name: string
+  readonly size: number
+  readonly sha256: string
+}
+
+/** A file of the project with this name and content: the one with the id, if it is one of them, else the newest. */
+export async function uploadedFile(
   server: Server,
-  { name, size, sha256 }: { readonly name: string; readonly size: number; readonly sha256: string },
+  { name, size, sha256 }: FileContent,
+  id: string | undefined,
 ): Promise<File | undefined> {
+  const query = queryOf({ name, sha256, state: 'ready', limit: MAX_SAME })
+  const { items } = await server.get<{ items: readonly File[] }>(`/v1/files${query}`)
+  const same = items.filter((file) => file.size === size)
+  return same.find((file) => file.id === id) ?? same[0]
+}
+
+/** An earlier upload of the same file that broke off. */
+async function unfinished(server: Server, { name, size, sha256 }: FileContent): Promise<File | undefined> {
   const query = queryOf({ name, sha256, state: 'waiting', limit: 10 })
   const { items } = await server.get<{ items: readonly File[] }>(`/v1/files${query}`)
   return items.find((file) => file.size === size && file.receivedBytes > 0)

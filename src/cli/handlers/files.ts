@@ -4,6 +4,7 @@ import { sizeWords } from '../../core/words/size.ts'
 import { formatDistance } from '../../core/words/time.ts'
 import { confirm } from '../client/confirm.ts'
 import { downloadInto, downloadTo } from '../client/download-file.ts'
+import { contentWords, kindWords } from '../client/file-words.ts'
 import { findFile } from '../client/find-file.ts'
 import { type ClientFlags, give, remark, serverFrom } from '../client/output.ts'
 import { readLimit, readPages, remarkMore } from '../client/pages.ts'
@@ -116,11 +117,6 @@ export async function downloadFile(
   await downloadTo(server, file, path)
   give(file, flags, () => `${c.green('✓')} ${printable(path)}: ${contentWords(file)}\n`)
 }
-
-const kindWords = ({ kind, architecture }: File) => [kind, architecture].filter(Boolean).join(' ')
-
-const contentWords = (file: File) =>
-  [file.size === null ? 'of unknown size' : sizeWords(file.size), kindWords(file)].filter(Boolean).join(', ')
 
 const stateWords = ({ state, receivedBytes, size }: File) =>
   state === 'ready'

@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import { addClientFlags } from '../client/output.ts'
+import { addProgramFlags, RARE_PROGRAM_FLAGS } from '../client/task-flags.ts'
+
+const HELP = `
+The same command again changes nothing; with another schedule, other flags or another content of
+the file it changes the task. Bytes that the project has already are not uploaded again.
+
+${RARE_PROGRAM_FLAGS}
+
+Examples:
+  belfry run-on-schedule backup.sh --cron '0 3 * * *' --env TARGET=/mnt/backup
+  belfry run-on-schedule ./report --daily 06:00 --arg --all --network --timeout 1h
+  belfry run-on-schedule cleanup.py --every 30m --name cleanup --label host=web1
+`
+
+/** Uploads a program and makes a task of it, in one line. */
+export function runOnScheduleCommand(program: Command): void {
+  const command = program
+    .command('run-on-schedule')
+    .description('Upload a program and run it on a schedule')
+    .argument('<path>', 'The program: a script with an interpreter line, or a static binary')
+    .option('--name <name>', 'Name of the task (default: the name of the file)')
+  addProgramFlags(command)
+  addClientFlags(command)
+    .addHelpText('after', HELP)
+    .action(async (path, flags) =>
+      (await import('../handlers/run-on-schedule.ts')).runOnSchedule(path, flags),
+    )
+}
