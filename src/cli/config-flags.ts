@@ -13,7 +13,8 @@ import { CliError, EXIT } from './exit.ts'
 /** Adds a flag for each of the settings; what each one means is written once, beside the setting. */
 export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Command {
   for (const key of keys) {
-    const option = new Option(`${flagOf(key)} <${placeholder(key)}>`, describe(key))
+    const takes = typeof SETTINGS[key].default === 'boolean' ? '' : ` <${placeholder(key)}>`
+    const option = new Option(`${flagOf(key)}${takes}`, describe(key))
     const { isCadence, isForNetworks } = SETTINGS[key]
     command.addOption(isCadence || isForNetworks ? option.hideHelp() : option)
   }
@@ -37,6 +38,10 @@ function placeholder(key: ConfigKey): string {
       allowedOrigins: 'list',
       trustedProxies: 'list',
       allowedPrivateNetworks: 'list',
+      exec: 'mode',
+      execCommands: 'list',
+      execReadable: 'list',
+      execWritable: 'list',
       tlsCert: 'file',
       tlsKey: 'file',
       privateAddresses: 'mode',
@@ -49,7 +54,7 @@ function placeholder(key: ConfigKey): string {
 
 function describe(key: ConfigKey): string {
   const { help, default: fallback } = SETTINGS[key]
-  if (fallback === null || String(fallback) === '') return help
+  if (fallback === null || fallback === false || String(fallback) === '') return help
   return `${help} (default: ${key === 'roles' ? 'all' : String(fallback)})`
 }
 

@@ -43,6 +43,10 @@ export class LocalAttemptLog implements OpenAttemptLog {
     this.#redactor = redactor
   }
 
+  get redactor(): Redactor | null {
+    return this.#redactor
+  }
+
   room(): Promise<void> | null {
     return this.buffer.isFull ? null : this.#options.room()
   }

@@ -19,6 +19,8 @@ export interface AttemptLog {
   say(level: LogLevel, message: string): void
   /** Values to take out of everything from now on. */
   redactWith(redactor: Redactor): void
+  /** What takes them out; null where there is nothing to take out. */
+  readonly redactor: Redactor | null
   /**
    * Resolves when more can be taken in; null: it can at once. Whoever reads from a program waits for this before reading on, so that a
    * program that writes faster than the database takes it is slowed down.

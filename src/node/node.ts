@@ -8,6 +8,7 @@ import { uuidv7 } from '../core/ids.ts'
 import { BuildWatch } from '../liveness/build-watch.ts'
 import { ClockSync } from '../liveness/clock-sync.ts'
 import { Heartbeat } from '../liveness/heartbeat.ts'
+import type { ProgramsState } from '../programs/programs.ts'
 import type { Config, Role } from '../runtime/config.ts'
 import { type Service, startAll, stopAll } from '../runtime/service.ts'
 import { insertClockStep } from '../store/nodes/clock-steps.ts'
@@ -27,6 +28,8 @@ export interface Node {
   readonly clockOffsetMs: number
   /** Whether requests need no key: only this machine can send them, and the installation has none. */
   readonly isOpen: boolean
+  /** Whether its worker runs programs; null without one. */
+  readonly programs: ProgramsState | null
   stop(): Promise<void>
 }
 
@@ -49,7 +52,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     server,
     ...(tls ? [new CertificateWatch({ ...tls, server, log })] : []),
     ...(has('liveness') ? livenessRole(foundations) : []),
-    ...(work ? [work.targets, work.worker, work.deliverer] : []),
+    ...(work ? [work.programs, work.targets, work.worker, work.deliverer] : []),
     ...(has('scheduler') ? schedulerRole(foundations, work?.worker ?? null) : []),
   ]
   await startAll(services)
@@ -59,6 +62,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
     url: server.url,
     clockOffsetMs: clock.now() - Date.now(),
     isOpen: (await api?.keys.isOpen()) ?? false,
+    programs: work?.programs.state ?? null,
     stop: async () => {
       readiness.enter('stopping')
       await delay(config.drainMs)

@@ -31,6 +31,10 @@ export type Pooling = (typeof POOLING)[number]
 export const PRIVATE_ADDRESSES = ['auto', 'allow', 'refuse'] as const
 export type PrivateAddresses = (typeof PRIVATE_ADDRESSES)[number]
 
+/** Whether programs may run; `auto`: where the API listens on loopback and a sandbox works. */
+export const EXEC_MODES = ['auto', 'on', 'off'] as const
+export type ExecMode = (typeof EXEC_MODES)[number]
+
 /** Every setting, with its value. */
 export interface Config {
   readonly host: string
@@ -95,6 +99,31 @@ export interface Config {
   readonly maxLogBytes: number
   /** What the worker of this node can do beyond the ordinary, such as gpu. */
   readonly labels: readonly string[]
+  readonly exec: ExecMode
+  /** Whether programs may run where there is no sandbox. */
+  readonly execWithoutSandbox: boolean
+  /** Commands of this machine that tasks may run: paths, whose last part may hold stars. */
+  readonly execCommands: readonly string[]
+  /** What commands may read and write besides the system. */
+  readonly execReadable: readonly string[]
+  readonly execWritable: readonly string[]
+  /** Programs that run at once; 0: one per processor. */
+  readonly execConcurrency: number
+  /** Limits of programs whose task says nothing, and the most that a task can ask for; 0 processors: all. */
+  readonly execMemoryBytes: number
+  readonly execMaxMemoryBytes: number
+  readonly execCpus: number
+  readonly execMaxCpus: number
+  readonly execProcesses: number
+  readonly execMaxProcesses: number
+  readonly execFileBytes: number
+  readonly execMaxFileBytes: number
+  readonly execMaxOutputBytes: number
+  /** Between SIGTERM and SIGKILL. */
+  readonly execGraceMs: number
+  /** Where uploaded files are kept for programs; null: in the folder for caches of the user. */
+  readonly fileCacheDir: string | null
+  readonly fileCacheBytes: number
   /** Whether tasks may reach loopback and private networks; `auto`: when the API listens on loopback. */
   readonly privateAddresses: PrivateAddresses
   /** Private networks that tasks may reach when they may not reach all of them. */
@@ -180,6 +209,11 @@ const cadence = (...figure: Parameters<typeof whole>): Setting<number> => ({
   isCadence: true,
 })
 
+const MIB = 1024 ** 2
+
+/** Help gives its name and no more. */
+const hidden = <T>(setting: Setting<T>): Setting<T> => ({ ...setting, isCadence: true })
+
 const forNetworks = <T>(setting: Setting<T>): Setting<T> => ({ ...setting, isForNetworks: true })
 
 const oneOf = <T extends string>(allowed: readonly T[], fallback: T, help: string): Setting<T> => ({
@@ -187,6 +221,34 @@ const oneOf = <T extends string>(allowed: readonly T[], fallback: T, help: strin
   help,
   parse: (value) => allowed.find((item) => item === value) ?? fail(`must be one of ${allowed.join(', ')}`),
 })
+
+const flag = (help: string): Setting<boolean> => ({
+  default: false,
+  help,
+  parse: (value) => {
+    if (value === true || value === 'true') return true
+    return value === false || value === 'false' ? false : fail('must be true or false')
+  },
+})
+
+/** Absolute paths without `.` and `..`. */
+const paths = (help: string, mayHaveStars = false): Setting<readonly string[]> => ({
+  default: [],
+  help,
+  parse: (value) => {
+    const given = typeof value === 'string' ? value.split(',').map((path) => path.trim()) : value
+    if (!Array.isArray(given)) return fail('must be a list of absolute paths, such as /usr/bin/rsync')
+    for (const path of given)
+      if (typeof path !== 'string' || !PLAIN_PATH.test(path) || /\/\.{1,2}(\/|$)/.test(path))
+        fail(`contains '${String(path)}'; write absolute paths such as /usr/bin/rsync, without . and ..`)
+      else if (path.slice(0, path.lastIndexOf('/')).includes('*') || (!mayHaveStars && path.includes('*')))
+        fail(
+          `contains '${path}'; ${mayHaveStars ? 'only the last part of a path may contain *' : 'stars are not allowed here'}`,
+        )
+    return [...new Set<string>(given)]
+  },
+})
+const PLAIN_PATH = /^(\/[^/\s,]+)+$/
 
 /** Percent signs must begin an escape: the password is decoded. An empty host is a local socket. */
 const DATABASE_URL = /^postgres(ql)?:\/\/([^%\s]|%[0-9a-f]{2})*$/i
@@ -351,6 +413,24 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   historyDays: whole(30, 1, 36_500, 'Days to keep history'),
   maxLogBytes: whole(1_048_576, 1_024, 104_857_600, 'Maximum size of the log of an attempt, in bytes'),
   labels,
+  exec: oneOf(EXEC_MODES, 'auto', `Programs (exec actions): ${EXEC_MODES.join(', ')}`),
+  execWithoutSandbox: flag('Run programs even without a sandbox'),
+  execCommands: paths('Commands that tasks may run, such as /usr/bin/rsync,/opt/backup/*', true),
+  execReadable: hidden(paths('Paths that commands may read')),
+  execWritable: hidden(paths('Paths that commands may write to')),
+  execConcurrency: whole(0, 0, 10_000, 'Maximum number of concurrent programs; 0 for one per processor'),
+  execMemoryBytes: cadence(512 * MIB, 4 * MIB, 1024 ** 4, 'Default memory of a program'),
+  execMaxMemoryBytes: cadence(4_096 * MIB, 4 * MIB, 1024 ** 4, 'Maximum memory of a program'),
+  execCpus: cadence(1, 1, 1_024, 'Default processors of a program'),
+  execMaxCpus: cadence(0, 0, 1_024, 'Maximum processors of a program; 0 for all'),
+  execProcesses: cadence(256, 1, 100_000, 'Default number of processes and threads of a program'),
+  execMaxProcesses: cadence(4_096, 1, 100_000, 'Maximum number of processes and threads of a program'),
+  execFileBytes: cadence(256 * MIB, 4_096, 1024 ** 4, 'Default size of files that a program can write'),
+  execMaxFileBytes: cadence(4_096 * MIB, 4_096, 1024 ** 4, 'Maximum size of files that a program can write'),
+  execMaxOutputBytes: cadence(256 * MIB, 1_024, 1024 ** 4, 'Maximum output of a program'),
+  execGraceMs: cadence(10_000, 0, 600_000, 'Time between SIGTERM and SIGKILL for programs'),
+  fileCacheDir: hidden(text('Directory of the cache of uploaded files')),
+  fileCacheBytes: cadence(2_048 * MIB, 0, 1024 ** 5, 'Maximum size of the cache of uploaded files'),
   privateAddresses: forNetworks(
     oneOf(PRIVATE_ADDRESSES, 'auto', 'Requests to private networks: auto, allow, refuse'),
   ),

@@ -47,6 +47,7 @@ export class Vault extends LoopService {
   readonly #options: VaultOptions
   readonly #listeners: (() => void)[] = []
   readonly #kept = new LRUCache<string, Promise<ReadValues>>({ max: MAX_VALUES_KEPT, ttl: VALUES_KEPT_MS })
+  #offered: readonly string[] = []
   #ring: KeyRing | null = null
   #state: SecretsState = 'no_key'
   #missing: readonly string[] = []
@@ -83,7 +84,14 @@ export class Vault extends LoopService {
 
   /** The labels that the node offers as things are. */
   get labels(): readonly string[] {
-    return offeredLabels(this.#options.labels, this.isReady)
+    return offeredLabels([...this.#options.labels, ...this.#offered], this.isReady)
+  }
+
+  /** What the node can do besides, as it has found out. */
+  async offer(labels: readonly string[]): Promise<void> {
+    this.#offered = labels
+    this.#isNoted = false
+    await this.#enter(this.#state)
   }
 
   /** Whether this node can sign as projects ask for. Where it cannot, it must send nothing. */

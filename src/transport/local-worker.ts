@@ -1,4 +1,4 @@
-import { LOCAL_LINE } from '../core/run/lane.ts'
+import { LOCAL_LINE, PROGRAMS_LINE } from '../core/run/lane.ts'
 import type { KeptDefinition } from '../core/task/task.ts'
 import type { Work } from './transport.ts'
 
@@ -18,8 +18,11 @@ export interface Room {
   readonly ahead: number
 }
 
-/** The line of everything that is no call. All projects share it. */
+/** The line of everything that is neither a call nor a program. All projects share it. */
 export const LOCAL: Line = { id: LOCAL_LINE, projectId: '', name: LOCAL_LINE }
+
+/** The line of programs, which have few places of their own. All projects share it. */
+export const PROGRAMS: Line = { id: PROGRAMS_LINE, projectId: '', name: PROGRAMS_LINE }
 
 /**
  * A worker in the scheduler's own process. When it has room, a due run is fired straight into it, in the

@@ -99,6 +99,10 @@ export class Attempt implements AttemptContext, StopSignal {
     return this
   }
 
+  get isLost(): boolean {
+    return this.#stopReason === 'lease_lost'
+  }
+
   get aborted(): boolean {
     return this.#stopReason !== undefined
   }

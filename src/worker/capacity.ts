@@ -2,7 +2,7 @@ import { callTargetOf } from '../core/action/call-target.ts'
 import type { ClaimedRun } from '../core/run/claim.ts'
 import type { KeptDefinition } from '../core/task/task.ts'
 import type { TargetBook } from '../outgoing/targets/target-book.ts'
-import { type Line, LOCAL } from '../transport/local-worker.ts'
+import { type Line, LOCAL, PROGRAMS } from '../transport/local-worker.ts'
 import type { Work } from '../transport/transport.ts'
 import type { Attempt } from './attempt.ts'
 import { LocalSlots, WorkLine } from './work-line.ts'
@@ -10,6 +10,8 @@ import { LocalSlots, WorkLine } from './work-line.ts'
 export interface CapacityOptions {
   /** Runs performed at once on this machine; calls are bounded by `maxCalls`. */
   readonly concurrency: number
+  /** Programs that run at once. */
+  readonly programs: number
   /** Calls under way at once. */
   readonly maxCalls: number
   /** However fast it works, a worker takes on no more than this ahead. */
@@ -34,8 +36,10 @@ export interface Claimed {
  */
 export class Capacity {
   readonly #options: CapacityOptions
-  readonly #slots: LocalSlots
+  /** Slots of lines that are no target's. */
+  readonly #slots = new Map<string, LocalSlots>()
   readonly local: WorkLine
+  readonly programs: WorkLine
   readonly #lines = new Map<string, WorkLine>()
   readonly #refs = new Map<string, Map<string, Line>>()
   /** Lines in which runs wait for a slot. */
@@ -49,13 +53,20 @@ export class Capacity {
 
   constructor(options: CapacityOptions) {
     this.#options = options
-    this.#slots = new LocalSlots(options.concurrency)
-    this.local = new WorkLine(LOCAL, this.#slots, null)
-    this.#lines.set(LOCAL.id, this.local)
+    this.local = this.#ownLine(LOCAL, new LocalSlots(options.concurrency))
+    this.programs = this.#ownLine(PROGRAMS, new LocalSlots(options.programs, { takesAhead: false }))
+  }
+
+  #ownLine(line: Line, slots: LocalSlots): WorkLine {
+    const made = new WorkLine(line, slots, null)
+    this.#slots.set(line.id, slots)
+    this.#lines.set(line.id, made)
+    return made
   }
 
   /** The line that a run needs room in. */
   lineOf({ action, projectId, circuitBreaker }: KeptDefinition): Line {
+    if (action.type === 'exec') return PROGRAMS
     const target = callTargetOf(action, this.#options.smtpTarget)
     if (target === null) return LOCAL
     return this.#refOf(projectId, circuitBreaker !== false ? target : `${target}${ALWAYS}`)
@@ -168,13 +179,13 @@ export class Capacity {
   ended(line: WorkLine): void {
     line.underWay--
     if (line.calls) this.#callsUnderWay--
-    else this.#slots.end()
+    else this.#slots.get(line.line.id)?.end()
     this.forgetIfIdle(line)
   }
 
   /** Nothing is kept of lines that are not in use: there may be any number of targets. */
   forgetIfIdle(line: WorkLine): void {
-    if (line !== this.local && line.isIdle) this.#lines.delete(line.line.id)
+    if (!this.#slots.has(line.line.id) && line.isIdle) this.#lines.delete(line.line.id)
   }
 
   /** Lines that a slot is kept in. */

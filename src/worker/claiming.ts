@@ -222,7 +222,7 @@ export class Claiming {
     const occupied = new Set([...gated, ...strict])
     this.#sides.keepSlots(kept, occupied, aside.linesWaitedFor(occupied))
     const places = hand.places(hand.local)
-    const limit = places + this.#freeCalls
+    const limit = places + hand.places(hand.programs) + this.#freeCalls
     const open = gated.filter((lane) => !blocked.has(lane))
     this.#holdLocally(places)
     const found = [

@@ -26,6 +26,8 @@ export interface AttemptContext {
   now(): number
   /** Fires when the attempt must end: its time limit, a cancellation, a lost lease, or shutdown. */
   readonly signal: StopSignal
+  /** The signal fired because the run may be somebody else's by now. */
+  readonly isLost: boolean
 }
 
 /**

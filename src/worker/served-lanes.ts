@@ -3,7 +3,7 @@ import type { Database } from '../store/database/database.ts'
 import { countRunning, limitedGates, type Offer, waitingLanes } from '../store/queues/gates.ts'
 import { countRunningOfProjects } from '../store/queues/project-gates.ts'
 import { servedLanes } from '../store/queues/queues.ts'
-import { type Line, LOCAL } from '../transport/local-worker.ts'
+import { type Line, LOCAL, PROGRAMS } from '../transport/local-worker.ts'
 
 /** A lane that was made, or a change to a queue that nobody spoke of, is noticed within this time. */
 export const STALE_MS = 250
@@ -131,4 +131,8 @@ export class ServedLanes {
 }
 
 const lineNamed = (projectId: string, name: string): Line =>
-  name === LOCAL.name ? LOCAL : { id: `${projectId} ${name}`, projectId, name }
+  name === LOCAL.name
+    ? LOCAL
+    : name === PROGRAMS.name
+      ? PROGRAMS
+      : { id: `${projectId} ${name}`, projectId, name }

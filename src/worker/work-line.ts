@@ -16,11 +16,13 @@ export interface Slots {
 /** The slots of this machine. */
 export class LocalSlots implements Slots {
   readonly #concurrency: number
-  readonly #throughput = new Throughput()
+  readonly #throughput: Throughput | null
   #busy = 0
 
-  constructor(concurrency: number) {
+  /** Without `takesAhead` nothing is taken on for slots that will be free soon. */
+  constructor(concurrency: number, { takesAhead = true }: { readonly takesAhead?: boolean } = {}) {
     this.#concurrency = concurrency
+    this.#throughput = takesAhead ? new Throughput() : null
   }
 
   get free(): number {
@@ -28,7 +30,7 @@ export class LocalSlots implements Slots {
   }
 
   get perSecond(): number {
-    return this.#throughput.perSecond()
+    return this.#throughput?.perSecond() ?? 0
   }
 
   begin(): void {
@@ -37,7 +39,7 @@ export class LocalSlots implements Slots {
 
   end(): void {
     this.#busy--
-    this.#throughput.count()
+    this.#throughput?.count()
   }
 }
 

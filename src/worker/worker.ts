@@ -48,6 +48,8 @@ export interface WorkerOptions {
   /** Where attempts write what they have to say. */
   readonly logs: Pick<RunLogs, 'open'>
   readonly concurrency: number
+  /** Programs that run at once; left out, none. */
+  readonly programs?: number
   /** Calls under way at once. */
   readonly maxCalls: number
   /** What is known of the targets of calls. */
@@ -99,7 +101,8 @@ export class Worker implements Service, LocalWorker {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { db, wakeUps, log, nodeId, clock, claimEveryMs, cancelEveryMs } = options
-    const { concurrency, maxCalls, targets, smtpTarget, claimAhead, transport, definitions } = options
+    const { concurrency, programs = 0, maxCalls, targets, smtpTarget, claimAhead } = options
+    const { transport, definitions } = options
     this.#lanes = new ServedLanes({ workerId: nodeId, db, labels: () => options.labels() })
     this.#large = new LargeActions({ definitions, log })
     this.#writer = new OutcomeWriter({ db, wakeUps, clock, log })
@@ -108,7 +111,7 @@ export class Worker implements Service, LocalWorker {
       onNewLanes: () => this.#lanes.forget(),
     })
     this.#capacity = new Capacity({
-      ...{ concurrency, maxCalls, claimAhead, targets, smtpTarget },
+      ...{ concurrency, programs, maxCalls, claimAhead, targets, smtpTarget },
       isFull: () => this.#writer.isFull,
     })
     this.#aside = new PutAside({ hand: this.#capacity, giveBack: (run) => this.#returns.addAside(run) })

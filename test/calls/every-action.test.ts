@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { ACTION_TYPES } from '../../src/core/action/action.ts'
+import { ensureBubblewrap } from '../support/bubblewrap.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startBelfry } from '../support/process.ts'
@@ -21,7 +22,9 @@ test(
     ])
     const { url: database } = await createTestDatabase()
     const smtp = `smtps://${LOGIN.user}:${LOGIN.password}@localhost:${mail.port}`
+    await ensureBubblewrap()
     const settings = ['--database-url', database, '--smtp-from', 'Belfry <belfry@example.com>']
+    settings.push('--exec', 'on', '--exec-commands', '/bin/echo')
     const environment = { BELFRY_SMTP_URL: smtp, NODE_EXTRA_CA_CERTS: CERTIFICATE }
     const first = await startBelfry([...settings, '--log-level', 'debug'], { env: environment })
     const { secret } = (await first.request('POST', '/v1/signing-secrets')).body
@@ -33,7 +36,7 @@ test(
     const worker = await startPeer<{ payload: unknown }>('./handler-process.mjs', [belfry.url])
     const url = `http://127.0.0.1:${receiver.port}`
     const slackPeer = await startPeer<Received>('./receiver-process.mjs')
-    const actions: Record<Exclude<(typeof ACTION_TYPES)[number], 'exec'>, object> = {
+    const actions: Record<(typeof ACTION_TYPES)[number], object> = {
       ping: { url: `${url}/ping` },
       webhook: { url: `${url}/webhook`, body: { report: 1 } },
       http: { url: `${url}/http`, method: 'DELETE', headers: { 'x-a': 'b' } },
@@ -41,6 +44,7 @@ test(
       email: { to: ['ada@example.com', 'bob@example.com'], subject: 'report', text: 'done' },
       sleep: { duration: '10ms' },
       handler: { name: 'greet', payload: { name: 'Ada' } },
+      exec: { command: '/bin/echo', args: ['done'] },
     }
 
     await belfry.request('PATCH', '/v1/projects/default', { mail: { replyTo: 'help@example.com' } })
@@ -86,7 +90,7 @@ test(
     expect(jobs).toMatchObject([{ ...named, code_location: `${url}/job` }])
     expect(removed).toMatchObject({ status: 200, body: named })
     expect((await belfry.request('POST', '/retrieve_all_jobs', { user_id: 'ada' })).body).toEqual([])
-    expect(Object.keys(actions).sort()).toEqual(ACTION_TYPES.filter((type) => type !== 'exec').sort())
+    expect(Object.keys(actions).sort()).toEqual([...ACTION_TYPES].sort())
     expect(runs.map(({ taskName, state, error }) => ({ taskName, state, error }))).toEqual(
       Object.keys(actions).map((taskName) => ({ taskName, state: 'completed', error: null })),
     )

@@ -21,6 +21,10 @@ export class KeptLog implements OpenAttemptLog {
     this.#redactor = redactor
   }
 
+  get redactor(): Redactor | null {
+    return this.#redactor
+  }
+
   room(): null {
     return null
   }

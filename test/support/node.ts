@@ -22,7 +22,7 @@ export async function startTestNode(
   flags: Record<string, unknown> = {},
 ): Promise<TestNode> {
   const config = readConfig({
-    flags: { port: 0, secretsKey: TEST_KEY, ...addressesFor(flags), ...flags },
+    flags: { port: 0, secretsKey: TEST_KEY, exec: 'off', ...addressesFor(flags), ...flags },
     env: {},
     file: null,
     cwd: '/',

@@ -4,7 +4,10 @@ import { readCertificate } from '../../api/http/tls/certificate.ts'
 import { findBinaries } from '../../embedded/binaries.ts'
 import { describeFileError } from '../../embedded/errors.ts'
 import { defaultDataDir, readOwner } from '../../embedded/server.ts'
+import { isLoopback } from '../../node/loopback.ts'
+import { stateOf, whyOff } from '../../programs/programs.ts'
 import type { Config } from '../../runtime/config.ts'
+import { detectSandbox } from '../../sandbox/detect.ts'
 import { Database } from '../../store/database/database.ts'
 import { meet } from '../../store/database/pooling.ts'
 import { sql } from '../../store/database/sql.ts'
@@ -55,6 +58,7 @@ async function examine(config: Config): Promise<Finding[]> {
       ? examineEmbedded(config)
       : await examineExternal(config, config.databaseUrl)),
     await examinePort(config),
+    ...(await examinePrograms(config)),
     ...(await examineCertificate(config)),
     ...(await examineProvider(config)),
   ]
@@ -66,6 +70,18 @@ async function examinePort({ host, port }: Config): Promise<Finding> {
   const user = findPortUser(port)
   const who = user === null ? 'another program' : `${user.name} (pid ${user.pid})`
   return { check, status: 'note', text: `${port} is in use by ${who}; for a free port: --port 0` }
+}
+
+/** By running one, where the settings allow it. */
+async function examinePrograms(config: Config): Promise<Finding[]> {
+  if (!config.roles.includes('worker')) return []
+  const check = 'programs'
+  const off = whyOff(config, isLoopback(config.host))
+  if (off !== null) return [{ check, status: 'ok', text: off }]
+  const { sandbox, reason } = await detectSandbox({ directory: null, allowNone: config.execWithoutSandbox })
+  await sandbox?.close()
+  const { isConcern, text } = stateOf(sandbox, reason, config)
+  return [{ check, status: isConcern ? 'note' : 'ok', text }]
 }
 
 async function examineCertificate({ tlsCert: certFile, tlsKey: keyFile }: Config): Promise<Finding[]> {

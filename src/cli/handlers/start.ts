@@ -95,6 +95,7 @@ export async function start(config: Config): Promise<void> {
   database.embedded?.owner.update({ url: hasApi ? node.url : null, nodeId: node.id })
   steps.done('clock', `${Math.round(Math.abs(node.clockOffsetMs))} ms from the database`)
   steps.done('roles', describeRoles(config))
+  if (node.programs) steps[node.programs.isConcern ? 'note' : 'done']('programs', node.programs.text)
   if (hasApi) tellEncryption(steps, config)
   if (config.preset !== 'default') steps.done('preset', config.preset)
   printBanner({

@@ -59,8 +59,9 @@ export function laneOf(
   return { id, projectId, queue, labels, handler, isStrict, gate }
 }
 
-/** The line of what needs a slot on the worker's own machine. Every other line is a target's. */
+/** The lines of what needs a slot on the worker's own machine, and of programs. Every other line is a target's. */
 export const LOCAL_LINE = 'local'
+export const PROGRAMS_LINE = 'programs'
 
 /** A lane beside another. */
 export interface SideLane {

@@ -3,17 +3,21 @@ import { smtpTargetOf } from '../../core/action/call-target.ts'
 import { parseSmtpUrl } from '../../core/action/smtp-url.ts'
 import { Deliverer } from '../../events/subscriptions/deliverer.ts'
 import { TargetBook } from '../../outgoing/targets/target-book.ts'
+import { Programs } from '../../programs/programs.ts'
 import type { Config } from '../../runtime/config.ts'
 import { senderOf } from '../../store/projects/projects.ts'
 import { PostgresTransport } from '../../transport/postgres/postgres-transport.ts'
+import { createExecExecutor } from '../../worker/executors/exec.ts'
 import { createExecutors, type MailOptions } from '../../worker/executors/executors.ts'
 import { withSecrets } from '../../worker/executors/with-secrets.ts'
 import { TargetExchange } from '../../worker/target-exchange.ts'
 import { Worker } from '../../worker/worker.ts'
 import type { Foundations } from '../foundations.ts'
+import { isLoopback } from '../loopback.ts'
 
 /** The services of the role. The worker is also known to the scheduler and the heartbeat of its node. */
 export interface WorkerRole {
+  readonly programs: Programs
   readonly worker: Worker
   readonly targets: TargetExchange
   readonly deliverer: Deliverer
@@ -25,7 +29,9 @@ export function workerRole(foundations: Foundations): WorkerRole {
   const { userAgent, allowPrivateAddresses, allowedNetworks, projectNetworks, files, vault } = foundations
   const { engine, delivery } = connections
   const mail = mailOf(config)
+  const programs = new Programs({ config, isLoopback: isLoopback(config.host), log })
   const executors = createExecutors({
+    exec: createExecExecutor({ db: engine, runner: () => programs.runner }),
     allowPrivateAddresses,
     allowedNetworks,
     projectNetworks,
@@ -55,6 +61,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     log,
     logs: foundations.logs,
     concurrency: config.concurrency,
+    programs: programs.concurrency,
     maxCalls: files.maxCalls,
     targets: book,
     smtpTarget: mail && smtpTargetOf(mail.server),
@@ -65,6 +72,12 @@ export function workerRole(foundations: Foundations): WorkerRole {
     graceMs: config.shutdownGraceMs,
   })
   vault.onChange(() => worker.labelsChanged())
+  programs.onChange(
+    () =>
+      void vault
+        .offer(programs.labels)
+        .catch((error: unknown) => log.error({ err: error }, 'cannot note labels')),
+  )
   const deliverer = new Deliverer({
     db: delivery,
     clock,
@@ -79,7 +92,7 @@ export function workerRole(foundations: Foundations): WorkerRole {
     resolver,
     leaseMs: foundations.subscriptionLeaseMs,
   })
-  return { worker, targets, deliverer }
+  return { programs, worker, targets, deliverer }
 }
 
 /** The setting was validated when it was read. */

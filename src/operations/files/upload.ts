@@ -28,10 +28,10 @@ import {
   makeFileReady,
   setFileContent,
 } from '../../store/files/files.ts'
+import { readContent } from '../../store/files/read-content.ts'
 import type { Context } from '../context.ts'
 import { withRoom } from '../limits/admit-tasks.ts'
 import { limitsOf } from '../limits/task-limits.ts'
-import { readContent } from './content.ts'
 import { fileBecameReady } from './file-ready.ts'
 import { findFile, releaseContents, unknown } from './files.ts'
 

@@ -8,6 +8,7 @@ const executors = createExecutors({
   userAgent: 'belfry/0',
   signer: unsigned,
   mail: null,
+  exec: { execute: async () => ({ kind: 'completed', output: null }) },
   senderOf: async () => undefined,
 })
 const guarded = createExecutors({
@@ -15,6 +16,7 @@ const guarded = createExecutors({
   userAgent: 'belfry/0',
   signer: unsigned,
   mail: null,
+  exec: { execute: async () => ({ kind: 'completed', output: null }) },
   senderOf: async () => undefined,
 })
 afterAll(() => Promise.all([executors.close(), guarded.close()]))

@@ -33,6 +33,8 @@ export interface ExecutorsOptions {
   readonly signer: Signer
   /** The mail server, and who sends where an action does not say; null where there is none. */
   readonly mail: MailOptions | null
+  /** Runs programs. */
+  readonly exec: Executor<ExecAction>
   /** What a project says about who sends its messages. */
   senderOf(projectId: string): Promise<Sender | undefined>
 }
@@ -58,6 +60,7 @@ export function createExecutors({
   userAgent,
   signer,
   mail,
+  exec,
   senderOf,
 }: ExecutorsOptions): Executors {
   const client = new HttpClient({
@@ -90,7 +93,7 @@ export function createExecutors({
         case 'handler':
           return notOurs(action)
         case 'exec':
-          return noPrograms(action)
+          return exec.execute(action, context)
         default:
           return action satisfies never
       }
@@ -110,11 +113,4 @@ const notOurs = async ({ name }: HandlerAction): Promise<Outcome> => ({
     code: 'executor_failed',
     message: `The handler '${name}' runs only in workers that provide it.`,
   },
-})
-
-/** Runs of programs wait in lanes of workers that can run them. */
-const noPrograms = async (_: ExecAction): Promise<Outcome> => ({
-  kind: 'failed',
-  retryable: true,
-  error: { code: 'executor_failed', message: 'This worker cannot run programs.' },
 })

@@ -74,6 +74,7 @@ export const anAttempt = (override: Partial<AttemptContext> = {}): AttemptContex
   log: new KeptLog(),
   now: () => Date.now(),
   signal: new AbortController().signal,
+  isLost: false,
   ...override,
 })
 

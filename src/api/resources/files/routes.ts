@@ -7,7 +7,6 @@ import { CONTENT_RANGE_RULE, type ContentRange, parseContentRange } from '../../
 import { isUuid } from '../../../core/ids.ts'
 import { utc } from '../../../core/values/utc.ts'
 import { DOWNLOAD, isStillFor, UPLOAD } from '../../../operations/files/addresses.ts'
-import { readContent } from '../../../operations/files/content.ts'
 import {
   createFile,
   findFile,
@@ -19,6 +18,7 @@ import {
 import { uploadFile } from '../../../operations/files/upload.ts'
 import { Uuid } from '../../../operations/validation/values.ts'
 import { type FileRow, noteFileUsed } from '../../../store/files/files.ts'
+import { readContent } from '../../../store/files/read-content.ts'
 import type { App } from '../../app.ts'
 import { decodeCursor, pageOf } from '../../http/cursor.ts'
 import { problems } from '../../http/schemas/problem-document.ts'

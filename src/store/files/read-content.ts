@@ -1,6 +1,6 @@
 /** The bytes of files, read chunk by chunk: however long a file is, only one chunk of it is in memory. */
-import type { Queryable } from '../../store/database/database.ts'
-import { readChunk } from '../../store/files/contents.ts'
+import type { Queryable } from '../database/database.ts'
+import { readChunk } from './contents.ts'
 
 /** Content that is being read was removed. */
 export class ContentGone extends Error {

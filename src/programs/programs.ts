@@ -1,0 +1,174 @@
+/**
+ * The programs of a node: whether it can run any, which commands it offers, and what runs them. What it can do is found out when it
+ * starts, by trying; commands are looked for again from time to time.
+ */
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import envPaths from 'env-paths'
+import { commandLabel, EXEC_LABEL } from '../core/run/own-labels.ts'
+import type { Config } from '../runtime/config.ts'
+import { LoopService } from '../runtime/loop-service.ts'
+import { detectSandbox } from '../sandbox/detect.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { findCommands } from './allowed-commands.ts'
+import { FileCache } from './file-cache.ts'
+import type { LimitSettings } from './program-limits.ts'
+import { ProgramRunner } from './program-runner.ts'
+
+/** The settings that concern programs. */
+export type ProgramConfig = Pick<
+  Config,
+  Extract<keyof Config, `exec${string}` | `fileCache${string}`> | 'exec' | 'roles' | 'host'
+>
+
+export interface ProgramsOptions {
+  readonly config: ProgramConfig
+  /** Whether only this machine reaches the API. */
+  readonly isLoopback: boolean
+  readonly log: Logger
+}
+
+/** Whether programs can run, in a sentence for whoever starts the node. */
+export interface ProgramsState {
+  readonly canRun: boolean
+  /** Something that its operator should know. */
+  readonly isConcern: boolean
+  readonly text: string
+}
+
+const LOOK_EVERY_MS = 10_000
+
+export class Programs extends LoopService {
+  readonly #options: ProgramsOptions
+  readonly #listeners: (() => void)[] = []
+  #sandbox: Sandbox | null = null
+  #runner: ProgramRunner | null = null
+  #commands: readonly string[] = []
+  #state: ProgramsState = { canRun: false, isConcern: false, text: 'off' }
+
+  constructor(options: ProgramsOptions) {
+    super({ name: 'commands', everyMs: LOOK_EVERY_MS, log: options.log })
+    this.#options = options
+  }
+
+  override async start(): Promise<void> {
+    await this.#detect()
+    if (this.#runner !== null) super.start()
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop()
+    await this.#sandbox?.close()
+  }
+
+  get state(): ProgramsState {
+    return this.#state
+  }
+
+  /** What runs them; null where none can run. */
+  get runner(): ProgramRunner | null {
+    return this.#runner
+  }
+
+  /** Programs that run at once. */
+  get concurrency(): number {
+    return concurrencyOf(this.#options.config)
+  }
+
+  get labels(): readonly string[] {
+    return this.#runner === null ? [] : [EXEC_LABEL, ...this.#commands.map(commandLabel)]
+  }
+
+  /** Calls back when the labels have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  async runOnce(): Promise<undefined> {
+    const found = await findCommands(this.#options.config.execCommands)
+    if (found.join('\n') === this.#commands.join('\n')) return
+    this.#commands = found
+    for (const listener of this.#listeners) listener()
+  }
+
+  async #detect(): Promise<void> {
+    const { config, isLoopback, log } = this.#options
+    const off = whyOff(config, isLoopback)
+    if (off !== null) {
+      this.#state = { canRun: false, isConcern: false, text: off }
+      return
+    }
+    const { sandbox, reason } = await detectSandbox({ directory: null, allowNone: config.execWithoutSandbox })
+    this.#sandbox = sandbox
+    this.#state = stateOf(sandbox, reason, config)
+    if (this.#state.isConcern && config.exec === 'on') log.warn(`programs: ${this.#state.text}`)
+    if (sandbox === null) return
+    this.#runner = new ProgramRunner({
+      sandbox,
+      cache: new FileCache({ folder: cacheFolder(config), maxBytes: config.fileCacheBytes }),
+      limits: limitsOf(config),
+      graceMs: config.execGraceMs,
+      commands: config.execCommands,
+      readable: config.execReadable,
+      writable: config.execWritable,
+    })
+    await this.runOnce()
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** Why nothing is even tried; null when it is. Whoever reaches a node from elsewhere runs programs only if its operator wants it. */
+export function whyOff(
+  { exec, roles }: Pick<ProgramConfig, 'exec' | 'roles'>,
+  isLoopback: boolean,
+): string | null {
+  if (exec === 'on') return null
+  if (exec === 'off') return 'off (--exec off)'
+  if (!roles.includes('api')) return 'off on a node without the role api; to run them: --exec on'
+  return isLoopback ? null : 'off beyond loopback; to run them: --exec on'
+}
+
+/** What was found, as a state. */
+export function stateOf(
+  sandbox: Sandbox | null,
+  reason: string | null,
+  config: ProgramConfig,
+): ProgramsState {
+  if (sandbox === null) return { canRun: false, isConcern: true, text: `cannot run: ${reason}` }
+  const places = `${concurrencyOf(config)} at once`
+  if (sandbox.kind === 'none')
+    return {
+      canRun: true,
+      isConcern: true,
+      text: `run WITHOUT A SANDBOX, as the user of this process, ${places}: ${reason}`,
+    }
+  const { note } = sandbox.enforcement
+  return {
+    canRun: true,
+    isConcern: note !== null,
+    text: `sandboxed with bubblewrap, ${places}${note === null ? '' : `. ${note}`}`,
+  }
+}
+
+const concurrencyOf = ({ execConcurrency }: ProgramConfig) => execConcurrency || availableParallelism()
+
+const cacheFolder = ({ fileCacheDir }: ProgramConfig) =>
+  fileCacheDir ??
+  join(process.getuid?.() === 0 ? '/var/cache/belfry' : envPaths('belfry', { suffix: '' }).cache, 'files')
+
+const limitsOf = (config: ProgramConfig): LimitSettings => ({
+  defaults: {
+    memoryBytes: config.execMemoryBytes,
+    cpus: config.execCpus,
+    processes: config.execProcesses,
+    fileBytes: config.execFileBytes,
+  },
+  maxima: {
+    memoryBytes: config.execMaxMemoryBytes,
+    cpus: config.execMaxCpus || availableParallelism(),
+    processes: config.execMaxProcesses,
+    fileBytes: config.execMaxFileBytes,
+  },
+  outputBytes: config.execMaxOutputBytes,
+})
