@@ -5,6 +5,7 @@
 import { describe } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { acts } from './parts/acts.ts'
+import { files } from './parts/files.ts'
 import { foreignPages } from './parts/foreign-pages.ts'
 import { forms } from './parts/forms.ts'
 import { letters } from './parts/letters.ts'
@@ -33,6 +34,7 @@ describe('all tasks and the settings', async () => {
   settings(browser, server)
   targets(browser, server)
   queues(browser, server)
+  files(browser, server)
   forms(browser, server)
   foreignPages(browser, server)
 })

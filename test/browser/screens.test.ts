@@ -93,6 +93,11 @@ const NOTHING: readonly Screen[] = [
     ready: (page) => page.getByText('No targets yet').waitFor(),
   },
   {
+    name: 'no files',
+    path: () => `/files`,
+    ready: (page) => page.getByText('No files yet').waitFor(),
+  },
+  {
     name: 'the settings of a server without keys',
     path: () => `/settings/keys`,
     ready: (page) => page.getByText('There are no API keys').waitFor(),
@@ -143,6 +148,12 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('link', { name: 'task.edit' }).click()
       await page.getByRole('heading', { name: 'Before and after' }).waitFor()
     },
+  },
+  {
+    name: 'the form for a program',
+    path: () => `/tasks/new?file=01a1edd2-51ed-7000-96b1-dede780620bd`,
+    ready: (page) => page.getByLabel('Environment').waitFor(),
+    open: (page) => page.getByText('Input, network and limits').click(),
   },
   {
     name: 'targets',

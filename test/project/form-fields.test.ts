@@ -8,9 +8,10 @@ import {
   SleepAction,
   WebhookAction,
 } from '../../src/operations/tasks/action-schema.ts'
+import { ExecAction } from '../../src/operations/tasks/exec-schema.ts'
 import { emptyDraft } from '../../web/screens/task-form/draft.ts'
 
-test('the form of the dashboard has a field for every member of every action but exec, which it takes as JSON', () => {
+test('the form of the dashboard has a field for every member of every action', () => {
   const schemas = [
     PingAction,
     WebhookAction,
@@ -19,6 +20,7 @@ test('the form of the dashboard has a field for every member of every action but
     EmailAction,
     SleepAction,
     HandlerAction,
+    ExecAction,
   ]
   const fields = Object.keys(emptyDraft())
   const fieldOf: Readonly<Record<string, string>> = { text: 'message', type: 'action', name: 'handler' }

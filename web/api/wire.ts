@@ -25,6 +25,11 @@ import type {
   Redrive as WireRedrive,
 } from '../../src/api/resources/dead-letters/schemas.ts'
 import type {
+  CreatedFile as WireCreatedFile,
+  File as WireFile,
+  FileInUse as WireFileInUse,
+} from '../../src/api/resources/files/schemas.ts'
+import type {
   Ledger as WireLedger,
   LedgerEntry as WireLedgerEntry,
 } from '../../src/api/resources/ledger/schemas.ts'
@@ -36,6 +41,10 @@ import type {
   EditQueue as EditQueueSchema,
   Queue as WireQueue,
 } from '../../src/api/resources/queues/schemas.ts'
+import type {
+  LogEnd as WireLogEnd,
+  LogLine as WireLogLine,
+} from '../../src/api/resources/runs/log-schemas.ts'
 import type {
   Attempt as WireAttempt,
   Run as WireRun,
@@ -112,6 +121,11 @@ export type AuditEntry = WireAuditEntry
 export type AuditEntryWithChanges = WireAuditEntryWithChanges
 export type Queue = WireQueue
 export type QueueEdit = z.input<typeof EditQueueSchema>
+export type LogLine = WireLogLine
+export type LogEnd = WireLogEnd
+export type StoredFile = WireFile
+export type CreatedFile = WireCreatedFile
+export type FileInUse = WireFileInUse
 export type Target = WireTarget
 export type TargetEdit = z.input<typeof EditTargetSchema>
 

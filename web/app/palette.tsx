@@ -113,6 +113,7 @@ function useEntries(typed: string): readonly Entry[] {
     { id: 'runs', label: 'Runs', icon: 'runs', go: () => void navigate({ to: '/runs' }) },
     { id: 'dead', label: 'Dead letters', icon: 'dead', go: () => void navigate({ to: '/dead-letters' }) },
     { id: 'queues', label: 'Queues', icon: 'queues', go: () => void navigate({ to: '/queues' }) },
+    { id: 'files', label: 'Files', icon: 'file', go: () => void navigate({ to: '/files' }) },
     { id: 'targets', label: 'Targets', icon: 'targets', go: () => void navigate({ to: '/targets' }) },
     { id: 'nodes', label: 'Nodes and shards', icon: 'nodes', go: () => void navigate({ to: '/nodes' }) },
     ...SETTINGS_SECTIONS.map(

@@ -12,6 +12,7 @@ import { isSignInFailure, type SignInFailure } from '../../src/core/access/sign-
 import { returnPath } from '../../src/core/values/return-path.ts'
 import { type AuditFilters, auditFilters, scopeIn } from '../screens/audit-log/filters.ts'
 import { type LetterSearch, letterSearch } from '../screens/dead-letters/search.ts'
+import { type FileFilters, fileFilters } from '../screens/files/filters.ts'
 import { OverviewScreen } from '../screens/overview/overview-screen.tsx'
 import { type RunFilters, runFilters } from '../screens/runs/filters.ts'
 import { type TargetFilters, targetFilters } from '../screens/targets/filters.ts'
@@ -68,10 +69,15 @@ const newTask = createRoute({
   getParentRoute: () => root,
   path: '/tasks/new',
   component: lazyRouteComponent(() => import('../screens/task-form/new-task-screen.tsx'), 'NewTaskScreen'),
-  validateSearch: (search): { from?: string; when?: StartKind } => {
+  validateSearch: (search): { from?: string; when?: StartKind; file?: string } => {
     const from = textIn(search, 'from')
     const when = choiceIn(search, 'when', START_KINDS)
-    return { ...(from === undefined ? {} : { from }), ...(when === undefined ? {} : { when }) }
+    const file = textIn(search, 'file')
+    return {
+      ...(from === undefined ? {} : { from }),
+      ...(when === undefined ? {} : { when }),
+      ...(file === undefined ? {} : { file }),
+    }
   },
 })
 
@@ -148,6 +154,19 @@ const queue = createRoute({
   getParentRoute: () => root,
   path: '/queues/$queue',
   component: lazyRouteComponent(() => import('../screens/queues/queue-screen.tsx'), 'QueueScreen'),
+})
+
+const files = createRoute({
+  getParentRoute: () => root,
+  path: '/files',
+  component: lazyRouteComponent(() => import('../screens/files/files-screen.tsx'), 'FilesScreen'),
+  validateSearch: (search): FileFilters => fileFilters(search),
+})
+
+const file = createRoute({
+  getParentRoute: () => root,
+  path: '/files/$fileId',
+  component: lazyRouteComponent(() => import('../screens/files/file-screen.tsx'), 'FileScreen'),
 })
 
 const targets = createRoute({
@@ -244,6 +263,8 @@ export const router = createRouter({
     deadLetters,
     queues,
     queue,
+    files,
+    file,
     targets,
     target,
     nodes,

@@ -34,6 +34,7 @@ const PLACES = [
   { to: '/runs', label: 'Runs', icon: 'runs' },
   { to: '/dead-letters', label: 'Dead letters', icon: 'dead' },
   { to: '/queues', label: 'Queues', icon: 'queues' },
+  { to: '/files', label: 'Files', icon: 'file' },
   { to: '/targets', label: 'Targets', icon: 'targets' },
   { to: '/nodes', label: 'Nodes', icon: 'nodes' },
   { to: '/settings', label: 'Settings', icon: 'settings' },

@@ -7,6 +7,8 @@ const TYPING_MS = 250
 
 interface TypedFilterProps {
   readonly label: string
+  /** The label, unless it says more. */
+  readonly placeholder?: string
   readonly value: string
   readonly onChange: (value: string) => void
   /** The one that `/` goes to. */
@@ -14,7 +16,7 @@ interface TypedFilterProps {
 }
 
 /** A text that a list is narrowed down by. */
-export function TypedFilter({ label, value, onChange, isMain }: TypedFilterProps) {
+export function TypedFilter({ label, placeholder = label, value, onChange, isMain }: TypedFilterProps) {
   const [typed, setTyped] = useState(value)
   const [known, setKnown] = useState(value)
   // The address changed by itself, as with the back button: it wins over what was typed before.
@@ -33,7 +35,7 @@ export function TypedFilter({ label, value, onChange, isMain }: TypedFilterProps
   return (
     <TextInput
       aria-label={label}
-      placeholder={label}
+      placeholder={placeholder}
       value={typed}
       onChange={(event) => setTyped(event.currentTarget.value)}
       leftSection={isMain ? <Icon name="search" size={16} /> : undefined}

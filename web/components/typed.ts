@@ -14,6 +14,13 @@ export function jsonOrText(text: string): unknown {
   }
 }
 
+/** JSON for a box; nothing for what is not there. */
+export const jsonText = (value: unknown): string =>
+  value === undefined ? '' : JSON.stringify(value, null, 2)
+
+/** The same, but text as it is. */
+export const bodyText = (body: unknown): string => (typeof body === 'string' ? body : jsonText(body))
+
 export function numberOf(text: string): number {
   const number = Number(text)
   return text.trim() === '' || Number.isNaN(number) ? (text as unknown as number) : number

@@ -4,7 +4,7 @@ import classes from './failure.module.css'
 import { Failure } from './failure.tsx'
 
 interface UnreadProps {
-  readonly what: 'task' | 'run'
+  readonly what: 'task' | 'run' | 'file'
   readonly id: string
   readonly error: unknown
   readonly onRetry?: () => void
@@ -12,20 +12,29 @@ interface UnreadProps {
 
 const MAY_BE = {
   task: 'It may have been deleted, or the address may be incomplete.',
+  file: 'It may have been deleted, or the address may be incomplete.',
   run: 'It may be older than the kept history, or the address may be incomplete.',
 } as const
 
-/** Stands where a task or a run would: there is none, and where to go then; or it could not be read, and why. */
+const NAMES = { task: 'Task', run: 'Run', file: 'File' } as const
+
+/** Stands where a task, a run or a file would: there is none, and where to go then; or it could not be read, and why. */
 export function Unread({ what, id, error, onRetry }: UnreadProps) {
   if (!isUnknown(error)) return <Failure error={error} {...(onRetry ? { onRetry } : {})} />
   return (
     <section className={classes.failure} role="alert">
       <h1>
-        {what === 'task' ? 'Task' : 'Run'} {id} not found
+        {NAMES[what]} {id} not found
       </h1>
       <p>{MAY_BE[what]}</p>
       <p>
-        <Link to="/tasks">All tasks</Link> · <Link to="/runs">All runs</Link>
+        {what === 'file' ? (
+          <Link to="/files">All files</Link>
+        ) : (
+          <>
+            <Link to="/tasks">All tasks</Link> · <Link to="/runs">All runs</Link>
+          </>
+        )}
       </p>
     </section>
   )

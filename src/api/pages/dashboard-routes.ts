@@ -16,7 +16,8 @@ const NONCE_BYTES = 18
 /** Names of assets hold a hash of their content, so what was fetched once is right for ever. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 /** Pages of the dashboard, each with whatever lies below it. */
-const PAGES = /^\/(?:$|(?:tasks|runs|dead-letters|queues|targets|nodes|audit-log|settings|sign-in)(?:\/|$))/
+const PAGES =
+  /^\/(?:$|(?:tasks|runs|dead-letters|files|queues|targets|nodes|audit-log|settings|sign-in)(?:\/|$))/
 
 /** What is for programs alone. */
 const DATA = /^\/(?:v1|assets)(?:\/|$)/

@@ -23,6 +23,7 @@ import { tell, tellFailure } from '../../components/toast.tsx'
 import { Unread } from '../../components/unread.tsx'
 import { Attempts } from './attempts.tsx'
 import { Progress } from './progress.tsx'
+import { RunLog } from './run-log.tsx'
 import classes from './run-screen.module.css'
 import { Timeline } from './timeline.tsx'
 import { Waiting } from './waiting.tsx'
@@ -58,6 +59,7 @@ export function RunScreen() {
       {run.state === 'pending' && task && <Waiting run={run} task={task} />}
       {run.progress && <Progress progress={run.progress} zone={zone} />}
       {run.attempt > 0 && <Timeline run={run} zone={zone} />}
+      {run.attempt > 0 && <RunLog key={run.id} run={run} zone={zone} />}
       <Attempts run={run} task={task} zone={zone} />
     </div>
   )

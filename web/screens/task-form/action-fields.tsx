@@ -165,21 +165,3 @@ function Body({ draft, change, errorAt }: PartProps) {
     />
   )
 }
-
-/** A program as JSON: the file or command, its arguments, environment and limits. */
-export function ProgramFields({ draft, change, errorAt }: PartProps) {
-  return (
-    <Textarea
-      label="Program"
-      description="As JSON: a file or a command, with args, env, stdin, files, network, limits and exitCodes"
-      placeholder={'{ "command": "/usr/bin/rsync", "args": ["-a", "/data", "/backup"] }'}
-      autosize
-      minRows={4}
-      maxRows={20}
-      value={draft.program}
-      error={errorAt('/action/file') ?? errorAt('/action/command') ?? errorAt('/action')}
-      onChange={(event) => change({ program: event.currentTarget.value })}
-      classNames={{ input: classes.mono ?? '' }}
-    />
-  )
-}

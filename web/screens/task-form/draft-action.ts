@@ -1,7 +1,8 @@
 /** The action of a task as fields of the form, and back. Every member of every action has a field. */
 import type { Action } from '../../api/wire.ts'
-import { given, jsonOrText, numberOf } from '../../components/typed.ts'
+import { bodyText, given, jsonOrText, jsonText, numberOf } from '../../components/typed.ts'
 import type { Draft } from './draft.ts'
+import { programFields, programOf } from './draft-program.ts'
 
 export function actionFields(action: Action): Partial<Draft> {
   switch (action.type) {
@@ -46,14 +47,10 @@ export function actionFields(action: Action): Partial<Draft> {
         message: action.text ?? '',
         html: action.html ?? '',
       }
-    case 'exec': {
-      const { type, ...program } = action
-      return { action: type, program: jsonText(program) }
-    }
+    case 'exec':
+      return programFields(action)
   }
 }
-
-const jsonText = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, null, 2))
 
 type Addresses = string | readonly string[]
 
@@ -70,11 +67,6 @@ function addressesOf(text: string): Addresses {
 /** Addresses under a name, and nothing where there are none. */
 const copiesTo = (name: 'cc' | 'bcc', text: string) =>
   text.trim() === '' ? {} : { [name]: addressesOf(text) }
-
-const bodyText = (body: unknown): string => {
-  if (body === undefined) return ''
-  return typeof body === 'string' ? body : JSON.stringify(body, null, 2)
-}
 
 export function actionOf(draft: Draft): Action {
   const url = draft.url.trim()
@@ -117,14 +109,8 @@ export function actionOf(draft: Draft): Action {
         ...(draft.html.trim() === '' ? {} : { html: draft.html }),
       }
     case 'exec':
-      return { type: 'exec', ...programOf(draft.program) }
+      return programOf(draft)
   }
-}
-
-/** What is no JSON object is taken for a command, and the API says what it thinks of it. */
-function programOf(text: string): object {
-  const program = jsonOrText(text)
-  return typeof program === 'object' && program !== null ? program : { command: program }
 }
 
 const messageOf = ({ message }: Draft) => (message.trim() === '' ? {} : { text: message })

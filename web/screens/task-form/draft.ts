@@ -35,8 +35,20 @@ export interface Draft extends PlainBoxes, MemberBoxes {
   readonly html: string
   /** Blocks of a message to Slack, as JSON. */
   readonly blocks: string
-  /** What to run, as JSON. */
-  readonly program: string
+  /** Whether a program is a file that was uploaded, or one that the worker's machine has. */
+  readonly program: 'file' | 'command'
+  readonly file: string
+  readonly command: string
+  /** Arguments of a program, one on each line. */
+  readonly args: string
+  /** Variables of a program, `NAME=value` on each line. */
+  readonly env: string
+  readonly stdin: string
+  readonly network: boolean
+  /** Files in the work directory, limits and exit codes, as JSON. */
+  readonly files: string
+  readonly limits: string
+  readonly exitCodes: string
   readonly when: Schedule['type'] | 'words'
   /** A schedule as people say it; the server reads it. */
   readonly words: string
@@ -81,7 +93,16 @@ export function emptyDraft(): Draft {
     message: '',
     html: '',
     blocks: '',
-    program: '',
+    program: 'file',
+    file: '',
+    command: '',
+    args: '',
+    env: '',
+    stdin: '',
+    network: false,
+    files: '',
+    limits: '',
+    exitCodes: '',
     when: 'daily',
     words: `every weekday at 9:00 (${myZone()})`,
     kept: '',

@@ -24,10 +24,10 @@ import { useUnsaved } from './unsaved.ts'
 
 const route = getRouteApi('/tasks/new')
 
-/** An empty form, or one that starts as a copy of another task or with another kind of schedule. */
+/** An empty form, or one that starts as a copy of another task or with another kind of schedule or a file to run. */
 export function NewTaskScreen() {
   useTitle('New task')
-  const { from, when } = route.useSearch()
+  const { from, when, file } = route.useSearch()
   const original = useQuery({
     ...taskQuery(from ?? ''),
     enabled: from !== undefined,
@@ -36,10 +36,12 @@ export function NewTaskScreen() {
   if (from !== undefined && original.isError)
     return <Unread what="task" id={from} error={original.error} onRetry={() => void original.refetch()} />
   if (from !== undefined && !original.data) return <Bones count={4} />
-  const start = original.data ? copyOf(original.data) : emptyDraft()
-  const name = `new ${from ?? ''} ${when ?? ''}`.trim()
+  const start = original.data ? copyOf(original.data) : file === undefined ? emptyDraft() : runningFile(file)
+  const name = ['new', from, when, file].filter((part) => part !== undefined).join(' ')
   return <NewTask key={name} name={name} start={when === undefined ? start : { ...start, when }} />
 }
+
+const runningFile = (file: string): Draft => ({ ...emptyDraft(), action: 'exec', file })
 
 function copyOf(task: Task): Draft {
   return { ...draftOf(task), name: `Copy of ${titleOf(task)}`.slice(0, 200), key: '' }

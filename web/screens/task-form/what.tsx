@@ -1,10 +1,11 @@
 /** What is done: its name, the kind of action, and what that kind needs. */
 import { TextInput } from '@mantine/core'
-import { HandlerFields, ProgramFields, RequestFields, SleepFields } from './action-fields.tsx'
+import { HandlerFields, RequestFields, SleepFields } from './action-fields.tsx'
 import { Choice } from './choice.tsx'
 import type { Draft } from './draft.ts'
 import { EmailFields, SlackFields } from './message-fields.tsx'
 import { type PartProps, Question } from './part.tsx'
+import { ProgramFields } from './program-fields.tsx'
 
 const ACTIONS = [
   { value: 'webhook', label: 'Webhook' },
