@@ -76,8 +76,8 @@ function QueueRow({ queue, isOperator }: { readonly queue: Queue; readonly isOpe
       </th>
       <td data-label="waiting">{waitingWords(queue)}</td>
       <td data-label="oldest due">{queue.oldest === null ? '–' : <Distance at={queue.oldest} />}</td>
-      <td data-label="running">{runningWords(queue)}</td>
-      <td data-label="rate">{queue.rate ?? 'no limit'}</td>
+      <td data-label="running">{queue.concurrencyLimit === null ? '–' : runningWords(queue)}</td>
+      <td data-label="rate">{queue.rate ?? '–'}</td>
       {isOperator && (
         <td>
           <PauseButton queue={queue} size="xs" />
