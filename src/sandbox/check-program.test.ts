@@ -66,7 +66,12 @@ test.each<[string, Partial<Program>, RegExp]>([
     { env: { A: 'x'.repeat(128 * 1024 - 2) } },
     /longer than 131071 bytes/,
   ],
-  ['too many arguments', { args: Array(200_000).fill('x') }, /longer than 1048576 bytes/],
+  ['too many arguments', { args: Array(4_001).fill('x') }, /at most 4000 arguments/],
+  [
+    'arguments that are too long together',
+    { args: Array(11).fill('x'.repeat(100_000)) },
+    /longer than 1048576 bytes/,
+  ],
   [
     'too many variables',
     { env: Object.fromEntries(Array.from({ length: MAX_VARIABLES + 1 }, (_, i) => [`V${i}`, ''])) },
@@ -78,6 +83,7 @@ test.each<[string, Partial<Program>, RegExp]>([
     /At most/,
   ],
   ['a file from a relative path', { files: [{ ...file('a'), source: 'x' }] }, /absolute path/],
+  ['too many readable paths', { readable: Array(65).fill('/opt') }, /At most 64/],
   ['a relative readable path', { readable: ['opt'] }, /absolute path/],
 ])('%s is refused', (_, some, sentence) => {
   expect(findFault(program(some))).toMatch(sentence)

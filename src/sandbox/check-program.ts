@@ -6,8 +6,10 @@
 import type { Program } from './sandbox.ts'
 
 export const MAX_WORK_FILES = 256
-/** bubblewrap accepts 9,000 arguments, and each variable takes three of them. */
+/** bubblewrap accepts 9,000 arguments with those of the program; each file and each variable takes three. */
+export const MAX_ARGUMENTS = 4_000
 export const MAX_VARIABLES = 1_000
+export const MAX_SHARED = 64
 /** The kernel's limit for one argument or variable, and half of its usual limit for all of them. */
 const MAX_TEXT_BYTES = 128 * 1_024 - 1
 const MAX_TOTAL_BYTES = 1_024 ** 2
@@ -23,6 +25,8 @@ export function findFault(program: Program): string | null {
   const { executable, name, args, env, files, readable, writable = [] } = program
   if (!isAbsolute(executable)) return `The executable ${shown(executable)} must be an absolute path.`
   if (name !== null && !isFileName(name)) return `The name ${shown(name)} is not a file name.`
+  if (args.length > MAX_ARGUMENTS)
+    return `A program can have at most ${MAX_ARGUMENTS} arguments, not ${args.length}.`
   if (args.some((arg) => arg.includes('\0'))) return 'Arguments cannot contain the character U+0000.'
   const variables = Object.entries(env)
   if (variables.length > MAX_VARIABLES)
@@ -43,8 +47,10 @@ export function findFault(program: Program): string | null {
     return `At most ${MAX_WORK_FILES} files fit into a work directory, not ${files.length}.`
   for (const { source } of files)
     if (typeof source === 'string' && !isAbsolute(source)) return `${shown(source)} must be an absolute path.`
-  for (const path of [...readable, ...writable])
-    if (!isAbsolute(path)) return `${shown(path)} must be an absolute path.`
+  const shared = [...readable, ...writable]
+  if (shared.length > MAX_SHARED)
+    return `At most ${MAX_SHARED} paths can be readable or writable, not ${shared.length}.`
+  for (const path of shared) if (!isAbsolute(path)) return `${shown(path)} must be an absolute path.`
   return findPathFault(files.map(({ path }) => path))
 }
 

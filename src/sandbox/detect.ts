@@ -46,24 +46,39 @@ const DELEGATE =
   'Run the worker in its own delegated cgroup: set Delegate=yes in its systemd unit, or use systemd-run --user --scope -p Delegate=yes.'
 
 export async function detectSandbox({ directory, allowNone }: DetectOptions): Promise<Detected> {
-  if (process.platform === 'win32') return { sandbox: null, reason: 'Programs cannot run on Windows.' }
   const shell = findLauncherShell()
-  if (typeof shell === 'string') return { sandbox: null, reason: shell }
-  const cgroups = process.platform === 'linux' ? await Cgroups.open(PROBE_LIMITS) : null
-  const found = await findBubblewrap(directory, cgroups, shell)
+  const found =
+    typeof shell === 'string'
+      ? shell
+      : await openBubblewrap({ directory, shell, cgroups: await openCgroups() })
   if (typeof found !== 'string') return { sandbox: found, reason: null }
-  if (!allowNone) return { sandbox: null, reason: found }
+  return { sandbox: allowNone ? await openUnsandboxed(directory) : null, reason: found }
+}
+
+/** Programs with limits alone; null where not even these can be set. */
+export async function openUnsandboxed(directory: string | null): Promise<Sandbox | null> {
+  const shell = findLauncherShell()
+  if (process.platform === 'win32' || typeof shell === 'string') return null
+  const cgroups = await openCgroups()
   const folder = await makeProgramFolder(await chooseBase(directory, false))
-  const enforcement = describe(cgroups, 'rlimit')
-  return { sandbox: new Unsandboxed({ folder, cgroups, shell, enforcement }), reason: found }
+  return new Unsandboxed({
+    folder,
+    cgroups,
+    shell,
+    enforcement: describe(cgroups, { processes: null, files: 'rlimit' }),
+  })
+}
+
+const openCgroups = async () => (process.platform === 'linux' ? Cgroups.open(PROBE_LIMITS) : null)
+
+interface BubblewrapNeeds {
+  readonly directory: string | null
+  readonly shell: LauncherShell
+  readonly cgroups: Cgroups | null
 }
 
 /** The sandbox, or why there is none. */
-async function findBubblewrap(
-  directory: string | null,
-  cgroups: Cgroups | null,
-  shell: LauncherShell,
-): Promise<Sandbox | string> {
+async function openBubblewrap({ directory, shell, cgroups }: BubblewrapNeeds): Promise<Sandbox | string> {
   if (process.platform !== 'linux') return 'Programs are sandboxed on Linux only.'
   if (!isFiltered(process.arch))
     return `There is no system call filter for this processor (${process.arch}); x64 and arm64 have one.`
@@ -82,7 +97,7 @@ async function findBubblewrap(
     ...{ bwrap, folder, cgroups, shell, firstUid },
     system: await findSystem(),
     filter: seccompFilter(process.arch),
-    enforcement: describe(cgroups, 'tmpfs'),
+    enforcement: describe(cgroups, { processes: 'rlimit', files: 'tmpfs' }),
   })
   const complaint = await probe(sandbox, folder)
   if (complaint === null) return sandbox
@@ -128,7 +143,10 @@ async function explain(complaint: string, folder: string): Promise<string> {
   )
 }
 
-function describe(cgroups: Cgroups | null, files: 'tmpfs' | 'rlimit'): Enforcement {
+function describe(
+  cgroups: Cgroups | null,
+  { processes, files }: Pick<Enforcement, 'processes' | 'files'>,
+): Enforcement {
   const held = heldBy(cgroups)
   const missing = [
     ...(held.memory ? [] : ['memory']),
@@ -138,7 +156,7 @@ function describe(cgroups: Cgroups | null, files: 'tmpfs' | 'rlimit'): Enforceme
   return {
     memory: held.memory ? 'cgroup' : 'process',
     cpus: held.cpus ? 'cgroup' : 'time',
-    processes: held.processes ? 'cgroup' : 'rlimit',
+    processes: held.processes ? 'cgroup' : processes,
     files,
     note:
       missing.length === 0

@@ -25,8 +25,8 @@ export function findLauncherShell(): LauncherShell | string {
   const last = inherited.at(-1) ?? 0
   if (last <= LAST_SIMPLE_FD) return { command: [SHELL, '-c'], inherited }
   const bash = BASH_PATHS.find(isExecutable)
-  // Privileged, it takes no functions and no script from the environment.
-  if (bash !== undefined) return { command: [bash, '-p', '-c'], inherited }
+  // Privileged, it takes no functions and no script from the environment; otherwise it should be like any shell.
+  if (bash !== undefined) return { command: [bash, '--posix', '-p', '-c'], inherited }
   return (
     `This process was started with descriptor ${last} open, and only bash can keep programs from inheriting it. ` +
     'Install bash, or close the descriptor before Belfry starts.'

@@ -1,3 +1,4 @@
+import type { Cgroup } from './cgroups/cgroups.ts'
 import { descendantsOf, memoryOf } from './processes.ts'
 import type { MemoryWatch } from './supervision.ts'
 
@@ -16,6 +17,16 @@ export const memoryWatch =
       if (pid === null) return
       const used = [pid, ...descendantsOf(pid)].reduce((sum, one) => sum + memoryOf(one), 0)
       if (used > limitBytes) exceeded()
+    }, EVERY_MS)
+    return () => clearInterval(timer)
+  }
+
+/** The kernel kills one process of those that are together too large; the others would wait for it. */
+export const shortageWatch =
+  (cgroup: Cgroup): MemoryWatch =>
+  (exceeded) => {
+    const timer = setInterval(async () => {
+      if (await cgroup.hasKilled()) exceeded()
     }, EVERY_MS)
     return () => clearInterval(timer)
   }

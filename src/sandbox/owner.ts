@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { isAlive, startTimeOf } from '../runtime/process-identity.ts'
 
 const NAME = /^belfry-programs-(\d+)-(\d+)-([0-9a-f]{8})-/
@@ -26,6 +26,37 @@ export function judgeName(name: string): Leftover {
   if (pid === undefined) return 'in_use'
   if (namespace !== pidNamespace()) return 'unknown'
   return isAlive(Number(pid)) && startMark(Number(pid)) === mark ? 'in_use' : 'left_behind'
+}
+
+/**
+ * Programs, and launchers of programs, whose process is gone: their output goes to one of its pipes. In a sandbox they end by
+ * themselves, but for an instant in which bubblewrap does not; without one, those that left their process group stay.
+ */
+export function processesLeftBehind(): readonly number[] {
+  return processIds().filter((pid) => {
+    const folder = outputOf(pid)
+      .split('/')
+      .find((part) => NAME.test(part))
+    return folder !== undefined && judgeName(folder) === 'left_behind'
+  })
+}
+
+function processIds(): readonly number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+  } catch {
+    return [] // Not Linux.
+  }
+}
+
+function outputOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/1`)
+  } catch {
+    return '' // Somebody else's, or it has just ended.
+  }
 }
 
 /** Start times are long and contain slashes. */

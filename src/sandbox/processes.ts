@@ -18,7 +18,8 @@ export function descendantsOf(pid: number): readonly number[] {
   return found
 }
 
-function childrenOf(pid: number): number[] {
+/** Of each of its threads. */
+export function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
       readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
@@ -55,7 +56,7 @@ export function isOver(pid: number): boolean {
   return state === undefined || state === 'Z' || state === 'X'
 }
 
-/** To each that still exists and belongs to us. */
+/** To each that still exists and belongs to us; a negative number is a process group. */
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids)
     try {

@@ -16,8 +16,9 @@ import {
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { judgeName, ownPrefix } from './owner.ts'
+import { judgeName, ownPrefix, processesLeftBehind } from './owner.ts'
 import type { User } from './places.ts'
+import { signalAll } from './processes.ts'
 import { removeTree } from './remove-tree.ts'
 
 /** Folders of another pid namespace are removed when nothing has been started in them for so long. */
@@ -102,6 +103,7 @@ async function canLink(source: string, target: string): Promise<boolean> {
 }
 
 async function sweep(base: string): Promise<void> {
+  signalAll(processesLeftBehind(), 'SIGKILL')
   const names = await readdir(base).catch(() => [])
   for (const name of names) {
     const path = join(base, name)

@@ -7,7 +7,7 @@ import type { Cgroup, Cgroups } from './cgroups/cgroups.ts'
 import { findFault } from './check-program.ts'
 import { findObstacle } from './executable.ts'
 import { LauncherWords } from './launcher-words.ts'
-import { memoryWatch } from './memory-watch.ts'
+import { memoryWatch, shortageWatch } from './memory-watch.ts'
 import { type OpenPipe, openPipe, type Place } from './places.ts'
 import { NOT_COUNTED, notStarted, programEnd } from './program-end.ts'
 import { makeAttemptFolder } from './program-folder.ts'
@@ -27,7 +27,7 @@ export interface Ground {
 /** A launcher that waits. */
 export interface Launched extends Spawned {
   /** Takes charge of it and of everything that it becomes. */
-  readonly takeCharge: (words: LauncherWords) => LaunchedProcesses
+  readonly takeCharge: (words: LauncherWords, cgroup: Cgroup | null) => LaunchedProcesses
 }
 
 /** The processes of a launcher that waits. */
@@ -78,9 +78,11 @@ async function attend(
   startedAt: number,
 ): Promise<ProgramEnd> {
   const words = new LauncherWords(options)
-  const processes = takeCharge(words)
+  const processes = takeCharge(words, cgroup)
   const watchMemory =
-    cgroup?.limitsMemory === true ? null : memoryWatch(() => processes.rootPid, program.limits.memoryBytes)
+    cgroup?.limitsMemory === true
+      ? shortageWatch(cgroup)
+      : memoryWatch(() => processes.rootPid, program.limits.memoryBytes)
   const supervised = supervise({ program, options: words, processes, output, watchMemory })
   try {
     if (child.pid !== undefined) await cgroup?.add(child.pid)
@@ -104,14 +106,14 @@ export function spawnIn(
     ...options
   }: Omit<SpawnOptions, 'stdio'> & {
     readonly stdinPath: string | null
-    /** Descriptors from 3 on; a path is opened for reading. */
-    readonly extraStdio: readonly ('pipe' | { readonly path: string })[]
+    /** Descriptors from 3 on. */
+    readonly extraStdio: readonly ('pipe' | { readonly path: string; readonly flags: 'r' | 'w' })[]
   },
 ): Spawned {
   const given: number[] = []
   const pipes: OpenPipe[] = []
-  const file = (path: string) => {
-    const fd = openSync(path, 'r')
+  const file = (path: string, flags: 'r' | 'w') => {
+    const fd = openSync(path, flags, 0o600)
     given.push(fd)
     return fd
   }
@@ -122,9 +124,9 @@ export function spawnIn(
     return opened
   }
   try {
-    const stdin = stdinPath === null ? 'ignore' : file(stdinPath)
+    const stdin = stdinPath === null ? 'ignore' : file(stdinPath, 'r')
     const [stdout, stderr] = [pipe(stdoutPath), pipe(stderrPath)]
-    const extra = extraStdio.map((one) => (one === 'pipe' ? one : file(one.path)))
+    const extra = extraStdio.map((one) => (one === 'pipe' ? one : file(one.path, one.flags)))
     const child = spawn(command, args, {
       ...options,
       stdio: [stdin, stdout.writer, stderr.writer, ...extra],

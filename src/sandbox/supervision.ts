@@ -39,7 +39,7 @@ export interface Supervision {
   readonly options: RunOptions
   readonly processes: Processes
   readonly output: Readonly<Record<OutputStream, Socket>>
-  readonly watchMemory: MemoryWatch | null
+  readonly watchMemory: MemoryWatch
 }
 
 /** A pipe that is silent for so long after the end is held by a process that nobody can find any more. */
@@ -64,7 +64,7 @@ export async function supervise(supervision: Supervision): Promise<Supervised> {
   const { timeoutMs } = program
   const overdue =
     timeoutMs === null || timeoutMs > MAX_TIMER_MS ? null : setTimeout(() => stop('timed_out'), timeoutMs)
-  const stopWatching = watchMemory?.(() => stop('memory', 0))
+  const stopWatching = watchMemory(() => stop('memory', 0))
   const budget = new OutputBudget(program.limits.outputBytes, () => stop('output'))
   const readers = (['stdout', 'stderr'] as const).map(
     (stream) =>
@@ -86,7 +86,7 @@ export async function supervise(supervision: Supervision): Promise<Supervised> {
     return { exit, stopped }
   } finally {
     options.signal.removeEventListener('abort', onStop)
-    stopWatching?.()
+    stopWatching()
     if (overdue !== null) clearTimeout(overdue)
     if (killing !== null) clearTimeout(killing)
   }

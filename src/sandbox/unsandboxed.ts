@@ -8,7 +8,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Cgroups, heldBy } from './cgroups/cgroups.ts'
+import { type Cgroup, type Cgroups, heldBy } from './cgroups/cgroups.ts'
 import type { LauncherShell } from './inherited.ts'
 import { alone, CONTROL_FD, LAUNCHER, processLimits } from './launcher.ts'
 import type { LauncherWords } from './launcher-words.ts'
@@ -29,9 +29,8 @@ export interface UnsandboxedOptions {
 }
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-/** How long to look for the end of a process group; where nobody reaps its last processes, they stay. */
-const LOOKS = 100
-const MAX_LOOK_MS = 50
+/** How often to look for the end of a process group. Killed processes count until the system's first process reaps them. */
+const LOOKS = 10
 
 /** The kind `none`. */
 export class Unsandboxed implements Sandbox {
@@ -72,7 +71,12 @@ export class Unsandboxed implements Sandbox {
     }
     const { shell } = this.#options
     const inherited = shell.inherited.filter((fd) => fd > CONTROL_FD)
-    const limits = processLimits(program.limits, heldBy(this.#options.cgroups), program.timeoutMs)
+    const limits = processLimits(
+      program.limits,
+      // A limit of processes would count all of this user, of which this process is one.
+      { ...heldBy(this.#options.cgroups), processes: true },
+      program.timeoutMs,
+    )
     const { child, output } = spawnIn(
       await makePlace(join(folder, 'pipes'), null),
       [...shell.command, alone(limits, inherited), LAUNCHER, executable, ...program.args],
@@ -83,7 +87,7 @@ export class Unsandboxed implements Sandbox {
         cwd: work,
       },
     )
-    return { child, output, takeCharge: (words) => new ProcessGroup(child, words) }
+    return { child, output, takeCharge: (words, cgroup) => new ProcessGroup(child, words, cgroup) }
   }
 }
 
@@ -96,11 +100,11 @@ class ProcessGroup implements LaunchedProcesses {
   readonly #child: ChildProcess
   readonly #control: Duplex
 
-  constructor(child: ChildProcess, words: LauncherWords) {
+  constructor(child: ChildProcess, words: LauncherWords, cgroup: Cgroup | null) {
     this.#child = child
     this.#control = child.stdio[CONTROL_FD] as Duplex
     this.#control.on('error', () => undefined)
-    this.ended = this.#end(words)
+    this.ended = this.#end(words, cgroup)
   }
 
   get rootPid(): number | null {
@@ -130,7 +134,7 @@ class ProcessGroup implements LaunchedProcesses {
     }
   }
 
-  async #end(words: LauncherWords): Promise<Exit> {
+  async #end(words: LauncherWords, cgroup: Cgroup | null): Promise<Exit> {
     const code = await new Promise<number | null>((resolve) => {
       this.#child.once('exit', (code, signal) => resolve(signal === null ? code : codeOfSignal(signal)))
       this.#child.once('error', (error) => {
@@ -140,7 +144,8 @@ class ProcessGroup implements LaunchedProcesses {
     })
     this.kill()
     this.#control.destroy()
-    for (let look = 0; look < LOOKS && this.#signal(0); look += 1) await delay(Math.min(look, MAX_LOOK_MS))
+    for (let look = 0; look < LOOKS && this.#signal(0); look += 1) await delay(look)
+    await cgroup?.kill()
     return { code }
   }
 }

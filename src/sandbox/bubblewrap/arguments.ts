@@ -134,6 +134,8 @@ export function bubblewrapArguments(program: Program, view: View): readonly stri
     ...['--remount-ro', '/'],
 
     ...['--chdir', WORK],
+    // The launcher's shell may have added variables of its own.
+    '--clearenv',
     ...Object.entries({ ...DEFAULT_ENV, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
   ]
 }

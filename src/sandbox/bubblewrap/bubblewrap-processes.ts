@@ -9,10 +9,14 @@
  * Each dies with the one above only from some moment on: there is an instant in which this process can be killed and bubblewrap
  * goes on. The program is therefore started last, when both are known to be bound; until then the inner launcher waits on a
  * descriptor that ends with this process.
+ *
+ * bubblewrap reports to a file: writing to a pipe that has ended would kill it at a moment at which its child waits for it, and
+ * would wait for ever.
  */
 
 import type { ChildProcess } from 'node:child_process'
-import type { Duplex, Readable } from 'node:stream'
+import { readFile } from 'node:fs/promises'
+import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startTimeOf } from '../../runtime/process-identity.ts'
 import type { LauncherWords } from '../launcher-words.ts'
@@ -25,27 +29,26 @@ const LOOKS = 600
 const MAX_LOOK_MS = 50
 /** Between the inner launcher's word and the filter of its parent there are a few instructions. */
 const BINDING_LOOKS = 2_000
-const MAX_STATUS_BYTES = 64 * 1_024
 
 /** Of one program. */
 export class BubblewrapProcesses implements LaunchedProcesses {
   readonly ended: Promise<Exit>
   readonly #child: ChildProcess
   readonly #control: Duplex
+  readonly #statusPath: string
   /** The first process of the namespaces, and its start time. */
   #first: { readonly pid: number; readonly startedAt: string | null } | null = null
-  #exitCode: number | null = null
   #isReleased = false
   #isDoomed = false
 
-  constructor(child: ChildProcess, control: Duplex, status: Readable, words: LauncherWords) {
+  constructor(child: ChildProcess, control: Duplex, statusPath: string, words: LauncherWords) {
     this.#child = child
     this.#control = control
-    this.#readStatus(status)
+    this.#statusPath = statusPath
     // The outer launcher says nothing; the inner one says that it is there.
     control.on('data', () => void this.#release())
     control.on('error', () => undefined)
-    this.ended = this.#end(status, words)
+    this.ended = this.#end(words)
   }
 
   get rootPid(): number | null {
@@ -72,10 +75,13 @@ export class BubblewrapProcesses implements LaunchedProcesses {
   kill(): void {
     this.#isDoomed = true
     this.#control.destroy()
-    this.#child.kill('SIGKILL')
+    const { pid, exitCode, signalCode } = this.#child
+    // Until bubblewrap has made its namespaces, its child is in the same process group and would wait for it.
+    if (pid !== undefined && exitCode === null && signalCode === null) signalAll([-pid], 'SIGKILL')
   }
 
   async #release(): Promise<void> {
+    await this.#findFirst()
     for (let look = 0; look < BINDING_LOOKS && !this.#isDoomed; look += 1) {
       // bubblewrap binds itself before it tells the pid, and its first process before it takes on the filter.
       if (this.#first !== null && isFiltering(this.#first.pid)) {
@@ -88,8 +94,7 @@ export class BubblewrapProcesses implements LaunchedProcesses {
     this.kill()
   }
 
-  async #end(status: Readable, words: LauncherWords): Promise<Exit> {
-    const heard = new Promise((resolve) => status.once('close', resolve))
+  async #end(words: LauncherWords): Promise<Exit> {
     const signal = await new Promise<NodeJS.Signals | null>((resolve) => {
       this.#child.once('exit', (_code, by) => resolve(by))
       this.#child.once('error', (error) => {
@@ -99,15 +104,21 @@ export class BubblewrapProcesses implements LaunchedProcesses {
     })
     this.#isDoomed = true
     this.#control.destroy()
-    await heard
     await this.#everythingIsOver()
-    if (this.#exitCode !== null && this.#isReleased) return { code: this.#exitCode }
+    const code = await this.#read('exit-code')
+    if (code !== null && this.#isReleased) return { code }
     // Killed by us, or by the kernel when memory ran out.
     if (signal !== null && this.#isReleased) return { code: codeOfSignal(signal) }
     return { code: null }
   }
 
+  async #findFirst(): Promise<void> {
+    const pid = this.#first === null ? await this.#read('child-pid') : null
+    if (pid !== null) this.#first = { pid, startedAt: startTimeOf(pid) }
+  }
+
   async #everythingIsOver(): Promise<void> {
+    await this.#findFirst()
     for (let look = 0; look < LOOKS && this.#first !== null; look += 1) {
       const { pid, startedAt } = this.#first
       if (isOver(pid) || startTimeOf(pid) !== startedAt) return
@@ -115,16 +126,10 @@ export class BubblewrapProcesses implements LaunchedProcesses {
     }
   }
 
-  /** Lines of JSON: first the pid, and when the program had started, its exit code. */
-  #readStatus(status: Readable): void {
-    let text = ''
-    status.on('error', () => undefined)
-    status.on('data', (chunk: Buffer) => {
-      text = (text + chunk.toString('latin1')).slice(-MAX_STATUS_BYTES)
-      const pid = Number(/"child-pid": (\d+)/.exec(text)?.[1])
-      if (this.#first === null && pid > 0) this.#first = { pid, startedAt: startTimeOf(pid) }
-      const code = /"exit-code": (\d+)/.exec(text)?.[1]
-      if (code !== undefined) this.#exitCode = Number(code)
-    })
+  /** Of the lines of JSON that bubblewrap writes: the first has a pid and, if the program had started, the last an exit code. */
+  async #read(name: 'child-pid' | 'exit-code'): Promise<number | null> {
+    const text = await readFile(this.#statusPath, 'latin1').catch(() => '')
+    const found = new RegExp(`"${name}": (\\d+)`).exec(text)?.[1]
+    return found === undefined ? null : Number(found)
   }
 }

@@ -2,7 +2,7 @@
 
 import { access, constants, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Duplex, Writable } from 'node:stream'
 import { type Cgroups, heldBy } from '../cgroups/cgroups.ts'
 import type { LauncherShell } from '../inherited.ts'
 import { inner, LAUNCHER, outer, processLimits, SHELL } from '../launcher.ts'
@@ -94,22 +94,32 @@ export class BubblewrapSandbox implements Sandbox {
     const args = this.#arguments(program, await findMounts(program, folder, place.user))
     const limits = processLimits(program.limits, heldBy(cgroups), program.timeoutMs)
     const command = [SHELL, '-c', inner(limits), LAUNCHER, executableTarget(program), ...program.args]
+    const statusPath = join(folder, 'status')
     const { child, output } = spawnIn(
       place,
       [...shell.command, outer(inherited), LAUNCHER, bwrap, '--args', String(ARGS_FD), '--', ...command],
       {
         stdinPath: await writeInput(folder, program.stdin, place.user),
-        extraStdio: ['pipe', 'pipe', { path: this.#filterPath }, 'pipe'],
+        extraStdio: [
+          'pipe',
+          'pipe',
+          { path: this.#filterPath, flags: 'r' },
+          { path: statusPath, flags: 'w' },
+        ],
         // Not that of this process, which the first process of the namespaces would show to the program.
         env: {},
         cwd: '/',
         ...place.user,
       },
     )
-    const [, , , control, argsStream, , status] = child.stdio as unknown as Streams
+    const [, , , control, argsStream] = child.stdio as unknown as Streams
     argsStream.on('error', () => undefined)
     argsStream.end(args)
-    return { child, output, takeCharge: (words) => new BubblewrapProcesses(child, control, status, words) }
+    return {
+      child,
+      output,
+      takeCharge: (words) => new BubblewrapProcesses(child, control, statusPath, words),
+    }
   }
 
   #arguments(program: Program, mounts: readonly Mount[]): string {
@@ -123,7 +133,7 @@ export class BubblewrapSandbox implements Sandbox {
   }
 }
 
-type Streams = [null, null, null, control: Duplex, args: Writable, null, status: Readable]
+type Streams = [null, null, null, control: Duplex, args: Writable]
 
 /** Files that the user of the place could not reach, or not execute, are put into the folder first. */
 async function findMounts(program: Program, folder: string, user: User | null): Promise<readonly Mount[]> {

@@ -143,23 +143,33 @@ export class Cgroup {
     return this.#folders.memory !== undefined
   }
 
+  /** Whether processes were killed because there was no memory left. */
+  async hasKilled(): Promise<boolean> {
+    const { memory } = this.#folders
+    if (memory === undefined) return false
+    const file = memory.version === 1 ? 'memory.oom_control' : 'memory.events'
+    return ((await counter(join(memory.path, file), 'oom_kill')) ?? 0) > 0
+  }
+
   async counted(): Promise<Counted> {
     const { memory, cpu } = this.#folders
-    const isFirst = { memory: memory?.version === 1, cpu: cpu?.version === 1 }
-    const inMemory = (file: string) => join(memory?.path ?? '', file)
-    const inCpu = (file: string) => join(cpu?.path ?? '', file)
-    const killed = await counter(
-      inMemory(isFirst.memory ? 'memory.oom_control' : 'memory.events'),
-      'oom_kill',
-    )
-    const microseconds = isFirst.cpu
-      ? await number(inCpu('cpuacct.usage')).then((nanoseconds) => nanoseconds && nanoseconds / 1_000)
-      : await counter(inCpu('cpu.stat'), 'usage_usec')
+    const peak =
+      memory && join(memory.path, memory.version === 1 ? 'memory.max_usage_in_bytes' : 'memory.peak')
+    const [nanoseconds, microseconds] = [
+      cpu?.version === 1 ? await number(join(cpu.path, 'cpuacct.usage')) : null,
+      cpu?.version === 2 ? await counter(join(cpu.path, 'cpu.stat'), 'usage_usec') : null,
+    ]
+    const cpuMs = nanoseconds === null ? microseconds && microseconds / 1_000 : nanoseconds / 1_000_000
     return {
-      outOfMemory: killed !== null && killed > 0,
-      peakMemoryBytes: await number(inMemory(isFirst.memory ? 'memory.max_usage_in_bytes' : 'memory.peak')),
-      cpuMs: microseconds === null ? null : Math.round(microseconds / 1_000),
+      outOfMemory: await this.hasKilled(),
+      peakMemoryBytes: peak === undefined ? null : await number(peak),
+      cpuMs: cpuMs && Math.round(cpuMs),
     }
+  }
+
+  /** Kills what is in it. */
+  async kill(): Promise<void> {
+    for (const path of this.#paths) await killAll(path)
   }
 
   /** Kills what is still in it. */

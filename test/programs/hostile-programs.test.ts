@@ -1,0 +1,5 @@
+/** The programs that are quickly tried. `npm run test:programs` tries all of them. */
+import { ALL } from './hostile/all.ts'
+import { hostileSuite } from './hostile/suite.ts'
+
+hostileSuite(ALL.filter(({ isLong }) => isLong !== true))
