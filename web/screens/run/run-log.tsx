@@ -9,6 +9,7 @@ import { useShownZone } from '../../components/instant.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TextView } from '../../components/text-view.tsx'
 import { runLogText } from './run-log-text.ts'
+import classes from './run-screen.module.css'
 
 /** More lines than these slow a browser down; the newest are shown, and a link leads to all of them. */
 const MAX_LINES = 20_000
@@ -24,16 +25,15 @@ export function RunLog({ run, zone }: RunLogProps) {
   const shown = useShownZone(zone)
   if (lines.length === 0) return null
   return (
-    <Panel
-      title="Log"
-      aside={
-        <a href={addressOf(run.id, { format: 'text', timestamps: 'true' })} download={`run-${run.id}.log`}>
-          Download all
-        </a>
-      }
-    >
-      {!isWhole && <p>Only the newest {MAX_LINES} lines are shown.</p>}
-      <p>Times in {zoneWord(shown)}</p>
+    <Panel title="Log" aside={<span className={classes.small}>times in {zoneWord(shown)}</span>}>
+      {!isWhole && (
+        <p>
+          Only the newest {MAX_LINES} lines are shown.{' '}
+          <a href={addressOf(run.id, { format: 'text', timestamps: 'true' })} download={`run-${run.id}.log`}>
+            Download all
+          </a>
+        </p>
+      )}
       <TextView
         label="Log of the run"
         fileName={`run-${run.id}.log`}
