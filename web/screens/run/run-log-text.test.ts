@@ -34,7 +34,7 @@ test('parts of one line stand together', () => {
   expect(runLogText(lines, 'UTC')).toBe('08:00:00.120  stdout  50 of 100')
 })
 
-test('several attempts are told apart', () => {
+test('lines of several attempts name their attempt', () => {
   const lines = [line('once'), line('again', { attempt: 2 })]
 
   expect(runLogText(lines, 'UTC').split('\n')).toEqual([

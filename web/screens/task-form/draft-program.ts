@@ -41,7 +41,7 @@ const member = (name: string, value: unknown) => (value === undefined ? {} : { [
 
 const jsonOf = (text: string): unknown => (text.trim() === '' ? undefined : jsonOrText(text))
 
-/** What has lines of its own, or could be taken for something quoted, stands as a JSON string. */
+/** Text with line breaks, or that looks quoted, is written as a JSON string. */
 const quotedIfNeeded = (text: string): string =>
   text === '' || /[\n\r]|^"|^\s|\s$/.test(text) ? JSON.stringify(text) : text
 
