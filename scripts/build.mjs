@@ -1,6 +1,6 @@
 /**
  * Builds what is out of date of the two halves: the dashboard in `dist/web`, and `dist/main.js`, the program,
- * from `src/cli/main.ts`, with `dist/worker.js`, what others import, and its types. Dependencies of the program stay outside the bundle. `dist/.stamp` says what it was
+ * from `src/cli/main.ts`, with `dist/worker.js`, what others import, and its types, and `dist/runner.js`, which runs programs for `belfry worker`. Dependencies of the program stay outside the bundle. `dist/.stamp` says what it was
  * built from and is written last, so a build cut short is built again. The new program takes the place of the
  * old one in one step: there is never a moment without one.
  */
@@ -61,7 +61,7 @@ function isProgramBuilt() {
 async function buildProgram() {
   const { build: bundle } = await import('esbuild')
   const hash = hashOf(INPUTS)
-  const [declared, forRequire] = [declareTypes(), bundleForRequire(bundle)]
+  const others = [declareTypes(), bundleForRequire(bundle), bundleRunner(bundle)]
   const { outputFiles } = await bundle({
     absWorkingDir: root,
     entryPoints: {
@@ -88,8 +88,15 @@ async function buildProgram() {
   // The names of parts change with their content, so new ones stand beside the old until main.js names them.
   const [entry, parts] = [outputFiles.filter(isEntry), outputFiles.filter((file) => !isEntry(file))]
   for (const { path, contents } of [...parts, ...entry]) replaceFile(path, contents)
-  await Promise.all([declared, forRequire])
-  removeAllBut(['web', 'types', 'worker.cjs', ...outputFiles.map(({ path }) => basename(path))])
+  await Promise.all(others)
+  removeAllBut([
+    'web',
+    'types',
+    'worker.cjs',
+    'runner.js',
+    'runner.js.map',
+    ...outputFiles.map(({ path }) => basename(path)),
+  ])
   writeFileSync(stamp, hash)
 }
 
@@ -107,6 +114,29 @@ async function bundleForRequire(bundle) {
     format: 'cjs',
     platform: 'node',
     target: 'node20',
+    logLevel: 'warning',
+    write: false,
+  })
+  mkdirSync(dist, { recursive: true })
+  for (const { path, contents } of outputFiles) replaceFile(path, contents)
+}
+
+/**
+ * What runs one attempt of a program, in one file: it is started for each, and shares nothing with the rest.
+ *
+ * @param {typeof import('esbuild').build} bundle
+ */
+async function bundleRunner(bundle) {
+  const { outputFiles } = await bundle({
+    absWorkingDir: root,
+    entryPoints: ['src/fleet/runner.ts'],
+    outfile: 'dist/runner.js',
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: 'linked',
     logLevel: 'warning',
     write: false,
   })

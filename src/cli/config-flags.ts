@@ -23,6 +23,10 @@ export function addConfigFlags(command: Command, keys: readonly ConfigKey[]): Co
     .helpOption('-h, --help', 'Show this help')
 }
 
+/** The names alone, in lines that fit beside the rest; what each is for would fill another screen. */
+export const settingNames = (title: string, keys: readonly ConfigKey[]): string | undefined =>
+  `${title}: ${keys.map(flagOf).join(' ')}`.match(/.{1,98}( |$)/g)?.join('\n')
+
 /** What the flag is followed by, as help shows it. */
 function placeholder(key: ConfigKey): string {
   if (typeof SETTINGS[key].default === 'number') return 'n'

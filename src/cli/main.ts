@@ -29,12 +29,15 @@ function isNoHelp(arg: string): boolean {
   return arg !== '--help' && arg !== '-h'
 }
 
-/** The program, or a group of commands, when that alone was typed: what can follow is shown. */
+/** The program, or a group of commands that is no command itself, when that alone was typed: what can follow is shown. */
 function helpless([name, ...rest]: readonly string[]): Command | undefined {
   if (name === undefined) return program
   if (rest.length > 0) return undefined
   return program.commands.find(
-    (group) => group.commands.length > 0 && [group.name(), ...group.aliases()].includes(name),
+    (group) =>
+      group.commands.length > 0 &&
+      group.name() !== 'worker' &&
+      [group.name(), ...group.aliases()].includes(name),
   )
 }
 

@@ -5,7 +5,6 @@
 import { Command } from 'commander'
 import { auditLogCommand } from './commands/audit-log.ts'
 import { blackoutCommand } from './commands/blackout.ts'
-import { clusterCommands } from './commands/cluster.ts'
 import { deadLetterCommand } from './commands/dead-letter.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
@@ -15,6 +14,7 @@ import { keyCommand } from './commands/key.ts'
 import { loginCommands } from './commands/login.ts'
 import { memberCommand } from './commands/member.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { nodeCommand } from './commands/node.ts'
 import { personCommand } from './commands/person.ts'
 import { projectCommand } from './commands/project.ts'
 import { queueCommand } from './commands/queue.ts'
@@ -28,6 +28,7 @@ import { subscriptionCommand } from './commands/subscription.ts'
 import { targetCommand } from './commands/target.ts'
 import { taskCommand } from './commands/task.ts'
 import { versionCommand } from './commands/version.ts'
+import { workerCommand } from './commands/worker.ts'
 import { VERSION } from './version.ts'
 
 const HELP = `
@@ -50,6 +51,8 @@ export function createProgram(): Command {
     .version(VERSION, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [command]', 'Show help for a command')
+    // What follows a command is for that command, also where a group has flags of its own.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: () => {} }) // main.ts tells errors, in its own words.
     .configureHelp({ subcommandTerm: (command) => command.name(), helpWidth: 98 })
@@ -69,7 +72,8 @@ export function createProgram(): Command {
   secretCommand(program)
   signingSecretCommand(program)
   fileCommand(program)
-  clusterCommands(program)
+  nodeCommand(program)
+  workerCommand(program)
   projectCommand(program)
   keyCommand(program)
   auditLogCommand(program)

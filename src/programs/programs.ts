@@ -12,9 +12,9 @@ import { detectSandbox } from '../sandbox/detect.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { findCommands } from './allowed-commands.ts'
-import { FileCache } from './file-cache.ts'
+import { FileCache, type FileCacheOptions } from './file-cache.ts'
 import type { LimitSettings } from './program-limits.ts'
-import { ProgramRunner } from './program-runner.ts'
+import { ProgramRunner, type ProgramRunnerOptions } from './program-runner.ts'
 
 /** The settings that concern programs. */
 export type ProgramConfig = Pick<
@@ -104,15 +104,8 @@ export class Programs extends LoopService {
     this.#state = stateOf(sandbox, reason, config)
     if (this.#state.isConcern && config.exec === 'on') log.warn(`programs: ${this.#state.text}`)
     if (sandbox === null) return
-    this.#runner = new ProgramRunner({
-      sandbox,
-      cache: new FileCache({ folder: cacheFolder(config), maxBytes: config.fileCacheBytes }),
-      limits: limitsOf(config),
-      graceMs: config.execGraceMs,
-      commands: config.execCommands,
-      readable: config.execReadable,
-      writable: config.execWritable,
-    })
+    const { cache, ...settings } = programSettings(config)
+    this.#runner = new ProgramRunner({ ...settings, sandbox, cache: new FileCache(cache) })
     await this.runOnce()
     for (const listener of this.#listeners) listener()
   }
@@ -150,6 +143,21 @@ export function stateOf(
     text: `sandboxed with bubblewrap, ${places}${note === null ? '' : `. ${note}`}`,
   }
 }
+
+/** How programs run on this machine, whatever runs them. */
+export interface ProgramSettings extends Omit<ProgramRunnerOptions, 'sandbox' | 'cache'> {
+  /** Where files are kept by their hashes, and how much of them. */
+  readonly cache: FileCacheOptions
+}
+
+export const programSettings = (config: ProgramConfig): ProgramSettings => ({
+  cache: { folder: cacheFolder(config), maxBytes: config.fileCacheBytes },
+  limits: limitsOf(config),
+  graceMs: config.execGraceMs,
+  commands: config.execCommands,
+  readable: config.execReadable,
+  writable: config.execWritable,
+})
 
 const concurrencyOf = ({ execConcurrency }: ProgramConfig) => execConcurrency || availableParallelism()
 

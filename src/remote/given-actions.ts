@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Action, ExecAction } from '../core/action/action.ts'
+import { fileIdsOf } from '../core/action/action-files.ts'
 import { originOf } from '../core/action/call-target.ts'
 import type { Outcome } from '../core/run/outcome.ts'
 import { durationMs } from '../core/task/task.ts'
@@ -61,15 +62,23 @@ export class GivenActions {
   async #program(worker: RemoteWorker, work: Work, action: ExecAction) {
     const { db, addresses, clock } = this.#options
     const { projectId, timeout, tracingId } = work.definition
-    const ids = filesOf(action)
+    const ids = fileIdsOf(action)
     const found = ids.length === 0 ? [] : await db.run(findFilesByIds(projectId, ids))
     const files: GivenProgram['files'][number][] = []
     for (const id of ids) {
       const file = found.find((one) => one.id === id)
       if (!file || file.readyAt === null || file.sha256 === null || file.size === null)
         return { failure: fileMissing(id) }
-      const { name, sha256, size } = file
-      files.push({ id, name, sha256, size, url: await downloadPath({ addresses, clock }, file, work) })
+      const { name, sha256, size, kind, architecture } = file
+      files.push({
+        id,
+        name,
+        sha256,
+        size,
+        kind,
+        architecture,
+        url: await downloadPath({ addresses, clock }, file, work),
+      })
     }
     const { taskId, runId, attempt, fence } = work
     const hostId = randomUUID()
@@ -106,7 +115,7 @@ export class GivenActions {
   }
 
   #callOf(
-    { runId, definition: { projectId } }: Work,
+    { runId, definition: { projectId, secrets } }: Work,
     signed: { readonly origin: string; readonly body: string } | null,
   ): GivenCall {
     const { clock, signer, projectNetworks } = this.#options
@@ -115,14 +124,8 @@ export class GivenActions {
     const signature =
       signed && signer.sign({ projectId, origin: signed.origin }, { id: runId, timestamp, body: signed.body })
     const networks = projectNetworks.of(projectId)?.networks.map(networkText) ?? null
-    return { now, signature: signature ?? null, networks }
+    return { now, signature: signature ?? null, networks, hasSecrets: secrets !== null }
   }
-}
-
-/** The uploaded files of a program, itself among them, each once. */
-function filesOf({ file, files = [] }: ExecAction): readonly string[] {
-  const others = files.flatMap((one) => ('file' in one ? [one.file] : []))
-  return [...new Set([...(file === undefined ? [] : [file]), ...others])]
 }
 
 const fileMissing = (id: string): Failure => ({

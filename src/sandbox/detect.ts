@@ -23,6 +23,8 @@ export interface DetectOptions {
   readonly directory: string | null
   /** Whether programs may run without a sandbox where there is none. */
   readonly allowNone: boolean
+  /** Whether another process of this program has tried before, on this machine, so that nothing need be tried again. */
+  readonly isTried?: boolean
 }
 
 /** What was found. */
@@ -45,12 +47,16 @@ const PROBE_LIMITS: ProgramLimits = {
 const DELEGATE =
   'Run the worker in its own delegated cgroup: set Delegate=yes in its systemd unit, or use systemd-run --user --scope -p Delegate=yes.'
 
-export async function detectSandbox({ directory, allowNone }: DetectOptions): Promise<Detected> {
+export async function detectSandbox({
+  directory,
+  allowNone,
+  isTried = false,
+}: DetectOptions): Promise<Detected> {
   const shell = findLauncherShell()
   const found =
     typeof shell === 'string'
       ? shell
-      : await openBubblewrap({ directory, shell, cgroups: await openCgroups() })
+      : await openBubblewrap({ directory, shell, cgroups: await openCgroups(), isTried })
   if (typeof found !== 'string') return { sandbox: found, reason: null }
   return { sandbox: allowNone ? await openUnsandboxed(directory) : null, reason: found }
 }
@@ -75,10 +81,16 @@ interface BubblewrapNeeds {
   readonly directory: string | null
   readonly shell: LauncherShell
   readonly cgroups: Cgroups | null
+  readonly isTried: boolean
 }
 
 /** The sandbox, or why there is none. */
-async function openBubblewrap({ directory, shell, cgroups }: BubblewrapNeeds): Promise<Sandbox | string> {
+async function openBubblewrap({
+  directory,
+  shell,
+  cgroups,
+  isTried,
+}: BubblewrapNeeds): Promise<Sandbox | string> {
   if (process.platform !== 'linux') return 'Programs are sandboxed on Linux only.'
   if (!isFiltered(process.arch))
     return `There is no system call filter for this processor (${process.arch}); x64 and arm64 have one.`
@@ -88,7 +100,7 @@ async function openBubblewrap({ directory, shell, cgroups }: BubblewrapNeeds): P
       'bubblewrap is not installed. On Debian and Ubuntu: apt-get install bubblewrap. On Fedora: dnf install bubblewrap. ' +
       'On Alpine: apk add bubblewrap.'
     )
-  const version = await versionOf(bwrap)
+  const version = isTried ? OLDEST_BWRAP : await versionOf(bwrap)
   if (version === null || isOlder(version, OLDEST_BWRAP))
     return `${bwrap} is version ${version?.join('.') ?? 'unknown'}; version ${OLDEST_BWRAP.join('.')} or newer is needed.`
   const firstUid = ownFirstUid()
@@ -99,7 +111,7 @@ async function openBubblewrap({ directory, shell, cgroups }: BubblewrapNeeds): P
     filter: seccompFilter(process.arch),
     enforcement: describe(cgroups, { processes: 'rlimit', files: 'tmpfs' }),
   })
-  const complaint = await probe(sandbox, folder)
+  const complaint = isTried ? null : await probe(sandbox, folder)
   if (complaint === null) return sandbox
   await sandbox.close()
   return explain(complaint, folder)

@@ -1,8 +1,8 @@
 /** One attempt in a handler's hands: what it is given, when it must stop, and what is reported of it. */
 import { NonRetryable, RetryAt } from './handler-errors.ts'
-import type { LogLine, RunLog } from './run-log.ts'
+import type { Level, LogLine, RunLog } from './run-log.ts'
 
-export type LogLevel = LogLine['level']
+export type LogLevel = Level
 
 /** Why an attempt has to stop before it has ended by itself. */
 export type StopReason = 'cancelled' | 'timed_out' | 'lease_lost' | 'shutdown'

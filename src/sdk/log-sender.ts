@@ -45,9 +45,14 @@ export class LogSender {
 
   /** Resolves when what is left of a log fits into a report. */
   async drain(log: RunLog): Promise<void> {
-    while (!log.fits(LINES_A_REPORT, CHARACTERS_A_REPORT) && this.#sending)
-      await new Promise<void>((resolve) => this.#passed.push(resolve))
+    await this.untilFits(log, LINES_A_REPORT, CHARACTERS_A_REPORT)
     this.#waiting.delete(log)
+  }
+
+  /** Resolves when no more than so much of a log is left to send, or nothing is sent any more. */
+  async untilFits(log: RunLog, lines: number, characters: number): Promise<void> {
+    while (!log.fits(lines, characters) && this.#sending)
+      await new Promise<void>((resolve) => this.#passed.push(resolve))
   }
 
   /** Nothing that waits here counts any more. */

@@ -1,7 +1,8 @@
-/** A line that a handler wrote. */
+/** A line that a handler wrote, or a piece of what a program wrote, which has no level. */
 export interface LogLine {
   readonly at: string
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly stream?: 'stdout' | 'stderr'
+  readonly level: Level | null
   readonly message: string
 }
 
@@ -12,6 +13,9 @@ const OVERHEAD = 64
 /** The limit leaves room for a last line that says what was left out. */
 const LAST_LINE = 512
 const MAX_LINE_CHARACTERS = 16_000
+/** How important a line of a handler is. */
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+
 const LEVELS: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error'])
 
 /** What the logs of all attempts of a worker take up in memory. */
@@ -58,24 +62,34 @@ export class RunLog {
     return this.#lines.length <= lines && this.#characters <= characters
   }
 
-  write(wanted: LogLine['level'], message: string): void {
-    if (this.#isOver) return
-    const { maxBytes, memory, onWritten } = this.#options
+  write(wanted: Level, message: string): void {
     // Belfry would refuse another word, and all that is sent with it.
     const level = LEVELS.has(wanted) ? wanted : 'info'
     const text = String(message)
+    const kept = text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS - 1)}…` : text
+    this.#take(kept, { level })
+  }
+
+  /** Takes what a program wrote, which may be a part of a line or several. */
+  writeOutput(stream: 'stdout' | 'stderr', text: string): void {
+    for (let from = 0; from < text.length; from += MAX_LINE_CHARACTERS)
+      this.#take(text.slice(from, from + MAX_LINE_CHARACTERS), { stream, level: null })
+  }
+
+  #take(kept: string, line: Pick<LogLine, 'stream' | 'level'>): void {
+    if (this.#isOver) return
+    const { maxBytes, memory, onWritten } = this.#options
     if (this.#omitted > 0 || memory.characters > MAX_MEMORY) {
       this.#omitted++
       return
     }
-    const kept = text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS - 1)}…` : text
     const bytes = Buffer.byteLength(kept) + OVERHEAD
     if (this.#bytes + bytes > maxBytes - LAST_LINE) {
       this.#omitted++
       return
     }
     this.#bytes += bytes
-    this.#add({ at: new Date().toISOString(), level, message: kept })
+    this.#add({ at: new Date().toISOString(), ...line, message: kept })
     onWritten(this)
   }
 

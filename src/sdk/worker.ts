@@ -190,8 +190,7 @@ export class Worker {
         if (!this.#isStopping) throw error
       })
       if (signal?.aborted) onSignal()
-      if (this.id !== undefined)
-        this.#say('info', `worker ${this.id} provides ${[...this.#handlers.keys()].join(', ')}`)
+      if (this.id !== undefined) this.tellStarted(this.id)
       await new Promise<void>((resolve) => {
         if (this.#halt.signal.aborted) resolve()
         this.#halt.signal.addEventListener('abort', () => resolve())
@@ -233,6 +232,16 @@ export class Worker {
   /** For so long the runs in hand are this worker's for sure, if nothing more is heard from Belfry. */
   protected get certainForMs(): number {
     return this.#incarnation?.lease.certainForMs ?? 0
+  }
+
+  /** Says that it is there, and what it is there for. */
+  protected tellStarted(id: string): void {
+    this.#say('info', `worker ${id} provides ${[...this.#handlers.keys()].join(', ')}`)
+  }
+
+  /** What Belfry keeps of the log of an attempt. */
+  protected get maxLogBytes(): number {
+    return this.#incarnation?.maxLogBytes ?? LOG_BYTES_A_REPORT
   }
 
   /** Whether there is anything that this worker could be given. */

@@ -86,6 +86,9 @@ export interface GivenProgram {
     readonly name: string
     readonly sha256: string
     readonly size: number
+    /** What its first bytes show. */
+    readonly kind: string | null
+    readonly architecture: string | null
     readonly url: string
   }[]
   /** Good for this attempt alone. */
@@ -101,6 +104,8 @@ export interface GivenCall {
   readonly signature: string | null
   /** The private networks that the project confines its calls to; null for no such limit. */
   readonly networks: readonly string[] | null
+  /** Whether the action contains the values of secrets, which no redirect may carry elsewhere. */
+  readonly hasSecrets: boolean
 }
 
 /** A run and the fence by which it is held. */

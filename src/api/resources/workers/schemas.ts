@@ -15,7 +15,7 @@ const Stored = z.string().meta({ format: 'date-time' })
 /** Runs that one request may be about. */
 export const MAX_RUNS_A_REQUEST = 500
 /** Commands that a worker may offer: each is a label of its own. */
-const MAX_COMMANDS = 200
+const MAX_COMMANDS = 1_000
 /** For how long a claim may wait. */
 export const MAX_WAIT_MS = 30_000
 
@@ -134,6 +134,8 @@ const GivenProgram = z
           name: z.string(),
           sha256: z.string(),
           size: z.int(),
+          kind: z.string().nullable().describe('What it is, such as `elf` or `script`.'),
+          architecture: z.string().nullable().describe('What it was compiled for, such as `x64`.'),
           url: z
             .string()
             .describe(
@@ -163,6 +165,9 @@ const GivenCall = z
       .array(z.string())
       .nullable()
       .describe('Private networks that the project allows its calls to reach; null for no restriction.'),
+    hasSecrets: z
+      .boolean()
+      .describe('Whether the action contains values of secrets: do not send its body to another origin.'),
   })
   .nullable()
   .describe('What making a call needs; null for programs.')

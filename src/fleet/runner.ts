@@ -1,0 +1,93 @@
+/**
+ * A runner: the process that runs one attempt of a program. What it may do beyond that follows from its environment, which holds the token of
+ * the attempt and the address of the program, and nothing else. The program gets none of these: its environment is made anew.
+ */
+import { FileCache } from '../programs/file-cache.ts'
+import { type ProgramFile, ProgramRunner } from '../programs/program-runner.ts'
+import { detectSandbox } from '../sandbox/detect.ts'
+import { Connection } from '../sdk/connection.ts'
+import type { StopReason } from '../sdk/worker.ts'
+import { endOf } from './action-end.ts'
+import { download } from './download.ts'
+import { LeaseWatch } from './lease-watch.ts'
+import { RunnerLog } from './runner-log.ts'
+import { type Ended, type Job, URGENT_MS, VARIABLES, type Word, wordsIn } from './runner-words.ts'
+
+/** Kinds of files that a program can execute in its work directory. */
+const EXECUTABLE_KINDS: ReadonlySet<string | null> = new Set(['elf', 'script'])
+
+const words = wordsIn<Job | Word>(process.stdin)
+const first = await words.next()
+if (first.done) process.exit(1)
+await perform(first.value as Job)
+
+async function perform(job: Job): Promise<void> {
+  const stopping = new AbortController()
+  let isLost = false
+  const stop = (why: StopReason) => {
+    if (why === 'lease_lost' && !isLost) {
+      isLost = true
+      // With this process everything ends that it has started.
+      setTimeout(() => process.exit(1), URGENT_MS)
+    }
+    stopping.abort()
+  }
+  const watch = new LeaseWatch(() => stop('lease_lost'))
+  void listen(watch, stop)
+  const { run, settings, maxLogBytes: maxBytes } = job
+  const connection = new Connection(job.servers, job.ca ?? undefined)
+  const token = process.env[VARIABLES.attemptToken] ?? ''
+  const log = new RunnerLog({ connection, token, run, maxBytes, onGone: () => stop('lease_lost') })
+  const { allowNone } = job
+  const { sandbox, reason } = await detectSandbox({ directory: null, allowNone, isTried: true })
+  if (sandbox === null) throw new Error(reason ?? 'there is no sandbox')
+  const runner = new ProgramRunner({ ...settings, sandbox, cache: new FileCache(settings.cache) })
+  const outcome = await runner.run(job.action, filesOf(job, stopping.signal), {
+    ...run,
+    scheduledFor: Date.parse(run.scheduledFor),
+    log,
+    redactor: null,
+    signal: stopping.signal,
+    isLost: () => isLost,
+    timeoutMs: null,
+  })
+  await log.end()
+  await sandbox.close()
+  watch.end()
+  const ended: Ended = { end: endOf(outcome).report }
+  process.stdout.write(`${JSON.stringify(ended)}\n`, () => process.exit(0))
+}
+
+/** Hears the worker until its end, which is the end of the attempt. */
+async function listen(watch: LeaseWatch, stop: (why: StopReason) => void): Promise<void> {
+  try {
+    for await (const word of words) {
+      if ('certainForMs' in word) watch.renew(word.certainForMs)
+      if ('stop' in word) stop(word.stop)
+    }
+  } finally {
+    stop('lease_lost')
+  }
+}
+
+/** The files of the program by their ids. The address of the program itself comes in the environment. */
+function filesOf({ servers, ca, files }: Job, signal: AbortSignal): ReadonlyMap<string, ProgramFile> {
+  const addressed = files.map(({ url, ...file }, i): [string, ProgramFile] => {
+    const own = i === 0 ? process.env[VARIABLES.fileUrl] : undefined
+    const urls = [
+      ...new Set([
+        ...(own === undefined ? [] : [own]),
+        ...servers.map((server) => new URL(url, server).href),
+      ]),
+    ]
+    return [
+      file.id,
+      {
+        ...file,
+        isExecutable: EXECUTABLE_KINDS.has(file.kind),
+        read: () => download({ urls, ca, signal }),
+      },
+    ]
+  })
+  return new Map(addressed)
+}
