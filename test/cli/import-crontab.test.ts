@@ -56,6 +56,9 @@ test('what was understood is shown, and a dry run creates nothing', async () => 
   )
   expect(stdout).toContain('lines 5, 6 and 8: PATH=/usr/local/bin:/usr/bin:/bin')
   expect(stdout).toContain('Commented out: line 9')
+  expect(stdout).toContain(
+    '! No worker runs /bin/sh at present. Its operator must allow it: --exec on --exec-commands /bin/sh',
+  )
   expect(stdout).toContain('Nothing was created: --dry-run')
   expect(await tasksOf(prefix)).toEqual([])
 })
@@ -119,6 +122,20 @@ test('what was set in Belfry stays when the crontab is imported again', async ()
   expect(other.stdout).toContain('✓ 1 task changed')
   expect(await tasksOf(prefix)).toMatchObject([
     { version: 3, retry: { limit: 5 }, action: { network: false, limits: { memory: '1GiB' } } },
+  ])
+})
+
+test('a worker that allows the shell is known, with the labels that are asked for', async () => {
+  const offer = { actions: ['exec'], commands: ['/bin/sh'], labels: ['host=db1'], version: '0.2.0' }
+  await node.request('POST', '/v1/worker/register', offer)
+  const line = '0 1 * * * a'
+  const missing = async (...flags: string[]) =>
+    JSON.parse((await run(line, '--prefix', aPrefix(), '--dry-run', '--json', ...flags)).stdout).missing
+
+  expect(await missing()).toEqual([])
+  expect(await missing('--label', 'host=db1')).toEqual([])
+  expect(await missing('--label', 'host=db2')).toEqual([
+    'No worker with the label host=db2 runs /bin/sh at present. Its operator must allow it: --exec on --exec-commands /bin/sh',
   ])
 })
 

@@ -33,6 +33,8 @@ export interface CrontabPlan {
   readonly leftOut: readonly LeftOut[]
   readonly problems: readonly LineProblem[]
   readonly commentedOut: readonly number[]
+  /** What workers lack at present to run the jobs, in sentences. */
+  readonly missing: readonly string[]
   /** Tasks of an earlier import whose lines are gone. */
   readonly noLongerThere: readonly {
     readonly id: string
@@ -61,6 +63,7 @@ export function planText(plan: CrontabPlan, { now, isZoneAssumed }: PlanStyle): 
     `${counted(tasks.length + leftOut.length, 'job')} in a ${kind}. Times without CRON_TZ are in ${zone}\n`,
     tasks.length === 0 ? '' : `\n${taskTable(tasks, now)}`,
     tasks.length === 0 ? '' : behaviourText(tasks),
+    ...plan.missing.map((text) => `${c.yellow('!')} ${printable(text)}\n`),
     section(
       'Not imported',
       leftOut.map(({ line, text, reason }) => [[line], `${text}\n${reason}`]),

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Task } from '../../api/resources/tasks/schemas.ts'
-import type { Action } from '../../core/action/action.ts'
+import type { Action, ExecAction } from '../../core/action/action.ts'
 import { maskedAction } from '../../core/action/masked-action.ts'
 import { type ImportedTask, planImport, tagOf } from '../../core/crontab/crontab-task.ts'
 import { parseCrontab } from '../../core/crontab/parse-crontab.ts'
@@ -18,6 +18,7 @@ import { readText } from '../client/file-flag.ts'
 import { readNumber, usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, remark, serverFrom, write } from '../client/output.ts'
 import { readPages } from '../client/pages.ts'
+import { missingWorker, programWorkers } from '../client/program-workers.ts'
 import { naming } from '../client/refusal.ts'
 import { machineZone } from '../client/schedule-flags.ts'
 import type { Server } from '../client/server.ts'
@@ -56,6 +57,7 @@ export async function importCrontab(file: string, flags: ImportFlags): Promise<v
     ...{ isSystem, timezone, prefix },
     tasks: tasks.map((task) => planned(task, existing.get(task.input.key), server.now())),
     ...{ leftOut, problems, commentedOut, noLongerThere: withoutLine(existing, tasks) },
+    missing: await missingFor(server, tasks, flags),
   }
   const isForPeople = !flags.json && flags.field === undefined
   if (isForPeople) write(planText(plan, { now: server.now(), isZoneAssumed: flags.timezone === undefined }))
@@ -97,15 +99,36 @@ function usersHere(): ReadonlySet<string> {
 
 type Existing = ReadonlyMap<string, Task>
 
-/** Tasks of an earlier import, by key. A dry run works without a server, and says so. */
-async function existingTasks(server: Server, prefix: string, { dryRun }: ImportFlags): Promise<Existing> {
+/** Tasks of an earlier import, by key. */
+async function existingTasks(server: Server, prefix: string, flags: ImportFlags): Promise<Existing> {
+  const listed = await unlessDryRun(flags, () =>
+    readPages<Task>(server, '/v1/tasks', { tag: tagOf(prefix) }, MAX_TASKS),
+  )
+  if (listed === null) remark(`No Belfry at ${server.url}. All tasks are shown as new.\n`)
+  return new Map((listed?.items ?? []).map((task) => [task.key ?? task.id, task]))
+}
+
+/** What keeps the jobs from being run at present. */
+async function missingFor(
+  server: Server,
+  tasks: readonly ImportedTask[],
+  flags: ImportFlags,
+): Promise<readonly string[]> {
+  const workers = await unlessDryRun(flags, () => programWorkers(server))
+  if (workers === null) return []
+  const shells = new Set(tasks.map(({ input }) => (input.action as ExecAction).command ?? null))
+  return [...shells].flatMap(
+    (command) => missingWorker(workers, { command, labels: flags.label ?? [] }) ?? [],
+  )
+}
+
+/** A dry run works without a server: null where none answers. */
+async function unlessDryRun<T>({ dryRun }: ImportFlags, ask: () => Promise<T>): Promise<T | null> {
   try {
-    const { items } = await readPages<Task>(server, '/v1/tasks', { tag: tagOf(prefix) }, MAX_TASKS)
-    return new Map(items.map((task) => [task.key ?? task.id, task]))
+    return await ask()
   } catch (error) {
-    if (!dryRun || !(error instanceof CliError) || error.exitCode !== EXIT.unreachable) throw error
-    remark(`${error.message} All tasks are shown as new.\n`)
-    return new Map()
+    if (dryRun && error instanceof CliError && error.exitCode === EXIT.unreachable) return null
+    throw error
   }
 }
 

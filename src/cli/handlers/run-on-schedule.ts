@@ -9,6 +9,7 @@ import { usage } from '../client/flag-values.ts'
 import { type ClientFlags, give, serverFrom } from '../client/output.ts'
 import { facts, printable } from '../client/printed.ts'
 import { RefusedError } from '../client/problem.ts'
+import { missingWorker, programWorkers } from '../client/program-workers.ts'
 import { naming } from '../client/refusal.ts'
 import { hasAssumedZone, machineZone, SCHEDULE_KINDS } from '../client/schedule-flags.ts'
 import type { Server } from '../client/server.ts'
@@ -39,8 +40,9 @@ export async function runOnSchedule(path: string, flags: Flags & ClientFlags): P
   )
   const change = before === null ? 'created' : before.version === data.version ? 'unchanged' : 'changed'
   const task = await server.get<Task>(`/v1/tasks/${data.id}?include=next`)
-  give({ task, file, sentBytes, change }, flags, () =>
-    madeText({ task, file, sentBytes, change, server, isZoneAssumed: hasAssumedZone(flags) }),
+  const missing = missingWorker(await programWorkers(server), { command: null, labels: task.labels })
+  give({ task, file, sentBytes, change, missing }, flags, () =>
+    madeText({ task, file, sentBytes, change, missing, server, isZoneAssumed: hasAssumedZone(flags) }),
   )
 }
 
@@ -66,11 +68,13 @@ interface Made {
   readonly file: File
   readonly sentBytes: number
   readonly change: Change
+  /** What workers lack to run it. */
+  readonly missing: string | null
   readonly server: Server
   readonly isZoneAssumed: boolean
 }
 
-function madeText({ task, file, sentBytes, change, server, isZoneAssumed }: Made): string {
+function madeText({ task, file, sentBytes, change, missing, server, isZoneAssumed }: Made): string {
   const isLocal = isZoneAssumed && task.timezone === machineZone()
   const zone = isLocal
     ? c.dim(`  ${machineZone()} is the time zone of this machine; to change it: --timezone`)
@@ -82,5 +86,6 @@ function madeText({ task, file, sentBytes, change, server, isZoneAssumed }: Made
     ['run', `belfry task run ${task.id} --wait`],
     ['page', `${server.url}/tasks/${task.id}`],
   ]
-  return `${c.green('✓')} task ${titleOf(task)} ${change}  ${printable(task.scheduleInWords ?? '')}${zone}\n${facts(pairs)}`
+  const note = missing === null ? '' : `${c.yellow('!')} ${missing} Until then its runs wait.\n`
+  return `${c.green('✓')} task ${titleOf(task)} ${change}  ${printable(task.scheduleInWords ?? '')}${zone}\n${facts(pairs)}${note}`
 }

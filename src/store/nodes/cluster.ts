@@ -29,6 +29,8 @@ export interface NodeRow {
     readonly labels: string[]
     readonly queues: string[] | null
   } | null
+  /** Everything that it offers to runs, with the labels that only Belfry gives. */
+  readonly labels: readonly string[]
 }
 
 /** Of the PostgreSQL that answers, such as '18.4'; distributors add words of their own. */
@@ -40,7 +42,8 @@ export const listNodes = ({ projectId, limit }: { projectId: string | null; limi
   select n.id, n.name, n.version, n.roles, n.concurrency, n.started_at as "startedAt", n.beat_at as "beatAt",
          (extract(epoch from clock_timestamp() - n.beat_at) * 1000)::float8 as "silentMs", n.dead_at as "deadAt", n.reason, n.secrets,
          (select count(*)::integer from shard where owner = n.id) as shards,
-         case when w.id is not null then jsonb_build_object('handlers', w.handlers, 'labels', w.labels, 'queues', w.queues) end as offers
+         case when w.id is not null then jsonb_build_object('handlers', w.handlers, 'labels', w.labels, 'queues', w.queues) end as offers,
+         coalesce(w.labels, n.labels) as labels
   from node n left join remote_worker w on w.id = n.id
   where ${projectId}::uuid is null or w.id is null or w.project_id = ${projectId}::uuid
   order by n.dead_at desc nulls first, n.started_at desc, n.id

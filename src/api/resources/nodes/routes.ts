@@ -65,6 +65,7 @@ function presentNode(node: NodeView): Node {
     concurrency: node.concurrency,
     busy: node.busy,
     offers: node.offers && presentOffers(node.offers),
+    programs: programsOf(node),
     shards: node.shards,
     secrets: node.secrets,
     startedAt: utc(node.startedAt),
@@ -83,6 +84,12 @@ function presentOffers({ handlers, labels, queues }: NonNullable<NodeView['offer
     labels: [...offer.labels],
     queues,
   }
+}
+
+/** What it can run for `exec`, whoever runs the worker. */
+function programsOf({ labels: all }: NodeView): Node['programs'] {
+  const { actions, commands, labels } = offerOfLabels(all)
+  return actions.includes('exec') ? { commands: [...commands], labels: [...labels] } : null
 }
 
 function sentenceAbout({ why, silentMs }: NodeView): string | null {

@@ -48,6 +48,13 @@ export const Node = z
       })
       .nullable()
       .describe('What a remote worker provides; null for other nodes.'),
+    programs: z
+      .object({
+        commands: z.array(z.string()).describe('Commands of its machine that the worker runs.'),
+        labels: z.array(z.string()).describe('Labels that tasks can require.'),
+      })
+      .nullable()
+      .describe('What a worker runs for `exec` actions; null if it runs no programs.'),
     shards: z.int().describe('Number of shards that the node watches.'),
     secrets: z
       .enum(['ready', 'no_key', 'other_key'])
@@ -72,6 +79,7 @@ export const Node = z
       concurrency: 50,
       busy: { count: 3, atLeast: false },
       offers: null,
+      programs: { commands: ['/usr/bin/rsync'], labels: [] },
       shards: 64,
       secrets: 'ready',
       startedAt: '2026-11-16T08:00:00.000Z',

@@ -1,0 +1,29 @@
+/** Whether anybody can run a program, asked beforehand: a task that nobody can run waits. */
+import type { Node } from '../../api/resources/nodes/schemas.ts'
+import type { Server } from './server.ts'
+
+/** What a task asks of a worker. */
+export interface ProgramNeeds {
+  /** Null: an uploaded program. */
+  readonly command: string | null
+  readonly labels: readonly string[]
+}
+
+/** Workers that run programs at present. */
+export async function programWorkers(server: Server): Promise<readonly NonNullable<Node['programs']>[]> {
+  const { items } = await server.get<{ items: readonly Node[] }>('/v1/workers')
+  return items.flatMap(({ state, programs }) => (state === 'dead' || programs === null ? [] : [programs]))
+}
+
+/** What is missing, as a sentence; null when somebody can run it. */
+export function missingWorker(
+  workers: readonly NonNullable<Node['programs']>[],
+  { command, labels }: ProgramNeeds,
+): string | null {
+  const able = workers.filter((worker) => labels.every((label) => worker.labels.includes(label)))
+  if (able.some(({ commands }) => command === null || commands.includes(command))) return null
+  const who = `No worker${labels.length === 0 ? '' : ` with the label ${labels.join(' and ')}`}`
+  return command === null
+    ? `${who} runs programs at present. See why with belfry doctor on its machine, or set --exec on.`
+    : `${who} runs ${command} at present. Its operator must allow it: --exec on --exec-commands ${command}`
+}
