@@ -159,11 +159,13 @@ export function acts({ visit }: TestBrowser, { node }: TestServer): void {
 
       await page.getByText('25 %').waitFor()
       await page.getByText('a quarter').waitFor()
+      await page.getByText('begun').waitFor()
       open()
-      await page.getByRole('region', { name: 'Log of attempt 1' }).getByText('nearly failed').waitFor()
+      const log = page.getByRole('region', { name: 'Log of the run' })
+      await log.getByText('nearly failed').waitFor()
       await eventually(async () => (await page.getByText('25 %').count()) === 0)
 
-      expect(await page.getByText('Log, 2 lines, times in Berlin').count()).toBe(1)
+      expect(await log.textContent()).toMatch(/info {4}begun\n.* warn {4}nearly failed$/)
     } finally {
       open()
       await worker.stop()
