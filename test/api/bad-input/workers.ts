@@ -12,13 +12,13 @@ export function workers({ refused, existing }: Refusals): void {
 
     test.each<[string, string, unknown, string, string]>([
       ['register', 'nothing', undefined, '', 'must be an object'],
-      ['register', 'no handlers', {}, '/handlers', 'is required'],
+      ['register', 'no handlers', {}, '/handlers', 'must name at least one handler, unless actions'],
       [
         'register',
         'an empty list of handlers',
         { handlers: [] },
         '/handlers',
-        'must contain at least 1 item',
+        'must name at least one handler, unless actions',
       ],
       ['register', 'a handler twice', { handlers: ['a', 'a'] }, '/handlers', 'must name each handler once'],
       [
