@@ -162,10 +162,12 @@ export class LogWriter implements Service, RunLogs {
 
   /** Adds lines of remote workers to their logs, after reading where those have come to. */
   async #takeArrivals(): Promise<void> {
+    const { length } = this.#arrivals
     const arrivals = this.#arrivals.filter(({ isOver }) => !isOver)
     const unknown = arrivals.filter(({ lines }) => !this.#remote.has(keyOf(lines)))
     const heads = unknown.length === 0 ? [] : await this.#options.db.run(logHeads(distinct(unknown)))
-    this.#arrivals = []
+    // Others may have arrived meanwhile.
+    this.#arrivals.splice(0, length)
     for (const head of heads) {
       const key = keyOf(head)
       const { runId, fence } = head

@@ -1,11 +1,13 @@
 /** Logs of attempts are stored in batches, within limits, and only while the attempt holds its run. */
 import { expect, test } from 'vitest'
+import { LOG_START } from '../../src/core/run/log-line.ts'
 import { Redactor } from '../../src/core/secret/redactor.ts'
 import { LogWriter } from '../../src/logs/log-writer.ts'
 import type { LoggedAttempt } from '../../src/logs/run-log.ts'
 import { firePlain, lookAhead } from '../../src/store/agenda/agenda.ts'
 import type { Database } from '../../src/store/database/database.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { readLog } from '../../src/store/logs/read.ts'
 import { silentLogger } from '../../src/telemetry/logger.ts'
 import { aNode, ownShards, tasksInAgenda } from '../support/agenda.ts'
 import { whenDone } from '../support/cleanup.ts'
@@ -237,6 +239,21 @@ test('lines of a remote worker are stored once, however often and wherever they 
   expect(await textOf(run)).toBe(entries.map(({ text }) => text).join(''))
 })
 
+test('lines that arrive while others are being stored wait for their turn', async () => {
+  const runs = await runsInProgress(20)
+  const writer = aWriter()
+
+  const stored = await Promise.all(
+    runs.map(async (run, i) => {
+      for (let turn = 0; turn < i; turn++) await new Promise(setImmediate)
+      return writer.store({ ...run, first: 0, entries: [line(`of run ${i}`)] })
+    }),
+  )
+
+  expect(stored).toEqual(Array(20).fill(true))
+  for (const [i, run] of runs.entries()) expect(await textOf(run)).toBe(`of run ${i}\n`)
+})
+
 test('the limit of an attempt holds over all nodes that its worker speaks to', async () => {
   const run = await oneRun()
   const writers = [aWriter(4_096), aWriter(4_096), aWriter(4_096)]
@@ -249,6 +266,55 @@ test('the limit of an attempt holds over all nodes that its worker speaks to', a
   expect(kept).toBeLessThanOrEqual(4_096)
   expect(kept).toBeGreaterThan(3_000)
   expect(rows.at(-1)).toMatchObject({ lines: Math.ceil(120 - kept / 100), omitted: 12_000 - kept })
+})
+
+test('a gibibyte of output is counted in bounded memory', async () => {
+  const run = await oneRun()
+  const log = aWriter().open(run)
+  const chunk = Buffer.alloc(1024 * 1024, `${'x'.repeat(1_023)}\n`)
+  globalThis.gc?.()
+  const before = process.memoryUsage()
+  let most = 0
+
+  for (let i = 0; i < 1_024; i++) {
+    log.write(i % 2 ? 'stdout' : 'stderr', chunk)
+    await log.room()
+    if (i % 64 === 0) {
+      await new Promise(setImmediate)
+      const { heapUsed, external, arrayBuffers } = process.memoryUsage()
+      const grown = heapUsed + external + arrayBuffers
+      most = Math.max(most, grown - before.heapUsed - before.external - before.arrayBuffers)
+    }
+  }
+  await log.end()
+
+  const rows = await stored(run)
+  const kept = rows.reduce((sum, row) => sum + Buffer.byteLength(row.text), 0)
+  expect(kept).toBeLessThanOrEqual(1_048_576)
+  expect(rows.at(-1)).toMatchObject({
+    omitted: 1_024 ** 3 - kept,
+    lines: 1_024 ** 2 - Math.floor(kept / 1_024),
+  })
+  expect(most).toBeLessThan(100 * 1024 * 1024)
+})
+
+test('a missing partition is made, and a log is read from the days of its run alone', async () => {
+  const run = await oneRun()
+  const today = new Date().toISOString().slice(0, 10).replaceAll('-', '')
+  await db.run({ text: `drop table run_log_${today}`, values: [] })
+  const log = aWriter().open(run)
+
+  log.say('info', 'still here')
+  await log.end()
+  const asked = { runId: run.runId, claimedFrom: Date.now() - 86_400_000, claimedUntil: Date.now() }
+  const filter = { attempt: null, since: null, text: null, after: LOG_START, limit: 64 }
+  const { text, values } = readLog({ ...asked, ...filter })
+  const explained = await db.run<unknown>({ text: `explain (format json) ${text}`, values })
+
+  expect(await textOf(run)).toBe('still here\n')
+  const partitions = new Set(JSON.stringify(explained).match(/run_log_\d{8}(?!_)/g))
+  expect([...partitions]).toContain(`run_log_${today}`)
+  expect(partitions.size).toBeLessThanOrEqual(4)
 })
 
 test('a writer that is stopped stores what it has', async () => {
