@@ -137,11 +137,17 @@ test('a revoked key ends everywhere within two seconds, with eighty streams and 
   for (let i = 0; i < 20; i++)
     tokens.push((await ask(key, 'POST', '/v1/worker/register', register)).body.token)
   const [token = ''] = tokens
+  const task = { action: { type: 'sleep', duration: '1h' }, schedule: { type: 'manual' } }
+  const { body: made } = await ask(key, 'POST', '/v1/tasks', task)
+  const { body: run } = await ask(key, 'POST', `/v1/tasks/${made.id}/trigger`)
+  const paths = ['/v1/stream', '/v1/stream', '/v1/events', `/v1/runs/${run.id}/log`]
   const open = await Promise.all(
-    Array.from({ length: 80 }, (_, i) => {
-      const path = i % 4 < 2 ? '/v1/stream' : '/v1/events'
-      return openEvents(`${[node, other][i % 2]?.url}${path}`, bearer(key))
-    }),
+    Array.from({ length: 80 }, (_, i) =>
+      openEvents(`${[node, other][Math.floor(i / 4) % 2]?.url}${paths[i % 4]}`, {
+        accept: 'text/event-stream',
+        ...bearer(key),
+      }),
+    ),
   )
   const waiting = tokens.map((each, i) => {
     const claim = { requestId: randomUUID(), limit: 1, waitMs: 30_000 }

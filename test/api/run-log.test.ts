@@ -1,11 +1,21 @@
 /** Logs of runs: written by workers of the users' own, read and followed on another node. */
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { LogFeed } from '../../src/api/resources/runs/log-feed.ts'
+import { LOG_START } from '../../src/core/run/log-line.ts'
+import { DEFAULT_PROJECT_ID } from '../../src/core/values/default-project.ts'
+import { findLog } from '../../src/operations/runs/read-log.ts'
+import { issueAttemptToken } from '../../src/secrets/attempt-token.ts'
 import { sql } from '../../src/store/database/sql.ts'
+import { silentLogger } from '../../src/telemetry/logger.ts'
+import { steadyClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { type EventSource, openEvents } from '../support/event-source.ts'
+import { eventually } from '../support/eventually.ts'
 import { logOf, type ShownLine } from '../support/logs.ts'
 import { startTestNode } from '../support/node.ts'
 import { aWorker, type GivenRun, type HandWorker } from '../support/remote-worker.ts'
+import { aVault, ofFiles } from '../support/vault.ts'
 
 const database = await createTestDatabase()
 const { db } = database
@@ -353,4 +363,73 @@ test('the log of another project, and of a run that does not exist, is not found
   expect(followed.status).toBe(404)
   expect(named.status).toBe(404)
   expect(unknown.status).toBe(404)
+})
+
+test('the token of an attempt is good for its own log, and for no other', async () => {
+  const [own, others] = [await aRun(), await aRun()]
+  const vault = aVault(db)
+  await vault.runOnce()
+  const { addresses } = ofFiles(vault, steadyClock())
+  const { runId, fence, attempt, taskId } = own.run
+  const claims = { projectId: DEFAULT_PROJECT_ID, taskId, runId, attempt, fence, workerId: own.worker.id }
+  const named = { ...claims, hostId: randomUUID(), podName: 'pod', tracingId: null }
+  const token = await issueAttemptToken(addresses, named, Date.now() + 60_000)
+  const say = (runs: unknown) =>
+    other.request('POST', '/v1/worker/log', { runs }, { authorization: `Bearer ${token}` })
+  const lines = [line('by its own token')]
+
+  const allowed = await say([{ runId, fence, first: 0, lines }])
+  const refused = await say([{ runId: others.run.runId, fence: others.run.fence, first: 0, lines }])
+  const stale = await say([{ runId, fence: fence + 1, first: 1, lines }])
+
+  expect(allowed).toMatchObject({ status: 200, body: { lost: [] } })
+  expect(refused).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  expect(stale.status).toBe(403)
+  expect(textsOf(await logOf(node, runId))).toEqual(['by its own token'])
+  expect(await logOf(node, others.run.runId)).toEqual([])
+})
+
+test('only streams count against the limit of streams', async () => {
+  const narrow = await startTestNode(database, { roles: 'api', maxStreams: 1 })
+  const logged = await aRun()
+  const open = await follow(logged, { url: narrow.url })
+  await open.next('hello')
+
+  const second = await follow(logged, { url: narrow.url })
+  const page = await narrow.request('GET', path(logged))
+
+  expect(second.status).toBe(429)
+  expect(page.status).toBe(200)
+})
+
+test('many who follow cost one statement a look, and nobody costs none', async () => {
+  const logged = await Promise.all([aRun(), aRun(), aRun()])
+  const counted = { statements: 0 }
+  const feed = new LogFeed(
+    {
+      run: (statement) => {
+        counted.statements++
+        return db.run(statement)
+      },
+    },
+    silentLogger(),
+  )
+  const context = { db, projectId: DEFAULT_PROJECT_ID }
+  const runs = await Promise.all(logged.map(({ run }) => findLog(context, run.runId)))
+  const signals = Array.from({ length: 10 }, () => new AbortController().signal)
+  const idle = counted.statements
+
+  const followers = runs.flatMap((run) =>
+    signals.map((signal) => feed.next({ run, after: LOG_START, omitted: null }, 60_000, signal)),
+  )
+  await eventually(async () => counted.statements >= 2)
+  const sent = await Promise.all(logged.map((each) => each.log(0, [line('news')])))
+  expect(sent.map(({ body }) => body)).toEqual(Array(3).fill({ lost: [] }))
+  const news = await Promise.all(followers)
+  const looks = counted.statements
+
+  expect(idle).toBe(0)
+  expect(news.map((each) => each?.rows.map(({ text }) => text))).toEqual(Array(30).fill(['news\n']))
+  // Thirty who follow three runs would be at least thirty statements, were each asked for alone.
+  expect(looks).toBeLessThan(30)
 })

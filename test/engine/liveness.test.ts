@@ -39,7 +39,9 @@ test('several nodes that are nothing but liveness do all the housekeeping, once'
     update agenda set state = 'running', worker_id = ${dead}, claimed_at = now(), fence = fence + 1, attempt = 1`)
   const old = `create table run_${day(-9)} partition of run for values from ('2001-01-01 00:00+00') to ('2001-01-02 00:00+00')`
   await db.run({ text: old, values: [] })
-  await db.run({ text: `drop table run_${day(4)}, attempt_${day(5)}`, values: [] })
+  const log = `create table run_log_${day(-9)} partition of run_log for values from ('2001-01-01 00:00+00') to ('2001-01-02 00:00+00')`
+  await db.run({ text: log, values: [] })
+  await db.run({ text: `drop table run_${day(4)}, attempt_${day(5)}, run_log_${day(6)}`, values: [] })
   await db.run(sql`
     insert into idempotency (project_id, key, fingerprint, status, answer, created_at)
     values (gen_random_uuid(), 'old', '\\x00', 201, '{}', now() - interval '25 hours')`)
@@ -56,6 +58,8 @@ test('several nodes that are nothing but liveness do all the housekeeping, once'
   })
   await eventually(async () => (await partitionsOf('run')).includes(`run_${day(4)}`))
   await eventually(async () => !(await partitionsOf('run')).includes(`run_${day(-9)}`))
+  await eventually(async () => (await partitionsOf('run_log')).includes(`run_log_${day(6)}`))
+  await eventually(async () => !(await partitionsOf('run_log')).includes(`run_log_${day(-9)}`))
   await Promise.all(nodes.map((node) => node.stop()))
 
   // Each run was taken back once, whoever of the three did it: one loss, one attempt kept, one row to claim.
