@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { onTestFinished, test } from 'vitest'
 import { read } from '../project/tree.ts'
+import { ensureBubblewrap } from '../support/bubblewrap.ts'
 import { CookieClient } from '../support/cookie-client.ts'
 import { makeDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -65,3 +66,22 @@ test('the guide to a network works as it stands on the page', { retry: 0 }, asyn
     instead: { 'belfry.example.com': 'localhost', '0.0.0.0': '127.0.0.1' },
   })
 })
+
+test.runIf(process.platform === 'linux')(
+  'the guide to replacing cron works as it stands on the page',
+  { retry: 0 },
+  async () => {
+    await ensureBubblewrap()
+    const home = aDirectory()
+
+    await follow(read('docs/guides/replace-cron-on-your-servers.md'), {
+      home,
+      env: {
+        BELFRY_DATA_DIR: join(home, 'data'),
+        BELFRY_FILE_CACHE_DIR: join(home, 'files'),
+        BELFRY_LOG_LEVEL: 'warn',
+      },
+      portVariable: 'BELFRY_PORT',
+    })
+  },
+)

@@ -11,6 +11,7 @@ const OWN_SERVERS = [
   'a-cluster-on-postgresql',
   'sign-in-with-your-company-account',
   'put-it-on-a-network',
+  'replace-cron-on-your-servers',
   'README',
 ]
 const PAGES = FILES.flatMap((path) => /^docs\/guides\/(.+)\.md$/.exec(path)?.[1] ?? []).filter(

@@ -89,12 +89,8 @@ function keyOf({ command, stdin, user }: CrontabEntry, prefix: string): string {
   return `${prefix}:${word}-${hash}`
 }
 
-/** What people call a command: the program that it names by its whole path, else its first word. */
-function wordFor(command: string): string {
-  const words = command.split(/\s+/)
-  const path = words.find((word) => /^\/(?:[\w.-]+\/)*[\w.-]+$/.test(word))
-  return (path ?? words[0] ?? '').split('/').at(-1) ?? ''
-}
+/** What people call a command: the name of the program that it begins with. */
+const wordFor = (command: string): string => command.split(/\s+/)[0]?.split('/').at(-1) ?? ''
 
 interface TaskOptions {
   readonly key: string
