@@ -130,6 +130,16 @@ test('a task that becomes a one-off still runs what was due already', async () =
   ])
 })
 
+test('a one-off that is due runs once, however often it is edited', async () => {
+  const due = now() - 500
+  const task = await create({ schedule: { type: 'once', at: iso(due) } })
+
+  await edit(task.id, { endAt: iso(now() + 60 * MINUTE) })
+  await edit(task.id, { endAt: iso(now() + 90 * MINUTE) })
+
+  expect(await agendaOf(db, task.id)).toMatchObject([{ scheduledFor: due, ordinal: 1 }])
+})
+
 test('a task that becomes manual is due no more', async () => {
   const task = await create()
 

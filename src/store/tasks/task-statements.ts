@@ -239,11 +239,11 @@ export const latestOccurrence = (taskId: string) => sql<{
      where task_id = ${taskId} and kind in ('occurrence', 'catchup') order by scheduled_for desc, run_id desc limit 1)
   ) latest`
 
-/** Whether an instant was ever an occurrence of the task that came to something. */
+/** Whether an instant was ever an occurrence of the task that came to something, on time or caught up with. */
 export const hasOccurrence = (taskId: string, at: number) => sql<{ exists: boolean }>`
-  select exists (select from agenda where task_id = ${taskId} and kind = 'occurrence'
+  select exists (select from agenda where task_id = ${taskId} and kind in ('occurrence', 'catchup')
                    and scheduled_for = to_timestamp(${at}::float8 / 1000))
-      or exists (select from run where task_id = ${taskId} and kind = 'occurrence'
+      or exists (select from run where task_id = ${taskId} and kind in ('occurrence', 'catchup')
                    and scheduled_for = to_timestamp(${at}::float8 / 1000)) as exists`
 
 /** The next occurrence of a task, as a row to insert. */
