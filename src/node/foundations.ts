@@ -2,6 +2,7 @@
 
 import { Readiness } from '../api/http/readiness.ts'
 import { uuidv7 } from '../core/ids.ts'
+import { labelsOfNode } from '../core/run/own-labels.ts'
 import { type Network, parseNetwork } from '../core/values/network.ts'
 import { LogWriter } from '../logs/log-writer.ts'
 import { RefusedRequests } from '../operations/audit-log/refused-requests.ts'
@@ -102,7 +103,7 @@ export function layFoundations(options: NodeOptions): Foundations {
     file: config.secretsKeyFile,
     ownFile: options.ownKeyFile,
   })
-  const vault = new Vault({ db: engine, log, source, nodeId: id, labels: config.labels })
+  const vault = new Vault({ db: engine, log, source, nodeId: id, labels: labelsOfNode(config.labels) })
   return {
     ...options,
     id,

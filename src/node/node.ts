@@ -5,6 +5,7 @@ import { HealthServer } from '../api/http/health-server.ts'
 import { readCertificate } from '../api/http/tls/certificate.ts'
 import { CertificateWatch } from '../api/http/tls/certificate-watch.ts'
 import { uuidv7 } from '../core/ids.ts'
+import { labelsOfNode } from '../core/run/own-labels.ts'
 import { BuildWatch } from '../liveness/build-watch.ts'
 import { ClockSync } from '../liveness/clock-sync.ts'
 import { Heartbeat } from '../liveness/heartbeat.ts'
@@ -114,7 +115,7 @@ function heartbeatOf(foundations: Foundations, worker: Worker | null): Heartbeat
       version,
       roles: config.roles,
       concurrency: worker ? config.concurrency : 0,
-      labels: worker ? config.labels : [],
+      labels: worker ? labelsOfNode(config.labels) : [],
     },
     db: connections.engine,
     databaseUrl,

@@ -9,11 +9,9 @@ import { type Action, isLarge } from '../core/action/action.ts'
 import { Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { ClaimedRun } from '../core/run/claim.ts'
-
+import { laneOf } from '../core/run/lane.ts'
 import type { Outcome } from '../core/run/outcome.ts'
-
 import type { Redactor } from '../core/secret/redactor.ts'
-
 import { durationMs } from '../core/task/task.ts'
 import type { LogWriter } from '../logs/log-writer.ts'
 import { cancelledEnding, lostEnding, mayBeginAgain } from '../outcomes/lost-attempt.ts'
@@ -46,6 +44,7 @@ import { LARGE_BYTES } from '../store/tasks/stored-definition.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { traceparentFor } from '../telemetry/traceparent.ts'
 import type { Definitions } from '../transport/definitions.ts'
+import type { LaneRegistry } from '../transport/lane-registry.ts'
 import type {
   GivenAction,
   Introduction,
@@ -78,6 +77,7 @@ export interface RemoteDeskOptions {
   readonly transportOn: (db: Queryable) => Taking
   readonly wakeUps: WakeUps
   readonly definitions: Definitions
+  readonly lanes: LaneRegistry
   readonly clock: HoldingClock
   readonly log: Logger
   readonly claimEveryMs: number
@@ -417,11 +417,24 @@ export class RemoteDesk implements RemoteWorkers, Service {
       const { action } = work.definition
       const whole = isLarge(action) ? actions.get(work.runId) : action
       if (!whole) continue
+      if (whole.type === 'email') {
+        await this.#leaveToNodes(work)
+        continue
+      }
       const run = await this.#present(worker, work, whole)
       if (run.failure) await this.#refuse(work, run.failure)
       else given.push(run)
     }
     return given
+  }
+
+  /** Email waits in lanes of its own where labels are asked for; what was put in line by an older build is moved there. */
+  async #leaveToNodes(work: Work): Promise<void> {
+    const { db, lanes, wakeUps } = this.#options
+    const lane = laneOf(work.definition.projectId, work.definition)
+    await lanes.ensure(db, [lane])
+    await db.run(handBackRuns([{ ...work, movedTo: lane.id }]))
+    wakeUps.announceReady()
   }
 
   /** A run as its worker is given it, or what its attempt comes to without that. */

@@ -58,11 +58,13 @@ export async function createTestApp(
   await vault.runOnce().catch(() => {})
   const logs = new LogWriter({ db, clock, log: silentLogger(), maxLogBytes: MAX_LOG_BYTES })
   logs.start()
+  const lanes = new LaneRegistry()
   const remoteWorkers = new RemoteDesk({
     db,
     transportOn: (queryable) => new PostgresTransport(queryable),
     wakeUps,
     definitions: new Definitions(db),
+    lanes,
     clock,
     log: silentLogger(),
     claimEveryMs: 1_000,
@@ -82,7 +84,7 @@ export async function createTestApp(
     writeCheck: new WriteCheck(db),
     clock,
     wakeUps,
-    lanes: new LaneRegistry(),
+    lanes,
     vault,
     ...ofFiles(vault, clock),
     heartbeatMs: 5_000,

@@ -41,7 +41,7 @@ export function laneOf(
   const { queue, onWorkerLoss } = definition
   const gate = gateOf(definition)
   const key = gate?.key ?? null
-  const own = labelsOfAction(definition.action)
+  const own = labelsOfAction(definition.action, definition.labels)
   const asked = [...definition.labels, ...own, ...(definition.secrets ? [SECRETS_LABEL] : [])]
   const labels = [...new Set(asked)].sort()
   const handler = definition.action.type === 'handler' ? (definition.action.name ?? null) : null

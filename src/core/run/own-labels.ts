@@ -24,6 +24,12 @@ export const commandOf = (label: string): string | null =>
 /** Offered by remote workers that perform calls. No lane asks for it: such workers are given runs that require another label of theirs. */
 export const HTTP_LABEL = `${OWN_PREFIX}http`
 
+/** Offered by nodes alone: no remote worker sends email. Lanes ask for it only where remote workers could otherwise take from them. */
+const EMAIL_LABEL = `${OWN_PREFIX}email`
+
+/** What the worker of a node offers: what it was told to, and what every node can do. */
+export const labelsOfNode = (labels: readonly string[]): readonly string[] => [...labels, EMAIL_LABEL]
+
 /** What remote workers can perform besides handlers, and the labels that stand for it. */
 export const REMOTE_ACTIONS = ['exec', 'http'] as const
 export type RemoteAction = (typeof REMOTE_ACTIONS)[number]
@@ -54,8 +60,21 @@ export const offerOfLabels = (labels: readonly string[]): RemoteOffer => ({
 
 const NOTHING: readonly string[] = []
 
-/** What a worker must be able to do to perform an action. */
-export function labelsOfAction(action: Action | LargeAction): readonly string[] {
-  if (action.type !== 'exec') return NOTHING
-  return action.command === undefined ? [EXEC_LABEL] : [EXEC_LABEL, commandLabel(action.command)]
+/** What a worker must be able to do to perform the action of a task that asks for these labels. */
+export function labelsOfAction(action: Action | LargeAction, asked: readonly string[]): readonly string[] {
+  switch (action.type) {
+    case 'exec':
+      return action.command === undefined ? [EXEC_LABEL] : [EXEC_LABEL, commandLabel(action.command)]
+    case 'email':
+      return asked.length === 0 ? NOTHING : [EMAIL_LABEL]
+    default:
+      return NOTHING
+  }
+}
+
+/** A label of Belfry's own in words; null for any other. */
+export function ownLabelWords(label: string): string | null {
+  const command = commandOf(label)
+  if (command !== null) return `the command ${command}`
+  return label === EXEC_LABEL ? 'programs (exec)' : label === EMAIL_LABEL ? 'email' : null
 }

@@ -1,5 +1,5 @@
 /** What a worker must offer to perform a run, in words. */
-import { commandOf, EXEC_LABEL } from '../run/own-labels.ts'
+import { commandOf, EXEC_LABEL, isOwnLabel, ownLabelWords } from '../run/own-labels.ts'
 
 /** What a run asks for. */
 interface Needs {
@@ -9,19 +9,17 @@ interface Needs {
 
 /** Such as `the handler resize, gpu`. */
 export function neededWords({ handler, labels }: Needs): string {
-  const commands = labels.flatMap((label) => commandOf(label) ?? [])
-  const words = labels.flatMap((label) => {
-    if (commandOf(label) !== null) return `the command ${commandOf(label)}`
-    if (label === EXEC_LABEL) return commands.length === 0 ? 'programs (exec)' : []
-    return label
-  })
+  const hasCommand = labels.some((label) => commandOf(label) !== null)
+  const words = labels
+    .filter((label) => label !== EXEC_LABEL || !hasCommand)
+    .map((label) => ownLabelWords(label) ?? label)
   return [...(handler === null ? [] : [`the handler ${handler}`]), ...words].join(', ')
 }
 
 /** How to start a worker that offers it. */
 export function neededFlags({ labels }: Needs): string {
   const commands = labels.flatMap((label) => commandOf(label) ?? [])
-  const others = labels.filter((label) => label !== EXEC_LABEL && commandOf(label) === null)
+  const others = labels.filter((label) => !isOwnLabel(label))
   return [
     'belfry start --roles worker',
     ...(labels.includes(EXEC_LABEL) ? ['--exec on'] : []),

@@ -32,6 +32,7 @@ export async function apiRole(foundations: Foundations, certificate: Certificate
     transportOn: (queryable) => new PostgresTransport(queryable),
     wakeUps,
     definitions,
+    lanes: facilities.lanes,
     clock,
     log,
     claimEveryMs: config.claimEveryMs,

@@ -148,6 +148,8 @@ export interface HeldRun {
   readonly fence: number
   /** The side lane that it goes to, when there is no room for it; otherwise it goes back to its own. */
   readonly side?: number | null
+  /** The lane that it belongs to, where that is another than its own. */
+  readonly movedTo?: number | null
 }
 
 /** A run whose attempt was lost, and when that began; without `startedAt` it may not have begun. */
@@ -187,16 +189,17 @@ export function reclaimRuns(runs: readonly BegunRun[]) {
 export function handBackRuns(runs: readonly HeldRun[]) {
   return sql<{ runId: string }>`
     with before as (
-      select a.run_id, a.gate_id, a.queue_gate_id, a.project_id, a.holds_project_place, a.claimed_at, i.side
+      select a.run_id, a.gate_id, a.queue_gate_id, a.project_id, a.holds_project_place, a.claimed_at, i.side, coalesce(i.moved_to, a.lane) as lane
       from agenda a
       join unnest(
-        ${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[], ${list(runs, (r) => r.side ?? null)}::bigint[])
-        as i(run_id, fence, side) on i.run_id = a.run_id
+        ${list(runs, (r) => r.runId)}::uuid[], ${list(runs, (r) => r.fence)}::integer[], ${list(runs, (r) => r.side ?? null)}::bigint[],
+        ${list(runs, (r) => r.movedTo ?? null)}::bigint[])
+        as i(run_id, fence, side, moved_to) on i.run_id = a.run_id
       where a.fence = i.fence and a.state = 'running'
       for update of a
     ), back as (
       update agenda a set state = 'pending', worker_id = null, claimed_at = null, gate_id = null, queue_gate_id = null, holds_project_place = null,
-        side = b.side, fence = a.fence + 1, attempt = a.attempt - 1
+        lane = b.lane, side = b.side, fence = a.fence + 1, attempt = a.attempt - 1
       from before b where a.run_id = b.run_id
       returning a.run_id, a.lane, a.side, a.priority, a.wake_at
     ), ${queued(part`from back`)}, ${returnedPlaces}

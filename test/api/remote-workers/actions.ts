@@ -1,5 +1,6 @@
 /** Actions that remote workers perform: who is given them, with what, and what is stored of their ends. */
 import { expect, test } from 'vitest'
+import { sql } from '../../../src/store/database/sql.ts'
 import { aFile, download, sha256 } from '../../files/support.ts'
 import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
 import { completed, held, type Protocol } from './protocol.ts'
@@ -12,7 +13,17 @@ let labels = 0
 /** A label that no other test uses. */
 const aLabel = () => `place=${++labels}`
 
-export function actions({ node, other, runOf }: Protocol): void {
+/** Where the run of a task waits. */
+const laneOf = (taskId: string) =>
+  sql<{ lane: number; inLine: number }>`
+    select a.lane, r.lane as "inLine" from agenda a join ready r using (run_id) where task_id = ${taskId}`
+
+/** Lets the run of a task wait in another lane. */
+const moveTo = (taskId: string, lane: number) => sql`
+  with moved as (update agenda set lane = ${lane}::bigint where task_id = ${taskId} returning run_id)
+  update ready r set lane = ${lane}::bigint from moved m where m.run_id = r.run_id`
+
+export function actions({ db, node, other, runOf, isPending }: Protocol): void {
   const create = async (task: Record<string, unknown>): Promise<string> => {
     const { status, body } = await node.request('POST', '/v1/tasks', task)
     expect(status, JSON.stringify(body)).toBe(201)
@@ -110,6 +121,36 @@ export function actions({ node, other, runOf }: Protocol): void {
 
     expect(run).toMatchObject({ action: { ...action, body: '{"a":[1]}' }, program: null })
     expect(run.call).toMatchObject({ signature: null, networks: null })
+  })
+
+  test('email is never given to a remote worker', async () => {
+    const label = aLabel()
+    const action = { type: 'email', to: 'ann@example.com', subject: 'Report', text: 'Done' }
+    await create({ action, labels: [label] })
+    const taskId = await create({ action, labels: [label], concurrencyKey: 'mail' })
+    await isPending(taskId)
+    const worker = await aWorker(node.url, { actions: ['exec', 'http'], version: VERSION, labels: [label] })
+
+    expect(await worker.claim(10, { waitMs: 0 })).toEqual([])
+    const { body } = await node.request('GET', `/v1/tasks/${taskId}/why`)
+    expect(body).toMatchObject({ code: 'no_capable_worker', facts: { runState: 'pending' } })
+  })
+
+  test('email that an older build put in line is left to nodes', async () => {
+    const label = aLabel()
+    const action = { type: 'email', to: 'ann@example.com', subject: 'Report', text: 'Done' }
+    const call = await create({ action: { type: 'ping', url: 'https://10.1.2.3/' }, labels: [label] })
+    const taskId = await create({ action, labels: [label] })
+    for (const id of [call, taskId]) await isPending(id)
+    const [before] = await db.run(laneOf(taskId))
+    await db.run(moveTo(taskId, (await db.run(laneOf(call)))[0]?.lane ?? 0))
+    const worker = await aWorker(node.url, { actions: ['http'], version: VERSION, labels: [label] })
+
+    expect(await worker.claim(10)).toMatchObject([{ taskId: call }])
+
+    await isPending(taskId)
+    expect(await db.run(laneOf(taskId))).toEqual([before])
+    expect(await worker.claim(10, { waitMs: 0 })).toEqual([])
   })
 
   test('a worker that performs actions must not be too old', async () => {
