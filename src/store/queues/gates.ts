@@ -109,7 +109,8 @@ export interface Offer {
 
 /**
  * Lanes in which something waits that is never claimed ahead and may start now: those behind gates that all
- * have a free place, and those of runs that happen at most once. Workers of users claim nothing ahead, and hear of all lanes. The best come first, and of a limited queue no
+ * have a free place, and those of runs that happen at most once. Workers of users claim nothing ahead, and hear of all lanes,
+ * also of those beside others: room on a node is nothing to them. The best come first, and of a limited queue no
  * more than it has free places, because that many lanes are enough to fill them; where the next one stands is told,
  * so that nobody takes what comes after that. The lanes that hold anything are found by hopping from one to the
  * next along the index of ready, so only the first of each lane is read.
@@ -144,7 +145,7 @@ export const waitingLanes = ({
           from gate g where id = o.lane
           union all
           select project_id, queue, labels, handler, false, strict and not catchup, null, null, null, null from lane
-          where id = o.lane and (line is null or id = any(${list(sides, (id) => id)}::bigint[]))
+          where id = o.lane and (line is null or ${handlers !== null}::boolean or id = any(${list(sides, (id) => id)}::bigint[]))
         ) l
         join queue q on q.project_id = l.project_id and q.name = l.queue
         left join lateral (

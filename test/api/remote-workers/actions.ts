@@ -1,6 +1,8 @@
 /** Actions that remote workers perform: who is given them, with what, and what is stored of their ends. */
 import { expect, test } from 'vitest'
+import { PROGRAMS_LINE, sideLaneOf } from '../../../src/core/run/lane.ts'
 import { sql } from '../../../src/store/database/sql.ts'
+import { registerSideLanes } from '../../../src/store/queues/side-lanes.ts'
 import { aFile, download, sha256 } from '../../files/support.ts'
 import { aWorker, type GivenRun } from '../../support/remote-worker.ts'
 import { completed, held, type Protocol } from './protocol.ts'
@@ -22,6 +24,11 @@ const laneOf = (taskId: string) =>
 const moveTo = (taskId: string, lane: number) => sql`
   with moved as (update agenda set lane = ${lane}::bigint where task_id = ${taskId} returning run_id)
   update ready r set lane = ${lane}::bigint from moved m where m.run_id = r.run_id`
+
+/** The same beside its own. */
+const putAside = (taskId: string, side: number) => sql`
+  with moved as (update agenda set side = ${side}::bigint where task_id = ${taskId} returning run_id)
+  update ready r set lane = ${side}::bigint from moved m where m.run_id = r.run_id`
 
 export function actions({ db, node, other, runOf, isPending }: Protocol): void {
   const create = async (task: Record<string, unknown>): Promise<string> => {
@@ -151,6 +158,20 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     await isPending(taskId)
     expect(await db.run(laneOf(taskId))).toEqual([before])
     expect(await worker.claim(10, { waitMs: 0 })).toEqual([])
+  })
+
+  test('a program that waits for room on a node is given to a remote worker', async () => {
+    const label = aLabel()
+    const taskId = await create({ action: { type: 'exec', command: '/bin/true' }, labels: [label] })
+    await isPending(taskId)
+    const [own] = await db.run(laneOf(taskId))
+    const side = sideLaneOf(own?.lane ?? 0, PROGRAMS_LINE)
+    await db.run(registerSideLanes([side]))
+    await db.run(putAside(taskId, side.id))
+
+    const worker = await aRunner(node.url, { labels: [label], commands: ['/bin/true'] })
+
+    expect(await worker.claim(1)).toMatchObject([{ taskId }])
   })
 
   test('a worker that performs actions must not be too old', async () => {
