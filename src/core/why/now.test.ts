@@ -66,7 +66,7 @@ const aCase = (changes: Partial<NowCase> = {}): NowCase => ({
   },
   target: null,
   secrets: null,
-  workers: { alive: 1, capable: 1, places: 10 },
+  workers: { alive: 1, capable: 1, remote: 0, places: 10 },
   watcher: { shard: 1, isWatched: true, watchedUntil: NOW },
   blackout: null,
   latest: null,

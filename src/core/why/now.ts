@@ -55,6 +55,8 @@ export interface Workers {
   readonly alive: number
   /** Those that offer what the task asks for. */
   readonly capable: number
+  /** Of these the remote workers. */
+  readonly remote: number
   readonly places: number
 }
 

@@ -6,7 +6,7 @@ import { inForce } from '../../core/policy/blackout.ts'
 import { laneOf } from '../../core/run/lane.ts'
 import { withoutSecretsLabel } from '../../core/secret/secrets-label.ts'
 import type { AwaitedFiles } from '../../core/why/file-causes.ts'
-import { type Waiting, whyNow } from '../../core/why/now.ts'
+import { type Waiting, type Workers, whyNow } from '../../core/why/now.ts'
 import { NOTHING_RECORDED } from '../../core/why/recorded.ts'
 import type { AwaitedSecrets } from '../../core/why/secret-causes.ts'
 import { type ThenCase, waiterAt, wasOpen, whyThen } from '../../core/why/then.ts'
@@ -15,7 +15,7 @@ import type { Queryable } from '../../store/database/database.ts'
 import { occurrenceBefore, pastVersions } from '../../store/history/ledger.ts'
 import { historyBegin } from '../../store/history/run-search.ts'
 import { blackoutsAt } from '../../store/projects/blackouts.ts'
-import { isRoleReady } from '../../store/secrets/keys.ts'
+import { isAnyRoleReady } from '../../store/secrets/keys.ts'
 import { missingSecrets } from '../../store/secrets/secrets.ts'
 import { missingFiles } from '../../store/tasks/file-waits.ts'
 import { latestOccurrence } from '../../store/tasks/task-statements.ts'
@@ -106,7 +106,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
     store.waitingIn({ lane: pending?.lane ?? ownLane, before: pending ?? null, limit: MAX_AHEAD }),
   )
   const needs = { ...waiting, labels: withoutSecretsLabel(waiting.labels) }
-  const [workers = { alive: 0, capable: 0, places: 0 }] = await tx.run(
+  const [workers = { alive: 0, capable: 0, remote: 0, places: 0 }] = await tx.run(
     store.workersFor({ ...needs, projectId }),
   )
   const shard = shardOf(taskId)
@@ -127,7 +127,7 @@ async function explainNow(tx: Queryable, { task, now, historyFrom }: Asked): Pro
     last: last && { runId: last.runId, state: last.state, endedAt: last.endedAt ?? now },
     waiting: needs,
     target: await awaitedTarget(tx, { projectId, definition, line: pending?.line ?? null }),
-    secrets: definition.secrets && (await awaitedSecrets(tx, task, handler)),
+    secrets: definition.secrets && (await awaitedSecrets(tx, task, readersOf(handler, workers))),
     files: await awaitedFiles(tx, task, pause?.awaitsFiles ?? false),
     workers,
     watcher: {
@@ -159,13 +159,18 @@ async function awaitedFiles(
 async function awaitedSecrets(
   tx: Queryable,
   { projectId, definition: { secrets } }: TaskRow,
-  handler: string | null,
+  readers: readonly string[],
 ): Promise<AwaitedSecrets> {
   const missing = (await tx.run(missingSecrets(projectId, secrets ?? []))).map(({ name }) => name)
-  // A remote worker is given the values by the api node that it talks to.
-  const [ready] = await tx.run(isRoleReady(handler === null ? 'worker' : 'api'))
+  const [ready] = await tx.run(isAnyRoleReady(readers))
   return { missing, isReadable: ready?.isReady ?? false }
 }
+
+/** The roles of nodes that can read secrets for a run. A remote worker is given the values by the api node that it talks to. */
+const readersOf = (handler: string | null, { remote }: Workers): readonly string[] => [
+  ...(handler === null ? ['worker'] : []),
+  ...(handler !== null || remote > 0 ? ['api'] : []),
+]
 
 const NOTHING_WAITS: Omit<Waiting, 'queue' | 'labels' | 'handler' | 'key' | 'isMissing'> = {
   queuePausedAt: null,

@@ -182,9 +182,13 @@ export const waitingLanes = ({
  * Whether workers of users perform what waits in a lane without a handler, when they offer all that it asks for: programs, and calls of
  * tasks that ask for more than Belfry's own labels. Other calls stay with the nodes, which know the limits of targets.
  */
-const isForRemotes = (labels: readonly string[]): Part => part`(
-    ${EXEC_LABEL}::text = any(l.labels) or (${labels.includes(HTTP_LABEL)}::boolean and exists (
-      select from unnest(l.labels) as asked(label) where not starts_with(label, ${OWN_PREFIX}::text))))`
+const isForRemotes = (labels: readonly string[]): Part =>
+  isForActors(part`l.labels`, part`${labels.includes(HTTP_LABEL)}::boolean`)
+
+/** The same by the labels of a lane and whether a worker makes calls. */
+export const isForActors = (asked: Part, makesCalls: Part): Part => part`(
+    ${EXEC_LABEL}::text = any(${asked}) or (${makesCalls} and exists (
+      select from unnest(${asked}) as asked(label) where not starts_with(label, ${OWN_PREFIX}::text))))`
 
 /**
  * Microseconds until it is worth asking again, when all that may start now has started: starts are gathered for a while if the burst

@@ -1,5 +1,5 @@
 /** Which keys values are encrypted with, and which nodes can read them. */
-import { sql } from '../database/sql.ts'
+import { list, sql } from '../database/sql.ts'
 
 /** The first migration that knows secrets: older builds could not read what is encrypted. */
 export const SECRETS_MIGRATION = 51
@@ -49,9 +49,10 @@ export const closeToOlderBuilds = () => sql<{ oldest: number }>`
   where not exists (select from node where dead_at is null and secrets is null and roles <> '{remote}')
   returning oldest_migration as oldest`
 
-/** Whether a living node with the role can read every secret. */
-export const isRoleReady = (role: string) => sql<{ isReady: boolean }>`
-  select exists (select from node where dead_at is null and secrets = 'ready' and ${role} = any(roles)) as "isReady"`
+/** Whether a living node with one of the roles can read every secret. */
+export const isAnyRoleReady = (roles: readonly string[]) => sql<{ isReady: boolean }>`
+  select exists (
+    select from node where dead_at is null and secrets = 'ready' and roles && ${list(roles, (role) => role)}::text[]) as "isReady"`
 
 /** Whether every living node can read what is encrypted; then older builds are kept out from now on. No row otherwise. */
 export const closeForSealing = () => sql<{ oldest: number }>`

@@ -3,9 +3,10 @@
  * are in history with their beginning and end, and nodes and stretches without a scheduler are remembered for a while.
  */
 import { SHARD_COUNT } from '../../core/ids.ts'
-import { list, reading, sql } from '../database/sql.ts'
+import type { Workers } from '../../core/why/now.ts'
+import { part, reading, sql } from '../database/sql.ts'
 import { type StoredDefinition, wholeDefinition } from './stored-definition.ts'
-import type { Needs } from './why.ts'
+import { candidates, type Needs } from './why.ts'
 
 /** Ends after the instant that are looked at, of runs and of attempts. */
 export const MAX_ENDS_EXAMINED = 20_000
@@ -84,15 +85,11 @@ export const overriddenQueue = (runId: string) => sql<{ queue: string | null }>`
   select override ->> 'queue' as queue from run_override where run_id = ${runId}`
 
 /** Workers that were there at an instant: how many, and how many of them offered what is needed. */
-export const workersAt = ({ projectId, labels, handler, queue, at }: Needs & { readonly at: number }) => sql<{
-  alive: number
-  capable: number
-}>`
+export const workersAt = ({ at, ...needs }: Needs & { readonly at: number }) => sql<
+  Pick<Workers, 'alive' | 'capable'>
+>`
   select count(*)::integer as alive, count(*) filter (where able)::integer as capable
-  from (
-    select coalesce(r.labels, n.labels) @> ${list(labels, (label) => label)}::text[]
-             and (${handler}::text is null or (${handler} = any(r.handlers) and (r.queues is null or ${queue} = any(r.queues)))) as able
-    from node n left join remote_worker r on r.id = n.id
-    where n.started_at <= to_timestamp(${at}::float8 / 1000) and (n.dead_at is null or n.dead_at > to_timestamp(${at}::float8 / 1000))
-      and case when ${handler}::text is null then 'worker' = any(n.roles) else r.project_id = ${projectId}::uuid end
-  ) w`
+  from ${candidates(
+    needs,
+    part`n.started_at <= to_timestamp(${at}::float8 / 1000) and (n.dead_at is null or n.dead_at > to_timestamp(${at}::float8 / 1000))`,
+  )} w`

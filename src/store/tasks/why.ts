@@ -2,10 +2,12 @@
  * What tells why a task is not running: its live rows, where they wait and who could serve them; and for an instant that
  * has passed, what was recorded about it. Each statement reads a bounded range of an index.
  */
-import type { LiveRun, Waiting } from '../../core/why/now.ts'
+import { HTTP_LABEL } from '../../core/run/own-labels.ts'
+import type { LiveRun, Waiting, Workers } from '../../core/why/now.ts'
 import type { PastAttempt, PastRun, Pause } from '../../core/why/then.ts'
 import { watchedShards } from '../agenda/shards.ts'
-import { list, sql } from '../database/sql.ts'
+import { list, type Part, part, sql } from '../database/sql.ts'
+import { isForActors } from '../queues/gates.ts'
 import { nextStartAt } from '../queues/rates.ts'
 
 /** A pause that lasts, as the task has it. */
@@ -65,25 +67,32 @@ export const waitingIn = ({
 export interface Needs {
   readonly projectId: string
   readonly labels: readonly string[]
-  /** Null: what the workers of Belfry's own nodes perform. */
+  /** Null: an action, which nodes perform, and those remote workers that may be given it. */
   readonly handler: string | null
   readonly queue: string
 }
 
-/** Workers that are alive, of nodes or of the users' own, how many of them offer what is needed, and with how many places. */
-export const workersFor = ({ projectId, labels, handler, queue }: Needs) => sql<{
-  alive: number
-  capable: number
-  places: number
-}>`
-  select count(*)::integer as alive, count(*) filter (where able)::integer as capable,
-         coalesce(sum(concurrency) filter (where able), 0)::integer as places
-  from (
-    select n.concurrency, coalesce(r.labels, n.labels) @> ${list(labels, (label) => label)}::text[]
-             and (${handler}::text is null or (${handler} = any(r.handlers) and (r.queues is null or ${queue} = any(r.queues)))) as able
+/**
+ * Those of the workers that were there (`n`) that a run could be for, and whether each offers what it needs. Nodes perform all that is of
+ * no handler; remote workers of the project perform handlers, programs, and calls of tasks that ask for labels.
+ */
+export const candidates = ({ projectId, labels, handler, queue }: Needs, wasThere: Part): Part => part`(
+    select n.concurrency, r.id is not null as remote, coalesce(r.labels, n.labels) @> ${texts(labels)}::text[]
+             and (${handler}::text is null or ${handler} = any(r.handlers)) and (r.queues is null or ${queue} = any(r.queues)) as able
     from node n left join remote_worker r on r.id = n.id
-    where n.dead_at is null and case when ${handler}::text is null then 'worker' = any(n.roles) else r.project_id = ${projectId}::uuid end
-  ) w`
+    where ${wasThere} and case
+      when r.id is null then ${handler}::text is null and 'worker' = any(n.roles)
+      else r.project_id = ${projectId}::uuid
+        and (${handler}::text is not null or ${isForActors(part`${texts(labels)}::text[]`, part`${HTTP_LABEL} = any(r.labels)`)}) end
+  )`
+
+const texts = (labels: readonly string[]) => list(labels, (label) => label)
+
+/** Workers that are alive, of nodes or of the users' own, how many of them offer what is needed, and with how many places. */
+export const workersFor = (needs: Needs) => sql<Workers>`
+  select count(*)::integer as alive, count(*) filter (where able)::integer as capable, count(*) filter (where able and remote)::integer as remote,
+         coalesce(sum(concurrency) filter (where able), 0)::integer as places
+  from ${candidates(needs, part`n.dead_at is null`)} w`
 
 /** Who watches one slice of the agenda. */
 export const watcherOf = (shard: number) => sql<{

@@ -1,6 +1,10 @@
 /** Who is there: no scheduler, no worker, none that can, none that has room. */
 import { expect, test } from 'vitest'
+import { aWorker } from '../../support/remote-worker.ts'
 import { type Asking, alsoOf, HOURLY, iso, NAP } from './asking.ts'
+
+/** A remote worker that performs actions. */
+const ACTOR = { actions: ['exec', 'http'], commands: ['/bin/true'], version: '0.2.0' }
 
 export function workers({ api, aNode, aTask, why, untilWhy }: Asking): void {
   test('not_due, with the next instant, and what would hold it up then', async () => {
@@ -33,6 +37,38 @@ export function workers({ api, aNode, aTask, why, untilWhy }: Asking): void {
     const answer = await untilWhy(id, 'no_capable_worker')
 
     expect(answer.facts).toMatchObject({ labels: ['arm', 'gpu'], workers: 1 })
+  })
+
+  test('remote workers count where a run could be theirs', async () => {
+    await aNode(['scheduler'])
+    const far = await aWorker(api.url, { ...ACTOR, labels: ['region=us'] })
+    const program = { type: 'exec', command: '/bin/true' }
+    const inEurope = await aTask({ action: program, labels: ['region=eu'] })
+    const call = await aTask({ labels: ['region=eu'] })
+    const unlabelled = await aTask({})
+    expect((await untilWhy(inEurope, 'no_capable_worker')).facts).toMatchObject({ workers: 1 })
+
+    const near = await aWorker(api.url, { ...ACTOR, labels: ['region=eu'], queues: ['default'] })
+
+    for (const id of [inEurope, call])
+      expect(await untilWhy(id, 'workers_busy')).toMatchObject({ facts: { workers: 1, places: 10 } })
+    expect(await untilWhy(unlabelled, 'no_worker')).toMatchObject({ facts: { workers: 0 } })
+    for (const worker of [far, near]) await worker.say('stop', {})
+  })
+
+  test('no remote worker counts for a queue that it does not serve, or for email', async () => {
+    await aNode(['scheduler'])
+    const worker = await aWorker(api.url, { ...ACTOR, labels: ['region=eu'], queues: ['reports'] })
+    const elsewhere = await aTask({ labels: ['region=eu'] })
+    const email = { type: 'email', to: 'ann@example.com', subject: 'Report', text: 'Done' }
+    const mail = await aTask({ action: email, labels: ['region=eu'], queue: 'reports' })
+
+    expect((await untilWhy(elsewhere, 'no_capable_worker')).facts).toMatchObject({ workers: 1 })
+    expect(await untilWhy(mail, 'no_capable_worker')).toMatchObject({
+      sentence: expect.stringContaining('provides email, region=eu.'),
+      advice: 'Start a worker that provides it: belfry start --roles worker --labels region=eu',
+    })
+    await worker.say('stop', {})
   })
 
   test('workers_busy: all places are taken, and so many wait before it', async () => {
