@@ -3,6 +3,7 @@
  * in processes of their own, calls are made in this one.
  */
 import type { RemoteAction } from '../core/run/own-labels.ts'
+import { LOOK_EVERY_MS } from '../programs/programs.ts'
 import { type GivenRun, type Performer, Worker, type WorkerOptions } from '../sdk/worker.ts'
 import type { Calls } from './calls.ts'
 import { isOfAction } from './given.ts'
@@ -15,6 +16,8 @@ export interface FleetOptions extends WorkerOptions {
   readonly programs: Omit<RunnersOptions, 'certainForMs' | 'maxLogBytes'> | null
   /** Programs of this machine that it runs. */
   readonly commands: readonly string[]
+  /** Looks for them again. */
+  findCommands(): Promise<readonly string[]>
   /** How it makes calls; null where it does not. */
   readonly calls: Calls | null
   /** Belfry knows the worker. */
@@ -24,13 +27,17 @@ export interface FleetOptions extends WorkerOptions {
 export class FleetWorker extends Worker {
   readonly #runners: Runners | null
   readonly #calls: Calls | null
-  readonly #commands: readonly string[]
+  readonly #findCommands: () => Promise<readonly string[]>
   readonly #onStarted: (id: string) => void
+  #commands: readonly string[]
+  /** Those that Belfry knows of. */
+  #told: readonly string[] = []
 
-  constructor({ programs, commands, calls, onStarted, ...options }: FleetOptions) {
+  constructor({ programs, commands, findCommands, calls, onStarted, ...options }: FleetOptions) {
     super(options)
     this.#onStarted = onStarted
     this.#commands = commands
+    this.#findCommands = findCommands
     this.#calls = calls
     this.#runners =
       programs &&
@@ -41,12 +48,22 @@ export class FleetWorker extends Worker {
       })
   }
 
+  override async run(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const looking = setInterval(() => void this.#lookForCommands(), LOOK_EVERY_MS)
+    try {
+      await super.run(options)
+    } finally {
+      clearInterval(looking)
+    }
+  }
+
   protected override get isUseful(): boolean {
     return super.isUseful || this.#actions.length > 0
   }
 
   protected override introduction(): Record<string, unknown> {
     const actions = this.#actions
+    this.#told = this.#commands
     return {
       ...super.introduction(),
       actions,
@@ -66,6 +83,14 @@ export class FleetWorker extends Worker {
         ? { perform: (_: never, context) => runners.perform(run, context), abandonMs: runners.longestStopMs }
         : undefined
     return calls ? { perform: (_: never, context) => calls.perform(run, context) } : undefined
+  }
+
+  async #lookForCommands(): Promise<void> {
+    if (this.#runners === null) return
+    const commands = await this.#findCommands()
+    this.#commands = commands
+    if (commands.join('\n') !== this.#told.join('\n') && (await this.tellChange({ commands })))
+      this.#told = commands
   }
 
   get #actions(): readonly RemoteAction[] {

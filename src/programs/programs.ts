@@ -37,7 +37,8 @@ export interface ProgramsState {
   readonly text: string
 }
 
-const LOOK_EVERY_MS = 10_000
+/** How often commands are looked for. */
+export const LOOK_EVERY_MS = 10_000
 
 export class Programs extends LoopService {
   readonly #options: ProgramsOptions

@@ -6,11 +6,12 @@
 
 import { LRUCache } from 'lru-cache'
 import { type Action, isLarge } from '../core/action/action.ts'
-import { Refusal } from '../core/errors.ts'
+import { invalidInput, Refusal } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { ClaimedRun } from '../core/run/claim.ts'
 import { laneOf } from '../core/run/lane.ts'
 import type { Outcome } from '../core/run/outcome.ts'
+import { withCommands } from '../core/run/own-labels.ts'
 import type { Redactor } from '../core/secret/redactor.ts'
 import { durationMs } from '../core/task/task.ts'
 import type { LogWriter } from '../logs/log-writer.ts'
@@ -28,6 +29,7 @@ import type { Database, Queryable } from '../store/database/database.ts'
 import { beatNaming } from '../store/nodes/named-runs.ts'
 import { beat, declareDead, handBackRuns, reclaimRuns } from '../store/nodes/nodes.ts'
 import {
+  changeOffer,
   findRemoteWorker,
   givenAt,
   type HeldWork,
@@ -109,7 +111,7 @@ export class RemoteDesk implements RemoteWorkers, Service {
   readonly #options: RemoteDeskOptions
   readonly #claims: WaitingClaims
   readonly #writer: OutcomeWriter
-  /** Workers by the hash of their token. What a worker offers never changes. */
+  /** Workers by the hash of their token. Only the commands that one offers can change; they are read with each claim. */
   readonly #known = new LRUCache<string, RemoteWorker>({ max: MAX_WORKERS_KNOWN })
   /** Runs about which an outcome is to be written: a report that is repeated meanwhile adds no second one. */
   readonly #beingWritten = new Set<string>()
@@ -213,6 +215,15 @@ export class RemoteDesk implements RemoteWorkers, Service {
       cancelled: inHand.filter((run) => held.get(run)?.isCancelled).map(({ runId }) => runId),
       lost: runs.filter((run) => !held.has(run)).map(({ runId }) => runId),
     }
+  }
+
+  async offer(worker: RemoteWorker, commands: readonly string[]): Promise<void> {
+    const labels = withCommands(worker.labels, commands)
+    if (labels === null)
+      throw invalidInput([
+        { pointer: '/commands', detail: 'can be given only by a worker with the action exec' },
+      ])
+    if ((await this.#options.db.run(changeOffer(worker.id, labels))).length === 0) throw gone(worker)
   }
 
   async log(worker: RemoteWorker, logs: readonly RemoteLog[]): Promise<readonly string[]> {

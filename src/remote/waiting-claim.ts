@@ -27,7 +27,8 @@ const CHECK_GROWTH = 4
  * sends the same claim again, perhaps before it is known here that nobody hears the first request any more.
  */
 export class WaitingClaim {
-  readonly worker: RemoteWorker
+  /** As it was when it last asked. */
+  worker: RemoteWorker
   readonly claim: RemoteClaim
   readonly before: string | null
   /** Its answer is being made: nobody else may answer it meanwhile. */

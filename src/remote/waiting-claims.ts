@@ -105,7 +105,7 @@ export class WaitingClaims extends LoopService {
     const latest = await this.#book.latest(worker)
     if (latest.claimId === claim.requestId) return this.#book.again(worker, latest)
     if (signal.aborted) return []
-    const waiting = this.#enter(worker, claim, latest.claimId)
+    const waiting = this.#enter({ ...worker, labels: latest.labels }, claim, latest.claimId)
     const answer = waiting.answered(claim.waitMs, signal)
     if (this.#isDismissed && !waiting.isBeingMade) void this.#close(waiting)
     return answer.finally(() => {
@@ -116,7 +116,10 @@ export class WaitingClaims extends LoopService {
   /** The claim as it waits here: the one that waits already if this is a repetition. */
   #enter(worker: RemoteWorker, claim: RemoteClaim, before: string | null): WaitingClaim {
     const other = this.#waiting.get(worker.id)
-    if (other?.claim.requestId === claim.requestId) return other
+    if (other?.claim.requestId === claim.requestId) {
+      other.worker = worker
+      return other
+    }
     // Of two claims of one worker the later one counts: it has given up on the other.
     if (!other?.isBeingMade) other?.settle([])
     const waiting = new WaitingClaim({

@@ -124,6 +124,8 @@ export class Worker {
   #freed: (() => void) | undefined
   /** The claim that was sent and not answered: it is repeated as it is until it was. */
   #unanswered: ClaimRequest | undefined
+  /** Gives up waiting for its answer. */
+  #cutClaim: (() => void) | undefined
   /** Why this worker cannot go on. */
   #failure: Error | undefined
   #isAwaited = false
@@ -215,6 +217,7 @@ export class Worker {
   async #stop(): Promise<void> {
     this.#isStopping = true
     this.#halt.abort()
+    this.#cutClaim?.()
     this.#freed?.()
     await this.#claiming
     const late = setTimeout(() => this.#stopAll('shutdown'), this.#options.graceMs ?? DEFAULT_GRACE_MS)
@@ -260,6 +263,20 @@ export class Worker {
       ...(labels === undefined ? {} : { labels }),
       ...(queues === undefined ? {} : { queues }),
     }
+  }
+
+  /** Tells Belfry what has changed about this worker, until it was heard; false where nobody hears it. A claim that waits is made anew. */
+  protected async tellChange(change: Record<string, unknown>): Promise<boolean> {
+    const { token } = this.#incarnation ?? {}
+    if (!token || this.#isStopping) return false
+    try {
+      await this.#connection.insist('/v1/worker/heartbeat', change, { token, signal: this.#halt.signal })
+    } catch (error) {
+      if (error instanceof Refused && isGone(error)) this.#bury(token)
+      return false
+    }
+    this.#cutClaim?.()
+    return true
   }
 
   /** What performs a run; undefined for one that is not offered. */
@@ -381,13 +398,9 @@ export class Worker {
     if (limit <= 0 || this.#isStopping) return
     const askedAt = performance.now()
     this.#unanswered ??= { requestId: crypto.randomUUID(), limit, waitMs: WAIT_MS }
-    const request = this.#unanswered
-    const answer = (await this.#connection.insist('/v1/worker/claim', request, {
-      token,
-      signal: this.#halt.signal,
-      timeoutMs: WAIT_MS + ANSWER_MARGIN_MS,
-    })) as { runs: readonly GivenRun[] }
-    const { runs } = answer
+    const runs = await this.#answerTo(this.#unanswered, token)
+    // It is asked again, as what this worker is now.
+    if (runs === null) return
     this.#unanswered = undefined
     // Meanwhile others may have been told that this worker is dead, or it may think so itself.
     if (this.#incarnation?.token !== token) return
@@ -395,6 +408,22 @@ export class Worker {
     else for (const run of runs) this.#begin(run, lease, maxLogBytes)
     // A node that stops answers at once and with nothing.
     if (runs.length === 0 && performance.now() - askedAt < WAIT_MS / 2) await pause(GATHER_MS * 25)
+  }
+
+  /** The runs that a claim is answered with; null when its answer was not waited for. */
+  async #answerTo(request: ClaimRequest, token: string): Promise<readonly GivenRun[] | null> {
+    const cut = new AbortController()
+    this.#cutClaim = () => cut.abort()
+    const options = { token, signal: cut.signal, timeoutMs: WAIT_MS + ANSWER_MARGIN_MS }
+    try {
+      const answer = await this.#connection.insist('/v1/worker/claim', request, options)
+      return (answer as { runs: readonly GivenRun[] }).runs
+    } catch (error) {
+      if (cut.signal.aborted && !this.#isStopping) return null
+      throw error
+    } finally {
+      this.#cutClaim = undefined
+    }
   }
 
   /** What is not heard within the lease is taken from this worker anyway. */

@@ -179,9 +179,10 @@ export interface RemoteWorkers {
   find(id: string): Promise<RemoteWorker>
   /** Waits for runs until there are some, `signal` fires, or the time is up. */
   claim(worker: RemoteWorker, claim: RemoteClaim, signal: AbortSignal): Promise<readonly RemoteRun[]>
-  /** Takes in that the worker lives. */
-  /** `runs`: what it has in hand; null when it says nothing about that. */
+  /** Takes in that the worker lives. `runs`: what it has in hand; null when it says nothing about that. */
   heartbeat(worker: RemoteWorker, runs: readonly RemoteStatus[] | null): Promise<Standings>
+  /** Takes in that other commands of the worker's machine can be run from now on. */
+  offer(worker: RemoteWorker, commands: readonly string[]): Promise<void>
   /** Takes in what attempts have written so far; answers the runs that are no longer the worker's. */
   log(worker: RemoteWorker, logs: readonly RemoteLog[]): Promise<readonly string[]>
   complete(worker: RemoteWorker, reports: readonly RemoteReport[]): Promise<readonly Receipt[]>

@@ -8,6 +8,7 @@ import { Calls } from '../../fleet/calls.ts'
 import { FleetWorker } from '../../fleet/fleet-worker.ts'
 import { HandlersError, loadHandlers } from '../../fleet/handlers-module.ts'
 import { type FoundPrograms, findPrograms } from '../../fleet/programs.ts'
+import { findCommands } from '../../programs/allowed-commands.ts'
 import type { Config } from '../../runtime/config.ts'
 import { Refused } from '../../sdk/connection.ts'
 import { type ConnectionFlags, connectionFrom } from '../client/connection.ts'
@@ -72,6 +73,7 @@ export async function startWorker(flags: WorkerFlags): Promise<void> {
       ca,
     },
     commands: programs.commands,
+    findCommands: () => findCommands(config.execCommands),
     calls,
     onStarted: () => tellStarted(steps, { urls, concurrency, graceMs: config.shutdownGraceMs }),
   })

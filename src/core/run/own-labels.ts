@@ -58,6 +58,15 @@ export const offerOfLabels = (labels: readonly string[]): RemoteOffer => ({
   commands: labels.flatMap((label) => commandOf(label) ?? []),
 })
 
+/** What a worker offers once other commands of its machine can be run; null where it runs no programs. */
+export function withCommands(
+  labels: readonly string[],
+  commands: readonly string[],
+): readonly string[] | null {
+  const { actions, ...own } = offerOfLabels(labels)
+  return actions.includes('exec') ? labelsOfOffer({ ...own, actions, commands }) : null
+}
+
 const NOTHING: readonly string[] = []
 
 /** What a worker must be able to do to perform the action of a task that asks for these labels. */

@@ -41,25 +41,32 @@ export const findRemoteWorker = (id: string) => sql<RemoteWorkerRow>`
   select w.id, n.name, w.project_id as "projectId", w.handlers, w.labels, w.queues, w.key_id as "keyId", w.token_hash as "tokenHash"
   from remote_worker w join node n on n.id = w.id where w.id = ${id}`
 
-/** What a worker's latest claim was, and whether it may make another. */
+/** Notes what a worker offers from now on. No row: it is dead. */
+export const changeOffer = (id: string, labels: readonly string[]) => sql<{ id: string }>`
+  update remote_worker w set labels = ${list(labels, (label) => label)}::text[]
+  where w.id = ${id} and exists (select from node n where n.id = w.id and n.dead_at is null)
+  returning w.id`
+
+/** What a worker's latest claim was, whether it may make another, and what it offers. */
 export interface LatestClaim {
+  readonly labels: readonly string[]
   readonly claimId: string | null
   readonly runIds: readonly string[]
   readonly isDead: boolean
 }
 
 export const latestClaim = (id: string) => sql<LatestClaim>`
-  select w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  select w.claim_id as "claimId", w.claim_runs as "runIds", w.labels, n.dead_at is not null as "isDead"
   from remote_worker w join node n on n.id = w.id where w.id = ${id}`
 
 /** The same, and nobody else can claim for the worker until the transaction ends. */
 export const lockClaims = (id: string) => sql<LatestClaim>`
-  select w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  select w.claim_id as "claimId", w.claim_runs as "runIds", w.labels, n.dead_at is not null as "isDead"
   from remote_worker w join node n on n.id = w.id where w.id = ${id} for update of w`
 
 /** The same of several workers. */
 export const latestClaims = (ids: readonly string[]) => sql<LatestClaim & { readonly id: string }>`
-  select w.id, w.claim_id as "claimId", w.claim_runs as "runIds", n.dead_at is not null as "isDead"
+  select w.id, w.claim_id as "claimId", w.claim_runs as "runIds", w.labels, n.dead_at is not null as "isDead"
   from remote_worker w join node n on n.id = w.id where w.id = any(${list(ids, (id) => id)}::uuid[])`
 
 /**

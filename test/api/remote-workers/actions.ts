@@ -116,6 +116,32 @@ export function actions({ db, node, other, runOf, isPending }: Protocol): void {
     ])
   })
 
+  test('a worker can tell that it has other commands now', async () => {
+    const label = aLabel()
+    const worker = await aRunner(node.url, { labels: [label], commands: ['/bin/false'] })
+    const waiting = worker.claim(1)
+    const taskId = await create({ action: { type: 'exec', command: '/bin/true' }, labels: [label] })
+    await isPending(taskId)
+
+    const told = await worker.say('heartbeat', { commands: ['/bin/true'] }, other.url)
+    const [run] = await worker.claim(1, { url: other.url })
+
+    expect([told.status, run?.taskId]).toEqual([200, taskId])
+    expect(await waiting).toEqual([])
+    const { body } = await node.request('GET', '/v1/workers')
+    const { offers } = body.items.find(({ id }: { id: string }) => id === worker.id)
+    expect(offers).toMatchObject({ actions: ['exec'], commands: ['/bin/true'], labels: [label] })
+  })
+
+  test('only workers that run programs can offer commands', async () => {
+    const worker = await aWorker(node.url, { actions: ['http'], version: VERSION })
+
+    const { status, body } = await worker.say('heartbeat', { commands: ['/bin/true'] })
+
+    expect(status).toBe(422)
+    expect(body.errors[0].pointer).toBe('/commands')
+  })
+
   test('calls are given to workers that make them, if their task requires a label', async () => {
     const label = aLabel()
     const action = { type: 'webhook', url: 'https://10.1.2.3/hook', body: { a: [1] } }

@@ -128,7 +128,9 @@ export function workerRoutes(app: App, remoteWorkers: RemoteWorkers): void {
 
   app.post('/v1/worker/heartbeat', { schema: heartbeat, config: { access: 'token' } }, async (request) => {
     const worker = workerFrom(request)
-    const runs = request.body?.runs?.map(({ runId, fence, progress }) => ({
+    const { commands, runs: named } = request.body ?? {}
+    if (commands) await remoteWorkers.offer(worker, commands)
+    const runs = named?.map(({ runId, fence, progress }) => ({
       runId,
       fence,
       progress: progress ? { fraction: progress.fraction ?? null, message: progress.message ?? null } : null,

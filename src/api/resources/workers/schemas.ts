@@ -27,6 +27,8 @@ export const ONCE = 'must name each run once'
 const Fence = z.int().min(1).max(2_147_483_647)
 const Held = { runId: Uuid, fence: Fence.describe('The fence that was returned with the run.') }
 
+const Commands = z.array(Command).max(MAX_COMMANDS).refine(unique, 'must name each command once')
+
 export const RegisterWorker = z
   .strictObject({
     handlers: z
@@ -42,12 +44,7 @@ export const RegisterWorker = z
       .describe(
         'Actions that the worker performs. `exec`: programs. `http`: calls (ping, webhook, http, slack) and sleep, of tasks that require at least one of its labels.',
       ),
-    commands: z
-      .array(Command)
-      .max(MAX_COMMANDS)
-      .refine(unique, 'must name each command once')
-      .optional()
-      .describe('Programs of its machine that the worker runs for `exec`.'),
+    commands: Commands.optional().describe('Programs of its machine that the worker runs for `exec`.'),
     name: z.string().min(1).max(200).optional().describe('Display name, such as host name and process id.'),
     version: z
       .string()
@@ -212,6 +209,9 @@ export const BeatWorker = z
       .describe(
         'Runs that the worker is performing. If a worker names runs, a run that it has not named for a lease is returned to the queue.',
       ),
+    commands: Commands.optional().describe(
+      'Programs of its machine that the worker runs for `exec` from now on, instead of those that it named before.',
+    ),
   })
   .nullish()
   .meta({ id: 'BeatWorker' })
