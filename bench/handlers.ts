@@ -8,9 +8,8 @@ import { DRAIN_TIMEOUT_MS } from './support/contender.ts'
 import { type CostPerRun, measure, perRun } from './support/measure.ts'
 import { checkpoint, createBelfryDatabase, type Server, startPostgres, vacuum } from './support/postgres.ts'
 import { ROOT } from './support/root.ts'
-import { assertAllDone, HOUR_MS, makeDue, readHistory, untilDone, wake } from './support/tasks.ts'
+import { assertAllDone, createTasks, makeDue, readHistory, untilDone, wake } from './support/tasks.ts'
 
-const BATCH = 5_000
 const SOON_MS = 200
 
 interface Drain {
@@ -51,7 +50,7 @@ async function take({ runs, workers: count, concurrency }: Drain, server: Server
   await checkpoint(db)
   const [node] = await startNodes(1, url)
   if (!node) throw new Error('there is no node')
-  await create(node.url, runs)
+  await createTasks(node.url, runs, { type: 'handler', name: 'nothing' })
   await vacuum(db)
   const workers = await Promise.all(Array.from({ length: count }, () => startWorker(node.url, concurrency)))
   const subject = await database.subject([node.pid, ...workers.map(({ pid }) => pid)])
@@ -68,21 +67,6 @@ async function take({ runs, workers: count, concurrency }: Drain, server: Server
   await node.stop()
   await database.drop()
   return perRun(runs, cost)
-}
-
-/** Through the API, which makes the lanes of handlers known. */
-async function create(url: string, runs: number): Promise<void> {
-  const at = new Date(Date.now() + HOUR_MS).toISOString()
-  const task = { action: { type: 'handler', name: 'nothing' }, schedule: { type: 'once', at } }
-  for (let made = 0; made < runs; made += BATCH) {
-    const tasks = Array.from({ length: Math.min(BATCH, runs - made) }, () => task)
-    const answer = await fetch(`${url}/v1/tasks/bulk`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ tasks }),
-    })
-    if (answer.status !== 201) throw new Error(`tasks were refused: ${await answer.text()}`)
-  }
 }
 
 async function startWorker(server: string, concurrency: number) {

@@ -1,5 +1,6 @@
 /** Tasks put straight into the store, by the statement that the API uses for its bulk creates. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Action } from '../../src/core/action/action.ts'
 import { SHARD_COUNT, shardOf, uuidv7 } from '../../src/core/ids.ts'
 import { TASK_DEFAULTS } from '../../src/core/task/field-list.ts'
 import type { TaskDefinition } from '../../src/core/task/task.ts'
@@ -79,6 +80,23 @@ function newTask(at: number, definition: Partial<TaskDefinition>): NewTask {
       secrets: null,
       ...definition,
     },
+  }
+}
+
+const REQUEST_BATCH = 5_000
+
+/** One-offs that are due in an hour, through the API, which makes the lanes known that they wait in. */
+export async function createTasks(url: string, count: number, action: Action): Promise<void> {
+  const at = new Date(Date.now() + HOUR_MS).toISOString()
+  const task = { action, schedule: { type: 'once', at } }
+  for (let made = 0; made < count; made += REQUEST_BATCH) {
+    const tasks = Array.from({ length: Math.min(REQUEST_BATCH, count - made) }, () => task)
+    const answer = await fetch(`${url}/v1/tasks/bulk`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ tasks }),
+    })
+    if (answer.status !== 201) throw new Error(`tasks were refused: ${await answer.text()}`)
   }
 }
 
